@@ -42,7 +42,7 @@ typedef struct {
     struct cs_cooc_files *files; /* NULL: in memory. Else only cs_assembler_room makes room */
 } cs_assembler;
 
-/* Units as they stand in the matrix. */
+/* Units as the matrix has them. */
 double cs_assembler_mass(const cs_assembler *a, int64_t units);
 
 /* Takes records in order and makes the matrix; what is made of parts beyond `limit` bytes lies in

@@ -10,10 +10,11 @@ typedef struct {
     int workers;
     int64_t budget;
     double limit;
-} cs_build_means;
+} cs_build_resources;
 
 /* CS_ERR_USAGE: a budget below 1 MiB. */
-cs_status cs_build_means_of(const cs_cooc_options *options, cs_build_means *out) CS_MUST_CHECK;
+cs_status cs_build_resources_of(const cs_cooc_options *options,
+                                cs_build_resources *out) CS_MUST_CHECK;
 
 /* Weight of a sequence, and units of weight 1: an integer number of them in every contribution where
  * *exact. */

@@ -10,7 +10,7 @@
 cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
                             cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
 
-/* *uncovered of the *tokens of the split's documents stand in no sequence of the build: the ends of
+/* *uncovered of the *tokens of the split's documents are in no sequence of the build: the ends of
  * documents that no window reaches (sequences.h), and sequences of lengths where the objective does
  * not exist. Cost and errors as above. */
 cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *options,

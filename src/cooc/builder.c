@@ -60,9 +60,10 @@ typedef struct {
     cs_block *block;
     double expected; /* contributions: an upper bound, but for draws */
     worker *worker;
-    cs_cut *cut; /* workers: what their collectors hold at the merge */
+    cs_cut *cut;  /* workers: what their collectors hold at the merge */
+    cs_pool pool; /* of these two */
     cs_runs runs;
-    cs_build_means means;
+    cs_build_resources may_use;
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
     bool whole; /* every block is wholly in the sums, or not at all */
@@ -199,15 +200,14 @@ static cs_status run_block(void *ctx, int64_t item, int number)
 
 static cs_status start_workers(build *b)
 {
-    b->worker = cs_calloc(b->means.workers, sizeof *b->worker);
-    b->cut = cs_alloc(b->means.workers, sizeof *b->cut);
-    if (!b->worker || !b->cut) return CS_ERR_MEMORY;
-    cs_status status = CS_OK;
+    b->worker = cs_pool_take(&b->pool, b->may_use.workers, sizeof *b->worker);
+    b->cut = cs_pool_take(&b->pool, b->may_use.workers, sizeof *b->cut);
+    cs_status status = b->pool.status;
     /* One worker may meet them all; draws, twice as many as expected. */
-    double share = (double)b->means.budget / b->means.workers;
+    double share = (double)b->may_use.budget / b->may_use.workers;
     double most = (2 * b->expected + BLOCK) * sizeof(cs_record) * 1.25;
     int64_t bytes = (int64_t)(most < share ? most : share);
-    for (int i = 0; i < b->means.workers && status == CS_OK; ++i) {
+    for (int i = 0; i < b->may_use.workers && status == CS_OK; ++i) {
         worker *w = &b->worker[i];
         status = cs_context_walker_init(&w->walker, b->plan, b->corpus, emit, &w->emitter);
         if (status == CS_OK) status = cs_collector_init(&w->collector, &b->runs, bytes);
@@ -219,14 +219,11 @@ static cs_status start_workers(build *b)
 
 static void stop_workers(build *b)
 {
-    for (int i = 0; b->worker && i < b->means.workers; ++i) {
+    for (int i = 0; b->worker && i < b->may_use.workers; ++i) {
         cs_context_walker_free(&b->worker[i].walker);
         cs_collector_free(&b->worker[i].collector);
     }
-    cs_free(b->worker);
-    cs_free(b->cut);
-    b->worker = NULL;
-    b->cut = NULL;
+    cs_pool_free(&b->pool);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -271,13 +268,13 @@ static cs_status cut_collector(void *ctx, int64_t item, int number)
  * for the merge. */
 static cs_status merge_all(build *b, cs_assembler *assembler, int64_t *runs)
 {
-    cs_status status = cs_parallel(b->means.workers, b->means.workers, cut_collector, b);
+    cs_status status = cs_parallel(b->may_use.workers, b->may_use.workers, cut_collector, b);
     cs_sorted sorted = {.cut = b->cut,
-                        .cuts = b->means.workers,
-                        .budget = b->means.budget,
-                        .workers = b->means.workers};
+                        .cuts = b->may_use.workers,
+                        .budget = b->may_use.budget,
+                        .workers = b->may_use.workers};
     if (status == CS_OK && b->runs.count > 0) {
-        status = cs_parallel(b->means.workers, b->means.workers, spill_collector, b);
+        status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
         *runs = b->runs.count;
         sorted.runs = &b->runs;
     }
@@ -290,12 +287,14 @@ static cs_status merge_over_ranks(build *b, cs_assembler *assembler, int64_t *ru
 {
     cs_exchange *exchange = NULL;
     cs_status status =
-        cs_exchange_open(b->options->comm, b->options->scratch, b->means.budget, &exchange);
-    status = status ? status : cs_parallel(b->means.workers, b->means.workers, spill_collector, b);
+        cs_exchange_open(b->options->comm, b->options->scratch, b->may_use.budget, &exchange);
+    if (status == CS_OK)
+        status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
     *runs = b->runs.count;
-    status = status ? status : cs_runs_merge(&b->runs, b->means.budget, cs_exchange_take, exchange);
+    if (status == CS_OK)
+        status = cs_runs_merge(&b->runs, b->may_use.budget, cs_exchange_take, exchange);
     cs_runs_free(&b->runs);
-    status = status ? status : cs_exchange_finish(exchange, b->means.workers, assembler);
+    if (status == CS_OK) status = cs_exchange_finish(exchange, b->may_use.workers, assembler);
     cs_exchange_free(&exchange);
     return status;
 }
@@ -307,12 +306,12 @@ static cs_checkpoint_state state_of(build *b, cs_collector **collector)
     cs_checkpoint_state s = {.blocks = b->blocks,
                              .block = b->block,
                              .runs = &b->runs,
-                             .collectors = b->means.workers,
+                             .collectors = b->may_use.workers,
                              .collector = collector,
                              .vocab = b->corpus->vocab,
                              .labels = b->corpus->labels,
                              .sequences = b->sequences.count};
-    for (int i = 0; i < b->means.workers; ++i) {
+    for (int i = 0; i < b->may_use.workers; ++i) {
         const emitter *e = &b->worker[i].emitter;
         collector[i] = &b->worker[i].collector;
         s.contributions += e->contributions;
@@ -362,8 +361,8 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
     b->options = options;
     cs_runs_init(&b->runs, options->scratch);
     (void)pthread_mutex_init(&b->lock, NULL);
-    cs_status status = cs_build_means_of(options, &b->means);
-    status = status ? status : cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
+    cs_status status = cs_build_resources_of(options, &b->may_use);
+    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);
         status = cs_context_prepare(&b->sequences, &context, &b->plan);
@@ -407,7 +406,7 @@ static cs_status share_dropped(build *b)
     for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
         dropped[i] = b->block[i].dropped; /* 0 elsewhere: sums are exact */
     }
-    status = status ? status : cs_comm_sum(b->options->comm, b->blocks, dropped);
+    if (status == CS_OK) status = cs_comm_sum(b->options->comm, b->blocks, dropped);
     for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
         b->block[i].dropped = dropped[i];
     }
@@ -420,7 +419,7 @@ static cs_status add_up(const build *b, cs_cooc *out)
 {
     bool overflow = false;
     int64_t units = 0;
-    for (int i = 0; i < b->means.workers; ++i) {
+    for (int i = 0; i < b->may_use.workers; ++i) {
         const emitter *e = &b->worker[i].emitter;
         out->contributions += e->contributions;
         overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
@@ -447,7 +446,7 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     if (status == CS_OK && b->checkpoint) status = take_up(b);
     if (status == CS_OK) {
         b->whole = true;
-        status = cs_parallel(b->blocks, b->means.workers, run_block, b);
+        status = cs_parallel(b->blocks, b->may_use.workers, run_block, b);
     }
     if (status == CS_OK) status = add_up(b, result);
     if (status == CS_OK) {
@@ -470,8 +469,8 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
                           .scale = b->scale,
                           .blocks = b->blocks,
                           .block = b->block,
-                          .workers = b->means.workers,
-                          .budget = b->means.budget};
+                          .workers = b->may_use.workers,
+                          .budget = b->may_use.budget};
     cs_status status = !b->checkpoint && !b->options->comm && cs_windows_apply(&job)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
@@ -509,7 +508,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     if (status == CS_OK && options->checkpoint && options->resume)
         status = cs_checkpoint_open(options->checkpoint, b.identity, &b.checkpoint);
     if (status == CS_OK)
-        status = cs_assembler_new(corpus, b.exact, 1 / b.scale, b.means.limit, options->scratch,
+        status = cs_assembler_new(corpus, b.exact, 1 / b.scale, b.may_use.limit, options->scratch,
                                   &assembler);
     if (status == CS_OK) status = count(&b, assembler, &result);
     if (status == CS_OK) {

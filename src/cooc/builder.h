@@ -43,7 +43,7 @@ typedef struct {
     const char *scratch;    /* directory of these files; NULL: $TMPDIR or /tmp */
     const char *checkpoint; /* folder for the state of an interrupted build, made when it is needed;
                                NULL: none is written */
-    bool resume; /* go on from the checkpoint that stands there, if any; false: begin anew, and an
+    bool resume; /* go on from the checkpoint of the folder, if any; false: begin anew, and an
                     interrupt replaces it */
     int threads;
     const cs_progress *progress;
@@ -75,7 +75,7 @@ void cs_cooc_free(cs_cooc *cooc);
 
 /* CS_ERR_USAGE/INPUT as for plans and corpora; CS_ERR_IO when a run cannot be written (the runs are
  * removed). CS_ERR_INTERRUPT: where a checkpoint could be written, the reason names its folder;
- * where writing it failed, that failure is returned instead, and an older checkpoint stands as it
+ * where writing it failed, that failure is returned instead, and an older checkpoint stays as it
  * was. Under `resume`, CS_ERR_USAGE names the option or size in which the checkpoint is of another
  * build, CS_ERR_INPUT the file that is damaged. The checkpoint outlives the build: its caller
  * removes it once the matrix is stored. */

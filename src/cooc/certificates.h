@@ -12,7 +12,7 @@ typedef struct {
     bool lumped;     /* the sums are of a matrix that was lumped */
     int64_t rank;    /* most nonzero singular values that there can be */
     int64_t longest; /* most entries of a row or a column: terms of an entry of a Gram matrix */
-    bool probed;     /* the probe has run; its probability of failure stands in the spectrum */
+    bool probed;     /* the probe has run; its probability of failure is in the spectrum */
     cs_probe probe;  /* its value and reach */
 } cs_certificate_facts;
 

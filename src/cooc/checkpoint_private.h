@@ -26,7 +26,7 @@ typedef struct {
 cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,
                                  double scale, int64_t blocks, json_t **out) CS_MUST_CHECK;
 
-/* Writes `state` to the folder, which is made when it is not there; a checkpoint that stands there
+/* Writes `state` to the folder, which is made when it is not there; a checkpoint that is there
  * is replaced at the end by one rename. Polls no interrupt. CS_ERR_IO names the file. */
 cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
                               const cs_checkpoint_state *state) CS_MUST_CHECK;

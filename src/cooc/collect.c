@@ -89,7 +89,7 @@ static int first_difference(const cs_record *r, int64_t n, int known)
 }
 
 /* Moves the records to their buckets: that of b reaches from next[b], which is used up, to end[b].
- * Each step puts the record at i where it belongs and takes what stood there, so no step waits for
+ * Each step puts the record at i where it belongs and takes what was there, so no step waits for
  * the one before, as it would if a record were followed from place to place. */
 static void permute(cs_record *r, int w, int shift, unsigned mask, const int64_t *end,
                     int64_t *next)

@@ -42,7 +42,7 @@ static inline const cs_record *cs_collector_home(const cs_collector *c, const cs
 }
 
 /* Adds a record (units > 0); spills to the runs when the slots are full. Inline, so that the record
- * is made where it will stand. */
+ * is made in its place. */
 static inline cs_status cs_collector_add(cs_collector *c, const cs_record *record)
 {
     if (c->append) {
@@ -65,12 +65,12 @@ cs_status cs_collector_finish(cs_collector *c) CS_MUST_CHECK;
 /* Moves what is held to slot[0..used-1], in any order; may spill a run. */
 cs_status cs_collector_gather(cs_collector *c) CS_MUST_CHECK;
 
-/* Records in memory in the order of their ranges, in any order within one: range i stands from
+/* Records in memory in the order of their ranges, in any order within one: range i goes from
  * begin[i] to begin[i + 1]. */
 typedef struct {
     cs_record *record;
     int64_t begin[CS_RANGES + 1];
 } cs_cut;
 
-/* Puts what was gathered in the order of the ranges; *out stands in the slots. */
+/* Puts what was gathered in the order of the ranges; *out points into the slots. */
 void cs_collector_cut(cs_collector *c, cs_cut *out);

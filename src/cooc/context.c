@@ -210,9 +210,8 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
     for (int64_t s = 0; s <= plan->longest && status == CS_OK; ++s) {
         if (plan->table_of[s] >= 0) {
             status = cs_interrupt_check();
-            status = status != CS_OK
-                         ? status
-                         : cs_context_table_init(plan, s, &plan->table[plan->table_of[s]]);
+            if (status == CS_OK)
+                status = cs_context_table_init(plan, s, &plan->table[plan->table_of[s]]);
         }
     }
     if (status == CS_OK) status = check_total(sequences, plan);

@@ -50,7 +50,7 @@ typedef struct {
     cs_context_mode mode;
     int64_t n;  /* nearest: n, each: w; >= 1 */
     bool given; /* the target's position is part of the row; nearest: true by construction, whatever
-                   stands here */
+                   is given here */
 } cs_context;
 
 /* "all", "nearest:2", "each:5", "document". given: nearest only. CS_ERR_USAGE with the nearest
@@ -60,7 +60,7 @@ cs_status cs_context_parse(const char *text, cs_context *out) CS_MUST_CHECK;
 /* The same text of a context; fresh memory, NULL when out of it. */
 char *cs_context_describe(const cs_context *context) CS_MUST_CHECK;
 
-/* Whether rows tell the target's position: as asked, or by construction. */
+/* Whether rows contain the target's position: as asked, or by construction. */
 bool cs_context_given(const cs_context *context);
 
 /* Whether rows are tokens: then there are no more than columns. */

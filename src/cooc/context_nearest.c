@@ -35,37 +35,27 @@ static const double MAX_WORK = 0x1p33; /* ranks x sizes of one table: seconds */
 
 /* --- weights of an invariant law -------------------------------------------------------------- */
 
-/* The sizes m >= n with q(m) > 0: where each stands after i ranks. */
+/* The sizes m >= n with q(m) > 0: what is known of each after i ranks. */
 typedef struct {
     int64_t count, n;
     int64_t *size;   /* count */
     double *held;    /* count x n: r_j(i) */
     double *pattern; /* count: q(m) C(s-1-i, m-n) / C(s-1, m) */
+    cs_pool pool;
 } drawing;
-
-static void drawing_free(drawing *d)
-{
-    cs_free(d->size);
-    cs_free(d->held);
-    cs_free(d->pattern);
-}
 
 static cs_status drawing_init(const cs_context_table *t, int64_t n, drawing *d)
 {
     int64_t s = t->pairs.length;
-    memset(d, 0, sizeof *d);
-    d->n = n;
+    *d = (drawing){.n = n};
     for (int64_t m = n; m < s; ++m) {
         d->count += t->pairs.q[m] > 0;
     }
-    d->size = cs_alloc(d->count, sizeof *d->size);
-    d->held = cs_calloc(d->count * n, sizeof *d->held);
-    d->pattern = cs_alloc(d->count, sizeof *d->pattern);
-    if (!d->size || !d->held || !d->pattern) {
-        return CS_ERR_MEMORY; /* the caller frees what there is */
-    }
+    d->size = cs_pool_take(&d->pool, d->count, sizeof *d->size);
+    d->held = cs_pool_take(&d->pool, d->count * n, sizeof *d->held);
+    d->pattern = cs_pool_take(&d->pool, d->count, sizeof *d->pattern);
     int64_t a = 0;
-    for (int64_t m = n; m < s; ++m) {
+    for (int64_t m = n; m < s && d->pool.status == CS_OK; ++m) {
         if (t->pairs.q[m] > 0) {
             double p = t->pairs.q[m] / (double)s;
             d->held[a * n] = p;
@@ -76,7 +66,7 @@ static cs_status drawing_init(const cs_context_table *t, int64_t n, drawing *d)
             d->size[a++] = m;
         }
     }
-    return CS_OK;
+    return d->pool.status;
 }
 
 /* From i-1 ranks to i; returns the weight beyond rank i and sets *pattern to h(i) / s. */
@@ -180,14 +170,9 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     cs_status status = drawing_init(t, n, &d);
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
     for (int64_t i = 1; i < s && beyond > plan->tail * law / (double)s && status == CS_OK; ++i) {
-        if (i >= room) {
-            double *more = cs_realloc(t->pattern, 2 * room, sizeof *more);
-            if (!more) {
-                status = CS_ERR_MEMORY;
-                break;
-            }
-            t->pattern = more;
-            room *= 2;
+        status = cs_reserve(&t->pattern, &room, i + 1, sizeof *t->pattern);
+        if (status != CS_OK) {
+            break;
         }
         double before = beyond;
         beyond = drawing_advance(&d, s, i, &t->pattern[i]);
@@ -204,7 +189,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     }
     t->tail = beyond;
     t->patterns = (int64_t)count;
-    drawing_free(&d);
+    cs_pool_free(&d.pool);
     return status;
 }
 
@@ -360,7 +345,7 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     return status;
 }
 
-/* Marks first, then words; a word carries its offset unless only words stand between it and the
+/* Marks first, then words; a word carries its offset unless there are only words between it and the
  * target. */
 static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
                  FILE *to)

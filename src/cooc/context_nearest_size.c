@@ -84,7 +84,8 @@ static void draw_ranks(cs_rng *rng, const cs_context_table *t, int64_t *n, int64
     }
 }
 
-static cs_status draw_class(const job *j, cs_rng *rng, double total, drawn *d)
+/* d->offset has room for n. */
+static void draw_class(const job *j, cs_rng *rng, double total, drawn *d)
 {
     const cs_sequences *q = j->sequences;
     double left = cs_rng_uniform(rng) * total;
@@ -97,14 +98,11 @@ static cs_status draw_class(const job *j, cs_rng *rng, double total, drawn *d)
     }
     int64_t s = q->length[i], k = cs_rng_below(rng, s);
     d->count = j->plan->context.n;
-    d->offset = cs_alloc(d->count, sizeof *d->offset);
-    if (!d->offset) return CS_ERR_MEMORY;
     draw_ranks(rng, cs_context_table_of(j->plan, s), &d->count, d->offset);
     for (int64_t l = 0; l < d->count; ++l) {
         d->offset[l] = cs_near_position(k, s, d->offset[l]) - k;
     }
     qsort(d->offset, (size_t)d->count, sizeof *d->offset, ascending);
-    return CS_OK;
 }
 
 /* What the pattern of target k weighs, whose positions are all there; 0: it has none. */
@@ -166,11 +164,14 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
     int64_t draws = within > MOST_DRAWS    ? MOST_DRAWS
                     : within < LEAST_DRAWS ? LEAST_DRAWS
                                            : (int64_t)within;
-    j.draw = cs_calloc(draws, sizeof *j.draw);
-    cs_status status = j.draw ? CS_OK : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    int64_t *offset = cs_pool_take(&pool, draws * plan->context.n, sizeof *offset);
+    j.draw = cs_pool_take(&pool, draws, sizeof *j.draw);
+    cs_status status = pool.status;
     for (int64_t i = 0; i < draws && status == CS_OK; ++i) {
         cs_rng rng = cs_rng_at(plan->seed, CS_STREAM_PLAN, (uint64_t)i);
-        status = draw_class(&j, &rng, out->contributions, &j.draw[i]);
+        j.draw[i].offset = offset + i * plan->context.n;
+        draw_class(&j, &rng, out->contributions, &j.draw[i]);
     }
     if (status == CS_OK) status = cs_parallel(draws, threads, count_class, &j);
     double rows = 0, entries = 0, rows2 = 0, entries2 = 0, n = (double)draws;
@@ -179,9 +180,8 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
         entries += j.draw[i].entries / n;
         rows2 += j.draw[i].rows * j.draw[i].rows / n;
         entries2 += j.draw[i].entries * j.draw[i].entries / n;
-        cs_free(j.draw[i].offset);
     }
-    cs_free(j.draw);
+    cs_pool_free(&pool);
     out->rows = out->contributions * (rows + 2 * sqrt(fmax(0, rows2 - rows * rows) / n));
     out->entries =
         out->contributions * (entries + 2 * sqrt(fmax(0, entries2 - entries * entries) / n));

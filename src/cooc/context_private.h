@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "cooc/context.h"
 #include "plan/pairs.h"
 #include "plan/plan.h"
@@ -70,7 +71,7 @@ typedef struct {
     const int32_t *position, *content;
 } cs_context_event;
 
-/* The way through one sequence, with scratch space that lasts for many. */
+/* The walk through one sequence, with scratch space that lasts for many. */
 typedef struct {
     const cs_context_plan *plan;
     const cs_corpus *corpus;
@@ -89,6 +90,7 @@ typedef struct {
     int64_t *chosen;                     /* nearest: ranks of the pattern at hand */
     cs_hash128 *partial;                 /* nearest: sums of the first 0, 1, ... of their hashes */
     cs_plan sample;
+    cs_pool pool; /* of the scratch but the sample */
 } cs_context_walker;
 
 cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,

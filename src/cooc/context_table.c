@@ -5,7 +5,7 @@
  * an integer. A contribution's weight is a sum of events (nearest, document) or an event's share
  * 1/c of c places (each: D times lcm(1..c)). The multiple found so is reduced by the greatest
  * common divisor of the integers that occur. Where a weight is not within rounding of an integer,
- * or the integers pass 2^46 (where a double no longer tells), no denominator is claimed.
+ * or the integers pass 2^46 (where doubles no longer distinguish them), no denominator is claimed.
  */
 #include "cooc/context_private.h"
 

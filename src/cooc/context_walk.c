@@ -1,7 +1,7 @@
-/* The sources of events: the way through one sequence (context_private.h).
+/* The sources of events: the walk through one sequence (context_private.h).
  *
- * Listed sets are handed on without being copied; a sampled plan is walked group by group, so the sum of its earlier groups' hashes grows by one
- * addition a position.
+ * Listed sets are handed on without being copied; a sampled plan is walked group by group, so the
+ * sum of its earlier groups' hashes grows by one addition a position.
  */
 #include "cooc/context_private.h"
 
@@ -12,42 +12,34 @@
 cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,
                                  const cs_corpus *corpus, cs_contribution_visit visit, void *ctx)
 {
-    memset(w, 0, sizeof *w);
-    w->plan = plan;
-    w->corpus = corpus;
-    w->visit = visit;
-    w->ctx = ctx;
-    w->hash = cs_alloc(plan->hash_room, sizeof *w->hash);
-    w->near_offset = cs_alloc(plan->near ? plan->hash_room : 0, sizeof *w->near_offset);
-    w->near_token = cs_alloc(plan->near ? plan->hash_room : 0, sizeof *w->near_token);
-    w->rank = cs_alloc(plan->set_room, sizeof *w->rank);
-    w->position = cs_alloc(plan->set_room, sizeof *w->position);
-    w->content = cs_alloc(plan->set_room, sizeof *w->content);
-    w->row_position = cs_alloc(plan->context.n, sizeof *w->row_position);
-    w->row_content = cs_alloc(plan->context.n, sizeof *w->row_content);
-    w->chosen = cs_alloc(plan->context.n, sizeof *w->chosen);
-    w->partial = cs_alloc(plan->context.n + 1, sizeof *w->partial);
-    bool ok = w->hash && w->near_offset && w->near_token && w->rank && w->position && w->content &&
-              w->row_position && w->row_content && w->chosen && w->partial;
-    if (!ok) {
+    const int64_t n = plan->context.n, near = plan->near ? plan->hash_room : 0;
+    cs_pool pool = {0};
+    *w = (cs_context_walker){
+        .plan = plan,
+        .corpus = corpus,
+        .visit = visit,
+        .ctx = ctx,
+        .hash = cs_pool_take(&pool, plan->hash_room, sizeof *w->hash),
+        .near_offset = cs_pool_take(&pool, near, sizeof *w->near_offset),
+        .near_token = cs_pool_take(&pool, near, sizeof *w->near_token),
+        .rank = cs_pool_take(&pool, plan->set_room, sizeof *w->rank),
+        .position = cs_pool_take(&pool, plan->set_room, sizeof *w->position),
+        .content = cs_pool_take(&pool, plan->set_room, sizeof *w->content),
+        .row_position = cs_pool_take(&pool, n, sizeof *w->row_position),
+        .row_content = cs_pool_take(&pool, n, sizeof *w->row_content),
+        .chosen = cs_pool_take(&pool, n, sizeof *w->chosen),
+        .partial = cs_pool_take(&pool, n + 1, sizeof *w->partial),
+    };
+    w->pool = pool;
+    if (pool.status != CS_OK) {
         cs_context_walker_free(w);
-        return CS_ERR_MEMORY;
     }
-    return CS_OK;
+    return pool.status;
 }
 
 void cs_context_walker_free(cs_context_walker *w)
 {
-    cs_free(w->hash);
-    cs_free(w->near_offset);
-    cs_free(w->near_token);
-    cs_free(w->rank);
-    cs_free(w->position);
-    cs_free(w->content);
-    cs_free(w->row_position);
-    cs_free(w->row_content);
-    cs_free(w->chosen);
-    cs_free(w->partial);
+    cs_pool_free(&w->pool);
     cs_plan_free(&w->sample);
     memset(w, 0, sizeof *w);
 }

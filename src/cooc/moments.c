@@ -1,7 +1,7 @@
 /* Sums over a spectrum: the second moment from the nonzeros, the fourth by samples.
  *
  * Method of the estimate (moments.h). The samples are quadratic forms in signs; their variance is 2
- * (||R||_F^2 - sum R_ii^2), R the remainder. Householder QR keeps the known vectors, which stand
+ * (||R||_F^2 - sum R_ii^2), R the remainder. Householder QR keeps the known vectors, which come
  * first, and makes the sketch orthogonal to them.
  *
  * Limits: for the exact fourth moment see moments_exact.c; ask cs_moment4_cost_of first.

@@ -49,7 +49,7 @@ cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress,
  * caller says otherwise. */
 enum { CS_MOMENT4_SAMPLES = 64, CS_MOMENT4_SKETCH = 32 };
 
-/* The sum and how it was come by. */
+/* The sum and how it was computed. */
 typedef struct {
     double value, low, high;        /* exact: low = value = high */
     double error;                   /* standard error; exact: 0 */

@@ -286,7 +286,7 @@ static cs_status walk_item(void *ctx, int64_t item, int worker)
         walk_group(h, g, tile, &sum, &lost);
     }
     w->sum[item] = sum + lost;
-    if (worker == 0) { /* one reporter; its count stands for all */
+    if (worker == 0) { /* one reporter; its count is taken for all */
         cs_progress_report(w->progress, "fourth moment", item + 1, w->items);
     }
     return CS_OK;

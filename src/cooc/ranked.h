@@ -69,7 +69,7 @@ cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out) CS_MUST_CHECK
  * component. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out) CS_MUST_CHECK;
 
-/* The sums and all certificates but the residuals' and inertia, of what stands in *s: k, sigma,
+/* The sums and all certificates but the residuals' and inertia, of what is in *s: k, sigma,
  * residual, floor, components, rank, and in v slice x k right vectors. *facts: what was found for
  * them. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *options,

@@ -1,5 +1,5 @@
 /* Certificates of a spectrum whose vectors are shared out: what they take of the matrix is found
- * over the ranks, and judged as in one process. Inertia is in ranked_inertia.c.
+ * over the ranks, and decided as in one process. Inertia is in ranked_inertia.c.
  *
  * sum sigma^4 = ||Abar^T Abar||_F^2 exactly: the Gram matrix of the smaller side is a sum over the
  * ranks, so its squares can be taken only after the sum. A block of its rows at a time, lower

@@ -205,7 +205,7 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
 
 static void check_residuals(const task *t, cs_spectrum *s)
 {
-    /* Against what the solver itself was told: its own largest value. */
+    /* Against what the solver itself was held to: its own largest value. */
     double least = t->part.svd.k > 0 ? t->part.svd.sigma[0] : 1;
     s->converged = t->part.svd.converged;
     for (int64_t j = 0; j < s->k; ++j) {

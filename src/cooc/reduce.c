@@ -14,10 +14,7 @@
 
 void cs_components_free(cs_components *components)
 {
-    cs_free(components->row);
-    cs_free(components->col);
-    cs_free(components->rows);
-    cs_free(components->cols);
+    cs_pool_free(&components->pool);
     *components = (cs_components){0};
 }
 
@@ -80,27 +77,23 @@ cs_status cs_components_of(const cs_csr *a, cs_components *out)
     cs_pool pool = {0};
     int64_t *number = cs_pool_take(&pool, a->cols, sizeof *number);
     int32_t *parent = cs_pool_take(&pool, a->cols, sizeof *parent);
-    c.row = cs_alloc(a->rows, sizeof *c.row);
-    c.col = cs_alloc(a->cols, sizeof *c.col);
-    cs_status status = parent && c.row && c.col ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) goto done;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        parent[j] = (int32_t)j;
+    c.row = cs_pool_take(&c.pool, a->rows, sizeof *c.row);
+    c.col = cs_pool_take(&c.pool, a->cols, sizeof *c.col);
+    if (pool.status == CS_OK && c.pool.status == CS_OK) {
+        for (int64_t j = 0; j < a->cols; ++j) {
+            parent[j] = (int32_t)j;
+        }
+        join(a, parent, c.row);
+        c.count = label(parent, number, &c, a->rows, a->cols);
+        c.rows = cs_pool_take(&c.pool, c.count, sizeof *c.rows);
+        c.cols = cs_pool_take(&c.pool, c.count, sizeof *c.cols);
     }
-    join(a, parent, c.row);
-    c.count = label(parent, number, &c, a->rows, a->cols);
-    c.rows = cs_calloc(c.count, sizeof *c.rows);
-    c.cols = cs_calloc(c.count, sizeof *c.cols);
-    status = c.rows && c.cols ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) goto done;
-    count_sizes(c.row, a->rows, c.rows);
-    count_sizes(c.col, a->cols, c.cols);
-    *out = c;
-    c = (cs_components){0};
-done:
+    if (c.cols) {
+        count_sizes(c.row, a->rows, c.rows);
+        count_sizes(c.col, a->cols, c.cols);
+    }
     cs_pool_free(&pool);
-    cs_components_free(&c);
-    return status;
+    return CS_DELIVER(c.cols ? CS_OK : CS_ERR_MEMORY, out, c, cs_components_free);
 }
 
 cs_status cs_components_number(const cs_csr *a, int64_t *out)

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 #include "linalg/csr.h"
 #include "linalg/space.h"
@@ -22,6 +23,7 @@ typedef struct {
     int64_t *row;         /* component of each row, -1 for an empty row */
     int64_t *col;         /* component of each column, -1 for an empty column */
     int64_t *rows, *cols; /* count: sizes */
+    cs_pool pool;
 } cs_components;
 
 /* Entries of any sign connect, stored zeros do not. One pass over the nonzeros, O(rows + cols)

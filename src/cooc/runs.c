@@ -189,9 +189,10 @@ static cs_status merge(const cs_runs *runs, source **heap, int64_t count, cs_rec
 
 cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit visit, void *ctx)
 {
-    source *all = cs_calloc(spans, sizeof *all);
-    source **heap = cs_alloc(spans, sizeof *heap);
-    cs_status status = all && heap ? CS_OK : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    source *all = cs_pool_take(&pool, spans, sizeof *all);
+    source **heap = cs_pool_take(&pool, spans, sizeof(source *));
+    cs_status status = pool.status;
     int64_t count = 0;
     for (int64_t i = 0; i < spans && status == CS_OK; ++i) {
         if (span[i].count > 0) {
@@ -201,8 +202,7 @@ cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit vis
         }
     }
     if (status == CS_OK) status = merge(NULL, heap, count, visit, ctx);
-    cs_free(all);
-    cs_free(heap);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -229,16 +229,17 @@ static source source_of(const cs_run *run, const extent *e, int64_t room)
 static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room,
                               cs_record_visit visit, void *ctx)
 {
+    cs_pool pool = {0};
     int64_t count = e->last_run - e->first_run;
-    source *all = cs_calloc(count, sizeof *all);
-    source **heap = cs_alloc(count, sizeof *heap);
+    source *all = cs_pool_take(&pool, count, sizeof *all);
+    source **heap = cs_pool_take(&pool, count, sizeof(source *));
     int64_t live = 0, records = 0;
     for (int64_t i = 0; i < count && all; ++i) {
         all[i] = source_of(&runs->run[e->first_run + i], e, room);
         records += all[i].room;
     }
-    cs_record *buffers = cs_alloc(records, sizeof *buffers), *buffer = buffers;
-    cs_status status = all && heap && buffers ? CS_OK : CS_ERR_MEMORY;
+    cs_record *buffer = cs_pool_take(&pool, records, sizeof *buffer);
+    cs_status status = pool.status;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         all[i].buffer = buffer;
         buffer += all[i].room;
@@ -248,9 +249,7 @@ static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room
         }
     }
     if (status == CS_OK) status = merge(runs, heap, live, visit, ctx);
-    cs_free(all);
-    cs_free(heap);
-    cs_free(buffers);
+    cs_pool_free(&pool);
     return status;
 }
 

@@ -95,46 +95,6 @@ static int64_t count_absent(const int32_t *of, int64_t n)
     return absent;
 }
 
-enum { SUMMED = 1 << 17 }; /* entries of an item */
-
-typedef struct {
-    const cs_csr *a;
-    double *sum, *lost; /* of each item */
-} mass_job;
-
-static cs_status sum_entries(void *ctx, int64_t item, int worker)
-{
-    (void)worker;
-    const mass_job *job = ctx;
-    int64_t nnz = cs_csr_nnz(job->a), end = (item + 1) * SUMMED;
-    double sum = 0, lost = 0;
-    for (int64_t e = item * SUMMED; e < (end < nnz ? end : nnz); ++e) {
-        cs_add_compensated(&sum, &lost, job->a->val[e]);
-    }
-    job->sum[item] = sum;
-    job->lost[item] = lost;
-    return CS_OK;
-}
-
-/* The sum of the entries, items added in order. */
-static cs_status sum_matrix(const cs_csr *a, int threads, double *mass)
-{
-    int64_t items = (cs_csr_nnz(a) + SUMMED - 1) / SUMMED;
-    cs_pool pool = {0};
-    mass_job job = {.a = a,
-                    .sum = cs_pool_take(&pool, items, sizeof(double)),
-                    .lost = cs_pool_take(&pool, items, sizeof(double))};
-    cs_status status = pool.status ? pool.status : cs_parallel(items, threads, sum_entries, &job);
-    double lost = 0;
-    for (int64_t i = 0; status == CS_OK && i < items; ++i) {
-        cs_add_compensated(mass, &lost, job.sum[i]);
-        lost += job.lost[i];
-    }
-    *mass += lost;
-    cs_pool_free(&pool);
-    return status;
-}
-
 /* What is known of the input before anything is solved. */
 static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
 {
@@ -143,6 +103,7 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->zero_rows = count_absent(system->reduced.side[CS_LEFT].of, a->rows);
     s->zero_cols = count_absent(system->reduced.side[CS_RIGHT].of, a->cols);
     s->nnz = system->entries.count;
+    s->mass = cs_sum(cs_csr_nnz(a), a->val);
     s->components = system->components;
     s->exponent = system->exponent;
     s->lumped_rows = system->reduced.a.rows;
@@ -172,10 +133,7 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     int64_t wanted = options->k > 0 ? options->k : a->rows < a->cols ? a->rows : a->cols;
     describe(a, &system, &s);
     bool keep = vectors_needed(&system, options, wanted);
-    if ((status = sum_matrix(a, options->threads, &s.mass)) != CS_OK ||
-        (status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) {
-        goto done;
-    }
+    if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.interrupted = parts.interrupted;
     if (s.interrupted) { /* what is known by now is lifted all the same */
         cs_interrupt_hold(true);

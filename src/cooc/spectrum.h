@@ -106,7 +106,7 @@ typedef struct {
     cs_solver solver; /* of the largest component */
     double tol;       /* relative residual that is allowed */
     double floor;     /* values below it are counted as zero */
-    int exponent; /* 0; within the stages, and in what they are given, all numbers stand for those
+    int exponent; /* 0; within the stages, and in what they are given, all numbers represent those
                      of 2^exponent times the matrix */
     double departure; /* at least ||X^T X - I||_F of the left and of the right vectors; NaN where it
                          was not asked for and no certificate needed it */
@@ -114,7 +114,7 @@ typedef struct {
     double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed, or out of the
                                             range of doubles (sum4) */
     double sum_sigma4_cost; /* multiply-adds that the exact sum costs after the reductions */
-    cs_sum4 sum4;           /* how sum_sigma4 was come by, and its interval */
+    cs_sum4 sum4;           /* how sum_sigma4 was computed, and its interval */
     /* Passed when value <= bound, slack included, but for components and inertia.
      *
      * components  value = number of returned sigma within 1e-9 of 1, bound = components. Passed

@@ -164,7 +164,7 @@ static void certify_moments(const cs_certificate_facts *facts, cs_spectrum *s)
         error4 += 4 * (x + e) * (x + e) * (x + e) * e;
     }
     /* Sums of k terms, compensated sums of nnz, sums of `terms` in the entries of the Gram matrix,
-     * and entries of Abar good to a few units. With signs the sum of the moduli stands for the
+     * and entries of Abar good to a few units. With signs the sum of the moduli replaces the
      * fourth. */
     double terms = (double)facts->longest;
     double moduli4 =

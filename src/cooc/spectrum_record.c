@@ -6,16 +6,11 @@
 
 const char *cs_cert_state_name(cs_cert_state state)
 {
-    switch (state) {
-    case CS_CERT_PASSED:
-        return "passed";
-    case CS_CERT_FAILED:
-        return "failed";
-    case CS_CERT_INCONCLUSIVE:
-        return "inconclusive";
-    default:
-        return "not run";
-    }
+    static const char *const name[] = {[CS_CERT_NOT_RUN] = "not run",
+                                       [CS_CERT_PASSED] = "passed",
+                                       [CS_CERT_FAILED] = "failed",
+                                       [CS_CERT_INCONCLUSIVE] = "inconclusive"};
+    return name[state];
 }
 
 static cs_item *add_certificate(cs_item *in, const char *key, const cs_certificate *c,
@@ -32,7 +27,7 @@ static cs_item *add_certificate(cs_item *in, const char *key, const cs_certifica
     return item;
 }
 
-/* near_ones counts what the theorem says is not 1 though no solver can tell. */
+/* near_ones counts what the theorem says is not 1 though no solver can see it. */
 static void add_certificates(cs_item *root, const cs_spectrum *s)
 {
     cs_item *all = cs_item_object(root, "certificates");
@@ -63,7 +58,7 @@ static void add_certificates(cs_item *root, const cs_spectrum *s)
                     "largest two-sided residual, against the tolerance");
 }
 
-/* AUTO stands for none that had to run. */
+/* AUTO: none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s)
 {
     return s->solver == CS_SOLVER_AUTO ? "closed form" : cs_solver_name(s->solver);

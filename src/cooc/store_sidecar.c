@@ -160,7 +160,7 @@ static int64_t get_int(reader *r, const char *key, int64_t least)
     return r->status == CS_OK ? json_integer_value(v) : least;
 }
 
-/* null stands for NaN where `nan` is allowed. */
+/* null is NaN where `nan` is allowed. */
 static double get_real(reader *r, const char *key, bool nan_too)
 {
     const json_t *v = json_object_get(r->object, key);

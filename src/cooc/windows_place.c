@@ -4,7 +4,7 @@
  * Whoever has counted a group places it, and those that waited for it. Where a group goes is
  * settled under the lock; the copy is made outside, so that several are made at once, but for the
  * moment in which the result grows: nothing is copied into it then. Nobody ever waits: what cannot
- * be placed now is placed by the one that stands in the way. The buffers of placed groups are
+ * be placed now is placed by the one that it waits for. The buffers of placed groups are
  * filled again by the next ones, so that the result is the only large memory written for the first
  * time.
  */

@@ -195,7 +195,7 @@ static cs_status lay_share(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* Lists the places of a share by token; its tally's row tells where each token's begin, and is left
+/* Lists the places of a share by token; its tally's row says where each token's begin, and is left
  * empty. */
 static cs_status invert_share(void *ctx, int64_t item, int worker)
 {

@@ -17,7 +17,7 @@
 
 enum { MIB = 1 << 20 };
 
-cs_status cs_build_means_of(const cs_cooc_options *options, cs_build_means *out)
+cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resources *out)
 {
     const int asked = options->threads > 0 ? options->threads : cs_threads();
     int64_t budget = options->memory_budget;
@@ -29,9 +29,9 @@ cs_status cs_build_means_of(const cs_cooc_options *options, cs_build_means *out)
         return cs_fail(CS_ERR_USAGE, "memory budget of %lld bytes: at least 1 MiB is needed",
                        (long long)options->memory_budget);
     }
-    *out = (cs_build_means){.workers = asked < CS_BUILD_WORKERS ? asked : CS_BUILD_WORKERS,
-                            .budget = budget,
-                            .limit = (options->memory_budget > 0 ? 1 : 2) * (double)budget};
+    *out = (cs_build_resources){.workers = asked < CS_BUILD_WORKERS ? asked : CS_BUILD_WORKERS,
+                                .budget = budget,
+                                .limit = (options->memory_budget > 0 ? 1 : 2) * (double)budget};
     return CS_OK;
 }
 
@@ -65,8 +65,8 @@ static double matrix_bytes(const cs_corpus *corpus, double rows, double entries)
 }
 
 /* Bytes of runs in the scratch files: none where one worker has slots for all; twice the records
- * where the runs are too many for one merge, whose result stands beside them. */
-static double run_bytes(const cs_build_means *b, double records)
+ * where the runs are too many for one merge, whose result is written beside them. */
+static double run_bytes(const cs_build_resources *b, double records)
 {
     const double slots = (double)b->budget / b->workers * 7 / 8, budget = (double)b->budget;
     if (records < slots) {
@@ -191,33 +191,32 @@ static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            cs_cooc_size *out)
 {
-    cs_build_means means = {0};
+    cs_build_resources use = {0};
     cs_sequences sequences = {0};
     cs_context_plan *plan = NULL;
     cs_context_size size = {0};
     int64_t skipped = 0;
     const cs_context_options context = cs_cooc_context_options(options);
-    cs_status status = cs_build_means_of(options, &means);
-    status = status ? status : cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    status = status ? status : cs_context_prepare(&sequences, &context, &plan);
-    status = status ? status : size_of(plan, corpus, &sequences, options, means.workers, &size);
+    cs_status status = cs_build_resources_of(options, &use);
+    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
+    if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
+    if (status == CS_OK) status = size_of(plan, corpus, &sequences, options, use.workers, &size);
     if (status == CS_OK) {
-        const double records = size.contributions * sizeof(cs_record),
-                     budget = (double)means.budget;
+        const double records = size.contributions * sizeof(cs_record), budget = (double)use.budget;
         const double vocab = (double)corpus->vocab;
         const double matrix = matrix_bytes(corpus, size.rows, size.entries);
         const double foreseen = 1.25 * matrix; /* with what the assembler has to spare */
-        const bool in_files = foreseen > means.limit;
+        const bool in_files = foreseen > use.limit;
         const double collected = 1.25 * records < budget ? 1.25 * records : budget;
         *out = (cs_cooc_size){.contributions = size.contributions,
                               .rows = size.rows,
                               .entries = size.entries,
                               .matrix = matrix,
-                              .memory = collected + (in_files ? means.limit : matrix) +
-                                        matrix * means.workers /
+                              .memory = collected + (in_files ? use.limit : matrix) +
+                                        matrix * use.workers /
                                             CS_RANGES + /* parts; masses, sums and pointers */
                                         ((double)corpus->labels + 2) * vocab * sizeof(int64_t),
-                              .scratch = run_bytes(&means, records) + (in_files ? foreseen : 0)};
+                              .scratch = run_bytes(&use, records) + (in_files ? foreseen : 0)};
     }
     cs_context_plan_free(&plan);
     cs_sequences_free(&sequences);
