@@ -65,15 +65,7 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
         share[p.lane] = seen ? e * keep_of(a, p.row, j0 + p.lane, p.head) : 0.0F;
         __syncwarp();
         int count = a.length_k - j0 < WARP ? a.length_k - j0 : WARP;
-        for (int c = p.lane; c < a.width; c += WARP) {
-            float x = acc[c] * old;
-            for (int jj = 0; jj < count; ++jj) {
-                if (share[jj] != 0.0F) {
-                    x += share[jj] * to_float(a.v.row(first + j0 + jj)[at + c]);
-                }
-            }
-            acc[c] = x;
-        }
+        add_rows(p, a.width, acc, old, share, count, a.v, first + j0);
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) {
@@ -166,18 +158,11 @@ template <typename T> static __global__ void query_grad_kernel(Attention<T> a)
         share[p.lane] = seen ? pair_of(a, p.row, first, j, p.head, delta).ds : 0.0F;
         __syncwarp();
         int count = a.length_k - j0 < WARP ? a.length_k - j0 : WARP;
-        for (int c = p.lane; c < a.width; c += WARP) {
-            for (int jj = 0; jj < count; ++jj) {
-                if (share[jj] != 0.0F) {
-                    acc[c] += share[jj] * to_float(a.k.row(first + j0 + jj)[at + c]);
-                }
-            }
-        }
+        add_rows(p, a.width, acc, 1.0F, share, count, a.k, first + j0);
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) {
-        T *to = a.dq.row(p.row) + at + c;
-        *to = from_float<T>(a.scale * acc[c] + (a.add_q ? to_float(*to) : 0.0F));
+        put(a.dq.row(p.row) + at + c, a.scale * acc[c], a.add_q);
     }
 }
 
@@ -206,27 +191,16 @@ template <typename T> static __global__ void key_grad_kernel(Attention<T> a)
         share_p[p.lane] = pair.kept;
         __syncwarp();
         int count = a.length_q - i0 < WARP ? a.length_q - i0 : WARP;
-        for (int c = p.lane; c < a.width; c += WARP) {
-            for (int ii = 0; ii < count; ++ii) {
-                int64_t row = first_q + i0 + ii;
-                if (share_ds[ii] != 0.0F) {
-                    acc_k[c] += share_ds[ii] * to_float(a.q.row(row)[at + c]);
-                }
-                if (share_p[ii] != 0.0F) {
-                    acc_v[c] += share_p[ii] * to_float(a.dy.row(row)[at + c]);
-                }
-            }
-        }
+        add_rows(p, a.width, acc_k, 1.0F, share_ds, count, a.q, first_q + i0);
+        add_rows(p, a.width, acc_v, 1.0F, share_p, count, a.dy, first_q + i0);
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) { /* k' before v': they may be one tensor */
         if (a.dk.x) {
-            T *to = a.dk.row(p.row) + at + c;
-            *to = from_float<T>(a.scale * acc_k[c] + (a.add_k ? to_float(*to) : 0.0F));
+            put(a.dk.row(p.row) + at + c, a.scale * acc_k[c], a.add_k);
         }
         if (a.dv.x) {
-            T *to = a.dv.row(p.row) + at + c;
-            *to = from_float<T>(acc_v[c] + (a.add_v ? to_float(*to) : 0.0F));
+            put(a.dv.row(p.row) + at + c, acc_v[c], a.add_v);
         }
     }
 }

@@ -90,6 +90,29 @@ static cs_status launch_warps(const cs_run *run, const char *what, void (*kernel
                   WARPS * room * (int64_t)sizeof(float), a);
 }
 
+/* acc = old acc + sum_i share[i] from[i], `count` rows of the head from `first` on; a lane takes
+ * every 32nd column. */
+template <typename T>
+static __device__ inline void add_rows(const WarpPlace &p, int width, float *acc, float old,
+                                       const float *share, int count, const Rows<const T> &from,
+                                       int64_t first)
+{
+    for (int c = p.lane; c < width; c += WARP) {
+        float x = acc[c] * old;
+        for (int i = 0; i < count; ++i) {
+            if (share[i] != 0.0F) {
+                x += share[i] * to_float(from.row(first + i)[p.at + c]);
+            }
+        }
+        acc[c] = x;
+    }
+}
+
+template <typename T> static __device__ inline void put(T *to, float x, int32_t add)
+{
+    *to = from_float<T>(x + (add ? to_float(*to) : 0.0F));
+}
+
 /* Bucket of the key at pos_k seen from pos_q. */
 template <typename T>
 static __device__ inline int32_t bucket_of(const Attention<T> &a, int32_t pos_k, int32_t pos_q)

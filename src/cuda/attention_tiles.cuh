@@ -192,8 +192,8 @@ static __device__ inline void own_bounds(const int32_t *rank, int first, int row
     *high = most;
 }
 
-/* Takes the tiles that `skip` leaves, one after the other: begin(tile, set) starts the copies of the
- * next one into the other set while body(tile, set) works on one that has arrived. */
+/* Takes the tiles that `skip` leaves, one after the other: begin(tile, set) starts the copies of
+ * the next one into the other set while body(tile, set) works on one that has arrived. */
 template <typename Skip, typename Begin, typename Body>
 static __device__ inline void walk_tiles(int tiles, Skip skip, Begin begin, Body body)
 {
@@ -452,8 +452,8 @@ static __device__ inline void write_rows(const float c[WIDE / 8][4], float facto
 
 /* --- kernels whose rows are queries ----------------------------------------------------------- */
 
-/* What a block works on, which walks over keys: OWN tiles of its queries (q, and y' backward) are on
- * their way into shared memory. */
+/* What a block works on, which walks over keys: OWN tiles of its queries (q, and y' backward) are
+ * on their way into shared memory. */
 template <int WIDE, int KEYS, int OWN> struct QueryBlock {
     Place at;
     int tiles;
@@ -490,8 +490,8 @@ static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const Half &a,
     return b;
 }
 
-/* body(s, tile, k_tile) for each tile of keys that the block sees: masked scores, in exponents of 2,
- * and the tile's k, which its v follows. */
+/* body(s, tile, k_tile) for each tile of keys that the block sees: masked scores, in exponents of
+ * 2, and the tile's k, which its v follows. */
 template <int WIDE, int KEYS, int OWN, typename Body>
 static __device__ inline void walk_keys(const Half &a, const QueryBlock<WIDE, KEYS, OWN> &b,
                                         const uint32_t own[WIDE / 16][4], Body body)

@@ -88,11 +88,6 @@ template <typename T> static __global__ void pooled_sum_grad_kernel(Attention<T>
     }
 }
 
-template <typename T> static __device__ inline void put(T *to, float x, int32_t add)
-{
-    *to = from_float<T>(x + (add ? to_float(*to) : 0.0F));
-}
-
 template <typename T> static __global__ void pooled_key_grad_kernel(Attention<T> a)
 {
     const WarpPlace p = warp_place(a, a.length_k);

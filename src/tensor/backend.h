@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "tensor/graph.h"
@@ -84,3 +85,27 @@ void cs_backend_free(cs_backend **held); /* accepts NULL inside */
 
 /* Bytes of one item. */
 int64_t cs_real_size(cs_real_kind kind);
+
+/* Item i of an array of the kind; set: not of bf16. */
+static inline double cs_real_get(cs_real_kind kind, const void *x, int64_t i)
+{
+    if (kind == CS_REAL_F64) {
+        return ((const double *)x)[i];
+    }
+    if (kind == CS_REAL_F32) {
+        return ((const float *)x)[i];
+    }
+    uint32_t bits = (uint32_t)((const uint16_t *)x)[i] << 16; /* bf16: the upper half of a float */
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline void cs_real_set(cs_real_kind kind, void *x, int64_t i, double value)
+{
+    if (kind == CS_REAL_F64) {
+        ((double *)x)[i] = value;
+    } else {
+        ((float *)x)[i] = (float)value;
+    }
+}

@@ -29,6 +29,7 @@ enum {
     ALIGNMENT = 64,
     PART = 1 << 16,       /* items of a part of long vectors */
     PART_BYTES = 1 << 18, /* its bytes */
+    ROWS = 16,            /* of an item of work: rows of logits are long */
 };
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -139,6 +140,30 @@ cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
                          .threshold = cs_drop_threshold(p),
                          .scale = (float)(1.0 / (1.0 - p)),
                          .drops = true};
+}
+
+typedef struct {
+    const cs_cpu *cpu;
+    int64_t rows;
+    cs_cpu_row row;
+    const void *ctx;
+} row_job;
+
+static cs_status some_rows(void *ctx, int64_t item, int worker)
+{
+    const row_job *t = ctx;
+    int64_t end = (item + 1) * ROWS < t->rows ? (item + 1) * ROWS : t->rows;
+    for (int64_t r = item * ROWS; r < end; ++r) {
+        t->row(t->ctx, r, cs_cpu_local_of(t->cpu, worker));
+    }
+    return CS_OK;
+}
+
+cs_status cs_cpu_rows(cs_cpu *cpu, int64_t rows, int64_t items, cs_cpu_row row, const void *ctx)
+{
+    row_job t = {cpu, rows, row, ctx};
+    cs_status status = cs_cpu_local(cpu, items + 1);
+    return status ? status : cs_parallel((rows + ROWS - 1) / ROWS, cpu->threads, some_rows, &t);
 }
 
 enum { REDUCE_COLS = 256 };

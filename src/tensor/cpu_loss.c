@@ -2,38 +2,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "tensor/cpu_private.h"
 
-enum { ROWS = 16 }; /* of an item of work: rows of logits are long */
-
-/* One row; scratch: as long as a row, not used by all. */
-typedef struct loss_job loss_job;
-typedef void (*loss_row)(const loss_job *t, int64_t r, float *scratch);
-
-struct loss_job {
-    cs_cpu *cpu;
+typedef struct {
+    const cs_cpu_kernels *kernels;
     cs_cpu_matrix z, weight, lse, loss, goal; /* goal: or the masses */
     const int32_t *target;
     int64_t classes;
     float factor;
-    loss_row row;
-};
+} loss_job;
 
-static cs_status some_rows(void *ctx, int64_t item, int worker)
-{
-    const loss_job *t = ctx;
-    int64_t end = (item + 1) * ROWS < t->z.rows ? (item + 1) * ROWS : t->z.rows;
-    for (int64_t r = item * ROWS; r < end; ++r) {
-        t->row(t, r, cs_cpu_local_of(t->cpu, worker));
-    }
-    return CS_OK;
-}
-
-static cs_status by_rows(const cs_run *run, const cs_op *op, loss_row row)
+/* scratch: as long as a row, not used by all. */
+static cs_status by_rows(const cs_run *run, const cs_op *op, cs_cpu_row row)
 {
     const cs_op_loss *o = &op->loss;
-    loss_job t = {.cpu = cs_cpu_of(run),
+    loss_job t = {.kernels = cs_cpu_of(run)->kernels,
                   .z = cs_cpu_operand(run, o->z),
                   .weight = cs_cpu_tensor(run, o->weight),
                   .goal = cs_cpu_tensor(run, o->goal),
@@ -41,12 +24,8 @@ static cs_status by_rows(const cs_run *run, const cs_op *op, loss_row row)
                   .loss = cs_cpu_tensor(run, o->loss),
                   .target = cs_run_ints(run, o->target),
                   .classes = o->classes,
-                  .factor = (float)o->factor,
-                  .row = row};
-    cs_status status = cs_cpu_local(t.cpu, t.z.cols);
-    return status == CS_OK
-               ? cs_parallel((t.z.rows + ROWS - 1) / ROWS, t.cpu->threads, some_rows, &t)
-               : status;
+                  .factor = (float)o->factor};
+    return cs_cpu_rows(cs_cpu_of(run), t.z.rows, t.z.cols, row, &t);
 }
 
 static void clear(float *z, int64_t from, int64_t to)
@@ -56,15 +35,16 @@ static void clear(float *z, int64_t from, int64_t to)
 
 /* --- cross-entropy ---------------------------------------------------------------------------- */
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
-static void entropy_row(const loss_job *t, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void entropy_row(const void *ctx, int64_t r, float *scratch)
 {
+    const loss_job *t = ctx;
     (void)scratch;
     const float *z = t->z.x + r * t->z.ld;
     float lse = 0, loss = 0;
     if (t->target[r] >= 0) {
-        float most = t->cpu->kernels->max(t->classes, z);
-        lse = most + logf(t->cpu->kernels->exp_sum(t->classes, most, z));
+        float most = t->kernels->max(t->classes, z);
+        lse = most + logf(t->kernels->exp_sum(t->classes, most, z));
         loss = t->weight.x[r * t->weight.ld] * (lse - z[t->target[r]]);
     }
     t->lse.x[r * t->lse.ld] = lse;
@@ -76,9 +56,10 @@ cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op)
     return by_rows(run, op, entropy_row);
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
-static void entropy_back_row(const loss_job *t, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void entropy_back_row(const void *ctx, int64_t r, float *scratch)
 {
+    const loss_job *t = ctx;
     (void)scratch;
     float *z = t->z.grad + r * t->z.ld;
     if (t->target[r] < 0) {
@@ -86,7 +67,7 @@ static void entropy_back_row(const loss_job *t, int64_t r, float *scratch)
         return;
     }
     float weight = t->weight.x[r * t->weight.ld];
-    t->cpu->kernels->entropy_back(t->classes, t->lse.x[r * t->lse.ld], weight, z);
+    t->kernels->entropy_back(t->classes, t->lse.x[r * t->lse.ld], weight, z);
     z[t->target[r]] -= weight;
     clear(z, t->classes, t->z.cols);
 }
@@ -98,15 +79,16 @@ cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op)
 
 /* --- spectral loss ---------------------------------------------------------------------------- */
 
-static void spectral_row(const loss_job *t, int64_t r, float *scratch)
+static void spectral_row(const void *ctx, int64_t r, float *scratch)
 {
+    const loss_job *t = ctx;
     const float *z = t->z.x + r * t->z.ld;
     float loss = 0;
     if (t->target[r] >= 0) {
-        t->cpu->kernels->copy(t->classes, z, scratch);
-        t->cpu->kernels->multiply(t->classes, t->goal.x, scratch);
+        t->kernels->copy(t->classes, z, scratch);
+        t->kernels->multiply(t->classes, t->goal.x, scratch);
         loss = t->weight.x[r * t->weight.ld] *
-               (t->cpu->kernels->dot(t->classes, scratch, z) - t->factor * z[t->target[r]]);
+               (t->kernels->dot(t->classes, scratch, z) - t->factor * z[t->target[r]]);
     }
     t->loss.x[r * t->loss.ld] = loss;
 }
@@ -116,17 +98,18 @@ cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op)
     return by_rows(run, op, spectral_row);
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
-static void spectral_back_row(const loss_job *t, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void spectral_back_row(const void *ctx, int64_t r, float *scratch)
 {
+    const loss_job *t = ctx;
     (void)scratch;
     float *z = t->z.grad + r * t->z.ld, weight = t->weight.x[r * t->weight.ld];
     if (t->target[r] < 0) {
         clear(z, 0, t->z.cols);
         return;
     }
-    t->cpu->kernels->multiply(t->classes, t->goal.x, z);
-    t->cpu->kernels->scale(t->classes, 2 * weight, z, z);
+    t->kernels->multiply(t->classes, t->goal.x, z);
+    t->kernels->scale(t->classes, 2 * weight, z, z);
     z[t->target[r]] -= weight * t->factor;
     clear(z, t->classes, t->z.cols);
 }
@@ -138,12 +121,13 @@ cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op)
 
 /* --- squared error ---------------------------------------------------------------------------- */
 
-static void square_row(const loss_job *t, int64_t r, float *scratch)
+static void square_row(const void *ctx, int64_t r, float *scratch)
 {
-    t->cpu->kernels->copy(t->z.cols, t->z.x + r * t->z.ld, scratch);
-    t->cpu->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, scratch);
+    const loss_job *t = ctx;
+    t->kernels->copy(t->z.cols, t->z.x + r * t->z.ld, scratch);
+    t->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, scratch);
     t->loss.x[r * t->loss.ld] =
-        t->weight.x[r * t->weight.ld] * t->cpu->kernels->dot(t->z.cols, scratch, scratch);
+        t->weight.x[r * t->weight.ld] * t->kernels->dot(t->z.cols, scratch, scratch);
 }
 
 cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op)
@@ -151,13 +135,14 @@ cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op)
     return by_rows(run, op, square_row);
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): a loss_row */
-static void square_back_row(const loss_job *t, int64_t r, float *scratch)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void square_back_row(const void *ctx, int64_t r, float *scratch)
 {
+    const loss_job *t = ctx;
     (void)scratch;
     float *z = t->z.grad + r * t->z.ld;
-    t->cpu->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, z);
-    t->cpu->kernels->scale(t->z.cols, 2 * t->weight.x[r * t->weight.ld], z, z);
+    t->kernels->axpy(t->z.cols, -1, t->goal.x + r * t->goal.ld, z);
+    t->kernels->scale(t->z.cols, 2 * t->weight.x[r * t->weight.ld], z, z);
 }
 
 cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op)

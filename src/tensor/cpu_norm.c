@@ -42,37 +42,31 @@ static void apply_drop(const norm_job *t, int64_t r, float *x, float *scratch)
     }
 }
 
-static cs_status norm_chunk(void *ctx, int64_t item, int worker)
+static void norm_row(const void *ctx, int64_t r, float *scratch)
 {
     const norm_job *t = ctx;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
-    float *scratch = cs_cpu_local_of(t->cpu, worker);
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        float *s = t->s.x + r * t->s.ld;
-        if (t->r.x) {
-            kernels->copy(t->y.cols, t->r.x + r * t->r.ld, s);
-            apply_drop(t, r, s, scratch);
-            kernels->add(t->y.cols, t->x.x + r * t->x.ld, s);
-        }
-        cs_cpu_norm_row row = {.n = t->y.cols,
-                               .s = s,
-                               .gain = t->gain.x,
-                               .bias = t->bias.x,
-                               .eps = t->eps,
-                               .y = t->y.x + r * t->y.ld,
-                               .mean = t->mean.x + r * t->mean.ld,
-                               .rstd = t->rstd.x + r * t->rstd.ld};
-        kernels->norm(&row);
+    float *s = t->s.x + r * t->s.ld;
+    if (t->r.x) {
+        kernels->copy(t->y.cols, t->r.x + r * t->r.ld, s);
+        apply_drop(t, r, s, scratch);
+        kernels->add(t->y.cols, t->x.x + r * t->x.ld, s);
     }
-    return CS_OK;
+    cs_cpu_norm_row row = {.n = t->y.cols,
+                           .s = s,
+                           .gain = t->gain.x,
+                           .bias = t->bias.x,
+                           .eps = t->eps,
+                           .y = t->y.x + r * t->y.ld,
+                           .mean = t->mean.x + r * t->mean.ld,
+                           .rstd = t->rstd.x + r * t->rstd.ld};
+    kernels->norm(&row);
 }
 
 cs_status cs_cpu_layer_norm(const cs_run *run, const cs_op *op)
 {
     norm_job t = norm_of(run, op);
-    cs_status status = cs_cpu_local(t.cpu, t.y.cols);
-    return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_chunk, &t)
-                           : status;
+    return cs_cpu_rows(t.cpu, t.y.rows, t.y.cols, norm_row, &t);
 }
 
 static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)

@@ -137,6 +137,11 @@ static inline float *cs_cpu_local_of(const cs_cpu *cpu, int worker)
     return cpu->local + worker * cpu->local_items;
 }
 
+/* row(ctx, r, scratch) for every r < rows, on all threads; scratch: `items` floats of the worker. */
+typedef void (*cs_cpu_row)(const void *ctx, int64_t r, float *scratch);
+cs_status cs_cpu_rows(cs_cpu *cpu, int64_t rows, int64_t items, cs_cpu_row row,
+                      const void *ctx) CS_MUST_CHECK;
+
 /* out[i] += sum over parts, in their order, of part[p * ld + i]; out NULL: nothing. */
 cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const float *part,
                         float *out) CS_MUST_CHECK;

@@ -59,49 +59,41 @@ static rows_job embed_of(const cs_run *run, const cs_op_embed *o)
     return t;
 }
 
-static cs_status embed_chunk(void *ctx, int64_t item, int worker)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void embed_row(const void *ctx, int64_t r, float *scratch)
 {
-    (void)worker;
+    (void)scratch;
     const rows_job *t = ctx;
     const int64_t n = t->y.cols;
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        float *y = t->y.x + r * t->y.ld;
-        if (t->x.x) {
-            t->cpu->kernels->copy(n, t->x.x + r * t->x.ld, y);
-        } else {
-            memset(y, 0, (size_t)n * sizeof *y);
-        }
-        for (int i = 0; i < t->tables; ++i) {
-            if (t->index[i][r] >= 0) {
-                t->cpu->kernels->add(n, t->table[i].x + t->index[i][r] * t->table[i].ld, y);
-            }
+    float *y = t->y.x + r * t->y.ld;
+    cs_cpu_put(t->cpu->kernels, n, t->x.x ? t->x.x + r * t->x.ld : NULL, y, false);
+    for (int i = 0; i < t->tables; ++i) {
+        if (t->index[i][r] >= 0) {
+            t->cpu->kernels->add(n, t->table[i].x + t->index[i][r] * t->table[i].ld, y);
         }
     }
-    return CS_OK;
 }
 
 cs_status cs_cpu_embed(const cs_run *run, const cs_op *op)
 {
     rows_job t = embed_of(run, &op->embed);
-    return cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, embed_chunk, &t);
+    return cs_cpu_rows(t.cpu, t.y.rows, 0, embed_row, &t);
 }
 
-static cs_status embed_back_chunk(void *ctx, int64_t item, int worker)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void embed_back_row(const void *ctx, int64_t r, float *scratch)
 {
-    (void)worker;
+    (void)scratch;
     const rows_job *t = ctx;
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        cs_cpu_put(t->cpu->kernels, t->y.cols, t->y.grad + r * t->y.ld, t->x.grad + r * t->x.ld,
-                   t->x.add);
-    }
-    return CS_OK;
+    cs_cpu_put(t->cpu->kernels, t->y.cols, t->y.grad + r * t->y.ld, t->x.grad + r * t->x.ld,
+               t->x.add);
 }
 
 cs_status cs_cpu_embed_back(const cs_run *run, const cs_op *op)
 {
     rows_job t = embed_of(run, &op->embed);
     const int64_t chunks = cs_cpu_chunks(t.y.rows);
-    cs_status status = t.x.grad ? cs_parallel(chunks, t.cpu->threads, embed_back_chunk, &t) : CS_OK;
+    cs_status status = t.x.grad ? cs_cpu_rows(t.cpu, t.y.rows, 0, embed_back_row, &t) : CS_OK;
     for (t.at = 0; t.at < t.tables && status == CS_OK; ++t.at) {
         if (t.table[t.at].grad) {
             status = cs_parallel(chunks, t.cpu->threads, scatter_table, &t);
@@ -123,42 +115,34 @@ static rows_job gather_of(const cs_run *run, const cs_op_gather *o)
                       .order = {cs_run_order(run, o->index)}};
 }
 
-static cs_status gather_chunk(void *ctx, int64_t item, int worker)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void gather_row(const void *ctx, int64_t r, float *scratch)
 {
-    (void)worker;
+    (void)scratch;
     const rows_job *t = ctx;
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        float *y = t->y.x + r * t->y.ld;
-        if (t->index[0][r] >= 0) {
-            t->cpu->kernels->copy(t->y.cols, t->x.x + t->index[0][r] * t->x.ld, y);
-        } else {
-            memset(y, 0, (size_t)t->y.cols * sizeof *y);
-        }
-    }
-    return CS_OK;
+    int64_t from = t->index[0][r];
+    cs_cpu_put(t->cpu->kernels, t->y.cols, from >= 0 ? t->x.x + from * t->x.ld : NULL,
+               t->y.x + r * t->y.ld, false);
 }
 
 cs_status cs_cpu_gather(const cs_run *run, const cs_op *op)
 {
     rows_job t = gather_of(run, &op->gather);
-    return cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, gather_chunk, &t);
+    return cs_cpu_rows(t.cpu, t.y.rows, 0, gather_row, &t);
 }
 
-static cs_status clear_chunk(void *ctx, int64_t item, int worker)
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void clear_row(const void *ctx, int64_t r, float *scratch)
 {
-    (void)worker;
+    (void)scratch;
     const rows_job *t = ctx;
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->x.rows); ++r) {
-        memset(t->x.grad + r * t->x.ld, 0, (size_t)t->x.cols * sizeof *t->x.grad);
-    }
-    return CS_OK;
+    memset(t->x.grad + r * t->x.ld, 0, (size_t)t->x.cols * sizeof *t->x.grad);
 }
 
 cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op)
 {
     rows_job t = gather_of(run, &op->gather);
-    cs_status status =
-        t.x.add ? CS_OK : cs_parallel(cs_cpu_chunks(t.x.rows), t.cpu->threads, clear_chunk, &t);
+    cs_status status = t.x.add ? CS_OK : cs_cpu_rows(t.cpu, t.x.rows, 0, clear_row, &t);
     return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, scatter_table, &t)
                            : status;
 }
@@ -166,19 +150,19 @@ cs_status cs_cpu_gather_back(const cs_run *run, const cs_op *op)
 /* --- add -------------------------------------------------------------------------------------- */
 
 typedef struct {
-    cs_cpu *cpu;
+    const cs_cpu_kernels *kernels;
     cs_cpu_matrix a, b, y;
     cs_cpu_drop drop;
 } adding;
 
-static cs_status adding_of(const cs_run *run, const cs_op *op, adding *t)
+static cs_status by_rows(const cs_run *run, const cs_op *op, cs_cpu_row row)
 {
-    *t = (adding){.cpu = cs_cpu_of(run),
-                  .a = cs_cpu_operand(run, op->add.a),
-                  .b = cs_cpu_operand(run, op->add.b),
-                  .y = cs_cpu_tensor(run, op->add.y),
-                  .drop = cs_cpu_drop_of(run, op, 0, op->add.p)};
-    return cs_cpu_local(t->cpu, t->y.cols);
+    adding t = {.kernels = cs_cpu_of(run)->kernels,
+                .a = cs_cpu_operand(run, op->add.a),
+                .b = cs_cpu_operand(run, op->add.b),
+                .y = cs_cpu_tensor(run, op->add.y),
+                .drop = cs_cpu_drop_of(run, op, 0, op->add.p)};
+    return cs_cpu_rows(cs_cpu_of(run), t.y.rows, t.y.cols, row, &t);
 }
 
 /* Row r through dropout into `scratch`; or `x` itself where nothing is dropped. */
@@ -189,58 +173,41 @@ static const float *dropped(const adding *t, int64_t r, const float *x, float *s
     }
     cs_cpu_drop row = t->drop;
     row.row = (uint32_t)r;
-    t->cpu->kernels->drop(&row, t->y.cols, scratch);
-    t->cpu->kernels->multiply(t->y.cols, x, scratch);
+    t->kernels->drop(&row, t->y.cols, scratch);
+    t->kernels->multiply(t->y.cols, x, scratch);
     return scratch;
 }
 
-static cs_status add_chunk(void *ctx, int64_t item, int worker)
+static void add_row(const void *ctx, int64_t r, float *scratch)
 {
     const adding *t = ctx;
-    const cs_cpu_kernels *kernels = t->cpu->kernels;
-    float *scratch = cs_cpu_local_of(t->cpu, worker);
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        float *y = t->y.x + r * t->y.ld;
-        const float *b = dropped(t, r, t->b.x + r * t->b.ld, scratch);
-        if (t->a.x) {
-            kernels->copy(t->y.cols, t->a.x + r * t->a.ld, y);
-        }
-        cs_cpu_put(kernels, t->y.cols, b, y, t->a.x != NULL);
+    float *y = t->y.x + r * t->y.ld;
+    const float *b = dropped(t, r, t->b.x + r * t->b.ld, scratch);
+    if (t->a.x) {
+        t->kernels->copy(t->y.cols, t->a.x + r * t->a.ld, y);
     }
-    return CS_OK;
+    cs_cpu_put(t->kernels, t->y.cols, b, y, t->a.x != NULL);
 }
 
 cs_status cs_cpu_add(const cs_run *run, const cs_op *op)
 {
-    adding t;
-    cs_status status = adding_of(run, op, &t);
-    return status == CS_OK ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, add_chunk, &t)
-                           : status;
+    return by_rows(run, op, add_row);
 }
 
-static cs_status add_back_chunk(void *ctx, int64_t item, int worker)
+static void add_back_row(const void *ctx, int64_t r, float *scratch)
 {
     const adding *t = ctx;
-    const cs_cpu_kernels *kernels = t->cpu->kernels;
-    float *scratch = cs_cpu_local_of(t->cpu, worker);
-    for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        const float *dy = t->y.grad + r * t->y.ld;
-        if (t->a.grad) {
-            cs_cpu_put(kernels, t->y.cols, dy, t->a.grad + r * t->a.ld, t->a.add);
-        }
-        if (t->b.grad) {
-            cs_cpu_put(kernels, t->y.cols, dropped(t, r, dy, scratch), t->b.grad + r * t->b.ld,
-                       t->b.add);
-        }
+    const float *dy = t->y.grad + r * t->y.ld;
+    if (t->a.grad) {
+        cs_cpu_put(t->kernels, t->y.cols, dy, t->a.grad + r * t->a.ld, t->a.add);
     }
-    return CS_OK;
+    if (t->b.grad) {
+        cs_cpu_put(t->kernels, t->y.cols, dropped(t, r, dy, scratch), t->b.grad + r * t->b.ld,
+                   t->b.add);
+    }
 }
 
 cs_status cs_cpu_add_back(const cs_run *run, const cs_op *op)
 {
-    adding t;
-    cs_status status = adding_of(run, op, &t);
-    return status == CS_OK
-               ? cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, add_back_chunk, &t)
-               : status;
+    return by_rows(run, op, add_back_row);
 }

@@ -7,25 +7,11 @@
 #include "base/plugin.h"
 #include "tensor/plugin.h"
 
-static void *host_alloc(int64_t count, size_t size)
-{
-    return cs_calloc(count, size);
-}
-
-/* The same structures on both sides. */
-static cs_status plugin_fits(const cs_plugin *plugin)
-{
-    int32_t size[CS_PLUGIN_SIZES];
-    cs_plugin_sizes(size);
-    return cs_plugin_compare(plugin ? plugin->version : -1, CS_PLUGIN_VERSION, CS_PLUGIN_SIZES,
-                             plugin ? plugin->size : size, size);
-}
-
 cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *options,
                          cs_backend **out)
 {
     static const cs_plugin_host host = {.fail = cs_fail,
-                                        .alloc = host_alloc,
+                                        .alloc = cs_calloc,
                                         .free = cs_free,
                                         .matrix = cs_run_matrix,
                                         .ints = cs_run_ints,
@@ -38,7 +24,10 @@ cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *optio
                              .f32 = options->f32,
                              .graphs = !options->no_graphs,
                              .own_products = options->own_products};
-    cs_status status = plugin_fits(plugin);
+    int32_t size[CS_PLUGIN_SIZES];
+    cs_plugin_sizes(size);
+    cs_status status = cs_plugin_compare(plugin ? plugin->version : -1, CS_PLUGIN_VERSION,
+                                         CS_PLUGIN_SIZES, plugin ? plugin->size : size, size);
     return status == CS_OK && plugin ? plugin->open(&host, &ask, out) : status;
 }
 

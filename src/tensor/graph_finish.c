@@ -128,38 +128,25 @@ static void place(placed *list, int64_t *count, placed one, int64_t *offset, int
     *total = at + one.items > *total ? at + one.items : *total;
 }
 
-/* Activations: all apart in training, where backward reads them; else by interval. */
-static void place_activations(const dry_run *d, placed *list)
+/* Activations: all apart in training, where backward reads them; else by interval. Gradients always
+ * by interval, the last made first. */
+static void place_activations(const dry_run *d, bool gradients, placed *list)
 {
     cs_graph *g = d->graph;
     int64_t count = 0;
-    for (int64_t i = 0; i < g->tensors; ++i) {
+    for (int64_t n = 0; n < g->tensors; ++n) {
+        int64_t i = gradients ? g->tensors - 1 - n : n;
         cs_tensor *t = &g->tensor[i];
-        if (t->space != CS_SPACE_ACTIVATION || t->parent != CS_NONE) {
+        if (t->space != CS_SPACE_ACTIVATION || t->parent != CS_NONE ||
+            (gradients && (!t->wants_grad || t->grad_in_place))) {
             continue;
         }
-        bool lasts = g->training || t->keep;
+        bool lasts = !gradients && (g->training || t->keep);
         placed one = {.from = lasts ? 0 : t->made,
                       .to = lasts || d->read[i] < 0 ? g->ops : d->read[i],
                       .items = align(t->rows * t->ld)};
-        place(list, &count, one, &t->offset, &g->space_items[CS_SPACE_ACTIVATION]);
-    }
-}
-
-static void place_gradients(const dry_run *d, placed *list)
-{
-    cs_graph *g = d->graph;
-    int64_t count = 0;
-    for (int64_t i = g->tensors - 1; i >= 0; --i) {
-        cs_tensor *t = &g->tensor[i];
-        if (t->space != CS_SPACE_ACTIVATION || t->parent != CS_NONE || !t->wants_grad ||
-            t->grad_in_place) {
-            continue;
-        }
-        placed one = {.from = t->made,
-                      .to = d->read[i] < 0 ? g->ops : d->read[i],
-                      .items = align(t->rows * t->ld)};
-        place(list, &count, one, &t->grad, &g->grad_items);
+        place(list, &count, one, gradients ? &t->grad : &t->offset,
+              gradients ? &g->grad_items : &g->space_items[CS_SPACE_ACTIVATION]);
     }
 }
 
@@ -219,23 +206,20 @@ cs_status cs_graph_finish(cs_graph *graph)
     if (graph->status != CS_OK) {
         return cs_fail(graph->status, "%s", graph->reason);
     }
+    cs_pool pool = {0};
     dry_run d = {.graph = graph,
                  .shared_logits = CS_NONE,
-                 .read = cs_alloc(graph->tensors + 1, sizeof *d.read),
-                 .written = cs_calloc(graph->tensors + 1, sizeof *d.written)};
-    placed *list = cs_alloc(graph->tensors + 1, sizeof *list);
-    cs_status status = CS_ERR_MEMORY;
-    if (!d.read || !d.written || !list) {
-        goto done;
+                 .read = cs_pool_take(&pool, graph->tensors + 1, sizeof *d.read),
+                 .written = cs_pool_take(&pool, graph->tensors + 1, sizeof *d.written)};
+    placed *list = cs_pool_take(&pool, graph->tensors + 1, sizeof *list);
+    cs_status status = pool.status;
+    if (status == CS_OK) {
+        walk(&d);
+        status = check_readers(&d);
+        place_activations(&d, false, list);
+        place_activations(&d, true, list);
+        place_rest(graph);
     }
-    walk(&d);
-    status = check_readers(&d);
-    place_activations(&d, list);
-    place_gradients(&d, list);
-    place_rest(graph);
-done:
-    cs_free(d.read);
-    cs_free(d.written);
-    cs_free(list);
+    cs_pool_free(&pool);
     return status;
 }

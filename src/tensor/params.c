@@ -67,22 +67,16 @@ cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool traini
     cs_status status = zeroed(backend, bytes, &params->value);
     if (status != CS_OK || !training) return status;
     void *decay = NULL, *norm = NULL, *hyper = NULL;
-    if ((status = zeroed(backend, bytes, &params->grad)) != CS_OK ||
-        (status = zeroed(backend, bytes, &params->m)) != CS_OK ||
-        (status = zeroed(backend, bytes, &params->v)) != CS_OK) {
-        return status;
-    }
-    status = zeroed(backend, params->items, &decay);
+    status = zeroed(backend, bytes, &params->grad);
+    status = status ? status : zeroed(backend, bytes, &params->m);
+    status = status ? status : zeroed(backend, bytes, &params->v);
+    status = status ? status : zeroed(backend, params->items, &decay);
+    status = status ? status : zeroed(backend, (int64_t)sizeof *params->norm, &norm);
+    status = status ? status : zeroed(backend, (int64_t)sizeof *params->hyper, &hyper);
     params->decay = decay;
-    if (status == CS_OK) {
-        status = zeroed(backend, (int64_t)sizeof *params->norm, &norm);
-        params->norm = norm;
-    }
-    if (status == CS_OK) {
-        status = zeroed(backend, (int64_t)sizeof *params->hyper, &hyper);
-        params->hyper = hyper;
-    }
-    return status == CS_OK ? put_decay(params) : status;
+    params->norm = norm;
+    params->hyper = hyper;
+    return status ? status : put_decay(params);
 }
 
 void cs_params_free(cs_params *params)
@@ -119,15 +113,10 @@ static int64_t items_of(const cs_params *params, int64_t number)
     return params->param[number].rows * params->param[number].cols;
 }
 
-/* n items from one of float and double to the other. */
-static void convert(int64_t n, cs_real_kind from, const void *in, void *out)
+static void convert(int64_t n, cs_real_kind from, const void *in, cs_real_kind to, void *out)
 {
     for (int64_t i = 0; i < n; ++i) {
-        if (from == CS_REAL_F32) {
-            ((double *)out)[i] = ((const float *)in)[i];
-        } else {
-            ((float *)out)[i] = (float)((const double *)in)[i];
-        }
+        cs_real_set(to, out, i, cs_real_get(from, in, i));
     }
 }
 
@@ -145,7 +134,7 @@ static cs_status get(const cs_params *params, int64_t number, cs_param_block wha
     void *copy = cs_alloc(n, (size_t)size);
     cs_status status = copy ? backend->get(backend, copy, there, n * size) : CS_ERR_MEMORY;
     if (status == CS_OK) {
-        convert(n, backend->parameter, copy, out);
+        convert(n, backend->parameter, copy, host, out);
     }
     cs_free(copy);
     return status;
@@ -161,7 +150,7 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
     if (backend->parameter != host) {
         copy = cs_alloc(n, (size_t)size);
         if (!copy) return CS_ERR_MEMORY;
-        convert(n, host, in, copy);
+        convert(n, host, in, backend->parameter, copy);
     }
     cs_status status =
         backend->put(backend, block_at(params, number, what), copy ? copy : in, n * size);

@@ -46,14 +46,10 @@ static cs_status allocate(cs_run *run)
     void *key = NULL, *order = NULL;
     if (status == CS_OK && g->grad_items > 0)
         status = b->alloc(b, g->grad_items * cs_real_size(b->activation), &run->grad);
-    if (status == CS_OK) {
-        status = b->alloc(b, (int64_t)sizeof *run->key, &key);
-        run->key = key;
-    }
-    if (status == CS_OK) {
-        status = b->alloc(b, space_bytes(g, b, CS_SPACE_INDEX) + 1, &order);
-        run->order = order;
-    }
+    status = status ? status : b->alloc(b, (int64_t)sizeof *run->key, &key);
+    status = status ? status : b->alloc(b, space_bytes(g, b, CS_SPACE_INDEX) + 1, &order);
+    run->key = key;
+    run->order = order;
     return status;
 }
 
@@ -70,22 +66,21 @@ static int64_t most_indexed(const cs_graph *g)
 cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out)
 {
     cs_run *run = cs_calloc(1, sizeof *run);
-    cs_status status = CS_ERR_MEMORY;
-    if (!run) {
-        return status;
-    }
+    if (!run) return CS_ERR_MEMORY;
     run->graph = graph;
     run->params = params;
     run->backend = params->backend;
     run->space[CS_SPACE_PARAM] = params->value;
-    run->batch = cs_alloc(graph->row_sets + 1, sizeof *run->batch);
-    run->length = cs_alloc(graph->row_sets + 1, sizeof *run->length);
-    run->host_index = cs_calloc(graph->space_items[CS_SPACE_INDEX] + 1, sizeof *run->host_index);
-    run->host_order = cs_calloc(graph->space_items[CS_SPACE_INDEX] + 1, sizeof *run->host_order);
-    run->host_input = cs_calloc(graph->space_items[CS_SPACE_INPUT] + 1, sizeof(double));
-    run->counter = cs_alloc(most_indexed(graph) + 1, sizeof *run->counter);
-    if (!run->batch || !run->length || !run->host_index || !run->host_order || !run->host_input ||
-        !run->counter || (status = allocate(run)) != CS_OK) {
+    int64_t indices = graph->space_items[CS_SPACE_INDEX] + 1;
+    run->batch = cs_pool_take(&run->pool, graph->row_sets + 1, sizeof *run->batch);
+    run->length = cs_pool_take(&run->pool, graph->row_sets + 1, sizeof *run->length);
+    run->host_index = cs_pool_take(&run->pool, indices, sizeof *run->host_index);
+    run->host_order = cs_pool_take(&run->pool, indices, sizeof *run->host_order);
+    run->host_input =
+        cs_pool_take(&run->pool, graph->space_items[CS_SPACE_INPUT] + 1, sizeof(double));
+    run->counter = cs_pool_take(&run->pool, most_indexed(graph) + 1, sizeof *run->counter);
+    cs_status status = run->pool.status ? run->pool.status : allocate(run);
+    if (status != CS_OK) {
         cs_run_free(&run);
         return status;
     }
@@ -103,23 +98,19 @@ void cs_run_free(cs_run **held)
     if (!run) {
         return;
     }
-    for (int s = 0; s < CS_SPACE_COUNT; ++s) {
-        if (s != CS_SPACE_PARAM && run->space[s]) {
-            run->backend->release(run->backend, run->space[s]);
-        }
-    }
-    void *memory[] = {run->grad, run->key, run->order};
+    void *memory[] = {run->space[CS_SPACE_ACTIVATION],
+                      run->space[CS_SPACE_STATISTIC],
+                      run->space[CS_SPACE_INDEX],
+                      run->space[CS_SPACE_INPUT],
+                      run->grad,
+                      run->key,
+                      run->order};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
         if (memory[i]) {
             run->backend->release(run->backend, memory[i]);
         }
     }
-    cs_free(run->batch);
-    cs_free(run->length);
-    cs_free(run->host_index);
-    cs_free(run->host_order);
-    cs_free(run->host_input);
-    cs_free(run->counter);
+    cs_pool_free(&run->pool);
     cs_free(run);
     *held = NULL;
 }
@@ -152,12 +143,7 @@ int32_t *cs_run_index(cs_run *run, int tensor)
 void cs_run_input(cs_run *run, int tensor, int64_t row, int64_t col, double x)
 {
     const cs_tensor *t = &run->graph->tensor[tensor];
-    int64_t at = t->offset + row * t->ld + col;
-    if (run->backend->parameter == CS_REAL_F64) {
-        ((double *)run->host_input)[at] = x;
-    } else {
-        ((float *)run->host_input)[at] = (float)x;
-    }
+    cs_real_set(run->backend->parameter, run->host_input, t->offset + row * t->ld + col, x);
 }
 
 /* Counting sort of the rows by index, after checking that each points into the `targets` rows. */
@@ -329,22 +315,8 @@ const int32_t *cs_run_order(const cs_run *run, int tensor)
     return run->order + run->graph->tensor[tensor].offset;
 }
 
-static double item_as_double(cs_real_kind kind, const void *x, int64_t i)
-{
-    if (kind == CS_REAL_F64) {
-        return ((const double *)x)[i];
-    }
-    if (kind == CS_REAL_F32) {
-        return ((const float *)x)[i];
-    }
-    uint32_t bits = (uint32_t)((const uint16_t *)x)[i] << 16; /* bf16: the upper half of a float */
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Reads rows x cols at `from` (with ld) into doubles or, `narrow`, floats. */
-static cs_status get(cs_run *run, int tensor, const void *from, void *out, bool narrow)
+/* Reads rows x cols at `from` (with ld) into numbers of the kind `host`. */
+static cs_status get(cs_run *run, int tensor, const void *from, void *out, cs_real_kind host)
 {
     const cs_tensor *t = &run->graph->tensor[tensor];
     cs_backend *b = run->backend;
@@ -356,12 +328,7 @@ static cs_status get(cs_run *run, int tensor, const void *from, void *out, bool 
     cs_status status = b->get(b, copy, from, items * cs_real_size(kind));
     for (int64_t r = 0; r < m.rows && status == CS_OK; ++r) {
         for (int64_t c = 0; c < m.cols; ++c) {
-            double x = item_as_double(kind, copy, r * m.ld + c);
-            if (narrow) {
-                ((float *)out)[r * m.cols + c] = (float)x;
-            } else {
-                ((double *)out)[r * m.cols + c] = x;
-            }
+            cs_real_set(host, out, r * m.cols + c, cs_real_get(kind, copy, r * m.ld + c));
         }
     }
     cs_free(copy);
@@ -370,18 +337,18 @@ static cs_status get(cs_run *run, int tensor, const void *from, void *out, bool 
 
 cs_status cs_run_get(cs_run *run, int tensor, double *out)
 {
-    return get(run, tensor, cs_run_matrix(run, tensor).x, out, false);
+    return get(run, tensor, cs_run_matrix(run, tensor).x, out, CS_REAL_F64);
 }
 
 cs_status cs_run_get_f32(cs_run *run, int tensor, float *out)
 {
-    return get(run, tensor, cs_run_matrix(run, tensor).x, out, true);
+    return get(run, tensor, cs_run_matrix(run, tensor).x, out, CS_REAL_F32);
 }
 
 cs_status cs_run_get_grad(cs_run *run, int tensor, double *out)
 {
     const void *grad = cs_run_matrix(run, tensor).grad;
-    return grad ? get(run, tensor, grad, out, false)
+    return grad ? get(run, tensor, grad, out, CS_REAL_F64)
                 : cs_fail(CS_ERR_USAGE, "%s has no gradient", run->graph->tensor[tensor].name);
 }
 
@@ -412,11 +379,7 @@ cs_status cs_run_set_grad(cs_run *run, int tensor, const double *in)
     void *copy = cs_alloc(m.rows * m.cols, (size_t)size);
     if (!copy) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < m.rows * m.cols; ++i) {
-        if (b->activation == CS_REAL_F64) {
-            ((double *)copy)[i] = in[i];
-        } else {
-            ((float *)copy)[i] = (float)in[i];
-        }
+        cs_real_set(b->activation, copy, i, in[i]);
     }
     cs_status status = b->put(b, m.grad, copy, m.rows * m.cols * size);
     cs_free(copy);

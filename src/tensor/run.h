@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 #include "tensor/backend.h"
 #include "tensor/graph.h"
@@ -34,6 +35,7 @@ typedef struct cs_run {
     int32_t *counter;                 /* of the sort */
     void *host_input;                 /* staging, parameter type */
     cs_run_key host_key;
+    cs_pool pool; /* of what is on the host */
 } cs_run;
 
 cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out) CS_MUST_CHECK;
