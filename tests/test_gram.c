@@ -88,8 +88,8 @@ TEST(kernels_agree_with_the_definition)
             ad[i] = a[i];
             bd[i] = b[i];
         }
-        all[v]->product(STEPS, a, b, tile);
-        all[v]->product_wide(STEPS, ad, bd, wide);
+        all[v]->product[0](STEPS, a, b, tile);
+        all[v]->product[1](STEPS, ad, bd, wide);
         for (int i = 0; i < CS_TILE; ++i) {
             for (int j = 0; j < CS_TILE; ++j) {
                 long double want = 1, mass = 1;
@@ -101,7 +101,7 @@ TEST(kernels_agree_with_the_definition)
                 assert_true(fabsl(wide[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-52L * mass);
             }
         }
-        all[v]->pack(STEPS, COLS, a, CS_TILE, panel, sum, square);
+        all[v]->pack[0](STEPS, COLS, a, CS_TILE, panel, sum, square);
         for (int k = 0; k < STEPS; ++k) {
             double total = 0, want = 0;
             for (int i = 0; i < CS_TILE; ++i) {

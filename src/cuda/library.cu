@@ -28,16 +28,14 @@ void *library_symbol(void *library, const char *name)
 
 void *library_open(const char *name)
 {
-    const char *home = getenv("CUDA_HOME");
+    const char *const homes[] = {getenv("CUDA_HOME"), "/usr/local/cuda"};
     char path[1024];
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    if (!library && home && *home) {
-        (void)snprintf(path, sizeof path, "%s/lib64/%s", home, name);
-        library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    }
-    if (!library) {
-        (void)snprintf(path, sizeof path, "/usr/local/cuda/lib64/%s", name);
-        library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    for (const char *home : homes) {
+        if (!library && home && *home) {
+            (void)snprintf(path, sizeof path, "%s/lib64/%s", home, name);
+            library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+        }
     }
     return library;
 }

@@ -1,4 +1,5 @@
 /* Entry point of the plug-in's linear algebra: device, libraries, memory. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,12 +38,30 @@ cs_status gpu_wait(const Gpu *g)
     return cuda_check(&g->cuda, cudaStreamSynchronize(g->cuda.stream), "wait for the device");
 }
 
-void gpu_release(const Gpu *g, void *p)
+void gpu_release(const Gpu *g, std::initializer_list<void *> rooms)
 {
-    if (p) {
-        (void)cudaStreamSynchronize(g->cuda.stream);
-        (void)cudaFree(p);
+    for (void *room : rooms) {
+        if (room) {
+            (void)cudaStreamSynchronize(g->cuda.stream);
+            (void)cudaFree(room);
+        }
     }
+}
+
+cs_status gpu_check_room(const Gpu *g, int64_t need, const char *format, ...)
+{
+    const double mib = 1024.0 * 1024.0;
+    char what[256];
+    size_t left = 0, all = 0;
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    cs_status status = cuda_check(&g->cuda, cudaMemGetInfo(&left, &all), "memory query");
+    return status || (uint64_t)need <= left
+               ? status
+               : g->host->fail(CS_ERR_MEMORY, "GPU memory: %s %.1f MiB, %.1f MiB of %.1f are free",
+                               what, (double)need / mib, (double)left / mib, (double)all / mib);
 }
 
 static cs_status copy(const Gpu *g, void *to, const void *from, int64_t bytes, bool back)
@@ -153,12 +172,11 @@ static cs_status start_libraries(Gpu *g)
     cs_status status = blas_check(g, b->create(&b->handle), "start");
     status = status ? status : blas_check(g, b->set_stream(b->handle, stream), "choice of stream");
     status = status ? status : solver_check(g, s->create(&s->handle), "start");
-    status =
-        status ? status : solver_check(g, s->set_stream(s->handle, stream), "choice of stream");
-    status = status
-                 ? status
-                 : solver_check(g, s->set_deterministic(s->handle, CUSOLVER_DETERMINISTIC_RESULTS),
-                                "choice of determinism");
+    if (status == CS_OK)
+        status = solver_check(g, s->set_stream(s->handle, stream), "choice of stream");
+    if (status == CS_OK)
+        status = solver_check(g, s->set_deterministic(s->handle, CUSOLVER_DETERMINISTIC_RESULTS),
+                              "choice of determinism");
     status = status ? status : solver_check(g, s->params_create(&s->params), "parameters");
     status = status ? status : solver_check(g, s->jacobi_create(&s->jacobi), "parameters");
     status = status ? status : sparse_check(g, p->create(&p->handle), "start");
@@ -173,21 +191,11 @@ static void gpu_close(cs_gpu *gpu)
     if (g->cuda.stream) {
         (void)cudaStreamSynchronize(g->cuda.stream);
     }
-    if (g->sparse.handle) {
-        (void)g->sparse.destroy(g->sparse.handle);
-    }
-    if (g->solver.jacobi) {
-        (void)g->solver.jacobi_destroy(g->solver.jacobi);
-    }
-    if (g->solver.params) {
-        (void)g->solver.params_destroy(g->solver.params);
-    }
-    if (g->solver.handle) {
-        (void)g->solver.destroy(g->solver.handle);
-    }
-    if (g->blas.handle) {
-        (void)g->blas.destroy(g->blas.handle);
-    }
+    destroy(g->sparse.destroy, g->sparse.handle);
+    destroy(g->solver.jacobi_destroy, g->solver.jacobi);
+    destroy(g->solver.params_destroy, g->solver.params);
+    destroy(g->solver.destroy, g->solver.handle);
+    destroy(g->blas.destroy, g->blas.handle);
     (void)cudaFree(g->info);
     if (g->cuda.stream) {
         (void)cudaStreamDestroy(g->cuda.stream);

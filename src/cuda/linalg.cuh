@@ -2,6 +2,8 @@
  * other. Host code. One stream; every function that gives numbers to the host waits for it. */
 #pragma once
 
+#include <initializer_list>
+
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 #include <cusparse.h>
@@ -88,7 +90,7 @@ cs_status blas_check(const Gpu *g, cublasStatus_t code, const char *doing);
 cs_status solver_check(const Gpu *g, cusolverStatus_t code, const char *doing);
 cs_status sparse_check(const Gpu *g, cusparseStatus_t code, const char *doing);
 
-/* Device memory, freed by gpu_release. */
+/* Device memory, freed by gpu_release, which waits for the stream. */
 template <typename T> static inline cs_status gpu_room(const Gpu *g, int64_t count, T **out)
 {
     void *room = NULL;
@@ -96,7 +98,18 @@ template <typename T> static inline cs_status gpu_room(const Gpu *g, int64_t cou
     *out = static_cast<T *>(room);
     return status;
 }
-void gpu_release(const Gpu *g, void *p); /* accepts NULL; waits for the stream */
+void gpu_release(const Gpu *g, std::initializer_list<void *> rooms); /* or NULL */
+
+/* What a library made, where it has. */
+template <typename F, typename T> static inline void destroy(F function, T made)
+{
+    if (made) {
+        (void)function(made);
+    }
+}
+
+/* CS_ERR_MEMORY where `need` bytes are not free: "GPU memory: <what> 12.0 MiB, ...". */
+cs_status gpu_check_room(const Gpu *g, int64_t need, const char *format, ...);
 
 /* Copies of bytes; done when they return. */
 cs_status gpu_put(const Gpu *g, void *to, const void *from, int64_t bytes);
@@ -124,8 +137,7 @@ struct Dgemm {
 cs_status gpu_gemm(const Gpu *g, const Dgemm *d);
 
 /* linalg_dense.cu */
-cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k,
-                     int64_t *bytes);
+cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes);
 cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k, double *sigma,
                     cs_dense *u, cs_dense *v);
 cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis);

@@ -11,19 +11,18 @@
 
 enum { PIECE = 1 << 24 /* nonzeros that travel at once */ };
 static constexpr int64_t CHUNK = (int64_t)256 << 20; /* bytes of dense rows for a Gram matrix */
-static constexpr double MIB = 1024.0 * 1024.0;
 
 /* --- a matrix spread out ---------------------------------------------------------------------- */
 
 /* Rows of A on their way: room for a run of them, and what is to be subtracted. */
 struct Spread {
-    const Gpu *g;
-    const cs_linop *a;
-    int64_t entries; /* room in col and val */
-    int64_t *ptr;
-    int32_t *col;
-    double *val;
-    double *u, *v; /* rows x p, and cols x p times s */
+    const Gpu *g = NULL;
+    const cs_linop *a = NULL;
+    int64_t entries = 0; /* room in col and val */
+    int64_t *ptr = NULL;
+    int32_t *col = NULL;
+    double *val = NULL;
+    double *u = NULL, *v = NULL; /* rows x p, and cols x p times s */
 };
 
 static int64_t deflated_columns(const cs_linop *a)
@@ -50,20 +49,13 @@ static int64_t spread_bytes(const cs_linop *a)
 
 static void spread_close(Spread *s)
 {
-    gpu_release(s->g, s->ptr);
-    gpu_release(s->g, s->col);
-    gpu_release(s->g, s->val);
-    gpu_release(s->g, s->u);
-    gpu_release(s->g, s->v);
+    gpu_release(s->g, {s->ptr, s->col, s->val, s->u, s->v});
 }
 
 static cs_status spread_open(const Gpu *g, const cs_linop *a, Spread *s)
 {
     int64_t p = deflated_columns(a);
-    memset(s, 0, sizeof *s);
-    s->g = g;
-    s->a = a;
-    s->entries = entries_at_once(a->data.a);
+    *s = {g, a, entries_at_once(a->data.a)};
     cs_status status = gpu_room(g, a->rows + 1, &s->ptr);
     status = status ? status : gpu_room(g, s->entries, &s->col);
     status = status ? status : gpu_room(g, s->entries, &s->val);
@@ -107,11 +99,9 @@ static cs_status spread_rows(const Spread *s, int64_t first, int64_t count, doub
         status = g->host->interrupted();
         status = status ? status : gpu_put(g, s->col, a->col + base, entries * 4);
         status = status ? status : gpu_put(g, s->val, a->val + base, entries * 8);
-        status =
-            status ? status
-                   : launch(&g->cuda, "spread", spread_kernel,
-                            dim3((unsigned)ceil_div((next - i) * WARP, MAX_BLOCK)), dim3(MAX_BLOCK),
-                            0, next - i, base, s->ptr + i, s->col, s->val, count, to + (i - first));
+        if (status == CS_OK)
+            status = launch_items(&g->cuda, "spread", spread_kernel, (next - i) * WARP, next - i,
+                                  base, s->ptr + i, s->col, s->val, count, to + (i - first));
     }
     if (status == CS_OK && p > 0) {
         Dgemm d = {false, true, count, n, p, -1, s->u + first, s->a->rows, s->v, n, 1, to, count};
@@ -128,10 +118,11 @@ struct Problem {
     const Gpu *g;
     cs_gpu_method method;
     int64_t m, n;
-    double *a, *s, *u, *v; /* v: V^T of gesvd, V of gesvdj; syevd has a, s */
-    void *work, *host_work;
-    size_t work_bytes, host_bytes;
-    int lwork; /* gesvdj: doubles */
+    /* v: V^T of gesvd, V of gesvdj; syevd has a, s */
+    double *a = NULL, *s = NULL, *u = NULL, *v = NULL;
+    void *work = NULL, *host_work = NULL;
+    size_t work_bytes = 0, host_bytes = 0;
+    int lwork = 0; /* gesvdj: doubles */
 };
 
 static cs_status problem_sizes(Problem *p)
@@ -168,13 +159,6 @@ static cs_status problem_sizes(Problem *p)
                                           &p->host_bytes),
                             "workspace of syevd");
     }
-}
-
-static void drop_work(Problem *p)
-{
-    gpu_release(p->g, p->work);
-    p->g->host->free(p->host_work);
-    p->work = p->host_work = NULL;
 }
 
 static cs_status call(const Problem *p)
@@ -217,7 +201,9 @@ static cs_status solve(Problem *p, int *info)
     status = status ? status : cuda_memory(&p->g->cuda, (int64_t)p->work_bytes, &p->work);
     status = status ? status : call(p);
     status = status ? status : gpu_get(p->g, info, p->g->info, sizeof *info);
-    drop_work(p);
+    gpu_release(p->g, {p->work});
+    p->g->host->free(p->host_work);
+    p->work = p->host_work = NULL;
     return status == CS_OK && *info < 0
                ? p->g->host->fail(CS_ERR_DEVICE, "cuSOLVER %s: its parameter %d is wrong",
                                   name[p->method], -*info)
@@ -234,14 +220,9 @@ static int64_t chunk_rows(const cs_linop *a)
 }
 
 /* Counted in doubles, which reach where int64 would overflow. */
-static cs_status count_bytes(const Gpu *g, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
+cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
 {
-    Problem p;
-    memset(&p, 0, sizeof p);
-    p.g = g;
-    p.method = method;
-    p.m = a->rows;
-    p.n = a->cols;
+    Problem p = {gpu_of(gpu), method, a->rows, a->cols};
     cs_status status = problem_sizes(&p);
     double m = (double)a->rows, n = (double)a->cols;
     double doubles =
@@ -251,28 +232,15 @@ static cs_status count_bytes(const Gpu *g, cs_gpu_method method, const cs_linop 
     return status;
 }
 
-cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k,
-                     int64_t *bytes)
-{
-    (void)k;
-    return count_bytes(gpu_of(gpu), method, a, bytes);
-}
-
 /* Before anything is allocated. */
-static cs_status check_room(const Gpu *g, cs_gpu_method method, const cs_linop *a)
+static cs_status check_room(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a)
 {
     int64_t need = 0;
-    size_t left = 0, all = 0;
-    cs_status status = count_bytes(g, method, a, &need);
-    status = status ? status : cuda_check(&g->cuda, cudaMemGetInfo(&left, &all), "memory query");
-    if (status == CS_OK && (uint64_t)need > left) {
-        return g->host->fail(
-            CS_ERR_MEMORY,
-            "GPU memory: %s of %lld x %lld takes %.1f MiB, %.1f MiB of %.1f are free",
-            method == CS_GPU_SYEVD ? "the Gram matrix" : "a dense SVD", (long long)a->rows,
-            (long long)a->cols, (double)need / MIB, (double)left / MIB, (double)all / MIB);
-    }
-    return status;
+    cs_status status = dense_need(gpu, method, a, &need);
+    const char *what = method == CS_GPU_SYEVD ? "the Gram matrix" : "a dense SVD";
+    return status ? status
+                  : gpu_check_room(gpu_of(gpu), need, "%s of %lld x %lld takes", what,
+                                   (long long)a->rows, (long long)a->cols);
 }
 
 /* to(i, j) = from(j, i) for the first k rows of an n x n matrix. */
@@ -295,10 +263,7 @@ static cs_status get_columns(const Gpu *g, cs_dense *to, const double *from)
 
 static void problem_close(Problem *p)
 {
-    gpu_release(p->g, p->a);
-    gpu_release(p->g, p->s);
-    gpu_release(p->g, p->u);
-    gpu_release(p->g, p->v);
+    gpu_release(p->g, {p->a, p->s, p->u, p->v});
 }
 
 /* The first k vectors and all values; A's room takes V. */
@@ -307,9 +272,8 @@ static cs_status bring_home(const Problem *p, int64_t k, double *sigma, cs_dense
     const double *right = p->v;
     cs_status status = CS_OK;
     if (p->method == CS_GPU_GESVD) {
-        status = launch(&p->g->cuda, "transpose", transpose_kernel,
-                        dim3((unsigned)ceil_div(p->n * k, MAX_BLOCK)), dim3(MAX_BLOCK), 0, p->n, k,
-                        p->v, p->a);
+        status = launch_items(&p->g->cuda, "transpose", transpose_kernel, p->n * k, p->n, k, p->v,
+                              p->a);
         right = p->a;
     }
     u->cols = v->cols = k;
@@ -322,15 +286,10 @@ cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_
                     cs_dense *u, cs_dense *v)
 {
     const Gpu *g = gpu_of(gpu);
-    Problem p;
+    Problem p = {g, method, a->rows, a->cols};
     Spread s;
     int info = 0;
-    memset(&p, 0, sizeof p);
-    p.g = g;
-    p.method = method;
-    p.m = a->rows;
-    p.n = a->cols;
-    cs_status status = check_room(g, method, a);
+    cs_status status = check_room(gpu, method, a);
     status = status ? status : spread_open(g, a, &s);
     if (status != CS_OK) return status;
     status = gpu_room(g, p.m * p.n, &p.a);
@@ -358,15 +317,11 @@ cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis
 {
     const Gpu *g = gpu_of(gpu);
     int64_t n = a->cols, most = chunk_rows(a);
-    Problem p;
+    Problem p = {g, CS_GPU_SYEVD, n, n};
     Spread s;
     double *chunk = NULL;
     int info = 0;
-    memset(&p, 0, sizeof p);
-    p.g = g;
-    p.method = CS_GPU_SYEVD;
-    p.m = p.n = n;
-    cs_status status = check_room(g, CS_GPU_SYEVD, a);
+    cs_status status = check_room(gpu, CS_GPU_SYEVD, a);
     status = status ? status : spread_open(g, a, &s);
     if (status != CS_OK) return status;
     status = gpu_room(g, n * n, &p.a);
@@ -386,7 +341,7 @@ cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis
     }
     basis->cols = k;
     status = status ? status : get_columns(g, basis, p.a + (n - k) * n);
-    gpu_release(g, chunk);
+    gpu_release(g, {chunk});
     problem_close(&p);
     spread_close(&s);
     return status;

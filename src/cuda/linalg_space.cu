@@ -59,7 +59,7 @@ static cs_status grow(const Gpu *g, int64_t count, double **room, int64_t *has)
     if (count <= *has) {
         return CS_OK;
     }
-    gpu_release(g, *room);
+    gpu_release(g, {*room});
     *room = NULL;
     *has = 0;
     cs_status status = gpu_room(g, count, room);
@@ -73,7 +73,7 @@ static void destroy(cs_panel *panel)
 {
     if (panel) {
         const Gpu *g = panel->g;
-        gpu_release(g, panel->data);
+        gpu_release(g, {panel->data});
         g->host->free(panel);
     }
 }
@@ -96,31 +96,30 @@ static cs_status create(cs_space *s, cs_side side, cs_panel **out)
     return CS_OK;
 }
 
-/* Rows x 8 on the host, freed by the caller. */
-static cs_status host_rows(const cs_panel *x, double **out)
+/* The panel's rows as they are to be on the device: fill(rows), rows x 8 zeros on the host. */
+template <typename Fill> static cs_status put_rows(cs_panel *x, Fill fill)
 {
-    *out = static_cast<double *>(x->g->host->alloc(x->rows * B, sizeof **out));
-    return *out ? CS_OK : CS_ERR_MEMORY;
+    double *rows = static_cast<double *>(x->g->host->alloc(x->rows * B, sizeof *rows));
+    cs_status status = rows ? fill(rows) : CS_ERR_MEMORY;
+    status = status ? status : gpu_put(x->g, x->data, rows, x->rows * B * 8);
+    x->g->host->free(rows);
+    return status;
 }
 
 static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x)
 {
     (void)s;
-    double *rows = NULL;
-    cs_status status = host_rows(x, &rows);
-    status = status ? status : x->g->host->random(seed, index, x->rows, rows);
-    status = status ? status : gpu_put(x->g, x->data, rows, x->rows * B * 8);
-    x->g->host->free(rows);
-    return status;
+    return put_rows(x, [=](double *rows) {
+        return x->g->host->random(seed, index, x->rows, rows);
+    });
 }
 
 static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int64_t first,
                              cs_dense *to)
 {
     (void)s;
-    double *rows = NULL;
-    cs_status status = host_rows(x, &rows);
-    status = status ? status : gpu_get(x->g, rows, x->data, x->rows * B * 8);
+    double *rows = static_cast<double *>(x->g->host->alloc(x->rows * B, sizeof *rows));
+    cs_status status = rows ? gpu_get(x->g, rows, x->data, x->rows * B * 8) : CS_ERR_MEMORY;
     for (int64_t i = 0; status == CS_OK && i < x->rows; ++i) {
         for (int64_t j = 0; j < count; ++j) {
             to->data[i + (first + j) * to->ld] = rows[i * B + j];
@@ -134,17 +133,15 @@ static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int6
 static cs_status put_scaled(const cs_dense *from, int64_t first, int64_t count, const double *scale,
                             cs_panel *x)
 {
-    double *rows = NULL;
-    cs_status status = host_rows(x, &rows);
-    for (int64_t i = 0; status == CS_OK && i < x->rows; ++i) {
-        for (int64_t j = 0; j < count; ++j) {
-            double value = from->data[i + (first + j) * from->ld];
-            rows[i * B + j] = scale ? -scale[first + j] * value : value;
+    return put_rows(x, [=](double *rows) {
+        for (int64_t i = 0; i < x->rows; ++i) {
+            for (int64_t j = 0; j < count; ++j) {
+                double value = from->data[i + (first + j) * from->ld];
+                rows[i * B + j] = scale ? -scale[first + j] * value : value;
+            }
         }
-    }
-    status = status ? status : gpu_put(x->g, x->data, rows, x->rows * B * 8);
-    x->g->host->free(rows);
-    return status;
+        return CS_OK;
+    });
 }
 
 static cs_status put_columns(cs_space *s, const cs_dense *from, int64_t first, int64_t count,
@@ -238,51 +235,48 @@ static __global__ void combine_kernel(int64_t rows, int count, Panels panels, co
     }
 }
 
-static Panels group_of(int64_t p, cs_panel *const *panels, int64_t first, int *count)
+/* run(group, count, first): GROUP panels at a time. */
+template <typename Run> static cs_status by_groups(int64_t p, cs_panel *const *panels, Run run)
 {
-    Panels g;
-    memset(&g, 0, sizeof g);
-    *count = (int)(p - first < GROUP ? p - first : GROUP);
-    for (int q = 0; q < *count; ++q) {
-        g.at[q] = panels[first + q]->data;
+    cs_status status = CS_OK;
+    for (int64_t first = 0; status == CS_OK && first < p; first += GROUP) {
+        Panels group = {};
+        int count = (int)(p - first < GROUP ? p - first : GROUP);
+        for (int q = 0; q < count; ++q) {
+            group.at[q] = panels[first + q]->data;
+        }
+        status = run(group, count, first);
     }
-    return g;
+    return status;
 }
 
 /* h (device, p squares) = P^T W. */
 static cs_status gram_on_device(Space *s, int64_t p, cs_panel *const *panels, const cs_panel *w,
                                 double *h)
 {
+    const Device *c = &s->g->cuda;
     int64_t run = run_rows(w->rows), runs = ceil_div(w->rows, run);
     cs_status status = grow(s->g, GROUP * runs * SQUARE, &s->sums, &s->sums_room);
-    for (int64_t first = 0; status == CS_OK && first < p; first += GROUP) {
-        int count = 0;
-        Panels group = group_of(p, panels, first, &count);
-        status = launch(&s->g->cuda, "gram", gram_kernel, dim3((unsigned)runs, (unsigned)count),
-                        dim3(SLICES * SQUARE), 0, w->rows, run, group, w->data, s->sums);
-        status = status ? status
-                        : launch(&s->g->cuda, "sum of runs", add_runs_kernel, dim3((unsigned)count),
-                                 dim3(SQUARE), 0, runs, s->sums, h + first * SQUARE);
-    }
-    return status;
+    return status ? status : by_groups(p, panels, [=](Panels group, int count, int64_t first) {
+        cs_status made = launch(c, "gram", gram_kernel, dim3((unsigned)runs, (unsigned)count),
+                                dim3(SLICES * SQUARE), 0, w->rows, run, group, w->data, s->sums);
+        return made ? made
+                    : launch(c, "sum of runs", add_runs_kernel, dim3((unsigned)count),
+                             dim3(SQUARE), 0, runs, s->sums, h + first * SQUARE);
+    });
 }
 
 /* W = keep W + sum P C, C on the device. */
 static cs_status combine_on_device(const Space *s, int64_t p, cs_panel *const *panels,
                                    const double *c, bool keep, cs_panel *w)
 {
-    cs_status status = CS_OK;
     if (p == 0) {
         return keep ? CS_OK : gpu_zero(s->g, w->data, w->rows * B * 8);
     }
-    for (int64_t first = 0; status == CS_OK && first < p; first += GROUP) {
-        int count = 0;
-        Panels group = group_of(p, panels, first, &count);
-        status = launch(&s->g->cuda, "combine", combine_kernel,
-                        dim3((unsigned)ceil_div(w->rows, MAX_BLOCK)), dim3(MAX_BLOCK), 0, w->rows,
-                        count, group, c + first * SQUARE, keep || first > 0 ? 1 : 0, w->data);
-    }
-    return status;
+    return by_groups(p, panels, [=](Panels group, int count, int64_t first) {
+        return launch_items(&s->g->cuda, "combine", combine_kernel, w->rows, w->rows, count, group,
+                            c + first * SQUARE, keep || first > 0 ? 1 : 0, w->data);
+    });
 }
 
 static cs_status gram_panels(cs_space *space, int64_t p, cs_panel *const *panels, const cs_panel *w,
@@ -328,15 +322,11 @@ static __global__ void side_by_side_kernel(int64_t rows, int64_t first, Panels p
 static cs_status side_by_side(const Space *s, int64_t p, cs_panel *const *panels, int64_t first,
                               int64_t rows, bool back, double *all)
 {
-    cs_status status = CS_OK;
-    for (int64_t q = 0; status == CS_OK && q < p; q += GROUP) {
-        int count = 0;
-        Panels group = group_of(p, panels, q, &count);
-        status = launch(&s->g->cuda, "rows of panels", side_by_side_kernel,
-                        dim3((unsigned)ceil_div(rows, MAX_BLOCK), (unsigned)count), dim3(MAX_BLOCK),
-                        0, rows, first, group, p * B, back ? 1 : 0, all + q * B);
-    }
-    return status;
+    return by_groups(p, panels, [=](Panels group, int count, int64_t q) {
+        return launch(&s->g->cuda, "rows of panels", side_by_side_kernel,
+                      dim3((unsigned)ceil_div(rows, MAX_BLOCK), (unsigned)count), dim3(MAX_BLOCK),
+                      0, rows, first, group, p * B, back ? 1 : 0, all + q * B);
+    });
 }
 
 /* A row of all panels is a column of X, so that Y = C^T X. */
@@ -399,10 +389,7 @@ void space_free(cs_space *space)
         g->host->free(s->right);
         sparse_free(g, &s->a);
         sparse_free(g, &s->at);
-        double *rooms[] = {s->sums, s->squares, s->from, s->to, s->turn};
-        for (double *room : rooms) {
-            gpu_release(g, room);
-        }
+        gpu_release(g, {s->sums, s->squares, s->from, s->to, s->turn});
         g->host->free(s);
     }
     memset(space, 0, sizeof *space);
@@ -432,19 +419,12 @@ static cs_status deflate(cs_space *space, Space *s, const cs_linop_data *a)
 /* Both matrices, and a panel a side, before any of it is allocated. */
 static cs_status check_room(const Gpu *g, const cs_linop *a)
 {
-    const double mib = 1024.0 * 1024.0;
     int64_t nnz = cs_csr_nnz(a->data.a);
     int64_t need = cs_gpu_sparse_bytes(a->rows, a->cols, nnz) + (a->rows + a->cols) * B * 8;
-    size_t left = 0, all = 0;
-    cs_status status = cuda_check(&g->cuda, cudaMemGetInfo(&left, &all), "memory query");
-    if (status == CS_OK && (uint64_t)need > left) {
-        return g->host->fail(CS_ERR_MEMORY,
-                             "GPU memory: a sparse matrix of %lld x %lld with %lld nonzeros, its "
-                             "transpose and two panels take %.1f MiB, %.1f MiB of %.1f are free",
-                             (long long)a->rows, (long long)a->cols, (long long)nnz,
-                             (double)need / mib, (double)left / mib, (double)all / mib);
-    }
-    return status;
+    return gpu_check_room(g, need,
+                          "a sparse matrix of %lld x %lld with %lld nonzeros, its transpose and "
+                          "two panels take",
+                          (long long)a->rows, (long long)a->cols, (long long)nnz);
 }
 
 cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out)
@@ -455,8 +435,7 @@ cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out)
     Space *s = static_cast<Space *>(g->host->alloc(1, sizeof *s));
     if (!s) return CS_ERR_MEMORY;
     s->g = g;
-    cs_space space;
-    memset(&space, 0, sizeof space);
+    cs_space space = {};
     space.rows = a->rows;
     space.cols = a->cols;
     space.block = B;

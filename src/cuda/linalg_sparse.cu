@@ -13,19 +13,10 @@ static const double ONE = 1, ZERO = 0;
 
 void sparse_free(const Gpu *g, SparseMatrix *m)
 {
-    if (m->x) {
-        (void)g->sparse.dense_destroy(m->x);
-    }
-    if (m->y) {
-        (void)g->sparse.dense_destroy(m->y);
-    }
-    if (m->matrix) {
-        (void)g->sparse.csr_destroy(m->matrix);
-    }
-    gpu_release(g, m->buffer);
-    gpu_release(g, m->ptr);
-    gpu_release(g, m->col);
-    gpu_release(g, m->val);
+    destroy(g->sparse.dense_destroy, m->x);
+    destroy(g->sparse.dense_destroy, m->y);
+    destroy(g->sparse.csr_destroy, m->matrix);
+    gpu_release(g, {m->buffer, m->ptr, m->col, m->val});
     memset(m, 0, sizeof *m);
 }
 
@@ -47,6 +38,24 @@ static cs_status put_indices(const Gpu *g, int64_t count, const From *from, void
     return status;
 }
 
+/* y = A x by a function of cuSPARSE that takes the arguments of SpMM: it, or a step before it. */
+template <typename Step, typename Last>
+static cs_status multiply(const Gpu *g, const SparseMatrix *m, Step step, Last last,
+                          const char *doing)
+{
+    return sparse_check(g,
+                        step(g->sparse.handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                             CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x, &ZERO, m->y,
+                             CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3, last),
+                        doing);
+}
+
+static cs_status describe_panel(const Gpu *g, int64_t rows, double *x, cusparseDnMatDescr_t *out)
+{
+    return sparse_check(
+        g, g->sparse.dense_create(out, rows, B, B, x, CUDA_R_64F, CUSPARSE_ORDER_ROW), "panel");
+}
+
 cs_status sparse_open(const Gpu *g, const cs_csr *a, double *x, double *y, SparseMatrix *m)
 {
     const Sparse *l = &g->sparse;
@@ -61,39 +70,17 @@ cs_status sparse_open(const Gpu *g, const cs_csr *a, double *x, double *y, Spars
                         : put_indices<int32_t, int64_t>(g, nnz, a->col, &m->col);
     status = status ? status : gpu_room(g, nnz, &m->val);
     status = status ? status : gpu_put(g, m->val, a->val, nnz * 8);
-    status =
-        status
-            ? status
-            : sparse_check(g,
-                           l->csr_create(&m->matrix, a->rows, a->cols, nnz, m->ptr, m->col, m->val,
-                                         index, index, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F),
-                           "matrix");
-    status = status
-                 ? status
-                 : sparse_check(
-                       g, l->dense_create(&m->x, a->cols, B, B, x, CUDA_R_64F, CUSPARSE_ORDER_ROW),
-                       "panel");
-    status = status
-                 ? status
-                 : sparse_check(
-                       g, l->dense_create(&m->y, a->rows, B, B, y, CUDA_R_64F, CUSPARSE_ORDER_ROW),
-                       "panel");
-    status =
-        status
-            ? status
-            : sparse_check(g,
-                           l->product_size(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                           CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x,
-                                           &ZERO, m->y, CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3, &bytes),
-                           "workspace of SpMM");
+    if (status == CS_OK)
+        status = sparse_check(g,
+                              l->csr_create(&m->matrix, a->rows, a->cols, nnz, m->ptr, m->col,
+                                            m->val, index, index, CUSPARSE_INDEX_BASE_ZERO,
+                                            CUDA_R_64F),
+                              "matrix");
+    status = status ? status : describe_panel(g, a->cols, x, &m->x);
+    status = status ? status : describe_panel(g, a->rows, y, &m->y);
+    status = status ? status : multiply(g, m, l->product_size, &bytes, "workspace of SpMM");
     status = status ? status : cuda_memory(&g->cuda, (int64_t)bytes, &m->buffer);
-    return status ? status
-                  : sparse_check(g,
-                                 l->product_prepare(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                                    CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE,
-                                                    m->matrix, m->x, &ZERO, m->y, CUDA_R_64F,
-                                                    CUSPARSE_SPMM_CSR_ALG3, m->buffer),
-                                 "preparation of SpMM");
+    return status ? status : multiply(g, m, l->product_prepare, m->buffer, "preparation of SpMM");
 }
 
 cs_status sparse_product(const Gpu *g, const SparseMatrix *m, double *x, double *y)
@@ -101,11 +88,5 @@ cs_status sparse_product(const Gpu *g, const SparseMatrix *m, double *x, double 
     const Sparse *l = &g->sparse;
     cs_status status = sparse_check(g, l->dense_set(m->x, x), "panel");
     status = status ? status : sparse_check(g, l->dense_set(m->y, y), "panel");
-    return status ? status
-                  : sparse_check(g,
-                                 l->product(l->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                            CUSPARSE_OPERATION_NON_TRANSPOSE, &ONE, m->matrix, m->x,
-                                            &ZERO, m->y, CUDA_R_64F, CUSPARSE_SPMM_CSR_ALG3,
-                                            m->buffer),
-                                 "SpMM");
+    return status ? status : multiply(g, m, l->product, m->buffer, "SpMM");
 }

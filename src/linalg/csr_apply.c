@@ -33,8 +33,10 @@ typedef struct {
     const cs_csr *a;
     const cs_dense *x;
     cs_dense *y;
-    double *packed; /* cols x TILE, a row of the tile contiguous */
-    int64_t first;  /* column of X and Y the tile begins with */
+    const double *packed; /* cols x TILE, a row of the tile contiguous */
+    double *room;         /* where x is packed */
+    double *panel;        /* takes the place of y: rows x TILE, stored as packed is */
+    int64_t first;        /* column of X and Y the tile begins with */
     int64_t width, chunks;
 } product;
 
@@ -114,11 +116,13 @@ static cs_status multiply_chunk(void *ctx, int64_t chunk, int worker)
     const product *t = ctx;
     int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
     int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
-    double *y = t->y->data + t->first * t->y->ld;
-    if (t->width > 1) {
-        rows_of_tile(t, y, begin, end);
+    if (t->panel) {
+        panel_rows(t->a, t->packed, t->panel, begin, end);
+    } else if (t->width > 1) {
+        rows_of_tile(t, t->y->data + t->first * t->y->ld, begin, end);
     } else {
-        rows_of_1(t->a, t->x->data + t->first * t->x->ld, y, begin, end);
+        rows_of_1(t->a, t->x->data + t->first * t->x->ld, t->y->data + t->first * t->y->ld, begin,
+                  end);
     }
     return CS_OK;
 }
@@ -133,7 +137,7 @@ static cs_status pack_chunk(void *ctx, int64_t chunk, int worker)
     const double *x = t->x->data + t->first * t->x->ld;
     for (int64_t i = begin; i < end; ++i) {
         for (int64_t j = 0; j < TILE; ++j) {
-            t->packed[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
+            t->room[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
         }
     }
     return CS_OK;
@@ -173,7 +177,7 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         room = cs_alloc(a->cols + 1, TILE * sizeof(double));
         if (!room) return CS_ERR_MEMORY;
         /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
-        t.packed = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
+        t.packed = t.room = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
     }
     bool serial =
         (a->rows + cs_csr_nnz(a)) * (x->cols < TILE ? x->cols : TILE) < CS_CSR_SERIAL_BELOW;
@@ -201,28 +205,10 @@ double *cs_csr_panel_alloc(int64_t rows)
     return panel;
 }
 
-typedef struct {
-    const cs_csr *a;
-    const double *x;
-    double *y;
-    int64_t chunks;
-} panel_product;
-
-static cs_status panel_chunk(void *ctx, int64_t chunk, int worker)
-{
-    (void)worker;
-    const panel_product *t = ctx;
-    int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
-    int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
-    panel_rows(t->a, t->x, t->y, begin, end);
-    return CS_OK;
-}
-
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y, int threads)
 {
     int64_t work = a->rows + cs_csr_nnz(a);
     bool serial = work * TILE < CS_CSR_SERIAL_BELOW;
-    panel_product t = {.a = a, .x = x, .chunks = serial ? 1 : chunks_for(work, TILE)};
-    t.y = y;
-    return cs_parallel(t.chunks, serial ? 1 : threads, panel_chunk, &t);
+    product t = {.a = a, .packed = x, .panel = y, .chunks = serial ? 1 : chunks_for(work, TILE)};
+    return cs_parallel(t.chunks, serial ? 1 : threads, multiply_chunk, &t);
 }

@@ -221,22 +221,23 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
     return status == CS_OK ? svd_with_fallback(a, &s, sigma, u, vt) : status;
 }
 
+/* Of a square matrix, of which a problem is to be solved. */
+static cs_status square_shape(const cs_dense *a, const char *problem, blas_shape *out)
+{
+    return a->rows == a->cols ? shape_of(a, "matrix", out)
+                              : cs_fail(CS_ERR_USAGE, "%s of %lld x %lld: not square", problem,
+                                        (long long)a->rows, (long long)a->cols);
+}
+
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
 {
-    if (a->rows != a->cols) {
-        return cs_fail(CS_ERR_USAGE, "eigenproblem of %lld x %lld: not square", (long long)a->rows,
-                       (long long)a->cols);
-    }
-    if (a->rows == 0) {
-        return CS_OK;
-    }
     blas_shape s = {0};
     int work;
-    cs_status status = shape_of(a, "matrix", &s);
+    cs_status status = square_shape(a, "eigenproblem", &s);
     if (status == CS_OK)
         status = cs_blas_int(1 + 6 * a->rows + 2 * a->rows * a->rows, "syevd workspace", &work);
     if (status == CS_OK) status = all_finite(a);
-    if (status != CS_OK) return status;
+    if (status != CS_OK || a->rows == 0) return status;
     lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, values_only ? 'N' : 'V', 'L', s.rows,
                                      a->data, s.ld, values);
     return lapack_status(info, "syevd", a->rows, a->cols);
@@ -244,17 +245,10 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
 
 cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot)
 {
-    if (a->rows != a->cols) {
-        return cs_fail(CS_ERR_USAGE, "L D L^T of %lld x %lld: not square", (long long)a->rows,
-                       (long long)a->cols);
-    }
-    if (a->rows == 0) {
-        return CS_OK;
-    }
     blas_shape s = {0};
-    cs_status status = shape_of(a, "matrix", &s);
+    cs_status status = square_shape(a, "L D L^T", &s);
     if (status == CS_OK) status = part_finite(a, true);
-    if (status != CS_OK) return status;
+    if (status != CS_OK || a->rows == 0) return status;
     lapack_int info = LAPACKE_dsytrf_rk(LAPACK_COL_MAJOR, 'L', s.rows, a->data, s.ld, below, pivot);
     below[a->rows - 1] = 0;
     return lapack_status(info > 0 ? 0 : info, "sytrf_rk", a->rows, a->cols);
@@ -266,13 +260,10 @@ cs_status cs_dense_orthonormalise(cs_dense *a)
         return cs_fail(CS_ERR_USAGE, "%lld columns of %lld rows cannot be orthonormal",
                        (long long)a->cols, (long long)a->rows);
     }
-    if (a->cols == 0) {
-        return CS_OK;
-    }
     blas_shape s = {0};
     cs_status status = shape_of(a, "matrix", &s);
     if (status == CS_OK) status = all_finite(a);
-    if (status != CS_OK) return status;
+    if (status != CS_OK || a->cols == 0) return status;
     double *tau = cs_alloc(a->cols, sizeof *tau);
     if (!tau) return CS_ERR_MEMORY;
     lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, s.rows, s.cols, a->data, s.ld, tau);

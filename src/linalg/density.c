@@ -230,6 +230,7 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
                     .known = options->known ? options->known->count : 0,
                     .points = options->points};
     cs_density_group group = {0};
+    cs_pool pool = {0};
     averages av = {0};
     evaluation e = {.options = options};
     cs_status status = check(a, options);
@@ -243,19 +244,14 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     d.density = cs_alloc(n, sizeof *d.density);
     d.above = cs_alloc(n, sizeof *d.above);
     d.fourth_below = cs_alloc(n, sizeof *d.fourth_below);
-    av.mean = cs_calloc(e.quantities, sizeof *av.mean);
-    av.square = cs_calloc(e.quantities, sizeof *av.square);
-    e.value = cs_alloc(e.quantities, CS_DENSITY_GROUP * sizeof *e.value);
-    e.room = cs_alloc(e.room_size, CS_DENSITY_GROUP * sizeof *e.room);
-    if (!d.density || !d.above || !d.fourth_below || !av.mean || !av.square || !e.value ||
-        !e.room) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    if ((status = cs_density_group_init(a, q, &group)) != CS_OK ||
-        (status = draw_all(a, options, &e, &group, &av, &d)) != CS_OK) {
-        goto done;
-    }
+    av.mean = cs_pool_take(&pool, e.quantities, sizeof *av.mean);
+    av.square = cs_pool_take(&pool, e.quantities, sizeof *av.square);
+    e.value = cs_pool_take(&pool, e.quantities, CS_DENSITY_GROUP * sizeof *e.value);
+    e.room = cs_pool_take(&pool, e.room_size, CS_DENSITY_GROUP * sizeof *e.room);
+    status = d.density && d.above && d.fourth_below ? pool.status : CS_ERR_MEMORY;
+    status = status ? status : cs_density_group_init(a, q, &group);
+    status = status ? status : draw_all(a, options, &e, &group, &av, &d);
+    if (status != CS_OK) goto done;
     d.bias = 2 * av.mass * kernel_error(options->top, d.width, q);
     double most2 = av.whole * options->top * options->top;
     d.rest2 = interval_of(&av, d.factor, SUM2, SUM2, ROUNDING * most2, INFINITY, 0);
@@ -267,9 +263,6 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
 done:
     cs_density_free(&d);
     cs_density_group_free(&group);
-    cs_free(av.mean);
-    cs_free(av.square);
-    cs_free(e.value);
-    cs_free(e.room);
+    cs_pool_free(&pool);
     return status;
 }

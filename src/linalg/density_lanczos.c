@@ -53,13 +53,7 @@ static void subtract(int64_t n, double s, const double *x, double *y)
 
 void cs_density_group_free(cs_density_group *g)
 {
-    for (int c = 0; c < CS_DENSITY_GROUP; ++c) {
-        cs_dense_free(&g->basis[c]);
-    }
-    cs_dense_free(&g->x);
-    cs_dense_free(&g->y);
-    cs_dense_free(&g->half);
-    cs_free(g->coefficient);
+    cs_pool_free(&g->pool);
     *g = (cs_density_group){0};
 }
 
@@ -71,23 +65,17 @@ double cs_density_room(int64_t rows, int64_t cols, int64_t degree)
 cs_status cs_density_group_init(const cs_linop *a, int64_t degree, cs_density_group *out)
 {
     cs_density_group g = {0};
-    cs_status status = cs_dense_init(&g.x, a->cols, CS_DENSITY_GROUP);
-    if (status == CS_OK) status = cs_dense_init(&g.y, a->cols, CS_DENSITY_GROUP);
-    if (status == CS_OK) status = cs_dense_init(&g.half, a->rows, CS_DENSITY_GROUP);
-    for (int c = 0; c < CS_DENSITY_GROUP && status == CS_OK; ++c) {
-        status = cs_dense_init(&g.basis[c], a->cols, degree);
-    }
-    if (status == CS_OK) {
-        g.coefficient = cs_alloc(2 * degree, CS_DENSITY_GROUP * sizeof *g.coefficient);
-        status = g.coefficient ? CS_OK : CS_ERR_MEMORY;
-    }
-    if (status != CS_OK) {
-        cs_density_group_free(&g);
-        return status;
-    }
+    g.x = cs_dense_in(&g.pool, a->cols, CS_DENSITY_GROUP);
+    g.y = cs_dense_in(&g.pool, a->cols, CS_DENSITY_GROUP);
+    g.half = cs_dense_in(&g.pool, a->rows, CS_DENSITY_GROUP);
     for (int c = 0; c < CS_DENSITY_GROUP; ++c) {
-        g.j[c].alpha = g.coefficient + 2 * degree * c;
-        g.j[c].beta = g.j[c].alpha + degree;
+        g.basis[c] = cs_dense_in(&g.pool, a->cols, degree);
+        g.j[c].alpha = cs_pool_take(&g.pool, degree, sizeof(double));
+        g.j[c].beta = cs_pool_take(&g.pool, degree, sizeof(double));
+    }
+    if (g.pool.status != CS_OK) {
+        cs_pool_free(&g.pool);
+        return CS_ERR_MEMORY;
     }
     *out = g;
     return CS_OK;

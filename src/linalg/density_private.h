@@ -13,7 +13,7 @@ typedef struct {
     cs_dense basis[CS_DENSITY_GROUP]; /* cols x degree */
     cs_dense x, y, half;              /* panels: cols, cols, rows x GROUP */
     cs_jacobi j[CS_DENSITY_GROUP];
-    double *coefficient; /* behind j */
+    cs_pool pool; /* of all this */
 } cs_density_group;
 
 cs_status cs_density_group_init(const cs_linop *a, int64_t degree,

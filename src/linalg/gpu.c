@@ -5,11 +5,6 @@
 #include "base/plugin.h"
 #include "base/threads.h"
 
-static void *host_alloc(int64_t count, size_t size)
-{
-    return cs_calloc(count, size);
-}
-
 static cs_status host_random(uint64_t seed, uint64_t index, int64_t rows, double *to)
 {
     return cs_space_random(seed, index, rows, 0, to);
@@ -18,7 +13,7 @@ static cs_status host_random(uint64_t seed, uint64_t index, int64_t rows, double
 cs_status cs_gpu_table_open(const cs_gpu_table *table, int number, cs_gpu **out)
 {
     static const cs_gpu_host host = {.fail = cs_fail,
-                                     .alloc = host_alloc,
+                                     .alloc = cs_calloc,
                                      .free = cs_free,
                                      .interrupted = cs_interrupt_check,
                                      .random = host_random};
@@ -74,8 +69,8 @@ cs_status cs_gpu_estimate(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_gpu_bytes 
     basis = basis < n ? basis : n;
     cs_status status = wide ? cs_csr_transpose(a, &turned) : CS_OK;
     cs_linop tall = {.rows = m, .cols = n, .data = {.a = wide ? &turned : a}};
-    status = status ? status : gpu->need(gpu, CS_GPU_GESVD, &tall, k, &out->dense);
-    status = status ? status : gpu->need(gpu, CS_GPU_SYEVD, &tall, k, &out->gram);
+    status = status ? status : gpu->need(gpu, CS_GPU_GESVD, &tall, &out->dense);
+    status = status ? status : gpu->need(gpu, CS_GPU_SYEVD, &tall, &out->gram);
     status = status ? status : gpu->memory(gpu, &out->free_bytes, &all);
     out->sparse = cs_gpu_sparse_bytes(m, n, cs_csr_nnz(a)) +
                   (n * basis + (m + n) * (k + INT64_C(2) * CS_PANEL)) * (int64_t)sizeof(double);

@@ -16,7 +16,7 @@
 #include "linalg/space.h"
 
 /* The version is raised by every change of what the functions mean. */
-enum { CS_GPU_VERSION = 1, CS_GPU_SIZES = 7 };
+enum { CS_GPU_VERSION = 2, CS_GPU_SIZES = 7 };
 
 #define CS_GPU_SYMBOL "cs_cuda_linalg"
 
@@ -43,10 +43,8 @@ struct cs_gpu {
     /* Bytes of device memory: free now, and all. */
     cs_status (*memory)(cs_gpu *gpu, int64_t *free_bytes, int64_t *all);
 
-    /* Bytes that `method` takes for k triplets of A, workspace of the library included; allocates
-     * nothing. */
-    cs_status (*need)(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k,
-                      int64_t *bytes);
+    /* Bytes that `method` takes for A, workspace of the library included; allocates nothing. */
+    cs_status (*need)(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes);
 
     /* gesvd, gesvdj: all cols singular values, descending, and the first k vectors of both sides
      * (rows x k, cols x k; rooms of the caller). rows >= cols >= 1, a->data known. Where gesvd says

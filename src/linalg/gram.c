@@ -59,6 +59,12 @@ typedef struct {
     int64_t scratch_bytes, tile_bytes;
 } adder;
 
+/* Item of an array of the type that products are summed in. */
+static double item_of(const cs_gram *g, const void *x, int64_t i)
+{
+    return g->wide ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
 static int64_t row_at(const adder *a, int64_t position)
 {
     return a->order ? a->order[position] : position;
@@ -84,26 +90,28 @@ static cs_status gather(const adder *a, int64_t from, int64_t count, bool wide, 
     return status;
 }
 
-/* Names the value of this row that is not finite, or else its squares. */
-static cs_status bad_row(const adder *a, int64_t row)
+cs_status cs_tile_bad_row(const cs_rows *rows, int64_t row, bool wide)
 {
-    const char *name = a->rows->name ? a->rows->name : "matrix";
-    const double most = a->g->wide ? DBL_MAX : (double)FLT_MAX;
-    double *x = cs_alloc(a->rows->cols, sizeof *x);
-    cs_status status = x ? cs_rows_read_f64(a->rows, row, 1, x) : CS_ERR_MEMORY;
-    for (int64_t j = 0; j < a->rows->cols && status == CS_OK; ++j) {
-        if (!(fabs(x[j]) <= most)) {
+    const char *name = rows->name ? rows->name : "matrix";
+    double *x = cs_alloc(rows->cols, sizeof *x);
+    cs_status status = x ? cs_rows_read_f64(rows, row, 1, x) : CS_ERR_MEMORY;
+    for (int64_t j = 0; j < rows->cols && status == CS_OK; ++j) {
+        if (!(fabs(x[j]) <= (wide ? DBL_MAX : (double)FLT_MAX))) {
             status = cs_fail(CS_ERR_INPUT,
                              "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite%s",
                              name, row, j, x[j], isfinite(x[j]) ? " in single precision" : "");
         }
     }
     cs_free(x);
-    return status != CS_OK ? status
-                           : cs_fail(CS_ERR_INPUT,
-                                     "%s: row %" PRId64 ": its squares exceed the range of %s "
-                                     "precision",
-                                     name, row, a->g->wide ? "double" : "single");
+    return status ? status
+                  : cs_fail(CS_ERR_INPUT,
+                            "%s: row %" PRId64 ": its squares exceed the range of %s precision",
+                            name, row, wide ? "double" : "single");
+}
+
+static cs_status bad_row(const adder *a, int64_t row)
+{
+    return cs_tile_bad_row(a->rows, row, a->g->wide);
 }
 
 /* Whether the squares of rows as large as this one add up within the type: 2^12 rows in float,
@@ -118,7 +126,7 @@ static double sum_of_lanes(const adder *a, const char *square, int64_t k)
     double sum = 0.0;
     for (int64_t l = 0; l < CS_TILE_LANES; ++l) {
         int64_t at = k * CS_TILE_LANES + l;
-        sum += a->g->wide ? ((const double *)square)[at] : (double)((const float *)square)[at];
+        sum += item_of(a->g, square, at);
     }
     return sum;
 }
@@ -190,13 +198,7 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
             char *to = packed + p * panel + k * CS_TILE * a->item;
             char *sum = sums + p * CS_TILE * a->item;
             const int64_t cols = cs_least(CS_TILE, d - p * CS_TILE);
-            if (a->g->wide) {
-                a->kernels->pack_wide(rows, cols, (const double *)x, d, (double *)to, (double *)sum,
-                                      (double *)lanes);
-            } else {
-                a->kernels->pack(rows, cols, (const float *)x, d, (float *)to, (float *)sum,
-                                 (float *)lanes);
-            }
+            a->kernels->pack[a->g->wide](rows, cols, x, d, to, sum, lanes);
         }
     }
 }
@@ -258,8 +260,7 @@ static void add_tile(const adder *a, int64_t i0, int64_t j0, const char *tile)
     for (int64_t i = i0; i < cs_least(i0 + CS_TILE, d); ++i) {
         for (int64_t j = i0 == j0 ? i : j0; j < cs_least(j0 + CS_TILE, d); ++j) {
             const int64_t at = (i - i0) * CS_TILE + j - j0;
-            block[i * d + j] +=
-                a->g->wide ? ((const double *)tile)[at] : (double)((const float *)tile)[at];
+            block[i * d + j] += item_of(a->g, tile, at);
         }
     }
 }
@@ -279,13 +280,7 @@ static void multiply_slab(const adder *a, int64_t ib, int64_t jb, int64_t run, i
                 const char *left = base + (ib * w + i) * panel,
                            *right = base + (jb * w + j) * panel;
                 char *tile = tiles + (i * w + j) * CS_TILE * CS_TILE * a->item;
-                if (a->g->wide) {
-                    a->kernels->product_wide(steps, (const double *)left, (const double *)right,
-                                             (double *)tile);
-                } else {
-                    a->kernels->product(steps, (const float *)left, (const float *)right,
-                                        (float *)tile);
-                }
+                a->kernels->product[a->g->wide](steps, left, right, tile);
             }
         }
     }
@@ -327,7 +322,7 @@ static void take_runs(const adder *a)
     for (int64_t run = 0; run < ceiling(a->count, STEPS); ++run) {
         const char *sums = a->sums + run * a->panels * CS_TILE * a->item;
         for (int64_t j = 0; j < g->cols; ++j) {
-            sum[j] += g->wide ? ((const double *)sums)[j] : (double)((const float *)sums)[j];
+            sum[j] += item_of(g, sums, j);
         }
         const run_facts *f = &a->facts[run];
         int64_t heaviest = g->seen + f->heaviest;
@@ -369,8 +364,7 @@ static cs_status find_origin(adder *a, int64_t rows)
     cs_status status = pack_run(a, 0, 0);
     if (status != CS_OK) return status;
     for (int64_t j = 0; j < g->cols; ++j) {
-        double sum = g->wide ? ((const double *)a->sums)[j] : (double)((const float *)a->sums)[j];
-        g->origin[j] = sum / (double)a->count;
+        g->origin[j] = item_of(g, a->sums, j) / (double)a->count;
     }
     return CS_OK;
 }

@@ -171,51 +171,64 @@ cs_status cs_gram_merge(cs_gram *into, const cs_gram *from)
 
 /* --- storing ---------------------------------------------------------------------------------- */
 
-enum { COUNTS = 9 };
+enum { COUNTS = 9, MEMBERS = 6, FIRST_READ = 4 /* the counts */ };
+
+typedef struct {
+    const char *name;
+    cs_dtype dtype;
+    int dims;
+    int64_t shape[3];
+    void *data;
+} member;
+
+/* As they stand in the file. */
+static void list_members(const cs_gram *g, int64_t *counts, double *squares, member m[MEMBERS])
+{
+    m[0] = (member){"block", CS_F64, 3, {g->groups, g->cols, g->cols}, g->block};
+    m[1] = (member){"sum", CS_F64, 2, {g->groups, g->cols, 1}, g->sum};
+    m[2] = (member){"rows", CS_I64, 1, {g->groups, 1, 1}, g->rows};
+    m[3] = (member){"origin", CS_F64, 1, {g->cols, 1, 1}, g->origin};
+    m[4] = (member){"counts", CS_I64, 1, {COUNTS, 1, 1}, counts};
+    m[5] = (member){"squares", CS_F64, 1, {2, 1, 1}, squares};
+}
 
 cs_status cs_gram_write(const cs_gram *g, const char *path)
 {
     cs_npz_writer *w = NULL;
-    const int64_t d = g->cols,
-                  counts[COUNTS] = {g->total,     g->zeros, g->heaviest, g->seen, g->wide,
-                                    g->normalise, g->shift, g->vanished, g->slabs};
-    const double squares[2] = {g->heaviest_square, g->square};
+    member m[MEMBERS];
+    int64_t counts[COUNTS] = {g->total,     g->zeros, g->heaviest, g->seen, g->wide,
+                              g->normalise, g->shift, g->vanished, g->slabs};
+    double squares[2] = {g->heaviest_square, g->square};
+    list_members(g, counts, squares, m);
     cs_status status = cs_npz_create(path, false, &w);
-    if (status == CS_OK &&
-        (status = cs_npz_add(w, "block", CS_F64, 3, (int64_t[]){g->groups, d, d}, g->block)) ==
-            CS_OK &&
-        (status = cs_npz_add(w, "sum", CS_F64, 2, (int64_t[]){g->groups, d}, g->sum)) == CS_OK &&
-        (status = cs_npz_add(w, "rows", CS_I64, 1, &g->groups, g->rows)) == CS_OK &&
-        (status = cs_npz_add(w, "origin", CS_F64, 1, &d, g->origin)) == CS_OK &&
-        (status = cs_npz_add(w, "counts", CS_I64, 1, &(int64_t){COUNTS}, counts)) == CS_OK) {
-        status = cs_npz_add(w, "squares", CS_F64, 1, &(int64_t){2}, squares);
+    for (int i = 0; status == CS_OK && i < MEMBERS; ++i) {
+        status = cs_npz_add(w, m[i].name, m[i].dtype, m[i].dims, m[i].shape, m[i].data);
     }
-    if (status == CS_OK) {
-        return cs_npz_commit(&w);
-    }
+    status = status ? status : cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;
 }
 
 /* A member of the type and number of items that the others make it have. */
-static cs_status take(cs_npz *npz, const char *path, const char *name, cs_dtype dtype, int64_t size,
-                      void *out)
+static cs_status take(cs_npz *npz, const char *path, const member *m)
 {
+    const char *name = m->name;
+    const int64_t size = m->shape[0] * m->shape[1] * m->shape[2];
     cs_array a = {0};
     cs_status status = cs_npz_read(npz, name, &a);
-    if (status == CS_OK && (a.dtype != dtype || a.size != size))
+    if (status == CS_OK && (a.dtype != m->dtype || a.size != size))
         status = cs_fail(CS_ERR_INPUT,
                          "%s: member %s.npy: %" PRId64 " items, or not of the type of Gram blocks "
                          "(%" PRId64 " items)",
                          path, name, a.size, size);
-    for (int64_t i = 0; status == CS_OK && dtype == CS_F64 && i < size; ++i) {
+    for (int64_t i = 0; status == CS_OK && m->dtype == CS_F64 && i < size; ++i) {
         if (!isfinite(((const double *)a.data)[i])) {
             status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: item %" PRId64 " is not finite",
                              path, name, i);
         }
     }
     if (status == CS_OK) {
-        memcpy(out, a.data, (size_t)(size * a.item_size));
+        memcpy(m->data, a.data, (size_t)(size * a.item_size));
     }
     cs_array_free(&a);
     return status;
@@ -245,6 +258,7 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
     cs_npz *npz = NULL;
     cs_array sum = {0};
     cs_gram g = {0};
+    member m[MEMBERS];
     int64_t counts[COUNTS];
     double squares[2];
     cs_status status = cs_npz_open(path, 0, &npz);
@@ -254,20 +268,16 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
             cs_fail(CS_ERR_INPUT, "%s: member sum.npy has %d dimensions, not 2", path, sum.ndim);
         goto done;
     }
-    if ((status = take(npz, path, "counts", CS_I64, COUNTS, counts)) != CS_OK ||
-        (status = take(npz, path, "squares", CS_F64, 2, squares)) != CS_OK) {
-        goto done;
+    status = cs_gram_init(sum.shape[1], sum.shape[0], &(cs_gram_options){0}, &g);
+    status = cs_blame(status, "%s", path);
+    list_members(&g, counts, squares, m);
+    for (int i = 0; status == CS_OK && i < MEMBERS; ++i) {
+        status = take(npz, path, &m[(i + FIRST_READ) % MEMBERS]);
     }
-    cs_gram_options options = {
-        .wide = counts[4] != 0, .normalise = counts[5] != 0, .shift = counts[6] != 0};
-    if ((status = cs_gram_init(sum.shape[1], sum.shape[0], &options, &g)) != CS_OK ||
-        (status = take(npz, path, "block", CS_F64, g.groups * g.cols * g.cols, g.block)) != CS_OK ||
-        (status = take(npz, path, "sum", CS_F64, g.groups * g.cols, g.sum)) != CS_OK ||
-        (status = take(npz, path, "rows", CS_I64, g.groups, g.rows)) != CS_OK ||
-        (status = take(npz, path, "origin", CS_F64, g.cols, g.origin)) != CS_OK) {
-        status = cs_blame(status, "%s", path);
-        goto done;
-    }
+    if (status != CS_OK) goto done;
+    g.wide = counts[4] != 0;
+    g.normalise = counts[5] != 0;
+    g.shift = counts[6] != 0;
     g.total = counts[0];
     g.zeros = counts[1];
     g.heaviest = counts[2];

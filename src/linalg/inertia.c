@@ -121,24 +121,19 @@ static int64_t positive_of(const cs_dense *a, const double *below, const int *pi
 cs_status cs_inertia(cs_dense *m, int64_t *positive, double *error)
 {
     int64_t n = m->rows;
-    double *below = cs_alloc(n, sizeof *below), *x = cs_alloc(n, sizeof *x);
-    double *y = cs_alloc(n, sizeof *y), *scratch = cs_alloc(n, sizeof *scratch);
-    int *pivot = cs_alloc(n, sizeof *pivot);
-    cs_status status = CS_ERR_MEMORY;
-    if (!below || !x || !y || !scratch || !pivot) {
-        goto done;
+    cs_pool pool = {0};
+    double *below = cs_pool_take(&pool, n, sizeof *below), *x = cs_pool_take(&pool, n, sizeof *x);
+    double *y = cs_pool_take(&pool, n, sizeof *y);
+    triangle t = {m, below, cs_pool_take(&pool, n, sizeof *t.scratch)};
+    int *pivot = cs_pool_take(&pool, n, sizeof *pivot);
+    cs_status status = pool.status;
+    double size = status == CS_OK && m->rows == m->cols ? norm_bound(&t, product_matrix, x, y) : 0;
+    status = status ? status : cs_dense_ldl(m, below, pivot);
+    if (status == CS_OK) {
+        size += norm_bound(&t, product_factors, x, y);
+        *error = n > 0 ? (4 * (double)n + 400) * (DBL_EPSILON / 2) * size : 0;
+        *positive = positive_of(m, below, pivot);
     }
-    triangle t = {m, below, scratch};
-    double size = m->rows == m->cols ? norm_bound(&t, product_matrix, x, y) : 0;
-    if ((status = cs_dense_ldl(m, below, pivot)) != CS_OK) goto done;
-    size += norm_bound(&t, product_factors, x, y);
-    *error = n > 0 ? (4 * (double)n + 400) * (DBL_EPSILON / 2) * size : 0;
-    *positive = positive_of(m, below, pivot);
-done:
-    cs_free(below);
-    cs_free(x);
-    cs_free(y);
-    cs_free(scratch);
-    cs_free(pivot);
+    cs_pool_free(&pool);
     return status;
 }

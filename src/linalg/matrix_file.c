@@ -14,6 +14,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
+#include "linalg/matrix_stream_private.h"
 #include "linalg/mtx_private.h"
 
 /* What the smallest analysis of a matrix takes for a row or column, nonzeros or not: pointers of
@@ -129,16 +130,17 @@ static cs_status read_coo(cs_npz *npz, const char *path, int64_t rows, int64_t c
     cs_array row = {0}, col = {0}, data = {0};
     int64_t *i = NULL, *j = NULL;
     double *val = NULL;
+    cs_pool pool = {0};
     cs_status status = read_vector(npz, path, "row", &row);
     status = status ? status : read_vector(npz, path, "col", &col);
     status = status ? status : read_vector(npz, path, "data", &data);
     status = status ? status : same_length(path, "row", &row, "data", &data);
     status = status ? status : same_length(path, "col", &col, "data", &data);
     if (status == CS_OK) {
-        i = cs_alloc(data.size, sizeof *i);
-        j = i ? cs_alloc(data.size, sizeof *j) : NULL;
-        val = j ? cs_alloc(data.size, sizeof *val) : NULL;
-        status = val ? CS_OK : CS_ERR_MEMORY;
+        i = cs_pool_take(&pool, data.size, sizeof *i);
+        j = cs_pool_take(&pool, data.size, sizeof *j);
+        val = cs_pool_take(&pool, data.size, sizeof *val);
+        status = pool.status;
     }
     for (int64_t e = 0; status == CS_OK && e < data.size; ++e) {
         status = index_at(path, "row", &row, e, 0, rows - 1, &i[e]);
@@ -153,14 +155,11 @@ static cs_status read_coo(cs_npz *npz, const char *path, int64_t rows, int64_t c
     cs_array_free(&row);
     cs_array_free(&col);
     cs_array_free(&data);
-    cs_free(i);
-    cs_free(j);
-    cs_free(val);
+    cs_pool_free(&pool);
     return status;
 }
 
-/* The members format and shape. */
-static cs_status read_kind(cs_npz *npz, const char *path, char **format, int64_t shape[2])
+cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t shape[2])
 {
     cs_array text = {0}, size = {0};
     if (!cs_npz_has(npz, "format")) {
@@ -190,7 +189,7 @@ static cs_status read_npz(const char *path, cs_csr *out)
     char *format = NULL;
     int64_t shape[2] = {0, 0};
     cs_status status = cs_npz_open(path, 0, &npz);
-    status = status ? status : read_kind(npz, path, &format, shape);
+    status = status ? status : cs_sparse_kind(npz, path, &format, shape);
     if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1]);
     if (status == CS_OK) {
         if (strcmp(format, "csr") == 0 || strcmp(format, "csc") == 0) {

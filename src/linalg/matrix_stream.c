@@ -27,23 +27,13 @@ typedef struct {
 /* Whether the archive is of format csr; its shape. */
 static cs_status look(stream *s, bool *csr)
 {
-    cs_array format = {0}, shape = {0};
-    char *name = NULL;
-    *csr = false;
-    if (!cs_npz_has(s->npz, "format")) {
-        return CS_OK;
-    }
-    cs_status status = cs_npz_read(s->npz, "format", &format);
-    if (status == CS_OK && format.size == 1) status = cs_array_text(&format, 0, &name);
-    status = status ? status : cs_npz_read(s->npz, "shape", &shape);
-    if (status == CS_OK && name && strcmp(name, "csr") == 0 && shape.size == 2) {
-        status = cs_array_i64(&shape, 0, &s->rows);
-        status = status ? status : cs_array_i64(&shape, 1, &s->cols);
-        *csr = status == CS_OK && s->rows >= 0 && s->cols >= 0 && s->cols <= INT32_MAX;
-    }
-    cs_free(name);
-    cs_array_free(&format);
-    cs_array_free(&shape);
+    char *format = NULL;
+    int64_t shape[2] = {0, 0};
+    cs_status status = cs_sparse_kind(s->npz, s->path, &format, shape);
+    s->rows = shape[0];
+    s->cols = shape[1];
+    *csr = status == CS_OK && strcmp(format, "csr") == 0 && s->cols <= INT32_MAX;
+    cs_free(format);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/npz.h"
 
 typedef struct {
     void *ctx;
@@ -17,3 +18,7 @@ typedef struct {
  * 2^18 entries, and takes no more memory than these; every other form is read whole first. Errors
  * as cs_matrix_read, and those of the visitor. */
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor) CS_MUST_CHECK;
+
+/* The members format, freed by the caller, and shape of a scipy.sparse archive. */
+cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format,
+                         int64_t shape[2]) CS_MUST_CHECK;

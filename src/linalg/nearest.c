@@ -100,9 +100,9 @@ static cs_status search_panel(void *ctx, int64_t p, int worker)
     for (int64_t q = 0; q < s->panels; ++q) {
         memset(tile, 0, sizeof(double[CS_TILE * CS_TILE]));
         for (int64_t k = 0; k < s->d; k += CS_TILE_STEPS) {
-            s->kernels->product_wide(cs_least(CS_TILE_STEPS, s->d - k),
-                                     s->packed + (p * s->d + k) * CS_TILE,
-                                     s->packed + (q * s->d + k) * CS_TILE, tile);
+            s->kernels->product[1](cs_least(CS_TILE_STEPS, s->d - k),
+                                   s->packed + (p * s->d + k) * CS_TILE,
+                                   s->packed + (q * s->d + k) * CS_TILE, tile);
         }
         for (int64_t i = 0; i < count; ++i) {
             const int64_t row = p * CS_TILE + i;

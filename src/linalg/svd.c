@@ -8,6 +8,8 @@
  */
 #include "linalg/svd.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include <cblas.h>
@@ -41,21 +43,6 @@ void cs_svd_free(cs_svd *svd)
     *svd = (cs_svd){0};
 }
 
-cs_status cs_svd_hand_over(cs_status status, bool transposed, cs_svd *svd, cs_svd *out)
-{
-    if (status != CS_OK) {
-        cs_svd_free(svd);
-        return status;
-    }
-    *out = *svd;
-    if (transposed) {
-        out->u = svd->v;
-        out->v = svd->u;
-    }
-    memset(svd, 0, sizeof *svd);
-    return CS_OK;
-}
-
 int64_t cs_svd_dense_limit(const cs_svd_options *options)
 {
     if (options->dense_limit > 0) {
@@ -69,33 +56,26 @@ int64_t cs_svd_dense_limit(const cs_svd_options *options)
 cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
 {
     int64_t p = v->cols;
-    cs_dense w = {0}, u = {0}, qt = {0}, rotated = {0};
-    double *sigma = cs_alloc(p, sizeof *sigma);
-    cs_status status = sigma ? CS_OK : CS_ERR_MEMORY;
+    cs_dense w = {0}, qt = {0};
+    out->sigma = cs_alloc(p, sizeof *out->sigma);
+    cs_status status = out->sigma ? CS_OK : CS_ERR_MEMORY;
     status = status ? status : cs_dense_orthonormalise(v);
     status = status ? status : cs_dense_init(&w, b->rows, p);
     status = status ? status : cs_linop_apply(b, false, v, &w);
-    status = status ? status : cs_dense_init(&u, b->rows, p);
+    status = status ? status : cs_dense_init(&out->u, b->rows, p);
     status = status ? status : cs_dense_init(&qt, p, p);
-    status = status ? status : cs_dense_svd(&w, sigma, &u, &qt);
-    status = status ? status : cs_dense_init(&rotated, b->cols, p);
-    status = status ? status : cs_gemm(false, true, 1, v, &qt, 0, &rotated);
+    status = status ? status : cs_dense_svd(&w, out->sigma, &out->u, &qt);
+    status = status ? status : cs_dense_init(&out->v, b->cols, p);
+    status = status ? status : cs_gemm(false, true, 1, v, &qt, 0, &out->v);
     cs_dense_free(v);
     cs_dense_free(&w);
     cs_dense_free(&qt);
-    if (status != CS_OK) {
-        cs_free(sigma);
-        cs_dense_free(&u);
-        cs_dense_free(&rotated);
-        return status;
+    if (status == CS_OK) {
+        out->k = out->u.cols = out->v.cols = k;
+        out->floor = sqrt((double)b->rows * DBL_EPSILON) * out->sigma[0];
+        out->applications += p;
     }
-    u.cols = rotated.cols = k;
-    out->k = k;
-    out->sigma = sigma;
-    out->u = u;
-    out->v = rotated;
-    out->applications += p;
-    return CS_OK;
+    return status;
 }
 
 static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
@@ -226,25 +206,32 @@ static cs_status finish(const cs_linop *a, const cs_svd_options *o, cs_svd *svd)
 
 cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
-    *out = (cs_svd){0};
+    bool wide = a->rows < a->cols;
+    cs_linop tall = wide ? cs_linop_transposed(a) : *a;
     cs_svd svd = {0};
+    *out = svd;
     cs_status status = check_options(a, options);
     if (status == CS_OK) {
         cs_solver solver = choose(a, options);
-        status = solver == CS_SOLVER_LAPACK   ? cs_svd_lapack(a, options, &svd)
-                 : solver == CS_SOLVER_ARPACK ? cs_svd_arpack(a, options, &svd)
-                 : solver == CS_SOLVER_BLOCK  ? cs_svd_block(a, options, &svd)
-                                              : cs_svd_cusolver(a, options, &svd);
+        status = solver == CS_SOLVER_LAPACK   ? cs_svd_lapack(&tall, options, &svd)
+                 : solver == CS_SOLVER_ARPACK ? cs_svd_arpack(&tall, options, &svd)
+                 : solver == CS_SOLVER_BLOCK  ? cs_svd_block(&tall, options, &svd)
+                                              : cs_svd_cusolver(&tall, options, &svd);
     }
     if (status == CS_OK) {
         bool held = svd.interrupted; /* what is known is still to be checked */
         if (held) {
             cs_interrupt_hold(true);
         }
-        status = finish(a, options, &svd);
+        status = finish(&tall, options, &svd);
         if (held) {
             cs_interrupt_hold(false);
         }
+    }
+    if (wide) {
+        cs_dense left = svd.v;
+        svd.v = svd.u;
+        svd.u = left;
     }
     return CS_DELIVER(status, out, svd, cs_svd_free);
 }

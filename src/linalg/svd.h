@@ -97,8 +97,9 @@ cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
 cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *u,
                            const cs_dense *v, double *residual) CS_MUST_CHECK;
 
-/* One file per solver; called through cs_svd_compute, which drops values below the floor and fills
- * in the residuals. */
+/* One file per solver, of an operator with rows >= cols (a group's: all of its parts together);
+ * called through cs_svd_compute, which drops values below the floor and fills in the residuals. The
+ * caller frees what a failure leaves in *out. */
 cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
@@ -108,7 +109,7 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options,
                           cs_svd *out) CS_MUST_CHECK;
 
 /* The block solver on any space (rows >= cols); vectors as the space's get gives them. Values below
- * the floor stay in, and no residuals are taken. */
+ * the floor stay in, no residuals are taken, and the caller frees what a failure leaves. */
 struct cs_space; /* linalg/space.h */
 cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *options,
                              cs_svd *out) CS_MUST_CHECK;

@@ -174,17 +174,8 @@ static cs_status estimate_scale(normal *w)
 typedef struct {
     int n, nev, ncv, lworkl, iparam[11], ipntr[11], *select;
     double tol, *resid, *v, *workd, *workl, *d;
+    cs_pool pool;
 } arrays;
-
-static void arrays_free(arrays *r)
-{
-    cs_free(r->select);
-    cs_free(r->resid);
-    cs_free(r->v);
-    cs_free(r->workd);
-    cs_free(r->workl);
-    cs_free(r->d);
-}
 
 static cs_status arrays_init(arrays *r, const normal *w, int64_t nev, double tol,
                              int64_t iterations)
@@ -198,14 +189,13 @@ static cs_status arrays_init(arrays *r, const normal *w, int64_t nev, double tol
     cs_status status = cs_blas_int(iterations, "iteration limit", &r->iparam[2]);
     status = status ? status : cs_blas_int(ncv * (ncv + 8), "ARPACK workspace", &r->lworkl);
     if (status != CS_OK) return status;
-    r->select = cs_calloc(ncv, sizeof *r->select);
-    r->resid = cs_calloc(n, sizeof *r->resid);
-    r->v = cs_calloc(n * ncv, sizeof *r->v);
-    r->workd = cs_calloc(3 * (int64_t)n, sizeof *r->workd);
-    r->workl = cs_calloc(r->lworkl, sizeof *r->workl);
-    r->d = cs_calloc(nev, sizeof *r->d);
-    bool made = r->select && r->resid && r->v && r->workd && r->workl && r->d;
-    return made ? CS_OK : CS_ERR_MEMORY;
+    r->select = cs_pool_take(&r->pool, ncv, sizeof *r->select);
+    r->resid = cs_pool_take(&r->pool, n, sizeof *r->resid);
+    r->v = cs_pool_take(&r->pool, n * ncv, sizeof *r->v);
+    r->workd = cs_pool_take(&r->pool, 3 * (int64_t)n, sizeof *r->workd);
+    r->workl = cs_pool_take(&r->pool, r->lworkl, sizeof *r->workl);
+    r->d = cs_pool_take(&r->pool, nev, sizeof *r->d);
+    return r->pool.status;
 }
 
 /* dsaupd and dseupd of one process, or of the group. */
@@ -284,13 +274,14 @@ static cs_status lanczos(normal *w, int64_t nev, double tol, int64_t iterations,
         (void)pthread_mutex_unlock(&arpack_lock);
     }
     status = status ? status : cs_dense_init(&e.vector, w->n, found);
+    e.value = status == CS_OK ? cs_alloc(found, sizeof *e.value) : NULL;
+    status = status || e.value ? status : CS_ERR_MEMORY;
     if (status == CS_OK) {
         e.count = found;
         memcpy(e.vector.data, r.v, (size_t)w->n * (size_t)found * sizeof *r.v);
-        e.value = r.d;
-        r.d = NULL;
+        memcpy(e.value, r.d, (size_t)found * sizeof *r.d);
     }
-    arrays_free(&r);
+    cs_pool_free(&r.pool);
     return CS_DELIVER(status, out, e, eigenpairs_free);
 }
 
@@ -451,10 +442,8 @@ static cs_status take_sizes(normal *w, cs_comm *comm)
 
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
-    bool wide = !options->comm && a->rows < a->cols;
-    cs_linop b = wide ? cs_linop_transposed(a) : *a;
-    normal w = {.b = &b, .options = options};
-    cs_svd svd = {.solver = CS_SOLVER_ARPACK};
+    normal w = {.b = a, .options = options};
+    *out = (cs_svd){.solver = CS_SOLVER_ARPACK};
     cs_status status = take_sizes(&w, options->comm);
     if (status == CS_OK && options->k >= w.all_cols)
         status = cs_fail(CS_ERR_USAGE,
@@ -462,13 +451,13 @@ cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd
                          "wanted: use the solver %s",
                          (long long)w.all_cols, (long long)options->k,
                          options->comm ? "block" : "lapack");
-    status = status ? status : solve(&w, &svd);
+    status = status ? status : solve(&w, out);
     cs_dense_free(&w.half);
     cs_dense_free(&w.inside);
     cs_free(w.coefficient);
-    if (status == CS_OK && svd.k == 0) {
-        status = cs_dense_init(&svd.u, b.rows, 0);
-        status = status ? status : cs_dense_init(&svd.v, b.cols, 0);
+    if (status == CS_OK && out->k == 0) {
+        status = cs_dense_init(&out->u, a->rows, 0);
+        status = status ? status : cs_dense_init(&out->v, a->cols, 0);
     }
-    return cs_svd_hand_over(status, wide, &svd, out);
+    return status;
 }

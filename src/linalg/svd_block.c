@@ -39,7 +39,6 @@
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd_block_private.h"
-#include "linalg/svd_private.h"
 
 enum {
     B = CS_BLOCK,
@@ -65,6 +64,7 @@ typedef struct {
     cs_space *space;
     const cs_svd_options *options;
     cs_krylov k;
+    cs_pool pool;   /* of the arrays below */
     cs_ritz ritz;   /* of the last look, beside what is locked; of the present basis */
     int64_t locked; /* full panels of triplets found, the first of the basis */
     int64_t count;  /* of these and the Ritz triplets together, values descending: */
@@ -432,11 +432,7 @@ static void search_free(search *s)
 {
     cs_ritz_free(&s->ritz);
     cs_krylov_free(&s->k);
-    cs_free(s->value);
-    cs_free(s->estimate);
-    cs_free(s->ritz_of);
-    cs_free(s->which);
-    cs_free(s->known);
+    cs_pool_free(&s->pool);
 }
 
 static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidiagonal, search *out)
@@ -448,13 +444,12 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
     cs_status status = cs_krylov_capacity(space, o, bidiagonal, &s.capacity);
     if (status == CS_OK) {
         int64_t columns = (s.capacity + 1) * B;
-        s.value = cs_alloc(columns, sizeof *s.value);
-        s.estimate = cs_alloc(columns, sizeof *s.estimate);
-        s.ritz_of = cs_alloc(columns, sizeof *s.ritz_of);
-        s.which = cs_alloc(columns, sizeof *s.which);
-        s.known = cs_calloc(o->k, sizeof *s.known);
-        bool made = s.value && s.estimate && s.ritz_of && s.which && s.known;
-        status = made ? CS_OK : CS_ERR_MEMORY;
+        s.value = cs_pool_take(&s.pool, columns, sizeof *s.value);
+        s.estimate = cs_pool_take(&s.pool, columns, sizeof *s.estimate);
+        s.ritz_of = cs_pool_take(&s.pool, columns, sizeof *s.ritz_of);
+        s.which = cs_pool_take(&s.pool, columns, sizeof *s.which);
+        s.known = cs_pool_take(&s.pool, o->k, sizeof *s.known);
+        status = s.pool.status;
     }
     status = status ? status : cs_krylov_open(space, bidiagonal, s.capacity + 1, o->seed, &s.k);
     return CS_DELIVER(status, out, s, search_free);
@@ -536,13 +531,13 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
 cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_svd *out)
 {
     stop_reason stop = GOES_ON;
-    cs_svd svd = {.solver = CS_SOLVER_BLOCK};
     int threads = openblas_get_num_threads();
     openblas_set_num_threads(1); /* small matrices, whose bits must not depend on it */
-    cs_status status = by_process(space, options, false, &svd, &stop);
-    if (status == CS_OK && stop == TOO_DEEP) status = by_process(space, options, true, &svd, &stop);
+    *out = (cs_svd){.solver = CS_SOLVER_BLOCK};
+    cs_status status = by_process(space, options, false, out, &stop);
+    if (status == CS_OK && stop == TOO_DEEP) status = by_process(space, options, true, out, &stop);
     openblas_set_num_threads(threads);
-    return cs_svd_hand_over(status, false, &svd, out);
+    return status;
 }
 
 /* Where the panels live. On a GPU the basis may have what is left there beside the results. */
@@ -564,13 +559,10 @@ static cs_status open_space(const cs_linop *tall, cs_svd_options *o, cs_space *s
 
 cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
-    bool wide = a->rows < a->cols;
-    cs_linop tall = wide ? cs_linop_transposed(a) : *a;
-    cs_svd svd = {0};
     cs_space space = {0};
     cs_svd_options o = *options;
-    cs_status status = open_space(&tall, &o, &space);
-    status = status ? status : cs_svd_block_space(&space, &o, &svd);
+    cs_status status = open_space(a, &o, &space);
+    status = status ? status : cs_svd_block_space(&space, &o, out);
     (o.gpu ? o.gpu->space_free : cs_space_cpu_free)(&space);
-    return cs_svd_hand_over(status, wide, &svd, out);
+    return status;
 }

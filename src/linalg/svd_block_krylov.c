@@ -281,10 +281,10 @@ static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64
                                  const int64_t *row, int64_t m, cs_ritz *out)
 {
     int64_t p = m < n ? m : n;
-    cs_dense a = {0}, x = {0}, yt = {0};
-    cs_status status = cs_dense_init(&a, m, n);
-    status = status ? status : cs_dense_init(&x, m, p);
-    status = status ? status : cs_dense_init(&yt, p, n);
+    cs_pool pool = {0};
+    cs_dense a = cs_dense_in(&pool, m, n), x = cs_dense_in(&pool, m, p);
+    cs_dense yt = cs_dense_in(&pool, p, n);
+    cs_status status = pool.status;
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         for (int64_t i = 0; i < m; ++i) {
             a.data[i + j * a.ld] = k->m[row[i] + place[j] * k->ld];
@@ -294,9 +294,7 @@ static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64
     status = status ? status : spread(&x, false, row, p, k->u.panels, &out->x);
     status = status ? status : spread(&yt, true, place, p, k->v.panels, &out->y);
     out->count = p;
-    cs_dense_free(&a);
-    cs_dense_free(&x);
-    cs_dense_free(&yt);
+    cs_pool_free(&pool);
     return status;
 }
 

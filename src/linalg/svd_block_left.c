@@ -15,12 +15,11 @@ enum { B = CS_BLOCK };
  * X and q = Z from the SVD L^T D = X S Z^T: W c = U, V q the right vectors. */
 static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, cs_dense *q)
 {
-    cs_dense r = {0}, x = {0}, zt = {0};
-    double *d = cs_alloc(n, sizeof *d);
-    cs_status status = d ? CS_OK : CS_ERR_MEMORY;
-    status = status ? status : cs_dense_init(&r, n, n);
-    status = status ? status : cs_dense_init(&x, n, n);
-    status = status ? status : cs_dense_init(&zt, n, n);
+    cs_pool pool = {0};
+    cs_dense r = cs_dense_in(&pool, n, n), x = cs_dense_in(&pool, n, n);
+    cs_dense zt = cs_dense_in(&pool, n, n);
+    double *d = cs_pool_take(&pool, n, sizeof *d);
+    cs_status status = pool.status;
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         d[j] = sqrt(g->data[j + j * g->ld]);
         if (!(d[j] > 0)) {
@@ -52,10 +51,7 @@ static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, c
             q->data[i + j * q->ld] = zt.data[j + i * zt.ld];
         }
     }
-    cs_free(d);
-    cs_dense_free(&r);
-    cs_dense_free(&x);
-    cs_dense_free(&zt);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -80,9 +76,12 @@ static cs_status gram_of(const cs_basis *b, int64_t n, cs_dense *g)
 cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma)
 {
     cs_space *space = k->space;
-    cs_dense g = {0}, c = {0}, q = {0};
+    cs_pool pool = {0};
     int64_t wide = k->v.panels * B;
-    cs_status status = cs_basis_open(space, CS_LEFT, k->v.panels, &k->u);
+    cs_dense g = cs_dense_in(&pool, n, n), c = cs_dense_in(&pool, wide, wide);
+    cs_dense q = cs_dense_in(&pool, wide, wide);
+    cs_status status = pool.status;
+    status = status ? status : cs_basis_open(space, CS_LEFT, k->v.panels, &k->u);
     for (int64_t o = 0; status == CS_OK && o < k->v.panels; ++o) {
         cs_panel *panel = NULL;
         status = space->create(space, CS_LEFT, &panel);
@@ -91,9 +90,6 @@ cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma)
             status = cs_krylov_apply(k, k->v.panel[o], k->u.panel[o]);
         }
     }
-    status = status ? status : cs_dense_init(&g, n, n);
-    status = status ? status : cs_dense_init(&c, wide, wide);
-    status = status ? status : cs_dense_init(&q, wide, wide);
     status = status ? status : gram_of(&k->u, n, &g);
     status = status ? status : small_svd(n, &g, sigma, &c, &q);
     status = status ? status : space->rotate(space, k->u.panels, k->u.panels, k->u.panel, &c);
@@ -101,9 +97,7 @@ cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma)
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         sigma[j] *= k->scale;
     }
-    cs_dense_free(&g);
-    cs_dense_free(&c);
-    cs_dense_free(&q);
+    cs_pool_free(&pool);
     return status;
 }
 

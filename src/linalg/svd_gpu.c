@@ -98,9 +98,6 @@ static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd
     status = status ? status : o->gpu->eigen(o->gpu, b, o->k, &basis);
     status = status ? status : cs_svd_ritz(b, &basis, o->k, svd);
     cs_dense_free(&basis);
-    if (status == CS_OK) {
-        svd->floor = sqrt((double)b->rows * DBL_EPSILON) * svd->sigma[0];
-    }
     return status;
 }
 
@@ -109,7 +106,7 @@ static cs_status fits(const cs_linop *b, const cs_svd_options *o, int64_t *need,
                       bool *yes)
 {
     int64_t all = 0;
-    cs_status status = o->gpu->need(o->gpu, CS_GPU_GESVD, b, o->k, need);
+    cs_status status = o->gpu->need(o->gpu, CS_GPU_GESVD, b, need);
     status = status ? status : o->gpu->memory(o->gpu, room, &all);
     *yes = *need <= *room &&
            (o->dense_limit == 0 || b->cols == 0 || b->rows <= o->dense_limit / b->cols);
@@ -118,14 +115,13 @@ static cs_status fits(const cs_linop *b, const cs_svd_options *o, int64_t *need,
 
 cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
-    bool wide = a->rows < a->cols, yes = false;
-    cs_linop b = wide ? cs_linop_transposed(a) : *a;
+    bool yes = false;
     int64_t need = 0, room = 0;
-    cs_svd svd = {.solver = CS_SOLVER_CUSOLVER, .converged = true};
-    cs_status status = cs_csr_check(b.data.a, false);
-    status = status ? status : fits(&b, options, &need, &room, &yes);
+    *out = (cs_svd){.solver = CS_SOLVER_CUSOLVER, .converged = true};
+    cs_status status = cs_csr_check(a->data.a, false);
+    status = status ? status : fits(a, options, &need, &room, &yes);
     if (status != CS_OK) return status;
-    if (!yes && b.cols > CS_SVD_GRAM_LIMIT) {
+    if (!yes && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
                        "GPU memory: a dense SVD of %lld x %lld takes %.1f MiB, %.1f MiB are free, "
                        "and its smaller side is above %d",
@@ -135,6 +131,5 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_s
     cs_progress_report(options->progress, yes ? "dense SVD on the GPU" : "Gram matrix on the GPU",
                        0, 0);
     status = cs_interrupt_check();
-    status = status ? status : (yes ? by_gesvd : by_gram)(&b, options, &svd);
-    return cs_svd_hand_over(status, wide, &svd, out);
+    return status ? status : (yes ? by_gesvd : by_gram)(a, options, out);
 }

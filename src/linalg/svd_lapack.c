@@ -19,39 +19,36 @@
 
 enum { BLOCK = 64 };
 
-/* Columns first..first+count-1 of the n x n identity into e (n x >= count). */
-static void identity_columns(cs_dense *e, int64_t first, int64_t count)
+/* out = B, or (gram) B^T B: products with blocks of the identity's columns. */
+static cs_status spread(const cs_linop *b, bool gram, const cs_progress *progress, cs_dense *out)
 {
-    memset(e->data, 0, (size_t)(e->ld * count) * sizeof *e->data);
-    for (int64_t j = 0; j < count; ++j) {
-        e->data[first + j + j * e->ld] = 1;
-    }
-    e->cols = count;
-}
-
-static cs_status dense_copy(const cs_linop *b, const cs_progress *progress, cs_dense *out)
-{
-    int64_t block = b->cols < BLOCK ? b->cols : BLOCK;
-    cs_dense e = {0}, d = {0};
-    cs_status status = cs_dense_init(&d, b->rows, b->cols);
-    status = status ? status : cs_dense_init(&e, b->cols, block);
-    for (int64_t first = 0; first < b->cols && status == CS_OK; first += block) {
-        int64_t count = b->cols - first < block ? b->cols - first : block;
-        identity_columns(&e, first, count);
-        cs_dense view = {.rows = d.rows, .cols = count, .ld = d.ld, .data = d.data + first * d.ld};
+    int64_t n = b->cols, block = n < BLOCK ? n : BLOCK;
+    cs_pool pool = {0};
+    cs_dense e = cs_dense_in(&pool, n, block), w = cs_dense_in(&pool, gram ? b->rows : 0, block);
+    cs_status status = pool.status;
+    for (int64_t first = 0; first < n && status == CS_OK; first += block) {
+        int64_t count = n - first < block ? n - first : block;
+        cs_dense view = {out->rows, count, out->ld, out->data + first * out->ld};
+        memset(e.data, 0, (size_t)(e.ld * count) * sizeof *e.data);
+        for (int64_t j = 0; j < count; ++j) {
+            e.data[first + j + j * e.ld] = 1;
+        }
+        e.cols = w.cols = count;
         status = cs_interrupt_check();
-        status = status ? status : cs_linop_apply(b, false, &e, &view);
-        cs_progress_report(progress, "dense columns", first + count, b->cols);
+        status = status ? status : cs_linop_apply(b, false, &e, gram ? &w : &view);
+        if (status == CS_OK && gram) status = cs_linop_apply(b, true, &w, &view);
+        cs_progress_report(progress, gram ? "Gram columns" : "dense columns", first + count, n);
     }
-    cs_dense_free(&e);
-    return CS_DELIVER(status, out, d, cs_dense_free);
+    cs_pool_free(&pool);
+    return status;
 }
 
 static cs_status by_gesdd(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
 {
     int64_t p = b->cols;
     cs_dense a = {0}, vt = {0};
-    cs_status status = dense_copy(b, o->progress, &a);
+    cs_status status = cs_dense_init(&a, b->rows, p);
+    status = status ? status : spread(b, false, o->progress, &a);
     svd->sigma = status == CS_OK ? cs_alloc(p, sizeof *svd->sigma) : NULL;
     if (status == CS_OK && !svd->sigma) status = CS_ERR_MEMORY;
     status = status ? status : cs_dense_init(&svd->u, b->rows, p);
@@ -73,34 +70,6 @@ static cs_status by_gesdd(const cs_linop *b, const cs_svd_options *o, cs_svd *sv
     return status;
 }
 
-/* B^T B into g, its upper and lower triangles averaged. */
-static cs_status gram_of(const cs_linop *b, const cs_progress *progress, cs_dense *g)
-{
-    int64_t n = b->cols, block = n < BLOCK ? n : BLOCK;
-    cs_dense e = {0}, w = {0};
-    cs_status status = cs_dense_init(&e, n, block);
-    status = status ? status : cs_dense_init(&w, b->rows, block);
-    for (int64_t first = 0; first < n && status == CS_OK; first += block) {
-        int64_t count = n - first < block ? n - first : block;
-        identity_columns(&e, first, count);
-        w.cols = count;
-        cs_dense view = {.rows = n, .cols = count, .ld = g->ld, .data = g->data + first * g->ld};
-        status = cs_interrupt_check();
-        status = status ? status : cs_linop_apply(b, false, &e, &w);
-        status = status ? status : cs_linop_apply(b, true, &w, &view);
-        cs_progress_report(progress, "Gram columns", first + count, n);
-    }
-    for (int64_t j = 0; j < n; ++j) {
-        for (int64_t i = 0; i < j; ++i) {
-            double mean = 0.5 * (g->data[i + j * g->ld] + g->data[j + i * g->ld]);
-            g->data[i + j * g->ld] = g->data[j + i * g->ld] = mean;
-        }
-    }
-    cs_dense_free(&e);
-    cs_dense_free(&w);
-    return status;
-}
-
 static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
 {
     int64_t n = b->cols;
@@ -108,7 +77,13 @@ static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd
     double *lambda = cs_alloc(n, sizeof *lambda);
     cs_status status = lambda ? CS_OK : CS_ERR_MEMORY;
     status = status ? status : cs_dense_init(&g, n, n);
-    status = status ? status : gram_of(b, o->progress, &g);
+    status = status ? status : spread(b, true, o->progress, &g);
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        for (int64_t i = 0; i < j; ++i) {
+            double mean = 0.5 * (g.data[i + j * g.ld] + g.data[j + i * g.ld]);
+            g.data[i + j * g.ld] = g.data[j + i * g.ld] = mean;
+        }
+    }
     status = status ? status : cs_dense_eigh(&g, lambda, false);
     status = status ? status : cs_dense_init(&basis, n, o->k);
     if (status == CS_OK) {
@@ -120,25 +95,19 @@ static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd
     cs_free(lambda);
     status = status ? status : cs_svd_ritz(b, &basis, o->k, svd);
     cs_dense_free(&basis);
-    if (status == CS_OK) {
-        svd->floor = sqrt((double)b->rows * DBL_EPSILON) * svd->sigma[0];
-    }
     return status;
 }
 
 cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
-    bool wide = a->rows < a->cols;
-    cs_linop b = wide ? cs_linop_transposed(a) : *a;
     int64_t limit = cs_svd_dense_limit(options);
-    bool fits = b.cols == 0 || b.rows <= limit / b.cols;
-    if (!fits && b.cols > CS_SVD_GRAM_LIMIT) {
+    bool fits = a->cols == 0 || a->rows <= limit / a->cols;
+    if (!fits && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
                        "a dense copy of %lld x %lld is above the limit of %lld elements, and its "
                        "smaller side above %d",
                        (long long)a->rows, (long long)a->cols, (long long)limit, CS_SVD_GRAM_LIMIT);
     }
-    cs_svd svd = {.solver = CS_SOLVER_LAPACK, .converged = true};
-    cs_status status = fits ? by_gesdd(&b, options, &svd) : by_gram(&b, options, &svd);
-    return cs_svd_hand_over(status, wide, &svd, out);
+    *out = (cs_svd){.solver = CS_SOLVER_LAPACK, .converged = true};
+    return fits ? by_gesdd(a, options, out) : by_gram(a, options, out);
 }

@@ -12,10 +12,6 @@ int64_t cs_svd_dense_limit(const cs_svd_options *options);
 /* Rayleigh-Ritz: with an orthonormal basis V of a right subspace of the tall operator B
  * (rows >= cols), the SVD of B V = U diag(s) Q^T gives the best triplets (s, U, V Q) with both
  * sides orthonormal to rounding, also in clusters. Consumes v (cols x p; orthonormalised first).
- * Keeps k <= p triplets in out->k, sigma, u, v; adds p to out->applications. */
+ * Keeps k <= p triplets in out->k, sigma, u, v, with the floor of A^T A; adds p to
+ * out->applications. */
 cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out) CS_MUST_CHECK;
-
-/* Ends a solver: after a failure frees *svd, else moves it to *out, u and v exchanged when the
- * solver worked on the transpose. Returns status. */
-cs_status cs_svd_hand_over(cs_status status, bool transposed, cs_svd *svd,
-                           cs_svd *out) CS_MUST_CHECK;

@@ -67,10 +67,8 @@ static bool scan(const float *tile, float least, int shift, uint64_t *bins, uint
 
 const cs_tile_kernels CS_SIMD_TABLE(cs_tile_kernels) = {
     .name = SIMD_NAME,
-    .product = product,
-    .product_wide = product_wide,
-    .pack = pack,
-    .pack_wide = pack_wide,
+    .product = {product, product_wide},
+    .pack = {pack, pack_wide},
     .widen = widen,
     .scan = scan,
 };

@@ -10,8 +10,10 @@
 
 #include <stdint.h>
 
+#include "base/ints.h"
 #include "base/simd.h"
 #include "base/status.h"
+#include "io/rows.h"
 
 enum {
     CS_TILE = 16, /* columns of a panel: a cache line of floats a row */
@@ -23,15 +25,13 @@ enum {
 /* The vector kernels of one instruction set; all sizes are whole panels. */
 typedef struct {
     const char *name; /* "avx512", "avx2", "base" */
-    void (*product)(int64_t steps, const float *a, const float *b, float *c);
-    void (*product_wide)(int64_t steps, const double *a, const double *b, double *c);
+    /* [0] of floats, [1] of doubles */
+    void (*product[2])(int64_t steps, const void *a, const void *b, void *c);
 
     /* Packs columns 0..cols-1 (at most 16, zeros beyond) of `rows` rows of x, adds their sums over
      * the rows to sum[16], and their squares to square[row * CS_TILE_LANES + lane]. */
-    void (*pack)(int64_t rows, int64_t cols, const float *x, int64_t ld, float *panel, float *sum,
-                 float *square);
-    void (*pack_wide)(int64_t rows, int64_t cols, const double *x, int64_t ld, double *panel,
-                      double *sum, double *square);
+    void (*pack[2])(int64_t rows, int64_t cols, const void *x, int64_t ld, void *panel, void *sum,
+                    void *square);
 
     /* to[i * ld + j] += tile[i * 16 + j] */
     void (*widen)(const float *tile, double *to, int64_t ld);
@@ -42,6 +42,10 @@ typedef struct {
 } cs_tile_kernels;
 
 CS_SIMD_DECLARE(cs_tile_kernels, cs_tile_kernels);
+
+/* CS_ERR_INPUT: names the first value of the row that is not finite in the type (double where wide,
+ * else float), or where all are, says that its squares are not. */
+cs_status cs_tile_bad_row(const cs_rows *rows, int64_t row, bool wide) CS_MUST_CHECK;
 
 /* The best that this processor has. */
 static inline const cs_tile_kernels *cs_tile_kernels_here(void)

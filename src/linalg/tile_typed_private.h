@@ -30,8 +30,10 @@ ALWAYS void TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real 
     }
 }
 
-static void TYPED(product)(int64_t steps, const real *a, const real *b, real *c)
+static void TYPED(product)(int64_t steps, const void *left, const void *right, void *tile)
 {
+    const real *a = left, *b = right;
+    real *c = tile;
     enum { REST = CS_TILE % GRIP, WHOLE = CS_TILE - REST };
     for (int64_t j = 0; j < CS_TILE; j += (int64_t)STRIP * LANES) {
         for (int64_t i = 0; i < WHOLE; i += GRIP) {
@@ -44,9 +46,11 @@ static void TYPED(product)(int64_t steps, const real *a, const real *b, real *c)
 }
 
 /* Lanes of the squares are dealt column after column, whatever the width of a vector. */
-static void TYPED(pack)(int64_t rows, int64_t cols, const real *x, int64_t ld, real *panel,
-                        real *sum, real *square)
+static void TYPED(pack)(int64_t rows, int64_t cols, const void *items, int64_t ld, void *packed,
+                        void *sum, void *square)
 {
+    const real *x = items;
+    real *panel = packed;
     if (cols < CS_TILE) {
         for (int64_t k = 0; k < rows; ++k) {
             memcpy(panel + k * CS_TILE, x + k * ld, (size_t)cols * sizeof *x);
@@ -58,7 +62,7 @@ static void TYPED(pack)(int64_t rows, int64_t cols, const real *x, int64_t ld, r
     vector total[CS_TILE / LANES];
     memcpy(total, sum, sizeof total);
     for (int64_t k = 0; k < rows; ++k) {
-        real *lanes = square + k * CS_TILE_LANES;
+        real *lanes = (real *)square + k * CS_TILE_LANES;
         UNROLL for (int64_t i = 0; i < CS_TILE / LANES; ++i)
         {
             vector v = *(const vector_any *)(x + k * ld + i * LANES);

@@ -115,22 +115,6 @@ static void select_first(cs_pair *p, int64_t n, int64_t k)
 
 /* --- packing ---------------------------------------------------------------------------------- */
 
-static cs_status bad_value(const finder *f, int64_t row, const float *x)
-{
-    const char *name = f->rows->name ? f->rows->name : "matrix";
-    for (int64_t k = 0; k < f->d; ++k) {
-        if (!isfinite(x[k])) {
-            return cs_fail(CS_ERR_INPUT,
-                           "%s: row %" PRId64 ", column %" PRId64 ": value %g is not finite", name,
-                           row, k, (double)x[k]);
-        }
-    }
-    return cs_fail(CS_ERR_INPUT,
-                   "%s: row %" PRId64 ": its squares exceed the range of single "
-                   "precision",
-                   name, row);
-}
-
 /* One panel: CS_TILE rows, turned. */
 static cs_status pack_rows(void *ctx, int64_t p, int worker)
 {
@@ -148,7 +132,7 @@ static cs_status pack_rows(void *ctx, int64_t p, int worker)
         for (int64_t k = 0; k < d && status == CS_OK; ++k) {
             square += (double)x[k] * (double)x[k];
         }
-        if (status == CS_OK && !(square <= 0x1p126)) status = bad_value(f, row, x);
+        if (status == CS_OK && !(square <= 0x1p126)) status = cs_tile_bad_row(f->rows, row, false);
         double scale = f->options->cosine && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
         for (int64_t k = 0; k < d && status == CS_OK; ++k) {
             float y = (float)((double)x[k] * scale);
@@ -260,10 +244,10 @@ static cs_status search_block(void *ctx, int64_t item, int worker)
     for (int64_t k = 0; k < f->d; k += CS_TILE_STEPS) {
         for (int64_t q = 0; q < qs; ++q) {
             for (int64_t p = 0; p < (ib == jb ? q + 1 : ps); ++p) {
-                f->kernels->product(cs_least(CS_TILE_STEPS, f->d - k),
-                                    f->packed + ((p0 + p) * f->d + k) * CS_TILE,
-                                    f->packed + ((q0 + q) * f->d + k) * CS_TILE,
-                                    w->tiles + (p * PANELS + q) * CS_TILE * CS_TILE);
+                f->kernels->product[0](cs_least(CS_TILE_STEPS, f->d - k),
+                                       f->packed + ((p0 + p) * f->d + k) * CS_TILE,
+                                       f->packed + ((q0 + q) * f->d + k) * CS_TILE,
+                                       w->tiles + (p * PANELS + q) * CS_TILE * CS_TILE);
             }
         }
     }

@@ -270,7 +270,7 @@ static int dense(char **word)
     dense_matrix(rows, cols, &a);
     must(cs_csr_transpose(&a, &at), "transpose");
     cs_linop op = cs_linop_csr(&ctx, &a, &at, 0);
-    must(gpu->need(gpu, method, &op, cols, &need), "estimate");
+    must(gpu->need(gpu, method, &op, &need), "estimate");
     must(gpu->memory(gpu, &room, &all), "memory");
     if (need > room) {
         (void)printf("SKIP %lld x %lld takes %.1f GiB of GPU memory, %.1f are free\n",
