@@ -63,6 +63,10 @@ a, b = (cospec.toy(x, length=6) for x in ("masked(unmasked=2)", "masked(unmasked
 mixed = cospec.toy("mix:0.5*masked(unmasked=2)+0.5*masked(unmasked=4)", length=6)
 assert b["sum_sigma2"] > mixed["sum_sigma2"] > a["sum_sigma2"]
 
+with open("law.json", "w") as file:
+    file.write('{"mixture": [{"share": "s", "objective": "masked", "parameters": {"unmasked": "s-2"}}]}')
+near(cospec.toy("file(plan-file=law.json)", length=6)["sigma"], b["sigma"], 1e-15)
+
 # bigrams of sequences of ids, counted here
 sequences = [rng.integers(0, 9, n) for n in (5, 1, 30, 12)]
 m = cospec.cooc(sequences, "ar", context="nearest:1", max_length=64)
