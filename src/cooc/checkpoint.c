@@ -113,11 +113,7 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
         o && objective ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
     cs_free(objective);
     for (size_t i = 0; i < sizeof field / sizeof *field; ++i) {
-        if (status == CS_OK) {
-            status = cs_json_set(o, field[i].key, field[i].value);
-        } else {
-            json_decref(field[i].value);
-        }
+        cs_json_put(&status, o, field[i].key, field[i].value);
     }
     if (status != CS_OK) {
         json_decref(o);

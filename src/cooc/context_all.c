@@ -10,18 +10,10 @@ enum { GAP = 4 }; /* unknown positions written one by one */
 
 static cs_status event(cs_context_walker *w, const cs_context_event *e)
 {
-    cs_hash128 key = e->size > 0 ? e->sum : cs_key_empty(w);
-    if (w->plan->context.given) {
-        key = cs_key_add(key, cs_key_of(CS_KEY_TARGET, e->target, 0));
-    }
-    cs_contribution c = {.key = key,
-                         .token = w->token[e->target],
-                         .target = (int32_t)e->target,
-                         .weight = e->weight,
-                         .ordinal = e->ordinal,
-                         .items = e->size,
-                         .position = e->position,
-                         .content = e->content};
+    cs_hash128 key = cs_key_given(w, e->size > 0 ? e->sum : cs_key_empty(w), e->target);
+    cs_contribution c = cs_contribution_of(w, e->target, key, e->weight, e->ordinal, e->size);
+    c.position = e->position;
+    c.content = e->content;
     return w->visit(w->ctx, &c);
 }
 

@@ -3,17 +3,8 @@
 
 static cs_status visit(cs_context_walker *w, int64_t target, double weight, int64_t ordinal)
 {
-    cs_hash128 key = cs_key_of(CS_KEY_DOCUMENT, w->document, 0);
-    if (w->plan->context.given) {
-        key = cs_key_add(key, cs_key_of(CS_KEY_TARGET, target, 0));
-    }
-    cs_contribution c = {.key = key,
-                         .token = w->token[target],
-                         .target = (int32_t)target,
-                         .weight = weight,
-                         .ordinal = ordinal,
-                         .position = w->row_position,
-                         .content = w->row_content};
+    cs_hash128 key = cs_key_given(w, cs_key_of(CS_KEY_DOCUMENT, w->document, 0), target);
+    cs_contribution c = cs_contribution_of(w, target, key, weight, ordinal, 0);
     return w->visit(w->ctx, &c);
 }
 

@@ -46,15 +46,9 @@ static cs_status visit_place(cs_context_walker *w, int64_t target, int64_t posit
     int64_t offset = position - target;
     w->row_position[0] = (int32_t)offset;
     w->row_content[0] = w->token[position];
-    cs_contribution c = {
-        .key = cs_key_of(CS_KEY_ITEM, w->plan->context.given ? offset : 0, w->token[position]),
-        .token = w->token[target],
-        .target = (int32_t)target,
-        .weight = weight,
-        .ordinal = ordinal,
-        .items = 1,
-        .position = w->row_position,
-        .content = w->row_content};
+    cs_hash128 key =
+        cs_key_of(CS_KEY_ITEM, w->plan->context.given ? offset : 0, w->token[position]);
+    cs_contribution c = cs_contribution_of(w, target, key, weight, ordinal, 1);
     return w->visit(w->ctx, &c);
 }
 

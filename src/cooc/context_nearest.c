@@ -210,19 +210,6 @@ static cs_hash128 pad(cs_context_walker *w, int64_t items, cs_hash128 sum)
     return sum;
 }
 
-static cs_contribution row_of(const cs_context_walker *w, int64_t target, cs_hash128 key,
-                              double weight, int64_t ordinal)
-{
-    return (cs_contribution){.key = key,
-                             .token = w->token[target],
-                             .target = (int32_t)target,
-                             .weight = weight,
-                             .ordinal = ordinal,
-                             .items = w->plan->context.n,
-                             .position = w->row_position,
-                             .content = w->row_content};
-}
-
 static cs_hash128 put(cs_context_walker *w, int64_t target, int64_t position, int64_t slot)
 {
     w->row_position[slot] = (int32_t)(position - target);
@@ -247,7 +234,7 @@ static cs_status event(cs_context_walker *w, const cs_context_event *e)
             }
         }
     }
-    cs_contribution c = row_of(w, k, pad(w, found, sum), e->weight, e->ordinal);
+    cs_contribution c = cs_contribution_of(w, k, pad(w, found, sum), e->weight, e->ordinal, n);
     return w->visit(w->ctx, &c);
 }
 
@@ -277,7 +264,8 @@ static cs_status visit_patterns(cs_context_walker *w, int64_t target, int64_t si
         lay(w, free, top);
         w->partial[0] = cs_key_add(w->partial[0], w->hash[top]);
     }
-    cs_contribution c = row_of(w, target, w->partial[0], weight, *ordinal);
+    cs_contribution c =
+        cs_contribution_of(w, target, w->partial[0], weight, *ordinal, w->plan->context.n);
     for (int64_t changed = 0;;) {
         for (int64_t l = changed; l < free; ++l) {
             lay(w, l, chosen[l]);

@@ -224,6 +224,27 @@ static inline cs_hash128 cs_key_empty(const cs_context_walker *w)
     return cs_key_of(CS_KEY_EMPTY, 0, tag);
 }
 
+/* The key with the target's position, where that is part of the row. */
+static inline cs_hash128 cs_key_given(const cs_context_walker *w, cs_hash128 key, int64_t target)
+{
+    return w->plan->context.given ? cs_key_add(key, cs_key_of(CS_KEY_TARGET, target, 0)) : key;
+}
+
+/* A contribution to the row of `items` items in w->row_position and w->row_content. */
+static inline cs_contribution cs_contribution_of(const cs_context_walker *w, int64_t target,
+                                                 cs_hash128 key, double weight, int64_t ordinal,
+                                                 int64_t items)
+{
+    return (cs_contribution){.key = key,
+                             .token = w->token[target],
+                             .target = (int32_t)target,
+                             .weight = weight,
+                             .ordinal = ordinal,
+                             .items = items,
+                             .position = w->row_position,
+                             .content = w->row_content};
+}
+
 /* Position of nearness rank r = 1, 2, ... around target k of a sequence of s: k-1, k+1, k-2, ...
  * until one side ends, then the rest of the other. */
 static inline int64_t cs_near_position(int64_t k, int64_t s, int64_t r)

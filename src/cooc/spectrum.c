@@ -158,11 +158,8 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     s.row_mass = system.row_mass;
     s.col_mass = system.col_mass;
     system.row_mass = system.col_mass = NULL;
-    *out = s;
-    s = (cs_spectrum){0};
 done:
-    cs_spectrum_free(&s);
     cs_parts_free(&parts);
     cs_system_free(&system);
-    return status;
+    return CS_DELIVER(status, out, s, cs_spectrum_free);
 }

@@ -267,12 +267,9 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
         goto done;
     }
     cs_spectrum_density_restore(system.exponent, &d);
-    *out = d;
-    d = (cs_spectrum_density){0};
 done:
-    cs_spectrum_density_free(&d);
     cs_pool_free(&known.pool);
     cs_parts_free(&parts);
     cs_system_free(&system);
-    return status;
+    return CS_DELIVER(status, out, d, cs_spectrum_density_free);
 }

@@ -98,37 +98,24 @@ static cs_status write_vocab(const char *path, const cs_corpus *c)
 static json_t *plan_json(const cs_plan_file *file, int64_t p)
 {
     const cs_plan *plan = &file->plan[p];
-    json_t *groups = json_array(), *object = json_object();
-    json_t *weights = cs_json_numbers(plan->length, plan->weight);
-    bool ok = groups && object && weights;
-    for (int64_t i = 0; i < plan->length && ok; ++i) {
-        ok = json_array_append_new(groups, json_integer(plan->group[i])) == 0;
+    json_t *groups = json_array();
+    for (int64_t i = 0; i < plan->length; ++i) {
+        (void)json_array_append_new(groups, json_integer(plan->group[i]));
     }
-    ok =
-        ok && json_object_set_new(object, "probability", cs_json_number(file->probability[p])) == 0;
-    ok = ok && json_object_set(object, "groups", groups) == 0;
-    ok = ok && json_object_set(object, "weights", weights) == 0;
-    json_decref(groups);
-    json_decref(weights);
-    if (!ok) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    return json_pack("{s:o, s:o, s:o}", "probability", cs_json_number(file->probability[p]),
+                     "groups", groups, "weights", cs_json_numbers(plan->length, plan->weight));
 }
 
 /* The plans as they were read, in the form of plan_file.h. */
 static cs_status write_plans(const char *path, const cs_plan_file *file)
 {
-    json_t *plans = json_array(), *root = json_object();
-    cs_status status = CS_OK;
-    bool ok = plans && root;
-    for (int64_t p = 0; p < file->plans && ok; ++p) {
-        ok = json_array_append_new(plans, plan_json(file, p)) == 0;
+    json_t *plans = json_array();
+    for (int64_t p = 0; p < file->plans; ++p) {
+        (void)json_array_append_new(plans, plan_json(file, p));
     }
-    ok = ok && json_object_set(root, "plans", plans) == 0;
-    status = ok ? cs_json_write(path, root) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
-    json_decref(plans);
+    json_t *root = json_pack("{s:o}", "plans", plans);
+    cs_status status =
+        root ? cs_json_write(path, root) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
     json_decref(root);
     return status;
 }
