@@ -159,6 +159,39 @@ TEST(text_and_json_lead_back)
     cs_plan_file_free(&again);
 }
 
+/* A mixture within another is that of its parts with the products of their shares. */
+TEST(mixtures_nest)
+{
+    cs_plan_file file, flat_file, again = {0};
+    cs_objective o = mix("mix:1*ar+3*mix(1*masked(unmasked=2)+1*mix(s*gpt+s*permuted-ar))", &file);
+    cs_objective flat = mix("mix:5*ar+6*masked(unmasked=2)+3*permuted-ar+2*ar", &flat_file), back;
+    char *text = cs_objective_describe(&o);
+    assert_string_equal(text,
+                        "mix:0.25*ar+0.75*mix(0.5*masked(unmasked=2)+0.5*mix(s*ar+s*permuted-ar)) "
+                        "event-weight=token");
+    for (int64_t s = 3; s <= 6; ++s) {
+        double one[PLAN_CELLS], other[PLAN_CELLS];
+        cs_pairs pairs;
+        OK(cs_pairs_of(&o, s, &pairs));
+        plan_table_of_pairs(&pairs, one);
+        cs_pairs_free(&pairs);
+        OK(cs_pairs_of(&flat, s, &pairs));
+        plan_table_of_pairs(&pairs, other);
+        cs_pairs_free(&pairs);
+        plan_assert_same_table(one, other, text);
+        plan_compare_with_enumeration(&o, s);
+    }
+    *strchr(text, ' ') = '\0';
+    OK(cs_objective_parse_held(text, &again, &back));
+    char *second = cs_objective_describe(&back);
+    assert_true(strncmp(second, text, strlen(text)) == 0);
+    cs_free(second);
+    cs_free(text);
+    cs_plan_file_free(&file);
+    cs_plan_file_free(&flat_file);
+    cs_plan_file_free(&again);
+}
+
 TEST(bad_mixtures_are_named)
 {
     const struct {
@@ -169,7 +202,11 @@ TEST(bad_mixtures_are_named)
         {"mix:1*ar", "two parts"},
         {"mix:1*ar+", "part \"\""},
         {"mix:1*ar+1*maked", "did you mean masked?"},
-        {"mix:1*ar+1*mix", "mix cannot be part of a mixture"},
+        {"mix:1*ar+1*mix", "part \"\" is not SHARE*OBJECTIVE"},
+        {"mix:1*ar+1*mix(1*ar+0*masked)", "share \"0\""},
+        {"mix:1*ar+1*mix(1*ar+1*masked(event-weight=mask))",
+         "part 2 of the mixture: part 2: event-weight and empty-prefix are those of the mixture"},
+        {"mix:1*ar+1*mix(1*ar", "parenthesis"},
         {"mix:1*ar+1*file", "file needs plan-file"},
         {"mix:0/s*ar+1*masked(colour=3)", "unknown objective parameter colour"},
         {"mix:(1*ar+1*masked", "part \"(1*ar+1*masked\" is not"},

@@ -163,11 +163,11 @@ TEST(ratios_resolve_with_half_away_from_zero)
                  {"variable-masked:mask-ratio=0.2:0.9", 5, 1, true},
                  {"masked:unmasked=3", 5, 3, false}};
     for (size_t i = 0; i < sizeof typed / sizeof typed[0]; ++i) {
-        cs_objective objective = plan_objective(typed[i].spec);
+        cs_objective objective = plan_objective(typed[i].spec), which;
         int64_t lo, hi;
         OK(cs_objective_unmasked(&objective, typed[i].s, &lo, &hi));
         assert_int_equal(lo, typed[i].unmasked);
-        assert_int_equal(cs_objective_clamps(&objective, typed[i].s), typed[i].clamped);
+        assert_int_equal(cs_objective_clamps(&objective, typed[i].s, &which), typed[i].clamped);
     }
     /* Every ratio of three decimals at every length to 2,000 against whole numbers. */
     for (int64_t thousandths = 1; thousandths < 1000; ++thousandths) {

@@ -291,13 +291,15 @@ cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
                                const cs_cooc_options *options)
 {
     cs_sequences sequences = {0};
+    cs_objective which, of_longest = options->objective;
     int64_t clamped = 0, longest = 0;
     cs_status status =
         cs_sequences_of(corpus, options->max_length, options->stride, 2, &sequences, NULL);
     for (int64_t i = 0; i < sequences.count; ++i) {
         bool test = corpus->held_out[sequences.document[i]] != 0;
         bool used = options->split == CS_SPLIT_ALL || test == (options->split == CS_SPLIT_TEST);
-        if (used && cs_objective_clamps(&options->objective, sequences.length[i])) {
+        if (used && cs_objective_clamps(&options->objective, sequences.length[i], &which)) {
+            of_longest = sequences.length[i] > longest ? which : of_longest;
             longest = sequences.length[i] > longest ? sequences.length[i] : longest;
             ++clamped;
         }
@@ -306,7 +308,7 @@ cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
         char where[64];
         (void)snprintf(where, sizeof where, "; %lld sequences of at most that length",
                        (long long)clamped);
-        note_clamped(args, &options->objective, longest, where);
+        note_clamped(args, &of_longest, longest, where);
     }
     cs_sequences_free(&sequences);
     return status;
@@ -338,8 +340,9 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
     if (status == CS_OK) status = toy_number(args, sweep, point, "tokens", "T", &toy.tokens);
     if (status == CS_OK) status = cs_toy_check(&toy);
     if (status == CS_OK) {
-        if (cs_objective_clamps(&toy.objective, toy.length)) {
-            note_clamped(args, &toy.objective, toy.length, "");
+        cs_objective which;
+        if (cs_objective_clamps(&toy.objective, toy.length, &which)) {
+            note_clamped(args, &which, toy.length, "");
         }
         *out = toy;
     }

@@ -165,6 +165,7 @@ cs_objective_reading cs_mix_reads(const cs_objective *o);
 cs_status cs_check_mix(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_mix_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
 bool cs_given_mix(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+bool cs_mix_clamps(const cs_objective *objective, int64_t s, cs_objective *which);
 double cs_mix_speaks(const cs_objective *objective, int64_t s);
 cs_status cs_mix_predicted(const cs_objective *o, int64_t s, double *out) CS_MUST_CHECK;
 cs_status cs_count_mix(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;

@@ -204,6 +204,18 @@ bool cs_given_mix(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
     return exists;
 }
 
+bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
+{
+    double share[CS_MIX_PARTS];
+    cs_objective part;
+    bool exists = cs_mix_shares(o, s, share) == CS_OK, clamps = false;
+    for (int64_t j = -1; exists && !clamps && cs_mix_next(o, s, share, &j, &part);) {
+        clamps = cs_objective_clamps(&part, s, which);
+    }
+    cs_reason_clear(); /* a length without shares is said where it is counted */
+    return clamps;
+}
+
 double cs_mix_speaks(const cs_objective *o, int64_t s)
 {
     double share[CS_MIX_PARTS], sum = 0;

@@ -115,8 +115,12 @@ static bool fixes_unmasked(const cs_objective *o)
     return table[o->kind].given == cs_given_unmasked;
 }
 
-bool cs_objective_clamps(const cs_objective *o, int64_t s)
+bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
 {
+    if (o->kind == CS_OBJ_MIX) {
+        return cs_mix_clamps(o, s, which);
+    }
+    *which = *o;
     if (!fixes_unmasked(o) || o->unmasked_lo >= 0 || s < 2) {
         return false;
     }

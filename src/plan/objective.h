@@ -145,8 +145,9 @@ cs_status cs_objective_unmasked(const cs_objective *objective, int64_t s, int64_
                                 int64_t *hi) CS_MUST_CHECK;
 
 /* Whether cs_objective_unmasked clamps an end of the range at length s: then the number of unmasked
- * tokens is not s - round(rho s). False for `--unmasked` and other objectives. */
-bool cs_objective_clamps(const cs_objective *objective, int64_t s);
+ * tokens is not s - round(rho s). False for `--unmasked` and other objectives. *which receives the
+ * objective, or of a mixture the first part that does. */
+bool cs_objective_clamps(const cs_objective *objective, int64_t s, cs_objective *which);
 
 /* Fewest and most given tokens of any plan of length s; false where the objective does not exist.
  */

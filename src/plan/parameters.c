@@ -309,42 +309,45 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
     return text;
 }
 
-/* "NAME(KEY=VALUE,...)" of a part of a command line's mixture, in fresh memory. */
-static char *describe_part(const cs_mix_part *part, const json_t *read)
+static char *describe_parts(const cs_plan_file *file, int64_t above, const json_t *parts);
+
+/* "NAME(KEY=VALUE,...)" or "mix(...)" of part j of a command line's mixture, in fresh memory. */
+static char *describe_part(const cs_plan_file *file, int64_t j, const json_t *read)
 {
+    const cs_mix_part *part = &file->part[j];
     const json_t *path = json_object_get(json_object_get(read, "parameters"), "plan-file");
-    if (part->group || part->plans) {
+    if (path) {
         return cs_format("file(plan-file=%s)", json_string_value(path));
     }
-    char *parameters = parameters_of(&part->objective, part->value, ",");
-    char *text = parameters
-                     ? cs_format("%s%s%s%s", cs_objective_table(part->objective.kind)->name,
-                                 parameters[0] ? "(" : "", parameters[0] ? parameters + 1 : "",
-                                 parameters[0] ? ")" : "")
-                     : NULL;
-    cs_free(parameters);
+    char *list = part->group ? describe_parts(file, j, json_object_get(read, "mixture"))
+                             : parameters_of(&part->objective, part->value, ",");
+    const char *name = part->group ? "mix" : cs_objective_table(part->objective.kind)->name;
+    const char *inner = list && !part->group && list[0] ? list + 1 : list;
+    char *text =
+        list ? cs_format("%s%s%s%s", name, inner[0] ? "(" : "", inner, inner[0] ? ")" : "") : NULL;
+    cs_free(list);
     return text;
 }
 
-/* "mix:SHARE*NAME(KEY=VALUE,...)+...", in fresh memory; shares that do not vary sum to 1. */
-static char *describe_mix(const cs_plan_file *file)
+/* "SHARE*NAME(KEY=VALUE,...)+..." of the parts of a group, in fresh memory; shares that do not vary
+ * sum to 1. */
+static char *describe_parts(const cs_plan_file *file, int64_t above, const json_t *parts)
 {
-    const json_t *parts = cs_plan_file_parts(file);
-    char *whole = cs_strdup("mix:"), share[CS_REAL_TEXT];
+    char *whole = cs_strdup(""), share[CS_REAL_TEXT];
     bool varies = false;
     double sum = 0;
     size_t n = 0;
     for (int64_t j = 0; j < file->parts; ++j) {
         const cs_mix_part *part = &file->part[j];
-        varies = varies || (part->above < 0 && cs_expression_varies(part->share));
-        sum += part->above < 0 ? cs_expression_at(part->share, 0) : 0;
+        varies = varies || (part->above == above && cs_expression_varies(part->share));
+        sum += part->above == above ? cs_expression_at(part->share, 0) : 0;
     }
     for (int64_t j = 0; whole && j < file->parts; ++j) {
         const cs_mix_part *part = &file->part[j];
-        if (part->above >= 0) {
+        if (part->above != above) {
             continue;
         }
-        char *text = describe_part(part, json_array_get(parts, n));
+        char *text = describe_part(file, j, json_array_get(parts, n));
         cs_real_format(cs_expression_at(part->share, 0) / sum, 15, share);
         char *longer = text ? cs_format("%s%s%s*%s", whole, n++ > 0 ? "+" : "",
                                         varies ? cs_expression_text(part->share) : share, text)
@@ -354,6 +357,15 @@ static char *describe_mix(const cs_plan_file *file)
         whole = longer;
     }
     return whole;
+}
+
+/* "mix:" and the parts, in fresh memory. */
+static char *describe_mix(const cs_plan_file *file)
+{
+    char *parts = describe_parts(file, -1, cs_plan_file_parts(file));
+    char *text = parts ? cs_format("mix:%s", parts) : NULL;
+    cs_free(parts);
+    return text;
 }
 
 char *cs_objective_describe(const cs_objective *o)

@@ -151,10 +151,13 @@ static cs_status parameters_of(char *text, json_t *object)
     return status;
 }
 
-/* "SHARE*SPEC", in place, as a part of a plan file; the share may have a '*' of its own. */
+static cs_status parts_of(char *text, json_t *parts);
+
+/* "SHARE*SPEC", in place, as a part of a plan file; the share may have a '*' of its own. A mixture
+ * within is mix(SHARE*SPEC+...). */
 static cs_status part_of(char *text, json_t *part)
 {
-    json_t *parameters = json_object();
+    json_t *inner = NULL;
     double share = 0;
     char *times = next_mark(text, '*'), *list = NULL;
     for (char *next = times; *next; next = next_mark(next + 1, '*')) {
@@ -165,25 +168,19 @@ static cs_status part_of(char *text, json_t *part)
     *times = '\0';
     if (status == CS_OK && cs_real_scan(text, &share) && !(share > 0))
         status = cs_fail(CS_ERR_USAGE, "share \"%s\" is not above 0", text);
-    if (status == CS_OK) {
-        status = parameters_of(list, parameters);
-        cs_json_put(&status, part, "share", cs_json_text(text));
-        cs_json_put(&status, part, "objective", cs_json_text(times + 1));
-        cs_json_put(&status, part, "parameters", json_incref(parameters));
-    }
-    json_decref(parameters);
+    if (status != CS_OK) return status;
+    bool mixture = strcmp(times + 1, cs_objective_table(CS_OBJ_MIX)->name) == 0;
+    inner = mixture ? json_array() : json_object();
+    status = mixture ? parts_of(list, inner) : parameters_of(list, inner);
+    cs_json_put(&status, part, "share", cs_json_text(text));
+    if (!mixture) cs_json_put(&status, part, "objective", cs_json_text(times + 1));
+    cs_json_put(&status, part, mixture ? "mixture" : "parameters", inner);
     return status;
 }
 
-/* Anew each time it is read: points of a sweep share one place. */
-static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_objective *out)
+static cs_status parts_of(char *text, json_t *parts)
 {
-    json_t *parts = json_array();
     cs_status status = CS_OK;
-    char *rest = next_mark(text, ',');
-    if (*rest) {
-        *rest++ = '\0';
-    }
     for (bool more = true; more && status == CS_OK;) {
         json_t *part = json_object();
         char *end = next_mark(text, '+');
@@ -193,6 +190,18 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
         if (json_array_append_new(parts, part) != 0) status = CS_ERR_MEMORY;
         text = end + more;
     }
+    return status;
+}
+
+/* Anew each time it is read: points of a sweep share one place. */
+static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_objective *out)
+{
+    json_t *parts = json_array();
+    char *rest = next_mark(text, ',');
+    if (*rest) {
+        *rest++ = '\0';
+    }
+    cs_status status = parts_of(text, parts);
     bool two = json_array_size(parts) > 1;
     *out = cs_objective_default(CS_OBJ_MIX);
     out->file = two ? file : NULL;

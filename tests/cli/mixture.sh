@@ -84,6 +84,25 @@ test_other_commands_take_it() {
         [ "$(grep -c sum_sigma4 out)" = 6 ] && exits 0 "$COSPEC" tradeoff --length 4 --compare 'mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))'
 }
 
+# Prefixes and masks together, on whole documents: masses are those of the parts, clamped lengths are named, what would list every set says
+# how many there are.
+test_forms_mix_on_whole_documents() {
+    awk 'BEGIN { n = split("2 3 60 400 17", l, " "); for (d = 1; d <= n; ++d) { s = ""; for (i = 0; i < l[d]; ++i) s = s " w" (i * i + d) % 29; print substr(s, 2) } }' > long.txt
+    mixed='mix:1*ar+3*mix(1*masked(mask-ratio=0.15))'
+    for context in nearest:2 each:4 document; do
+        for o in ar 'masked(mask-ratio=0.15)' "$mixed"; do
+            exits 0 "$COSPEC" cooc --corpus long.txt --objective "$o" --context $context --json -o d --force && number mass out >> mass.$context || return 1
+        done
+        says "masked mask-ratio=0.15 event-weight=token: at length 3 s - round(RHO s) leaves 1..s-1; clamped to 2 unmasked; 2 sequences" || return 1
+        near "$(sed -n 3p mass.$context)" "$(awk '{ m[NR] = $1 } END { printf "%.15g", 0.25 * m[1] + 0.75 * m[2] }' mass.$context)" 1e-12 || return 1
+    done
+    exits 0 "$COSPEC" connectivity --corpus long.txt --context nearest:1 --jackknife 0 -k 2 --compare ar --compare "$mixed" --compare 'masked(mask-ratio=0.15)' &&
+        [ "$(grep -c sum_sigma4 out)" = 3 ] || return 1
+    exits 0 "$COSPEC" cooc --corpus long.txt --objective "$mixed" --context nearest:2 --dry-run || return 1
+    refuses 2 'all under mix at length 60 has 1.33e+11 contexts' "$COSPEC" cooc --corpus long.txt --objective "$mixed" --context all --force -o d &&
+        refuses 2 'part 2 of the mixture (span-masked): ' "$COSPEC" cooc --corpus long.txt --objective 'mix:1*ar+1*span-masked' --context nearest:2 --force -o d
+}
+
 test_defects_are_named() {
     texts
     set -- --corpus c.txt --objective file --plan-file bad.json
@@ -103,6 +122,6 @@ test_defects_are_named() {
         refuses 2 'unknown name t (the length is s)' "$COSPEC" cooc --corpus c.txt --objective 'mix:1/t*ar+1*masked' -o d
 }
 
-for t in cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture other_commands_take_it defects_are_named; do
+for t in cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture other_commands_take_it forms_mix_on_whole_documents defects_are_named; do
     check $t
 done
