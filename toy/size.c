@@ -52,9 +52,9 @@ cs_toy cs_toy_masked(const cs_toy *toy, int64_t m)
     return masked;
 }
 
-int64_t cs_toy_offset(const cs_toy *toy, int64_t class, int64_t digit)
+int64_t cs_toy_offset(const cs_toy *toy, int64_t label, int64_t digit)
 {
-    return toy->literal ? (class + 1) * (digit + 1) - 1 : class * toy->tokens + digit;
+    return toy->literal ? (label + 1) * (digit + 1) - 1 : label * toy->tokens + digit;
 }
 
 int64_t cs_toy_power(int64_t base, int64_t exponent)

@@ -57,7 +57,7 @@ cs_toy cs_toy_with(const cs_toy *toy, cs_objective_kind kind, cs_empty_prefix pr
 cs_toy cs_toy_masked(const cs_toy *toy, int64_t m);
 
 /* The offset of a class' token number `digit` (0..T-1) within the r T tokens of its position. */
-int64_t cs_toy_offset(const cs_toy *toy, int64_t class, int64_t digit);
+int64_t cs_toy_offset(const cs_toy *toy, int64_t label, int64_t digit);
 
 /* base^exponent, of what fits; base >= 1. */
 int64_t cs_toy_power(int64_t base, int64_t exponent);

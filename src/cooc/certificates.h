@@ -29,8 +29,8 @@ void cs_certificate_residual(double tol, cs_spectrum *s);
 int cs_scale_exponent(double largest);
 void cs_scale_down(int exponent, cs_csr *a);
 
-/* Everything in *s times its power of 2^s->exponent, which becomes 0. Sums of powers out of the
- * range of doubles become NaN. */
+/* Everything in *s times its power of 2^s->exponent, which becomes 0, and each pair of vectors with
+ * the sign that spectrum.h says. Sums of powers out of the range of doubles become NaN. */
 void cs_spectrum_restore(cs_spectrum *s);
 
 /* For a certificate that does not run, or that proves nothing. */

@@ -96,7 +96,8 @@ typedef struct {
     double *sigma;                    /* k descending */
     double *residual;                 /* k, through the full Abar */
     cs_dense u, v; /* rows x k, cols x k in the input's numbering (zero rows for dropped ones);
-                      empty if values_only */
+                      empty if values_only. The first entry of v_j within 1e-6 of its largest
+                      modulus is positive */
     double *row_mass,
         *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
     bool converged;

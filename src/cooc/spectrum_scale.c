@@ -50,10 +50,35 @@ static void restore_sum4(int exponent, cs_sum4 *sum)
     sum->out_of_range = lost;
 }
 
+/* A pair (u, v) is one up to its common sign, which solvers leave to rounding: the first entry of v
+ * within 1e-6 of its largest modulus becomes positive. */
+static void orient(cs_dense *u, cs_dense *v, int64_t j)
+{
+    double *x = v->data + j * v->ld, *y = u->data + j * u->ld, largest = 0;
+    int64_t i = 0;
+    for (int64_t n = 0; n < v->rows; ++n) {
+        largest = fmax(largest, fabs(x[n]));
+    }
+    while (i < v->rows && !(fabs(x[i]) >= (1 - 1e-6) * largest)) {
+        ++i;
+    }
+    if (i < v->rows && x[i] < 0) {
+        for (i = 0; i < v->rows; ++i) {
+            x[i] = -x[i];
+        }
+        for (i = 0; i < u->rows; ++i) {
+            y[i] = -y[i];
+        }
+    }
+}
+
 void cs_spectrum_restore(cs_spectrum *s)
 {
     int e = s->exponent;
     s->exponent = 0;
+    for (int64_t j = 0; j < s->k && s->u.data && s->v.data; ++j) {
+        orient(&s->u, &s->v, j);
+    }
     if (e == 0) {
         return;
     }
