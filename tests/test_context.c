@@ -153,7 +153,7 @@ static int by_row(const void *x, const void *y)
 /* Sorts and adds equal rows; keys of one row must agree. */
 static void add_up(table *t, bool keys)
 {
-    qsort(t->entry, (size_t)t->count, sizeof *t->entry, by_row);
+    if (t->count > 0) qsort(t->entry, (size_t)t->count, sizeof *t->entry, by_row);
     int64_t kept = 0;
     for (int64_t i = 0; i < t->count; ++i) {
         entry *last = kept > 0 ? &t->entry[kept - 1] : NULL;

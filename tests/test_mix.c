@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "batch_support.h"
+#include "io_support.h"
 #include "plan/count.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
@@ -318,4 +319,25 @@ TEST(long_mixtures_have_their_golden_spectra)
         cs_toy_spectrum_free(&spectrum);
         cs_plan_file_free(&file);
     }
+}
+
+static cs_status every_form(const char *spec)
+{
+    cs_plan_file file = {0};
+    cs_pairs pairs = {0};
+    cs_toy toy = {.classes = 2, .length = 13, .tokens = 1};
+    cs_toy_spectrum spectrum = {0};
+    cs_status status = cs_objective_parse_held(spec, &file, &toy.objective);
+    if (status == CS_OK) status = cs_pairs_of(&toy.objective, 5, &pairs);
+    if (status == CS_OK) status = cs_pairs_expand(&pairs, 1 << 10);
+    if (status == CS_OK) status = cs_toy_reduce(&toy, &spectrum);
+    cs_toy_spectrum_free(&spectrum);
+    cs_pairs_free(&pairs);
+    cs_plan_file_free(&file);
+    return status;
+}
+
+TEST(every_allocation_may_fail)
+{
+    fail_each_allocation(every_form, "mix:1*ar+1*mix(1*masked(unmasked=3)+2*permuted-ar)");
 }
