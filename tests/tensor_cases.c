@@ -202,7 +202,7 @@ static void norm(cs_tensor_net *net)
     int rows = cs_net_rows(net, 3, 5);
     int x = cs_net_activation(net, "x", rows, 7);
     int gain = cs_net_param(net, "gain", 1, 7), bias = cs_net_param(net, "bias", 1, 7);
-    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, gain, bias, 1e-5, NULL));
+    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, affine(gain, bias), NULL));
 }
 
 static void norm_wide(cs_tensor_net *net)
@@ -210,7 +210,7 @@ static void norm_wide(cs_tensor_net *net)
     int rows = cs_net_rows_now(net, 4, 9, 3, 7);
     int x = cs_net_activation(net, "x", rows, 65);
     int gain = cs_net_param(net, "gain", 1, 65), bias = cs_net_param(net, "bias", 1, 65);
-    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, gain, bias, 1e-5, NULL));
+    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, affine(gain, bias), NULL));
 }
 
 /* One column: the norm is the bias, and x gets no gradient. */
@@ -219,7 +219,7 @@ static void norm_one_column(cs_tensor_net *net)
     int rows = cs_net_rows(net, 3, 5);
     int x = cs_net_of_table(net, rows, cs_net_still(net, "x", 15, 1));
     int gain = cs_net_still(net, "gain", 1, 1), bias = cs_net_param(net, "bias", 1, 1);
-    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, gain, bias, 1e-5, NULL));
+    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, affine(gain, bias), NULL));
 }
 
 /* x read again beside the norm; no bias. */
@@ -228,7 +228,7 @@ static void norm_beside(cs_tensor_net *net)
     cs_graph *g = &net->graph;
     int rows = cs_net_rows(net, 3, 5), sum = CS_NONE;
     int x = cs_net_activation(net, "x", rows, 6), gain = cs_net_param(net, "gain", 1, 6);
-    int y = cs_graph_layer_norm(g, x, CS_NONE, 0, gain, CS_NONE, 1e-3, &sum);
+    int y = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, CS_NONE, 1e-3}, &sum);
     cs_net_output(net, cs_graph_add(g, sum, y, 0.1));
 }
 
@@ -237,7 +237,7 @@ static void norm_residual(cs_tensor_net *net)
     int rows = cs_net_rows_now(net, 4, 6, 3, 5);
     int x = cs_net_activation(net, "x", rows, 6), r = cs_net_activation(net, "r", rows, 6);
     int gain = cs_net_param(net, "gain", 1, 6), bias = cs_net_param(net, "bias", 1, 6);
-    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, r, 0.3, gain, bias, 1e-5, NULL));
+    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, r, 0.3, affine(gain, bias), NULL));
 }
 
 /* The sum goes on: pre-LN. A second norm takes it up, and x and r are read again. */
@@ -248,9 +248,9 @@ static void norm_stream(cs_tensor_net *net)
     int x = cs_net_activation(net, "x", rows, 6), r = cs_net_activation(net, "r", rows, 6);
     int gain = cs_net_param(net, "gain", 1, 6), bias = cs_net_param(net, "bias", 1, 6);
     int w = cs_net_param(net, "w", 6, 6);
-    int first = cs_graph_layer_norm(g, x, r, 0.2, gain, bias, 1e-5, &s);
+    int first = cs_graph_layer_norm(g, x, r, 0.2, affine(gain, bias), &s);
     int f = cs_graph_linear(g, first, w, CS_NONE, CS_ACT_GELU_TANH);
-    int second = cs_graph_layer_norm(g, s, f, 0.2, gain, bias, 1e-5, &s2);
+    int second = cs_graph_layer_norm(g, s, f, 0.2, affine(gain, bias), &s2);
     cs_net_output(net, cs_graph_add(g, s2, second, 0));
     cs_net_output(net, cs_graph_add(g, x, r, 0));
 }
@@ -261,7 +261,7 @@ static void norm_views(cs_tensor_net *net)
     cs_graph *g = &net->graph;
     int rows = cs_net_rows(net, 3, 5), s = CS_NONE;
     int x = cs_net_activation(net, "x", rows, 6), gain = cs_net_param(net, "gain", 1, 6);
-    cs_net_output(net, cs_graph_layer_norm(g, x, x, 0.4, gain, CS_NONE, 1e-5, &s));
+    cs_net_output(net, cs_graph_layer_norm(g, x, x, 0.4, affine(gain, CS_NONE), &s));
     cs_net_output(net, cs_graph_add(g, cs_graph_cols(g, s, 0, 3), cs_graph_cols(g, s, 3, 3), 0));
 }
 
@@ -273,7 +273,7 @@ static void norm_frozen(cs_tensor_net *net)
     int x = cs_net_of_table(net, rows, cs_net_frozen(net, "x", 15, 6));
     int r = cs_net_of_table(net, rows, cs_net_frozen(net, "r", 15, 6));
     int gain = cs_net_param(net, "gain", 1, 6), bias = cs_net_frozen(net, "bias", 1, 6);
-    int y = cs_graph_layer_norm(g, x, r, 0.1, gain, bias, 1e-5, &s);
+    int y = cs_graph_layer_norm(g, x, r, 0.1, affine(gain, bias), &s);
     cs_net_output(net, cs_graph_add(g, s, y, 0));
 }
 
@@ -494,7 +494,7 @@ static void block(cs_tensor_net *net)
     int index[] = {cs_net_index(net, rows, cs_fill_some, 9), at};
     int gain = cs_net_param(net, "gain", 1, 6), bias = cs_net_param(net, "bias", 1, 6);
     int x = cs_graph_add(g, CS_NONE, cs_graph_embed(g, CS_NONE, rows, 2, tables, index), 0.1);
-    int n = cs_graph_layer_norm(g, x, CS_NONE, 0, gain, bias, 1e-5, NULL);
+    int n = cs_graph_layer_norm(g, x, CS_NONE, 0, affine(gain, bias), NULL);
     int qkv = cs_graph_linear(g, n, cs_net_param(net, "qkv", 18, 6), CS_NONE, CS_ACT_NONE);
     cs_attention_options o = {.vis = at,
                               .lim = at,
@@ -505,11 +505,11 @@ static void block(cs_tensor_net *net)
                               .p = 0.1};
     int a = cs_graph_attention(g, cs_graph_cols(g, qkv, 0, 6), cs_graph_cols(g, qkv, 6, 6),
                                cs_graph_cols(g, qkv, 12, 6), &o);
-    int n2 = cs_graph_layer_norm(g, x, a, 0.1, gain, bias, 1e-5, &s);
+    int n2 = cs_graph_layer_norm(g, x, a, 0.1, affine(gain, bias), &s);
     int f = cs_graph_linear(g, n2, cs_net_param(net, "up", 11, 6), cs_net_param(net, "c", 1, 11),
                             CS_ACT_GELU_TANH);
     int d = cs_graph_linear(g, f, cs_net_param(net, "down", 6, 11), CS_NONE, CS_ACT_NONE);
-    int last = cs_graph_layer_norm(g, s, d, 0.1, gain, bias, 1e-5, NULL);
+    int last = cs_graph_layer_norm(g, s, d, 0.1, affine(gain, bias), NULL);
     int weight = cs_net_input(net, rows, 1, 0.0, 1.0);
     int z = cs_graph_linear(g, last, table, CS_NONE, CS_ACT_NONE);
     int target = cs_net_index(net, rows, cs_fill_some, 9);

@@ -170,3 +170,9 @@ cs_rng cs_tensor_stream(const cs_tensor_world *world, int kind, int64_t number);
 double cs_tensor_unit_roundoff(cs_real_kind kind);
 /* An odd multiple of 1/128 in (low, high), both multiples of 1/64. */
 double cs_tensor_value(cs_rng *rng, double low, double high);
+
+/* The gain and bias of a layer norm. */
+static inline cs_norm affine(int gain, int bias)
+{
+    return (cs_norm){gain, bias, 1e-5};
+}

@@ -29,14 +29,14 @@ static int block(cs_tensor_net *net, int x, const cs_attention_options *o, int *
     int gain = cs_net_param(net, "gain", 1, WIDTH), bias = cs_net_param(net, "bias", 1, WIDTH);
     int w = cs_net_param(net, "qkv", 3 * WIDTH, WIDTH);
     int b = cs_net_param(net, "qkv bias", 1, 3 * WIDTH);
-    int h = cs_graph_layer_norm(g, x, CS_NONE, 0, gain, bias, 1e-5, NULL);
+    int h = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, bias, 1e-5}, NULL);
     int qkv = cs_graph_linear(g, h, w, b, CS_ACT_NONE);
     int y =
         cs_graph_attention(g, cs_graph_cols(g, qkv, 0, WIDTH), cs_graph_cols(g, qkv, WIDTH, WIDTH),
                            cs_graph_cols(g, qkv, 2 * WIDTH, WIDTH), o);
     int up = cs_net_param(net, "up", 5 * WIDTH + 1, WIDTH);
     int down = cs_net_param(net, "down", WIDTH, 5 * WIDTH + 1);
-    h = cs_graph_layer_norm(g, x, y, 0.125, gain, bias, 1e-5, sum);
+    h = cs_graph_layer_norm(g, x, y, 0.125, (cs_norm){gain, bias, 1e-5}, sum);
     return cs_graph_linear(g, cs_graph_linear(g, h, up, CS_NONE, CS_ACT_GELU_TANH), down, CS_NONE,
                            CS_ACT_NONE);
 }
@@ -66,7 +66,7 @@ static void transformer(cs_tensor_net *net)
     r = block(net, x, &o, &sum);
     x = cs_graph_add(g, sum, r, 0);
     int gain = cs_net_param(net, "last gain", 1, WIDTH);
-    x = cs_graph_layer_norm(g, x, CS_NONE, 0, gain, CS_NONE, 1e-5, NULL);
+    x = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, CS_NONE, 1e-5}, NULL);
     int logits = cs_graph_linear(g, x, words, CS_NONE, CS_ACT_NONE);
     cs_net_loss(net, cs_graph_cross_entropy(g, logits, WORDS,
                                             cs_net_index(net, rows, cs_fill_some, WORDS),

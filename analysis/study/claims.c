@@ -169,20 +169,26 @@ static cs_status cell_number(const cs_pick *pick, int64_t row, const char *colum
                          column);
 }
 
-/* Value and error of the one row that fits the words; `error` NULL: exact. */
-static cs_status pick_number(const cs_study *study, const char *file, const char *column,
-                             const char *error, int words, char **word, double *value, double *se)
+/* Value and error of the one row of a file that fits words. */
+typedef struct {
+    const char *column, *error; /* error NULL: exact */
+    int words;
+    char **word;
+} wanted_number;
+
+static cs_status pick_number(const cs_study *study, const char *file, const wanted_number *wanted,
+                             double *value, double *se)
 {
     cs_pick pick;
     int64_t row = 0, hits = 0;
-    cs_status status = cs_pick_open(study, file, words, word, &pick);
+    cs_status status = cs_pick_open(study, file, wanted->words, wanted->word, &pick);
     if (status == CS_OK) status = cs_pick_first(&pick, &row);
     for (int64_t i = row; i < pick.table.rows && status == CS_OK; ++i) {
         hits += cs_pick_takes(&pick, i);
     }
     if (hits > 1) status = cs_fail(CS_ERR_INPUT, "%s: %lld rows fit", pick.path, (long long)hits);
-    if (status == CS_OK) status = cell_number(&pick, row, column, value);
-    if (status == CS_OK && error) status = cell_number(&pick, row, error, se);
+    if (status == CS_OK) status = cell_number(&pick, row, wanted->column, value);
+    if (status == CS_OK && wanted->error) status = cell_number(&pick, row, wanted->error, se);
     cs_pick_free(&pick);
     return status;
 }
@@ -192,20 +198,22 @@ static cs_status measure_in(const cs_study *study, const char *file, const char 
                             cs_claim_side *out)
 {
     char *text = cs_strdup(words), *less = cs_strdup(out->minus ? out->minus : "");
-    char *word[MOST_WORDS], *column = NULL;
+    char *word[MOST_WORDS];
+    wanted_number wanted = {0};
     double other = 0, other_se = 0;
     out->se = 0;
     cs_status status = text && less ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         int count = cs_study_words(text, MOST_WORDS, word);
-        column = word[0];
-        status = count > 0 ? pick_number(study, file, column, out->error, count - 1, word + 1,
-                                         &out->value, &out->se)
+        wanted = (wanted_number){word[0], out->error, count - 1, word + 1};
+        status = count > 0 ? pick_number(study, file, &wanted, &out->value, &out->se)
                            : cs_fail(CS_ERR_INPUT, "no column of %s", file);
     }
-    if (status == CS_OK && out->minus)
-        status = pick_number(study, file, column, out->error,
-                             cs_study_words(less, MOST_WORDS, word), word, &other, &other_se);
+    if (status == CS_OK && out->minus) {
+        wanted.words = cs_study_words(less, MOST_WORDS, word);
+        wanted.word = word;
+        status = pick_number(study, file, &wanted, &other, &other_se);
+    }
     if (status == CS_OK) {
         out->value -= other;
         out->se = hypot(out->se, other_se);

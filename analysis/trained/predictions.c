@@ -35,7 +35,8 @@ cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *
         const double *guess = prediction + r * n;
         status = cs_metric_of(metric, n, truth, guess, classes, &value[r]);
         if (status == CS_OK)
-            status = cs_metric_error(metric, n, truth, guess, classes, 0, judge->seed, &se[r]);
+            status = cs_metric_error(metric, &(cs_metric_sample){n, truth, classes}, guess, 0,
+                                     judge->seed, &se[r]);
     }
     return status == CS_OK ? sum_up(judge->seeds, value, se, out) : status;
 }
@@ -241,9 +242,10 @@ static cs_status differences(const cs_judge *judge, const double *prediction, co
     cs_status status = CS_OK;
     for (int64_t m = 0; m < judge->metrics.count && status == CS_OK; ++m) {
         for (int64_t r = 0; r < c->seeds && status == CS_OK; ++r) {
-            status = cs_metric_difference(judge->metrics.metric[m], n, judge->test->value,
-                                          prediction + r * n, rival + r * n, judge->train->classes,
-                                          judge->seed, &value[r], &se[r]);
+            status = cs_metric_difference(
+                judge->metrics.metric[m],
+                &(cs_metric_sample){n, judge->test->value, judge->train->classes},
+                prediction + r * n, rival + r * n, judge->seed, &value[r], &se[r]);
         }
         if (status == CS_OK) status = sum_up(c->seeds, value, se, &c->difference[m]);
     }

@@ -17,8 +17,10 @@ int cs_emit_embedded(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
     if (c->embed_norm) {
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_param(e, "", "embed.norm.gain"),
-                                cs_emit_bias(e, "", "embed.norm.bias"), c->eps, NULL);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
+                                          cs_emit_bias(e, "", "embed.norm.bias"), c->eps},
+                                NULL);
     }
     if (e->options->training && c->embed_dropout > 0) {
         x = cs_graph_add(e->graph, CS_NONE, x, c->embed_dropout);
@@ -154,8 +156,10 @@ static void head(cs_emitter *e, int x)
     if (c->head_transform) {
         cs_activation act = c->arch == CS_ARCH_BERT ? c->act : CS_ACT_GELU_ERF;
         x = cs_emit_linear(e, x, "", "head.dense", act);
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_param(e, "", "head.norm.gain"),
-                                cs_emit_bias(e, "", "head.norm.bias"), c->eps, NULL);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){cs_emit_param(e, "", "head.norm.gain"),
+                                          cs_emit_bias(e, "", "head.norm.bias"), c->eps},
+                                NULL);
     }
     bool bias = c->head_bias && e->options->loss != CS_LOSS_SPECTRAL;
     net->features = x;

@@ -79,8 +79,8 @@ static int norm(cs_emitter *e, cs_stream s, const char *prefix, const char *name
     char full[64];
     (void)snprintf(full, sizeof full, "%s.gain", name);
     int gain = cs_emit_param(e, prefix, full);
-    return cs_graph_layer_norm(e->graph, s.x, s.r, s.r == CS_NONE ? 0 : dropout(e), gain,
-                               bias_of(e, prefix, name), e->config->eps, sum);
+    return cs_graph_layer_norm(e->graph, s.x, s.r, s.r == CS_NONE ? 0 : dropout(e),
+                               (cs_norm){gain, bias_of(e, prefix, name), e->config->eps}, sum);
 }
 
 int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name)

@@ -342,24 +342,23 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
     return status;
 }
 
-cs_status cs_metric_error(cs_metric metric, int64_t count, const double *truth,
-                          const double *predicted, int64_t classes, int64_t blocks, uint64_t seed,
-                          double *se)
+cs_status cs_metric_error(cs_metric metric, const cs_metric_sample *what, const double *predicted,
+                          int64_t blocks, uint64_t seed, double *se)
 {
     selection s = {0};
-    cs_status status = selection_of(metric, count, truth, predicted, classes, &s);
+    cs_status status = selection_of(metric, what->count, what->truth, predicted, what->classes, &s);
     if (status == CS_OK) status = error_of(metric, &s, NULL, blocks, seed, se);
     cs_pool_free(&s.pool);
     return status;
 }
 
-cs_status cs_metric_difference(cs_metric metric, int64_t count, const double *truth,
-                               const double *a, const double *b, int64_t classes, uint64_t seed,
-                               double *difference, double *se)
+cs_status cs_metric_difference(cs_metric metric, const cs_metric_sample *what, const double *a,
+                               const double *b, uint64_t seed, double *difference, double *se)
 {
     selection sa = {0}, sb = {0};
-    cs_status status = selection_of(metric, count, truth, a, classes, &sa);
-    if (status == CS_OK) status = selection_of(metric, count, truth, b, classes, &sb);
+    cs_status status = selection_of(metric, what->count, what->truth, a, what->classes, &sa);
+    if (status == CS_OK)
+        status = selection_of(metric, what->count, what->truth, b, what->classes, &sb);
     if (status == CS_OK) {
         *difference = score(metric, &sa) - score(metric, &sb);
         status = error_of(metric, &sa, &sb, 0, seed, se);

@@ -49,18 +49,24 @@ const char *cs_metric_definition(cs_metric metric);
 cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
                        const double *predicted, int64_t classes, double *out) CS_MUST_CHECK;
 
-/* Its test-sample standard error; blocks at most the examples (0: min(count, 200)). NaN with fewer
+/* What is scored: truth as above. */
+typedef struct {
+    int64_t count;
+    const double *truth;
+    int64_t classes;
+} cs_metric_sample;
+
+/* The score's test-sample standard error; blocks at most the examples (0: min(count, 200)). NaN with fewer
  * than two blocks. */
-cs_status cs_metric_error(cs_metric metric, int64_t count, const double *truth,
-                          const double *predicted, int64_t classes, int64_t blocks, uint64_t seed,
-                          double *se) CS_MUST_CHECK;
+cs_status cs_metric_error(cs_metric metric, const cs_metric_sample *what, const double *predicted,
+                          int64_t blocks, uint64_t seed, double *se) CS_MUST_CHECK;
 
 /* The score of `a` less that of `b` on the same examples, and the test-sample standard error of
  * this difference: both are left out of together, so that what is hard for both does not count.
  * Blocks and errors as above. */
-cs_status cs_metric_difference(cs_metric metric, int64_t count, const double *truth,
-                               const double *a, const double *b, int64_t classes, uint64_t seed,
-                               double *difference, double *se) CS_MUST_CHECK;
+cs_status cs_metric_difference(cs_metric metric, const cs_metric_sample *what, const double *a,
+                               const double *b, uint64_t seed, double *difference,
+                               double *se) CS_MUST_CHECK;
 
 /* McNemar's exact test (Psychometrika 12, 1947): of the examples that one of two classifiers alone
  * has right, each is as likely either's. p = min(1, 2 P(Bin(only_a + only_b, 1/2) <= min(only_a,

@@ -352,18 +352,17 @@ int cs_graph_add(cs_graph *graph, int a, int b, double p)
     return append_output(graph, &op, &op.add.y, like->row_set, like->cols, "add");
 }
 
-int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int bias, double eps,
-                        int *sum)
+int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, int *sum)
 {
     if (!activation(graph, "layer norm", x, CS_NONE, -1) || !dropout(graph, "layer norm", p) ||
         (r != CS_NONE &&
          !activation(graph, "layer norm", r, at(graph, x)->row_set, at(graph, x)->cols)) ||
-        !takes(graph, "layer norm", gain, CS_SPACE_PARAM, CS_NONE, 1, at(graph, x)->cols) ||
-        !row_vector(graph, "layer norm", bias, at(graph, x)->cols)) {
+        !takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, at(graph, x)->cols) ||
+        !row_vector(graph, "layer norm", norm.bias, at(graph, x)->cols)) {
         return CS_NONE;
     }
-    if (!(eps > 0)) {
-        return fail(graph, CS_ERR_USAGE, "layer norm: eps %g is not positive", eps);
+    if (!(norm.eps > 0)) {
+        return fail(graph, CS_ERR_USAGE, "layer norm: eps %g is not positive", norm.eps);
     }
     int row_set = at(graph, x)->row_set;
     int64_t cols = at(graph, x)->cols;
@@ -371,10 +370,10 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int b
     cs_op op = {.kind = CS_OP_LAYER_NORM,
                 .layer_norm = {.x = operand(x),
                                .r = operand(r),
-                               .gain = operand(gain),
-                               .bias = operand(bias),
+                               .gain = operand(norm.gain),
+                               .bias = operand(norm.bias),
                                .s = CS_NONE,
-                               .eps = eps,
+                               .eps = norm.eps,
                                .p = graph->training ? p : 0}};
     if (r != CS_NONE) {
         op.layer_norm.s = new_activation(graph, row_set, cols, "residual", through);

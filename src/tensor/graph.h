@@ -239,9 +239,13 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
                    const int *index);
 int cs_graph_gather(cs_graph *graph, int x, int row_set, int index);
 int cs_graph_add(cs_graph *graph, int a, int b, double p);
+typedef struct {
+    int gain, bias; /* parameters; bias: or CS_NONE */
+    double eps;
+} cs_norm;
+
 /* *sum receives s (x itself when r is CS_NONE); NULL where it is not read again. */
-int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, int gain, int bias, double eps,
-                        int *sum);
+int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, int *sum);
 typedef struct {
     int vis, lim;
     int table, pos_q, pos_k; /* CS_NONE: no relative positions */

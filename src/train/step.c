@@ -161,23 +161,27 @@ void cs_trainer_free(cs_trainer *t)
 /* --- batches -----------------------------------------------------------------------------------*/
 
 /* Examples first .. first + count - 1 of an order, whose rows in their step start at `row`. */
-static cs_status build_batch(cs_trainer *t, cs_examples *examples, int64_t first, int64_t row,
-                             int64_t count, int64_t step, const cs_pass *pass, cs_batch *out)
+typedef struct {
+    int64_t first, count, row, step;
+} slice;
+
+static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, const cs_pass *pass,
+                             cs_batch *out)
 {
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < part.count; ++i) {
         int64_t at = 0;
-        cs_status status = cs_examples_at(examples, first + i, &at);
+        cs_status status = cs_examples_at(examples, part.first + i, &at);
         if (status != CS_OK) return status;
         const float *real = examples->real;
         t->example[i] =
             (cs_example){.token = examples->token + examples->start[at],
                          .real = real ? real + examples->start[at] * examples->real_width : NULL,
                          .length = examples->length[at],
-                         .row = row + i};
+                         .row = part.row + i};
     }
     return cs_batch_build(&(cs_batch_order){&t->options.task, &t->model->config, t->options.seed,
-                                            step, pass->fixed ? &pass->sizes : NULL},
-                          t->example, count, out);
+                                            part.step, pass->fixed ? &pass->sizes : NULL},
+                          t->example, part.count, out);
 }
 
 static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
@@ -186,9 +190,10 @@ static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
     cs_status status = CS_OK;
     *weight = 0.0;
     for (int64_t m = 0; m < o->accumulate && status == CS_OK; ++m) {
-        int64_t row = m * o->batch, first = (step - 1) * o->batch * o->accumulate + row;
+        int64_t row = m * o->batch;
+        slice part = {(step - 1) * o->batch * o->accumulate + row, o->batch, row, step};
         cs_batch_free(&t->micro[m]);
-        status = build_batch(t, &t->train, first, row, o->batch, step, &t->step, &t->micro[m]);
+        status = build_batch(t, &t->train, part, &t->step, &t->micro[m]);
         *weight += t->micro[m].weight_sum;
         t->state.tokens += t->micro[m].tokens;
     }
@@ -256,7 +261,7 @@ static cs_status eval_batch(cs_trainer *t, int64_t first, int64_t count, double 
     double sum = 0.0;
     cs_batch_free(batch);
     /* Step 0: plans that no step of training draws. */
-    cs_status status = build_batch(t, &t->held, first, first, count, 0, &t->eval, batch);
+    cs_status status = build_batch(t, &t->held, (slice){first, count, first, 0}, &t->eval, batch);
     if (status == CS_OK && batch->weight_sum > 0.0 &&
         (status = cs_batch_load(batch, &t->eval.network, 1.0, t->mass, key, t->eval.run)) ==
             CS_OK &&
