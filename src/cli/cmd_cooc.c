@@ -90,12 +90,14 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
     cs_cooc_options resumable = *options;
     resumable.checkpoint = checkpoint;
     resumable.resume = resume && !force;
+    cs_status status = cs_link_refuse(checkpoint);
+    if (status != CS_OK) return status;
     if (cs_path_exists(checkpoint) && !force && !resume) {
         return cs_fail(CS_ERR_USAGE,
                        "%s is of an interrupted build: --resume goes on, --force starts anew",
                        checkpoint);
     }
-    cs_status status = cs_cooc_build(corpus, &resumable, cooc);
+    status = cs_cooc_build(corpus, &resumable, cooc);
     status = status ? status : store(args, corpus, options, dir, force || resume, cooc);
     if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;

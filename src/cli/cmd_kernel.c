@@ -48,7 +48,7 @@ done:
 }
 
 static const cs_opt kernel_options[] = {
-    CS_INT("length", "S", "16", 1, 10000, "Length s of a sequence."),
+    CS_INT("length", "S", "16", 1, 4000, "Length s of a sequence."),
     CS_FLAG("enumerate", "Also from all plans one by one (at most 2^18), and the largest "
                          "difference between the two kernels."),
     {0},
@@ -71,6 +71,7 @@ const cs_command cs_cmd_kernel = {
                 "# the rest of the weight spread over all distances\n"
                 "cospec kernel offset-ar:offset-weights=mix:0.5 --length 32\n",
     .run = run,
+    .without = "dry-run seed",
     .files = "kernel.json kernel.csv",
     .shown = "kappa eigenvalue multiplicity",
     .most = 12,

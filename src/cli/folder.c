@@ -171,18 +171,15 @@ static bool is_manifest(const char *path)
 /* Refuses a link at `path` or between it and the folder, whose name has `root` bytes. */
 static cs_status refuse_links(char *path, size_t root)
 {
-    struct stat st;
-    for (char *end = path + root; *end;) {
+    cs_status status = CS_OK;
+    for (char *end = path + root; *end && status == CS_OK;) {
         end += 1 + strcspn(end + 1, "/");
         char held = *end;
         *end = '\0';
-        bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-        if (link) {
-            return cs_fail(CS_ERR_USAGE, "%s is a symbolic link, which is not followed", path);
-        }
+        status = cs_link_refuse(path);
         *end = held;
     }
-    return CS_OK;
+    return status;
 }
 
 static cs_status check_place(const cs_args *args, const char *file, char *path, size_t root)

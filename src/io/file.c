@@ -349,13 +349,18 @@ cs_status cs_dir_make(const char *path)
     return status == CS_OK ? make_one(path) : status;
 }
 
-cs_status cs_dir_make_own(const char *path)
+cs_status cs_link_refuse(const char *path)
 {
     struct stat st;
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
-        return cs_fail(CS_ERR_USAGE, "%s is a symbolic link, which is not followed", path);
-    }
-    return cs_dir_make(path);
+    bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    return link ? cs_fail(CS_ERR_USAGE, "%s is a symbolic link, which is not followed", path)
+                : CS_OK;
+}
+
+cs_status cs_dir_make_own(const char *path)
+{
+    cs_status status = cs_link_refuse(path);
+    return status == CS_OK ? cs_dir_make(path) : status;
 }
 
 bool cs_path_exists(const char *path)

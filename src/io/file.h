@@ -62,6 +62,9 @@ cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size
 /* mkdir -p. CS_ERR_IO names the first directory that cannot be made. */
 cs_status cs_dir_make(const char *path) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE where the path is a symbolic link. */
+cs_status cs_link_refuse(const char *path) CS_MUST_CHECK;
+
 /* The same for a folder that is the program's own within another: CS_ERR_USAGE where a symbolic link
  * has its name. */
 cs_status cs_dir_make_own(const char *path) CS_MUST_CHECK;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"
 
@@ -85,11 +86,13 @@ cs_status cs_kernel_of_pairs(const cs_pairs *pairs, double *r)
     if (pairs->q) {
         add_invariant(pairs, r);
     }
-    for (int64_t e = 0; e < pairs->events;) {
+    cs_status status = CS_OK;
+    for (int64_t e = 0; e < pairs->events && status == CS_OK;) {
         e = add_set(pairs, e, w, r);
+        status = cs_interrupt_check();
     }
     cs_free(w);
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_kernel_of_plans(const cs_objective *objective, int64_t s, double *r)

@@ -74,13 +74,15 @@ test_folders_within() {
     mkdir -p draws/draws-2 && echo keep > draws/draws-2/matrix.npz && mkdir linked && ln -s ../other linked/draws-2
     set -- cooc --corpus my.tsv --objective masked --mask-ratio 0.5 --context all --max-length 4 --draws 2,4
     refuses 2 "draws/draws-2/matrix.npz exists" "$COSPEC" "$@" -o draws && refuses 2 "linked/draws-2 is a symbolic link" "$COSPEC" "$@" -o linked || return 1
+    mkdir built && ln -s ../other built/checkpoint && echo keep > other/checkpoint.json
+    refuses 2 "built/checkpoint is a symbolic link" "$COSPEC" cooc --corpus my.tsv --objective ar --context all --max-length 4 --force -o built && [ -s other/checkpoint.json ] || return 1
     mkdir kept && echo keep > kept/unfinished.json
     refuses 2 "kept/unfinished.json exists" "$COSPEC" connectivity --corpus my.tsv --context all --max-length 4 --stride 1 --jackknife 0 --compare ar -o kept || return 1
     printf '{"steps": [{"about": "x", "run": {"one": "toy --objective ar --classes 2 --length 3 --tokens 2"}}]}' > s.json && echo '<p>' > t.html
     mkdir -p study/one far && echo keep > study/one/toy.csv && mkdir study2 && ln -s ../far study2/one
     refuses 2 "study/one holds files that no study has written" "$COSPEC" reproduce --steps s.json --template t.html -o study -q || return 1
     refuses 2 "study2/one is a symbolic link" "$COSPEC" reproduce --steps s.json --template t.html -o study2 -q || return 1
-    [ "$(cat other/* own/checkpoint-5/* draws/draws-2/* kept/* study/one/*)" = "$(printf 'keep\nkeep\nkeep\nkeep\nkeep')" ] && [ -z "$(ls far)" ] || fail "something was replaced"
+    [ "$(cat other/* own/checkpoint-5/* draws/draws-2/* kept/* study/one/*)" = "$(printf 'keep\nkeep\nkeep\nkeep\nkeep\nkeep')" ] && [ -z "$(ls far)" ] || fail "something was replaced"
 }
 
 for name in folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_failed_run_leaves_no_folder; do check "$name"; done
