@@ -142,7 +142,7 @@ TEST(refusals_name_the_value)
     assert_refused("f --tol 0,5", "'0,5'");
     assert_refused("f --tol 2", "2 is not in [0, 1]");
     assert_refused("f --tol=", "''");
-    assert_refused("f --form fixd", "'fixd' is not one of fixed|random");
+    assert_refused("f --form fixd", "'fixd' is not one of fixed|random; did you mean fixed?");
     assert_refused("f --memory 3T", "'3T'");
     assert_refused("f --memory 9999999999G", "9999999999");
     assert_refused("f --memory K", "'K'");

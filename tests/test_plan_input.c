@@ -56,6 +56,7 @@ TEST(bad_specifications_are_named)
         {"offset-ar:offset-weights=flat:1", "\"flat:1\" are not uniform:T, power:A or mix:L"},
         {"gvp:segmentation=fixed", "gvp needs a number of groups"},
         {"gvp:segmentation=even,groups=2", "even is not one of fixed|random|mixed"},
+        {"gvp:segmentation=mixd,groups=2", "fixed|random|mixed; did you mean mixed?"},
         {"file", "needs a plan file"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {

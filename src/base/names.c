@@ -64,6 +64,25 @@ const char *cs_nearest_name(const char *text, const char *const *names)
     return best.name;
 }
 
+const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
+{
+    char nearest_name[NAME_MAX_LENGTH] = "", one[NAME_MAX_LENGTH];
+    nearest best = {0};
+    for (const char *p = choices; *p; p += strspn(p, "| ,")) {
+        size_t length = strcspn(p, "| ,"), kept = length < sizeof one ? length : sizeof one - 1;
+        const int before = best.name ? best.distance : NAME_MAX_LENGTH;
+        memcpy(one, p, kept);
+        one[kept] = '\0';
+        consider(text, one, &best);
+        if (best.name && best.distance < before) memcpy(nearest_name, one, kept + 1);
+        best.name = best.name ? nearest_name : NULL;
+        p += length;
+    }
+    (void)snprintf(hint->text, sizeof hint->text, best.name ? "; did you mean %s?" : "%s",
+                   nearest_name);
+    return hint->text;
+}
+
 cs_status cs_name_number(const char *what, const char *name, const char *const *first,
                          size_t stride, size_t count, void *out)
 {

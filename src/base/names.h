@@ -20,3 +20,10 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
 /* The name in the NULL-terminated list nearest to `text` in edit distance (transpositions count
  * one), NULL when none is near enough to be meant. */
 const char *cs_nearest_name(const char *text, const char *const *names);
+
+/* "; did you mean B?" for the nearest of choices parted by bars, blanks or commas, "" when none is
+ * near; in *hint. */
+typedef struct {
+    char text[96];
+} cs_hint;
+const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -94,7 +95,9 @@ static cs_status choose(cs_verify *v)
         (void)snprintf(why, sizeof why, "goes with verify %s", t->id);
         if (t->apart && !v->chosen[i]) status = cs_args_refuse(v->args, t->options, why);
     }
-    return known ? status : cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of %s", name, text);
+    return known ? status
+                 : cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of %s%s", name, text,
+                           cs_choice_hint(name, text, &(cs_hint){0}));
 }
 
 const cs_theorem *cs_verify_named(const cs_verify *v)

@@ -107,7 +107,8 @@ static cs_status check_value(cs_opt_value *v, const char *text)
     case CS_OPT_CHOICE:
         return in_choices(o->argument, text)
                    ? CS_OK
-                   : cs_fail(CS_ERR_USAGE, "%s: '%s' is not one of %s", what, text, o->argument);
+                   : cs_fail(CS_ERR_USAGE, "%s: '%s' is not one of %s%s", what, text, o->argument,
+                             cs_choice_hint(text, o->argument, &(cs_hint){0}));
     case CS_OPT_FLAG:
         v->flag = strcmp(text, "true") == 0;
         return v->flag || strcmp(text, "false") == 0

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/number.h"
 #include "plan/laws_private.h"
 #include "plan/mix_private.h"
@@ -58,7 +59,8 @@ cs_status cs_parameter_choose(const cs_parameter *p, const char *value, int *out
             return CS_OK;
         }
         if (names[here] == '\0') {
-            return cs_fail(CS_ERR_USAGE, "%s %s is not one of %s", p->name, value, p->choices);
+            return cs_fail(CS_ERR_USAGE, "%s %s is not one of %s%s", p->name, value, p->choices,
+                           cs_choice_hint(value, p->choices, &(cs_hint){0}));
         }
         names += here + 1;
     }
