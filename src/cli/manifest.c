@@ -162,6 +162,7 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
                                  bool *go_on)
 {
     json_t *now = cs_args_json(args), *position = words(&args->positional);
+    const json_t *then = json_object_get(manifest, "options");
     const char *key = NULL;
     json_t *value = NULL;
     cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
@@ -173,7 +174,9 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
         status = cs_fail(CS_ERR_USAGE, "--resume: %s holds a run with other arguments", dir);
     json_object_foreach(now, key, value)
     {
-        if (json_equal(value, json_object_get(json_object_get(manifest, "options"), key))) {
+        /* An option younger than the manifest had its default. */
+        const json_t *old = json_object_get(then, key);
+        if (old ? json_equal(value, old) : !cs_args_given(args, key)) {
             continue;
         }
         if (cs_listed(args->command->continues, key)) {
