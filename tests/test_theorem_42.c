@@ -113,6 +113,35 @@ TEST(one_formula_verifies_nothing)
     cs_statements_free(&list);
 }
 
+/* Two formulas can differ. Given: rs ones by ours, sqrt(m / ((s-m)(s-1))) from j = r + 1 on by the
+ * paper's, which is 1 at m = s - 1 alone. AR beyond the reduction's length: r (s-1) against rs. */
+TEST(formulas_that_differ_fail)
+{
+    for (int64_t m = 18; m <= 19; ++m) {
+        cs_toy toy = toy_of(100, 20, 50, m);
+        cs_statements list = {0};
+        OK(cs_theorem_42(&toy, &list, NULL));
+        const cs_statement *s = statement_of(&list, "4.2-masked-given", CS_PRINTED);
+        assert_int_equal(s->verdict, m == 19 ? CS_PASS : CS_FAIL);
+        assert_true((s->counterexample != NULL) == (m < 19) && s->lhs == 1);
+        assert_true(fabs(s->rhs - sqrt((double)m / (19 * (20 - (double)m)))) < 1e-12);
+        assert_true(m == 19 || detail_of(s, "j") == 101);
+        cs_statements_free(&list);
+    }
+    cs_toy toy = toy_of(2, 2001, 3, 1000);
+    toy.objective = cs_objective_default(CS_OBJ_AR);
+    cs_42_case c = {0};
+    cs_statements list = {0};
+    OK(cs_42_case_of(&toy, &c));
+    assert_true(c.best->formula);
+    cs_42_state_ones(&c, "printed", CS_PRINTED, "rs ones", 4002, &list);
+    cs_42_state_ones(&c, "corrected", CS_CORRECTED, "r (s-1) ones", 4000, &list);
+    expect(&list, "printed", CS_PRINTED, CS_FAIL);
+    expect(&list, "corrected", CS_CORRECTED, CS_UNSPECIFIED);
+    cs_42_case_free(&c);
+    cs_statements_free(&list);
+}
+
 /* theory.md 1: s = 3, t = 2: second sigma 0.5 against 0.577. */
 TEST(group_and_diverse_differ)
 {

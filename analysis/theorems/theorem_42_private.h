@@ -47,12 +47,12 @@ cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectru
 double cs_42_ones(const cs_toy_spectrum *s);            /* multiplicity of sigma = 1 */
 double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 beyond the rank */
 
-/* A claim on the number of ones of a case. UNSPECIFIED where a formula counted them, that of the
- * claim. */
+/* A claim on the number of ones of a case. UNSPECIFIED where a formula counted as many. */
 void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form form, const char *text,
                       double ones, cs_statements *out);
 
-/* What a formula says against what a formula says: nothing is learned. */
+/* A formula that agrees with itself teaches nothing: PASS becomes UNSPECIFIED. Sides that differ are
+ * not one formula, and a FAIL stays. */
 void cs_42_unspecify(const cs_toy_spectrum *s, cs_statement *statement);
 
 /* Lemma A.3 and the entries, sizes and blocks that the printed proof gives. */
