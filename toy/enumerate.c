@@ -21,11 +21,10 @@ static cs_status by_svd(const cs_csr *abar, cs_toy_values *values, cs_toy_spectr
     cs_status status = cs_csr_to_dense(abar, &dense);
     if (status == CS_OK) status = cs_toy_values_add_svd(values, &dense, 1);
     if (status == CS_OK) status = cs_toy_values_group(values, out);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         (void)snprintf(out->source, sizeof out->source,
                        "enumeration: dense SVD of the full matrix, %" PRId64 " x %" PRId64,
                        abar->rows, abar->cols);
-    }
     cs_dense_free(&dense);
     return status;
 }

@@ -329,9 +329,8 @@ static cs_status reduce_any(reduction *r)
         status = reduce_invariant(r);
     } else if ((status = cs_pairs_of(&toy->objective, s, &pairs)) == CS_OK) {
         if (few && !toy->given) status = cs_pairs_expand(&pairs, SMALL_SETS);
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = toy->given ? reduce_given_explicit(r, &pairs) : reduce_explicit(r, &pairs);
-        }
     }
     if (status == CS_OK && toy->given) {
         r->formula = true;
@@ -358,10 +357,9 @@ cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
     if (status == CS_OK && toy->literal)
         status = cs_fail(CS_ERR_USAGE, "literal token sets couple the classes: position reduction "
                                        "needs disjoint ones");
-    if (status == CS_OK && has_fixed_order(&toy->objective) && toy->length > FIXED_ORDER_LIMIT) {
+    if (status == CS_OK && has_fixed_order(&toy->objective) && toy->length > FIXED_ORDER_LIMIT)
         status = cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order",
                          toy->length, FIXED_ORDER_LIMIT);
-    }
     status = status == CS_OK ? reduce_any(&r) : status;
     status = status == CS_OK ? cs_toy_values_group(&r.values, out) : status;
     if (status == CS_OK) {

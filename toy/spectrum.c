@@ -25,9 +25,8 @@ void cs_toy_values_add(cs_toy_values *values, double sigma, int64_t multiplicity
     if (multiplicity > 0 && values->status == CS_OK)
         values->status =
             cs_reserve(&values->value, &values->room, values->n + 1, sizeof *values->value);
-    if (multiplicity > 0 && values->status == CS_OK) {
+    if (multiplicity > 0 && values->status == CS_OK)
         values->value[values->n++] = (cs_toy_value){sigma, multiplicity};
-    }
 }
 
 void cs_toy_values_add_ones(cs_toy_values *values, const cs_toy *toy, double empty, int64_t columns)

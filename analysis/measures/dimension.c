@@ -154,9 +154,7 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     }
     p.vectors = &vectors;
     status = cs_parallel(chunks, threads, partition_chunk, &p);
-    if (status == CS_OK) {
-        combine(&p, chunks, out);
-    }
+    if (status == CS_OK) combine(&p, chunks, out);
 done:
     openblas_set_num_threads(before);
     cs_pool_free(&pool);

@@ -214,11 +214,10 @@ static cs_status solve(void *ctx, int64_t item, int worker)
     double floor = cs_gram_floor(s->g, 0, p->count, p->without, s->options->centred);
     double *lambda = cs_alloc(count, sizeof *lambda);
     status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
+    if (status == CS_OK)
         cs_rank_measures(count, lambda,
                          tolerance_of(s->options, n, d, floor, count > 0 ? lambda[0] : 0.0),
                          s->options, p->point.value);
-    }
     if (status == CS_OK && item == 0) {
         cs_effective_rank *w = s->whole;
         w->count = count;

@@ -130,11 +130,10 @@ static cs_status set_blocks(study *s)
     }
     cs_status status = number_groups(s, &groups);
     if (status == CS_OK) status = deal(s, groups);
-    if (status == CS_OK && s->blocks < 2) {
+    if (status == CS_OK && s->blocks < 2)
         return cs_fail(CS_ERR_INPUT,
                        "%s: one block of the jackknife would hold all %" PRId64 " rows", s->name,
                        s->n);
-    }
     return status;
 }
 

@@ -57,9 +57,7 @@ cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_ker
         local.kappa = cs_kernel_collision(r.data, s);
         status = cs_dense_eigh(&r, ascending, true);
     }
-    if (status == CS_OK) {
-        group(s, ascending, &local);
-    }
+    if (status == CS_OK) group(s, ascending, &local);
     cs_dense_free(&r);
     cs_free(ascending);
     return CS_DELIVER(status, out, local, cs_kernel_spectrum_free);

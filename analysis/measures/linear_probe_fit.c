@@ -386,9 +386,7 @@ static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *x, lbfgsflo
     double f = 0.0;
     (void)n;
     (void)step;
-    if (s->status == CS_OK) {
-        s->status = cs_probe_evaluate(s->q, x, &f, g);
-    }
+    if (s->status == CS_OK) s->status = cs_probe_evaluate(s->q, x, &f, g);
     return f;
 }
 
@@ -421,9 +419,7 @@ static cs_status search_from(search *s, lbfgsfloatval_t *x, cs_probe_fit *fit)
             return status;
         }
         int code = lbfgs(n, x, NULL, on_evaluate, on_progress, s, &parameters);
-        if (s->status != CS_OK) {
-            return s->status;
-        }
+        if (s->status != CS_OK) return s->status;
         if (code == LBFGSERR_OUTOFMEMORY) {
             return cs_fail(CS_ERR_MEMORY, "L-BFGS of %d variables: out of memory", n);
         }

@@ -190,8 +190,6 @@ cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
                       : NAN;
     }
     cs_free(s.left_out);
-    if (status == CS_OK) {
-        *out = c;
-    }
+    if (status == CS_OK) *out = c;
     return status;
 }

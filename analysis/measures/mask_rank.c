@@ -66,9 +66,7 @@ cs_status cs_mask_rank_begin(int64_t width, int32_t mask_id, const int32_t *bloc
             status = cs_gram_init(width, options->blocks, &options->gram, &s->gram[i]);
         }
     }
-    if (status != CS_OK) {
-        cs_mask_rank_end(&s);
-    }
+    if (status != CS_OK) cs_mask_rank_end(&s);
     *out = s;
     return status;
 }

@@ -131,9 +131,7 @@ static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double
     if (featureless) {
         *featureless = without;
     }
-    if (status != CS_OK) {
-        cs_dense_free(w->out);
-    }
+    if (status != CS_OK) cs_dense_free(w->out);
     return status;
 }
 

@@ -197,9 +197,7 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
     if (status == CS_OK) status = by_features(&source, false, &train, &test, &r);
     if (status == CS_OK) status = by_features(&source, true, &train, &test, &r);
     cs_pool_free(&pool);
-    if (status == CS_OK) {
-        *out = r;
-    }
+    if (status == CS_OK) *out = r;
     return status;
 }
 

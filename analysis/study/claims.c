@@ -305,9 +305,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
         c->found = cs_strdup(cs_study_text(s, "verdict"));
         status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) {
-        judge_statement(s, c);
-    }
+    if (status == CS_OK) judge_statement(s, c);
     json_decref(json);
     cs_free(words);
     return status;

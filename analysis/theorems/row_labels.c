@@ -108,9 +108,7 @@ cs_status cs_labels_read(const char *path, cs_labelled *m)
     if (status == CS_OK && classes == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: no row has a label", path);
     if (status == CS_OK) status = masses(&m->a, label, classes, &m->row_label);
-    if (status == CS_OK) {
-        m->labels = classes;
-    }
+    if (status == CS_OK) m->labels = classes;
     cs_free(label);
     return status;
 }

@@ -68,9 +68,7 @@ void cs_statements_free(cs_statements *list)
 cs_status cs_statements_status(const cs_statements *list)
 {
     for (int64_t i = 0; i < list->count; ++i) {
-        if (list->item[i].status != CS_OK) {
-            return list->item[i].status;
-        }
+        if (list->item[i].status != CS_OK) return list->item[i].status;
     }
     return list->status;
 }
@@ -164,9 +162,8 @@ void cs_statement_withhold(cs_statement *s)
 /* The first failure of a statement stays. */
 static bool taken(cs_statement *s, bool done)
 {
-    if (!done && s->status == CS_OK) {
+    if (!done && s->status == CS_OK)
         s->status = cs_fail(CS_ERR_MEMORY, "out of memory for the details of a statement");
-    }
     return done;
 }
 

@@ -89,9 +89,7 @@ static cs_status two_norm(const cs_dense *a, double *out)
     cs_dense copy = cs_dense_copy_in(&pool, a);
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_dense_svd(&copy, sigma, NULL, NULL);
-    if (status == CS_OK) {
-        *out = sigma[0];
-    }
+    if (status == CS_OK) *out = sigma[0];
     cs_pool_free(&pool);
     return status;
 }
@@ -332,12 +330,8 @@ cs_status cs_22_evaluate(const cs_22_layer *layer, cs_22_sides *out)
     if (status == CS_OK) status = stack(&w);
     if (status == CS_OK) status = attend(&w);
     if (status == CS_OK) status = sides(&w, &s);
-    if (status == CS_OK && layer->next) {
-        cs_dense_copy(&w.out, layer->next);
-    }
-    if (status == CS_OK) {
-        *out = s;
-    }
+    if (status == CS_OK && layer->next) cs_dense_copy(&w.out, layer->next);
+    if (status == CS_OK) *out = s;
     cs_pool_free(&w.pool);
     return status;
 }

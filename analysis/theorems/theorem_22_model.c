@@ -246,9 +246,7 @@ static cs_status product_norm(const cs_dense *a, const cs_dense *b, double *out)
     if (status == CS_OK) status = cs_gemm(false, false, 1, &ga, &gb, 0, &t);
     if (status == CS_OK) status = cs_gemm(true, false, 1, &gb, &t, 0, &m);
     if (status == CS_OK) status = cs_dense_eigh(&m, value, true);
-    if (status == CS_OK) {
-        *out = sqrt(fmax(value[w - 1], 0));
-    }
+    if (status == CS_OK) *out = sqrt(fmax(value[w - 1], 0));
     cs_pool_free(&pool);
     return status;
 }

@@ -85,9 +85,7 @@ cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out)
     if (status == CS_OK && !out->has[out->method])
         status =
             cs_fail(CS_ERR_USAGE, "%s: too large to enumerate, and no other method", out->input);
-    if (status != CS_OK) {
-        cs_42_case_free(out);
-    }
+    if (status != CS_OK) cs_42_case_free(out);
     return status;
 }
 
@@ -347,12 +345,11 @@ static cs_status masked(const cs_42_case *blind, int64_t m, cs_statements *out, 
                   "the same for disjoint token sets and an X blind to the target's position", out);
     cs_status status = cs_42_record(blind, spectra);
     if (status == CS_OK) status = cs_42_case_of(&edge, &c);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         cs_42_state_ones(&c, "4.2-strict-edge", CS_CORRECTED,
                          "at s rho = 1, which the theorem leaves out, all rs singular values are "
                          "1: no gain over AR (lhs: number of ones)",
                          (double)edge.classes * (double)edge.length, out);
-    }
     cs_42_case_free(&c);
     return status;
 }
@@ -406,9 +403,7 @@ static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, 
         bool fits = false;
         cs_42_case c = {0};
         status = cs_42_fits(&model[i], &fits);
-        if (status != CS_OK || !fits) {
-            continue;
-        }
+        if (status != CS_OK || !fits) continue;
         status = cs_42_case_of(&model[i], &c);
         if (status == CS_OK && i == 0) {
             cs_42_state_ones(&c, "4.2-sets-ar", CS_PRINTED,

@@ -59,9 +59,7 @@ static cs_status hash_parameters(cs_hasher *h, const cs_params *params)
         int64_t items = params->param[i].rows * params->param[i].cols;
         float *value = cs_alloc(items, sizeof *value);
         status = value ? cs_params_get(params, i, CS_PARAM_VALUE, value) : CS_ERR_MEMORY;
-        if (status == CS_OK) {
-            cs_hasher_add(h, value, (size_t)items * sizeof *value);
-        }
+        if (status == CS_OK) cs_hasher_add(h, value, (size_t)items * sizeof *value);
         cs_free(value);
     }
     return status;

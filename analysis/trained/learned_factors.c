@@ -157,9 +157,7 @@ static cs_status distance(const cs_learned_target *target, const product *m, cs_
     }
     if (status == CS_OK) status = cs_gemm(false, true, 1.0, &left, &v, 0.0, &rest);
     if (status == CS_OK) status = cs_gemm(false, true, -1.0, &m->f, &m->w, 1.0, &rest);
-    if (status == CS_OK) {
-        out->distance = sqrt(cs_dense_squares(&rest));
-    }
+    if (status == CS_OK) out->distance = sqrt(cs_dense_squares(&rest));
     cs_pool_free(&pool);
     return status;
 }

@@ -46,8 +46,6 @@ cs_status cs_bytes_a_token(const cs_corpus *corpus, const char *source,
         bool in = is_in(split, corpus->held_out[d] != 0);
         tokens += in ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] : 0;
     }
-    if (status == CS_OK && tokens > 0) {
-        *out = (double)count.bytes / (double)tokens;
-    }
+    if (status == CS_OK && tokens > 0) *out = (double)count.bytes / (double)tokens;
     return status;
 }

@@ -361,9 +361,7 @@ static cs_status measure(const cs_trained *t, cs_model *model, const cs_task *ta
     for (int64_t first = 0; status == CS_OK && first < FRESH; first += CHUNK) {
         status = measure_batch(t, task, token, first, &pass, &x);
     }
-    if (status == CS_OK) {
-        ratio(&x, FRESH, out);
-    }
+    if (status == CS_OK) ratio(&x, FRESH, out);
     cs_pass_close(&pass);
     cs_pool_free(&pool);
     return status;

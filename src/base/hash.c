@@ -102,9 +102,7 @@ cs_status cs_sha256_file(const char *path, char hex[65])
         status = add_all(fd, path, &ctx);
     }
     (void)close(fd); /* opened for reading: nothing to lose */
-    if (status == CS_OK) {
-        finish(&ctx, hex);
-    }
+    if (status == CS_OK) finish(&ctx, hex);
     return status;
 }
 

@@ -75,9 +75,8 @@ void *cs_pool_take(cs_pool *pool, int64_t count, size_t size)
     const int64_t head = (int64_t)((sizeof(struct cs_pool_block) + size - 1) / size);
     bool fits = count >= 0 && count <= INT64_MAX - head;
     struct cs_pool_block *block = NULL;
-    if (pool->status == CS_OK && !(block = cs_calloc(fits ? count + head : -1, size))) {
+    if (pool->status == CS_OK && !(block = cs_calloc(fits ? count + head : -1, size)))
         pool->status = CS_ERR_MEMORY;
-    }
     if (!block) {
         return NULL;
     }

@@ -109,9 +109,7 @@ static void take_items(loop *l, int worker)
         }
         cs_status status = l->through ? CS_OK : cs_interrupt_check();
         if (status == CS_OK) status = l->fn(l->ctx, item, worker);
-        if (status != CS_OK) {
-            record_failure(l, item, status);
-        }
+        if (status != CS_OK) record_failure(l, item, status);
     }
 }
 

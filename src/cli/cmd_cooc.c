@@ -121,12 +121,9 @@ static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_coo
     const char *checkpoint = cs_args_join(args, dir, "checkpoint");
     cs_status status =
         checkpoint ? build_and_store(args, corpus, options, dir, checkpoint, cooc) : CS_ERR_MEMORY;
-    if (status == CS_ERR_INTERRUPT && cs_path_exists(checkpoint)) {
+    if (status == CS_ERR_INTERRUPT && cs_path_exists(checkpoint))
         cs_output_note(args, "%s: --resume goes on from here", checkpoint);
-    }
-    if (status == CS_OK) {
-        note_built(args, dir, cooc);
-    }
+    if (status == CS_OK) note_built(args, dir, cooc);
     return status;
 }
 
@@ -224,12 +221,11 @@ static cs_status note_tail(const cs_args *args, const cs_corpus *corpus,
     double tail = 0;
     cs_status status =
         whole->matrix < SMALL ? CS_OK : cs_cooc_smaller_tail(corpus, options, whole, &tail, &size);
-    if (status == CS_OK && tail > 0) {
+    if (status == CS_OK && tail > 0)
         cs_output_note(args,
                        "--tail %g drops that share of an event at most, and makes the matrix %.0f "
                        "times smaller: %.3g rows, %.3g bytes",
                        tail, whole->matrix / size.matrix, size.rows, size.matrix);
-    }
     return status;
 }
 
@@ -283,9 +279,7 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
         shared.memory_budget = part > 1 << 20 ? part : 1 << 20;
     }
     cs_status status = cs_ranks_alone(args, options->comm, cs_cooc_build(corpus, &shared, &cooc));
-    if (status == CS_OK) {
-        cs_ranks_note(args, options->comm);
-    }
+    if (status == CS_OK) cs_ranks_note(args, options->comm);
     if (status == CS_OK && options->comm->rank == 0) {
         status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);
         if (status == CS_OK) {

@@ -86,9 +86,8 @@ static cs_status add_comparison(const report *r, const cs_rival *rival, cs_item 
 {
     cs_comparison c = {0};
     cs_status status = cs_compare(rival, &r->judge, CS_FINETUNE_LAYER, r->prediction, &c);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         cs_item_text(cs_comparison_add(rival, &r->judge, &c, root), "~of", "difference");
-    }
     cs_comparison_free(&c);
     return status;
 }

@@ -244,18 +244,16 @@ static cs_status last_dimension(const cs_args *args, const cs_csr *a, int64_t *k
     int64_t ones = 0, wanted = cs_args_int(args, "dimensions");
     cs_status status = cs_args_flag(args, "normalised") ? CS_OK : cs_components_number(a, &ones);
     const int64_t left = side - ones - skip;
-    if (status == CS_OK && left < 1) {
+    if (status == CS_OK && left < 1)
         return cs_fail(CS_ERR_USAGE,
                        "--neighbours: behind %lld vectors of sigma = 1 and --skip %lld the matrix "
                        "(%lld x %lld) has none",
                        (long long)ones, (long long)skip, (long long)a->rows, (long long)a->cols);
-    }
-    if (status == CS_OK && wanted > left && cs_args_given(args, "dimensions")) {
+    if (status == CS_OK && wanted > left && cs_args_given(args, "dimensions"))
         cs_output_note(args,
                        "--dimensions %lld: behind %lld vectors of sigma = 1 and --skip %lld there "
                        "are %lld",
                        (long long)wanted, (long long)ones, (long long)skip, (long long)left);
-    }
     wanted = wanted < left ? wanted : left;
     *k = ones + skip + wanted;
     return status;

@@ -255,12 +255,11 @@ static cs_status state(study *s, subject *m)
             .hidden = o, .pieces = pieces, .threads = cs_args_threads(s->args)};
         status = cs_theorem_22_model(&m->text.model, &m->text.corpus, m->name, &t, &s->statements,
                                      &done);
-        if (status == CS_OK && !done) {
+        if (status == CS_OK && !done)
             cs_output_note(s->args, "%s: no residual contraction: %s", m->name,
                            m->text.model.config.relative_buckets > 0
                                ? "relative positions add to its logits"
                                : "no document has a [MASK] and two other tokens");
-        }
     }
     return status;
 }

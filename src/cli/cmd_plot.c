@@ -249,12 +249,11 @@ static cs_status draw(cs_args *args, const char *figure, const char *format)
     cs_status status =
         set && script ? cs_child_run(&(cs_child){.argv = argv, .dir = dir}, &code) : CS_ERR_MEMORY;
     if (status == CS_ERR_IO) status = cs_blame(status, "Debian package gnuplot-nox");
-    if (status == CS_OK && code != 0) {
+    if (status == CS_OK && code != 0)
         status = cs_fail(CS_ERR_INPUT,
                          "gnuplot failed on %s/%s.gp (its message is above): are the columns those "
                          "of the figure?",
                          dir, figure);
-    }
     return status;
 }
 

@@ -56,11 +56,10 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     int32_t *block = NULL;
     int64_t blocks = cs_args_int(s->args, "blocks"), kept = 0;
     cs_status status = cs_rows_open(text, &rows);
-    if (status == CS_OK && rows.dimensions > 2) {
+    if (status == CS_OK && rows.dimensions > 2)
         cs_output_note(s->args,
                        "%s: an array of %d dimensions, taken as %" PRId64 " rows of its last",
                        rows.name, rows.dimensions, rows.rows);
-    }
     if (status != CS_OK ||
         (status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept)) != CS_OK ||
         (status = check_memory(rows.cols, blocks)) != CS_OK ||

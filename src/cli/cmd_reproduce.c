@@ -61,10 +61,9 @@ static cs_status prepare(cs_args *args, job *j)
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
     if (status == CS_OK && !given) status = cs_output_into(args, dir);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         status = cs_blame(cs_output_claim(args, "report.html claims.csv"),
                           "--resume keeps finished steps");
-    }
     if (status == CS_OK) status = cs_output_path(args, "report.html", &j->report);
     if (status == CS_OK && j->claims.count > 0)
         status = cs_output_path(args, "claims.csv", &j->verdicts);
@@ -87,9 +86,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
     if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
     if (status == CS_OK) status = cs_report_write(&j.study, &j.claims, j.template, j.report);
-    if (status == CS_OK) {
-        (void)printf("%s\n", j.report);
-    }
+    if (status == CS_OK) (void)printf("%s\n", j.report);
     cs_claims_free(&j.claims);
     cs_study_free(&j.study);
     return status;

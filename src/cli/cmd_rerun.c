@@ -92,9 +92,8 @@ static cs_status check_inputs(const cs_args *args, const json_t *manifest)
     char *change = NULL;
     const char *directory = json_string_value(json_object_get(manifest, "directory"));
     cs_status status = cs_manifest_changed_input(manifest, &change);
-    if (status == CS_ERR_IO && directory) {
+    if (status == CS_ERR_IO && directory)
         return cs_blame(status, "an input of the run, which was made in %s", directory);
-    }
     if (change && !cs_args_flag(args, "force")) {
         status = cs_fail(CS_ERR_INPUT,
                          "an input has changed since the run: %s; --force repeats it all the same",

@@ -94,10 +94,9 @@ static cs_status dimensions(study *r, const cs_rows *rows)
             "their negatives, rows divided by their root mean square norm (Mu and Viswanath 2018)",
             iso.partition, rows->rows);
     }
-    if (status == CS_OK && near.duplicates > 0) {
+    if (status == CS_OK && near.duplicates > 0)
         cs_output_note(r->args, "%s: %lld of %lld rows repeat another", rows->name,
                        (long long)near.duplicates, (long long)some.rows);
-    }
     cs_free(x);
     return status;
 }

@@ -54,9 +54,7 @@ static cs_status write_vectors(cs_args *args, const char *file, const cs_dense *
     cs_status status = cs_output_path(args, file, &path);
     if (status == CS_OK) status = cs_npy_header(CS_F64, true, 2, shape, &header, &size);
     if (status == CS_OK) status = cs_outfile_open(path, &out);
-    if (status == CS_OK) {
-        status = cs_outfile_put(&out, header, size);
-    }
+    if (status == CS_OK) status = cs_outfile_put(&out, header, size);
     for (int64_t j = 0; j < a->cols && status == CS_OK; ++j) {
         status = cs_outfile_put(&out, a->data + j * a->ld, a->rows * (int64_t)sizeof(double));
     }
@@ -188,10 +186,9 @@ static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
         return CS_OK;
     }
     cs_status status = cs_parse_int(text, "-k", 1, INT64_MAX, k);
-    if (status == CS_OK && *k > side) {
+    if (status == CS_OK && *k > side)
         status = cs_fail(CS_ERR_USAGE, "-k %lld: the matrix (%lld x %lld) has only %lld",
                          (long long)*k, (long long)a->rows, (long long)a->cols, (long long)side);
-    }
     return status;
 }
 
@@ -210,14 +207,13 @@ static cs_status rank_after_ones(const cs_args *args, const cs_csr *a, int64_t *
                        "not have sigma = 1 once a component");
     }
     cs_status status = cs_components_number(a, &ones);
-    if (status == CS_OK && ones + wanted > side) {
+    if (status == CS_OK && ones + wanted > side)
         status =
             cs_fail(CS_ERR_USAGE,
                     "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular values "
                     "behind %lld of 1",
                     (long long)wanted, (long long)a->rows, (long long)a->cols,
                     (long long)(side - ones), (long long)ones);
-    }
     *k = ones + wanted;
     return status;
 }

@@ -108,9 +108,7 @@ static cs_status each_line(const cs_args *args, job *j, line_fn fn, void *ctx)
     for (int64_t number = 1; at < end && status == CS_OK; ++number) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         status = fn(args, ctx, j, at, (stop ? stop : end) - at);
-        if (status == CS_ERR_INPUT) {
-            return cs_blame(status, "%s:%lld", j->name, (long long)number);
-        }
+        if (status == CS_ERR_INPUT) return cs_blame(status, "%s:%lld", j->name, (long long)number);
         if (status == CS_OK && number % 4096 == 0) status = cs_interrupt_check();
         at = stop ? stop + 1 : end;
     }
@@ -371,10 +369,9 @@ static cs_status run_train(cs_args *args)
     cs_status status = cs_output_claim(args, "tokenizer.json train.json train.csv");
     if (status == CS_OK)
         status = strcmp(model, "bpe") == 0 ? train_bpe(args, &t) : train_words(args, model, &t);
-    if (status == CS_OK && cs_tokenizer_vocab(t) < cs_args_int(args, "vocab")) {
+    if (status == CS_OK && cs_tokenizer_vocab(t) < cs_args_int(args, "vocab"))
         cs_output_note(args, "the text gives %lld tokens, fewer than --vocab %lld",
                        (long long)cs_tokenizer_vocab(t), (long long)cs_args_int(args, "vocab"));
-    }
     if (status == CS_OK) status = cs_output_path(args, "tokenizer.json", &path);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);
     if (status == CS_OK) status = train_result(args, model, path, t);
@@ -483,9 +480,7 @@ static cs_status run_tokenize(cs_args *args)
             continue;
         }
         cs_status status = refuse_others(args, verb, verb_options[i].takes);
-        if (status != CS_OK || i > 0) {
-            return status == CS_OK ? run_with(args, verb) : status;
-        }
+        if (status != CS_OK || i > 0) return status == CS_OK ? run_with(args, verb) : status;
         return cs_args_positionals(args) == 1
                    ? run_train(args)
                    : cs_fail(CS_ERR_USAGE, "tokenize train takes no argument, got '%s'",

@@ -68,9 +68,7 @@ static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **token
     if (status == CS_OK)
         status = numbers ? cs_tokenizer_of_corpus(corpus, CS_SPLITTER_WHITESPACE, tokenizer)
                          : cs_args_tokenizer(args, corpus, tokenizer);
-    if (status == CS_OK) {
-        cs_tokenizer_drop_post(*tokenizer);
-    }
+    if (status == CS_OK) cs_tokenizer_drop_post(*tokenizer);
     return status;
 }
 
@@ -146,9 +144,7 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
         status = load_own(args, corpus, tokenizer);
         if (status == CS_OK && cs_path_exists(path)) status = take_same(path, tokenizer);
     }
-    if (status == CS_OK) {
-        keep_some(args, corpus);
-    }
+    if (status == CS_OK) keep_some(args, corpus);
     return status;
 }
 

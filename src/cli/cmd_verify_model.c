@@ -36,9 +36,7 @@ static cs_status report(cs_args *args, const cs_model_text *t, const cs_state_di
     }
     cs_item_flag(root, "ok", ok);
     cs_status status = cs_output_record(args, "verify-model", &view);
-    if (status == CS_OK && !ok) {
-        cs_output_refuted(args);
-    }
+    if (status == CS_OK && !ok) cs_output_refuted(args);
     return status;
 }
 

@@ -247,8 +247,6 @@ cs_status cs_output_path(cs_args *args, const char *file, const char **out)
     if (status == CS_OK) status = claim_file(args, dir, file);
     const char *path = status == CS_OK ? cs_args_join(args, dir, file) : NULL;
     if (status == CS_OK) status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
-    if (status == CS_OK && out) {
-        *out = args->output[args->outputs - 1].path;
-    }
+    if (status == CS_OK && out) *out = args->output[args->outputs - 1].path;
     return status;
 }

@@ -186,9 +186,7 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
     if (status == CS_OK && objective.kind == CS_OBJ_FILE && !objective.file)
         status = cs_fail(CS_ERR_USAGE, "objective file needs --plan-file FILE");
     if (status == CS_OK) status = cs_objective_check(&objective);
-    if (status == CS_OK) {
-        *out = objective;
-    }
+    if (status == CS_OK) *out = objective;
     return status;
 }
 
@@ -388,9 +386,7 @@ cs_status cs_args_build(const cs_args *args, cs_cooc_options *out)
                        (long long)options.stride);
     }
     cs_status status = cs_context_parse(cs_args_text(args, "context"), &options.context);
-    if (status == CS_OK) {
-        *out = options;
-    }
+    if (status == CS_OK) *out = options;
     return status;
 }
 
@@ -402,9 +398,7 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
         options.context.given |= cs_args_target_given(args); /* nearest is given already */
         status = cs_args_objective(args, NULL, 0, NULL, file, &options.objective);
     }
-    if (status == CS_OK) {
-        *out = options;
-    }
+    if (status == CS_OK) *out = options;
     return status;
 }
 
@@ -446,9 +440,7 @@ cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out)
     cs_status status = text ? cs_parse_each(text, take_certificate, &asked) : CS_OK;
     if (status == CS_OK && (asked & CS_CERTIFY_NONE) && asked != CS_CERTIFY_NONE)
         status = cs_fail(CS_ERR_USAGE, "--certify: none stands alone, not in '%s'", text);
-    if (status == CS_OK) {
-        *out = text ? asked : fallback;
-    }
+    if (status == CS_OK) *out = text ? asked : fallback;
     return status;
 }
 
@@ -488,9 +480,8 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
     };
     bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
     cs_status status = cs_solver_by_name(solver, &options.solver);
-    if (status == CS_OK && options.solver == CS_SOLVER_CUSOLVER && !cuda) {
+    if (status == CS_OK && options.solver == CS_SOLVER_CUSOLVER && !cuda)
         return cs_fail(CS_ERR_USAGE, "--solver cusolver needs --device cuda");
-    }
     if (status == CS_OK && cs_args_given(args, "max-iterations") &&
         (options.solver == CS_SOLVER_LAPACK || options.solver == CS_SOLVER_CUSOLVER)) {
         return cs_fail(CS_ERR_USAGE,
@@ -502,8 +493,6 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
         return cs_fail(CS_ERR_USAGE, "--solver %s computes on the CPU, --device is %s", solver,
                        cs_args_text(args, "device"));
     }
-    if (status == CS_OK) {
-        *out = options;
-    }
+    if (status == CS_OK) *out = options;
     return status;
 }

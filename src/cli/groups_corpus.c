@@ -116,9 +116,7 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
     cs_status status = cs_corpus_prepared_path(name, path);
     if (status == CS_OK && !cs_path_exists(*path)) {
         status = cs_corpus_prepare(name, false, &note);
-        if (status == CS_OK && note) {
-            cs_output_note(args, "%s", note);
-        }
+        if (status == CS_OK && note) cs_output_note(args, "%s", note);
     }
     cs_free(note);
     return status;
@@ -165,9 +163,8 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
                               const cs_corpus_options *options, cs_corpus *out)
 {
     cs_status status = cs_corpus_load(source, options, out);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         cs_args_note_invalid(args, source, out->invalid_bytes, out->invalid_documents);
-    }
     return status;
 }
 
@@ -209,9 +206,7 @@ cs_status cs_args_labelled(cs_args *args, const char *source, int64_t limit,
 cs_status cs_args_open_corpus(cs_args *args, const char *source, cs_corpus_options *out)
 {
     cs_status status = open_source(args, source);
-    if (status == CS_OK) {
-        *out = text_options(args);
-    }
+    if (status == CS_OK) *out = text_options(args);
     return status;
 }
 
@@ -231,12 +226,11 @@ cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
 {
     int64_t tokens = 0;
     cs_status status = cs_cooc_uncovered(corpus, options, uncovered, &tokens);
-    if (status == CS_OK && *uncovered > 0) {
+    if (status == CS_OK && *uncovered > 0)
         cs_output_note(args, "%lld of %lld tokens are in no sequence, and not counted: %s",
                        (long long)*uncovered, (long long)tokens,
                        options->stride > 0 ? "no full window reaches them, or theirs is too short "
                                              "for the objective"
                                            : "theirs is too short for the objective");
-    }
     return status;
 }

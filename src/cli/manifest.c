@@ -253,9 +253,7 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
     }
     cs_status status = cs_json_read(path, &manifest);
     if (status == CS_OK) status = same_run(args, manifest, dir, kept);
-    if (status == CS_OK) {
-        cs_output_takes_over(args);
-    }
+    if (status == CS_OK) cs_output_takes_over(args);
     if (status == CS_OK && *kept) {
         const char *name = json_string_value(json_object_get(manifest, "result"));
         cs_output_note(args, "%s: finished already; kept", dir);

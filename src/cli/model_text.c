@@ -53,9 +53,8 @@ cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
     const cs_device_options options = {.threads = cs_args_threads(args), .f32 = !half};
     char why[512];
     cs_status status = cs_device_open(cs_args_text(args, "device"), &options, why, sizeof why, out);
-    if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device")) {
+    if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device"))
         cs_output_note(args, "on the CPU: %s", why);
-    }
     return status;
 }
 
@@ -63,9 +62,7 @@ static cs_status open_tokenizer(cs_args *args, cs_model_text *t)
 {
     const char *path = cs_args_join(args, t->dir, "tokenizer.json");
     cs_status status = path ? cs_tokenizer_read(path, &t->tokenizer) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        cs_model_config_specials(&t->model.config, t->tokenizer);
-    }
+    if (status == CS_OK) cs_model_config_specials(&t->model.config, t->tokenizer);
     return status;
 }
 

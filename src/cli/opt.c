@@ -306,9 +306,7 @@ static cs_status take_config(cs_args *args, const char *path)
     json_object_foreach(config, key, value)
     {
         cs_opt_value *v = cs_args_find(args, key, strlen(key));
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         if (!v || strcmp(key, "config") == 0 || strcmp(key, "help") == 0) {
             status = v ? cs_fail(CS_ERR_USAGE, "%s cannot stand in a config file", key)
                        : unknown_option(args, "", key);

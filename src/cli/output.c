@@ -371,12 +371,9 @@ cs_status cs_output_input(cs_args *args, const char *path)
     args->input = grown;
     cs_opt_input input = {0};
     cs_status status = cs_path_sha256(path, input.sha256, &input.bytes);
-    if (status == CS_OK && !(input.path = cs_args_keep(args, cs_strdup(path)))) {
+    if (status == CS_OK && !(input.path = cs_args_keep(args, cs_strdup(path))))
         status = CS_ERR_MEMORY;
-    }
-    if (status == CS_OK) {
-        args->input[args->inputs++] = input;
-    }
+    if (status == CS_OK) args->input[args->inputs++] = input;
     return status;
 }
 

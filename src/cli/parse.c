@@ -72,9 +72,7 @@ cs_status cs_parse_size(const char *text, const char *what, int64_t *out)
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
     int64_t value = 0;
     cs_status status = cs_parse_int(digits, what, 0, INT64_MAX >> shift, &value);
-    if (status == CS_OK) {
-        *out = value << shift;
-    }
+    if (status == CS_OK) *out = value << shift;
     return status;
 }
 

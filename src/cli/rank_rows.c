@@ -148,9 +148,7 @@ static cs_status drop_by_kind(const cs_args *args, const cs_array *about, int64_
         int64_t flags = 0, position = 0;
         cs_status status = cs_array_i64(about, k * ABOUT_COLUMNS + FLAGS, &flags);
         if (status == CS_OK) status = cs_array_i64(about, k * ABOUT_COLUMNS + POSITION, &position);
-        if (status != CS_OK) {
-            return cs_blame(status, "%s", cs_args_text(args, "groups"));
-        }
+        if (status != CS_OK) return cs_blame(status, "%s", cs_args_text(args, "groups"));
         bool masked = flags & MASKED, special = flags & SPECIAL;
         if ((keep[0] == 'm' && !masked) || (keep[0] == 'u' && masked) ||
             (special && cs_args_flag(args, "drop-special")) || position_dropped(args, position)) {
@@ -189,9 +187,7 @@ static cs_status deal(const cs_array *groups, const char *path, int64_t rows, in
             status = cs_blame(cs_array_i64(groups, k * columns, &e[at++].group), "%s", path);
         }
     }
-    if (status == CS_OK) {
-        qsort(e, (size_t)kept, sizeof *e, by_group);
-    }
+    if (status == CS_OK) qsort(e, (size_t)kept, sizeof *e, by_group);
     for (int64_t i = 0, end; i < kept && status == CS_OK; i = end) {
         for (end = i + 1; end < kept && e[end].group == e[i].group; ++end) {
         }

@@ -49,9 +49,7 @@ cs_status cs_args_metrics(const cs_args *args, int64_t classes, cs_metric_list *
     }
     metrics m = {.classes = classes};
     cs_status status = cs_parse_each(names, add_metric, &m);
-    if (status == CS_OK) {
-        *out = m.list;
-    }
+    if (status == CS_OK) *out = m.list;
     return status;
 }
 

@@ -141,9 +141,7 @@ cs_status cs_sweep_of(const cs_args *args, cs_sweep *out)
         }
     }
     if (status == CS_OK) status = count_points(&sweep);
-    if (status == CS_OK) {
-        *out = sweep;
-    }
+    if (status == CS_OK) *out = sweep;
     return status;
 }
 

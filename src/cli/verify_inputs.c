@@ -102,13 +102,10 @@ static cs_status solve(const cs_verify *v, const cs_csr *a, cs_spectrum *out)
     double cost = 0;
     cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, &cost) : CS_OK;
     status = status ? status : cs_spectrum_of(a, &o, out);
-    if (status == CS_OK && o.k > 0) {
-        cs_sum4_note(v->args, &out->sum4);
-    }
-    if (status == CS_OK && !out->converged) {
+    if (status == CS_OK && o.k > 0) cs_sum4_note(v->args, &out->sum4);
+    if (status == CS_OK && !out->converged)
         cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
                        (long long)out->k, (long long)(o.k > 0 ? o.k : side));
-    }
     if (status == CS_OK && out->converged) { /* a certificate may fail */
         status = cs_spectrum_require(out);
     }

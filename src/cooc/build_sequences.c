@@ -179,9 +179,7 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
     }
     cs_context_plan_free(&plan);
     cs_sequences_free(&sequences);
-    if (status == CS_OK) {
-        *out = enumerable;
-    }
+    if (status == CS_OK) *out = enumerable;
     return status;
 }
 

@@ -230,9 +230,7 @@ static cs_status contributions_under(const cs_sequences *sequences, const cs_coo
     cs_context_plan *plan = NULL;
     const cs_context_options context = cs_cooc_context_options(options);
     cs_status status = cs_context_prepare(sequences, &context, &plan);
-    if (status == CS_OK) {
-        *out = contributions_of(plan, sequences);
-    }
+    if (status == CS_OK) *out = contributions_of(plan, sequences);
     cs_context_plan_free(&plan);
     return status;
 }

@@ -454,9 +454,7 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
         status = b->options->comm ? merge_over_ranks(b, assembler, &result->runs)
                                   : merge_all(b, assembler, &result->runs);
     }
-    if (status == CS_ERR_INTERRUPT && b->whole && b->options->checkpoint) {
-        status = save(b);
-    }
+    if (status == CS_ERR_INTERRUPT && b->whole && b->options->checkpoint) status = save(b);
     return status;
 }
 
@@ -516,9 +514,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         result.skipped_sequences = b.skipped;
         status = cs_assembler_finish(assembler, &result);
     }
-    if (status == CS_OK) {
-        *out = result;
-    }
+    if (status == CS_OK) *out = result;
     cs_assembler_free(&assembler);
     release(&b);
     return status;

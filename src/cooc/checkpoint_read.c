@@ -80,9 +80,7 @@ cs_status cs_checkpoint_open(const char *dir, json_t *identity, cs_checkpoint **
     char *path = cs_path_join(dir, CS_CHECKPOINT_INDEX);
     cs_status status = c && path ? CS_OK : CS_ERR_MEMORY;
     *out = NULL;
-    if (status == CS_OK && !cs_path_exists(path)) {
-        cs_checkpoint_close(&c);
-    }
+    if (status == CS_OK && !cs_path_exists(path)) cs_checkpoint_close(&c);
     if (status == CS_OK && c) status = cs_json_read(path, &json);
     if (status == CS_OK && c) status = parse_index(dir, path, json, identity, c);
     json_decref(json);

@@ -260,9 +260,7 @@ cs_status cs_collector_make_room(cs_collector *c)
     c->append = appended && mostly_new(c->used, before);
     c->repeats = c->repeats || (appended && !c->append);
     status = cs_runs_append(c->runs, c->slot, c->used);
-    if (status == CS_OK) {
-        c->used = c->added = c->passed = 0;
-    }
+    if (status == CS_OK) c->used = c->added = c->passed = 0;
     return status;
 }
 

@@ -47,9 +47,7 @@ static inline cs_status cs_collector_add(cs_collector *c, const cs_record *recor
 {
     if (c->append) {
         cs_status status = c->used == c->capacity ? cs_collector_make_room(c) : CS_OK;
-        if (status == CS_OK) {
-            c->slot[c->used++] = *record;
-        }
+        if (status == CS_OK) c->slot[c->used++] = *record;
         return status;
     }
     const cs_record *place = cs_collector_home(c, record);

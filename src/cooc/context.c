@@ -271,9 +271,7 @@ cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
     status =
         cs_context_walk(&w, sequence, sequences->start[sequence], length,
                         sequences->document[sequence], 0, cs_context_table_of(plan, length)->outer);
-    if (status == CS_OK && dropped) {
-        *dropped = w.dropped;
-    }
+    if (status == CS_OK && dropped) *dropped = w.dropped;
     cs_context_walker_free(&w);
     return status;
 }

@@ -171,9 +171,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
     for (int64_t i = 1; i < s && beyond > plan->tail * law / (double)s && status == CS_OK; ++i) {
         status = cs_reserve(&t->pattern, &room, i + 1, sizeof *t->pattern);
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         double before = beyond;
         beyond = drawing_advance(&d, s, i, &t->pattern[i]);
         if (i >= n) {

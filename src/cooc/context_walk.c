@@ -31,9 +31,7 @@ cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *pl
         .partial = cs_pool_take(&pool, n + 1, sizeof *w->partial),
     };
     w->pool = pool;
-    if (pool.status != CS_OK) {
-        cs_context_walker_free(w);
-    }
+    if (pool.status != CS_OK) cs_context_walker_free(w);
     return pool.status;
 }
 
@@ -195,8 +193,7 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
     }
     const int64_t events = w->table->pairs.events;
     cs_status status = walk_listed(w, first, last < events ? last : events);
-    if (status == CS_OK && last > events) {
+    if (status == CS_OK && last > events)
         status = w->plan->kind->targets(w, first > events ? first - events : 0, last - events);
-    }
     return status;
 }

@@ -88,9 +88,7 @@ static cs_status move_part(cs_exchange *x, int to, int64_t at, int64_t out_count
         int64_t sends = out_count < PIECE ? out_count : PIECE;
         int64_t takes = in_count < PIECE ? in_count : PIECE;
         status = cs_runs_read(&x->own, at, sends, x->out);
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         if (to == x->comm->rank) {
             memcpy(x->in, x->out, (size_t)bytes_of(takes));
         } else {

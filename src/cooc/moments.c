@@ -251,9 +251,7 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
     if (status == CS_OK && e.sketch > 0) status = sketch(&e, &y);
     if (status == CS_OK) status = low_rank(&e, &z, &y, &part);
     if (status == CS_OK) status = draw_samples(&e, &z, &y, value);
-    if (status == CS_OK) {
-        *out = summary(&e, part, value);
-    }
+    if (status == CS_OK) *out = summary(&e, part, value);
     openblas_set_num_threads(blas);
     cs_pool_free(&e.pool);
     return status;

@@ -174,8 +174,6 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
         facts->probe.reach = CS_PROBE_RATIO * facts->probe.value;
     }
     r->deflated = deflated;
-    if (status == CS_OK) {
-        cs_certificates_of(o, facts, s);
-    }
+    if (status == CS_OK) cs_certificates_of(o, facts, s);
     return status;
 }

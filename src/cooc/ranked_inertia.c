@@ -116,13 +116,9 @@ cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectr
         cs_csr_free(&whole);
         whole = turned;
     }
-    if (c->rank == 0 && status == CS_OK) {
-        status = cs_certificate_inertia(&whole, options, facts, s);
-    }
+    if (c->rank == 0 && status == CS_OK) status = cs_certificate_inertia(&whole, options, facts, s);
     cs_csr_free(&whole);
     status = cs_comm_agree(c, status);
-    if (status == CS_OK) {
-        cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
-    }
+    if (status == CS_OK) cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
     return status;
 }

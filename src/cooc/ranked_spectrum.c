@@ -97,9 +97,7 @@ static cs_status solve(task *t)
         /* Rounding noise of the matrix whose sigma_1 = 1 was taken out. */
         t->part.svd.floor = fmax(t->part.svd.floor, (double)t->r.length * DBL_EPSILON);
     }
-    if (status == CS_OK) {
-        cs_part_trim(&t->part, asked, t->most);
-    }
+    if (status == CS_OK) cs_part_trim(&t->part, asked, t->most);
     if (status == CS_OK && t->r.deflated) {
         status = cs_ranked_project(&t->r, CS_LEFT, &t->part.svd.u);
         if (status == CS_OK) status = cs_ranked_project(&t->r, CS_RIGHT, &t->part.svd.v);
@@ -341,9 +339,7 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
         status = cs_ranked_certify(&t.r, options, &facts, &s);
     }
     if (status == CS_OK) status = hand_over(&t, shard, &facts, &s);
-    if (status == CS_OK) {
-        cs_spectrum_restore(&s);
-    }
+    if (status == CS_OK) cs_spectrum_restore(&s);
     cs_svd_free(&t.part.svd);
     cs_ranked_free(&t.r);
     return CS_DELIVER(status, out, s, cs_spectrum_free);

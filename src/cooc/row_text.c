@@ -108,9 +108,8 @@ cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out)
         return cs_fail(CS_ERR_MEMORY, "out of memory for the text of row %lld", (long long)row);
     }
     cs_status status = walk_witness(&w, row);
-    if (fclose(w.stream) != 0 && status == CS_OK) {
+    if (fclose(w.stream) != 0 && status == CS_OK)
         status = cs_fail(CS_ERR_MEMORY, "out of memory for the text of row %lld", (long long)row);
-    }
     if (status == CS_OK) { /* memory streams come from malloc, results from cs_alloc */
         char *copy = cs_strdup(text);
         status = copy ? CS_OK : CS_ERR_MEMORY;

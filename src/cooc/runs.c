@@ -171,18 +171,14 @@ static cs_status merge(const cs_runs *runs, source **heap, int64_t count, cs_rec
             sum = *s->next;
         }
         ++s->next;
-        if (s->next == s->end && s->left > 0 && status == CS_OK) {
-            status = refill(runs, s);
-        }
+        if (s->next == s->end && s->left > 0 && status == CS_OK) status = refill(runs, s);
         if (s->next == s->end) {
             heap[0] = heap[--count];
         }
         if (count > 0) {
             sift(heap, count, 0);
         }
-        if (taken % CHECKED == 0 && status == CS_OK) {
-            status = cs_interrupt_check();
-        }
+        if (taken % CHECKED == 0 && status == CS_OK) status = cs_interrupt_check();
     }
     return status == CS_OK && sum.units != 0 ? visit(ctx, &sum) : status;
 }

@@ -134,9 +134,7 @@ static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, cs_s
             d->sigma[n++] = svd->sigma[k];
         }
     }
-    if (d->pool.status == CS_OK) {
-        qsort(d->sigma, (size_t)n, sizeof *d->sigma, descending);
-    }
+    if (d->pool.status == CS_OK) qsort(d->sigma, (size_t)n, sizeof *d->sigma, descending);
     return d->pool.status;
 }
 

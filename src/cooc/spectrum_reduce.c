@@ -242,14 +242,10 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_syst
         status = cs_lump_checked(w, zeros, lumped ? CS_LUMP_TOLERANCE : CS_LUMP_NOTHING, &l);
     if (status == CS_OK) status = cs_components_of(&l.a, &c);
     system->components = c.count;
-    if (status == CS_OK && options->no_reduction) {
-        join_blocks(&c, l.a.rows, l.a.cols);
-    }
+    if (status == CS_OK && options->no_reduction) join_blocks(&c, l.a.rows, l.a.cols);
     if (status == CS_OK) status = order_blocks(&l, &c, &r);
     if (status == CS_OK) status = normalise_reduced(w, kind, &r);
-    if (status != CS_OK) {
-        cs_reduction_free(&r);
-    }
+    if (status != CS_OK) cs_reduction_free(&r);
     system->reduced = r;
     cs_lumping_free(&l);
     cs_components_free(&c);

@@ -337,9 +337,8 @@ static cs_status solve_large(batch *job, int64_t block)
     }
     if (status == CS_OK) status = cs_svd_compute(&b.op, &o, &part->svd);
     cs_dense_free(&start);
-    if (status == CS_OK && part->svd.interrupted && !job->options->partial) {
+    if (status == CS_OK && part->svd.interrupted && !job->options->partial)
         status = cs_interrupt_check();
-    }
     if (status == CS_OK) {
         job->parts->interrupted = part->svd.interrupted;
         part->unchecked = o.unchecked;

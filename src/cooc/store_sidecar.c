@@ -154,9 +154,8 @@ static void bad(reader *r, const char *key, const char *wanted)
 static int64_t get_int(reader *r, const char *key, int64_t least)
 {
     const json_t *v = json_object_get(r->object, key);
-    if (r->status == CS_OK && (!json_is_integer(v) || json_integer_value(v) < least)) {
+    if (r->status == CS_OK && (!json_is_integer(v) || json_integer_value(v) < least))
         bad(r, key, least < 0 ? "an integer" : "an integer in range");
-    }
     return r->status == CS_OK ? json_integer_value(v) : least;
 }
 
@@ -165,27 +164,21 @@ static double get_real(reader *r, const char *key, bool nan_too)
 {
     const json_t *v = json_object_get(r->object, key);
     bool ok = json_is_number(v) || (nan_too && json_is_null(v));
-    if (r->status == CS_OK && !ok) {
-        bad(r, key, "a number");
-    }
+    if (r->status == CS_OK && !ok) bad(r, key, "a number");
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
 static bool get_bool(reader *r, const char *key)
 {
     const json_t *v = json_object_get(r->object, key);
-    if (r->status == CS_OK && !json_is_boolean(v)) {
-        bad(r, key, "true or false");
-    }
+    if (r->status == CS_OK && !json_is_boolean(v)) bad(r, key, "true or false");
     return json_is_true(v);
 }
 
 static const char *get_text(reader *r, const char *key)
 {
     const char *text = json_string_value(json_object_get(r->object, key));
-    if (r->status == CS_OK && !text) {
-        bad(r, key, "a text");
-    }
+    if (r->status == CS_OK && !text) bad(r, key, "a text");
     return text ? text : "";
 }
 
@@ -197,10 +190,9 @@ static int get_name(reader *r, const char *key, const char *const *names)
             return i;
         }
     }
-    if (r->status == CS_OK) {
+    if (r->status == CS_OK)
         r->status =
             cs_fail(CS_ERR_INPUT, "%s: field '%s%s': unknown '%s'", r->file, r->path, key, text);
-    }
     return 0;
 }
 
@@ -218,18 +210,16 @@ static void take_objective(reader *r, cs_plan_file *held, cs_objective *o)
 {
     reader i = inner(r, "parameters", "parameters.");
     *o = cs_objective_default(CS_OBJ_AR);
-    if (i.status == CS_OK && (i.status = cs_objective_from_json(i.object, held, o)) != CS_OK) {
+    if (i.status == CS_OK && (i.status = cs_objective_from_json(i.object, held, o)) != CS_OK)
         i.status = cs_blame(i.status, "%s", r->file);
-    }
     r->status = i.status;
 }
 
 static void take_context(reader *r, cs_context *c)
 {
     const char *text = get_text(r, "context");
-    if (r->status == CS_OK && cs_context_parse(text, c) != CS_OK) {
+    if (r->status == CS_OK && cs_context_parse(text, c) != CS_OK)
         r->status = cs_blame(CS_ERR_INPUT, "%s: field 'context'", r->file);
-    }
     c->given = get_name(r, "target_position", POSITION) == 1 || cs_context_given(c);
 }
 
@@ -239,20 +229,15 @@ static void take_seed(reader *r, uint64_t *seed)
     char *end = NULL;
     errno = 0;
     *seed = strtoull(text, &end, 10);
-    if (r->status == CS_OK && (*text < '0' || *text > '9' || *end || errno)) {
+    if (r->status == CS_OK && (*text < '0' || *text > '9' || *end || errno))
         bad(r, "seed", "an unsigned integer in quotes");
-    }
 }
 
 static void take_labels(reader *r, cs_corpus *c)
 {
     const json_t *labels = json_object_get(r->object, "labels");
-    if (r->status == CS_OK && !json_is_array(labels)) {
-        bad(r, "labels", "an array");
-    }
-    if (r->status != CS_OK) {
-        return;
-    }
+    if (r->status == CS_OK && !json_is_array(labels)) bad(r, "labels", "an array");
+    if (r->status != CS_OK) return;
     c->label_name = cs_calloc((int64_t)json_array_size(labels), sizeof *c->label_name);
     if (!c->label_name) {
         r->status = CS_ERR_MEMORY;
@@ -275,12 +260,9 @@ static void take_corpus(reader *r, cs_corpus *c, bool *words)
     const char *sha = get_text(&i, "sha256");
     c->name = cs_strdup(get_text(&i, "name"));
     c->path = cs_strdup(get_text(&i, "path"));
-    if (i.status == CS_OK && (!c->name || !c->path)) {
-        i.status = CS_ERR_MEMORY;
-    }
-    if (i.status == CS_OK && strlen(sha) >= sizeof c->sha256) {
+    if (i.status == CS_OK && (!c->name || !c->path)) i.status = CS_ERR_MEMORY;
+    if (i.status == CS_OK && strlen(sha) >= sizeof c->sha256)
         bad(&i, "sha256", "64 hexadecimal digits");
-    }
     (void)snprintf(c->sha256, sizeof c->sha256, "%s", sha);
     c->documents = get_int(&i, "documents", 0);
     c->tokens = get_int(&i, "tokens", 0);
@@ -305,9 +287,7 @@ static void take_sums(reader *r, cs_cooc *m, cs_sidecar_sizes *sizes)
     sizes->cols = get_int(r, "cols", 0);
     sizes->nnz = get_int(r, "nnz", 0);
     sizes->labels = get_int(r, "labels", 0);
-    if (r->status == CS_OK && !(m->unit > 0)) {
-        bad(r, "unit", "positive");
-    }
+    if (r->status == CS_OK && !(m->unit > 0)) bad(r, "unit", "positive");
 }
 
 /* Version 1 had objective and context as objects: into the form of today, in place. What is not as
@@ -360,14 +340,12 @@ cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_stor
 {
     reader r = {file, sidecar, "", CS_OK};
     cs_cooc_options *o = &store->options;
-    if (strcmp(get_text(&r, "format"), FORMAT) != 0 && r.status == CS_OK) {
+    if (strcmp(get_text(&r, "format"), FORMAT) != 0 && r.status == CS_OK)
         r.status = cs_fail(CS_ERR_INPUT, "%s: format is not '%s'", file, FORMAT);
-    }
     int64_t version = get_int(&r, "version", 0);
-    if (r.status == CS_OK && (version < 1 || version > FORMAT_VERSION)) {
+    if (r.status == CS_OK && (version < 1 || version > FORMAT_VERSION))
         r.status = cs_fail(CS_ERR_INPUT, "%s: format version %lld, this program reads 1 to %d",
                            file, (long long)version, FORMAT_VERSION);
-    }
     static const char *const WEIGHT[] = {"token", "document", NULL};
     store->plan_file = cs_calloc(1, sizeof *store->plan_file);
     if (!store->plan_file) return CS_ERR_MEMORY;

@@ -46,9 +46,7 @@ cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
                 break; /* the last one to end its copy goes on from here */
             }
             status = make_room(c, &size);
-            if (status != CS_OK) {
-                break;
-            }
+            if (status != CS_OK) break;
         }
         const cs_assembler_size at = cs_assembler_give(c->assembler, &size);
         ++c->placed;

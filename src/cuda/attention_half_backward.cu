@@ -277,11 +277,10 @@ template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
                         grid_of(a->length_q, a), dim3(BLOCK, 1, 1),
                         backward_bytes<WIDE>(a, a->length_k), *a);
     }
-    if (status == CS_OK && (a->dk.x || a->dv.x)) {
+    if (status == CS_OK && (a->dk.x || a->dv.x))
         status = launch(c, "key gradient on tensor cores", half_key_kernel<WIDE>,
                         grid_of(a->length_k, a), dim3(BLOCK, 1, 1),
                         backward_bytes<WIDE>(a, a->length_q), *a);
-    }
     return status;
 }
 

@@ -141,9 +141,7 @@ static cs_status cuda_get(cs_backend *backend, void *to, const void *from, int64
                        "copy from the device");
         if (status == CS_OK)
             status = cuda_check(c, cudaStreamSynchronize(c->stream), "wait for the device");
-        if (status == CS_OK) {
-            memcpy(static_cast<unsigned char *>(to) + done, staging, piece);
-        }
+        if (status == CS_OK) memcpy(static_cast<unsigned char *>(to) + done, staging, piece);
     }
     return status;
 }
@@ -348,9 +346,7 @@ static cs_status cuda_around(cs_backend *backend, cs_run *run, int what,
 {
     Cuda *c = state(backend);
     cs_status status = refresh_all(c);
-    if (status != CS_OK || !c->graphs) {
-        return status == CS_OK ? walk(run) : status;
-    }
+    if (status != CS_OK || !c->graphs) return status == CS_OK ? walk(run) : status;
     Captured *held = find_captured(c, run, what);
     if (!held) {
         /* The first time makes what capture could not: scratch, plans, copies, loaded kernels. */

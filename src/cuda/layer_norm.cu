@@ -206,10 +206,9 @@ static cs_status gain_grads(const cs_run *run, const cs_op_layer_norm *o, const 
                 wide_rows(b.s, b.cols, 4 * (int64_t)sizeof(T));
     cs_status status = cuda_scratch(c, 2 * parts * b.cols, &part);
     if (status == CS_OK)
-        status = launch(c, "gain and bias gradients",
-                        four ? gain_grad_kernel<T, 4> : gain_grad_kernel<T, 1>,
-                        column_grid(b.rows, b.cols, four ? 4 : 1),
-                        dim3(COLUMN_WIDE, COLUMN_DEEP), 0, b, part);
+        status = launch(
+            c, "gain and bias gradients", four ? gain_grad_kernel<T, 4> : gain_grad_kernel<T, 1>,
+            column_grid(b.rows, b.cols, four ? 4 : 1), dim3(COLUMN_WIDE, COLUMN_DEEP), 0, b, part);
     if (status == CS_OK && o->gain.grad)
         status = column_sum(c, parts, b.cols, part, c->host->matrix(run, o->gain.tensor).grad);
     if (status == CS_OK && bias.grad && o->bias.grad)
@@ -225,9 +224,7 @@ template <typename T> cs_status layer_norm_backward(const cs_run *run, const cs_
     if (o->gain.grad || (b.bias.x && o->bias.grad)) {
         status = gain_grads<T>(run, o, b);
     }
-    if (status != CS_OK || (!b.dx.x && !b.dr.x)) {
-        return status;
-    }
+    if (status != CS_OK || (!b.dx.x && !b.dr.x)) return status;
     bool wide = all_wide(b.cols, b.s, b.dy, b.ds, b.dx, b.dr) && wide_row<T>(b.gain.x, b.cols);
     return by_rows(run, "layer norm gradient",
                    wide ? norm_grad_kernel<T, PACK<T>> : norm_grad_kernel<T, 1>, b, wide);

@@ -66,9 +66,7 @@ static cs_status spread_open(const Gpu *g, const cs_linop *a, Spread *s)
         status = status ? status : gpu_put_columns(g, s->u, a->data.u, NULL);
         status = status ? status : gpu_put_columns(g, s->v, a->data.v, a->data.s);
     }
-    if (status != CS_OK) {
-        spread_close(s);
-    }
+    if (status != CS_OK) spread_close(s);
     return status;
 }
 
@@ -272,8 +270,8 @@ static cs_status bring_home(const Problem *p, int64_t k, double *sigma, cs_dense
     const double *right = p->v;
     cs_status status = CS_OK;
     if (p->method == CS_GPU_GESVD) {
-        status = launch_items(&p->g->cuda, "transpose", transpose_kernel, p->n * k, p->n, k, p->v,
-                              p->a);
+        status =
+            launch_items(&p->g->cuda, "transpose", transpose_kernel, p->n * k, p->n, k, p->v, p->a);
         right = p->a;
     }
     u->cols = v->cols = k;
@@ -303,10 +301,9 @@ cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_
         status = spread_rows(&s, 0, p.m, p.a);
         status = status ? status : solve(&p, &info);
     }
-    if (status == CS_OK && info > 0) {
+    if (status == CS_OK && info > 0)
         status = g->host->fail(CS_ERR_CONVERGE, "cuSOLVER gesvdj did not converge on %lld x %lld",
                                (long long)p.m, (long long)p.n);
-    }
     status = status ? status : bring_home(&p, k, sigma, u, v);
     problem_close(&p);
     spread_close(&s);
@@ -335,10 +332,9 @@ cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis
         status = status ? status : gpu_gemm(g, &d);
     }
     status = status ? status : solve(&p, &info);
-    if (status == CS_OK && info > 0) {
+    if (status == CS_OK && info > 0)
         status = g->host->fail(CS_ERR_CONVERGE, "cuSOLVER syevd did not converge on %lld x %lld",
                                (long long)n, (long long)n);
-    }
     basis->cols = k;
     status = status ? status : get_columns(g, basis, p.a + (n - k) * n);
     gpu_release(g, {chunk});

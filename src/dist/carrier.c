@@ -62,9 +62,7 @@ cs_status cs_comm_check_alike(cs_comm *c, const char *version)
                    openblas_get_corename());
     char *all = cs_alloc(c->ranks, SIZE);
     cs_status status = all ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        cs_comm_gather_each(c, SIZE, mine, all);
-    }
+    if (status == CS_OK) cs_comm_gather_each(c, SIZE, mine, all);
     for (int r = 1; status == CS_OK && r < c->ranks; ++r) {
         if (strcmp(all, all + (ptrdiff_t)r * SIZE) != 0) {
             status =

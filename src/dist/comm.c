@@ -133,9 +133,7 @@ cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x)
     cs_comm_slice(c, c->rank, n, &first, &count);
     double *mine = cs_alloc(count, sizeof *mine);
     cs_status status = mine ? cs_comm_scatter_sum(c, n, 1, x, mine) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        cs_comm_gather(c, n, sizeof *x, mine, x);
-    }
+    if (status == CS_OK) cs_comm_gather(c, n, sizeof *x, mine, x);
     cs_free(mine);
     return status;
 }
@@ -173,9 +171,7 @@ static void join(state *mine, const state *other)
 cs_status cs_comm_agree(cs_comm *c, cs_status status)
 {
     state mine = {.code = (int)status, .rank = c->rank, .alike = 1}, other;
-    if (status != CS_OK) {
-        (void)snprintf(mine.reason, sizeof mine.reason, "%s", cs_reason());
-    }
+    if (status != CS_OK) (void)snprintf(mine.reason, sizeof mine.reason, "%s", cs_reason());
     for (int s = 1; s < c->ranks; s *= 2) {
         if (c->rank % (2 * s) == s) {
             c->swap(c, c->rank - s, &mine, (int64_t)sizeof mine, -1, NULL, 0);

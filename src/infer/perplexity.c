@@ -251,9 +251,7 @@ static cs_status run_pieces(walk *w)
         w->jobs = 0;
         for (int64_t i = 0; i < PIECES_AT_ONCE && at < s->count && status == CS_OK; ++i, ++at) {
             status = cs_pieces_check(w->corpus, s, at, w->model->config.vocab);
-            if (status == CS_OK) {
-                add_jobs(w, at);
-            }
+            if (status == CS_OK) add_jobs(w, at);
         }
         if (status == CS_OK)
             status = cs_order_by_rows(&w->job->rows, sizeof *w->job, w->jobs, w->pass.sizes.length,

@@ -282,9 +282,8 @@ static cs_status compare(const check *c, int64_t layer, cs_state_difference *out
     if (status == CS_OK) status = check_shape(c, layer, name, &theirs);
     if (status == CS_OK && cs_dtype_size(theirs.dtype) == 0)
         status = cs_fail(CS_ERR_INPUT, "%s is text", name);
-    if (status == CS_OK && (status = check_finite(c, layer, name, &theirs)) == CS_OK) {
+    if (status == CS_OK && (status = check_finite(c, layer, name, &theirs)) == CS_OK)
         measure(c, layer, &theirs, out);
-    }
     cs_array_free(&theirs);
     return status;
 }

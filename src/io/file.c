@@ -138,9 +138,7 @@ cs_status cs_outfile_commit(cs_outfile *file)
 {
     assert(file->stream);
     cs_status status = flush_to_disk(file);
-    if (fclose(file->stream) != 0 && status == CS_OK) {
-        status = io_error(file->path, "cannot write");
-    }
+    if (fclose(file->stream) != 0 && status == CS_OK) status = io_error(file->path, "cannot write");
     file->stream = NULL;
     if (status == CS_OK) status = check_destination(file->path);
     if (status == CS_OK && rename(file->partial, file->path) != 0)

@@ -44,9 +44,8 @@ static cs_status not_npy(const cs_npy_source *s, const char *prefix)
     memcpy(probe, prefix, 8);
     cs_status status = s->read(s->ctx, probe + 8, PROBE - 8, &got);
     if (status == CS_OK) status = cs_lfs_check(s->name, probe, got + 8);
-    if (status == CS_OK && memcmp(probe, "PK\3\4", 4) == 0) {
+    if (status == CS_OK && memcmp(probe, "PK\3\4", 4) == 0)
         return cs_fail(CS_ERR_INPUT, "%s: is a zip archive (NPZ?), not an NPY array", s->name);
-    }
     return status == CS_OK ? cs_fail(CS_ERR_INPUT, "%s: not an NPY array (bad magic)", s->name)
                            : status;
 }

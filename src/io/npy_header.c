@@ -173,9 +173,7 @@ cs_status cs_npy_info_parse(const char *name, char *dictionary, int64_t length, 
     if (status == CS_OK) status = take_dtype(name, json_string_value(descr), &info);
     if (status == CS_OK) status = take_shape(name, shape, &info);
     json_decref(header);
-    if (status == CS_OK) {
-        *out = info;
-    }
+    if (status == CS_OK) *out = info;
     return status;
 }
 

@@ -216,9 +216,7 @@ static cs_status unpack(cs_npz *npz, zip_uint64_t member, const char *what, cs_a
     status = check_limit(npz, what, size);
     status = status ? status : cs_npy_load(&source, npz->limit - npz->used, out);
     (void)zip_fclose(ctx.file); /* what it could say was said by the last read */
-    if (status == CS_OK) {
-        npz->used += size;
-    }
+    if (status == CS_OK) npz->used += size;
     return status;
 }
 

@@ -124,9 +124,8 @@ static zip_int64_t member_call(void *ctx, void *data, zip_uint64_t length, zip_s
 
 static zip_int64_t archive_fails(cs_npz_writer *w)
 {
-    if (w->status == CS_OK) {
+    if (w->status == CS_OK)
         w->status = cs_fail(CS_ERR_IO, "%s: cannot write: %s", w->file.path, strerror(errno));
-    }
     zip_error_set(&w->error, ZIP_ER_WRITE, errno);
     return -1;
 }
@@ -290,9 +289,7 @@ static cs_status add_data(cs_npz_writer *w, const char *name, cs_dtype dtype, in
 {
     cs_npy_info info = {0};
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
-    if (status != CS_OK) {
-        return cs_blame(status, "%s: member %s.npy", w->file.path, name);
-    }
+    if (status != CS_OK) return cs_blame(status, "%s: member %s.npy", w->file.path, name);
     member *m = cs_calloc(1, sizeof *m);
     if (!m) return CS_ERR_MEMORY;
     m->data = data;

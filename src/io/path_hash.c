@@ -88,9 +88,7 @@ cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
     bad = fclose(list) != 0 || bad;
     if (status == CS_OK && bad)
         status = cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
-    if (status == CS_OK) {
-        cs_sha256(text, size, hex);
-    }
+    if (status == CS_OK) cs_sha256(text, size, hex);
     free(text);
     return status;
 }

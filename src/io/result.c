@@ -77,9 +77,8 @@ cs_status cs_result_status(const cs_result *result)
 
 static void *failed(cs_item *in)
 {
-    if (in->owner->status == CS_OK) {
+    if (in->owner->status == CS_OK)
         in->owner->status = cs_fail(CS_ERR_MEMORY, "out of memory for a result");
-    }
     return NULL;
 }
 
@@ -96,9 +95,7 @@ static const cs_item *child_of(const cs_item *in, const char *key, size_t length
 
 static cs_item *add(cs_item *in, const char *key, kind what)
 {
-    if (!in || in->owner->status != CS_OK) {
-        return NULL;
-    }
+    if (!in || in->owner->status != CS_OK) return NULL;
     assert((in->kind == OBJECT && key && !child_of(in, key, strlen(key))) ||
            (in->kind == ARRAY && !key));
     if (cs_reserve(&in->child, &in->room, in->count + 1, sizeof *in->child) != CS_OK) {

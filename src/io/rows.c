@@ -280,9 +280,7 @@ static cs_status staged(const cs_rows_store *s, int64_t first, int64_t count, in
     while (count > 0 && status == CS_OK) {
         int64_t step = STAGE / s->item_size < count ? STAGE / s->item_size : count;
         status = raw_items(s, first, step, stage);
-        if (status == CS_OK) {
-            cs_items_decode(s->kind, step, stage, at, stride, to);
-        }
+        if (status == CS_OK) cs_items_decode(s->kind, step, stage, at, stride, to);
         first += step;
         count -= step;
         at += step * stride;

@@ -277,9 +277,7 @@ cs_status cs_safetensors_read_f32(const cs_safetensors *s, const cs_safetensors_
     for (int64_t at = 0; at < count && status == CS_OK; at += step) {
         int64_t n = count - at < step ? count - at : step;
         status = cs_safetensors_read(s, entry, first + at, n, stage);
-        if (status == CS_OK) {
-            cs_items_decode(dtype, n, stage, at, 1, (cs_real_target){false, out});
-        }
+        if (status == CS_OK) cs_items_decode(dtype, n, stage, at, 1, (cs_real_target){false, out});
     }
     return status;
 }
@@ -293,9 +291,7 @@ static cs_status verify_file(const cs_safetensors_file *file, const char *want, 
         status = cs_interrupt_check();
         if (status == CS_OK)
             status = cs_file_read_at(file->fd, file->path, file->data + at, n, buffer);
-        if (status == CS_OK) {
-            cs_hasher_add(&hasher, buffer, (size_t)n);
-        }
+        if (status == CS_OK) cs_hasher_add(&hasher, buffer, (size_t)n);
     }
     if (status == CS_OK) {
         char hex[33];

@@ -190,9 +190,7 @@ static cs_status take_tensors(cs_safetensors *s, int number, json_t *header)
         }
         cs_safetensors_entry entry = {.file = number};
         cs_status status = parse_tensor(value, file->bytes, &entry);
-        if (status != CS_OK) {
-            return cs_blame(status, "tensor \"%s\"", name);
-        }
+        if (status != CS_OK) return cs_blame(status, "tensor \"%s\"", name);
         entry.name = cs_strdup(name);
         if (!entry.name) return CS_ERR_MEMORY;
         s->entry[s->count++] = entry;

@@ -44,9 +44,7 @@ cs_status cs_gpu_open(const char *plugin, int number, cs_gpu **out)
 {
     opening o = {.number = number};
     cs_status status = cs_plugin_use(plugin, CS_GPU_SYMBOL, open_table, &o);
-    if (status == CS_OK) {
-        *out = o.gpu;
-    }
+    if (status == CS_OK) *out = o.gpu;
     return status;
 }
 

@@ -346,9 +346,7 @@ static cs_status add_chunk(adder *a, int threads)
     cs_status status = cs_parallel(runs, threads, pack_run, a);
     if (status == CS_OK)
         status = cs_parallel(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
-    if (status == CS_OK) {
-        take_runs(a);
-    }
+    if (status == CS_OK) take_runs(a);
     return status;
 }
 

@@ -227,9 +227,7 @@ static cs_status take(cs_npz *npz, const char *path, const member *m)
                              path, name, i);
         }
     }
-    if (status == CS_OK) {
-        memcpy(m->data, a.data, (size_t)(size * a.item_size));
-    }
+    if (status == CS_OK) memcpy(m->data, a.data, (size_t)(size * a.item_size));
     cs_array_free(&a);
     return status;
 }

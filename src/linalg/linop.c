@@ -88,9 +88,8 @@ static cs_status deflated_panel(void *context, bool turn, const double *x, doubl
 {
     const cs_linop_deflated_ctx *ctx = context;
     cs_status status = cs_linop_panel(ctx->inner, turn, x, y);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         subtract_panel(turn ? ctx->v : ctx->u, ctx->s, 1, turn ? ctx->u : ctx->v, x, y);
-    }
     return status;
 }
 
@@ -100,9 +99,7 @@ static cs_status deflated_normal(void *context, bool turn, const double *x, doub
     const cs_linop *a = ctx->inner;
     const cs_dense *known = turn ? ctx->u : ctx->v;
     cs_status status = a->normal(a->ctx, a->turned != turn, x, y, room);
-    if (status == CS_OK) {
-        subtract_panel(known, ctx->s, 2, known, x, y);
-    }
+    if (status == CS_OK) subtract_panel(known, ctx->s, 2, known, x, y);
     return status;
 }
 

@@ -116,9 +116,8 @@ static cs_status read_banner(const char *path, reader *r)
 {
     char *word[5];
     cs_status status = raw_line(r);
-    if (status != CS_OK || r->end) {
+    if (status != CS_OK || r->end)
         return status ? status : cs_fail(CS_ERR_INPUT, "the file is empty");
-    }
     status = cs_lfs_check(path, r->text, (int64_t)strlen(r->text));
     if (status != CS_OK) return status;
     int count = words_of(r->text, 5, word);
@@ -176,18 +175,15 @@ static cs_status read_size(reader *r)
     int want = r->array ? 2 : 3;
     int64_t *size[] = {&r->rows, &r->cols, &r->count};
     cs_status status = next_line(r);
-    if (status != CS_OK || r->end) {
+    if (status != CS_OK || r->end)
         return status ? status : cs_fail(CS_ERR_INPUT, "the file ends before its size line");
-    }
     if (words_of(r->text, 3, word) != want) {
         return cs_fail(CS_ERR_INPUT, "line %lld: the size line must hold %d integers",
                        (long long)r->line, want);
     }
     for (int i = 0; i < want; ++i) {
         status = cs_int_parse(word[i], size[i]);
-        if (status != CS_OK) {
-            return cs_blame(status, "line %lld", (long long)r->line);
-        }
+        if (status != CS_OK) return cs_blame(status, "line %lld", (long long)r->line);
         if (*size[i] < 0) {
             return cs_fail(CS_ERR_INPUT, "line %lld: size %lld is negative", (long long)r->line,
                            (long long)*size[i]);
@@ -203,10 +199,9 @@ static cs_status read_size(reader *r)
 static cs_status parse_index(const char *text, int64_t size, const char *what, int64_t *out)
 {
     cs_status status = cs_int_parse(text, out);
-    if (status == CS_OK && (*out < 1 || *out > size)) {
+    if (status == CS_OK && (*out < 1 || *out > size))
         return cs_fail(CS_ERR_INPUT, "%s %lld not in 1..%lld", what, (long long)*out,
                        (long long)size);
-    }
     *out -= 1;
     return status;
 }
@@ -238,11 +233,10 @@ static cs_status parse_coordinate(reader *r, int64_t *row, int64_t *col, double 
     cs_status status = parse_index(word[0], r->rows, "row", row);
     status = status ? status : parse_index(word[1], r->cols, "column", col);
     if (status == CS_OK && want == 3) status = parse_value(r, word[2], val);
-    if (status == CS_OK && r->symmetry != GENERAL && *row < *col + (r->symmetry == SKEW)) {
+    if (status == CS_OK && r->symmetry != GENERAL && *row < *col + (r->symmetry == SKEW))
         return cs_fail(CS_ERR_INPUT, "row %lld, column %lld is not in the %s lower triangle",
                        (long long)*row + 1, (long long)*col + 1,
                        r->symmetry == SKEW ? "strictly" : "stored");
-    }
     return status;
 }
 
@@ -267,10 +261,9 @@ static cs_status read_entries(reader *r, triplets *t)
     for (int64_t e = 0; e < r->count; ++e) {
         double val = 0;
         cs_status status = next_line(r);
-        if (status == CS_OK && r->end) {
+        if (status == CS_OK && r->end)
             return cs_fail(CS_ERR_INPUT, "line %lld: the file ends after %lld of %lld entries",
                            (long long)r->line, (long long)e, (long long)r->count);
-        }
         if (status == CS_OK) {
             status = r->array ? parse_array_value(r, &row, &col, &val)
                               : parse_coordinate(r, &row, &col, &val);

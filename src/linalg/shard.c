@@ -133,9 +133,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
             s->a.val[r->nnz++] = val[e];
         }
     }
-    if (status == CS_OK) {
-        s->a.ptr[++r->held] = r->nnz;
-    }
+    if (status == CS_OK) s->a.ptr[++r->held] = r->nnz;
     return status;
 }
 

@@ -162,10 +162,9 @@ static cs_status estimate_scale(normal *w)
         }
     }
     cs_dense_free(&x);
-    if (status == CS_OK && !isfinite(largest)) {
+    if (status == CS_OK && !isfinite(largest))
         return cs_fail(CS_ERR_INPUT, "operator of %lld x %lld gives a vector of norm %g",
                        (long long)w->b->rows, (long long)w->b->cols, largest);
-    }
     w->scale = largest > 0 ? ldexp(1, ilogb(largest) + 1) : 0;
     return status;
 }
@@ -356,9 +355,7 @@ static cs_status complete_copies(normal *w, eigenpairs *all, double tol, int64_t
         eigenpairs more = {0};
         w->known = &all->vector;
         status = probe(w, all, (uint64_t)(2 + 2 * rounds), &missed);
-        if (status != CS_OK || !missed) {
-            break;
-        }
+        if (status != CS_OK || !missed) break;
         status = lanczos(w, batch, tol, iterations, (uint64_t)(3 + 2 * rounds), &more);
         status = status ? status : merge(all, &more, k);
         rounds += 1;
@@ -388,9 +385,7 @@ static cs_status left_vectors(const normal *w, eigenpairs *all, cs_svd *svd)
         memcpy(v.data, all->vector.data + at * all->vector.ld, (size_t)w->n * sizeof(double));
         status = cs_linop_apply(w->b, false, &v, &u);
         status = status ? status : norm_of(w, w->rows, u.data, &sigma[j]);
-        if (status == CS_OK && sigma[j] > 0) {
-            cblas_dscal(w->rows, 1 / sigma[j], u.data, 1);
-        }
+        if (status == CS_OK && sigma[j] > 0) cblas_dscal(w->rows, 1 / sigma[j], u.data, 1);
     }
     svd->k = k;
     svd->applications += k;
@@ -419,9 +414,8 @@ static cs_status solve(normal *w, cs_svd *svd)
     if (status == CS_OK && all.count > 0)
         status =
             w->comm ? left_vectors(w, &all, svd) : cs_svd_ritz(w->b, &all.vector, all.count, svd);
-    if (status == CS_OK && all.count > 0) {
+    if (status == CS_OK && all.count > 0)
         svd->floor = sqrt((double)w->all_rows * DBL_EPSILON) * svd->sigma[0];
-    }
     svd->iterations = w->iterations;
     svd->applications += w->applications;
     eigenpairs_free(&all);

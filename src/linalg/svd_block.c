@@ -408,9 +408,7 @@ static cs_status run(search *s)
     while (status == CS_OK && s->stop == GOES_ON && s->steps < s->most_steps) {
         status = cs_interrupt_check();
         status = status ? status : cs_krylov_step(&s->k);
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         s->steps += 1;
         s->since_fresh += 1;
         report(s);

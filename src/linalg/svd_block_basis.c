@@ -197,14 +197,10 @@ cs_status cs_basis_orthonormalise(const cs_basis *b, double noise, cs_panel *w, 
     }
     for (int round = 0; status == CS_OK && !done && round < MOST_ROUNDS; ++round) {
         status = b->space->gram(b->space, 1, &w, w, g);
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         *active = lengths(g, r, noise, d);
         status = whitening(g, d, s, inverse, lambda);
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         accumulate(inverse, r);
         done = true; /* orthogonal but for rounding: then this turn makes them so */
         for (int j = 0; j < *active; ++j) {

@@ -182,9 +182,7 @@ cs_status cs_krylov_copies(cs_krylov *k, cs_copies *c, double *value, int *found
     k->blocks += 1;
     if (status == CS_OK && active == B) status = purify(k, c, panel, value, found);
     status = status || *found == 0 ? status : shorten(k, *found, &panel[0]);
-    if (status == CS_OK && *found > 0) {
-        cs_krylov_lock(k, &panel[0], *found, value);
-    }
+    if (status == CS_OK && *found > 0) cs_krylov_lock(k, &panel[0], *found, value);
     for (int i = 0; i < 3; ++i) {
         k->space->destroy(panel[i]);
     }

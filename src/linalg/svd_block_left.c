@@ -41,10 +41,9 @@ static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, c
         }
     }
     status = status ? status : cs_dense_svd(&r, sigma, &x, &zt);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n,
                     (int)n, 1, g->data, (int)g->ld, x.data, (int)x.ld);
-    }
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         for (int64_t i = 0; i < n; ++i) {
             c->data[i + j * c->ld] = x.data[i + j * x.ld] / d[i];

@@ -113,9 +113,7 @@ static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, 
     while (status == CS_OK && !enough && taken < steps && k->next_active > 0) {
         status = cs_krylov_step(k);
         taken += 1;
-        if (status != CS_OK || bound == 0 || taken < FIRST_LOOK || taken == steps) {
-            continue;
-        }
+        if (status != CS_OK || bound == 0 || taken < FIRST_LOOK || taken == steps) continue;
         cs_ritz_free(ritz);
         status = cs_krylov_ritz(k, locked, ritz);
         if (status == CS_OK) {

@@ -64,10 +64,9 @@ cs_status cs_krylov_find_scale(cs_krylov *k, bool *zero)
             break;
         }
     }
-    if (status == CS_OK && !isfinite(largest)) {
+    if (status == CS_OK && !isfinite(largest))
         return cs_fail(CS_ERR_INPUT, "operator of %lld x %lld gives a vector of norm %g",
                        (long long)k->space->rows, (long long)k->space->cols, sqrt(largest));
-    }
     *zero = largest == 0;
     double norm = sqrt(largest) / factor;
     if (!*zero && (norm > NORMAL_RANGE || norm < 1 / NORMAL_RANGE)) {

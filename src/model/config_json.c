@@ -455,9 +455,7 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
             config->readout = (cs_readout)name;
         } else if (f) {
             status = read_value(where, f, value, &x);
-            if (status == CS_OK) {
-                put(config, f, x);
-            }
+            if (status == CS_OK) put(config, f, x);
         } else if (strcmp(key, "architecture") != 0 && strcmp(key, "trained") != 0) {
             status = cs_fail(CS_ERR_INPUT, "%s: unknown setting '%s' under 'cospec'", where, key);
         }
@@ -521,9 +519,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
         }
     }
     status = cs_model_config_check(&config);
-    if (status != CS_OK) {
-        return cs_blame(CS_ERR_INPUT, "%s", where);
-    }
+    if (status != CS_OK) return cs_blame(CS_ERR_INPUT, "%s", where);
     *out = config;
     return CS_OK;
 }

@@ -30,9 +30,7 @@ static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *fo
     CS_PRINTF(5, 6);
 static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
 {
-    if (t->status != CS_OK) {
-        return;
-    }
+    if (t->status != CS_OK) return;
     char name[128];
     va_list list;
     va_start(list, format);

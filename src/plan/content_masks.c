@@ -36,9 +36,7 @@ static cs_status draw_ranks(const cs_content_masks *m, uint64_t text, int64_t dr
     cs_rng rng = cs_rng_at(cs_rng_u64(&of_text), CS_STREAM_CONTENT, (uint64_t)draw);
     status = cs_plan_init(&plan, n);
     if (status == CS_OK) status = cs_plan_sample_training(m->objective, &rng, &plan);
-    if (status == CS_OK) {
-        memcpy(rank, plan.group, (size_t)n * sizeof *rank);
-    }
+    if (status == CS_OK) memcpy(rank, plan.group, (size_t)n * sizeof *rank);
     cs_plan_free(&plan);
     return status;
 }

@@ -237,9 +237,7 @@ cs_status cs_visit_gvp(cs_enumeration *e)
     for (int64_t i = 0; status == CS_OK && i < groups; ++i) {
         boundary[i] = (int32_t)(fixed ? cs_gvp_fixed(s, groups, i) - 1 : i);
     }
-    if (status == CS_OK && !fixed) {
-        cs_gvp_last(o, s, last, &clamped);
-    }
+    if (status == CS_OK && !fixed) cs_gvp_last(o, s, last, &clamped);
     for (bool more = status == CS_OK; more && status == CS_OK;) {
         int64_t n = (int64_t)boundary[groups - 1] + 1;
         double p = fixed ? 1 : (double)last[n] / cs_binomial(n - 1, groups - 1);

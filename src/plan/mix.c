@@ -313,9 +313,7 @@ cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     cs_objective part;
     cs_status status = draw_part(o, plan->length, rng, &part);
     if (status == CS_OK) status = cs_plan_sample(&part, rng, plan);
-    if (status == CS_OK) {
-        scale(&part, plan);
-    }
+    if (status == CS_OK) scale(&part, plan);
     return status;
 }
 
@@ -328,9 +326,7 @@ cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
         return cs_plan_sample_training(&part, rng, plan);
     }
     status = cs_plan_sample(&part, rng, plan);
-    if (status == CS_OK) {
-        scale(&part, plan);
-    }
+    if (status == CS_OK) scale(&part, plan);
     return status;
 }
 

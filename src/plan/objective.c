@@ -102,9 +102,7 @@ cs_status cs_objective_exists(const cs_objective *o, int64_t s, bool *out)
 {
     cs_status status = cs_objective_check_length(o, s);
     *out = status == CS_OK;
-    if (status == CS_ERR_USAGE) {
-        cs_reason_clear();
-    }
+    if (status == CS_ERR_USAGE) cs_reason_clear();
     return status == CS_ERR_USAGE ? CS_OK : status;
 }
 

@@ -160,8 +160,6 @@ cs_status cs_objective_from_json(const json_t *object, cs_plan_file *held, cs_ob
     for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
         status = get_parameter(cs_parameter_table(i), object, &o);
     }
-    if (status == CS_OK) {
-        *out = o;
-    }
+    if (status == CS_OK) *out = o;
     return status;
 }

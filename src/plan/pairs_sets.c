@@ -219,9 +219,8 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
                           .clamped = pairs->clamped};
     cs_pairs sized = law, both = law, *done = pairs->events > 0 ? &both : &sized;
     cs_status status = expand_sizes(pairs, &sized);
-    if (status == CS_OK && done == &both) {
+    if (status == CS_OK && done == &both)
         status = add_listed((const cs_pairs[]){*pairs, sized}, (const double[]){1, 1}, 2, 1, &both);
-    }
     if (status == CS_OK) {
         const cs_pairs before = *pairs;
         *pairs = *done;
@@ -293,9 +292,7 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
             next += (plan->groups + 1) * s;
         }
     }
-    if (status == CS_OK) {
-        status = merge_events(event, n, total, pairs);
-    }
+    if (status == CS_OK) status = merge_events(event, n, total, pairs);
     cs_free(room);
     cs_free(event);
     return status;
@@ -330,18 +327,15 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     enum { MOST_PLANS = 1 << 18 };
     listing list = {0};
     cs_status status = cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list);
-    if (status != CS_OK) {
+    if (status != CS_OK)
         return cs_blame(status, "exact events are sums over all plans (--draws N samples them, "
                                 "--max-length L makes them few)");
-    }
     int32_t *room = cs_alloc(list.rows * s, sizeof *room);
     set_event *event = cs_alloc(list.events, sizeof *event);
     list = (listing){.room = room, .event = event};
     status = room && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
                            : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = merge_events(event, list.events, list.total, pairs);
-    }
+    if (status == CS_OK) status = merge_events(event, list.events, list.total, pairs);
     if (status == CS_OK) status = cs_objective_predicted(objective, s, &pairs->predicted);
     cs_free(room);
     cs_free(event);

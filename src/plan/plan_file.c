@@ -206,9 +206,8 @@ cs_status cs_plans_read(const json_t *list, cs_plan_file *file)
     for (int64_t p = 0; p < plans && status == CS_OK; ++p) {
         status = read_plan(json_array_get(list, (size_t)p), &file->plan[p], &file->probability[p]);
         status = cs_blame(status, "plan %" PRId64, p + 1);
-        if (status == CS_OK && file->empty_given == 0 && given_nothing(&file->plan[p])) {
+        if (status == CS_OK && file->empty_given == 0 && given_nothing(&file->plan[p]))
             file->empty_given = p + 1;
-        }
     }
     return status == CS_OK ? normalise(file) : status;
 }

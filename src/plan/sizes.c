@@ -163,8 +163,6 @@ cs_status cs_sizes_visit(const cs_objective *o, int64_t s, cs_size_fn visit, voi
     cs_size_visitor v = {visit, ctx};
     cs_size_facts local = {0};
     cs_status status = cs_objective_table(o->kind)->sizes(o, s, &v, &local);
-    if (status == CS_OK && facts) {
-        *facts = local;
-    }
+    if (status == CS_OK && facts) *facts = local;
     return status;
 }

@@ -116,9 +116,8 @@ static cs_status read_one(char *text, unsigned *set, cs_plan_file *file, cs_obje
     cs_status status = cut_list(text, &rest);
     if (status == CS_OK) status = cs_objective_by_name(text, &kind);
     cs_objective objective = cs_objective_default(kind);
-    if (status == CS_OK && (status = set_items(rest, set, file, &objective)) == CS_OK) {
+    if (status == CS_OK && (status = set_items(rest, set, file, &objective)) == CS_OK)
         *out = objective;
-    }
     return status;
 }
 
@@ -237,9 +236,7 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set)
         cs_objective with = *objective;
         status = set_item(&with, &own, NULL, item);
         bool counted = (own & RATIO) && (set & COUNTED); /* they say the same thing */
-        if (status == CS_OK && !(own & set) && !counted) {
-            *objective = with;
-        }
+        if (status == CS_OK && !(own & set) && !counted) *objective = with;
     }
     cs_free(text);
     return status;
@@ -251,9 +248,7 @@ cs_status cs_objective_parse_held(const char *spec, cs_plan_file *file, cs_objec
     cs_objective objective = {0};
     cs_status status = cs_objective_read(spec, &set, file, &objective);
     if (status == CS_OK) status = cs_objective_check(&objective);
-    if (status == CS_OK) {
-        *out = objective;
-    }
+    if (status == CS_OK) *out = objective;
     return cs_blame(status, "objective %s", spec);
 }
 

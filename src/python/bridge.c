@@ -305,9 +305,7 @@ call *cospec_rank(int64_t rows, int64_t cols, const void *data, int wide, const 
     const cs_rows given =
         wide ? cs_rows_of_f64(rows, cols, data, "rows") : cs_rows_of_f32(rows, cols, data, "rows");
     if (status == CS_OK) status = rank_of(c, &given, &gram, &o, blocks);
-    if (status == CS_OK) {
-        add(c, "eigenvalues", F64, c->rank.count, c->rank.lambda);
-    }
+    if (status == CS_OK) add(c, "eigenvalues", F64, c->rank.count, c->rank.lambda);
     return finish(c, status);
 }
 

@@ -281,9 +281,7 @@ cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
 {
     selection s = {0};
     cs_status status = selection_of(metric, count, truth, predicted, classes, &s);
-    if (status == CS_OK) {
-        *out = score(metric, &s);
-    }
+    if (status == CS_OK) *out = score(metric, &s);
     cs_pool_free(&s.pool);
     return status;
 }
@@ -336,9 +334,7 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
             left_out[b] -= score(metric, other);
         }
     }
-    if (status == CS_OK) {
-        *se = cs_jackknife_error(wanted, left_out, 1);
-    }
+    if (status == CS_OK) *se = cs_jackknife_error(wanted, left_out, 1);
     return status;
 }
 

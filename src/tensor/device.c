@@ -51,9 +51,7 @@ cs_status cs_backend_cuda(const char *plugin, const cs_device_options *options, 
 {
     opening o = {.options = options};
     cs_status status = cs_plugin_use(plugin, CS_PLUGIN_SYMBOL, open_table, &o);
-    if (status == CS_OK) {
-        *out = o.backend;
-    }
+    if (status == CS_OK) *out = o.backend;
     return status;
 }
 
@@ -67,15 +65,12 @@ cs_status cs_device_open(const char *device, const cs_device_options *options, c
     if (why && room > 0) {
         why[0] = '\0';
     }
-    if (status != CS_OK || kind == CS_DEVICE_CPU) {
+    if (status != CS_OK || kind == CS_DEVICE_CPU)
         return status ? status : cs_backend_cpu(o.threads, out);
-    }
     o.number = number > 0 ? number : o.number;
     bool clean = cs_reason()[0] == '\0'; /* the reason that will stand is ours to forget */
     status = cs_backend_cuda(NULL, &o, out);
-    if (kind == CS_DEVICE_CUDA || status != CS_ERR_DEVICE) {
-        return status;
-    }
+    if (kind == CS_DEVICE_CUDA || status != CS_ERR_DEVICE) return status;
     if (why && room > 0) {
         (void)snprintf(why, (size_t)room, "%s", cs_reason());
     }

@@ -275,9 +275,7 @@ static int append_output(cs_graph *graph, cs_op *op, int *y, int row_set, int64_
                          const char *name)
 {
     question q = {.graph = graph};
-    if (graph->status == CS_OK) {
-        cs_op_operands(op, ask, &q);
-    }
+    if (graph->status == CS_OK) cs_op_operands(op, ask, &q);
     *y = new_activation(graph, row_set, cols, name, q.wants);
     return append(graph, op, *y);
 }
@@ -304,9 +302,8 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
 {
     cs_op op = {.kind = CS_OP_EMBED, .embed = {.x = operand(x)}};
     int64_t cols = -1;
-    if (graph->status == CS_OK && (tables < 1 || tables > CS_EMBED_TABLES)) {
+    if (graph->status == CS_OK && (tables < 1 || tables > CS_EMBED_TABLES))
         return fail(graph, CS_ERR_USAGE, "embed: %d tables", tables);
-    }
     for (int t = 0; t < CS_EMBED_TABLES; ++t) {
         op.embed.table[t] = operand(CS_NONE);
         op.embed.index[t] = CS_NONE;

@@ -203,9 +203,7 @@ static void walk(dry_run *d)
 
 cs_status cs_graph_finish(cs_graph *graph)
 {
-    if (graph->status != CS_OK) {
-        return cs_fail(graph->status, "%s", graph->reason);
-    }
+    if (graph->status != CS_OK) return cs_fail(graph->status, "%s", graph->reason);
     cs_pool pool = {0};
     dry_run d = {.graph = graph,
                  .shared_logits = CS_NONE,

@@ -133,9 +133,7 @@ static cs_status get(const cs_params *params, int64_t number, cs_param_block wha
     }
     void *copy = cs_alloc(n, (size_t)size);
     cs_status status = copy ? backend->get(backend, copy, there, n * size) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        convert(n, backend->parameter, copy, host, out);
-    }
+    if (status == CS_OK) convert(n, backend->parameter, copy, host, out);
     cs_free(copy);
     return status;
 }

@@ -76,9 +76,7 @@ static cs_status new_place(cs_pair_table *t, int32_t *out)
         return CS_OK;
     }
     cs_status status = reserve(&t->place, &t->place_room, t->places + 1, sizeof *t->place);
-    if (status == CS_OK) {
-        *out = (int32_t)t->places++;
-    }
+    if (status == CS_OK) *out = (int32_t)t->places++;
     return status;
 }
 

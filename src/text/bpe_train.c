@@ -78,12 +78,9 @@ static cs_status resolve(const cs_bpe_options *options, cs_bpe_options *out)
 static cs_status check_special(const trainer *r, const char *name)
 {
     cs_status status = cs_utf8_check(NULL, name, (int64_t)strlen(name));
-    if (status != CS_OK) {
-        cs_reason_clear();
-    }
-    if (status != CS_OK || !*name) {
+    if (status != CS_OK) cs_reason_clear();
+    if (status != CS_OK || !*name)
         return cs_fail(CS_ERR_USAGE, "special token \"%s\" is empty or not UTF-8", name);
-    }
     if (cs_tokenizer_id(r->made, name) >= 0) {
         return cs_fail(CS_ERR_USAGE, "special token \"%s\" is given twice", name);
     }
@@ -132,9 +129,7 @@ static cs_status count_pieces(void *to, const char *text, int64_t size)
         int64_t piece = cs_gpt2_piece((const uint8_t *)text, (const uint8_t *)end);
         int32_t w = 0;
         status = cs_word_table_find(&r->pieces, text, piece, &w);
-        if (status == CS_OK) {
-            r->pieces.count[w] += 1;
-        }
+        if (status == CS_OK) r->pieces.count[w] += 1;
         text += piece;
     }
     return status;
@@ -195,9 +190,7 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
 static cs_status add_merge(trainer *r, const cs_bpe_merge *merge)
 {
     cs_status status = cs_reserve(&r->merge, &r->merge_room, r->merges + 1, sizeof *r->merge);
-    if (status == CS_OK) {
-        r->merge[r->merges++] = *merge;
-    }
+    if (status == CS_OK) r->merge[r->merges++] = *merge;
     return status;
 }
 
@@ -236,9 +229,7 @@ static cs_status apply_merge(trainer *r, int32_t pair, const cs_bpe_merge *m)
     cs_status status = CS_OK;
     for (;;) {
         int32_t piece = cs_pair_table_next_piece(&r->pairs, pair);
-        if (piece < 0 || status != CS_OK) {
-            break;
-        }
+        if (piece < 0 || status != CS_OK) break;
         status = merge_piece(r, piece, m);
     }
     r->pairs.pair[pair].count = 0;
@@ -254,9 +245,8 @@ static cs_status merge_pairs(trainer *r)
         int32_t pair = -1;
         bool special = false;
         status = cs_pair_table_top(&r->pairs, &pair);
-        if (status != CS_OK || pair < 0 || r->pairs.pair[pair].count < r->options.min_frequency) {
+        if (status != CS_OK || pair < 0 || r->pairs.pair[pair].count < r->options.min_frequency)
             break;
-        }
         cs_bpe_merge m = {.left = r->pairs.pair[pair].left, .right = r->pairs.pair[pair].right};
         status = product_of(r, m.left, m.right, &m.token, &special);
         if (status == CS_OK && !special) status = add_merge(r, &m);

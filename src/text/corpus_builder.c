@@ -86,9 +86,7 @@ static cs_status reserve_document(cs_corpus_builder *b)
     cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_room, n + 1, sizeof *c->doc_ptr);
     if (status == CS_OK) status = cs_reserve(&c->label, &b->label_room, n, sizeof *c->label);
     if (status == CS_OK) status = cs_reserve(&c->held_out, &b->held_room, n, sizeof *c->held_out);
-    if (status == CS_OK) {
-        c->doc_ptr[0] = 0;
-    }
+    if (status == CS_OK) c->doc_ptr[0] = 0;
     return status;
 }
 

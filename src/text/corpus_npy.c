@@ -24,9 +24,7 @@ static cs_status read_row(const char *path, const cs_array *array, int64_t r, in
     for (int64_t c = 0; c < columns; ++c) {
         int64_t id = 0;
         cs_status status = cs_array_i64(array, r * columns + c, &id);
-        if (status != CS_OK) {
-            return cs_blame(status, "%s", path);
-        }
+        if (status != CS_OK) return cs_blame(status, "%s", path);
         if (id == -1 && array->ndim == 2) {
             continue;
         }
@@ -100,9 +98,7 @@ static cs_status read_rows(const char *path, const cs_array *array,
         int64_t length = 0;
         int32_t *token = out->token + out->tokens;
         status = read_row(path, array, r, columns, token, &length);
-        if (status != CS_OK) {
-            break;
-        }
+        if (status != CS_OK) break;
         if (length < options->min_tokens) {
             out->dropped_documents += 1;
             continue;
@@ -121,9 +117,8 @@ static cs_status read_rows(const char *path, const cs_array *array,
     if (status == CS_OK && out->documents == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has %lld tokens or more",
                          path, (long long)rows, (long long)options->min_tokens);
-    if (status != CS_OK || options->encoder) {
+    if (status != CS_OK || options->encoder)
         return status == CS_OK ? take_vocabulary(path, &largest, options->encoder, out) : status;
-    }
     out->vocab = largest.id + 1;
     return check_columns(path, &largest, out->tokens);
 }

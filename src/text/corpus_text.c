@@ -264,9 +264,8 @@ static cs_status add_lines(reader *r, document_of document, cs_corpus_builder *b
         cs_document made = {0};
         if (cs_text_keeps(r->rules, r->line, r->size)) status = document(r, &made);
         if (status == CS_OK && made.text) status = cs_corpus_builder_add(builder, &made);
-        if (status == CS_ERR_INPUT) {
+        if (status == CS_ERR_INPUT)
             return cs_blame(status, "%s:%lld", r->path, (long long)r->number);
-        }
         if (status == CS_OK) status = pause_between(r, size);
     }
     return status;

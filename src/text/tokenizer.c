@@ -169,9 +169,7 @@ cs_status cs_tokenizer_finish(cs_tokenizer *t)
     if (status == CS_OK && t->model == CS_TOKENS_BPE) status = make_bytes(t);
     t->bert.strip_accents = t->strip_accents < 0 ? t->bert.lowercase : t->strip_accents > 0;
     t->wordpiece.unknown = t->unknown;
-    if (status == CS_OK) {
-        find_roles(t);
-    }
+    if (status == CS_OK) find_roles(t);
     return status;
 }
 

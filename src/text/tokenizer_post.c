@@ -148,9 +148,7 @@ cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
             form = single;
         }
     }
-    if (status == CS_OK) {
-        *out = form;
-    }
+    if (status == CS_OK) *out = form;
     return status;
 }
 

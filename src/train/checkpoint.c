@@ -122,9 +122,7 @@ static cs_status remove_own(const char *folder)
         }
         cs_free(path);
     }
-    if (status == CS_OK) {
-        (void)rmdir(folder);
-    }
+    if (status == CS_OK) (void)rmdir(folder);
     return status;
 }
 
@@ -274,11 +272,10 @@ static cs_status hash_files(const char *folder, json_t *files)
         status = path ? cs_sha256_file(path, hex) : CS_ERR_MEMORY;
         if (status == CS_OK && stat(path, &st) != 0)
             status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = cs_json_set(
                 files, files_of[i],
                 json_pack("{s:I, s:s}", "bytes", (json_int_t)st.st_size, "sha256", hex));
-        }
         cs_free(path);
     }
     return status;
@@ -290,9 +287,7 @@ static cs_status digest(json_t *index, char hex[65])
     char *text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     cs_status status = cs_json_check(); /* Jansson may give a part of the text */
     if (status == CS_OK && !text) status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    if (status == CS_OK) {
-        cs_sha256(text, strlen(text), hex);
-    }
+    if (status == CS_OK) cs_sha256(text, strlen(text), hex);
     free(text);
     return status;
 }
@@ -370,9 +365,7 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
     if (status == CS_OK && rename(made, folder) != 0)
         status = cs_fail(CS_ERR_IO, "%s: cannot rename into place: %s", folder, strerror(errno));
     if (status == CS_OK) status = sync_folder(dir);
-    if (status != CS_OK && made) {
-        remove_unfinished(made);
-    }
+    if (status != CS_OK && made) remove_unfinished(made);
     cs_free(folder);
     cs_free(made);
     return status;
@@ -437,9 +430,7 @@ static cs_status advise(cs_status damage, const char *dir, int64_t step)
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());
     cs_reason_clear();
     cs_status status = cs_train_last(dir, &last, &before);
-    if (status != CS_OK) {
-        cs_reason_clear();
-    }
+    if (status != CS_OK) cs_reason_clear();
     if (before >= 0 && last == step) {
         return cs_fail(damage,
                        "%s. Remove %s/checkpoint-%lld to resume from checkpoint-%lld (%lld steps "

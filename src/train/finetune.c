@@ -274,9 +274,7 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
     machine_free(&s.m);
     cs_free(s.order);
     cs_free(s.batch);
-    if (status == CS_OK) {
-        *out = s.result;
-    }
+    if (status == CS_OK) *out = s.result;
     return status;
 }
 
@@ -345,9 +343,7 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
         int64_t t = index ? index[i] : i;
         item[i] = (cs_by_length){texts->start[t + 1] - texts->start[t], i, t};
     }
-    if (status == CS_OK) {
-        cs_sort_by_length(n, item);
-    }
+    if (status == CS_OK) cs_sort_by_length(n, item);
     for (int64_t at = 0; at < n && status == CS_OK; at += options->batch) {
         status = predict_batch(&m, item + at, cs_least(n - at, options->batch), text, z, predicted,
                                &sum);
@@ -357,8 +353,6 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
     cs_free(item);
     cs_free(text);
     cs_free(z);
-    if (status == CS_OK && loss) {
-        *loss = sum / (double)n;
-    }
+    if (status == CS_OK && loss) *loss = sum / (double)n;
     return status;
 }

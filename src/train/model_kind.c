@@ -157,9 +157,7 @@ cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
         return cs_fail(CS_ERR_USAGE, "the model does not say on which plans it was trained");
     }
     cs_status status = kind_name_of(kind->spec, &of);
-    if (status == CS_OK && (of == CS_OBJ_FILE || kind->mixture)) {
-        return of_file(kind, file, out);
-    }
+    if (status == CS_OK && (of == CS_OBJ_FILE || kind->mixture)) return of_file(kind, file, out);
     char *spec = status == CS_OK ? spec_of(kind->spec) : NULL;
     if (status == CS_OK) status = spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
     cs_free(spec);
@@ -285,9 +283,7 @@ cs_status cs_model_kind_read(const char *dir, const cs_model_config *config, cs_
         status = cs_blame(take_own(own, &made), "%s/config.json", dir);
     } else if (status == CS_OK) {
         status = take_neighbour(dir, config, &there, &made);
-        if (status == CS_OK && !there) {
-            take_architecture(json, config, &made);
-        }
+        if (status == CS_OK && !there) take_architecture(json, config, &made);
     }
     if (status == CS_OK) {
         *out = made;

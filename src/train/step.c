@@ -136,9 +136,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
         out->held.count > 0) {
         status = open_pass(out, false, out->held.longest, &out->eval);
     }
-    if (status != CS_OK) {
-        cs_trainer_free(out);
-    }
+    if (status != CS_OK) cs_trainer_free(out);
     return status;
 }
 
@@ -329,8 +327,6 @@ cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_to
         status = time_steps(&t, &e.step_seconds);
     }
     cs_trainer_free(&t);
-    if (status == CS_OK) {
-        *out = e;
-    }
+    if (status == CS_OK) *out = e;
     return status;
 }

@@ -79,9 +79,7 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
     if (status == CS_OK && text->pair) status = encode_one(w, text->pair[i], behind, &b);
     if (status == CS_OK && a + b + w->specials == 0)
         status = cs_fail(CS_ERR_INPUT, "a text without a token");
-    if (status != CS_OK) {
-        return cs_blame(status, "%s, example %lld", text->path, (long long)i + 1);
-    }
+    if (status != CS_OK) return cs_blame(status, "%s, example %lld", text->path, (long long)i + 1);
     if (a + b > o->max_length - w->specials) {
         cut(o->max_length - w->specials, &a, &b);
         ++out->truncated;

@@ -378,9 +378,8 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
         status =
             cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld", (long long)s.t.state.step);
     }
-    if (begun && (status == CS_ERR_INTERRUPT || status == CS_ERR_CONVERGE || status == CS_ERR_IO)) {
+    if (begun && (status == CS_ERR_INTERRUPT || status == CS_ERR_CONVERGE || status == CS_ERR_IO))
         status = stopped(&s, status);
-    }
     *out = (cs_train_result){.step = s.t.state.step,
                              .tokens = s.t.state.tokens,
                              .skipped = s.t.state.skipped,

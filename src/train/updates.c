@@ -12,12 +12,9 @@ cs_status cs_updates_init(cs_params *params, cs_updates *out)
     cs_backend *backend = params->backend;
     cs_status status = backend->alloc(backend, bytes, &norms);
     u.norms = norms;
-    if (status == CS_OK && (status = backend->zero(backend, norms, bytes)) != CS_OK) {
+    if (status == CS_OK && (status = backend->zero(backend, norms, bytes)) != CS_OK)
         backend->release(backend, norms);
-    }
-    if (status == CS_OK) {
-        *out = u;
-    }
+    if (status == CS_OK) *out = u;
     return status;
 }
 
