@@ -107,7 +107,7 @@ TEST(errors_name_text_and_column)
         {"min(1,2", "column 8: the end where , or ) should"},
         {"sqrt(1,2)", "column 7: \",\" where ) should"},
         {"sqrt 2", "column 6: \"2\" where ( of a function"},
-        {"1+mni(1,2)", "column 3: unknown name mni, did you mean min?"},
+        {"1+mni(1,2)", "column 3: unknown name mni (the length is s); did you mean min?"},
         {"length/2", "column 1: unknown name length"},
         {"2*n", "column 3: unknown name n (the length is s)"},
         {"nan", "unknown name nan"},

@@ -241,15 +241,35 @@ TEST(lists_of_integers)
     }
 }
 
+/* Edits, transpositions, beginnings (with an edit), letter case; numbers behind a name are kept. */
 TEST(nearest_names)
 {
-    static const char *const names[] = {"toy", "cooc", "svd", "verify", "connectivity", NULL};
-    assert_string_equal(cs_nearest_name("coco", names), "cooc");
-    assert_string_equal(cs_nearest_name("vreify", names), "verify");
-    assert_string_equal(cs_nearest_name("connect", names), "connectivity");
-    assert_string_equal(cs_nearest_name("tyo", names), "toy");
-    assert_null(cs_nearest_name("spectrum", names));
-    assert_null(cs_nearest_name("", names));
+    static const char five[] = "toy cooc svd verify connectivity", laws[] = "uniform:T|power:A",
+                      devices[] = "cpu|cuda|cuda:N";
+    static const struct {
+        const char *text, *choices, *meant;
+    } cases[] = {{"coco", five, "cooc"},
+                 {"vreify", five, "verify"},
+                 {"tyo", five, "toy"},
+                 {"connect", five, "connectivity"},
+                 {"conect", five, "connectivity"},
+                 {"COOC", five, "cooc"},
+                 {"spectrum", five, ""},
+                 {"", five, ""},
+                 {"x", "t|n", ""},
+                 {"unform:2", laws, "uniform:2"},
+                 {"unform", laws, "uniform:T"},
+                 {"uniform", laws, "uniform:T"},
+                 {"uniform:x", laws, ""},
+                 {"cude:1", devices, "cuda:1"},
+                 {"cude", devices, "cuda"},
+                 {"cqu:1", devices, "cpu"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_hint hint;
+        (void)cs_choice_hint(cases[i].text, cases[i].choices, &hint);
+        assert_string_equal(hint.name, cases[i].meant);
+        assert_int_equal(hint.text[0] != '\0', cases[i].meant[0] != '\0');
+    }
 }
 
 static void assert_declared(const cs_command *c, const char *name)

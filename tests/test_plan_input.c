@@ -23,10 +23,14 @@ static cs_status pass_over(void *ctx, const cs_plan *plan, double probability)
 TEST(bad_specifications_are_named)
 {
     const char *const cases[][2] = {
-        {"arr", "unknown objective \"arr\", did you mean ar?; known: ar, masked, variable-masked, "
-                "bernoulli-masked, "
+        {"arr", "unknown objective \"arr\" (ar, masked, variable-masked, bernoulli-masked, "
                 "diverse-ar, offset-ar, group-ar, permuted-ar, gvp, file"},
-        {"masked", "masked needs a number of unmasked tokens or a mask ratio"},
+        {"arr", "mix); did you mean ar?"},
+        {"gpt3", "did you mean ar?"},
+        {"offset-ar:offset-weights=unform:2",
+         "are not uniform:T, power:A or mix:L; did you mean uniform:2?"},
+        {"masked",
+         "masked needs a number of unmasked tokens (unmasked) or a mask ratio (mask-ratio)"},
         {"masked:unmasked=1:2", "takes one number of unmasked tokens, got 1:2"},
         {"masked:unmasked=0", "unmasked 0 needs an empty prefix"},
         {"masked:unmasked=x", "\"x\" is not M or LO:HI"},

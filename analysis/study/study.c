@@ -12,6 +12,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -83,6 +84,7 @@ static cs_status choose_scale(cs_study *study, const char *wanted, size_t *chose
     const json_t *scales = json_object_get(study->json, "scales");
     size_t i = 0;
     json_t *scale = NULL;
+    cs_hint hint = {0};
     if (!scales) {
         return wanted ? cs_fail(CS_ERR_USAGE, "no scales: leave --scale out") : CS_OK;
     }
@@ -95,10 +97,11 @@ static cs_status choose_scale(cs_study *study, const char *wanted, size_t *chose
             study->scale = name;
             return CS_OK;
         }
+        cs_hint_consider(wanted, name ? name : "", &hint);
     }
     char *names = json_dumps(scales, 0);
-    cs_status status =
-        cs_fail(CS_ERR_USAGE, "no scale %s; there are: %s", wanted, names ? names : "?");
+    cs_status status = cs_fail(CS_ERR_USAGE, "no scale %s; there are: %s%s", wanted,
+                               names ? names : "?", cs_hint_text("", &hint));
     free(names);
     return status;
 }

@@ -1,23 +1,33 @@
 /* The nearest known name: edit distance with transpositions (optimal string alignment). */
 #include "base/names.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_LENGTH = 64 };
+#define PARTING "| ,"
+
+enum { NAME_MAX_LENGTH = 64, SHORTEST_START = 3 };
 
 static int minimum(int a, int b)
 {
     return a < b ? a : b;
 }
 
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* To b, or one more than to a beginning of b: a word that someone is still typing is near as well. */
 static int edit_distance(const char *a, const char *b)
 {
     int row[3][NAME_MAX_LENGTH + 1]; /* rows i-2, i-1, i of the table, by i mod 3 */
-    int m = (int)strlen(a), n = (int)strlen(b);
-    if (m > NAME_MAX_LENGTH || n > NAME_MAX_LENGTH) {
+    const size_t lengths[2] = {strlen(a), strlen(b)};
+    if (lengths[0] > NAME_MAX_LENGTH || lengths[1] > NAME_MAX_LENGTH) {
         return NAME_MAX_LENGTH;
     }
+    const int m = (int)lengths[0], n = (int)lengths[1];
     for (int j = 0; j <= n; ++j) {
         row[0][j] = j;
     }
@@ -25,69 +35,79 @@ static int edit_distance(const char *a, const char *b)
         int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
         now[0] = i;
         for (int j = 1; j <= n; ++j) {
-            int change = last[j - 1] + (a[i - 1] != b[j - 1]);
+            int change = last[j - 1] + !same(a[i - 1], b[j - 1]);
             now[j] = minimum(change, minimum(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1])) {
                 now[j] = minimum(now[j], before[j - 2] + 1);
             }
         }
     }
-    return row[m % 3][n];
+    int least = row[m % 3][n];
+    for (int j = SHORTEST_START; m >= SHORTEST_START && j < n; ++j) {
+        least = minimum(least, row[m % 3][j] + 1);
+    }
+    return least;
 }
 
-/* The nearest of the names considered so far; begins as zeros. */
-typedef struct {
-    const char *name;
-    int distance;
-} nearest;
-
-static void consider(const char *text, const char *name, nearest *best)
+void cs_hint_consider(const char *text, const char *name, cs_hint *hint)
 {
     const size_t length = strlen(text);
-    /* A word someone is still typing is near as well. */
-    const int distance =
-        length >= 3 && strncmp(text, name, length) == 0 ? 1 : edit_distance(text, name);
-    if (distance <= (length < 4   ? 1
-                     : length < 9 ? 2
-                                  : 3) &&
-        (!best->name || distance < best->distance)) {
-        *best = (nearest){name, distance};
+    const int distance = edit_distance(text, name), most = length < 4 ? 1 : length < 9 ? 2 : 3;
+    if (distance <= most && distance < (int)length &&
+        (!hint->name[0] || distance < hint->distance)) {
+        hint->distance = distance;
+        (void)snprintf(hint->name, sizeof hint->name, "%s", name);
     }
 }
 
-const char *cs_nearest_name(const char *text, const char *const *names)
+const char *cs_hint_text(const char *before, cs_hint *hint)
 {
-    nearest best = {0};
-    for (; *names; ++names) {
-        consider(text, *names, &best);
-    }
-    return best.name;
+    (void)snprintf(hint->text, sizeof hint->text, hint->name[0] ? "; did you mean %s%s?" : "",
+                   before, hint->name);
+    return hint->text;
 }
 
 const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
 {
-    char nearest_name[NAME_MAX_LENGTH] = "", one[NAME_MAX_LENGTH];
-    nearest best = {0};
-    for (const char *p = choices; *p; p += strspn(p, "| ,")) {
-        size_t length = strcspn(p, "| ,"), kept = length < sizeof one ? length : sizeof one - 1;
-        const int before = best.name ? best.distance : NAME_MAX_LENGTH;
-        memcpy(one, p, kept);
-        one[kept] = '\0';
-        consider(text, one, &best);
-        if (best.name && best.distance < before) memcpy(nearest_name, one, kept + 1);
-        best.name = best.name ? nearest_name : NULL;
+    char word[NAME_MAX_LENGTH + 1], one[NAME_MAX_LENGTH + 1];
+    const char *number = text + strcspn(text, ":");
+    *hint = (cs_hint){0};
+    (void)snprintf(word, sizeof word, "%.*s", (int)(number - text), text);
+    for (const char *p = choices; *p; p += strspn(p, PARTING)) {
+        const size_t length = strcspn(p, PARTING), stem = strcspn(p, PARTING ":");
+        const cs_hint before = *hint;
+        (void)snprintf(one, sizeof one, "%.*s", (int)stem, p);
+        cs_hint_consider(word, one, hint);
+        if (stem < length && strcmp(hint->name, one) == 0 &&
+            (*number || strcmp(before.name, one) != 0)) {
+            (void)snprintf(hint->name, sizeof hint->name, "%s%.*s", one,
+                           (int)(*number ? strlen(number) : length - stem),
+                           *number ? number : p + stem);
+        }
+        if (strcmp(hint->name, text) == 0) *hint = before;
         p += length;
     }
-    (void)snprintf(hint->text, sizeof hint->text, best.name ? "; did you mean %s?" : "%s",
-                   nearest_name);
-    return hint->text;
+    return cs_hint_text("", hint);
+}
+
+bool cs_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *p = list; p && *p; p += strspn(p, PARTING)) {
+        const size_t word = strcspn(p, PARTING);
+        if (word == length && memcmp(p, name, length) == 0) {
+            return true;
+        }
+        p += word;
+    }
+    return false;
 }
 
 cs_status cs_name_number(const char *what, const char *name, const char *const *first,
                          size_t stride, size_t count, void *out)
 {
-    char known[256] = "";
-    nearest best = {0};
+    char known[1024] = "";
+    cs_hint hint = {0};
     for (size_t i = 0, used = 0; i < count; ++i) {
         const char *one = *(const char *const *)(const void *)((const char *)first + i * stride);
         if (strcmp(name, one) == 0) {
@@ -95,12 +115,11 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
             memcpy(out, &number, sizeof number);
             return CS_OK;
         }
-        consider(name, one, &best);
+        cs_hint_consider(name, one, &hint);
         used += used < sizeof known ? (size_t)snprintf(known + used, sizeof known - used, "%s%s",
                                                        i > 0 ? ", " : "", one)
                                     : 0;
     }
-    return cs_fail(CS_ERR_USAGE, "unknown %s '%.100s' (%s)%s%s%s", what, name, known,
-                   best.name ? "; did you mean " : "", best.name ? best.name : "",
-                   best.name ? "?" : "");
+    return cs_fail(CS_ERR_USAGE, "unknown %s '%.100s' (%s)%s", what, name, known,
+                   cs_hint_text("", &hint));
 }

@@ -17,13 +17,24 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
 #define CS_ROW_NAMED(what, word, rows, out)                                                        \
     cs_name_number(what, word, &(rows)->name, sizeof *(rows), sizeof(rows) / sizeof *(rows), out)
 
-/* The name in the NULL-terminated list nearest to `text` in edit distance (transpositions count
- * one), NULL when none is near enough to be meant. */
-const char *cs_nearest_name(const char *text, const char *const *names);
+/* Whether a name is in a list of names parted by bars, blanks or commas; NULL: an empty one. */
+bool cs_listed(const char *list, const char *name);
 
-/* "; did you mean B?" for the nearest of choices parted by bars, blanks or commas, "" when none is
- * near; in *hint. */
+/* The nearest of the names considered so far; begins as zeros. */
 typedef struct {
-    char text[96];
+    char name[80]; /* "": none was near */
+    int distance;
+    char text[512]; /* cs_hint_text */
 } cs_hint;
+
+/* Considers one more name (of 64 bytes at most) for a mistyped text: by edit distance, where a
+ * transposition counts one and case nothing, to the name or to a beginning of it. Of equal names the
+ * first stays. */
+void cs_hint_consider(const char *text, const char *name, cs_hint *hint);
+
+/* "; did you mean BEFORE" with the name and "?", "" when none is near; in *hint. */
+const char *cs_hint_text(const char *before, cs_hint *hint);
+
+/* The same for choices parted by bars, blanks or commas. One that ends in ":N" is for a text with
+ * any number there, which the hint keeps. */
 const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint);

@@ -13,6 +13,7 @@
 #include "analysis/measures/connectivity.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"

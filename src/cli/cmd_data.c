@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -191,7 +192,8 @@ static cs_status run_data(cs_args *args)
     }
     bool list = strcmp(verb, "list") == 0;
     if (!list && strcmp(verb, "prepare") != 0) {
-        return cs_fail(CS_ERR_USAGE, "data '%s': list, prepare or stats", verb);
+        return cs_fail(CS_ERR_USAGE, "unknown action '%s' (list, prepare, stats)%s", verb,
+                       cs_choice_hint(verb, "list|prepare|stats", &(cs_hint){0}));
     }
     if (list && words > 1) {
         return cs_fail(CS_ERR_USAGE, "data list takes no argument, got '%s'",

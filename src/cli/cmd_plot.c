@@ -8,6 +8,7 @@
 
 #include "base/child.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "io/file.h"
@@ -197,15 +198,12 @@ static cs_status series_array(cs_args *args, const cs_table *table, const char *
 
 static cs_status check_figure(const char *name)
 {
-    const size_t length = strlen(name);
-    for (const char *at = FIGURES; at; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        if (strcspn(at, ",") == length && strncmp(at, name, length) == 0) {
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s%s", name, FIGURES,
-                   cs_path_exists(name) ? " (the figure comes first, then its tables)" : "");
+    cs_hint hint = {0};
+    return cs_listed(FIGURES, name)
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s%s", name, FIGURES,
+                         cs_path_exists(name) ? " (the figure comes first, then its tables)"
+                                              : cs_choice_hint(name, FIGURES, &hint));
 }
 
 /* Reads plots/<name>.gp from the shared files. */

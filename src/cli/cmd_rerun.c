@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/manifest.h"

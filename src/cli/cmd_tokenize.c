@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -40,7 +41,7 @@ static const cs_opt *const tokenize_groups[] = {tokenize_options, cs_group_corpu
 
 /* What each verb takes beyond the common options. */
 static const struct {
-    const char *verb, *takes;
+    const char *name, *takes;
 } verb_options[] = {
     {"train", "model vocab min-frequency special add-prefix-space split corpus whole-file "
               "label-column text-column test-share format label-field text-field invalid"},
@@ -475,18 +476,14 @@ static cs_status run_with(cs_args *args, const char *verb)
 static cs_status run_tokenize(cs_args *args)
 {
     const char *verb = cs_args_positionals(args) > 0 ? cs_args_positional(args, 0) : "";
-    for (size_t i = 0; i < sizeof verb_options / sizeof verb_options[0]; ++i) {
-        if (strcmp(verb, verb_options[i].verb) != 0) {
-            continue;
-        }
-        cs_status status = refuse_others(args, verb, verb_options[i].takes);
-        if (status != CS_OK || i > 0) return status == CS_OK ? run_with(args, verb) : status;
-        return cs_args_positionals(args) == 1
-                   ? run_train(args)
-                   : cs_fail(CS_ERR_USAGE, "tokenize train takes no argument, got '%s'",
-                             cs_args_positional(args, 1));
-    }
-    return cs_fail(CS_ERR_USAGE, "tokenize '%s': train, encode, decode or stats", verb);
+    int i = 0;
+    cs_status status = CS_ROW_NAMED("action", verb, verb_options, &i);
+    if (status == CS_OK) status = refuse_others(args, verb, verb_options[i].takes);
+    if (status != CS_OK || i > 0) return status == CS_OK ? run_with(args, verb) : status;
+    return cs_args_positionals(args) == 1
+               ? run_train(args)
+               : cs_fail(CS_ERR_USAGE, "tokenize train takes no argument, got '%s'",
+                         cs_args_positional(args, 1));
 }
 
 const cs_command cs_cmd_tokenize = {

@@ -17,18 +17,16 @@ const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};
 
 cs_status cs_command_by_name(const char *name, const cs_command **out)
 {
-    enum { COUNT = sizeof cs_commands / sizeof cs_commands[0] };
-    const char *names[COUNT] = {NULL};
+    cs_hint hint = {0};
     for (int i = 0; cs_commands[i]; ++i) {
-        names[i] = cs_commands[i]->name;
-        if (strcmp(name, names[i]) == 0) {
+        if (strcmp(name, cs_commands[i]->name) == 0) {
             *out = cs_commands[i];
             return CS_OK;
         }
+        cs_hint_consider(name, cs_commands[i]->name, &hint);
     }
-    const char *nearest = cs_nearest_name(name, names);
-    return nearest ? cs_fail(CS_ERR_USAGE, "unknown command '%s'; did you mean %s?", name, nearest)
-                   : cs_fail(CS_ERR_USAGE, "unknown command '%s'; 'cospec help' lists them", name);
+    return cs_fail(CS_ERR_USAGE, "unknown command '%s'%s", name,
+                   hint.name[0] ? cs_hint_text("", &hint) : "; 'cospec help' lists them");
 }
 
 int cs_exit_code(cs_status status)

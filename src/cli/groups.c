@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/plugin.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
@@ -178,7 +179,8 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
 {
     unsigned set = 0;
     cs_objective objective;
-    cs_status status = cs_objective_read(spec, &set, file, &objective);
+    cs_status status = cs_want(args, CS_ERR_USAGE, spec, CS_IS_OBJECTIVE);
+    if (status == CS_OK) status = cs_objective_read(spec, &set, file, &objective);
     for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
         status = set_parameter(args, sweep, point, i, &set, file, &objective);
     }
@@ -422,15 +424,10 @@ static cs_status take_certificate(void *to, const char *name)
         {"moments", CS_CERTIFY_MOMENTS}, {"probe", CS_CERTIFY_PROBE},
         {"inertia", CS_CERTIFY_INERTIA},
     };
-    unsigned *asked = to;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-        if (strcmp(known[i].name, name) == 0) {
-            *asked |= known[i].certificate;
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_USAGE,
-                   "--certify: '%s' is none of none, components, moments, probe, inertia", name);
+    int number = 0;
+    cs_status status = cs_blame(CS_ROW_NAMED("certificate", name, known, &number), "--certify");
+    if (status == CS_OK) *(unsigned *)to |= known[number].certificate;
+    return status;
 }
 
 cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/groups.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
@@ -100,7 +101,8 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
     if (cs_splitter_by_name(name, &options->splitter) != CS_OK) {
         cs_reason_clear();
         return cs_fail(CS_ERR_USAGE,
-                       "--tokenizer \"%s\" is not word, whitespace, char or a FILE.json", name);
+                       "--tokenizer \"%s\" is not word, whitespace, char or a FILE.json%s", name,
+                       cs_choice_hint(name, "word|whitespace|char", &(cs_hint){0}));
     }
     if (strcmp(vocab, "all") == 0) {
         options->vocab_size = -1;

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/manifest.h"

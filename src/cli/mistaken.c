@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
 #include "io/rows.h"
+#include "plan/objective.h"
 #include "text/corpus.h"
 
 static const struct {
@@ -19,6 +21,7 @@ static const struct {
                       "a matrix"},
     [CS_IS_STORE] = {"no folder that cospec cooc wrote", "a folder that cospec cooc wrote"},
     [CS_IS_MODEL] = {"no directory of a model", "a model"},
+    [CS_IS_OBJECTIVE] = {"no objective", "an objective"},
 };
 
 static bool holds(const char *dir, const char *name)
@@ -51,40 +54,68 @@ cs_is cs_what_is(const char *path)
             return known[i].is;
         }
     }
-    return cs_path_exists(path) ? CS_IS_UNKNOWN : CS_IS_ABSENT;
+    cs_objective_kind kind;
+    const bool exists = cs_path_exists(path),
+               objective = !exists && cs_objective_by_name(path, &kind) == CS_OK;
+    if (!objective) cs_reason_clear();
+    return exists ? CS_IS_UNKNOWN : objective ? CS_IS_OBJECTIVE : CS_IS_ABSENT;
 }
 
 /* What is left to the readers, whose messages have the particulars, passes. */
 static bool passes(cs_is found, cs_is wanted)
 {
-    return wanted == CS_IS_CORPUS   ? found != CS_IS_MODEL && found != CS_IS_STORE
-           : wanted == CS_IS_MATRIX ? found != CS_IS_MODEL && found != CS_IS_FOLDER
-                                    : found == wanted;
+    switch (wanted) {
+    case CS_IS_CORPUS:
+        return found != CS_IS_MODEL && found != CS_IS_STORE && found != CS_IS_OBJECTIVE;
+    case CS_IS_MATRIX:
+        return found != CS_IS_MODEL && found != CS_IS_FOLDER && found != CS_IS_ABSENT;
+    case CS_IS_OBJECTIVE:
+        return found != CS_IS_CORPUS;
+    default:
+        return found == wanted;
+    }
+}
+
+/* Another argument that is what was wanted; NULL: none. */
+static const char *other_that_is(const cs_args *args, cs_is wanted, const char *path)
+{
+    static const char *const options[] = {"corpus", "objective"};
+    for (int i = 0; i < cs_args_positionals(args); ++i) {
+        const char *other = cs_args_positional(args, i);
+        if (strcmp(other, path) != 0 && cs_what_is(other) == wanted) {
+            return other;
+        }
+    }
+    for (int i = 0; i < 2; ++i) {
+        const char *other =
+            cs_args_given_in(args, options[i]) ? cs_args_text(args, options[i]) : path;
+        if (strcmp(other, path) != 0 && cs_what_is(other) == wanted) {
+            return other;
+        }
+    }
+    return NULL;
 }
 
 cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)
 {
-    const cs_is found = cs_what_is(path);
-    const char *meant = NULL;
+    cs_is found = cs_what_is(path);
+    if (found == CS_IS_OBJECTIVE && wanted != CS_IS_CORPUS && wanted != CS_IS_OBJECTIVE)
+        found = CS_IS_ABSENT;
+    const char *meant = found == CS_IS_ABSENT ? NULL : other_that_is(args, wanted, path);
     if (passes(found, wanted)) {
         return CS_OK;
-    }
-    for (int i = 0; i < cs_args_positionals(args) && !meant; ++i) {
-        const char *other = cs_args_positional(args, i);
-        if (strcmp(other, path) != 0 && cs_what_is(other) == wanted) {
-            meant = other;
-        }
     }
     if (!words[found].present) {
         return cs_fail(code, "%s: %s", path, words[wanted].missing);
     }
-    if (!meant || found == CS_IS_ABSENT) {
-        return cs_fail(code, "%s: %s%s %s", path, words[wanted].missing,
-                       found == CS_IS_ABSENT ? ":" : " but", words[found].present);
+    if (meant) {
+        return cs_fail(CS_ERR_USAGE, "%s is %s and %s is %s: they are in each other's place", path,
+                       words[found].present, meant, words[wanted].present);
     }
-    return cs_fail(CS_ERR_USAGE, "%s: %s but %s, and %s is %s: the order is %s", path,
-                   words[wanted].missing, words[found].present, meant, words[wanted].present,
-                   cs_args_command(args)->positional);
+    cs_hint hint = {0};
+    return cs_fail(code, "%s: %s%s %s%s", path, words[wanted].missing,
+                   found == CS_IS_ABSENT ? ":" : " but", words[found].present,
+                   found == CS_IS_ABSENT ? cs_path_hint(path, &hint) : "");
 }
 
 cs_status cs_want_labels(const char *option, const char *path)

@@ -6,11 +6,12 @@
 typedef enum {
     CS_IS_UNKNOWN,
     CS_IS_ABSENT,
-    CS_IS_FOLDER, /* none of those below */
-    CS_IS_CORPUS, /* by its name, or a file of text */
-    CS_IS_MATRIX, /* a file */
-    CS_IS_STORE,  /* a folder that `cospec cooc` wrote */
-    CS_IS_MODEL   /* a folder with a model */
+    CS_IS_FOLDER,   /* none of those below */
+    CS_IS_CORPUS,   /* by its name, or a file of text */
+    CS_IS_MATRIX,   /* a file */
+    CS_IS_STORE,    /* a folder that `cospec cooc` wrote */
+    CS_IS_MODEL,    /* a folder with a model */
+    CS_IS_OBJECTIVE /* the name of one, where no file has it */
 } cs_is;
 
 /* What a command-line argument names. */

@@ -36,19 +36,6 @@ const cs_opt cs_opt_common[] = {
     {0},
 };
 
-bool cs_listed(const char *list, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *p = list; p && *p; p += strspn(p, " ,")) {
-        size_t word = strcspn(p, " ,");
-        if (word == length && memcmp(p, name, length) == 0) {
-            return true;
-        }
-        p += word;
-    }
-    return false;
-}
-
 bool cs_command_without(const cs_command *command, const char *option)
 {
     return cs_listed(command->without, option) ||
@@ -141,20 +128,12 @@ static cs_status give_value(cs_opt_value *v, const char *text)
 
 static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
 {
-    const char **names = cs_alloc(args->values + 1, sizeof *names);
-    if (!names) return CS_ERR_MEMORY;
+    cs_hint hint = {0};
     for (int i = 0; i < args->values; ++i) {
-        names[i] = args->value[i].opt->name;
+        cs_hint_consider(name, args->value[i].opt->name, &hint);
     }
-    names[args->values] = NULL;
-    const char *nearest = cs_nearest_name(name, names);
-    cs_status status =
-        nearest
-            ? cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it; did you mean %s%s?", place, name,
-                      args->command->name, place, nearest)
-            : cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it", place, name, args->command->name);
-    cs_free(names);
-    return status;
+    return cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it%s", place, name, args->command->name,
+                   cs_hint_text(place, &hint));
 }
 
 /* An option of another spelling that the command leaves out on purpose deserves its own sentence.

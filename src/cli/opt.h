@@ -88,9 +88,6 @@ typedef struct {
     const cs_view *brief;
 } cs_command;
 
-/* Whether a name is in a list of names parted by blanks or commas; NULL: an empty one. */
-bool cs_listed(const char *list, const char *name);
-
 /* Whether the command refuses this common option (cs_command.without). */
 bool cs_command_without(const cs_command *command, const char *option);
 

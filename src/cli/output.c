@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"

@@ -34,14 +34,6 @@ static const char *const numbers[] = {CS_CONTEXT_MODES(NUMBER)};
 static const cs_context_kind *const kinds[] = {CS_CONTEXT_MODES(KIND)};
 static const char *const forms = &(CS_CONTEXT_MODES(FORM))[2];
 
-static cs_status unknown(const char *text, const char *name)
-{
-    const char *nearest = cs_nearest_name(name, cs_context_names);
-    return nearest ? cs_fail(CS_ERR_USAGE, "unknown context '%s'; did you mean %s%s?", text,
-                             nearest, text + strlen(name))
-                   : cs_fail(CS_ERR_USAGE, "unknown context '%s': one of %s", text, forms);
-}
-
 cs_status cs_context_parse(const char *text, cs_context *out)
 {
     char name[32] = "", *end = NULL;
@@ -53,7 +45,8 @@ cs_status cs_context_parse(const char *text, cs_context *out)
         ++mode;
     }
     if (mode == MODES) {
-        return unknown(text, name);
+        return cs_fail(CS_ERR_USAGE, "unknown context '%.100s' (%s)%s", text, forms,
+                       cs_choice_hint(text, forms, &(cs_hint){0}));
     }
     if (!*numbers[mode] && text[length] != '\0') {
         return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text,

@@ -24,7 +24,10 @@ enum { PARTIAL_TRIES = 1000, READ_STEP = 1 << 16 };
 
 static cs_status io_error(const char *path, const char *what)
 {
-    return cs_fail(CS_ERR_IO, "%s: %s: %s", path, what, strerror(errno));
+    const int code = errno;
+    cs_hint hint = {0};
+    return cs_fail(CS_ERR_IO, "%s: %s: %s%s", path, what, strerror(code),
+                   code == ENOENT ? cs_path_hint(path, &hint) : "");
 }
 
 /* Refuses a destination that a rename would destroy though it is no file of ours to replace. A link
@@ -371,6 +374,23 @@ bool cs_path_is_dir(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+const char *cs_path_hint(const char *path, cs_hint *hint)
+{
+    char folder[sizeof hint->text] = "";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    struct dirent **entry = NULL;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(base - path), path);
+    const int count = scandir(folder[0] ? folder : ".", &entry, NULL, alphasort);
+    for (int i = 0; i < count; ++i) {
+        if (entry[i]->d_name[0] != '.') {
+            cs_hint_consider(base, entry[i]->d_name, hint);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return cs_hint_text(folder, hint);
 }
 
 char *cs_path_join(const char *dir, const char *name)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/names.h"
 #include "base/status.h"
 
 typedef struct {
@@ -71,6 +72,10 @@ cs_status cs_dir_make_own(const char *path) CS_MUST_CHECK;
 
 bool cs_path_exists(const char *path);
 bool cs_path_is_dir(const char *path);
+
+/* Considers the names in the folder of a path that is not there; "; did you mean FOLDER/NAME?" as
+ * cs_hint_text. Names that begin with a dot are passed over. */
+const char *cs_path_hint(const char *path, cs_hint *hint);
 
 /* "dir/name" in fresh memory, NULL when out of memory. */
 char *cs_path_join(const char *dir, const char *name) CS_MUST_CHECK;

@@ -70,11 +70,16 @@ static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *byt
 
 cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
 {
+    struct stat st;
     *bytes = 0;
-    if (!cs_path_is_dir(path)) {
-        struct stat st;
+    if (stat(path, &st) != 0) {
+        const int code = errno;
+        return cs_fail(CS_ERR_IO, "%s: %s%s", path, strerror(code),
+                       code == ENOENT ? cs_path_hint(path, &(cs_hint){0}) : "");
+    }
+    if (!S_ISDIR(st.st_mode)) {
         cs_status status = cs_sha256_file(path, hex);
-        *bytes = status == CS_OK && stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+        *bytes = status == CS_OK ? (int64_t)st.st_size : 0;
         return status;
     }
     char *text = NULL;

@@ -109,8 +109,9 @@ static cs_status arguments(parser *p, int name)
 
 static cs_status name(parser *p)
 {
-    char word[16], what[64];
+    char word[16], what[96];
     size_t n = 0;
+    cs_hint hint = {0};
     while (isalpha((unsigned char)p->at[n])) {
         ++n;
     }
@@ -125,11 +126,10 @@ static cs_status name(parser *p)
             p->at += n;
             return arguments(p, f);
         }
+        cs_hint_consider(word, NAMES[f], &hint);
     }
-    const char *nearest = cs_nearest_name(word, NAMES);
-    (void)snprintf(what, sizeof what, "unknown name %s%s%s%s", word,
-                   nearest ? ", did you mean " : " (the length is s)", nearest ? nearest : "",
-                   nearest ? "?" : "");
+    (void)snprintf(what, sizeof what, "unknown name %s (the length is s)%s", word,
+                   cs_hint_text("", &hint));
     return fail(p, what);
 }
 

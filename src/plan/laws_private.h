@@ -13,9 +13,6 @@ typedef struct cs_enumeration {
     void *ctx;
 } cs_enumeration;
 
-/* Whether `word` is among words parted by blanks; false for NULL (objective.c). */
-bool cs_word_among(const char *words, const char *word);
-
 /* parameters.c, plan_file.c, gvp.c: parameters and lengths. */
 cs_status cs_check_unmasked(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_t(const cs_objective *objective) CS_MUST_CHECK;

@@ -21,33 +21,25 @@ const cs_objective_row *cs_objective_table(cs_objective_kind kind)
 
 #define COMMA_NAME(id, called, ...) ", " called
 
-bool cs_word_among(const char *words, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *p = words; p && *p; p += strspn(p, " ")) {
-        size_t here = strcspn(p, " ");
-        if (here == length && memcmp(p, word, length) == 0) {
-            return true;
-        }
-        p += here;
-    }
-    return false;
-}
-
 cs_status cs_objective_by_name(const char *name, cs_objective_kind *out)
 {
-    const char *names[CS_OBJ_COUNT + 1] = {NULL};
+    cs_hint hint = {0};
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
-        names[kind] = table[kind].name;
-        if (strcmp(name, names[kind]) == 0 || cs_word_among(table[kind].aliases, name)) {
+        const char *aliases = table[kind].aliases ? table[kind].aliases : "";
+        if (strcmp(name, table[kind].name) == 0 || cs_listed(aliases, name)) {
             *out = (cs_objective_kind)kind;
             return CS_OK;
         }
+        cs_hint near = {0};
+        (void)cs_choice_hint(name, aliases, &near);
+        if (near.name[0] && (!hint.name[0] || near.distance < hint.distance)) {
+            (void)snprintf(near.name, sizeof near.name, "%s", table[kind].name);
+            hint = near;
+        }
+        cs_hint_consider(name, table[kind].name, &hint);
     }
-    const char *nearest = cs_nearest_name(name, names);
-    return cs_fail(CS_ERR_USAGE, "unknown objective \"%.100s\"%s%s%s; known: %s", name,
-                   nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "",
-                   &CS_OBJECTIVES(COMMA_NAME)[2]);
+    return cs_fail(CS_ERR_USAGE, "unknown objective \"%.100s\" (%s)%s", name,
+                   &CS_OBJECTIVES(COMMA_NAME)[2], cs_hint_text("", &hint));
 }
 
 cs_objective cs_objective_default(cs_objective_kind kind)

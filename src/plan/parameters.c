@@ -43,7 +43,7 @@ bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *p)
     if (p->offset == offsetof(cs_objective, event_weight)) {
         return row->weighting != CS_WEIGHTS_ONE; /* both event weights are one */
     }
-    return p->offset == offsetof(cs_objective, empty_prefix) || cs_word_among(row->takes, p->name);
+    return p->offset == offsetof(cs_objective, empty_prefix) || cs_listed(row->takes, p->name);
 }
 
 /* --- text --- */
@@ -177,8 +177,8 @@ static cs_status set_offset(const cs_parameter *p, const char *text, cs_objectiv
     if (text[length] != ':' || !cs_real_scan(text + length + 1, &value) ||
         cs_parameter_choose(p, law, &kind) != CS_OK) {
         cs_reason_clear();
-        return cs_fail(CS_ERR_USAGE, "offset weights \"%s\" are not uniform:T, power:A or mix:L",
-                       text);
+        return cs_fail(CS_ERR_USAGE, "offset weights \"%s\" are not uniform:T, power:A or mix:L%s",
+                       text, cs_choice_hint(text, "uniform:T|power:A|mix:L", &(cs_hint){0}));
     }
     cs_status status = check_offset((cs_offset_kind)kind, value);
     if (status == CS_OK) {
@@ -295,7 +295,7 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
     for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
         const cs_expression *first = value ? value[i][0] : NULL, *last = value ? value[i][1] : NULL;
         cs_parameter_format(&table[i], o, constant, sizeof constant);
-        if (!cs_word_among(cs_objective_table(o->kind)->takes, table[i].name) ||
+        if (!cs_listed(cs_objective_table(o->kind)->takes, table[i].name) ||
             table[i].kind == CS_PARAMETER_FILE || (!first && !constant[0])) {
             continue;
         }
@@ -398,7 +398,7 @@ cs_status cs_check_unmasked(const cs_objective *o)
     const char *name = row->name;
     bool by_number = o->unmasked_lo >= 0 || o->unmasked_hi >= 0;
     bool by_ratio = !isnan(o->mask_ratio_lo) || !isnan(o->mask_ratio_hi);
-    bool counts = cs_word_among(row->takes, "unmasked"), single = !row->range;
+    bool counts = cs_listed(row->takes, "unmasked"), single = !row->range;
     if (by_number && !counts) {
         return cs_fail(CS_ERR_USAGE, "%s takes a mask ratio, not unmasked %" PRId64, name,
                        o->unmasked_lo);
@@ -408,8 +408,8 @@ cs_status cs_check_unmasked(const cs_objective *o)
                        name, o->unmasked_lo, o->mask_ratio_lo);
     }
     if (!by_number && !by_ratio) {
-        return cs_fail(CS_ERR_USAGE, "%s needs %sa mask ratio", name,
-                       counts ? "a number of unmasked tokens or " : "");
+        return cs_fail(CS_ERR_USAGE, "%s needs %sa mask ratio (mask-ratio)", name,
+                       counts ? "a number of unmasked tokens (unmasked) or " : "");
     }
     if (by_ratio) {
         cs_status status = check_ratio(o->mask_ratio_lo, o->mask_ratio_hi);

@@ -56,18 +56,16 @@ static cs_text_format format_of(const char *path)
 
 cs_status cs_corpus_unknown(const char *source)
 {
-    enum { KNOWN = 16 };
-    const char *name[KNOWN + 1] = {0};
     int count = 0;
+    cs_hint hint = {0};
     const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count && i < KNOWN; ++i) {
-        name[i] = known[i].name;
+    for (int i = 0; i < count && !strchr(source, '/'); ++i) {
+        cs_hint_consider(source, known[i].name, &hint);
     }
-    const char *near = cs_nearest_name(source, name);
     return cs_fail(CS_ERR_INPUT,
                    "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, "
-                   "manpages)%s%s%s",
-                   source, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                   "manpages)%s",
+                   source, cs_path_hint(source, &hint));
 }
 
 static cs_status read_path(const char *path, const cs_corpus_options *options, cs_corpus *out)

@@ -251,7 +251,7 @@ test_data() {
     [ "$(number documents out)" = 80 ] && [ "$(number labels out)" = 2 ] || { fail "$(tr -d '\n ' < out)"; return 1; }
     mkdir -p dir/a dir/b && echo "one two" > dir/a/1.txt && echo "three four five" > dir/b/1.txt
     exits 0 "$COSPEC" data stats dir --json && [ "$(number documents out)" = 2 ] && [ "$(number tokens out)" = 5 ] || return 1
-    refuses 2 "data 'show'" "$COSPEC" data show && refuses 2 "one NAME" "$COSPEC" data stats &&
+    refuses 2 "unknown action 'show' (list, prepare, stats)" "$COSPEC" data show && refuses 2 "one NAME" "$COSPEC" data stats &&
         refuses 2 "--vocab has no meaning" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
 }
 

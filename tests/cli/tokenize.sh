@@ -112,7 +112,7 @@ test_usage() {
         refuses 2 "--skip-special has no meaning for 'tokenize encode'" "$COSPEC" tokenize encode bpe/tokenizer.json --skip-special &&
         refuses 2 "--vocab has no meaning for 'tokenize stats'" "$COSPEC" tokenize stats bpe/tokenizer.json --vocab 9 --corpus verses.txt &&
         refuses 2 "tokenize encode takes a tokenizer.json and at most one FILE" "$COSPEC" tokenize encode &&
-        refuses 2 "train, encode, decode or stats" "$COSPEC" tokenize split &&
+        refuses 2 "unknown action 'split' (train, encode, decode, stats)" "$COSPEC" tokenize split &&
         refuses 2 "exists" "$COSPEC" tokenize train --corpus verses.txt --vocab 300 -o bpe &&
         refuses 2 "--vocab 9 has no meaning with --tokenizer bpe/tokenizer.json" "$COSPEC" cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --vocab 9 --objective ar -o m &&
         refuses 2 "is not word, whitespace, char or a FILE.json" "$COSPEC" cooc --corpus verses.txt --tokenizer words --objective ar -o m

@@ -92,7 +92,7 @@ test_mistaken() {
     mkdir model && echo '{}' > model/config.json
     refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages); did you mean wordnet?" \
         "$COSPEC" cooc --corpus wordnt --objective ar -o c &&
-        refuses 2 "wordnet: no directory of a model but a corpus, and model is a model: the order is MODEL CORPUS" "$COSPEC" features wordnet model -o f &&
+        refuses 2 "wordnet is a corpus and model is a model: they are in each other's place" "$COSPEC" features wordnet model -o f &&
         refuses 3 "wordnet: no directory of a model but a corpus" "$COSPEC" features wordnet wordnet -o f &&
         refuses 3 "model: no corpus but a model" "$COSPEC" cooc --corpus model --objective ar -o c &&
         refuses 2 "toy/toy.json: figures are drawn from tables: give toy/toy.csv, which stands beside it" "$COSPEC" plot toy-spectra a=toy/toy.json -o p &&
@@ -102,7 +102,7 @@ test_mistaken() {
     f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)' && f32 0 1 | npy y.npy '<f4' '(2,)'
     for words in "l.tsv model l.tsv" "l.tsv model" "x.npy model"; do
         # shellcheck disable=SC2086
-        refuses 2 "no directory of a model but a" "$COSPEC" probe $words && says "and model is a model: the order is TRAIN|MODEL TEST|TRAIN [TEST]" || return 1
+        refuses 2 " and model is a model: they are in each other's place" "$COSPEC" probe $words || return 1
     done
     refuses 2 "--labels x.npy: a matrix of 2 columns, and labels are one a row" "$COSPEC" probe y.npy y.npy --labels x.npy --test-labels x.npy &&
         refuses 2 "--test-labels x.npy: a matrix of 2 columns" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels x.npy || return 1
@@ -114,6 +114,31 @@ test_mistaken() {
         refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" inspect x.npy &&
         refuses 3 "gone: no folder that cospec cooc wrote: there is no such file" "$COSPEC" inspect gone &&
         refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" angles x.npy x.npy
+}
+
+# Values are suggested as options are: names of every list, and files beside the one that is not there.
+test_suggestions() {
+    printf 'a\tb c\n' > d.tsv && mkdir model && echo '{}' > model/config.json || return 1
+    refuses 3 "w0rd: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages); did you mean wordnet?" \
+        "$COSPEC" cooc --corpus w0rd --objective ar -o c &&
+        refuses 3 "did you mean d.tsv?" "$COSPEC" cooc --corpus d.tvs --objective ar -o c &&
+        refuses 3 "did you mean model/../d.tsv?" "$COSPEC" data stats model/../d.tvs &&
+        refuses 3 "mdoel: no directory of a model: there is no such file; did you mean model?" "$COSPEC" features mdoel d.tsv -o f &&
+        refuses 3 "there is no such file; did you mean model?" "$COSPEC" verify 4.1 --matrix modle &&
+        refuses 3 "f.npy: No such file or directory" "$COSPEC" rank f.npy &&
+        refuses 3 "config.jsn: cannot read: No such file or directory; did you mean model/config.json?" "$COSPEC" toy --config model/config.jsn || return 1
+    refuses 2 "unknown certificate 'momets' (none, components, moments, probe, inertia); did you mean moments?" "$COSPEC" svd d.tsv --certify components,momets &&
+        refuses 2 "did you mean uniform:2?" "$COSPEC" toy --objective offset-ar --offset-weights unform:2 --classes 2 --length 3 --tokens 2 &&
+        refuses 2 "no scale smok;" "$COSPEC" reproduce --scale smok -o r && says "did you mean smoke?" &&
+        refuses 2 "did you mean spectra?" "$COSPEC" plot spectr d.tsv -o p &&
+        refuses 2 "did you mean ar?" "$COSPEC" toy --objective gpt3 --classes 2 &&
+        refuses 2 "unknown action 'trian' (train, encode, decode, stats); did you mean train?" "$COSPEC" tokenize trian &&
+        refuses 2 "unknown action 'lst' (list, prepare, stats); did you mean list?" "$COSPEC" data lst &&
+        refuses 2 "did you mean whitespace?" "$COSPEC" data stats d.tsv --tokenizer whitespaces || return 1
+    refuses 2 "wordnet is a corpus and ar is an objective: they are in each other's place" "$COSPEC" cooc --corpus ar --objective wordnet -o c &&
+        refuses 2 "wordnet is a corpus and gpt is an objective: they are in each other's place" "$COSPEC" train --corpus gpt --objective wordnet -o c &&
+        refuses 2 "wordnet: no objective but a corpus" "$COSPEC" train --corpus d.tsv --objective wordnet -o c &&
+        refuses 3 "ar: no corpus but an objective" "$COSPEC" cooc --corpus ar --objective ar -o c
 }
 
 # A mistyped metric is told before the work; one that this result has no rows of costs no result.
@@ -150,6 +175,6 @@ test_probe_looks_again() {
 }
 
 for t in probe_looks_again version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
-    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken metrics missing_config config; do
+    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken suggestions metrics missing_config config; do
     check $t
 done
