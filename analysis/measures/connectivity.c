@@ -80,16 +80,21 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
             (long long)spectrum.components);
         goto done;
     }
-    int64_t nodes = a->rows + a->cols;
-    cs_scored *order = cs_pool_take(&pool, nodes, sizeof *order);
-    uint8_t *row = cs_pool_take(&pool, a->rows, 1), *col = cs_pool_take(&pool, a->cols, 1);
-    status = pool.status;
-    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
     bool second = spectrum.k >= 2;
     cut.sigma2 = second ? spectrum.sigma[1] : 0.0;
     cut.residual = second ? spectrum.residual[1] : 0.0;
     cut.lower = (1.0 - cut.sigma2) / 2.0;
     cut.upper = sqrt(fmax(0.0, 1.0 - cut.sigma2 * cut.sigma2));
+    if (a->gram) { /* the graph's contexts are not at hand */
+        cut.sweep = cut.sweep_volume = NAN;
+        *out = cut;
+        goto done;
+    }
+    int64_t nodes = a->rows + a->cols;
+    cs_scored *order = cs_pool_take(&pool, nodes, sizeof *order);
+    uint8_t *row = cs_pool_take(&pool, a->rows, 1), *col = cs_pool_take(&pool, a->cols, 1);
+    status = pool.status;
+    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {
         order[i] = (cs_scored){
             second ? spectrum.u.data[i + spectrum.u.ld] / sqrt(spectrum.row_mass[i]) : 0.0, i};
@@ -141,6 +146,7 @@ static cs_status heaviest(const cs_csr *a, const cs_components *parts, cs_csr *o
     }
     *share = mass[top] / total;
     status = cs_csr_select(a, rows, row, col_map, cols, out);
+    out->gram = a->gram;
 done:
     cs_pool_free(&pool);
     return status;
@@ -186,9 +192,10 @@ done:
 /* name, definition, whether its error is jackknifed; its value of a cs_connectivity c with the
  * spectrum p */
 #define METRICS(X)                                                                                 \
-    X("rows", "conditional texts with mass", false, (double)(p->rows - p->zero_rows))              \
+    X("rows", "conditional texts with mass", false,                                                \
+      p->gram ? (double)NAN : (double)(p->rows - p->zero_rows))                                    \
     X("cols", "target tokens with mass", false, (double)(p->cols - p->zero_cols))                  \
-    X("nnz", "pairs (X, X+) that occur", false, (double)p->nnz)                                    \
+    X("nnz", "pairs (X, X+) that occur", false, p->gram ? (double)NAN : (double)p->nnz)            \
     X("components", "connected components = multiplicity of sigma = 1", false,                     \
       (double)p->components)                                                                       \
     X("giant_mass", "share of mass of the heaviest component", true, c->giant_mass)                \

@@ -9,6 +9,9 @@
  *
  * The sweep over (u_2 / sqrt(P_C), v_2 / sqrt(P_G)) finds a cut below the upper bound (Chung 1997,
  * for the bipartite double cover).
+ *
+ * A Gram form (cs_csr.gram) says all of this but the contexts: numbers of rows and of pairs, and the
+ * sweep, are NaN.
  */
 #pragma once
 

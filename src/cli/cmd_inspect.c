@@ -148,9 +148,8 @@ static cs_status show_vector(const cs_cooc_store *store, const cs_spectrum *s, i
     cs_status status = CS_OK;
     for (int end = 0; end < 2 && status == CS_OK; ++end) {
         double sign = end == 0 ? 1 : -1;
-        if ((status = show_end(store, s, vector, true, sign, top, lines)) == CS_OK) {
-            status = show_end(store, s, vector, false, sign, top, lines);
-        }
+        status = s->gram ? CS_OK : show_end(store, s, vector, true, sign, top, lines);
+        if (status == CS_OK) status = show_end(store, s, vector, false, sign, top, lines);
     }
     return status;
 }
@@ -302,6 +301,9 @@ static cs_status fill(cs_args *args, const cs_cooc_store *store, const cs_spectr
     cs_status status = CS_OK;
     int rows = cs_args_count(args, "row"), vectors = cs_args_count(args, "vector");
     int64_t number = 0;
+    if (vectors > 0 && s->gram) {
+        cs_output_note(args, "a Gram form has vectors of its tokens alone: no contexts are listed");
+    }
     for (int i = 0; i < rows && status == CS_OK; ++i) {
         if ((status = number_at(args, "row", i, 0, &number)) == CS_OK) {
             status = show_row(store, number, top, lines);

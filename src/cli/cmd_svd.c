@@ -67,7 +67,8 @@ static cs_status write_vectors(cs_args *args, const char *file, const cs_dense *
 static cs_status write_all_vectors(cs_args *args, const cs_spectrum *s)
 {
     const char *path = NULL;
-    cs_status status = write_vectors(args, "u.npy", &s->u);
+    if (s->gram) cs_output_note(args, "no u.npy: the contexts of a Gram form are not at hand");
+    cs_status status = s->gram ? CS_OK : write_vectors(args, "u.npy", &s->u);
     if (status == CS_OK) status = write_vectors(args, "v.npy", &s->v);
     if (status == CS_OK) status = cs_output_path(args, "sigma.npy", &path);
     return status == CS_OK ? cs_npy_write(path, CS_F64, 1, &s->k, s->sigma) : status;
@@ -377,6 +378,9 @@ static cs_status read_start(cs_args *args, const cs_csr *a, cs_dense *u, cs_dens
     const char *dir = cs_args_text(args, "start");
     if (!dir) {
         return CS_OK;
+    }
+    if (a->gram) {
+        return cs_fail(CS_ERR_USAGE, "--start: of a Gram form there are no left vectors");
     }
     cs_status status = read_vectors(args, dir, "u.npy", a->rows, u);
     status = status ? status : read_vectors(args, dir, "v.npy", a->cols, v);

@@ -169,6 +169,11 @@ static cs_status on_matrix(cs_verify *v, const cs_labelled *m, const char *name,
                            const cs_cooc_store *store)
 {
     cs_status status = CS_OK;
+    if (m->a.gram) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s is a Gram form: the theorems are about contexts, which are not at hand",
+                       name);
+    }
     v->input.matrix = m;
     v->input.name = name;
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {

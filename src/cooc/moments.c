@@ -17,19 +17,38 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
+#include "cooc/moments_private.h"
 #include "stats/student.h"
 
 enum { SAMPLE_BLOCK = 8 };
 static const double LEVEL = 0.95;
 
-double cs_moment2(const cs_csr *abar)
+double cs_square_norm(const cs_csr *a)
 {
     double sum = 0, lost = 0;
-    int64_t nnz = cs_csr_nnz(abar);
+    int64_t nnz = cs_csr_nnz(a);
     for (int64_t e = 0; e < nnz; ++e) {
-        cs_add_compensated(&sum, &lost, abar->val[e] * abar->val[e]);
+        cs_add_compensated(&sum, &lost, a->val[e] * a->val[e]);
     }
     return sum + lost;
+}
+
+static double trace(const cs_csr *a)
+{
+    double sum = 0, lost = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            if (a->col[e] == i) {
+                cs_add_compensated(&sum, &lost, a->val[e]);
+            }
+        }
+    }
+    return sum + lost;
+}
+
+double cs_moment2(const cs_csr *abar)
+{
+    return abar->gram ? trace(abar) : cs_square_norm(abar);
 }
 
 /* What the estimate works on: Q (entries here x known + sketched) and the operator. */

@@ -18,7 +18,8 @@
 #include "linalg/csr.h"
 #include "linalg/linop.h"
 
-/* ||A||_F^2, compensated; `abar` is an already normalised matrix. */
+/* ||A||_F^2, compensated; `abar` is an already normalised matrix. Of a Gram form of its own order its
+ * trace. */
 double cs_moment2(const cs_csr *abar);
 
 /* What the exact fourth moment takes. */
@@ -27,7 +28,7 @@ typedef struct {
     double bytes;         /* beside the matrix, at the most; 2 MB a thread come to it */
 } cs_moment4_cost;
 
-/* The multiply-adds to the last one: at most half of sum d (d + 1) over the degrees d of the rows,
+/* The multiply-adds to the last one, none of a Gram form: at most half of sum d (d + 1) over the degrees d of the rows,
  * or of the columns, and about the sum over the entries of the smaller of their two degrees
  * (moments_plan.c). For a matrix before lumping it is an upper bound, near enough: lumping shortens
  * every walk but may change their order. O(nnz), 64 bytes a row and column. CS_ERR_INPUT beyond

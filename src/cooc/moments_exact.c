@@ -365,6 +365,10 @@ cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress, 
                     {.side = &plan.col, .other = &plan.row, .wins_ties = true, .m = &by_row}},
               .progress = progress,
               .pool = &plan.pool};
+    if (a->gram) {
+        *out = cs_square_norm(a);
+        return CS_OK;
+    }
     cs_status status = cs_walk_plan_of(a, &plan);
     if (status == CS_OK) status = reorder(a, &plan, &by_row, &by_col);
     if (status == CS_OK && plan.from_rows) status = half_init(&w.h[0], &plan.pool);

@@ -156,6 +156,10 @@ done:
 cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out)
 {
     cs_walk_plan plan;
+    if (a->gram) {
+        *out = (cs_moment4_cost){0};
+        return CS_OK;
+    }
     cs_status status = cs_walk_plan_of(a, &plan);
     if (status == CS_OK) *out = plan.cost;
     cs_pool_free(&plan.pool);

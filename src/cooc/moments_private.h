@@ -26,6 +26,9 @@ typedef struct {
     cs_pool pool;
 } cs_walk_plan;
 
+/* sum of squares of the entries, compensated. */
+double cs_square_norm(const cs_csr *a);
+
 /* Ranks, keys and cost of the cheapest of three orders, in memory of out->pool, also after a
  * failure. CS_ERR_INPUT when a side does not fit int32, CS_ERR_MEMORY. */
 cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *out) CS_MUST_CHECK;

@@ -106,6 +106,7 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
     s->mass = cs_sum(cs_csr_nnz(a), a->val);
     s->components = system->components;
     s->exponent = system->exponent;
+    s->gram = cs_system_gram(system);
     s->lumped_rows = system->reduced.a.rows;
     s->lumped_cols = system->reduced.a.cols;
 }
@@ -154,6 +155,9 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     if (options->values_only) {
         cs_dense_free(&s.u);
         cs_dense_free(&s.v);
+    }
+    if (s.gram) { /* vectors of its rows, which are columns of A */
+        cs_dense_free(&s.u);
     }
     s.row_mass = system.row_mass;
     s.col_mass = system.col_mass;

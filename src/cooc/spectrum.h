@@ -5,6 +5,11 @@
  * columns of zero mass are dropped. Then: components (closed-form sigma = 1 triplets), exact
  * lumping, small components dense in batches, large ones by the sparse solver on the deflated
  * operator, merge, lift back, residuals through the full Abar, moments, certificates.
+ *
+ * A Gram form (cs_csr.gram) is sum_X A(X, u) A(X, v) / P_C(X), for an A that is not at hand.
+ * Divided by its own marginals it is Abar^T Abar, and everything below is said of A: sigma is the
+ * root of an eigenvalue, sum sigma^2 the trace, sum sigma^4 the squared Frobenius norm. There are
+ * right vectors alone.
  */
 #pragma once
 
@@ -88,16 +93,17 @@ typedef struct {
     int64_t zero_rows, zero_cols; /* dropped */
     int64_t nnz;
     double mass; /* sum of A */
+    bool gram;   /* the input is a Gram form */
     int64_t components;
     int64_t lumped_rows, lumped_cols; /* sizes after lumping */
     int64_t rank;                     /* k when these are all nonzero singular values, else -1 */
     int64_t k;                        /* nonzero triplets returned */
     int64_t zeros;                    /* wanted, but zero: counted apart */
     double *sigma;                    /* k descending */
-    double *residual;                 /* k, through the full Abar */
-    cs_dense u, v; /* rows x k, cols x k in the input's numbering (zero rows for dropped ones);
-                      empty if values_only. The first entry of v_j within 1e-6 of its largest
-                      modulus is positive */
+    double *residual; /* k, through the full Abar; of a Gram form M ||M v - sigma^2 v|| / sigma */
+    cs_dense u, v;    /* rows x k, cols x k in the input's numbering (zero rows for dropped ones);
+                         empty if values_only, of a Gram form u always. The first entry of v_j within
+                         1e-6 of its largest modulus is positive */
     double *row_mass,
         *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
     bool converged;
@@ -155,7 +161,8 @@ typedef struct {
      *             above reach is missing), and when sigma_k is too small to be told from 0. Not run
      *             above the limits, or without vectors.
      *
-     * residual    value = largest residual, bound = tol sigma_1. */
+     * residual    value = largest residual, bound = tol sigma_1. Of a Gram form M value is the
+     *             largest ||M v - sigma^2 v|| / sigma_1. */
     cs_certificate cert_components, cert_moments, cert_probe, cert_inertia, cert_residual;
     bool perron; /* every component has one sigma = 1: the theorem behind `components` applies */
     int64_t near_ones;
@@ -179,8 +186,9 @@ void cs_spectrum_free(cs_spectrum *spectrum);
  * CS_ERR_USAGE: k negative or above min(rows, cols), tol, max_iterations out of range, or a solver
  * asked for what it cannot do (linalg/svd.h). CS_ERR_INPUT: an entry that is NaN, infinite or
  * (unless normalised) negative, with its place; no nonzero entry; a sum that overflows; more than
- * 2^31 rows. CS_ERR_MEMORY, CS_ERR_CONVERGE (a solver broke down), CS_ERR_INTERRUPT. A solver that
- * stops early is no failure: the triplets known come back with converged = false. */
+ * 2^31 rows; a Gram form that is not symmetric. CS_ERR_MEMORY, CS_ERR_CONVERGE (a solver broke
+ * down), CS_ERR_INTERRUPT. A solver that stops early is no failure: the triplets known come back
+ * with converged = false. */
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 

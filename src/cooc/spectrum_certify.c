@@ -94,7 +94,7 @@ static cs_status sum_moments(const cs_system *system, const cs_spectrum_options 
     const cs_csr *a = &system->reduced.a;
     double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
     cs_moment4_cost cost = {0};
-    s->sum_sigma2 = cs_moment2(system->abar);
+    s->sum_sigma2 = cs_system_moment2(system);
     s->sum4 = cs_sum4_exact(NAN, 0);
     cs_status status = options->moment4 ? cs_moment4_cost_of(a, &cost) : CS_OK;
     if (status == CS_OK && options->moment4 && cost.multiply_adds <= budget) {
@@ -263,8 +263,8 @@ static unsigned asked_for(const cs_spectrum_options *options)
     return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
 }
 
-cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
-                              const cs_certificate_facts *known, cs_spectrum *s)
+static cs_status certify(const cs_system *system, const cs_spectrum_options *options,
+                         const cs_certificate_facts *known, cs_spectrum *s)
 {
     unsigned asked = asked_for(options);
     cs_certificate_facts facts = *known;
@@ -281,6 +281,24 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
     if (status != CS_OK) return status;
     cs_certificates_of(options, &facts, s);
     return asked & CS_CERTIFY_INERTIA ? cs_spectrum_inertia(system, options, &facts, s) : CS_OK;
+}
+
+/* Of a Gram form the sums are of powers of sigma, and the stages' values its squares. */
+cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
+                              const cs_certificate_facts *facts, cs_spectrum *s)
+{
+    if (!s->gram) {
+        return certify(system, options, facts, s);
+    }
+    const unsigned asked = asked_for(options);
+    cs_spectrum_options others = *options;
+    others.certify = (asked & ~(unsigned)CS_CERTIFY_MOMENTS) | CS_CERTIFY_NONE;
+    cs_status status = certify(system, &others, facts, s);
+    cs_gram_to_sigma(s);
+    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS) && !s->interrupted) {
+        certify_moments(facts, s);
+    }
+    return status;
 }
 
 void cs_certificate_residual(double tol, cs_spectrum *s)

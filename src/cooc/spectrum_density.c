@@ -131,7 +131,7 @@ static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, cs_s
             d->sigma[n++] = 1;
         }
         for (int64_t k = 0; k < svd->k; ++k) {
-            d->sigma[n++] = svd->sigma[k];
+            d->sigma[n++] = r->a.gram ? sqrt(svd->sigma[k]) : svd->sigma[k];
         }
     }
     if (d->pool.status == CS_OK) qsort(d->sigma, (size_t)n, sizeof *d->sigma, descending);
@@ -188,6 +188,7 @@ static cs_status estimate(const cs_reduction *r, const deflation *known, cs_side
     const cs_density_options options = {.samples = o->samples,
                                         .degree = o->degree,
                                         .top = d->top,
+                                        .gram = r->a.gram,
                                         .width = o->width,
                                         .level = o->level,
                                         .known = &known->known,
@@ -207,6 +208,7 @@ static cs_status take_top(const cs_system *system, const cs_parts *parts,
     cs_spectrum s = {.rows = d->rows, .cols = d->cols};
     cs_status status = cs_spectrum_merge(system, parts, so, false, &s);
     if (status == CS_OK) status = cs_spectrum_require(&s);
+    if (status == CS_OK && cs_system_gram(system)) cs_gram_to_sigma(&s);
     if (status == CS_OK) {
         d->k = s.k < so->k ? s.k : so->k;
         d->residual = s.cert_residual.value;
@@ -225,7 +227,7 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum_densi
     d->components = system->components;
     d->lumped_rows = system->reduced.a.rows;
     d->lumped_cols = system->reduced.a.cols;
-    d->sum_sigma2 = cs_moment2(system->abar);
+    d->sum_sigma2 = cs_system_moment2(system);
     d->sum_sigma4 = NAN;
     d->top = 1; /* what joint probabilities cannot exceed */
 }
@@ -244,9 +246,11 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     const cs_reduction *r = &system.reduced;
     cs_side sampled = r->a.cols <= r->a.rows ? CS_RIGHT : CS_LEFT;
     cs_spectrum_density_options scaled = *options;
-    scaled.width = ldexp(options->width, -system.exponent);
+    const int exponent = cs_system_gram(&system) ? system.exponent / 2 : system.exponent;
+    scaled.width = ldexp(options->width, -exponent);
     describe(a, &system, &d);
     if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) goto done;
+    d.top = cs_system_gram(&system) ? sqrt(d.top) : d.top;
     cs_moment4_cost cost = {0};
     if ((status = cs_moment4_cost_of(&r->a, &cost)) != CS_OK ||
         (cost.multiply_adds <= budget &&
@@ -264,7 +268,7 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
         (status = fill_tails(known.sigma, &d)) != CS_OK) {
         goto done;
     }
-    cs_spectrum_density_restore(system.exponent, &d);
+    cs_spectrum_density_restore(exponent, &d);
 done:
     cs_pool_free(&known.pool);
     cs_parts_free(&parts);

@@ -242,7 +242,7 @@ static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
             out->bound = (double)j;
             cs_certificate_why(out, CS_CERT_FAILED,
                                "%lld singular values exceed %.9g, and %lld of those returned",
-                               (long long)t.above, ldexp(t.low, s->exponent), (long long)j);
+                               (long long)t.above, cs_stage_value(s, t.low), (long long)j);
             return CS_OK;
         }
         if (apart) {
@@ -251,7 +251,7 @@ static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
                                "%lld singular values exceed %.9g: the last %lld of the %lld are "
                                "not all that equal sigma_k, and none above them is missing; "
                                "ask for %lld",
-                               (long long)below->above, ldexp(below->low, s->exponent),
+                               (long long)below->above, cs_stage_value(s, below->low),
                                (long long)(s->k - j), (long long)s->k, (long long)below->above);
             return CS_OK;
         }
@@ -261,7 +261,7 @@ static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
         out, CS_CERT_INCONCLUSIVE,
         "more than %lld singular values exceed %.9g, and no gap above is wide enough "
         "for a count",
-        (long long)s->k, ldexp(below->low, s->exponent));
+        (long long)s->k, cs_stage_value(s, below->low));
     return status;
 }
 

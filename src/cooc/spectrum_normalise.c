@@ -108,15 +108,18 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
             s.row_mass && s.col_mass ? normalise(a, &s.own, s.row_mass, s.col_mass) : CS_ERR_MEMORY;
     } else if (!options->scaled) {
         s.exponent = cs_scale_exponent(s.entries.largest);
+        s.exponent += a->gram && s.exponent % 2 != 0; /* its root is a power of two too */
     }
     if (s.exponent != 0 && (status = cs_csr_copy(a, &s.own)) == CS_OK) {
         cs_scale_down(s.exponent, &s.own);
         s.entries = cs_csr_entries_of(&s.own);
     }
+    s.own.gram = a->gram;
     bool as_it_is = options->normalised && s.exponent == 0;
     s.abar = as_it_is ? a : &s.own;
     if (status == CS_OK) status = cs_reduce(options->normalised ? s.abar : a, options, &s);
     if (status == CS_OK) status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
+    if (status == CS_OK && a->gram) status = cs_gram_check(&s.reduced);
     s.tol = options->tol;
     if (status == CS_OK && s.tol == 0) status = default_tolerance(&s);
     if (status != CS_OK) {

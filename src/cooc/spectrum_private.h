@@ -144,6 +144,28 @@ cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *spectr
  * 1e-13, in rows and then in columns (reduce.h). */
 static const double CS_LUMPED = 1e-12;
 
+/* Whether the stages work on a Gram form, whose values are squares of singular values
+ * (spectrum_gram.c). Then: CS_ERR_INPUT where it is not symmetric; sigma in place of sigma^2 in what
+ * the stages, probe and inertia have found. */
+static inline bool cs_system_gram(const cs_system *system)
+{
+    return system->abar->gram;
+}
+cs_status cs_gram_check(const cs_reduction *r) CS_MUST_CHECK;
+void cs_gram_to_sigma(cs_spectrum *spectrum);
+
+/* A value of the stages as a result has it, for messages. */
+static inline double cs_stage_value(const cs_spectrum *s, double x)
+{
+    return s->gram ? sqrt(ldexp(x, s->exponent)) : ldexp(x, s->exponent);
+}
+
+/* sum sigma^2. A Gram form has its trace where rows and columns are in one order. */
+static inline double cs_system_moment2(const cs_system *system)
+{
+    return cs_moment2(cs_system_gram(system) ? &system->reduced.a : system->abar);
+}
+
 /* As cs_spectrum_restore, of a density. */
 void cs_spectrum_density_restore(int exponent, cs_spectrum_density *density);
 

@@ -69,8 +69,9 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
 {
     cs_item_text(root, "matrix", name);
     cs_item_text(root, "definition",
-                 options->normalised ? "singular values of the matrix as it stands"
-                                     : "singular values of A / sqrt(P_C P_G)");
+                 s->gram               ? "singular values of A / sqrt(P_C P_G), by its Gram form"
+                 : options->normalised ? "singular values of the matrix as it stands"
+                                       : "singular values of A / sqrt(P_C P_G)");
     cs_item_int(root, "rows", s->rows);
     cs_item_int(root, "cols", s->cols);
     cs_item_int(root, "nonzeros", s->nnz);

@@ -8,7 +8,7 @@
  * Abar^T Abar. So both cases are lifted by sqrt(mass of the row / mass of its lump), with masses
  * summed in A or in W. Signed matrices (and entries whose squares leave
  * the range of doubles) are not lumped; nor are normalised ones without two rows or columns of the
- * same pattern, which saves the square.
+ * same pattern, which saves the square; nor Gram forms, whose rows and columns keep one order.
  */
 #include <math.h>
 #include <string.h>
@@ -201,6 +201,7 @@ cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reductio
         r->a = *abar;
         r->at = status == CS_OK ? *abar_t : (cs_csr){0};
     }
+    r->a.gram = abar->gram;
     return status;
 }
 
@@ -221,9 +222,10 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_syst
     const cs_csr *w = a;
     cs_status status = CS_OK;
     bool zeros = system->entries.count < cs_csr_nnz(a);
-    value_kind kind = !options->normalised                                       ? VALUES_COUNTS
-                      : !options->no_reduction && squares_keep(&system->entries) ? VALUES_SQUARES
-                                                                                 : VALUES_KEPT;
+    bool lumps = !options->no_reduction && !a->gram;
+    value_kind kind = !options->normalised                      ? VALUES_COUNTS
+                      : lumps && squares_keep(&system->entries) ? VALUES_SQUARES
+                                                                : VALUES_KEPT;
     if (kind == VALUES_SQUARES && !zeros) {
         bool any = true;
         status = cs_lump_may_find(a, &any);
@@ -236,8 +238,8 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_syst
         }
         w = &squares;
     }
-    bool lumped = kind != VALUES_KEPT && !options->no_reduction;
-    r.known = kind == VALUES_COUNTS && lumped;
+    bool lumped = kind != VALUES_KEPT && lumps;
+    r.known = kind == VALUES_COUNTS && !options->no_reduction;
     if (status == CS_OK)
         status = cs_lump_checked(w, zeros, lumped ? CS_LUMP_TOLERANCE : CS_LUMP_NOTHING, &l);
     if (status == CS_OK) status = cs_components_of(&l.a, &c);

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -13,6 +14,9 @@ typedef struct {
     int64_t *ptr; /* rows + 1 */
     int32_t *col; /* ptr[rows] */
     double *val;  /* ptr[rows] */
+    bool gram;    /* the Gram form A^T A of a matrix A that is not at hand: without its empty rows
+                     and columns it is symmetric and positive semidefinite. Files keep this, copies
+                     and products do not; a spectrum (cooc/spectrum.h) is that of A */
 } cs_csr;
 
 static inline int64_t cs_csr_nnz(const cs_csr *a)

@@ -68,6 +68,10 @@ static cs_status check(const cs_linop *a, const cs_density_options *o)
     if (o->degree < LEAST_DEGREE) {
         return cs_fail(CS_ERR_USAGE, "degree %lld: 4 Lanczos steps or more", (long long)o->degree);
     }
+    if (o->gram && a->rows != a->cols) {
+        return cs_fail(CS_ERR_USAGE, "a Gram form of %lld x %lld", (long long)a->rows,
+                       (long long)a->cols);
+    }
     if (!(o->top > 0) || !isfinite(o->top)) {
         return cs_fail(CS_ERR_USAGE, "bound %g on the singular values is not positive", o->top);
     }

@@ -30,6 +30,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/progress.h"
@@ -51,6 +52,7 @@ typedef struct {
     int64_t samples;               /* >= 2 */
     int64_t degree;                /* Lanczos steps q, >= 4 */
     double top;                    /* T: no value that is not known is larger; > 0 */
+    bool gram;                     /* the operator is A^T A itself, symmetric */
     double width;                  /* h; 0: 1.5 T / q */
     double level;                  /* of the intervals; 0: 0.95 */
     const cs_density_known *known; /* or NULL */

@@ -184,6 +184,7 @@ cs_status cs_density_group_run(const cs_linop *a, const cs_density_options *opti
 {
     lanczos l = {.a = a, .options = options, .group = group, .first = first};
     const cs_density_known *known = options->known;
+    cs_dense *first_half = options->gram ? &group->y : &group->half;
     for (int64_t i = 0; known && i < known->count; ++i) {
         l.scale = fmax(l.scale, known->sigma[i] * known->sigma[i]);
     }
@@ -191,8 +192,9 @@ cs_status cs_density_group_run(const cs_linop *a, const cs_density_options *opti
     cs_status status = cs_parallel(count, options->threads, begin_sample, &l);
     for (; status == CS_OK && l.step < options->degree && any_running(&l); ++l.step) {
         status = cs_interrupt_check();
-        if (status == CS_OK) status = cs_linop_apply(a, false, &group->x, &group->half);
-        if (status == CS_OK) status = cs_linop_apply(a, true, &group->half, &group->y);
+        if (status == CS_OK) status = cs_linop_apply(a, false, &group->x, first_half);
+        if (status == CS_OK && !options->gram)
+            status = cs_linop_apply(a, true, &group->half, &group->y);
         if (status == CS_OK) status = cs_parallel(count, options->threads, step_sample, &l);
         cs_progress_report(options->progress, "Lanczos steps",
                            first / CS_DENSITY_GROUP * options->degree + l.step + 1,

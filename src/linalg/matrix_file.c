@@ -3,7 +3,8 @@
  * Format: scipy.sparse.save_npz: members format ("csr", "csc", "coo", ...), shape, data, and
  * indices with indptr, or row with col. Rows that are out of order or repeat a column are repaired,
  * as scipy allows both; entries behind the last indptr are ignored, as scipy does. Limits: bsr, dia
- * and n-dimensional arrays are refused. Integers beyond 2^53 are rounded.
+ * and n-dimensional arrays are refused. Integers beyond 2^53 are rounded. A member `gram`, which
+ * scipy ignores, marks a Gram form.
  */
 #include "linalg/matrix_file.h"
 
@@ -201,6 +202,7 @@ static cs_status read_npz(const char *path, cs_csr *out)
                              format);
         }
     }
+    out->gram = status == CS_OK && cs_npz_has(npz, "gram");
     cs_free(format);
     cs_npz_close(npz);
     return status;
@@ -284,14 +286,16 @@ static void to_integers(const void *val, int64_t first, int64_t count, void *to)
 
 cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
 {
-    const int64_t nnz = cs_csr_nnz(a), pointers = a->rows + 1, two = 2;
+    const int64_t nnz = cs_csr_nnz(a), pointers = a->rows + 1, one = 1, two = 2;
     const int64_t shape[] = {a->rows, a->cols};
+    const uint8_t gram = 1;
     cs_npz_writer *w = NULL;
     cs_status status = cs_npz_create(path, false, &w);
     status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col);
     status = status ? status : cs_npz_add(w, "indptr", CS_I64, 1, &pointers, a->ptr);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
     status = status ? status : cs_npz_add(w, "shape", CS_I64, 1, &two, shape);
+    if (status == CS_OK && a->gram) status = cs_npz_add(w, "gram", CS_U8, 1, &one, &gram);
     if (status == CS_OK)
         status = integers && cs_csr_is_integer(a)
                      ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, a->val)

@@ -16,9 +16,9 @@ cs_status cs_matrix_read(const char *path, cs_csr *out) CS_MUST_CHECK;
 
 /* scipy.sparse.load_npz reads it back: csr, int32 indices, int64 indptr, compressed, atomic.
  * integers: write int64 data when every value is an integer below 2^53 (else doubles all the same).
- */
+ * A Gram form has a member `gram` as well. */
 cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers) CS_MUST_CHECK;
 
 /* Matrix Market coordinate real general (or integer, on the same condition); 1-based, 17 digits,
- * '.' in every locale, atomic. */
+ * '.' in every locale, atomic. A comment line marks a Gram form. */
 cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers) CS_MUST_CHECK;

@@ -24,12 +24,19 @@ typedef struct {
     int64_t room;
 } stream;
 
+/* Its rows are no rows of A. */
+static cs_status refuse_gram(const char *path)
+{
+    return cs_fail(CS_ERR_USAGE, "%s is a Gram form, which is not dealt out to processes", path);
+}
+
 /* Whether the archive is of format csr; its shape. */
 static cs_status look(stream *s, bool *csr)
 {
     char *format = NULL;
     int64_t shape[2] = {0, 0};
     cs_status status = cs_sparse_kind(s->npz, s->path, &format, shape);
+    if (status == CS_OK && cs_npz_has(s->npz, "gram")) status = refuse_gram(s->path);
     s->rows = shape[0];
     s->cols = shape[1];
     *csr = status == CS_OK && strcmp(format, "csr") == 0 && s->cols <= INT32_MAX;
@@ -156,6 +163,7 @@ static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
 {
     cs_csr a = {0};
     cs_status status = cs_matrix_read(path, &a);
+    if (status == CS_OK && a.gram) status = refuse_gram(path);
     status = status ? status : visitor->begin(visitor->ctx, a.rows, a.cols);
     for (int64_t i = 0; status == CS_OK && i < a.rows; ++i) {
         status = visitor->row(visitor->ctx, i, a.ptr[i + 1] - a.ptr[i], a.col + a.ptr[i],

@@ -16,7 +16,7 @@ typedef struct {
 
 /* Visits every row of what cs_matrix_read reads. A .npz of format csr is read in pieces of about
  * 2^18 entries, and takes no more memory than these; every other form is read whole first. Errors
- * as cs_matrix_read, and those of the visitor. */
+ * as cs_matrix_read, and those of the visitor; CS_ERR_USAGE for a Gram form. */
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor) CS_MUST_CHECK;
 
 /* The members format, freed by the caller, and shape of a scipy.sparse archive. */

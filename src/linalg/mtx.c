@@ -27,12 +27,15 @@ typedef enum { REAL, INTEGER, PATTERN } field;
 
 enum { POLL_LINES = 1 << 16 };
 
+static const char GRAM_FORM[] = "% cospec: Gram form"; /* the comment that marks one */
+
 typedef struct {
     FILE *stream;
     char *text; /* the current line, without its end */
     size_t room;
     int64_t line; /* its number from 1 */
     bool end;     /* no line left */
+    bool gram;
     bool array;
     field field;
     symmetry symmetry;
@@ -93,6 +96,7 @@ static cs_status next_line(reader *r)
     cs_status status;
     do {
         status = raw_line(r);
+        r->gram = r->gram || (status == CS_OK && !r->end && strcmp(r->text, GRAM_FORM) == 0);
     } while (status == CS_OK && !r->end &&
              (r->text[0] == '%' || r->text[strspn(r->text, " \t")] == '\0'));
     return status;
@@ -294,6 +298,7 @@ cs_status cs_mtx_read(const char *path, cs_csr *out)
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols);
     status = status ? status : read_entries(&r, &t);
     status = status ? status : cs_csr_from_triplets(r.rows, r.cols, t.n, t.row, t.col, t.val, out);
+    out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */
     triplets_free(&t);
@@ -321,9 +326,10 @@ cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers)
     if (status != CS_OK) return status;
     integers = integers && cs_csr_is_integer(a);
     void *before = cs_locale_enter();
-    (void)fprintf(file.stream, "%%%%MatrixMarket matrix coordinate %s general\n%lld %lld %lld\n",
-                  integers ? "integer" : "real", (long long)a->rows, (long long)a->cols,
-                  (long long)cs_csr_nnz(a));
+    (void)fprintf(file.stream,
+                  "%%%%MatrixMarket matrix coordinate %s general\n%s%s%lld %lld %lld\n",
+                  integers ? "integer" : "real", a->gram ? GRAM_FORM : "", a->gram ? "\n" : "",
+                  (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a));
     write_entries(file.stream, a, integers);
     cs_locale_leave(before);
     return cs_outfile_commit(&file); /* finds every write error */

@@ -210,13 +210,13 @@ call *cospec_svd(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col, double 
                  const char *options)
 {
     call *c = NULL;
-    const cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
+    cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
     cs_spectrum_options o = {.moment4 = true, .certify = CS_CERTIFY_USUAL};
     bool vectors = true;
-    const option known[] = {{"k", INTEGER, &o.k},         {"normalised", FLAG, &o.normalised},
-                            {"vectors", FLAG, &vectors},  {"tol", REAL, &o.tol},
-                            {"seed", INTEGER, &o.seed},   {"threads", SMALL, &o.threads},
-                            {"moment4", FLAG, &o.moment4}};
+    const option known[] = {{"k", INTEGER, &o.k},          {"normalised", FLAG, &o.normalised},
+                            {"vectors", FLAG, &vectors},   {"tol", REAL, &o.tol},
+                            {"seed", INTEGER, &o.seed},    {"threads", SMALL, &o.threads},
+                            {"moment4", FLAG, &o.moment4}, {"gram", FLAG, &a.gram}};
     cs_status status = BEGIN(options, known, &c);
     o.values_only = !vectors;
     if (status == CS_OK) status = cs_csr_check(&a, !o.normalised);
@@ -227,7 +227,7 @@ call *cospec_svd(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col, double 
         add(c, "sigma", F64, s->k, s->sigma);
         add(c, "residual", F64, s->k, s->residual);
         if (!o.values_only) {
-            add_dense(c, "u", &s->u);
+            if (!s->gram) add_dense(c, "u", &s->u);
             add_dense(c, "v", &s->v);
         }
         if (!o.normalised) {
@@ -242,12 +242,13 @@ call *cospec_connectivity(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col
                           const char *options)
 {
     call *c = NULL;
-    const cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
+    cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
     cs_connectivity_options o = {0};
     const option known[] = {{"k", INTEGER, &o.k},
                             {"tol", REAL, &o.tol},
                             {"seed", INTEGER, &o.seed},
-                            {"threads", SMALL, &o.threads}};
+                            {"threads", SMALL, &o.threads},
+                            {"gram", FLAG, &a.gram}};
     cs_status status = BEGIN(options, known, &c);
     if (status == CS_OK) status = cs_csr_check(&a, true);
     if (status == CS_OK) status = cs_connectivity_of(&a, &o, &c->connectivity);

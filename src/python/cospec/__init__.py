@@ -130,21 +130,24 @@ def _csr(matrix):
     return (*matrix.shape, *map(_pointer, held)), held
 
 
-def svd(matrix, k=0, *, normalised=False, vectors=True, tol=None, moment4=True, seed=0,
+def svd(matrix, k=0, *, normalised=False, gram=False, vectors=True, tol=None, moment4=True, seed=0,
         threads=None):
     """The k largest singular triplets (0: all) of A / sqrt(P_C P_G), with certificates.
 
     The record of `cospec svd` (docs/formats.md) with sigma and residual (k), u (rows x k),
-    v (cols x k), row_mass and col_mass as arrays. normalised: the matrix as it stands."""
+    v (cols x k), row_mass and col_mass as arrays. normalised: the matrix as it stands. gram: the
+    Gram form of A, as of context unique, which has no u."""
     arguments, _held = _csr(matrix)
-    return _call("svd", arguments, dict(k=k, normalised=normalised, vectors=vectors, tol=tol,
-                                        moment4=moment4, seed=seed, threads=threads))
+    return _call("svd", arguments, dict(k=k, normalised=normalised, gram=gram, vectors=vectors,
+                                        tol=tol, moment4=moment4, seed=seed, threads=threads))
 
 
-def connectivity(matrix, k=0, *, tol=None, seed=0, threads=None):
-    """Components, gap, Cheeger bounds and the sweep cut of a matrix of counts."""
+def connectivity(matrix, k=0, *, gram=False, tol=None, seed=0, threads=None):
+    """Components, gap, Cheeger bounds and the sweep cut of a matrix of counts. gram: of its Gram
+    form, as of context unique, without the sweep."""
     arguments, _held = _csr(matrix)
-    return _call("connectivity", arguments, dict(k=k, tol=tol, seed=seed, threads=threads))
+    return _call("connectivity", arguments,
+                 dict(k=k, gram=gram, tol=tol, seed=seed, threads=threads))
 
 
 def rank(rows, *, tau=0.9, center=False, row_norm=False, blocks=None, double_sums=True,

@@ -1,0 +1,54 @@
+/* The spectrum of a matrix of which there is only the Gram form (cs_csr.gram).
+ *
+ * Method. Divided by its own marginals, which are P_G on both sides, the Gram form is
+ * M = Abar^T Abar: symmetric, positive semidefinite, with sum lambda = tr M = sum sigma^2 and
+ * sum lambda^2 = ||M||_F^2 = sum sigma^4. The stages take M as they take any matrix, but do not lump
+ * it, so that its rows and columns keep one order. What they find, and what probe and inertia say of
+ * it, is lambda = sigma^2, and becomes sigma here, in one place. Where ||M v - lambda v|| <= r, the
+ * triplet (Abar v / sigma, sigma, v) has the residual r / sigma.
+ *
+ * Limits: values below the root of the solver's floor count as zero. There are no left vectors.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cooc/spectrum_private.h"
+
+static const double SYMMETRIC = 1e-12; /* of the largest entry: the rounding of divisions */
+
+cs_status cs_gram_check(const cs_reduction *r)
+{
+    const cs_csr *a = &r->a, *at = &r->at;
+    bool same = a->rows == a->cols && cs_csr_nnz(a) == cs_csr_nnz(at) &&
+                memcmp(a->ptr, at->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr) == 0 &&
+                memcmp(a->col, at->col, (size_t)cs_csr_nnz(a) * sizeof *a->col) == 0;
+    double largest = 0, off = 0;
+    for (int64_t e = 0; e < cs_csr_nnz(a) && same; ++e) {
+        largest = fmax(largest, fabs(a->val[e]));
+        off = fmax(off, fabs(a->val[e] - at->val[e]));
+    }
+    return same && off <= SYMMETRIC * largest
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "a Gram form of %lld x %lld without empty rows and columns is not "
+                         "symmetric",
+                         (long long)a->rows, (long long)a->cols);
+}
+
+void cs_gram_to_sigma(cs_spectrum *s)
+{
+    const double top = s->k > 0 ? sqrt(s->sigma[0]) : 1;
+    double *const of_values[] = {&s->cert_probe.value, &s->cert_probe.bound, &s->cert_probe.reach,
+                                 &s->cert_inertia.reach};
+    for (int64_t j = 0; j < s->k; ++j) {
+        s->sigma[j] = sqrt(s->sigma[j]);
+        s->residual[j] /= s->sigma[j];
+    }
+    for (int i = 0; i < 4; ++i) {
+        *of_values[i] = sqrt(*of_values[i]);
+    }
+    s->floor = sqrt(s->floor);
+    s->cert_residual.value /= top;
+    s->cert_residual.bound /= top;
+    s->exponent /= 2; /* it is even */
+}
