@@ -290,6 +290,22 @@ TEST_IN_DIR(numbers_are_text_both_ways)
         cs_real_format(x[i], 17, text);
         OK(cs_real_parse(text, &y));
         assert_memory_equal(&x[i], &y, sizeof y);
+        cs_real_shortest(x[i], text);
+        OK(cs_real_parse(text, &y));
+        assert_memory_equal(&x[i], &y, sizeof y);
+    }
+    const struct {
+        double x;
+        const char *text;
+    } shortest[] = {{0.15, "0.15"},
+                    {1.0 / 3, "0.3333333333333333"},
+                    {0.1 + 0.2, "0.30000000000000004"},
+                    {1e22, "1e+22"},
+                    {NAN, "nan"},
+                    {-INFINITY, "-inf"}};
+    for (size_t i = 0; i < sizeof shortest / sizeof *shortest; ++i) {
+        cs_real_shortest(shortest[i].x, text);
+        assert_string_equal(text, shortest[i].text);
     }
     cs_real_format(-NAN, 17, text);
     assert_string_equal(text, "nan");

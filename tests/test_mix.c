@@ -1,12 +1,14 @@
 /* mix: the law of a mixture against all plans of its parts and drawn ones, its shape at any length,
  * what networks read, its text and JSON, what is refused. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "batch_support.h"
 #include "io_support.h"
 #include "plan/count.h"
+#include "plan/laws_private.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -193,6 +195,62 @@ TEST(mixtures_nest)
     cs_plan_file_free(&again);
 }
 
+/* A ratio that was computed is no percentage. */
+TEST(computed_ratios_are_not_guessed_at)
+{
+    cs_plan_file file;
+    cs_objective o = mix("mix:1*ar+1*masked(mask-ratio=3/s)", &file);
+    assert_fails(cs_objective_check_length(&o, 2), CS_ERR_INPUT, "mask ratio 1.5 not in (0, 1)");
+    assert_null(strstr(cs_reason(), "did you mean"));
+    cs_reason_clear();
+    cs_plan_file_free(&file);
+}
+
+/* Blanks and exponents mean nothing else. */
+TEST(shares_are_read_as_they_come)
+{
+    static const char *const specs[] = {
+        "mix:0.1*ar+0.2*masked(mask-ratio=1/3)+0.7*diffusion",
+        " mix: 0.1 * ar + 0.2 * masked( mask-ratio = 1/3 ) + 0.7 * diffusion ",
+        "mix:1e+2*ar+2E+2*masked(mask-ratio=1/3)+7e2*diffusion"};
+    for (int i = 0; i < 3; ++i) {
+        double share[3];
+        cs_plan_file file;
+        cs_objective o = mix(specs[i], &file);
+        OK(cs_mix_shares(&o, 5, share));
+        assert_true(fabs(share[0] - 0.1) + fabs(share[1] - 0.2) + fabs(share[2] - 0.7) < 1e-15);
+        cs_plan_file_free(&file);
+    }
+}
+
+/* What is printed is the same mixture to the last bit, whatever the shares sum to. */
+TEST(printed_shares_read_back)
+{
+    cs_rng rng = cs_rng_at(1, CS_STREAM_AUDIT, 0);
+    for (int i = 0; i < 200; ++i) {
+        char spec[200];
+        double share[8], again[8], u[5];
+        cs_plan_file file, back;
+        for (int j = 0; j < 5; ++j) {
+            u[j] = cs_rng_uniform(&rng);
+        }
+        (void)snprintf(spec, sizeof spec,
+                       "mix:%.17g*ar+%.17g*masked+%.17g*mix(%.17g*diffusion+%.17g*permuted-ar)",
+                       u[0], u[1], u[2], u[3], u[4]);
+        cs_objective one = mix(spec, &file);
+        char *text = cs_objective_describe(&one);
+        *strstr(text, " event-weight") = '\0';
+        cs_objective other = mix(text, &back);
+        OK(cs_mix_shares(&one, 5, share));
+        OK(cs_mix_shares(&other, 5, again));
+        assert_int_equal(file.parts, 5);
+        assert_memory_equal(share, again, 5 * sizeof *share);
+        cs_free(text);
+        cs_plan_file_free(&file);
+        cs_plan_file_free(&back);
+    }
+}
+
 TEST(bad_mixtures_are_named)
 {
     const struct {
@@ -202,6 +260,11 @@ TEST(bad_mixtures_are_named)
         {"mix:0*ar+1*masked", "share \"0\""},
         {"mix:1*ar", "two parts"},
         {"mix:1*ar+", "part \"\""},
+        {"mix:0.5*", "part \"0.5*\" is not SHARE*OBJECTIVE: it lacks the objective"},
+        {"mix: * ar + 1*masked", "part \"*ar\" is not SHARE*OBJECTIVE: it lacks the share"},
+        {"mix:1e+3*ar", "two parts"},
+        {"mix:0.5*ar,0.5*masked", "\"0.5*masked\" behind a comma: parts are joined by +"},
+        {"mix:1*ar+1*masked(mask-ratio=15)", "mask ratio 15 not in (0, 1); did you mean 0.15?"},
         {"mix:1*ar+1*maked", "did you mean masked?"},
         {"mix:1*ar+1*mix", "part \"\" is not SHARE*OBJECTIVE"},
         {"mix:1*ar+1*mix(1*ar+0*masked)", "share \"0\""},
@@ -209,7 +272,7 @@ TEST(bad_mixtures_are_named)
          "part 2 of the mixture: part 2: event-weight and empty-prefix are those of the mixture"},
         {"mix:1*ar+1*mix(1*ar", "parenthesis"},
         {"mix:1*ar+1*file", "file needs plan-file"},
-        {"mix:0/s*ar+1*masked(colour=3)", "unknown objective parameter colour"},
+        {"mix:0/s*ar+1*masked(colour=3)", "unknown objective parameter \"colour\""},
         {"mix:(1*ar+1*masked", "part \"(1*ar+1*masked\" is not"},
         {"mix:1/t*ar+1*masked", "part 1 of the mixture: share: \"1/t\": column 3: unknown name t"},
         {"mix:1*ar+1*masked(mask-ratio=0.1,mask-ratio=0.2)", "mask-ratio is given twice"},

@@ -74,10 +74,9 @@ TEST(long_sequences_are_sampled)
     const int64_t length[] = {60, 64};
     cs_pairs pairs;
     cs_objective o = plan_objective("span-masked(mask-ratio=0.15,t=3)");
-    assert_fails(
-        cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE,
-        "(--draws N samples them, --max-length L makes them few): span-masked at length 60 "
-        "has 618800 plans");
+    assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE,
+                 "of which shorter sequences have fewer and cospec cooc --draws N takes a sample: "
+                 "span-masked at length 60 has 618800 plans");
     double predicted;
     OK(cs_objective_predicted(&o, 60, &predicted));
     assert_true(predicted == 9);

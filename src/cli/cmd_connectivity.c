@@ -29,12 +29,26 @@
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* {"series", "target_position", "context", <metric>: {"value", "se"}, ..., "sigma": [...],
- * "sigma_se": [...], "residual": [...]} and, where uncovered >= 0, "uncovered_tokens"; se:
+typedef struct {
+    json_t *records; /* finished ones, in order */
+    json_t *inputs;  /* a hash a record, of what it was made from */
+    char input[65];  /* that of the matrix or corpus at hand */
+    size_t next;     /* the next record; below the size: it was kept from an earlier run */
+    size_t wanted;   /* records */
+    const char *objective, *context; /* of the matrix at hand, "" where they are not known */
+    const char *unfinished;          /* DIR/unfinished.json; NULL without -o */
+    json_t *options;                 /* of this run: a kept file must have the same */
+    int64_t blocks;
+    int64_t
+        uncovered; /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
+    uint64_t seed;
+} study;
+
+/* {"series", "objective", "context", "target_position", <metric>: {"value", "se"}, ...,
+ * "sigma": [...], "sigma_se": [...], "residual": [...]} and, of a corpus, "uncovered_tokens"; se:
  * CS_CONNECTIVITY_VALUES standard errors or NULL. */
-static cs_status record_of(const char *series, const char *position, const char *context,
-                           const cs_connectivity *c, const double *se, int64_t uncovered,
-                           json_t **out)
+static cs_status record_of(const study *t, const char *series, const char *position,
+                           const cs_connectivity *c, const double *se, json_t **out)
 {
     const cs_spectrum *p = &c->spectrum;
     double value[CS_CONNECTIVITY_VALUES];
@@ -42,8 +56,9 @@ static cs_status record_of(const char *series, const char *position, const char 
     cs_result *record = cs_result_new();
     cs_item *root = cs_result_root(record);
     cs_item_text(root, "series", series);
+    cs_item_text(root, "objective", t->objective);
+    cs_item_text(root, "context", t->context);
     cs_item_text(root, "target_position", position);
-    cs_item_text(root, "context", context);
     for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
         cs_item *metric = cs_item_object(root, cs_connectivity_metric[i].name);
         cs_item_real(metric, "value", value[i]);
@@ -57,7 +72,9 @@ static cs_status record_of(const char *series, const char *position, const char 
         cs_item_real(sigma_se, NULL, known ? se[CS_CONNECTIVITY_METRICS + below] : NAN);
     }
     cs_item_reals(root, "residual", p->k, p->residual);
-    if (uncovered >= 0) cs_item_int(root, "uncovered_tokens", uncovered);
+    if (t->uncovered >= 0) {
+        cs_item_int(root, "uncovered_tokens", t->uncovered);
+    }
     cs_status status = cs_result_json(record, out);
     cs_result_free(&record);
     return status;
@@ -113,20 +130,6 @@ static cs_status add_record(json_t *record, int64_t blocks, uint64_t seed, cs_it
     }
     return CS_OK;
 }
-
-typedef struct {
-    json_t *records;        /* finished ones, in order */
-    json_t *inputs;         /* a hash a record, of what it was made from */
-    char input[65];         /* that of the matrix or corpus at hand */
-    size_t next;            /* the next record; below the size: it was kept from an earlier run */
-    size_t wanted;          /* records */
-    const char *context;    /* of the matrix at hand, "" where it is not known */
-    const char *unfinished; /* DIR/unfinished.json; NULL without -o */
-    json_t *options;        /* of this run: a kept file must have the same */
-    int64_t blocks;
-    int64_t uncovered; /* tokens of the corpus in no sequence of the matrix at hand */
-    uint64_t seed;
-} study;
 
 static const char *const default_specs[] = {"ar",
                                             "masked:mask-ratio=0.25",
@@ -247,9 +250,7 @@ static cs_status look_at(cs_args *args, study *t, const char *series, const char
                          position);
     if (status == CS_OK) {
         json_t *record = NULL;
-        const bool corpus = cs_args_given(args, "corpus");
-        status =
-            record_of(series, position, t->context, &c, se, corpus ? t->uncovered : -1, &record);
+        status = record_of(t, series, position, &c, se, &record);
         if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
                                 json_array_append_new(t->inputs, json_string(t->input)) != 0))
             status = CS_ERR_MEMORY;
@@ -294,6 +295,9 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     if (status != CS_OK || kept) return status;
     cs_plan_file parts = {0};
     status = cs_objective_parse_held(spec, &parts, &options.objective);
+    if (status == CS_OK &&
+        !(t->objective = cs_args_keep(args, cs_objective_describe(&options.objective))))
+        status = CS_ERR_MEMORY;
     options.context.given = given;
     cs_output_note(args, "%s, target position %s", spec, position);
     measuring m = {.build = &options};
@@ -385,6 +389,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = cs_args_stored(args, path, "target_position", &position);
+    if (status == CS_OK) status = cs_args_stored(args, path, "objective", &t->objective);
     if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
     if (status == CS_OK) status = cs_matrix_read(path, &a);
     if (status == CS_OK) status = cs_blame(look_at(args, t, path, position, NULL, &a), "%s", path);
@@ -416,7 +421,15 @@ static cs_status report(cs_args *args, const study *t)
                          spectrum = {"matrices[].sigma[]",
                                      "series=^~name target_position=^target_position index=# "
                                      "sigma=. se=^sigma_se[#] residual=^residual[#]"};
-    cs_item *list = cs_item_array(cs_output_root(args), "matrices");
+    cs_item *root = cs_output_root(args);
+    if (cs_args_given(args, "corpus")) {
+        cs_item_text(root, "corpus", cs_args_text(args, "corpus"));
+        cs_item_text(root, "context", t->context);
+    }
+    cs_item_int(root, "k", cs_args_int(args, "k"));
+    cs_item_int(root, "blocks", t->blocks);
+    cs_item_int(root, "seed", (int64_t)t->seed);
+    cs_item *list = cs_item_array(root, "matrices");
     cs_status status = CS_OK;
     json_t *record;
     size_t i;
@@ -471,6 +484,7 @@ static cs_status run(cs_args *args)
                .options = lasting_options(args),
                .seed = cs_args_seed(args),
                .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
+               .uncovered = -1,
                .unfinished = dir ? cs_args_join(args, dir, "unfinished.json") : NULL};
     status = t.records && t.inputs && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)

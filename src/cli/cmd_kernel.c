@@ -31,7 +31,7 @@ static cs_status run(cs_args *args)
     cs_status status = cs_objective_parse_held(spec, &parts, &objective);
     if (status == CS_OK) status = cs_kernel_spectrum_of(&objective, s, &spectrum);
     if (status != CS_OK) goto done;
-    cs_item_text(root, "objective", spec);
+    cs_item_take(root, "objective", cs_objective_describe(&objective));
     cs_item_int(root, "length", s);
     cs_item_real(root, "kappa", spectrum.kappa);
     add_eigenvalues(root, &spectrum);

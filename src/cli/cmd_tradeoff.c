@@ -1,6 +1,7 @@
 /* cospec tradeoff: connectivity against generation on the toy model, and the frontier of mask
  * ratios. */
 #include <math.h>
+#include <string.h>
 
 #include "analysis/theorems/tradeoff.h"
 #include "base/mem.h"
@@ -21,19 +22,22 @@ static const char *const default_specs[] = {"ar",
                                             "masked:mask-ratio=0.3",
                                             "masked:mask-ratio=0.5"};
 
-/* unmasked: 0 for none. */
-static void add(cs_item *points, const char *kind, const char *series, int64_t s, int64_t unmasked,
-                const cs_tradeoff *x)
+/* Of an objective at length s, under the name that it was given. */
+static void add(cs_item *points, const char *kind, const char *series, int64_t s,
+                const cs_objective *objective, const cs_tradeoff *x)
 {
     cs_item *point = cs_item_object(points, NULL);
     cs_item_text(point, "kind", kind);
     cs_item_text(point, "series", series);
+    cs_item_take(point, "objective", cs_objective_describe(objective));
     cs_item_int(point, "length", s);
     cs_item_real(point, "next_token_weight", x->next_token_weight);
     cs_item_real(point, "misalignment", x->misalignment);
     cs_item_real(point, "sigma2", x->sigma2);
     cs_item_real(point, "tail", x->tail);
-    if (unmasked > 0) cs_item_int(point, "~unmasked", unmasked);
+    if (strcmp(kind, "frontier") == 0) {
+        cs_item_int(point, "~unmasked", objective->unmasked_lo);
+    }
 }
 
 /* One row an objective. */
@@ -52,7 +56,7 @@ static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
             const char *kind = isnan(x.next_token_weight) ? "invariant"
                                : isnan(x.misalignment)    ? "prefix"
                                                           : "mixture";
-            add(points, kind, spec, s, 0, &x);
+            add(points, kind, spec, s, &objective, &x);
         }
         cs_plan_file_free(&parts);
     }
@@ -70,7 +74,7 @@ static cs_status add_frontier(cs_args *args, int64_t s, cs_item *points)
         cs_tradeoff x;
         const char *name = cs_args_format(args, "masked:unmasked=%lld", (long long)m[i]);
         status = name ? cs_tradeoff_of(&objective, s, &x) : CS_ERR_MEMORY;
-        if (status == CS_OK) add(points, "frontier", name, s, m[i], &x);
+        if (status == CS_OK) add(points, "frontier", name, s, &objective, &x);
     }
     cs_free(m);
     return status;

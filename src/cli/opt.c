@@ -128,9 +128,17 @@ static cs_status give_value(cs_opt_value *v, const char *text)
 
 static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
 {
+    static const struct {
+        const char *said, *meant;
+    } other[] = {{"objective", "compare"}, {"learning-rate", "lr"}, {"batch-size", "batch"},
+                 {"dataset", "corpus"},    {"epochs", "steps"},     {"hidden-size", "width"}};
     cs_hint hint = {0};
     for (int i = 0; i < args->values; ++i) {
-        cs_hint_consider(name, args->value[i].opt->name, &hint);
+        const char *known = args->value[i].opt->name;
+        for (size_t j = 0; j < sizeof other / sizeof *other; ++j) {
+            const bool means = strcmp(name, other[j].said) == 0 && !strcmp(known, other[j].meant);
+            cs_hint_consider(means ? known : name, known, &hint);
+        }
     }
     return cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it%s", place, name, args->command->name,
                    cs_hint_text(place, &hint));

@@ -38,6 +38,17 @@ void cs_real_format(double x, int digits, char out[CS_REAL_TEXT])
     cs_locale_leave(before);
 }
 
+void cs_real_shortest(double x, char out[CS_REAL_TEXT])
+{
+    double back = 0;
+    for (int digits = 15; digits <= 17; ++digits) {
+        cs_real_format(x, digits, out);
+        if (isnan(x) || (cs_real_scan(out, &back) && !(back < x || back > x))) {
+            return;
+        }
+    }
+}
+
 bool cs_real_scan(const char *text, double *out)
 {
     /* The set of characters keeps out what strtod also takes: blanks, hexadecimal, "nan(...)". */

@@ -15,6 +15,9 @@ enum { CS_REAL_TEXT = 40 }; /* bytes that hold any double at up to 17 digits, wi
  * -inf are written so. */
 void cs_real_format(double x, int digits, char out[CS_REAL_TEXT]);
 
+/* The same with the fewest digits, 15 at least, that read back as x. */
+void cs_real_shortest(double x, char out[CS_REAL_TEXT]);
+
 /* Reads a decimal real, "inf", "-inf" or "nan" that fills the whole text. False when it is
  * something else (empty, trailing characters, hexadecimal, beyond the range of a double; what
  * underflows is rounded). */

@@ -9,6 +9,7 @@
  * Laws of sizes mix with laws of sizes and listed events with listed events (pairs.h), so a mixture
  * exists at every length where its parts do.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,11 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
     part.event_weight = o->event_weight;
     part.empty_prefix = o->empty_prefix;
     return part;
+}
+
+double cs_mix_normal(const cs_plan_file *file, double share, double whole)
+{
+    return fabs(whole - 1) <= (double)file->parts * DBL_EPSILON ? share : share / whole;
 }
 
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
@@ -49,7 +55,7 @@ cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
                            ", and shares sum to %.15g",
                            part->where, cs_expression_text(part->share), share[j], s, whole);
         }
-        share[j] = share[j] > 0 ? share[j] / whole * above : 0;
+        share[j] = share[j] > 0 ? cs_mix_normal(f, share[j], whole) * above : 0;
     }
     for (int64_t j = 0; j < f->parts; ++j) {
         share[j] = f->part[j].group ? 0 : share[j];
@@ -86,7 +92,7 @@ static cs_status part_at(const cs_objective *o, int64_t j, int64_t s, cs_objecti
         cs_expression *const *e = of->value[i];
         double lo = e[0] ? cs_expression_at(e[0], (double)s) : 0;
         double value[2] = {lo, e[1] ? cs_expression_at(e[1], (double)s) : lo};
-        if (e[0]) status = cs_parameter_put(cs_parameter_table(i), value, part);
+        if (e[0]) status = cs_parameter_put(cs_parameter_table(i), value, false, part);
     }
     if (status == CS_OK) status = cs_objective_check(part);
     if (status == CS_OK && s > 1) status = cs_objective_check_length(part, s);
@@ -154,7 +160,8 @@ cs_status cs_check_mix(const cs_objective *o)
     cs_objective part;
     cs_status status = CS_OK;
     if (!o->file || o->file->parts == 0) {
-        return cs_fail(CS_ERR_USAGE, "mix needs two parts or more: mix:0.5*ar+0.5*masked(t=...)");
+        return cs_fail(CS_ERR_USAGE,
+                       "mix needs two parts or more, as mix:0.5*ar+0.5*masked(mask-ratio=0.15)");
     }
     for (int64_t j = -1; status == CS_OK && any_part(o, &j, &part);) {
         const cs_mix_part *of = &o->file->part[j];

@@ -37,14 +37,12 @@ static cs_status read_content(json_t *object, place at);
 static cs_status text_of(const json_t *value, const char *what, char **out)
 {
     char number[CS_REAL_TEXT] = "";
-    double back = NAN, x = json_number_value(value);
     if (!json_is_number(value) && !json_is_string(value)) {
         return cs_fail(CS_ERR_USAGE, "%s is %s", what,
                        value ? "neither a number nor a text" : "missing");
     }
-    for (int digits = 15; json_is_number(value) && back != x && digits <= 17; ++digits) {
-        cs_real_format(x, digits, number);
-        (void)cs_real_scan(number, &back);
+    if (json_is_number(value)) {
+        cs_real_shortest(json_number_value(value), number);
     }
     *out = cs_strdup(number[0] ? number : json_string_value(value));
     return *out ? CS_OK : CS_ERR_MEMORY;
@@ -100,7 +98,7 @@ static cs_status set_parameter(int index, const json_t *json, cs_mix_part *part)
     if (status == CS_OK && value[0] && !varies) {
         double first = cs_expression_at(value[0], 0);
         double number[2] = {first, value[1] ? cs_expression_at(value[1], 0) : first};
-        status = cs_parameter_put(p, number, &part->objective);
+        status = cs_parameter_put(p, number, true, &part->objective);
         for (int i = 0; i < 2; ++i) {
             cs_expression_free(value[i]);
             value[i] = NULL;

@@ -19,9 +19,14 @@ typedef struct cs_mix_part {
     cs_plan_file *plans;                        /* of an objective `file`; NULL: none */
 } cs_mix_part;
 
+/* A share of shares that sum to `whole`: sums within rounding of 1 are 1, so that shares printed and
+ * read back are the same numbers. */
+double cs_mix_normal(const cs_plan_file *file, double share, double whole);
+
 /* Sets a parameter from its value or, of a range, LO and HI, which are checked: CS_ERR_USAGE names
- * it and the value. Not for choices and files. */
-cs_status cs_parameter_put(const cs_parameter *parameter, const double value[2],
+ * it and the value, with what may have been meant where it was typed and not computed. Not for
+ * choices and files. */
+cs_status cs_parameter_put(const cs_parameter *parameter, const double value[2], bool typed,
                            cs_objective *objective) CS_MUST_CHECK;
 
 /* The array "plans" of a plan file into *file. */

@@ -121,14 +121,15 @@ static cs_status set_counts(const cs_parameter *p, const char *text, int64_t out
     return CS_OK;
 }
 
-/* A percentage is told from a share: 15 is 0.15, and nothing else is meant by it. */
-static cs_status check_ratio(double lo, double hi)
+/* A percentage is told from a share: 15 is 0.15, and nothing else is meant by it, where it was
+ * typed. */
+static cs_status check_ratio(double lo, double hi, bool typed)
 {
     double bad = lo > 0 && lo < 1 ? hi : lo;
     if (!(bad > 0 && bad < 1)) {
         char percent[64] = "";
-        if (bad >= 1 && bad < 100) {
-            (void)snprintf(percent, sizeof percent, ": did you mean %g?", bad / 100);
+        if (typed && bad > 1 && bad < 100) {
+            (void)snprintf(percent, sizeof percent, "; did you mean %g?", bad / 100);
         }
         return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad, percent);
     }
@@ -144,7 +145,7 @@ static cs_status set_ratios(const char *text, double out[2])
     if (!cs_real_scan(first, &lo) || !cs_real_scan(second, &hi)) {
         return cs_fail(CS_ERR_USAGE, "mask ratio \"%s\" is not RHO or LO:HI", text);
     }
-    if ((status = check_ratio(lo, hi)) == CS_OK) {
+    if ((status = check_ratio(lo, hi, true)) == CS_OK) {
         out[0] = lo;
         out[1] = hi;
     }
@@ -199,7 +200,8 @@ static bool whole(double x, int64_t least, int64_t *out)
     return true;
 }
 
-cs_status cs_parameter_put(const cs_parameter *p, const double value[2], cs_objective *o)
+cs_status cs_parameter_put(const cs_parameter *p, const double value[2], bool typed,
+                           cs_objective *o)
 {
     int64_t *count = cs_parameter_member(p, o);
     double *ratio = cs_parameter_member(p, o);
@@ -207,7 +209,7 @@ cs_status cs_parameter_put(const cs_parameter *p, const double value[2], cs_obje
     if (p->kind == CS_PARAMETER_RATIOS) {
         ratio[0] = value[0];
         ratio[1] = value[1];
-        return check_ratio(value[0], value[1]);
+        return check_ratio(value[0], value[1], typed);
     }
     if (p->kind == CS_PARAMETER_OFFSETS) {
         o->offset_value = value[0];
@@ -274,12 +276,12 @@ void cs_parameter_format(const cs_parameter *p, const cs_objective *objective, c
     } else if (p->kind == CS_PARAMETER_NUMBERS && *count >= 0) {
         (void)snprintf(text, size, range ? "%" PRId64 ":%" PRId64 : "%" PRId64, count[0], count[1]);
     } else if (p->kind == CS_PARAMETER_RATIOS && !isnan(*ratio)) {
-        cs_real_format(ratio[0], 15, lo);
-        cs_real_format(ratio[1], 15, hi);
+        cs_real_shortest(ratio[0], lo);
+        cs_real_shortest(ratio[1], hi);
         (void)snprintf(text, size, range ? "%s:%s" : "%s", lo, hi);
     } else if (p->kind == CS_PARAMETER_OFFSETS && !isnan(objective->offset_value)) {
         cs_parameter_chosen(p, objective, hi, sizeof hi);
-        cs_real_format(objective->offset_value, 15, lo);
+        cs_real_shortest(objective->offset_value, lo);
         (void)snprintf(text, size, "%s:%s", hi, lo);
     } else if (p->kind == CS_PARAMETER_FILE && objective->file) {
         (void)snprintf(text, size, "%s", objective->file->path);
@@ -350,7 +352,7 @@ static char *describe_parts(const cs_plan_file *file, int64_t above, const json_
             continue;
         }
         char *text = describe_part(file, j, json_array_get(parts, n));
-        cs_real_format(cs_expression_at(part->share, 0) / sum, 15, share);
+        cs_real_shortest(cs_mix_normal(file, cs_expression_at(part->share, 0), sum), share);
         char *longer = text ? cs_format("%s%s%s*%s", whole, n++ > 0 ? "+" : "",
                                         varies ? cs_expression_text(part->share) : share, text)
                             : NULL;
@@ -412,7 +414,7 @@ cs_status cs_check_unmasked(const cs_objective *o)
                        counts ? "a number of unmasked tokens (unmasked) or " : "");
     }
     if (by_ratio) {
-        cs_status status = check_ratio(o->mask_ratio_lo, o->mask_ratio_hi);
+        cs_status status = check_ratio(o->mask_ratio_lo, o->mask_ratio_hi, false);
         if (status == CS_OK && single && o->mask_ratio_lo != o->mask_ratio_hi)
             status = cs_fail(CS_ERR_USAGE, "%s takes one mask ratio, got %g:%g", name,
                              o->mask_ratio_lo, o->mask_ratio_hi);

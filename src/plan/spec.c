@@ -1,9 +1,11 @@
 /* Objective specifications, as text cut in place. */
 #include "plan/spec.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "plan/mix_private.h"
@@ -29,8 +31,12 @@ static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
 cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
                                  int *index)
 {
+    cs_hint hint = {0};
     for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
         const cs_parameter *p = cs_parameter_table(i);
+        if (cs_objective_takes(kind, p)) {
+            cs_hint_consider(name, p->name, &hint);
+        }
         if (strcmp(p->name, name) == 0) {
             /* What is so without being said may be said. */
             bool said = i == CS_PARAMETER_ID_EVENT_WEIGHT && strcmp(value, "token") == 0;
@@ -38,7 +44,8 @@ cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const
             return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
         }
     }
-    return cs_fail(CS_ERR_USAGE, "unknown objective parameter %s", name);
+    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\"%s", name,
+                   cs_hint_text("", &hint));
 }
 
 cs_status cs_objective_set(cs_objective *objective, const char *name, const char *value)
@@ -48,19 +55,33 @@ cs_status cs_objective_set(cs_objective *objective, const char *name, const char
     return status == CS_OK ? cs_parameter_set(cs_parameter_table(index), value, objective) : status;
 }
 
+/* Without the blanks around it, in place. */
+static char *trim(char *text)
+{
+    text += strspn(text, " ");
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ') {
+        text[--length] = '\0';
+    }
+    return text;
+}
+
 static cs_status given_twice(const char *key, const char *value)
 {
     return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", key, key, value);
 }
 
 /* "KEY=VALUE" is cut at the '='. */
-static cs_status cut_item(char *item, char **value)
+static cs_status cut_item(char **item, char **value)
 {
-    *value = strchr(item, '=');
+    *item = trim(*item);
+    *value = strchr(*item, '=');
     if (!*value) {
-        return cs_fail(CS_ERR_USAGE, "\"%s\" is not KEY=VALUE", item);
+        return cs_fail(CS_ERR_USAGE, "\"%s\" is not KEY=VALUE", *item);
     }
     *(*value)++ = '\0';
+    *item = trim(*item);
+    *value = trim(*value);
     return CS_OK;
 }
 
@@ -69,7 +90,7 @@ static cs_status set_item(cs_objective *objective, unsigned *set, cs_plan_file *
 {
     char *value = NULL;
     int index = 0;
-    cs_status status = cut_item(item, &value);
+    cs_status status = cut_item(&item, &value);
     if (status == CS_OK) status = cs_objective_parameter(objective->kind, item, value, &index);
     if (status != CS_OK) return status;
     if (*set & 1U << index) {
@@ -86,15 +107,16 @@ static cs_status set_items(char *text, unsigned *set, cs_plan_file *file, cs_obj
     cs_status status = CS_OK;
     for (char *save = NULL, *item = strtok_r(text, ",", &save); item && status == CS_OK;
          item = strtok_r(NULL, ",", &save)) {
-        status = set_item(objective, set, file, item + strspn(item, " "));
+        status = set_item(objective, set, file, item);
     }
     return status;
 }
 
-/* "NAME(LIST)" or "NAME:LIST" in place: the name is left, the list, perhaps empty, returned. */
-static cs_status cut_list(char *text, char **list)
+/* "NAME(LIST)" or "NAME:LIST" in place: *text is the name, *list its list, perhaps empty. */
+static cs_status cut_list(char **text, char **list)
 {
-    char *rest = text + strcspn(text, ":(");
+    *text = trim(*text);
+    char *rest = *text + strcspn(*text, ":(");
     size_t length = strlen(rest);
     if (rest[0] == '(' && rest[length - 1] != ')') {
         return cs_fail(CS_ERR_USAGE, "a parenthesis is not closed at the end");
@@ -105,6 +127,7 @@ static cs_status cut_list(char *text, char **list)
     if (rest[0]) {
         *rest++ = '\0';
     }
+    *text = trim(*text);
     *list = rest;
     return CS_OK;
 }
@@ -113,7 +136,7 @@ static cs_status read_one(char *text, unsigned *set, cs_plan_file *file, cs_obje
 {
     char *rest = NULL;
     cs_objective_kind kind = CS_OBJ_AR;
-    cs_status status = cut_list(text, &rest);
+    cs_status status = cut_list(&text, &rest);
     if (status == CS_OK) status = cs_objective_by_name(text, &kind);
     cs_objective objective = cs_objective_default(kind);
     if (status == CS_OK && (status = set_items(rest, set, file, &objective)) == CS_OK)
@@ -123,11 +146,19 @@ static cs_status read_one(char *text, unsigned *set, cs_plan_file *file, cs_obje
 
 /* --- mixtures --- */
 
+/* The + of "1e+3" joins no parts. */
+static bool is_exponent(const char *text, const char *at)
+{
+    return *at == '+' && at - text > 1 && (at[-1] == 'e' || at[-1] == 'E') &&
+           (isdigit((unsigned char)at[-2]) || at[-2] == '.') && isdigit((unsigned char)at[1]);
+}
+
 /* The mark at or after `text`, or its end: none within parentheses. */
 static char *next_mark(char *text, char mark)
 {
     int depth = 0;
-    for (; *text && (depth > 0 || *text != mark); ++text) {
+    for (const char *start = text;
+         *text && (depth > 0 || *text != mark || is_exponent(start, text)); ++text) {
         depth += (*text == '(') - (*text == ')');
     }
     return text;
@@ -141,8 +172,7 @@ static cs_status parameters_of(char *text, json_t *object)
         char *end = next_mark(text, ','), *value = NULL;
         more = *end == ',';
         *end = '\0';
-        text += strspn(text, " ");
-        status = cut_item(text, &value);
+        status = cut_item(&text, &value);
         if (status == CS_OK && json_object_get(object, text)) status = given_twice(text, value);
         if (status == CS_OK) status = cs_json_set(object, text, cs_json_text(value));
         text = end + more;
@@ -162,17 +192,22 @@ static cs_status part_of(char *text, json_t *part)
     for (char *next = times; *next; next = next_mark(next + 1, '*')) {
         times = next;
     }
-    cs_status status = *times ? cut_list(times + 1, &list)
+    char *name = *times ? times + 1 : times;
+    cs_status status = *times ? cut_list(&name, &list)
                               : cs_fail(CS_ERR_USAGE, "part \"%s\" is not SHARE*OBJECTIVE", text);
     *times = '\0';
+    text = trim(text);
+    if (status == CS_OK && (!*text || !*name))
+        status = cs_fail(CS_ERR_USAGE, "part \"%s*%s\" is not SHARE*OBJECTIVE: it lacks %s", text,
+                         name, *text ? "the objective" : "the share");
     if (status == CS_OK && cs_real_scan(text, &share) && !(share > 0))
         status = cs_fail(CS_ERR_USAGE, "share \"%s\" is not above 0", text);
     if (status != CS_OK) return status;
-    bool mixture = strcmp(times + 1, cs_objective_table(CS_OBJ_MIX)->name) == 0;
+    bool mixture = strcmp(name, cs_objective_table(CS_OBJ_MIX)->name) == 0;
     inner = mixture ? json_array() : json_object();
     status = mixture ? parts_of(list, inner) : parameters_of(list, inner);
     cs_json_put(&status, part, "share", cs_json_text(text));
-    if (!mixture) cs_json_put(&status, part, "objective", cs_json_text(times + 1));
+    if (!mixture) cs_json_put(&status, part, "objective", cs_json_text(name));
     cs_json_put(&status, part, mixture ? "mixture" : "parameters", inner);
     return status;
 }
@@ -200,7 +235,10 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
     if (*rest) {
         *rest++ = '\0';
     }
-    cs_status status = parts_of(text, parts);
+    cs_status status =
+        strchr(rest, '*')
+            ? cs_fail(CS_ERR_USAGE, "\"%s\" behind a comma: parts are joined by +", trim(rest))
+            : parts_of(text, parts);
     bool two = json_array_size(parts) > 1;
     *out = cs_objective_default(CS_OBJ_MIX);
     out->file = two ? file : NULL;
@@ -212,7 +250,7 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
 
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file, cs_objective *out)
 {
-    char *text = cs_strdup(spec);
+    char *held = cs_strdup(spec), *text = held ? trim(held) : NULL;
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && strncmp(text, "mix:", 4) != 0) {
         status = read_one(text, set, file, out);
@@ -221,7 +259,7 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
     } else if (status == CS_OK) {
         status = cs_fail(CS_ERR_USAGE, "a mixture cannot stand here");
     }
-    cs_free(text);
+    cs_free(held);
     return status;
 }
 

@@ -32,6 +32,17 @@ test_cheeger_bounds_hold() {
                  END { exit !(l != "" && l <= h + 1e-9 && h <= u + 1e-9) }' c/connectivity.csv || fail "bounds are out of order"
 }
 
+# However an objective was typed, JSON has its one form, and a run says what it was made of.
+test_objectives_have_one_form() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" kernel ' mlm( mask-ratio = 0.5 )' --length 4 --json && grep -q '"objective": "masked mask-ratio=0.5 event-weight=token"' out &&
+        exits 0 "$COSPEC" tradeoff --length 4 --compare gpt --json && grep -q '"objective": "ar event-weight=token"' out && grep -q '"objective": "masked unmasked=1 event-weight=token"' out &&
+        exits 0 "$COSPEC" connectivity --corpus c.tsv --context window:2 --compare gpt --jackknife 2 -k 3 --seed 5 --json || return 1
+    tr -d ' \n' < out > flat
+    grep -q '^{"corpus":"c.tsv","context":"each:2","k":3,"blocks":2,"seed":5,"matrices":\[{"series":"gpt","objective":"arevent-weight=token","context":"each:2","target_position":"blind",' flat || { fail "$(head -c 200 flat)"; return 1; }
+    built ar m "" && exits 0 "$COSPEC" connectivity m -k 2 --json && grep -q '"objective": "ar event-weight=token"' out && ! grep -q '"corpus"' out || fail "${why:-$(head -c 300 out)}"
+}
+
 test_connectivity_bad_input() {
     small_corpus c.tsv
     refuses 2 "either matrices or --corpus" "$COSPEC" connectivity &&
@@ -167,4 +178,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd connectivity_names_the_context cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done

@@ -7,7 +7,10 @@ test_no_command() { refuses 2 "no command" "$COSPEC"; }
 
 test_unknown_command() { refuses 2 "unknown command 'hepl'; did you mean help?" "$COSPEC" hepl; }
 
-test_unknown_option() { refuses 2 "did you mean --classes?" "$COSPEC" toy --clases 3; }
+test_unknown_option() {
+    refuses 2 "did you mean --classes?" "$COSPEC" toy --clases 3 && refuses 2 "did you mean --compare?" "$COSPEC" tradeoff --objective ar &&
+        refuses 2 "did you mean --lr?" "$COSPEC" finetune a b --learning-rate 1e-3
+}
 
 test_help_of_each_command() {
     exits 0 "$COSPEC" help || return 1
