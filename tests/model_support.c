@@ -78,6 +78,17 @@ static void other_width(cs_model_config *c)
     c->decoder.inner = 14;
 }
 
+static void blind(cs_model_config *c)
+{
+    c->blind_queries = true;
+}
+
+static void blind_relative(cs_model_config *c)
+{
+    c->blind_queries = true;
+    with_relative(c);
+}
+
 static void sum_pooling(cs_model_config *c)
 {
     c->pooling = 0;
@@ -126,6 +137,9 @@ const model_case model_cases[] = {
      CS_LOSS_SPECTRAL, NULL},
     {"two-stream roberta, relative", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA, CE, with_relative},
     {"two-stream bert", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CE, NULL},
+    {"two-stream gpt2, blind", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, blind},
+    {"two-stream roberta, blind, relative", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA, CE,
+     blind_relative},
     {"mae roberta-prelayernorm", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, NULL},
     {"mae roberta, relative", CS_FORM_MAE, CS_ARCH_ROBERTA, CE, with_relative},
     {"mae gpt2, other width", CS_FORM_MAE, CS_ARCH_GPT2, CE, other_width},

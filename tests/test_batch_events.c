@@ -210,13 +210,15 @@ TEST(events_follow_the_exact_distribution)
             task.objective.empty_prefix =
                 variant / 3 / FORMS & 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
             bool masks = batch_form_of(&task) == CS_FORM_SINGLE && task.objective.kind != CS_OBJ_AR;
-            if ((form != CS_FORM_LINEAR && form != batch_form_of(&task) &&
+            task.two_stream = form == CS_FORM_TWO_STREAM;
+            if ((form != CS_FORM_LINEAR && !task.two_stream && form != batch_form_of(&task) &&
                  !(form == CS_FORM_MAE && masks)) ||
                 cs_objective_check(&task.objective) != CS_OK || !plan_exists(&task.objective, s)) {
                 cs_reason_clear();
                 continue;
             }
             cs_model_config config = batch_config(form);
+            config.blind_queries = task.two_stream && variant % 2;
             double z = test_events(&task, &config, &task.objective, s, 60, &c);
             if (!(z < 5)) {
                 fail_msg("%s, form %d, length %d, variant %d: z = %g", plan_specs[p], (int)form,

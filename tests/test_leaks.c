@@ -238,6 +238,10 @@ TEST(objectives_do_not_leak)
             each_backend(&task, &config, plan_specs[i]);
             config = batch_config(CS_FORM_LINEAR);
             each_backend(&task, &config, plan_specs[i]);
+            config = batch_config(CS_FORM_TWO_STREAM);
+            config.blind_queries = prefix == 0;
+            task.two_stream = true;
+            each_backend(&task, &config, plan_specs[i]);
         }
     }
 }
@@ -248,9 +252,13 @@ TEST(architectures_do_not_leak)
     const char *const specs[] = {"ar", "masked:unmasked=3", "diverse-ar:t=2", "permuted-ar",
                                  "offset-ar:offset-weights=power:1"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
-        for (int v = 0; v < 3; ++v) {
+        for (int v = 0; v < 4; ++v) {
             cs_task task = batch_task(specs[i]);
             cs_model_config config = batch_config(batch_form_of(&task));
+            if (v == 3) { /* blind, with relative positions of the content alone */
+                task.two_stream = true;
+                config.query_vector = config.blind_queries = true;
+            }
             config.layers = 1 + v;
             config.arch = CS_ARCH_ROBERTA;
             config.post_norm = v == 1;
@@ -258,8 +266,8 @@ TEST(architectures_do_not_leak)
             config.token_types = v;
             config.position_offset = 1;
             config.tied = v != 2;
-            config.relative_buckets = v == 2 ? 8 : 0;
-            config.relative_distance = v == 2 ? 16 : 0;
+            config.relative_buckets = v >= 2 ? 8 : 0;
+            config.relative_distance = v >= 2 ? 16 : 0;
             config.positions = v == 2 ? 0 : PLACES;
             each_backend(&task, &config, specs[i]);
         }

@@ -109,8 +109,8 @@ TEST_IN_DIR(a_checkpoint_of_before)
     cs_model_kind_free(&kind);
 }
 
-/* What is written is what is read, fine-tuning's attention aside; of offset-ar the content is
- * causal, of other two-stream objectives by plans. */
+/* What is written is what is read, fine-tuning's attention aside; of ar and offset-ar the content is
+ * causal, of masks it is what they show, of other two-stream objectives by plans. */
 TEST_IN_DIR(records_are_read_back)
 {
     static const char *const spec[] = {"ar",
@@ -118,16 +118,23 @@ TEST_IN_DIR(records_are_read_back)
                                        "offset-ar:offset-weights=mix:0.5",
                                        "gvp:segmentation=random,groups=3",
                                        "permuted-ar",
-                                       "diverse-ar:t=2"};
-    const cs_attention attention[] = {CS_ATTENTION_CAUSAL, CS_ATTENTION_BIDIRECTIONAL,
-                                      CS_ATTENTION_CAUSAL, CS_ATTENTION_PLAN,
-                                      CS_ATTENTION_PLAN,   CS_ATTENTION_PLAN};
+                                       "diverse-ar:t=2",
+                                       "ar",
+                                       "span-masked:mask-ratio=0.3,t=2",
+                                       "prefix-lm"};
+    const cs_attention attention[] = {
+        CS_ATTENTION_CAUSAL, CS_ATTENTION_BIDIRECTIONAL, CS_ATTENTION_CAUSAL,
+        CS_ATTENTION_PLAN,   CS_ATTENTION_PLAN,          CS_ATTENTION_PLAN,
+        CS_ATTENTION_CAUSAL, CS_ATTENTION_BIDIRECTIONAL, CS_ATTENTION_PLAN};
+    const char *const queries[] = {NULL, NULL, "on", "off", "on", "off", "on", "off", "on"};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
         cs_model_config config = {.arch = CS_ARCH_GPT2};
         cs_model_kind made = {0}, read = {0};
         cs_objective objective;
         cs_plan_file plans = {0};
-        cs_task task = {.delta = 0.25};
+        cs_task task = {.delta = 0.25, .two_stream = i > 5};
+        config.query_vector = queries[i] != NULL;
+        config.blind_queries = queries[i] && strcmp(queries[i], "off") == 0;
         OK(cs_objective_parse(spec[i], &task.objective));
         OK(cs_model_kind_of(&task, &config, CS_LOSS_SPECTRAL, 1, &made));
         json_t *record = NULL, *json = json_object();
@@ -139,6 +146,8 @@ TEST_IN_DIR(records_are_read_back)
         OK(cs_model_kind_read(in_dir(state, "."), &config, &read));
         assert_true(read.kind == made.kind && read.pretrained == attention[i]);
         assert_true(made.attention == attention[i] && read.attention == CS_ATTENTION_CAUSAL);
+        assert_true(queries[i] ? strcmp(read.query_position, queries[i]) == 0
+                               : !read.query_position);
         assert_true(!read.likelihood && fabs(read.spectral_factor - 1) < 1e-15);
         assert_true(fabs(read.delta - 0.25) < 1e-15 && read.trained_here);
         OK(cs_model_kind_objective(&read, &plans, &objective));

@@ -126,6 +126,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_text(root, "model", r->text.dir);
     cs_item_text(root, "corpus", cs_args_positional(args, 1));
     cs_item_text(root, "kind", cs_kind_name(r->text.kind.kind));
+    cs_item_text(root, "query_position", r->text.kind.query_position);
     cs_item_text(root, "attention", cs_attention_name(o->masks.attention));
     cs_item_text(root, "pooling", cs_args_text(args, "pooling"));
     cs_item_text(root, "final_norm", cs_args_text(args, "final-norm"));

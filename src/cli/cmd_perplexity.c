@@ -297,6 +297,7 @@ static cs_status report(cs_args *args, const run *r)
     cs_item_text(root, "model", r->text.dir);
     cs_item_text(root, "corpus", cs_args_positional(args, 1));
     cs_item_text(root, "kind", cs_kind_name(r->options.kind));
+    cs_item_text(root, "query_position", r->text.kind.query_position);
     add_top(r, root);
     cs_item *results = cs_item_array(root, "results");
     for (int i = 0; i < r->answers; ++i) {

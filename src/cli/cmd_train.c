@@ -190,6 +190,9 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
     cs_status status = cs_args_refuse_model(args);
     if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK) {
         cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
+        if (r->options.task.two_stream) {
+            r->model.config.blind_queries = cs_args_is(args, "query-position", "off");
+        }
         status = check_kind(args, from, &r->model.config);
     }
     return status == CS_OK ? cs_args_check_decoder(&r->options.task, &r->model.config) : status;
@@ -300,6 +303,8 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_take(root, "objective", cs_objective_describe(&r->options.task.objective));
     cs_item_text(root, "loss_kind",
                  r->options.loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy");
+    cs_item_text(root, "query_position",
+                 cs_task_query_position(&r->options.task, &r->model.config));
     cs_item_text(root, "corpus", cs_args_text(args, "corpus"));
     cs_item_text(root, "arch", cs_arch_name(r->model.config.arch));
     cs_item_text(root, "device", r->backend->name);

@@ -25,6 +25,11 @@ const cs_opt cs_group_train_task[] = {
     CS_FLAG("decoder-resets",
             "mae-lm: where the encoder read a [MASK] the decoder starts from its own mask vector."),
     CS_FLAG("misaligned", "mae-lm: encoder positions count the tokens that are left."),
+    CS_CHOICE(
+        "query-position", "on|off", NULL,
+        "Train two streams, whatever the objective, whose queries are given the position that "
+        "they fill (on) or are blind (off). Default: on where the objective has queries; "
+        "others have none."),
     CS_CHOICE("loss", "cross-entropy|spectral", NULL,
               "The loss. Default: cross-entropy; --objective linear: spectral."),
     CS_INT("spectral-factor", "1|2", "2", 1, 2,
@@ -128,6 +133,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_task *task
     bool names_model = is_objective(args, "mae-lm") || is_objective(args, "linear");
     cs_status status =
         cs_args_trained_objective(args, names_model ? "masked" : spec, file, &task->objective);
+    task->two_stream = cs_args_given(args, "query-position");
     task->keep = cs_args_real(args, "keep");
     task->random = cs_args_real(args, "random");
     task->delta = cs_args_real(args, "delta");
@@ -263,6 +269,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
         return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
     }
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
+    c.blind_queries = c.query_vector && cs_args_is(args, "query-position", "off");
     *out = c;
     return CS_OK;
 }

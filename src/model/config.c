@@ -124,7 +124,7 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     cs_model_config c = *config;
     c.classes = classes;
     c.readout = readout;
-    c.head_transform = c.head_bias = c.query_vector = false;
+    c.head_transform = c.head_bias = c.query_vector = c.blind_queries = false;
     c.tied = true;
     c.decoder = (cs_decoder_config){0};
     return c;
@@ -275,6 +275,9 @@ cs_status cs_model_config_check(const cs_model_config *config)
     if ((unsigned)config->decoder.attention > CS_DECODER_CROSS) {
         return cs_fail(CS_ERR_USAGE, "no decoder attention has number %d",
                        (int)config->decoder.attention);
+    }
+    if (config->blind_queries && !config->query_vector) {
+        return cs_fail(CS_ERR_USAGE, "blind queries in a model without a query vector");
     }
     cs_status (*check[])(const cs_model_config *) = {ranges, relative, first_position, classifier,
                                                      plain_linear};

@@ -69,6 +69,7 @@ typedef struct {
     int64_t real_width; /* values of a real vector that is read in place of an id, projected to the
                            width; 0: rows are ids alone */
     bool query_vector;  /* two-stream models learn the start of the query stream */
+    bool blind_queries; /* two-stream: a query knows nothing of the position that it fills */
     cs_decoder_config decoder;
     double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */
     int32_t pad_id, bos_id, eos_id, mask_id, unk_id; /* -1: none */

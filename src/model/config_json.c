@@ -78,6 +78,7 @@ static const field FIELD[] = {
     {OURS, "relative_distance", FIELD_INT, AT(relative_distance), NAN},
     {OURS, "real_width", FIELD_INT, AT(real_width), NAN},
     {OURS, "query_vector", FIELD_BOOL, AT(query_vector), NAN},
+    {OURS, "blind_queries", FIELD_BOOL, AT(blind_queries), NAN},
     {OURS, "classes", FIELD_INT, AT(classes), NAN},
     {OURS, "pooling", FIELD_REAL, AT(pooling), NAN},
     {OURS, "mask_id", FIELD_ID, AT(mask_id), 0},

@@ -3,9 +3,9 @@
  *   single      rows (B, S); attention by rank masks; causal (ar) or bidirectional with [MASK]
  *               (masked)
  *   two-stream  content rows (B, S) and query rows (B, Q), shared weights. A query starts from a
- *               learned vector plus the embedding of the position it fills, attends to content keys
- *               by the same vis and its own lim, and alone is read by the loss (LA App. B.3,
- *               Eq. 23-24)
+ *               learned vector plus (unless the model is blind) the embedding of the position it
+ *               fills, attends to content keys by the same vis and its own lim, and alone is read
+ *               by the loss (LA App. B.3, Eq. 23-24)
  *   mae         encoder rows without (most) [MASK] positions, then a shallow decoder over all
  *               positions (MAE-LM section 3). Only the encoder is kept for use
  *   linear      rows (B, S); pooled linear attention over what each query row (B, Q) sees; blind
@@ -59,7 +59,8 @@ typedef struct cs_network {
     int real, real_row; /* models of real rows: their values (input), and for each content row its
                            row there, -1 where it is of an id */
     int type;           /* row of the token type table, 0 where nothing is filled in */
-    /* query rows: the row of the position table to sit at (two-stream), and what they see */
+    /* query rows: the row of the position table to sit at (two-stream, not blind), and what they
+     * see */
     int query_rows, query_position, query_lim;
     /* mae decoder rows: encoder row to take (row number among all encoder rows as they lie now, -1:
      * none; absent in the decoders that reach the encoder by cross-attention alone), token to embed

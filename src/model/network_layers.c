@@ -137,7 +137,7 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position)
                               .pos_k = CS_NONE,
                               .heads = c->heads,
                               .p = c->attention_dropout};
-    if (c->relative_buckets > 0) {
+    if (c->relative_buckets > 0 && position != CS_NONE) {
         o.table = cs_emit_param(e, "", "relative.table");
         o.pos_q = position;
         o.pos_k = e->net->position;

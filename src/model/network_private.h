@@ -57,7 +57,8 @@ typedef struct {
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 
-/* Options of self-attention in the encoder, for rows at `position` with limits `lim`. */
+/* Options of self-attention in the encoder, for rows at `position` (CS_NONE: nowhere) with limits
+ * `lim`. */
 cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position);
 
 /* "layer.3." or "decoder.layer.3." into a buffer. */

@@ -6,6 +6,10 @@
  * rows are formed once a layer for both. Of the last layer, the content stream needs no more: what
  * it would make there no query reads. LA lets every position carry a query; here only those that
  * predict do, anywhere and as often as the plan says.
+ *
+ * A blind query starts from the learned vector alone, as GVP prints its first one (G^(0) = w), and
+ * its attention has no relative bias: a row without a position is at no distance from anything.
+ * Queries that see the same rows then coincide, and predict one distribution: the bag of tokens.
  */
 #include "model/network_private.h"
 
@@ -19,10 +23,10 @@ static int queries(cs_emitter *e)
     /* 0 in every row: nothing fills it, and staging starts as zeros */
     int index[2] = {cs_graph_index(g, net->query_rows, "zero")};
     int tables = 1;
-    if (net->position != CS_NONE) {
+    if (net->position != CS_NONE && !e->config->blind_queries) {
         net->query_position = cs_graph_index(g, net->query_rows, "query position");
     }
-    if (e->config->positions > 0) {
+    if (e->config->positions > 0 && !e->config->blind_queries) {
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->query_position;
     }

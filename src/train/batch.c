@@ -168,16 +168,23 @@ static void single_fill(cs_draft *draft, int64_t b)
 /* Two streams (LA App. B.3, Eq. 24): content row i sees the groups up to its own; a query row a
  * predicted token sees the groups before it and knows its position, not its token.
  *
- * Pooled linear attention (Theorem 4.3): a query row is a conditioning set, and what it predicts is
- * read off the pooled features, blind to the target's position. A group that predicts is one query
- * row, which sees all earlier groups. This is every objective: ar's groups are single tokens, a
- * mask's second group is all it hides.
+ * Blind queries, and pooled linear attention (Theorem 4.3): a query row is a conditioning set, and
+ * what it predicts is read off it whatever the target's position. A group that predicts is one
+ * query row, which sees all earlier groups. This is every objective: ar's groups are single tokens,
+ * a mask's second group is all it hides.
+ *
+ * Of two streams over a mask the hidden tokens have no content row: no query sees them.
  *
  * offset-ar has no plan in which all its prefixes predict: its content is causal, which is what the
  * singletons of ar give, and the query of prefix i sees rows 0..i-1 wherever it sits. */
 static bool placed(const cs_draft *draft)
 {
-    return draft->batch->form == CS_FORM_TWO_STREAM;
+    return draft->batch->form == CS_FORM_TWO_STREAM && !draft->config->blind_queries;
+}
+
+static bool leaves_out(const cs_draft *draft)
+{
+    return draft->batch->form == CS_FORM_TWO_STREAM && cs_task_masks(draft->task);
 }
 
 /* Marks groups that predict, then numbers them in rising order; returns how many. */
@@ -201,6 +208,9 @@ static rows_taken query_rows(const cs_draft *draft, int64_t b)
     bool offset = cs_task_reads(draft->task) == CS_READS_PREFIXES;
     int64_t events = offset ? length - draft_first(draft) : draft_predicted(draft, b);
     int64_t queries = offset || placed(draft) ? events : number_groups(draft, b, draft->scratch);
+    for (int64_t i = 0; leaves_out(draft) && i < draft->plan[b].length; ++i) {
+        length -= draft->plan[b].group[i] > 0;
+    }
     return (rows_taken){.length = length, .queries = queries, .predictions = events};
 }
 
@@ -232,14 +242,16 @@ static void query_fill(cs_draft *draft, int64_t b)
     if (!placed(draft)) {
         (void)number_groups(draft, b, draft->scratch);
     }
-    for (int64_t i = 0, q = 0; i < plan->length; ++i) {
+    for (int64_t i = 0, row = 0, q = 0; i < plan->length; ++i) {
         int32_t group = plan->group[i];
-        draft_read(draft, b, i, i, draft->example[b].token[i], i, group);
+        if (group == 0 || !leaves_out(draft)) {
+            draft_read(draft, b, row++, i, draft->example[b].token[i], i, group);
+        }
         if (draft_predicts(draft, b, i)) {
-            int64_t row = b * draft->batch->queries + (placed(draft) ? q++ : draft->scratch[group]);
-            cs_batch_query(draft->batch, row,
+            int64_t top = b * draft->batch->queries + (placed(draft) ? q++ : draft->scratch[group]);
+            cs_batch_query(draft->batch, top,
                            placed(draft) ? cs_batch_position(draft->config, i) : -1, group - 1);
-            draft_predict(draft, b, row, i, plan->weight[i]);
+            draft_predict(draft, b, top, i, plan->weight[i]);
         }
     }
 }

@@ -13,10 +13,15 @@
  *                                         as LA Eq. 3 (plan.h, cs_plan_sample_training)
  *   offset-ar w               two-stream  causal content; for each prefix one distance d ~ w: a
  *                                         query row at the d-th position after it that sees it
+ *   any, if asked for         two-stream  the same over the groups of its plans; of masked
+ *                                         objectives the content rows are the unmasked tokens
  *   masked with a decoder     mae         encoder rows: the unmasked tokens and a share delta of
  *                                         the [MASK]s; decoder rows by its kind of attention
  *   any, architecture linear  linear      one query row a conditioning set (group with predicted
  *                                         tokens; offset-ar: prefix), read by all its events
+ *
+ * Queries of a blind model (cs_model_config.blind_queries) have no position: there, as in the linear
+ * form, a conditioning set is one query row.
  *
  * An empty conditioning set (shared empty prefix) is a query row that sees nothing.
  *
@@ -35,6 +40,7 @@
 /* Shares are of the masked tokens that a model reads: single and mae forms of the masked family. */
 typedef struct {
     cs_objective objective;
+    bool two_stream;     /* also where the objective has a form of one stream */
     double keep, random; /* left as they are, replaced by random tokens (BERT 0.1, 0.1); the others
                             become [MASK] */
     /* mae only; 0 and false elsewhere. */
@@ -54,8 +60,12 @@ typedef struct {
 /* The form that an objective takes in a model. */
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config);
 
+/* "on" or "off": whether the queries of two streams know their positions; NULL: no two streams. */
+const char *cs_task_query_position(const cs_task *task, const cs_model_config *config);
+
 /* Whether the model can be trained so. CS_ERR_USAGE: an objective out of its range; an empty prefix
- * of class; a decoder with an objective that does not mask; shares out of [0, 1], or given where
+ * of class; a decoder with an objective that does not mask; two streams asked of a model that has
+ * a decoder or linear attention; shares out of [0, 1], or given where
  * nothing reads them; a special token that the model needs and lacks. */
 cs_status cs_task_check(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
 

@@ -29,8 +29,15 @@ cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
     if (config->decoder.layers > 0) {
         return CS_FORM_MAE;
     }
-    return cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task) ? CS_FORM_SINGLE
-                                                                       : CS_FORM_TWO_STREAM;
+    bool single = cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task);
+    return single && !task->two_stream ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
+}
+
+const char *cs_task_query_position(const cs_task *task, const cs_model_config *config)
+{
+    return cs_form_of(task, config) != CS_FORM_TWO_STREAM ? NULL
+           : config->blind_queries                        ? "off"
+                                                          : "on";
 }
 
 int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS])
@@ -130,14 +137,20 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
                        cs_objective_table(o->kind)->name,
                        form == CS_FORM_LINEAR ? " with linear attention" : "");
     }
+    if (task->two_stream && form != CS_FORM_TWO_STREAM) {
+        return cs_fail(CS_ERR_USAGE, "%s is no model of two streams: %s",
+                       form == CS_FORM_MAE ? "a model with a decoder" : "linear attention",
+                       form == CS_FORM_MAE ? "its decoder knows the positions that it fills"
+                                           : "its queries have no position");
+    }
     status = check_shares(task, form);
     return status == CS_OK ? check_tokens(task, config, form) : status;
 }
 
 /* --- sizes --- */
 
-/* The most tokens that a plan of at most `length` positions predicts, and that the encoder of an mae
- * form reads; 0 where the objective does not exist at such lengths. */
+/* The most tokens that a plan of at most `length` positions predicts, and that an encoder without
+ * them reads; 0 where the objective does not exist at such lengths. */
 static int64_t most_predicted(const cs_task *task, int64_t length)
 {
     int64_t lo, hi;
@@ -176,13 +189,15 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     int64_t predicted = most_predicted(task, length);
     out->form = form;
     out->batch = batch;
-    out->length = form == CS_FORM_MAE ? cs_most(most_encoded(task, length), 1) : length;
+    bool masks = cs_task_masks(task);
+    bool unmasked = form == CS_FORM_MAE || (form == CS_FORM_TWO_STREAM && masks);
+    out->length = unmasked ? cs_most(most_encoded(task, length), 1) : length;
     out->queries = 0;
     out->decoder_length = 0;
     if (form == CS_FORM_TWO_STREAM || form == CS_FORM_LINEAR) {
-        /* Linear: no more groups are predicted than tokens; one group when masks predict. */
-        bool one = form == CS_FORM_LINEAR && cs_task_masks(task);
-        out->queries = one ? 1 : cs_most(predicted, 1);
+        /* Without positions: no more groups are predicted than tokens; one when masks predict. */
+        bool groups = form == CS_FORM_LINEAR || config->blind_queries;
+        out->queries = groups && masks ? 1 : cs_most(predicted, 1);
     } else if (form == CS_FORM_MAE) {
         out->decoder_length = decoder == CS_DECODER_CROSS ? cs_most(predicted, 1) : length;
         predicted = decoder == CS_DECODER_CAUSAL_CROSS ? length : predicted;

@@ -66,9 +66,11 @@ cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective)
 {
     const bool causal = !objective || objective->reads == CS_READS_PREFIXES ||
                         objective == cs_objective_table(CS_OBJ_AR);
-    return kind != CS_KIND_TWO_STREAM && kind != CS_KIND_CAUSAL ? CS_ATTENTION_BIDIRECTIONAL
-           : causal                                             ? CS_ATTENTION_CAUSAL
-                                                                : CS_ATTENTION_PLAN;
+    const bool masks = objective && objective->reads == CS_READS_MASKS;
+    return (kind != CS_KIND_TWO_STREAM && kind != CS_KIND_CAUSAL) || masks
+               ? CS_ATTENTION_BIDIRECTIONAL
+           : causal ? CS_ATTENTION_CAUSAL
+                    : CS_ATTENTION_PLAN;
 }
 
 cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, cs_loss loss,
@@ -83,6 +85,7 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
     const bool next =
         form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) == CS_READS_NEXT;
     cs_model_kind made = {.kind = next ? CS_KIND_CAUSAL : KIND[form],
+                          .query_position = cs_task_query_position(task, config),
                           .likelihood = loss != CS_LOSS_SPECTRAL,
                           .spectral_factor = spectral_factor,
                           .delta = task->delta,
@@ -103,9 +106,10 @@ void cs_model_kind_free(cs_model_kind *kind)
 cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention, json_t **out)
 {
     json_t *record = json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b, s:O*}", "kind", cs_kind_name(kind->kind),
-        "attention", cs_attention_name(attention), "objective", kind->spec, "plan_file",
-        kind->plan_path, "loss", kind->likelihood ? "cross-entropy" : "spectral", "spectral_factor",
+        "{s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b, s:O*}", "kind", cs_kind_name(kind->kind),
+        "query_position", kind->query_position, "attention", cs_attention_name(attention),
+        "objective", kind->spec, "plan_file", kind->plan_path, "loss",
+        kind->likelihood ? "cross-entropy" : "spectral", "spectral_factor",
         cs_json_number(kind->spectral_factor), "delta", cs_json_number(kind->delta),
         "decoder_resets", (int)kind->decoder_resets, "mixture", kind->mixture);
     *out = record;
@@ -183,6 +187,11 @@ static cs_status keep_text(const json_t *object, const char *key, char **out)
     return json_is_string(value) && !*out ? CS_ERR_MEMORY : CS_OK;
 }
 
+static const char *query_position(cs_kind kind, bool blind)
+{
+    return kind != CS_KIND_TWO_STREAM ? NULL : blind ? "off" : "on";
+}
+
 /* What config.json says. */
 static cs_status take_own(const json_t *own, cs_model_kind *out)
 {
@@ -198,6 +207,7 @@ static cs_status take_own(const json_t *own, cs_model_kind *out)
     out->pretrained = cs_kind_attention(out->kind, out->spec ? cs_objective_table(known) : NULL);
     out->trained_here = out->spec != NULL;
     out->from_nothing = out->spec && strstr(out->spec, "empty-prefix=shared") != NULL;
+    out->query_position = query_position(out->kind, is(own, "query_position", "off"));
     out->likelihood = !is(own, "loss", "spectral");
     out->spectral_factor = number(own, "spectral_factor", 2);
     out->delta = number(own, "delta", 0);
@@ -246,6 +256,7 @@ static void take_architecture(const json_t *json, const cs_model_config *config,
                                                : CS_KIND_MASKED;
     /* Of two streams whose plans are not known every prefix is at least something they show. */
     out->pretrained = out->attention = cs_kind_attention(out->kind, NULL);
+    out->query_position = query_position(out->kind, config->blind_queries);
     out->likelihood = true;
     out->spectral_factor = 2;
 }

@@ -20,7 +20,7 @@
 typedef enum {
     CS_KIND_CAUSAL,     /* row i sees 0..i and predicts i + 1 */
     CS_KIND_MASKED,     /* every row sees every row, predicted tokens are [MASK] */
-    CS_KIND_TWO_STREAM, /* content under the plan's masks; queries at the positions they predict */
+    CS_KIND_TWO_STREAM, /* content under the plan's masks; queries, which predict */
     CS_KIND_MAE,        /* bidirectional encoder without [MASK], shallow decoder */
     CS_KIND_LINEAR,     /* pooled linear attention over what a query sees */
     CS_KINDS,
@@ -28,11 +28,13 @@ typedef enum {
 
 typedef struct {
     cs_kind kind;
-    cs_attention pretrained; /* what its content rows saw in training (cs_kind_attention) */
-    cs_attention attention;  /* and in the last one: of fine-tuned models the fine-tuning's */
-    bool trained_here;       /* by cospec train: its objective is known */
-    bool from_nothing;       /* trained to predict the first token too */
-    bool likelihood;         /* its outputs are log-probabilities: not the spectral loss */
+    cs_attention pretrained;    /* what its content rows saw in training (cs_kind_attention) */
+    cs_attention attention;     /* and in the last one: of fine-tuned models the fine-tuning's */
+    bool trained_here;          /* by cospec train: its objective is known */
+    bool from_nothing;          /* trained to predict the first token too */
+    const char *query_position; /* "on": its queries knew the positions they filled; "off": they
+                                   did not; NULL: no two streams */
+    bool likelihood;            /* its outputs are log-probabilities: not the spectral loss */
     double
         spectral_factor; /* of the spectral loss it was trained with: 1, or 2 (also if not known) */
     double delta; /* mae-lm: share of [MASK] that its encoder was trained with; 0 if not known */
@@ -62,8 +64,9 @@ cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention
 cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
                                   cs_objective *out) CS_MUST_CHECK;
 
-/* What content rows see in training: two streams the groups of the plan, but for offset-ar, whose
- * content is causal, as is that of an objective that is not known (NULL). */
+/* What content rows see in training: two streams the groups of the plan, but for ar and offset-ar,
+ * whose content is causal, as is that of an objective that is not known (NULL), and for masked
+ * objectives, whose content are unmasked tokens that see each other. */
 cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective);
 
 const char *cs_kind_name(cs_kind kind); /* "causal", "masked", "two-stream", "mae-lm", "linear" */

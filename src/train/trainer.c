@@ -74,8 +74,10 @@ static cs_status corpus_hash(const cs_corpus *corpus, char hex[33])
     return status;
 }
 
-static void put_task(const cs_train_options *o, json_t *record, cs_status *status)
+static void put_task(const cs_train_options *o, const cs_model_config *config, json_t *record,
+                     cs_status *status)
 {
+    const char *query_position = cs_task_query_position(&o->task, config);
     char *objective = cs_objective_describe(&o->task.objective), plan[65] = "";
     if (!objective) {
         *status = CS_ERR_MEMORY;
@@ -84,6 +86,8 @@ static void put_task(const cs_train_options *o, json_t *record, cs_status *statu
         *status = cs_plan_file_digest(o->task.objective.file, plan);
     cs_json_put(status, record, "objective", json_string(objective ? objective : ""));
     cs_json_put(status, record, "plan-file", json_string(plan));
+    cs_json_put(status, record, "query-position",
+                query_position ? json_string(query_position) : json_null());
     cs_json_put(status, record, "loss",
                 json_string(o->loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy"));
     cs_json_put(status, record, "spectral-factor", cs_json_number(o->spectral_factor));
@@ -122,15 +126,15 @@ static void put_recipe(const cs_train_options *o, const cs_backend *backend, jso
 
 /* What a run is: everything that its numbers follow from but the model's own configuration. Keys
  * are the names of the command's options. How often a run logs, evaluates and saves is not in it. */
-static cs_status make_record(const cs_train_options *o, const cs_backend *backend,
-                             const cs_corpus *corpus, json_t **out)
+static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_t **out)
 {
+    const cs_train_options *o = &t->options;
     char hex[33] = "";
     cs_status status = corpus_hash(corpus, hex);
     *out = json_object();
     cs_json_put(&status, *out, "corpus", json_string(hex));
-    put_task(o, *out, &status);
-    put_recipe(o, backend, *out, &status);
+    put_task(o, &t->model->config, *out, &status);
+    put_recipe(o, t->backend, *out, &status);
     return status;
 }
 
@@ -162,6 +166,9 @@ static cs_status match_record(const char *where, json_t *recorded, const json_t 
     cs_status status = match_steps(where, recorded, now);
     if (status == CS_OK)
         status = cs_json_set(recorded, "steps", json_incref(json_object_get(now, "steps")));
+    if (status == CS_OK && !json_object_get(recorded, "query-position")) /* of earlier versions */
+        status = cs_json_set(recorded, "query-position",
+                             json_incref(json_object_get(now, "query-position")));
     return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;
 }
 
@@ -212,7 +219,7 @@ static cs_status begin(session *s, const cs_corpus *corpus)
     if (!o->dir) {
         return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume from: no directory") : CS_OK;
     }
-    cs_status status = make_record(o, s->t.backend, corpus, &s->record);
+    cs_status status = make_record(&s->t, corpus, &s->record);
     if (status == CS_OK && o->resume) status = resume(s);
     if (status == CS_OK) status = cs_dir_make(o->dir);
     if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);

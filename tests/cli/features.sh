@@ -124,6 +124,31 @@ test_two_stream_content() {
     sed -i 's/"objective": "gvp[^"]*"/"objective": "file"/; s/"plan_file": null/"plan_file": "gone.json"/' gvp/config.json && refuses 3 "gone.json" "$COSPEC" features gvp c.tsv -o g && exits 0 "$COSPEC" features gvp c.tsv --attention full -o g
 }
 
+# Whether queries know their position is part of a model's kind, in checkpoints and after fine-tuning, and decides what they predict.
+test_query_position() {
+    small_corpus c.tsv
+    for q in on off; do
+        trained masked-$q masked --mask-ratio 0.4 --query-position $q --save-every 3 && grep -q "\"query_position\": \"$q\"" out && trained ar-$q ar --query-position $q || return 1
+        for model in masked-$q masked-$q/checkpoint-6; do
+            exits 0 "$COSPEC" features $model c.tsv --layers last --json --force -o f && grep -q '"kind": "two-stream"' out && grep -q "\"query_position\": \"$q\"" out && grep -q '"attention": "bidirectional"' out || { fail "$model: ${why:-$(cat out)}"; return 1; }
+        done
+        exits 0 "$COSPEC" features ar-$q c.tsv --layers last --json --force -o f && grep -q '"attention": "causal"' out || { fail "ar: ${why:-$(cat out)}"; return 1; }
+        exits 0 "$COSPEC" perplexity masked-$q c.tsv --limit 3 --json && grep -q "\"query_position\": \"$q\"" out && number nll out >> nll &&
+            exits 0 "$COSPEC" perplexity ar-$q c.tsv --limit 3 --json && number nll out >> nll &&
+            exits 0 "$COSPEC" probe masked-$q c.tsv c.tsv --seeds 1 --penalties 0.1 --json &&
+            exits 0 "$COSPEC" finetune masked-$q c.tsv c.tsv --epochs 1 --seeds 1 --save-model -o tuned-$q && grep -q "\"query_position\": \"$q\"" tuned-$q/runs/lr-*/config.json || return 1
+    done
+    [ "$(sort -u nll | wc -l)" = 4 ] || { fail "likelihoods: $(tr '\n' ' ' < nll)"; return 1; }
+    grep -q '"blind_queries": true' masked-off/config.json && ! grep -q blind_queries masked-on/config.json || { fail "$(cat masked-off/config.json)"; return 1; }
+    # another query position is another run; --init-from keeps the model's, or takes the one that is asked for
+    refuses 2 "masked-off holds a run with another --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
+    from() { exits 0 "$COSPEC" train --corpus c.tsv --max-length 16 --steps 1 --init-from "$@" --force -o next; }
+    from masked-off --objective gvp && grep -q '"query_position": "off"' next/config.json && from masked-off --objective gvp --query-position on && grep -q '"query_position": "on"' next/config.json &&
+        from masked-off --objective masked && grep -q '"query_position": null' next/config.json || { fail "init-from: ${why:-$(cat next/config.json)}"; return 1; }
+    refuses 2 "its decoder knows the positions" "$COSPEC" train --corpus c.tsv --objective mae-lm --query-position off -o no && refuses 2 "linear attention is no model of two streams" "$COSPEC" train --corpus c.tsv --objective linear --query-position on -o no &&
+        refuses 2 "reads no masked token" "$COSPEC" train --corpus c.tsv --objective masked --keep 0.1 --query-position off -o no
+}
+
 # One mistake, one exit code: a model that the command cannot take.
 test_models_of_another_kind() {
     small_corpus c.tsv
@@ -239,7 +264,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done

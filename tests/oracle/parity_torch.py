@@ -61,6 +61,7 @@ class Settings:
         self.buckets = ours.get("relative_buckets", 0)
         self.distance = ours.get("relative_distance", 0)
         self.query_vector = ours.get("query_vector", False)
+        self.blind = ours.get("blind_queries", False)
         self.pooling = ours.get("pooling", 2)
         self.offset = config["pad_token_id"] + 1 if self.arch.startswith("roberta") else 0
         self.positions = get("n_positions", "max_position_embeddings")  # rows of the table
@@ -298,7 +299,8 @@ def single(net, batch):
 
 
 def two_stream(net, batch):
-    """Eq. 23: queries of the query stream, keys and values of the content stream, one set of weights."""
+    """Eq. 23: queries of the query stream, keys and values of the content stream, one set of weights. Blind queries start from the
+    learned vector alone and have no distance to any row."""
     c, rows = net.c, []
     content = sequences(batch, ("token", "position", "vis", "lim"), batch["length"])
     query = sequences(batch, ("query_position", "query_lim"), batch["queries"])
@@ -306,10 +308,10 @@ def two_stream(net, batch):
         layers = []
         net.content(token, position, see(vis, lim), layers)
         g = net.p["query.start"].expand(len(place), c.width)
-        if "embed.position" in net.p:
+        if "embed.position" in net.p and not c.blind:
             g = g + net.rows_of(net.p["embed.position"], place)
         g = net.entry(g)
-        sees, bias = see(vis, limit), net.relative(place, position)
+        sees, bias = see(vis, limit), None if c.blind else net.relative(place, position)
         for n in range(c.layers):
             at = f"layer.{n}."
             h = layers[n] if c.post_norm else net.norm(layers[n], at + "attention.norm")
