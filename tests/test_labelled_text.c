@@ -92,6 +92,35 @@ TEST_IN_DIR(pairs_and_numbers)
                  CS_ERR_INPUT, "q.tsv:2: label \"nan\" is no finite number");
 }
 
+/* Labels alone: the place without advice on texts; of both sides every bad file, one class refused. */
+TEST_IN_DIR(sides_are_read_together)
+{
+    char good[512], worse[512];
+    cs_labelled_text t, side[2];
+    const int64_t all[2] = {0, 0}, one[2] = {1, 0};
+    (void)snprintf(good, sizeof good, "%s", put(state, "good.tsv", "a\tx\nb\ty\n"));
+    (void)snprintf(worse, sizeof worse, "%s", put(state, "worse.tsv", "a\tx\xFF\nb\ty\n"));
+    const char *bad = put(state, "bad.tsv", "a\tx\nb\xE9\ty\n");
+    assert_fails(cs_label_file_read(bad, false, NULL, &t), CS_ERR_INPUT, "bad.tsv:2: byte 2");
+    assert_int_equal(cs_label_file_read(bad, false, NULL, &t), CS_ERR_INPUT);
+    assert_null(strstr(cs_reason(), "--invalid"));
+    cs_reason_clear();
+    const char *const both[2] = {worse, bad}, *const last[2] = {good, bad},
+                      *const right[2] = {good, good};
+    assert_fails(cs_labelled_sides_read(both, &plain, all, side), CS_ERR_INPUT,
+                 "worse.tsv:1: byte 4");
+    assert_fails(cs_labelled_sides_read(both, &plain, all, side), CS_ERR_INPUT,
+                 "bad.tsv:2: byte 2");
+    assert_fails(cs_labelled_sides_read(last, &plain, all, side), CS_ERR_INPUT,
+                 "bad.tsv:2: byte 2");
+    assert_fails(cs_labelled_sides_read(right, &plain, one, side), CS_ERR_INPUT,
+                 "good.tsv: all 1 training rows are of class 'a', two are needed; --limit takes");
+    OK(cs_labelled_sides_read(right, &plain, all, side));
+    assert_true(side[0].count == 2 && side[1].count == 2 && side[1].classes == 2);
+    cs_labelled_text_free(&side[0]);
+    cs_labelled_text_free(&side[1]);
+}
+
 TEST_IN_DIR(bad_lines)
 {
     static const struct {
@@ -348,22 +377,34 @@ TEST_IN_DIR(few_labels)
 static cs_status whole(const char *path)
 {
     const cs_labelled_options pairs = {.corpus = {.pair_column = 3}};
-    cs_labelled_text t = {0}, u = {0};
+    cs_labelled_text side[2] = {{0}};
     int64_t n, *index = NULL;
-    cs_status status = cs_labelled_text_read(path, &pairs, NULL, &t);
-    if (status == CS_OK) {
-        status = cs_labelled_text_read(path, &pairs, &t, &u);
-    }
-    if (status == CS_OK) {
-        status = cs_few_shot("50%", &t, 1, &n, &index);
-    }
+    cs_status status =
+        cs_labelled_sides_read((const char *[2]){path, path}, &pairs, (int64_t[2]){0, 0}, side);
+    if (status == CS_OK) status = cs_few_shot("50%", &side[0], 1, &n, &index);
     cs_free(index);
-    cs_labelled_text_free(&t);
-    cs_labelled_text_free(&u);
+    cs_labelled_text_free(&side[0]);
+    cs_labelled_text_free(&side[1]);
     return status;
+}
+
+static char other_bad[512];
+
+static cs_status refused(const char *path)
+{
+    cs_labelled_text side[2];
+    cs_status status = cs_labelled_sides_read((const char *[2]){path, other_bad}, &plain,
+                                              (int64_t[2]){0, 0}, side);
+    const bool told = status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not UTF-8");
+    if (told) {
+        cs_reason_clear();
+    }
+    return told ? CS_OK : status;
 }
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(whole, put(state, "w.tsv", "2\ta\tb\n10\tc\td\n2\te\tf\n"));
+    (void)snprintf(other_bad, sizeof other_bad, "%s", put(state, "b.tsv", "a\t\xFF\n"));
+    fail_each_allocation(refused, put(state, "c.tsv", "\xFF\tx\n"));
 }

@@ -152,7 +152,7 @@ TEST_IN_DIR(escapes_that_are_no_character)
     const char *path = put(state, "t.jsonl", lines, sizeof lines - 1);
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT,
-                 "t.jsonl:2: byte 12: \\uD800 is no character (--invalid replace");
+                 "t.jsonl:2: byte 12: \\uD800 is no character; --invalid replace");
     static const cs_invalid rules[] = {CS_INVALID_REPLACE, CS_INVALID_LATIN1};
     for (int i = 0; i < 2; ++i) {
         c = load(path,
@@ -242,7 +242,8 @@ static cs_status load_strictly(const char *path)
     cs_corpus c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
     cs_corpus_free(&c);
-    if (status == CS_ERR_INPUT && strstr(cs_reason(), "1 file is not UTF-8")) {
+    if (status == CS_ERR_INPUT &&
+        strstr(cs_reason(), "--invalid replace, skip or latin1 reads on")) {
         cs_reason_clear();
         status = CS_OK;
     }

@@ -218,25 +218,16 @@ static cs_status take_options(cs_args *args, session *s)
 
 /* --- the task ----------------------------------------------------------------------------------*/
 
-static cs_status read_side(cs_args *args, const char *source, int64_t limit,
-                           const cs_labelled_text *classes_of, cs_finetune_side *side)
-{
-    side->source = source;
-    return cs_args_labelled(args, source, limit, classes_of, &side->text);
-}
-
 static cs_status read_texts(cs_args *args, session *s)
 {
-    const char *train = cs_args_positional(args, 1),
-               *test = cs_args_positional(args, cs_args_positionals(args) - 1);
-    int64_t limit = cs_args_int_or(args, "limit", 0);
-    int64_t test_limit = cs_args_int_or(args, "test-limit", 0);
-    cs_status status = read_side(args, train, limit, NULL, &s->task.train);
-    if (status == CS_OK && s->task.train.text.classes == 1)
-        status = cs_fail(CS_ERR_INPUT, "%s: one class alone, '%s': nothing to learn",
-                         s->task.train.text.path, s->task.train.text.class_name[0]);
-    if (status == CS_OK)
-        status = read_side(args, test, test_limit, &s->task.train.text, &s->task.test);
+    cs_labelled_text side[2] = {{0}};
+    s->task.train.source = cs_args_positional(args, 1);
+    s->task.test.source = cs_args_positional(args, cs_args_positionals(args) - 1);
+    cs_status status = cs_args_labelled(
+        args, (int64_t[2]){cs_args_int_or(args, "limit", 0), cs_args_int_or(args, "test-limit", 0)},
+        side);
+    s->task.train.text = side[0];
+    s->task.test.text = side[1];
     if (status == CS_OK)
         status = cs_args_metrics(args, s->task.train.text.classes, &s->plan.metrics);
     if (status == CS_OK && (status = cs_args_against(args, &s->rival)) == CS_OK) {

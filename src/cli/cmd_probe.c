@@ -165,21 +165,6 @@ static cs_status check_few(const run *r)
     return cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
 }
 
-/* One class alone leaves nothing to predict: often the first lines of what is sorted by class. */
-static cs_status want_classes(const run *r)
-{
-    const cs_labelled_text *t = &r->train;
-    return t->classes != 1
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT,
-                         "%s: all %lld training rows are of class '%s': a probe needs two "
-                         "classes%s",
-                         t->path, (long long)t->count, t->class_name[0],
-                         cs_args_given(r->args, "limit")
-                             ? "; --limit takes the first lines, --few examples of every class"
-                             : "");
-}
-
 /* --- one layer -------------------------------------------------------------------------------- */
 
 /* A least loss at an end of the grid may not be the least there is. */
@@ -295,7 +280,7 @@ static cs_status probe_matrices(run *r)
     if ((status = cs_output_open_rows(r->args, cs_args_positional(r->args, 0), &train)) != CS_OK ||
         (status = cs_output_open_rows(r->args, cs_args_positional(r->args, 1), &test)) != CS_OK ||
         (status = read_labels(r, "labels", &train, NULL, &r->train)) != CS_OK ||
-        (status = want_classes(r)) != CS_OK ||
+        (status = cs_labelled_check(&r->train, 0)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
         (status = read_metrics(r)) != CS_OK) {
         goto done;
@@ -325,14 +310,14 @@ static cs_status read_texts(run *r)
 {
     cs_args *args = r->args;
     const int64_t limit = cs_args_int_or(args, "limit", 0);
-    const char *train = cs_args_positional(args, 1),
-               *test = cs_args_positional(args, cs_args_positionals(args) - 1);
+    cs_labelled_text side[2] = {{0}};
     if (cs_args_given(args, "labels") || cs_args_given(args, "test-labels")) {
         return cs_fail(CS_ERR_USAGE, "--labels goes with matrices: texts hold their own");
     }
-    cs_status status = cs_args_labelled(args, train, limit, NULL, &r->train);
-    if (status == CS_OK) status = want_classes(r);
-    return status == CS_OK ? cs_args_labelled(args, test, limit, &r->train, &r->test) : status;
+    cs_status status = cs_args_labelled(args, (int64_t[2]){limit, limit}, side);
+    r->train = side[0];
+    r->test = side[1];
+    return status;
 }
 
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)

@@ -101,11 +101,11 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
 void cs_args_note_invalid(const cs_args *args, const char *source, int64_t bytes,
                           int64_t documents);
 
-/* The labelled texts of a source, remembered as an input, by cs_group_labelled and --regression;
- * where the command line names one source beside the model, of one of its sides
- * (cs_labelled_options.split). limit 0: all. */
-cs_status cs_args_labelled(cs_args *args, const char *source, int64_t limit,
-                           const cs_labelled_text *classes_of, cs_labelled_text *out) CS_MUST_CHECK;
+/* The labelled texts to train on and to test with, remembered as inputs, by cs_group_labelled and
+ * --regression, of the sources that the command line names behind the model; where that is one, of
+ * its two sides (cs_labelled_options.split). limit 0: all. */
+cs_status cs_args_labelled(cs_args *args, const int64_t limit[2],
+                           cs_labelled_text out[2]) CS_MUST_CHECK;
 
 /* The tokenizer of a corpus that cs_args_load_corpus gave: that of --tokenizer FILE.json, or one of
  * the corpus' words (cs_tokenizer_of_corpus). */

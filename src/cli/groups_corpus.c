@@ -181,26 +181,29 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     return status;
 }
 
-cs_status cs_args_labelled(cs_args *args, const char *source, int64_t limit,
-                           const cs_labelled_text *classes_of, cs_labelled_text *out)
+cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_text out[2])
 {
-    const char *side = NULL;
-    const cs_corpus_source *named = cs_corpus_named(source, &side);
+    const int sources = cs_args_positionals(args) - 1;
+    const char *source[2] = {cs_args_positional(args, 1), cs_args_positional(args, sources)};
     const bool pair =
         cs_args_flag(args, "pair") || cs_args_given_in(args, "pair-column pair-field");
     cs_labelled_options o = {.corpus = text_options(args),
                              .regression = cs_args_flag(args, "regression"),
-                             .split = cs_args_positionals(args) == 2,
-                             .limit = limit};
-    if (!named && !o.split && cs_args_given(args, "test-share")) {
-        return cs_fail(CS_ERR_USAGE, "--test-share goes with one source of both sides");
-    }
+                             .split = sources == 1};
     o.corpus.pair_column = pair ? cs_args_int(args, "pair-column") : 0;
     o.corpus.pair_field = cs_args_text(args, "pair-field");
-    cs_status status = open_source(args, named ? named->name : source);
-    if (status == CS_OK) status = cs_labelled_text_read(source, &o, classes_of, out);
-    if (status == CS_OK && !(o.split && classes_of)) { /* once for a source read twice */
-        cs_args_note_invalid(args, source, out->invalid_bytes, out->invalid_documents);
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const char *side = NULL;
+        const cs_corpus_source *named = cs_corpus_named(source[i], &side);
+        if (!named && !o.split && cs_args_given(args, "test-share")) {
+            return cs_fail(CS_ERR_USAGE, "--test-share goes with one source of both sides");
+        }
+        status = open_source(args, named ? named->name : source[i]);
+    }
+    if (status == CS_OK) status = cs_labelled_sides_read(source, &o, limit, out);
+    for (int i = 0; i < sources && status == CS_OK; ++i) { /* once for a source read twice */
+        cs_args_note_invalid(args, source[i], out[i].invalid_bytes, out[i].invalid_documents);
     }
     return status;
 }

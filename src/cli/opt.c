@@ -130,8 +130,11 @@ static cs_status unknown_option(const cs_args *args, const char *place, const ch
 {
     static const struct {
         const char *said, *meant;
-    } other[] = {{"objective", "compare"}, {"learning-rate", "lr"}, {"batch-size", "batch"},
-                 {"dataset", "corpus"},    {"epochs", "steps"},     {"hidden-size", "width"}};
+    } other[] = {{"objective", "compare"},
+                 {"learning-rate", "lr"},
+                 {"batch-size", "batch"},
+                 {"dataset", "corpus"},
+                 {"hidden-size", "width"}};
     cs_hint hint = {0};
     for (int i = 0; i < args->values; ++i) {
         const char *known = args->value[i].opt->name;

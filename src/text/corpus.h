@@ -38,6 +38,15 @@ typedef enum {
     CS_INVALID_LATIN1
 } cs_invalid;
 
+/* Files that are not UTF-8, under CS_INVALID_REFUSE; begins as zeros, and is freed with cs_free(report). */
+typedef struct {
+    int64_t files;
+    char *report; /* the first of them, a line each, as "FILE:LINE: byte N: ..." */
+} cs_refused;
+
+/* CS_ERR_INPUT naming them, and what reads them all the same; CS_OK when there are none. */
+cs_status cs_refused_status(const cs_refused *refused) CS_MUST_CHECK;
+
 /* What a line of a file is. AUTO: by the ending of its name, less .gz. */
 typedef enum {
     CS_FORMAT_AUTO,
@@ -86,6 +95,7 @@ typedef struct {
     const char *text_field;  /* of a text; NULL: "text" */
     const char *pair_field;  /* where there is a pair_column; NULL: "pair" */
     cs_invalid invalid;
+    cs_refused *refused; /* gathers them over several sources, which fail each; NULL: of this one */
     /* Share of documents in the held-out split, in [0, 1): XXH3 of the document's key (prepared
      * corpora), path below the directory, or number in its file, under `seed`. < 0: 0.2. A prepared
      * corpus that stores its own split keeps it. */

@@ -56,7 +56,10 @@ void cs_corpus_builder_init(cs_corpus_builder *b, const cs_corpus_options *resol
 {
     *b = (cs_corpus_builder){.options = *resolved,
                              .splitter = {.kind = resolved->splitter},
-                             .rules = {.rule = resolved->invalid}};
+                             .rules = {.rule = resolved->invalid, .refused = resolved->refused}};
+    if (!resolved->refused) {
+        b->rules.refused = &b->refused;
+    }
     if (resolved->encoder) {
         cs_encoder_init(&b->encoder, resolved->encoder);
     }
@@ -69,7 +72,7 @@ void cs_corpus_builder_free(cs_corpus_builder *b)
     cs_word_table_free(&b->words);
     cs_word_table_free(&b->labels);
     cs_corpus_free(&b->made);
-    cs_text_rules_free(&b->rules);
+    cs_free(b->refused.report);
     memset(b, 0, sizeof *b);
 }
 

@@ -21,6 +21,7 @@ typedef struct {
     int64_t token_room, ptr_room, label_room, held_room;
     bool enough;         /* the rest is not wanted */
     cs_text_rules rules; /* what was met by the readers of text */
+    cs_refused refused;  /* where the options have no place for it */
 } cs_corpus_builder;
 
 /* Fills in the defaults; CS_ERR_USAGE names an option out of range. options may be NULL. */

@@ -146,11 +146,10 @@ cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *op
     reader r = {0};
     cs_corpus made = {0};
     cs_corpus_builder_init(&r.builder, options);
-    r.builder.rules.gather = true;
     status = add_entries(path, entry, count, &r);
-    if (r.builder.rules.refused > 0 && (status == CS_OK || status == CS_ERR_INPUT)) {
+    if (r.builder.rules.refused->files > 0 && (status == CS_OK || status == CS_ERR_INPUT)) {
         cs_reason_clear(); /* of what stopped the reading later */
-        status = cs_text_refused(&r.builder.rules);
+        status = cs_refused_status(r.builder.rules.refused);
     }
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&r.builder, &made), "%s", path);
     if (status == CS_OK) {

@@ -188,8 +188,8 @@ static cs_status admit_escapes(reader *r, bool *keeps)
          at = next_half(r->line, r->size, at + 6)) {
         if (r->rules->rule == CS_INVALID_REFUSE) {
             return cs_fail(CS_ERR_INPUT,
-                           "byte %lld: %.6s is no character (--invalid replace, skip or latin1 "
-                           "reads on)",
+                           "byte %lld: %.6s is no character; --invalid replace, skip or latin1 "
+                           "reads on",
                            (long long)at + 1, r->line + at);
         }
         if (r->rules->rule == CS_INVALID_SKIP) {
@@ -290,6 +290,7 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
                                     .text = options->text_column,
                                     .pair = options->pair_column};
     cs_status status = cs_text_read(path, &builder.rules, &file);
+    if (status == CS_OK) status = cs_refused_status(builder.rules.refused);
     r.at = file.text;
     r.end = file.text ? file.text + file.size : NULL;
     if (status == CS_OK && !whole) {

@@ -244,6 +244,49 @@ cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *o
     return finish(status, &r, out);
 }
 
+cs_status cs_labelled_check(const cs_labelled_text *t, int64_t limit)
+{
+    return t->classes != 1
+               ? CS_OK
+               : cs_fail(
+                     CS_ERR_INPUT, "%s: all %lld training rows are of class '%s', two are needed%s",
+                     t->path, (long long)t->count, t->class_name[0],
+                     limit > 0 ? "; --limit takes the first lines, --few examples of every class"
+                               : "");
+}
+
+cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_options *options,
+                                 const int64_t limit[2], cs_labelled_text out[2])
+{
+    cs_refused refused = {0};
+    cs_labelled_options o = *options;
+    cs_labelled_text side[2] = {{0}}, unused = {0};
+    o.corpus.refused = &refused;
+    o.limit = limit[0];
+    cs_status status = cs_labelled_text_read(source[0], &o, NULL, &side[0]);
+    if (status == CS_OK) status = cs_labelled_check(&side[0], limit[0]);
+    o.limit = limit[1];
+    if (status == CS_OK) status = cs_labelled_text_read(source[1], &o, &side[0], &side[1]);
+    if (status == CS_ERR_INPUT && refused.files > 0 && side[0].count == 0 &&
+        strcmp(source[0], source[1]) != 0) {
+        cs_reason_clear(); /* which other files are no UTF-8 is told in the same run */
+        status = cs_labelled_text_read(source[1], &o, NULL, &unused);
+        cs_labelled_text_free(&unused);
+    }
+    if (refused.files > 0 && (status == CS_OK || status == CS_ERR_INPUT)) {
+        cs_reason_clear();
+        status = cs_refused_status(&refused);
+    }
+    cs_free(refused.report);
+    if (status == CS_OK) {
+        memcpy(out, side, sizeof side);
+        return CS_OK;
+    }
+    cs_labelled_text_free(&side[0]);
+    cs_labelled_text_free(&side[1]);
+    return status;
+}
+
 static cs_status read_array(const char *path, reader *r)
 {
     cs_array array = {0};
@@ -271,9 +314,12 @@ cs_status cs_label_file_read(const char *path, bool regression, const cs_labelle
                              cs_labelled_text *out)
 {
     /* A line is a label: as the text it must not be empty, as the rest it is not looked at. */
-    const cs_labelled_options options = {
-        .corpus = {.format = CS_FORMAT_TSV, .label_column = 1, .text_column = 1},
-        .regression = regression};
+    cs_refused refused = {0};
+    const cs_labelled_options options = {.corpus = {.format = CS_FORMAT_TSV,
+                                                    .label_column = 1,
+                                                    .text_column = 1,
+                                                    .refused = &refused},
+                                         .regression = regression};
     reader r = {.options = &options, .classes_of = classes_of};
     if (!cs_has_suffix(path, ".npy") && !cs_has_suffix(path, ".txt") &&
         !cs_has_suffix(path, ".tsv")) {
@@ -281,6 +327,11 @@ cs_status cs_label_file_read(const char *path, bool regression, const cs_labelle
     }
     cs_status status =
         cs_has_suffix(path, ".npy") ? read_array(path, &r) : visit(path, &options.corpus, &r);
+    if (refused.files > 0) { /* labels are read in one way */
+        cs_reason_clear();
+        status = cs_fail(CS_ERR_INPUT, "%s", refused.report);
+    }
+    cs_free(refused.report);
     return finish(status, &r, out);
 }
 

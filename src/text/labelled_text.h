@@ -46,6 +46,15 @@ cs_status cs_labelled_text_read(const char *source, const cs_labelled_options *o
                                 const cs_labelled_text *classes_of,
                                 cs_labelled_text *out) CS_MUST_CHECK;
 
+/* CS_ERR_INPUT where all that is to be trained on is of one class, which leaves nothing to learn:
+ * often the first `limit` lines (0: all) of what is sorted by class. */
+cs_status cs_labelled_check(const cs_labelled_text *train, int64_t limit) CS_MUST_CHECK;
+
+/* Both sides of a task, of `limit` examples each: out[0] to train on, out[1] with its classes.
+ * CS_ERR_INPUT as above, naming the files of both that are not UTF-8. */
+cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_options *options,
+                                 const int64_t limit[2], cs_labelled_text out[2]) CS_MUST_CHECK;
+
 /* Labels alone, one a row of some matrix: FILE.npy (one dimension; whole numbers, or any for
  * regression), FILE.txt or FILE.tsv (a line each, the first column; empty lines and a header are
  * passed over). text and pair stay NULL. Errors as above; CS_ERR_USAGE for another ending. */

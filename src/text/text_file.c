@@ -21,12 +21,6 @@ void cs_text_file_free(cs_text_file *file)
     *file = (cs_text_file){0};
 }
 
-void cs_text_rules_free(cs_text_rules *rules)
-{
-    cs_free(rules->report);
-    rules->report = NULL;
-}
-
 static int64_t most_bytes(void)
 {
     int64_t free_now = cs_mem_available();
@@ -164,31 +158,33 @@ static cs_status mend(cs_text_rules *rules, char **held, int64_t *size)
     return CS_OK;
 }
 
-static cs_status gather(cs_text_rules *rules)
+static cs_status gather(cs_refused *refused)
 {
-    rules->refused += 1;
-    if (rules->refused <= REPORTED) {
-        char *longer = cs_format("%s\n  %s", rules->report ? rules->report : "", cs_reason());
+    refused->files += 1;
+    if (refused->files <= REPORTED) {
+        const char *before = refused->report;
+        char *longer = cs_format("%s%s%s", before ? before : "", before ? "\n  " : "", cs_reason());
         if (!longer) return CS_ERR_MEMORY;
-        cs_free(rules->report);
-        rules->report = longer;
+        cs_free(refused->report);
+        refused->report = longer;
     }
     cs_reason_clear();
     return CS_OK;
 }
 
-cs_status cs_text_refused(const cs_text_rules *rules)
+cs_status cs_refused_status(const cs_refused *refused)
 {
-    if (rules->refused == 0) {
-        return CS_OK;
-    }
-    const int64_t more = rules->refused - REPORTED;
+    static const char advice[] = "--invalid replace, skip or latin1 reads on";
+    const int64_t more = refused->files - REPORTED;
     char rest[48] = "";
-    if (more > 0) (void)snprintf(rest, sizeof rest, "\n  and %lld more", (long long)more);
-    return cs_fail(CS_ERR_INPUT,
-                   "%lld file%s not UTF-8 text (--invalid replace, skip or latin1 reads on):%s%s",
-                   (long long)rules->refused, rules->refused == 1 ? " is" : "s are", rules->report,
-                   rest);
+    if (more > 0) {
+        (void)snprintf(rest, sizeof rest, "\n  and %lld more", (long long)more);
+    }
+    return refused->files == 0 ? CS_OK
+           : refused->files == 1
+               ? cs_fail(CS_ERR_INPUT, "%s; %s", refused->report, advice)
+               : cs_fail(CS_ERR_INPUT, "%lld files are not UTF-8 text (%s):\n  %s%s",
+                         (long long)refused->files, advice, refused->report, rest);
 }
 
 bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size)
@@ -202,12 +198,12 @@ bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size)
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-/* By the rule; *gathered when the file is told of at the end. */
+/* By the rule; *refused when the file is told of at the end. */
 static cs_status admit(const char *path, cs_text_rules *rules, char **bytes, int64_t *size,
-                       bool *gathered)
+                       bool *refused)
 {
     cs_status status = CS_OK;
-    *gathered = false;
+    *refused = false;
     switch (rules->rule) {
     case CS_INVALID_SKIP:
         break;
@@ -217,8 +213,8 @@ static cs_status admit(const char *path, cs_text_rules *rules, char **bytes, int
         break;
     case CS_INVALID_REFUSE:
         status = cs_utf8_check(path, *bytes, *size);
-        *gathered = status == CS_ERR_INPUT && rules->gather;
-        if (*gathered) status = gather(rules);
+        *refused = status == CS_ERR_INPUT;
+        if (*refused) status = gather(rules->refused);
         break;
     }
     return status;
@@ -228,15 +224,15 @@ cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out
 {
     static const char mark[] = "\xEF\xBB\xBF";
     cs_text_file file = {0};
-    bool gathered = false;
+    bool refused = false;
     cs_status status = cs_file_read(path, most_bytes(), &file.bytes, &file.size);
     if (status == CS_OK) status = cs_lfs_check(path, file.bytes, file.size);
     if (status != CS_OK) goto done;
     cs_sha256(file.bytes, (size_t)file.size, file.sha256);
     if (file.size >= 2 && memcmp(file.bytes, "\x1F\x8B", 2) == 0)
         status = unpack(path, &file.bytes, &file.size);
-    if (status == CS_OK) status = admit(path, rules, &file.bytes, &file.size, &gathered);
-    if (status != CS_OK || gathered) goto done;
+    if (status == CS_OK) status = admit(path, rules, &file.bytes, &file.size, &refused);
+    if (status != CS_OK || refused) goto done;
     const int64_t skip = file.size >= 3 && memcmp(file.bytes, mark, 3) == 0 ? 3 : 0;
     file.text = file.bytes + skip;
     file.size -= skip;

@@ -10,11 +10,9 @@
 /* How bytes that are no UTF-8 (RFC 3629), and NUL bytes, are met, and how many were. */
 typedef struct {
     cs_invalid rule;
-    bool gather;       /* REFUSE: read on, and tell of all files at the end (cs_text_refused) */
-    int64_t bytes;     /* REPLACE, LATIN1: parts put right */
-    int64_t documents; /* SKIP: lines, or files that are one document, left out */
-    int64_t refused;   /* files, with `gather`; */
-    char *report;      /* the first of them, a line each */
+    cs_refused *refused; /* REFUSE: files are told of at the end (cs_refused_status) */
+    int64_t bytes;       /* REPLACE, LATIN1: parts put right */
+    int64_t documents;   /* SKIP: lines, or files that are one document, left out */
 } cs_text_rules;
 
 typedef struct {
@@ -25,15 +23,10 @@ typedef struct {
 } cs_text_file;
 
 /* A whole file. Its text is UTF-8 without NUL afterwards, except under SKIP, where each line or
- * document is for cs_text_keeps. *out is zeroed when the file was gathered. CS_ERR_INPUT: a Git LFS
- * pointer, damaged gzip, text that does not fit in half of the free memory; "FILE:LINE: byte N:
- * invalid UTF-8 (0xC3 0x28)". */
+ * document is for cs_text_keeps. *out is zeroed when the file was refused. CS_ERR_INPUT: a Git LFS
+ * pointer, damaged gzip, text that does not fit in half of the free memory. */
 cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out) CS_MUST_CHECK;
 void cs_text_file_free(cs_text_file *file);
 
 /* Whether a line or document stays: under SKIP, counts one that is no UTF-8. */
 bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size);
-
-/* CS_ERR_INPUT naming the files that were gathered, CS_OK when there are none. */
-cs_status cs_text_refused(const cs_text_rules *rules) CS_MUST_CHECK;
-void cs_text_rules_free(cs_text_rules *rules);

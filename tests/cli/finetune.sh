@@ -162,7 +162,7 @@ test_refusals() {
     refuses 2 "finetune MODEL TRAIN [TEST]" "$COSPEC" finetune model || return 1
     refuses 3 "nowhere: no directory of a model" "$COSPEC" finetune nowhere c.tsv c.tsv || return 1
     grep animal c.tsv > one.tsv
-    refuses 3 "one.tsv: one class alone, 'animal'" "$COSPEC" finetune model one.tsv c.tsv || return 1
+    refuses 3 "one.tsv: all 40 training rows are of class 'animal', two are needed" "$COSPEC" finetune model one.tsv c.tsv || return 1
     { cat c.tsv; printf 'stone\tthe rock\n'; } > more.tsv
     refuses 3 "more.tsv:81" "$COSPEC" finetune model c.tsv more.tsv || return 1
     refuses 2 "--pooling first: the first token of a causal model" "$COSPEC" finetune causal c.tsv c.tsv --pooling first || return 1

@@ -98,6 +98,15 @@ test_forms() {
     # text that is not UTF-8: every such file is named, or met as asked
     printf 'caf\351' > l/animal/00 && printf '\351' > l/plant/00
     refuses 3 "2 files are not UTF-8" "$COSPEC" probe small l && says "l/animal/00:1: byte 4" && says "l/plant/00:1: byte 1" || return 1
+    printf 'animal\tcat\nplant\ttr\351e\n' > bad.tsv && printf 'animal\tcat\nplant\t\377\n' > worse.tsv
+    for command in "probe small" "finetune small"; do
+        # shellcheck disable=SC2086
+        refuses 3 "3 files are not UTF-8 text (--invalid replace, skip or latin1 reads on)" "$COSPEC" $command bad.tsv l && says "bad.tsv:2: byte 9" && says "l/plant/00:1: byte 1" || return 1
+        # shellcheck disable=SC2086
+        refuses 3 "2 files are not UTF-8 text" "$COSPEC" $command labelled.tsv l && refuses 3 "2 files are" "$COSPEC" $command bad.tsv worse.tsv && says "worse.tsv:2: byte 7" || return 1
+        # shellcheck disable=SC2086
+        refuses 3 "bad.tsv:2: byte 9: invalid UTF-8 (0xE9 0x65); --invalid replace, skip or latin1 reads on" "$COSPEC" $command bad.tsv labelled.tsv && refuses 3 "bad.tsv:2: byte 9" "$COSPEC" $command bad.tsv bad.tsv || return 1
+    done
     exits 0 "$COSPEC" finetune small l l --invalid latin1 --seeds 1 --epochs 1 --json && says "l: 2 bad parts of text that is not UTF-8 read as Latin-1" && [ "$(number n out)" = 82 ] || { fail "${why:-$(cat err)}"; return 1; }
     exits 0 "$COSPEC" probe small l --invalid skip && says "l: 2 documents left out, being no UTF-8" || return 1
     printf '{"class": 1, "body": "a\\ud800"}\n' >> l.jsonl
@@ -145,7 +154,7 @@ test_notes() {
     refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy --labels y.npy --test-labels y.npy --few 100 || return 1
     small_corpus c.tsv; sort c.tsv > sorted.tsv
     exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 1 --heads 2 --batch 8 --max-length 16 --steps 2 --objective ar -o model &&
-        refuses 3 "all 9 training rows are of class 'animal': a probe needs two classes; --limit takes the first lines, --few examples of every class" "$COSPEC" probe model sorted.tsv c.tsv --limit 9
+        refuses 3 "all 9 training rows are of class 'animal', two are needed; --limit takes the first lines, --few examples of every class" "$COSPEC" probe model sorted.tsv c.tsv --limit 9
 }
 
 test_bad_input() {
@@ -158,7 +167,7 @@ test_bad_input() {
     i64 0 1 0 1 0 5 0 1 1 0 | npy five.npy '<i8' '(10,)'
     refuses 3 'class "5" is none of the 2' "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels five.npy || return 1
     i64 3 3 3 3 3 3 3 3 3 3 | npy same.npy '<i8' '(10,)'
-    refuses 3 "a probe needs two classes" "$COSPEC" probe x.npy x.npy --labels same.npy --test-labels same.npy || return 1
+    refuses 3 "', two are needed" "$COSPEC" probe x.npy x.npy --labels same.npy --test-labels same.npy || return 1
     f32 1 2 1  0 1 2 | npy wide.npy '<f4' '(2, 3)'; i64 0 1 | npy two.npy '<i8' '(2,)'
     refuses 3 "wide.npy: 3 columns, x.npy has 2" "$COSPEC" probe x.npy wide.npy --labels y.npy --test-labels two.npy || return 1
     f32 -1 2  1 2  -1 2  1 nan  -1 2  1 2  -1 2  1 2  -1 2  1 2 | npy nan.npy '<f4' '(10, 2)'
