@@ -8,7 +8,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/measures/connectivity.h"
 #include "base/hash.h"
@@ -20,6 +19,7 @@
 #include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
+#include "cli/unfinished.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/path_hash.h"
@@ -30,14 +30,13 @@
 /* --- records ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    json_t *records; /* finished ones, in order */
+    json_t *records; /* finished ones, in order; in unfinished.kept, as the next */
     json_t *inputs;  /* a hash a record, of what it was made from */
     char input[65];  /* that of the matrix or corpus at hand */
     size_t next;     /* the next record; below the size: it was kept from an earlier run */
     size_t wanted;   /* records */
     const char *objective, *context; /* of the matrix at hand, "" where they are not known */
-    const char *unfinished;          /* DIR/unfinished.json; NULL without -o */
-    json_t *options;                 /* of this run: a kept file must have the same */
+    cs_unfinished unfinished;
     int64_t blocks;
     int64_t
         uncovered; /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
@@ -139,55 +138,21 @@ static const char *const default_specs[] = {"ar",
                                             "diverse-ar:t=2",
                                             "diverse-ar:t=4"};
 
-/* Options that change how a run goes, not what it finds. */
-static json_t *lasting_options(const cs_args *args)
+/* Takes over the records of an interrupted run. */
+static cs_status take_records(study *t)
 {
-    static const char passing[] = "resume force quiet threads json csv all metric output";
-    json_t *options = cs_args_json(args), *value = NULL;
-    const char *name = NULL;
-    void *next = NULL;
-    json_object_foreach_safe(options, next, name, value)
-    {
-        if (cs_listed(passing, name)) (void)json_object_del(options, name);
+    json_t *kept = t->unfinished.kept;
+    t->records = json_object_get(kept, "records");
+    t->inputs = json_object_get(kept, "inputs");
+    if (!t->records && !t->inputs) {
+        t->records = json_array();
+        t->inputs = json_array();
+        cs_status status = cs_json_set(kept, "inputs", t->inputs);
+        return status == CS_OK ? cs_json_set(kept, "records", t->records) : status;
     }
-    return options;
-}
-
-/* Takes over the records of an interrupted run with the same options. */
-static cs_status load_unfinished(study *t)
-{
-    json_t *file = NULL;
-    if (!t->unfinished || !cs_path_exists(t->unfinished)) {
-        return CS_OK;
-    }
-    cs_status status = cs_json_read(t->unfinished, &file);
-    if (status == CS_OK && !json_equal(json_object_get(file, "options"), t->options)) {
-        status = cs_fail(CS_ERR_USAGE, "%s holds a run with other options; --force starts anew",
-                         t->unfinished);
-    }
-    json_t *records = json_object_get(file, "records"), *inputs = json_object_get(file, "inputs");
-    if (status == CS_OK && (!json_is_array(records) || !json_is_array(inputs)))
-        status = cs_fail(CS_ERR_INPUT, "%s: no records", t->unfinished);
-    if (status == CS_OK) {
-        json_decref(t->records);
-        json_decref(t->inputs);
-        t->records = json_incref(records);
-        t->inputs = json_incref(inputs);
-    }
-    json_decref(file);
-    return status;
-}
-
-static cs_status save_unfinished(const study *t)
-{
-    if (!t->unfinished) {
-        return CS_OK;
-    }
-    json_t *file = json_pack("{s:O, s:O, s:O}", "options", t->options, "inputs", t->inputs,
-                             "records", t->records);
-    cs_status status = file ? cs_json_write(t->unfinished, file) : CS_ERR_MEMORY;
-    json_decref(file);
-    return status;
+    return json_is_array(t->records) && json_is_array(t->inputs)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: no records", t->unfinished.path);
 }
 
 /* Whether the next record is there from an interrupted run: then it must be of the same input. */
@@ -199,7 +164,7 @@ static cs_status take_kept(study *t, bool *kept)
         return cs_fail(CS_ERR_USAGE,
                        "%s: matrix %zu was measured on other data than there are now; --force "
                        "starts anew",
-                       t->unfinished, t->next + 1);
+                       t->unfinished.path, t->next + 1);
     }
     t->next += *kept;
     return CS_OK;
@@ -210,7 +175,7 @@ static cs_status interrupted(const study *t)
 {
     const size_t done = json_array_size(t->records);
     cs_reason_clear();
-    if (!t->unfinished) {
+    if (!t->unfinished.path) {
         return cs_fail(CS_ERR_INTERRUPT,
                        "interrupted after %zu of %zu matrices; without -o DIR nothing is kept",
                        done, t->wanted);
@@ -223,7 +188,7 @@ static cs_status interrupted(const study *t)
                : cs_fail(CS_ERR_INTERRUPT,
                          "interrupted after %zu of %zu matrices, kept in %s; the same command with "
                          "--resume goes on",
-                         done, t->wanted, t->unfinished);
+                         done, t->wanted, t->unfinished.path);
 }
 
 /* How every matrix of a run is measured, for its k leading values below 1. */
@@ -254,7 +219,7 @@ static cs_status look_at(cs_args *args, study *t, const char *series, const char
         if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
                                 json_array_append_new(t->inputs, json_string(t->input)) != 0))
             status = CS_ERR_MEMORY;
-        if (status == CS_OK) status = save_unfinished(t);
+        if (status == CS_OK) status = cs_unfinished_save(&t->unfinished);
     }
     t->next += 1;
     cs_connectivity_free(&c);
@@ -439,9 +404,6 @@ static cs_status report(cs_args *args, const study *t)
     }
     if (status == CS_OK) status = cs_output_csv(args, "spectrum.csv", &spectrum);
     if (status == CS_OK) status = cs_output_record(args, "connectivity", &metrics);
-    if (status == CS_OK && t->unfinished) {
-        (void)unlink(t->unfinished); /* the result replaces it */
-    }
     return status;
 }
 
@@ -478,27 +440,17 @@ static cs_status run(cs_args *args)
     if (corpus == (cs_args_positionals(args) > 0)) {
         return cs_fail(CS_ERR_USAGE, "connectivity wants either matrices or --corpus");
     }
-    const char *dir = cs_args_text(args, "output");
-    study t = {.records = json_array(),
-               .inputs = json_array(),
-               .options = lasting_options(args),
-               .seed = cs_args_seed(args),
+    study t = {.seed = cs_args_seed(args),
                .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
-               .uncovered = -1,
-               .unfinished = dir ? cs_args_join(args, dir, "unfinished.json") : NULL};
-    status = t.records && t.inputs && t.options && (!dir || t.unfinished) ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK)
-        status = cs_output_claim(args, "connectivity.json connectivity.csv spectrum.csv");
-    if (status == CS_OK && !cs_args_flag(args, "resume"))
-        status = cs_output_claim(args, "unfinished.json");
-    if (status == CS_OK && dir) status = cs_dir_make(dir);
-    if (status == CS_OK && cs_args_flag(args, "resume")) status = load_unfinished(&t);
+               .uncovered = -1};
+    status = cs_output_claim(args, "connectivity.json connectivity.csv spectrum.csv");
+    if (status == CS_OK) status = cs_unfinished_begin(args, &t.unfinished);
+    if (status != CS_OK) return status;
+    status = take_records(&t);
     if (status == CS_OK) status = corpus ? study_corpus(args, &t) : study_files(args, &t);
     if (status == CS_OK) status = report(args, &t);
     if (status == CS_ERR_INTERRUPT) status = interrupted(&t);
-    json_decref(t.records);
-    json_decref(t.inputs);
-    json_decref(t.options);
+    cs_unfinished_end(&t.unfinished, status);
     return status;
 }
 
