@@ -206,16 +206,16 @@ TEST(every_allocation_may_fail)
 {
     int64_t s = 6;
     cs_corpus corpus = small_corpus(1, &s, 5, 0, 1);
-    const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2"};
-    const char *const modes[] = {"all", "all", "nearest:2"};
-    for (int i = 0; i < 6; ++i) {
+    const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2", "diverse-ar:t=2"};
+    const char *const modes[] = {"all", "all", "nearest:2", "unique"};
+    for (int i = 0; i < 7; ++i) { /* unique is not drawn */
         cs_objective objective;
-        cs_context_options options = {.objective = &objective, .draws = i / 3};
+        cs_context_options options = {.objective = &objective, .draws = i / 4};
         int64_t start = 0, document = 0;
         int32_t length = (int32_t)s;
         cs_sequences sequences = one_sequence(&start, &length, &document);
-        OK(cs_objective_parse(specs[i % 3], &objective));
-        OK(cs_context_parse(modes[i % 3], &options.context));
+        OK(cs_objective_parse(specs[i % 4], &objective));
+        OK(cs_context_parse(modes[i % 4], &options.context));
         for (int64_t n = 1;; ++n) {
             cs_context_plan *plan = NULL;
             double sum = 0;
@@ -243,11 +243,11 @@ TEST(modes_have_names)
     static const struct {
         const char *text, *says;
     } wrong[] = {
-        {"neares:2",
-         "unknown context 'neares:2' (all, nearest:N, each:W, document); did you mean nearest:2?"},
+        {"neares:2", "unknown context 'neares:2' (all, nearest:N, each:W, document, unique); did "
+                     "you mean nearest:2?"},
         {"documnet:2", "did you mean document?"},
         {"eahc:5", "did you mean each:5?"},
-        {"sentence", "unknown context 'sentence' (all, nearest:N, each:W, document)"},
+        {"sentence", "unknown context 'sentence' (all, nearest:N, each:W, document, unique)"},
         {"nearest", "context 'nearest': nearest:N wants an integer N in 1..1048576"},
         {"window:x", "context 'window:x': each:W wants an integer W in 1..1048576"},
         {"all:3", "context 'all:3': all takes no number"}};
@@ -258,7 +258,8 @@ TEST(modes_have_names)
     } right[] = {{"full", {CS_CONTEXT_ALL, 1, false}, false},
                  {"closest:3", {CS_CONTEXT_NEAREST, 3, true}, false},
                  {"window:5", {CS_CONTEXT_EACH, 5, false}, true},
-                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false}, false}};
+                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false}, false},
+                 {"limit", {CS_CONTEXT_UNIQUE, 1, false}, true}};
     cs_context context;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         cs_reason_clear();

@@ -35,6 +35,7 @@ TEST(builds_are_those_of_one_process)
                  {"masked:mask-ratio=0.3", "each:5", 0, 0, 0},
                  {"masked:mask-ratio=0.3", "nearest:2", 0, 0, 0},
                  {"ar", "all", 4, 1, 0},
+                 {"masked:mask-ratio=0.3", "unique", 16, 3, 0},
                  {"masked:mask-ratio=0.3", "all", 0, 0, 3}};
     int64_t length[600];
     for (int d = 0; d < 600; ++d) {

@@ -293,10 +293,14 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
 
 static void note_target_position(const cs_args *args, const cs_cooc_options *options)
 {
-    if (cs_context_given(&options->context) && cs_args_given(args, "target-position") &&
-        !cs_args_target_given(args)) {
+    const bool given = cs_context_given(&options->context);
+    if (given && cs_args_given(args, "target-position") && !cs_args_target_given(args)) {
         cs_output_note(args, "--target-position blind changes nothing here: offsets of nearest:N "
                              "are relative to the target");
+    }
+    if (given && cs_context_gram(&options->context)) {
+        cs_output_note(args, "contexts that are all different and know their target's position "
+                             "have one target each: every singular value will be 1");
     }
 }
 
@@ -380,7 +384,7 @@ static cs_status run_cooc(cs_args *args)
     status = status ? status : load(args, options.comm, &corpus);
     if (status == CS_OK) {
         note_target_position(args, &options);
-        status = cs_args_note_clamped(args, &corpus, &options);
+        cs_args_note_clamped(args, &corpus, &options);
     }
     int64_t uncovered = 0;
     status = status ? status : cs_args_note_uncovered(args, &corpus, &options, &uncovered);
@@ -406,7 +410,11 @@ const cs_command cs_cmd_cooc = {
         "column). The objective says which tokens are predicted from which positions; the context "
         "mode says what of these positions makes the row. Masks under nearest and each take exact "
         "hypergeometric weights; under all every conditioning set is enumerated, which short "
-        "windows allow (--max-length 4 --stride 1), else --draws samples.\n\n"
+        "windows allow (--max-length 4 --stride 1), else --draws samples. Under unique every "
+        "context is a row of its own and no row is made: DIR receives the Gram form, tokens by "
+        "tokens, from counts of pairs, for any objective and length; svd, density and connectivity "
+        "give the singular values of the matrix that was not made. They bound those of every "
+        "context mode of the same events, blind by blind and given by given.\n\n"
         "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
         "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
         "--threads and any --memory.\n\n"
@@ -434,6 +442,9 @@ const cs_command cs_cmd_cooc = {
         "-o law\n"
         "cospec cooc --corpus verses.txt --objective file --plan-file laws.json --max-length 5 "
         "-o laws\n"
+        "# every context different, from counts of pairs\n"
+        "cospec cooc --corpus verses.txt --objective masked --mask-ratio 0.5 --context unique "
+        "--max-length 16 --stride 1 -o limit\n"
         "# how large would it be\n"
         "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
         "--dry-run",

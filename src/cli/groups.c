@@ -287,21 +287,27 @@ static void note_clamped(const cs_args *args, const cs_objective *objective, int
     cs_free(name);
 }
 
-cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
-                               const cs_cooc_options *options)
+void cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
+                          const cs_cooc_options *options)
 {
-    cs_sequences sequences = {0};
     cs_objective which, of_longest = options->objective;
     int64_t clamped = 0, longest = 0;
-    cs_status status =
-        cs_sequences_of(corpus, options->max_length, options->stride, 2, &sequences, NULL);
-    for (int64_t i = 0; i < sequences.count; ++i) {
-        bool test = corpus->held_out[sequences.document[i]] != 0;
+    for (int64_t d = 0; d < corpus->documents; ++d) { /* as cs_sequences_of, but none is listed */
+        const int64_t n = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
+        const int64_t most = options->max_length > 0 ? options->max_length : n;
+        const int64_t step = options->stride > 0 ? options->stride : most;
+        const int64_t whole = n >= most && most > 0 ? (n - most) / step + 1 : 0;
+        const int64_t rest = options->stride == 0 ? n - whole * most : whole > 0 ? 0 : n;
+        const int64_t length[] = {most, rest}, count[] = {whole, rest > 0};
+        bool test = corpus->held_out[d] != 0;
         bool used = options->split == CS_SPLIT_ALL || test == (options->split == CS_SPLIT_TEST);
-        if (used && cs_objective_clamps(&options->objective, sequences.length[i], &which)) {
-            of_longest = sequences.length[i] > longest ? which : of_longest;
-            longest = sequences.length[i] > longest ? sequences.length[i] : longest;
-            ++clamped;
+        for (int i = 0; i < 2 && used; ++i) {
+            if (count[i] > 0 && length[i] > 1 &&
+                cs_objective_clamps(&options->objective, length[i], &which)) {
+                of_longest = length[i] > longest ? which : of_longest;
+                longest = length[i] > longest ? length[i] : longest;
+                clamped += count[i];
+            }
         }
     }
     if (clamped > 0) {
@@ -310,8 +316,6 @@ cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
                        (long long)clamped);
         note_clamped(args, &of_longest, longest, where);
     }
-    cs_sequences_free(&sequences);
-    return status;
 }
 
 /* --- toy model --- */

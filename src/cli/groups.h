@@ -125,8 +125,8 @@ cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options 
 
 /* Says on stderr how many sequences of the build have a mask ratio that is clamped
  * (cs_objective_clamps), and at which length; silent when none has. */
-cs_status cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
-                               const cs_cooc_options *options) CS_MUST_CHECK;
+void cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
+                          const cs_cooc_options *options);
 
 /* Says on stderr how many tokens of the split are in no sequence of the build (*uncovered); silent
  * when none is. */

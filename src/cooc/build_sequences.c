@@ -17,22 +17,62 @@ static bool in_split(const cs_corpus *corpus, cs_split split, int64_t document)
     return split == CS_SPLIT_ALL || test == (split == CS_SPLIT_TEST);
 }
 
+/* Overlapping windows that are taken together, so that they need not be listed. */
+static bool takes_runs(const cs_cooc_options *o)
+{
+    return cs_context_gram(&o->context) && o->stride > 0 && o->stride < o->max_length;
+}
+
+/* The length of a sequence, or of the windows of a run. */
+static int32_t window_of(const cs_cooc_options *o, int32_t length)
+{
+    return takes_runs(o) && length > o->max_length ? (int32_t)o->max_length : length;
+}
+
+static int64_t windows_of(const cs_cooc_options *o, int32_t length)
+{
+    int64_t more = length - window_of(o, length);
+    return more > 0 ? more / o->stride + 1 : 1;
+}
+
+int64_t cs_cooc_windows(const cs_cooc_options *options, const cs_sequences *sequences)
+{
+    int64_t windows = 0;
+    for (int64_t i = 0; i < sequences->count; ++i) {
+        windows += windows_of(options, sequences->length[i]);
+    }
+    return windows;
+}
+
+static cs_status cut(const cs_corpus *corpus, const cs_cooc_options *o, cs_sequences *out)
+{
+    const bool runs = takes_runs(o);
+    cs_status status =
+        cs_sequences_of(corpus, runs ? 0 : o->max_length, runs ? 0 : o->stride, 1, out, NULL);
+    for (int64_t i = 0; status == CS_OK && runs && i < out->count; ++i) {
+        int64_t more = out->length[i] - window_of(o, out->length[i]); /* to the last full window */
+        out->length[i] -= (int32_t)(more % o->stride);
+    }
+    return status;
+}
+
 /* Whether the objective exists at lengths 0..longest. */
-static cs_status lengths_of(const cs_objective *objective, const cs_sequences *s, int32_t *longest,
+static cs_status lengths_of(const cs_cooc_options *options, const cs_sequences *s, int32_t *longest,
                             bool **exists)
 {
     *longest = 0;
     for (int64_t i = 0; i < s->count; ++i) {
-        *longest = s->length[i] > *longest ? s->length[i] : *longest;
+        int32_t length = window_of(options, s->length[i]);
+        *longest = length > *longest ? length : *longest;
     }
     bool *seen = cs_calloc((int64_t)*longest + 1, sizeof *seen);
     if (!seen) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->count; ++i) {
-        seen[s->length[i]] = true;
+        seen[window_of(options, s->length[i])] = true;
     }
     cs_status status = CS_OK; /* where there is none sequences are left out and counted */
     for (int64_t l = 0; l <= *longest && status == CS_OK; ++l) {
-        if (seen[l]) status = cs_objective_exists(objective, l, &seen[l]);
+        if (seen[l]) status = cs_objective_exists(&options->objective, l, &seen[l]);
     }
     *exists = seen;
     return status;
@@ -79,24 +119,25 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
     cs_sequences s = {0};
     bool *exists = NULL;
     int32_t longest = 0, shortest = INT32_MAX;
-    int64_t kept = 0, of_split = 0;
+    int64_t kept = 0, of_split = 0, left_out = 0;
     cs_status status = cs_objective_check(&options->objective);
     if (status == CS_OK && corpus->documents == 0)
         status = cs_fail(CS_ERR_INPUT, "corpus %s has no documents",
                          corpus->name ? corpus->name : "given");
-    if (status == CS_OK)
-        status = cs_sequences_of(corpus, options->max_length, options->stride, 1, &s, NULL);
-    if (status == CS_OK) status = lengths_of(&options->objective, &s, &longest, &exists);
+    if (status == CS_OK) status = cut(corpus, options, &s);
+    if (status == CS_OK) status = lengths_of(options, &s, &longest, &exists);
     if (status != CS_OK) goto done;
     longest = 0;
     for (int64_t i = 0; i < s.count; ++i) {
         if (!in_split(corpus, options->split, s.document[i])) {
             continue;
         }
+        const int32_t length = window_of(options, s.length[i]);
         ++of_split;
-        longest = s.length[i] > longest ? s.length[i] : longest;
-        shortest = s.length[i] < shortest ? s.length[i] : shortest;
-        if (exists[s.length[i]]) {
+        longest = length > longest ? length : longest;
+        shortest = length < shortest ? length : shortest;
+        left_out += exists[length] ? 0 : windows_of(options, s.length[i]);
+        if (exists[length]) {
             s.start[kept] = s.start[i];
             s.length[kept] = s.length[i];
             s.document[kept++] = s.document[i];
@@ -117,7 +158,7 @@ done:
         return status;
     }
     *out = s;
-    *skipped = of_split - kept;
+    *skipped = left_out;
     return CS_OK;
 }
 
@@ -141,15 +182,15 @@ cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *opti
 }
 
 /* Whether every conditioning set of every length can be listed, longest first. */
-static cs_status sets_enumerable(const cs_objective *objective, const cs_sequences *s, bool *out)
+static cs_status sets_enumerable(const cs_cooc_options *options, const cs_sequences *s, bool *out)
 {
     int32_t longest = 0;
     bool *exists = NULL;
-    cs_status status = lengths_of(objective, s, &longest, &exists);
+    cs_status status = lengths_of(options, s, &longest, &exists);
     *out = true;
     for (int64_t l = longest; l > 0 && status == CS_OK && *out; --l) {
         cs_pairs pairs = {0};
-        if (exists[l] && (status = cs_pairs_of(objective, l, &pairs)) == CS_OK) {
+        if (exists[l] && (status = cs_pairs_of(&options->objective, l, &pairs)) == CS_OK) {
             *out = !pairs.q || cs_pairs_expand_count(&pairs) <= CS_CONTEXT_MAX_EVENTS;
         }
         cs_pairs_free(&pairs);
@@ -166,7 +207,7 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
     bool enumerable = true;
     cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
     if (status == CS_OK && cs_context_kind_of(options->context.mode)->whole) {
-        status = sets_enumerable(&options->objective, &sequences, &enumerable);
+        status = sets_enumerable(options, &sequences, &enumerable);
     } else if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);
         context.draws = 0;
@@ -189,5 +230,7 @@ cs_context_options cs_cooc_context_options(const cs_cooc_options *options)
                                 .context = options->context,
                                 .draws = options->draws,
                                 .seed = options->seed,
-                                .tail = options->tail};
+                                .tail = options->tail,
+                                .window = takes_runs(options) ? options->max_length : 0,
+                                .stride = options->stride};
 }

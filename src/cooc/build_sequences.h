@@ -10,6 +10,9 @@
 cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
                             cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
 
+/* Under `unique` a sequence is the run of all overlapping windows of a document: their number. */
+int64_t cs_cooc_windows(const cs_cooc_options *options, const cs_sequences *sequences);
+
 /* *uncovered of the *tokens of the split's documents are in no sequence of the build: the ends of
  * documents that no window reaches (sequences.h), and sequences of lengths where the objective does
  * not exist. Cost and errors as above. */

@@ -45,7 +45,8 @@ double cs_build_scale(const cs_context_plan *plan, const cs_sequences *sequences
 {
     double total = 0;
     for (int64_t i = 0; i < sequences->count; ++i) {
-        total += cs_build_weight(plan, options, sequences->length[i]);
+        total += cs_build_weight(plan, options, sequences->length[i]) *
+                 (double)cs_context_windows(plan, sequences->length[i]);
     }
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
@@ -109,8 +110,9 @@ static cs_status measure_sequences(void *ctx, int64_t item, int number)
     int64_t end = (item + 1) * WALKED < s->count ? (item + 1) * WALKED : s->count;
     for (int64_t i = item * WALKED; i < end && status == CS_OK; ++i) {
         const cs_context_table *t = cs_context_table_of(job->plan, s->length[i]);
-        status = cs_context_walk(&job->worker[number].walker, i, s->start[i], s->length[i],
-                                 s->document[i], 0, job->listed ? t->pairs.events : t->outer);
+        status = cs_context_walk(
+            &job->worker[number].walker, i, s->start[i], s->length[i], s->document[i], 0,
+            job->listed ? t->pairs.events : cs_context_outer(job->plan, s->length[i]));
     }
     return status;
 }
@@ -146,7 +148,7 @@ static double contributions_of(const cs_context_plan *plan, const cs_sequences *
 {
     double all = 0;
     for (int64_t i = 0; i < sequences->count; ++i) {
-        all += cs_context_table_of(plan, sequences->length[i])->contributions;
+        all += cs_context_contributions(plan, sequences->length[i]);
     }
     return all;
 }

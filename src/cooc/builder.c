@@ -88,10 +88,11 @@ static cs_status cut_blocks(build *b)
     int64_t first = 0;
     double held = 0;
     for (int64_t i = 0; i < b->sequences.count && status == CS_OK; ++i) {
-        const cs_context_table *t = cs_context_table_of(b->plan, b->sequences.length[i]);
-        b->expected += t->contributions;
-        if (t->contributions < 2 * BLOCK) {
-            held += t->contributions + 1;
+        const int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
+        const double contributions = cs_context_contributions(b->plan, b->sequences.length[i]);
+        b->expected += contributions;
+        if (contributions < 2 * BLOCK) {
+            held += contributions + 1;
             if (held >= BLOCK) {
                 status = add_block(b, first, i + 1, 0, 0);
                 first = i + 1;
@@ -102,10 +103,10 @@ static cs_status cut_blocks(build *b)
         if (first < i) {
             status = add_block(b, first, i, 0, 0);
         }
-        int64_t step = (int64_t)((double)t->outer * BLOCK / t->contributions);
+        int64_t step = (int64_t)((double)outer * BLOCK / contributions);
         step = step > 0 ? step : 1;
-        for (int64_t from = 0; from < t->outer && status == CS_OK; from += step) {
-            int64_t to = from + step < t->outer ? from + step : t->outer;
+        for (int64_t from = 0; from < outer && status == CS_OK; from += step) {
+            int64_t to = from + step < outer ? from + step : outer;
             status = add_block(b, i, i + 1, from, to);
         }
         first = i + 1;
@@ -185,7 +186,7 @@ static cs_status run_block(void *ctx, int64_t item, int number)
         status = walk(b, w, k->first, k->from, k->to, &k->dropped);
     }
     for (int64_t i = k->first; k->to == 0 && i < k->last && status == CS_OK; ++i) {
-        int64_t outer = cs_context_table_of(b->plan, b->sequences.length[i])->outer;
+        int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
         status = walk(b, w, i, 0, outer, &k->dropped);
     }
     (void)pthread_mutex_lock(&b->lock);
@@ -510,9 +511,10 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
                                   &assembler);
     if (status == CS_OK) status = count(&b, assembler, &result);
     if (status == CS_OK) {
-        result.sequences = b.sequences.count;
+        result.sequences = cs_cooc_windows(options, &b.sequences);
         result.skipped_sequences = b.skipped;
         status = cs_assembler_finish(assembler, &result);
+        result.matrix.a.gram = cs_context_gram(&options->context);
     }
     if (status == CS_OK) *out = result;
     cs_assembler_free(&assembler);

@@ -27,7 +27,7 @@ static const double MAX_PATTERNS_IN_ALL = 0x1p36;
 #define NUMBER(mode, name, alias, number, what) number,
 #define KIND(mode, name, alias, number, what) &cs_context_##name,
 #define FORM(mode, name, alias, number, what) ", " #name number
-enum { MODES = CS_CONTEXT_DOCUMENT + 1 };
+enum { MODES = CS_CONTEXT_UNIQUE + 1 };
 const char *const cs_context_names[] = {CS_CONTEXT_MODES(NAME) NULL};
 static const char *const aliases[] = {CS_CONTEXT_MODES(ALIAS)};
 static const char *const numbers[] = {CS_CONTEXT_MODES(NUMBER)};
@@ -84,7 +84,12 @@ bool cs_context_given(const cs_context *context)
 
 bool cs_context_rows_are_tokens(const cs_context *context)
 {
-    return kinds[context->mode]->tokens && !cs_context_given(context);
+    return kinds[context->mode]->tokens && (cs_context_gram(context) || !cs_context_given(context));
+}
+
+bool cs_context_gram(const cs_context *context)
+{
+    return kinds[context->mode]->gram;
 }
 
 static cs_status check(const cs_context_options *o)
@@ -100,6 +105,10 @@ static cs_status check(const cs_context_options *o)
         return cs_fail(CS_ERR_USAGE, "tail %g not in [0, 1)", o->tail);
     }
     const cs_context *c = &o->context;
+    if (o->draws > 0 && cs_context_gram(c)) {
+        return cs_fail(CS_ERR_USAGE, "%lld draws: context %s has exact weights at every length",
+                       (long long)o->draws, cs_context_names[c->mode]);
+    }
     if (*numbers[c->mode] && (c->n < 1 || c->n > WIDEST)) {
         return cs_fail(CS_ERR_USAGE, "context %s:%lld: the number must be in 1..%d",
                        cs_context_names[c->mode], (long long)c->n, WIDEST);
@@ -107,13 +116,18 @@ static cs_status check(const cs_context_options *o)
     return cs_objective_check(o->objective);
 }
 
+/* The length of a sequence, or of the windows of a run. */
+static int64_t window_of(const cs_context_plan *plan, int64_t length)
+{
+    return length < plan->window ? length : plan->window;
+}
+
 /* Marks the lengths that occur and numbers their tables, shortest first. */
 static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *plan)
 {
     for (int64_t i = 0; i < sequences->count; ++i) {
-        if (sequences->length[i] > plan->longest) {
-            plan->longest = sequences->length[i];
-        }
+        int64_t s = window_of(plan, sequences->length[i]);
+        plan->longest = s > plan->longest ? s : plan->longest;
     }
     plan->table_of = cs_alloc(plan->longest + 1, sizeof *plan->table_of);
     if (!plan->table_of) return CS_ERR_MEMORY;
@@ -121,7 +135,7 @@ static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *
         plan->table_of[s] = -1;
     }
     for (int64_t i = 0; i < sequences->count; ++i) {
-        plan->table_of[sequences->length[i]] = 0;
+        plan->table_of[window_of(plan, sequences->length[i])] = 0;
     }
     int32_t tables = 0;
     for (int64_t s = 0; s <= plan->longest; ++s) {
@@ -199,6 +213,8 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
     plan->max_events = options->max_events > 0 ? options->max_events : CS_CONTEXT_MAX_EVENTS;
     plan->max_patterns = (double)plan->max_events;
     plan->tail = options->tail > 0 ? options->tail : 0x1p-50;
+    plan->window = options->window > 0 ? options->window : INT64_MAX;
+    plan->stride = options->stride;
     status = number_lengths(sequences, plan);
     for (int64_t s = 0; s <= plan->longest && status == CS_OK; ++s) {
         if (plan->table_of[s] >= 0) {
@@ -233,7 +249,24 @@ void cs_context_plan_free(cs_context_plan **plan)
 
 const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length)
 {
-    return &plan->table[plan->table_of[length]];
+    return &plan->table[plan->table_of[window_of(plan, length)]];
+}
+
+int64_t cs_context_windows(const cs_context_plan *plan, int64_t length)
+{
+    return length > plan->window ? (length - plan->window) / plan->stride + 1 : 1;
+}
+
+int64_t cs_context_outer(const cs_context_plan *plan, int64_t length)
+{
+    return plan->kind->gram ? length : cs_context_table_of(plan, length)->outer;
+}
+
+double cs_context_contributions(const cs_context_plan *plan, int64_t length)
+{
+    const cs_context_table *t = cs_context_table_of(plan, length);
+    const double reach = (double)t->reach, n = (double)length;
+    return plan->kind->gram ? n * (2 * reach + 1) - reach * (reach + 1) : t->contributions;
 }
 
 double cs_context_predicted(const cs_context_plan *plan, int64_t length)
@@ -261,9 +294,8 @@ cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
     cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
     if (status != CS_OK) return status;
     int64_t length = sequences->length[sequence];
-    status =
-        cs_context_walk(&w, sequence, sequences->start[sequence], length,
-                        sequences->document[sequence], 0, cs_context_table_of(plan, length)->outer);
+    status = cs_context_walk(&w, sequence, sequences->start[sequence], length,
+                             sequences->document[sequence], 0, cs_context_outer(plan, length));
     if (status == CS_OK && dropped) *dropped = w.dropped;
     cs_context_walker_free(&w);
     return status;

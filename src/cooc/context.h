@@ -12,6 +12,9 @@
  *               shared equally among them; `given` adds the offset; an event with an empty window
  *               is dropped and counted
  *   document    the document; `given` adds k
+ *   unique      every conditioning set of every sequence is a row of its own, and none is made: the
+ *               matrix is the Gram form (cs_csr.gram), rows and columns tokens; `given` adds k, and
+ *               every singular value is 1. Exact from pair counts (theory.md 10)
  *
  * Permutation-invariant objectives are never sampled under nearest and each. Order the positions
  * other than k by nearness, p_1, p_2, ...; with m = |S| of s,
@@ -38,7 +41,8 @@
     MODE(ALL, all, "full", "", "all of it")                                                        \
     MODE(NEAREST, nearest, "closest", ":N", "the N positions nearest to the target")               \
     MODE(EACH, each, "window", ":W", "each position within W is a row of its own")                 \
-    MODE(DOCUMENT, document, "doc", "", "the document")
+    MODE(DOCUMENT, document, "doc", "", "the document")                                            \
+    MODE(UNIQUE, unique, "limit", "", "each a row of its own, none of which is made")
 
 #define CS_CONTEXT_MODE(mode, name, alias, number, what) CS_CONTEXT_##mode,
 typedef enum { CS_CONTEXT_MODES(CS_CONTEXT_MODE) } cs_context_mode;
@@ -65,6 +69,9 @@ bool cs_context_given(const cs_context *context);
 
 /* Whether rows are tokens: then there are no more than columns. */
 bool cs_context_rows_are_tokens(const cs_context *context);
+
+/* Whether the matrix is a Gram form: `unique`. */
+bool cs_context_gram(const cs_context *context);
 
 /* One contribution to the matrix: row key, column, weight. */
 typedef struct {
@@ -95,6 +102,9 @@ typedef struct {
                            patterns a target; 0: 2^20. nearest also refuses more than 2^36 in all */
     double tail; /* nearest drops the far patterns that hold less than this share of an event; 0:
                     2^-50 */
+    int64_t window,
+        stride; /* unique: a sequence of more than `window` tokens is a run of windows of
+                               that length every `stride` tokens; 0: each is one */
 } cs_context_options;
 
 /* Prepares the tables for every length in `sequences`. CS_ERR_USAGE when exact enumeration is out
@@ -111,8 +121,11 @@ void cs_context_plan_free(cs_context_plan **plan);
 int64_t cs_context_denominator(const cs_context_plan *plan, bool by_document);
 
 /* Expected number of predicted tokens of a sequence of this length: its weight under --weight
- * token. */
+ * token. Of a run, that of one of its windows. */
 double cs_context_predicted(const cs_context_plan *plan, int64_t length);
+
+/* Windows of a sequence of this length: 1, unless it is a run. */
+int64_t cs_context_windows(const cs_context_plan *plan, int64_t length);
 
 /* Calls visit for every contribution of one sequence, in a fixed order; *dropped (may be NULL)
  * receives the share of weight that found no row (empty windows). Thread-safe: `plan` is read only.

@@ -34,6 +34,12 @@ typedef struct {
     int64_t patterns; /* of one target; 0: no such weights */
     double tail;      /* weight of one target that lies beyond `ranks` */
 
+    /* unique: R (plan/kernel.h) is `on` on its diagonal and `off` off it, or sum + lost at [e s + k]
+     * is R_{k, k + e} + R_{k - stride, k - stride + e} + ...; 0 for e > reach */
+    int64_t reach;
+    double on, off;
+    double *sum, *lost;
+
     /* each, invariant part: of one target whose window has W positions */
     double *place;  /* 2w + 1: weight of one place */
     double *missed; /* 2w + 1: weight of the empty window */
@@ -48,7 +54,8 @@ struct cs_context_plan {
     int64_t max_events;
     double max_patterns; /* nearest, invariant part: of one target */
     double tail;
-    int64_t longest;
+    int64_t window, stride; /* unique: longer sequences are runs of windows; else INT64_MAX, 0 */
+    int64_t longest;        /* window */
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
     int64_t tables;
     cs_context_table *table;
@@ -103,8 +110,17 @@ void cs_context_walker_free(cs_context_walker *w);
 cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start, int64_t length,
                           int64_t document, int64_t first, int64_t last) CS_MUST_CHECK;
 
-/* The table of a length that occurs in the plan. */
+/* The table of a length that occurs in the plan; of a run, that of its windows. */
 const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length);
+
+/* What a walk through a sequence of this length goes through, and at most contributes. */
+int64_t cs_context_outer(const cs_context_plan *plan, int64_t length);
+double cs_context_contributions(const cs_context_plan *plan, int64_t length);
+
+/* unique: of positions p and q of a run of so many windows, the sum of R over the windows that hold
+ * both. */
+double cs_context_pair_weight(const cs_context_plan *plan, const cs_context_table *t,
+                              int64_t windows, int64_t p, int64_t q);
 
 /* The number of the first contribution of target k of the invariant part. */
 static inline int64_t cs_context_ordinal(const cs_context_table *t, int64_t k)
@@ -140,10 +156,15 @@ typedef struct cs_context_kind {
     bool whole;  /* a row is the whole set: events carry their items and the sum of the items'
                     hashes, and every set is listed */
     bool tokens; /* rows without the target's position are tokens */
+    bool gram;   /* the matrix is a Gram form, counted by `walk` */
 
     /* Rows of one event at length s at most, its set `one_sided` or not; NULL: one. */
     int64_t (*places)(const cs_context_plan *plan, int64_t s, bool one_sided);
     cs_status (*event)(cs_context_walker *w, const cs_context_event *e);
+
+    /* gram: in place of events, the positions first..last-1 of a sequence, whose tables `table`
+     * makes; weights have no denominator. */
+    cs_status (*walk)(cs_context_walker *w, int64_t first, int64_t last);
 
     /* invariant: fills the weights of the table, NULL: there are none; hands all of them out; the
      * rows of the targets first..last-1. All NULL where `whole`. */
@@ -228,6 +249,15 @@ static inline cs_hash128 cs_key_empty(const cs_context_walker *w)
 static inline cs_hash128 cs_key_given(const cs_context_walker *w, cs_hash128 key, int64_t target)
 {
     return w->plan->context.given ? cs_key_add(key, cs_key_of(CS_KEY_TARGET, target, 0)) : key;
+}
+
+/* A key of the token alone, ascending with it and spread over all keys: rows come in the order of the
+ * columns. */
+static inline cs_hash128 cs_key_in_order(int64_t token, int64_t vocab)
+{
+    cs_hash128 key = cs_key_of(CS_KEY_ITEM, 0, token);
+    key.high = UINT64_MAX / (uint64_t)vocab * (uint64_t)token;
+    return key;
 }
 
 /* A contribution to the row of `items` items in w->row_position and w->row_content. */

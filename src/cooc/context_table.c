@@ -147,15 +147,19 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
     cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
     if (status != CS_OK) return status;
     t->predicted = t->pairs.predicted;
-    if (t->pairs.q && plan->kind->whole) {
+    if (plan->kind->gram) {
+        status = plan->kind->table(plan, t);
+        cs_pairs_free(&t->pairs);
+        t->pairs.length = length;
+    } else if (t->pairs.q && plan->kind->whole) {
         status = enumerate(plan, t);
     } else if (t->pairs.q && plan->kind->table) {
         status = plan->kind->table(plan, t);
     }
-    if (status == CS_OK) {
+    if (status == CS_OK && !plan->kind->gram) {
         number_contributions(plan, t);
         set_denominators(plan, t);
-    } else {
+    } else if (status != CS_OK) {
         cs_context_table_free(t);
     }
     return status;
@@ -168,5 +172,7 @@ void cs_context_table_free(cs_context_table *t)
     cs_free(t->padded);
     cs_free(t->place);
     cs_free(t->missed);
+    cs_free(t->sum);
+    cs_free(t->lost);
     memset(t, 0, sizeof *t);
 }

@@ -191,6 +191,9 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
     if (w->plan->draws > 0) {
         return walk_draws(w, first, last);
     }
+    if (w->plan->kind->gram) {
+        return w->plan->kind->walk(w, first, last);
+    }
     const int64_t events = w->table->pairs.events;
     cs_status status = walk_listed(w, first, last < events ? last : events);
     if (status == CS_OK && last > events)

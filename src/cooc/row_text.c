@@ -76,7 +76,7 @@ static cs_status walk_witness(writer *w, int64_t row)
         int64_t outer = w->ordinal / (t->inner > 0 ? t->inner : 1);
         outer /= store->options.draws > 0 ? length : 1;
         w->walker = &walker;
-        if (outer < t->outer) {
+        if (outer < cs_context_outer(plan, length)) {
             status = cs_context_walk(&walker, sequence, one.start[0], length, one.document[0],
                                      outer, outer + 1);
         }

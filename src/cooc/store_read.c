@@ -44,12 +44,6 @@ static cs_status check_rows(const cs_cooc *m, int64_t rows)
         if (i > 0 && cs_hash_compare(m->key[i - 1], m->key[i]) >= 0) {
             return cs_fail(CS_ERR_INPUT, "keys do not ascend at row %lld", (long long)i);
         }
-        if (m->witness_sequence[i] < 0 || m->witness_sequence[i] >= m->sequences ||
-            m->witness_ordinal[i] < 0) {
-            return cs_fail(CS_ERR_INPUT, "row %lld: witness (%lld, %lld) of %lld sequences",
-                           (long long)i, (long long)m->witness_sequence[i],
-                           (long long)m->witness_ordinal[i], (long long)m->sequences);
-        }
     }
     return CS_OK;
 }
@@ -184,15 +178,29 @@ static cs_status read_plans(const char *path, cs_cooc_store *store)
     return cs_plan_file_read(path, store->plan_file);
 }
 
+static cs_status check_witnesses(const cs_cooc *m, int64_t sequences)
+{
+    for (int64_t i = 0; i < m->matrix.a.rows; ++i) {
+        if (m->witness_sequence[i] < 0 || m->witness_sequence[i] >= sequences ||
+            m->witness_ordinal[i] < 0) {
+            return cs_fail(CS_ERR_INPUT, "row %lld: witness (%lld, %lld) of %lld sequences",
+                           (long long)i, (long long)m->witness_sequence[i],
+                           (long long)m->witness_ordinal[i], (long long)sequences);
+        }
+    }
+    return CS_OK;
+}
+
 /* The sequences of the build, cut from the stored corpus. */
 static cs_status recut(const char *path, cs_cooc_store *store)
 {
     int64_t skipped = 0;
     cs_status status =
         cs_cooc_sequences(&store->corpus, &store->options, &store->sequences, &skipped);
-    if (status == CS_OK && store->sequences.count != store->cooc.sequences)
+    const int64_t cut = cs_cooc_windows(&store->options, &store->sequences);
+    if (status == CS_OK && cut != store->cooc.sequences)
         status = cs_fail(CS_ERR_INPUT, "%lld sequences recorded, the corpus gives %lld",
-                         (long long)store->cooc.sequences, (long long)store->sequences.count);
+                         (long long)store->cooc.sequences, (long long)cut);
     return cs_blame(status, "%s", path);
 }
 
@@ -205,6 +213,10 @@ static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
     if (status == CS_OK)
         status = read_matrix(path[CS_STORE_MATRIX], sizes.rows, sizes.cols, s->cooc.exact,
                              &s->cooc.matrix.a);
+    const bool gram = cs_context_gram(&s->options.context);
+    if (status == CS_OK && s->cooc.matrix.a.gram != gram)
+        status = cs_fail(CS_ERR_INPUT, "%s is %s Gram form, as the context of matrix.json is %s",
+                         path[CS_STORE_MATRIX], gram ? "no" : "a", gram ? "unique" : "not unique");
     if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz)
         status =
             cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, matrix.json says %lld", path[CS_STORE_MATRIX],
@@ -215,7 +227,10 @@ static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
     if (status == CS_OK) status = read_rows(path[CS_STORE_ROWS_FILE], sizes.rows, &s->cooc);
     if (status == CS_OK) status = read_corpus(path[CS_STORE_CORPUS_FILE], &s->corpus);
     if (status == CS_OK && sizes.words) status = read_vocab(path[CS_STORE_VOCAB], &s->corpus);
-    return status == CS_OK ? recut(path[CS_STORE_SIDECAR], s) : status;
+    if (status == CS_OK) status = recut(path[CS_STORE_SIDECAR], s);
+    return status ? status
+                  : cs_blame(check_witnesses(&s->cooc, s->sequences.count), "%s",
+                             path[CS_STORE_ROWS_FILE]);
 }
 
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out)

@@ -26,7 +26,7 @@ bool cs_windows_apply(const cs_windows_job *job)
 {
     const cs_cooc_options *o = job->options;
     bool invariant = cs_objective_shape(&o->objective) == CS_PAIRS_INVARIANT;
-    if (!cs_context_rows_are_tokens(&o->context) || o->draws > 0 ||
+    if (!cs_context_rows_are_tokens(&o->context) || cs_context_gram(&o->context) || o->draws > 0 ||
         (!invariant && o->objective.kind != CS_OBJ_AR)) {
         return false;
     }

@@ -10,8 +10,6 @@
  */
 #include "plan/kernel.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/threads.h"
 #include "plan/count.h"
@@ -26,72 +24,108 @@ double cs_kernel_collision(const double *r, int64_t s)
     return sum;
 }
 
-static void add_invariant(const cs_pairs *pairs, double *r)
+void cs_kernel_invariant(const cs_pairs *pairs, double *on, double *off)
 {
     int64_t s = pairs->length;
     double kappa = 0;
-    for (int64_t m = 0; m < s; ++m) {
+    for (int64_t m = 0; pairs->q && m < s; ++m) {
         kappa += pairs->q[m] / (double)(s - m);
     }
-    double on = kappa / (double)s;
-    double off = s > 1 ? (pairs->invariant - kappa) / (double)(s * (s - 1)) : 0;
-    for (int64_t k = 0; k < s; ++k) {
-        for (int64_t l = 0; l < s; ++l) {
-            r[k * s + l] += k == l ? on : off;
+    *on = kappa / (double)s;
+    *off = pairs->q && s > 1 ? (pairs->invariant - kappa) / (double)(s * (s - 1)) : 0;
+}
+
+/* The run of events of one set, from number `e`: where it ends. */
+static int64_t run_of(const cs_pairs *pairs, int64_t e)
+{
+    int64_t set = pairs->set[e];
+    for (; e < pairs->events && pairs->set[e] == set; ++e) {
+    }
+    return e;
+}
+
+int64_t cs_kernel_reach(const cs_pairs *pairs)
+{
+    int64_t reach = pairs->q ? pairs->length - 1 : 0;
+    for (int64_t e = 0; e < pairs->events && !pairs->q;) {
+        int64_t end = run_of(pairs, e), far = pairs->target[end - 1] - pairs->target[e];
+        reach = far > reach ? far : reach;
+        e = end;
+    }
+    return reach;
+}
+
+/* R += factor w w^T of the positions first..end-1. */
+static void add_outer(double factor, const double *w, int64_t s, int64_t first, int64_t end,
+                      double *r)
+{
+    for (int64_t k = first; k < end; ++k) {
+        for (int64_t l = k; l < end && w[k] != 0; ++l) {
+            r[(l - k) * s + k] += factor * w[k] * w[l];
         }
     }
 }
 
-static void add_outer(double factor, const double *w, int64_t s, double *r)
+/* The events e..end-1 of one set. w: room for s numbers. */
+static void add_set(const cs_pairs *pairs, int64_t e, int64_t end, double *w, double *r)
 {
-    for (int64_t k = 0; k < s; ++k) {
-        for (int64_t l = 0; l < s && w[k] != 0; ++l) {
-            r[k * s + l] += factor * w[k] * w[l];
-        }
-    }
-}
-
-/* The run of events of one set, from number `e`; where it ends. w: room for s numbers. */
-static int64_t add_set(const cs_pairs *pairs, int64_t e, double *w, double *r)
-{
-    int64_t s = pairs->length, set = pairs->set[e];
+    int64_t s = pairs->length, from = pairs->target[e], to = pairs->target[end - 1] + 1;
     cs_pairs_set given = cs_pairs_set_of(pairs, e);
     const int32_t *position = cs_pairs_positions(pairs, given);
     double others = (double)(s - given.size), whole = 0;
     double shared = pairs->q ? pairs->q[given.size] / cs_binomial(s, given.size) / others : 0;
-    for (int64_t k = 0; k < s; ++k) {
+    if (shared > 0) {
+        from = 0;
+        to = s;
+    }
+    for (int64_t k = from; k < to; ++k) {
         w[k] = shared;
     }
-    for (int64_t i = 0; i < given.size; ++i) {
+    for (int64_t i = 0; i < given.size && shared > 0; ++i) {
         w[position[i]] = 0;
     }
     if (shared > 0) {
-        add_outer(-1 / (shared * others), w, s, r);
+        add_outer(-1 / (shared * others), w, s, 0, s, r);
         whole = shared * others;
     }
-    for (; e < pairs->events && pairs->set[e] == set; ++e) {
+    for (; e < end; ++e) {
         w[pairs->target[e]] += pairs->weight[e];
         whole += pairs->weight[e];
     }
-    add_outer(1 / whole, w, s, r);
-    return e;
+    add_outer(1 / whole, w, s, from, to, r);
+}
+
+cs_status cs_kernel_diagonals(const cs_pairs *pairs, double *r)
+{
+    int64_t s = pairs->length, reach = cs_kernel_reach(pairs);
+    double on = 0, off = 0, *w = cs_alloc(s, sizeof *w);
+    if (!w) return CS_ERR_MEMORY;
+    cs_kernel_invariant(pairs, &on, &off);
+    for (int64_t i = 0; i < (reach + 1) * s; ++i) {
+        r[i] = i % s >= s - i / s ? 0 : i < s ? on : off;
+    }
+    cs_status status = CS_OK;
+    for (int64_t e = 0; e < pairs->events && status == CS_OK;) {
+        int64_t end = run_of(pairs, e);
+        add_set(pairs, e, end, w, r);
+        e = end;
+        status = cs_interrupt_check();
+    }
+    cs_free(w);
+    return status;
 }
 
 cs_status cs_kernel_of_pairs(const cs_pairs *pairs, double *r)
 {
-    int64_t s = pairs->length;
-    double *w = cs_alloc(s, sizeof *w);
-    if (!w) return CS_ERR_MEMORY;
-    memset(r, 0, (size_t)(s * s) * sizeof *r);
-    if (pairs->q) {
-        add_invariant(pairs, r);
+    int64_t s = pairs->length, reach = cs_kernel_reach(pairs);
+    double *diagonal = cs_alloc((reach + 1) * s, sizeof *diagonal);
+    cs_status status = diagonal ? cs_kernel_diagonals(pairs, diagonal) : CS_ERR_MEMORY;
+    for (int64_t k = 0; k < s && status == CS_OK; ++k) {
+        for (int64_t l = k; l < s; ++l) {
+            r[k * s + l] = r[l * s + k] = l - k > reach ? 0 : diagonal[(l - k) * s + k];
+        }
     }
-    cs_status status = CS_OK;
-    for (int64_t e = 0; e < pairs->events && status == CS_OK;) {
-        e = add_set(pairs, e, w, r);
-        status = cs_interrupt_check();
-    }
-    cs_free(w);
+    cs_free(diagonal);
     return status;
 }
 

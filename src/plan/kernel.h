@@ -16,9 +16,18 @@
 
 #include "plan/pairs.h"
 
-/* R of a distribution of events, column-major (it is symmetric), into s * s doubles. Cost: O(s^2) for
- * an invariant part, and s times the number of events that are listed. */
+/* R of a distribution of events, column-major (it is symmetric), into s * s doubles. Cost: O(s^2), and
+ * for the listed events the squares of the numbers of targets of each set (of s, where an invariant
+ * part has the set too). CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_kernel_of_pairs(const cs_pairs *pairs, double *r) CS_MUST_CHECK;
+
+/* The same by diagonals: R_{k, k + e} at r[e s + k] for e = 0..reach, 0 for k >= s - e; and the reach
+ * beyond which every entry is 0: 0 for `ar`, t - 1 for `diverse-ar`, s - 1 for masks. */
+int64_t cs_kernel_reach(const cs_pairs *pairs);
+cs_status cs_kernel_diagonals(const cs_pairs *pairs, double *r) CS_MUST_CHECK;
+
+/* What the invariant part gives to R: one number on the diagonal, one off it. */
+void cs_kernel_invariant(const cs_pairs *pairs, double *on, double *off);
 
 /* The same by enumeration of all plans, whatever closed form the objective has: the other side of a
  * check. CS_ERR_USAGE names the number of plans where it is above 2^18. */

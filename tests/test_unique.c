@@ -1,0 +1,393 @@
+/* Context `unique` against enumeration with every row made unique: entries, class masses and
+ * spectra of all objectives, lengths and strides, blind and given; and as the bound of the contexts
+ * that know less. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cooc/builder.h"
+#include "cooc/context_private.h"
+#include "cooc/spectrum.h"
+#include "cooc/store.h"
+#include "cooc_compare.h"
+#include "io_support.h"
+#include "plan/spec.h"
+#include "plan_support.h"
+#include "small_corpus.h"
+#include "test.h"
+
+enum { VOCAB = 7, CLASSES = 2, MOST_KEYS = 1 << 11 };
+
+static cs_corpus corpus_of(void)
+{
+    static const int64_t length[] = {5, 1, 8, 2, 7, 3, 6, 4, 8, 6};
+    return small_corpus(10, length, VOCAB, CLASSES, 3);
+}
+
+/* The rows of one sequence, by their keys under `all`: in another sequence they are others. */
+typedef struct {
+    double scale;
+    int64_t rows;
+    cs_hash128 key[MOST_KEYS];
+    double mass[MOST_KEYS][VOCAB];
+} sequence_rows;
+
+static cs_status add_event(void *ctx, const cs_contribution *c)
+{
+    sequence_rows *s = ctx;
+    int64_t r = s->rows;
+    while (r > 0 && cs_hash_compare(s->key[r - 1], c->key) != 0) {
+        --r;
+    }
+    if (r == 0) {
+        assert_true(s->rows < MOST_KEYS);
+        s->key[s->rows] = c->key;
+        memset(s->mass[s->rows], 0, sizeof *s->mass);
+        r = ++s->rows;
+    }
+    s->mass[r - 1][c->token] += c->weight * s->scale;
+    return CS_OK;
+}
+
+/* What is to be found: the Gram form, the same by class, and the matrix itself. */
+typedef struct {
+    double gram[VOCAB][VOCAB], of_class[VOCAB][CLASSES];
+    int64_t rows, entries, windows, room[3];
+    int64_t *row, *col;
+    double *val;
+} truth;
+
+static void truth_free(truth *t)
+{
+    cs_free(t->row);
+    cs_free(t->col);
+    cs_free(t->val);
+}
+
+static void add_row(truth *t, const double *mass, int32_t label)
+{
+    double sum = 0;
+    for (int v = 0; v < VOCAB; ++v) {
+        sum += mass[v];
+        if (mass[v] > 0) {
+            OK(cs_reserve(&t->row, &t->room[0], t->entries + 1, sizeof *t->row));
+            OK(cs_reserve(&t->col, &t->room[1], t->entries + 1, sizeof *t->col));
+            OK(cs_reserve(&t->val, &t->room[2], t->entries + 1, sizeof *t->val));
+            t->row[t->entries] = t->rows;
+            t->col[t->entries] = v;
+            t->val[t->entries++] = mass[v];
+        }
+    }
+    for (int u = 0; u < VOCAB; ++u) {
+        for (int v = 0; v < VOCAB; ++v) {
+            t->gram[u][v] += mass[u] * mass[v] / sum;
+        }
+        if (label >= 0) {
+            t->of_class[u][label] += mass[u];
+        }
+    }
+    ++t->rows;
+}
+
+static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
+{
+    static sequence_rows rows;
+    truth t = {0};
+    cs_sequences all = {0};
+    OK(cs_sequences_of(corpus, o->max_length, o->stride, 1, &all, NULL));
+    for (int64_t i = 0; i < all.count; ++i) {
+        bool exists = false;
+        OK(cs_objective_exists(&o->objective, all.length[i], &exists));
+        if (!exists) {
+            continue;
+        }
+        cs_sequences one = {1, all.start + i, all.length + i, all.document + i};
+        cs_context_plan *plan = NULL;
+        cs_context_options context = {.objective = &o->objective,
+                                      .context = {.n = 1, .given = o->context.given}};
+        OK(cs_context_prepare(&one, &context, &plan));
+        rows.rows = 0;
+        rows.scale = o->weight_by_document ? 1 : cs_context_predicted(plan, all.length[i]);
+        OK(cs_context_visit(plan, corpus, &one, 0, add_event, &rows, NULL));
+        for (int64_t r = 0; r < rows.rows; ++r) {
+            add_row(&t, rows.mass[r], corpus->label[all.document[i]]);
+        }
+        ++t.windows;
+        cs_context_plan_free(&plan);
+    }
+    cs_sequences_free(&all);
+    return t;
+}
+
+static double entry(const cs_csr *a, int64_t row, int32_t col)
+{
+    double x = 0;
+    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
+        x += a->col[e] == col ? a->val[e] : 0;
+    }
+    return x;
+}
+
+/* Rows are the tokens with mass, in order. */
+static void assert_entries(const cs_cooc *m, const truth *t)
+{
+    const double unit = m->exact ? m->unit : 1;
+    double most = 0;
+    int64_t row = 0;
+    for (int u = 0; u < VOCAB; ++u) {
+        most = fmax(most, t->gram[u][u]);
+    }
+    for (int32_t u = 0; u < VOCAB; ++u) {
+        if (!(t->gram[u][u] > 0)) {
+            continue;
+        }
+        assert_true(row < m->matrix.a.rows);
+        for (int32_t v = 0; v < VOCAB; ++v) {
+            double x = entry(&m->matrix.a, row, v) * unit;
+            assert_true(fabs(x - t->gram[u][v]) < 1e-12 * most);
+            assert_true((x > 0) == (t->gram[u][v] > 0));
+        }
+        for (int32_t c = 0; c < CLASSES; ++c) {
+            double x = entry(&m->matrix.row_label, row, c) * unit;
+            double y = entry(&m->matrix.col_label, u, c) * unit;
+            assert_true(fabs(x - t->of_class[u][c]) < 1e-12 * most);
+            assert_true(fabs(y - t->of_class[u][c]) < 1e-12 * most);
+        }
+        ++row;
+    }
+    assert_int_equal(row, m->matrix.a.rows);
+    assert_true(m->matrix.a.gram);
+    assert_int_equal(m->sequences, t->windows);
+}
+
+static void assert_spectrum(const cs_cooc *m, const truth *t)
+{
+    cs_csr a = {0};
+    cs_spectrum s = {0}, whole = {0};
+    const cs_spectrum_options o = {.moment4 = true};
+    OK(cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
+    OK(cs_spectrum_of(&a, &o, &whole));
+    OK(cs_spectrum_of(&m->matrix.a, &o, &s));
+    for (int64_t j = 0; j < whole.k || j < s.k; ++j) {
+        double x = j < s.k ? s.sigma[j] : 0, y = j < whole.k ? whole.sigma[j] : 0;
+        assert_true(fabs(x * x - y * y) < 1e-12);
+    }
+    assert_int_equal(s.components, whole.components);
+    assert_true(fabs(s.sum_sigma2 - whole.sum_sigma2) < 1e-12);
+    assert_true(fabs(s.sum_sigma4 - whole.sum_sigma4) < 1e-12);
+    assert_true(s.converged && cs_spectrum_failed(&s) == NULL);
+    cs_spectrum_free(&s);
+    cs_spectrum_free(&whole);
+    cs_csr_free(&a);
+}
+
+static const struct {
+    int64_t max_length, stride;
+} cuts[] = {{0, 0}, {5, 0}, {4, 1}, {5, 2}, {4, 3}, {4, 4}, {3, 5}, {6, 1}, {2, 1}};
+
+enum { CUTS = sizeof cuts / sizeof *cuts };
+
+static void compare(const cs_corpus *corpus, const char *spec)
+{
+    cs_plan_file file = {0};
+    cs_cooc_options o = {.threads = 1, .context = {.mode = CS_CONTEXT_UNIQUE, .n = 1}};
+    OK(cs_objective_parse_held(spec, &file, &o.objective));
+    for (int i = 0; i < 4 * CUTS; ++i) {
+        o.max_length = cuts[i / 4].max_length;
+        o.stride = cuts[i / 4].stride;
+        o.context.given = i % 2;
+        o.weight_by_document = i / 2 % 2;
+        cs_cooc m = {0};
+        truth t = enumerate(corpus, &o);
+        if (t.windows > 0) {
+            OK(cs_cooc_build(corpus, &o, &m));
+            assert_entries(&m, &t);
+            assert_spectrum(&m, &t);
+        }
+        cs_cooc_free(&m);
+        truth_free(&t);
+    }
+    cs_plan_file_free(&file);
+}
+
+TEST(entries_and_spectra_are_those_of_all_rows)
+{
+    static const char *const more[] = {
+        "ar:empty-prefix=shared",
+        "masked:mask-ratio=0.5,event-weight=mask,empty-prefix=class",
+        "variable-masked:unmasked=1:3,event-weight=mask",
+        "group-ar:t=2,event-weight=mask,empty-prefix=shared",
+        "prefix-lm",
+        "diffusion",
+        "span-masked:mask-ratio=0.4,t=2",
+        "mix:0.3*ar+0.7*masked(unmasked=1)",
+        "mix:1*span-masked(unmasked=2,t=2)+1*masked(unmasked=2)+2*diverse-ar(t=3)",
+    };
+    cs_corpus corpus = corpus_of();
+    for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
+        compare(&corpus, more[i]);
+    }
+    for (int i = 0; i < PLAN_SPECS; ++i) {
+        compare(&corpus, plan_specs[i]);
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* --- as a bound (theory.md 10, refinement) ------------------------------------------------------ */
+
+static cs_spectrum values_of(const cs_corpus *corpus, const cs_cooc_options *o)
+{
+    const cs_spectrum_options all = {.values_only = true};
+    cs_cooc m = {0};
+    cs_spectrum s = {0};
+    OK(cs_cooc_build(corpus, o, &m));
+    assert_true(m.dropped_mass < 1e-12 * m.mass);
+    OK(cs_spectrum_of(&m.matrix.a, &all, &s));
+    cs_cooc_free(&m);
+    return s;
+}
+
+/* Whatever row a blind context makes of a sequence and a conditioning set, sigma by sigma; with the
+ * target's position, every row. Strictly somewhere, where rows meet. */
+TEST(every_other_context_is_better_connected)
+{
+    static const char *const specs[] = {"ar", "masked:unmasked=2", "diverse-ar:t=2", "permuted-ar",
+                                        "span-masked:mask-ratio=0.5,t=2"};
+    static const struct {
+        const char *context;
+        bool given;
+    } modes[] = {{"all", false},      {"document", false}, {"all", true},     {"nearest:1", true},
+                 {"nearest:2", true}, {"each:8", true},    {"each:8", false}, {"document", true}};
+    cs_corpus corpus = corpus_of();
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
+        for (size_t j = 0; j < sizeof modes / sizeof *modes; ++j) {
+            cs_cooc_options o = {.threads = 1, .max_length = 5, .stride = 1}, bound = o;
+            OK(cs_objective_parse(specs[i], &o.objective));
+            OK(cs_context_parse(modes[j].context, &o.context));
+            o.context.given = modes[j].given;
+            bound.objective = o.objective;
+            bound.context = (cs_context){.mode = CS_CONTEXT_UNIQUE, .n = 1, .given = j > 1};
+            cs_spectrum low = values_of(&corpus, &o), high = values_of(&corpus, &bound);
+            double least = INFINITY, most = 0;
+            for (int64_t k = 0; k < low.k; ++k) {
+                double gap = (k < high.k ? high.sigma[k] : 0) - low.sigma[k];
+                least = fmin(least, gap);
+                most = fmax(most, gap);
+            }
+            assert_true(least > -1e-10);
+            assert_true(most > 0.01 || (i == 0 && j < 2)); /* ar: 1 is all that there is */
+            cs_spectrum_free(&low);
+            cs_spectrum_free(&high);
+        }
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* --- the builder's ways ------------------------------------------------------------------------- */
+
+static cs_corpus large_corpus(void)
+{
+    enum { DOCUMENTS = 700 };
+    static int64_t length[DOCUMENTS];
+    for (int64_t d = 0; d < DOCUMENTS; ++d) {
+        length[d] = d % 7 == 0 ? 1 + d % 40 : 30 + d * 37 % 190;
+    }
+    return small_corpus(DOCUMENTS, length, 900, 3, 5);
+}
+
+TEST(threads_and_budgets_change_no_bit)
+{
+    static const char *const specs[] = {"masked:mask-ratio=0.3",
+                                        "offset-ar:offset-weights=power:1"};
+    cs_corpus corpus = large_corpus();
+    for (int i = 0; i < 4; ++i) {
+        cs_cooc_options o = {.threads = 1, .max_length = 24, .stride = i / 2};
+        cs_cooc one = {0}, other = {0};
+        OK(cs_objective_parse(specs[i % 2], &o.objective));
+        OK(cs_context_parse("unique", &o.context));
+        OK(cs_cooc_build(&corpus, &o, &one));
+        o.threads = 3;
+        o.memory_budget = 1 << 20;
+        OK(cs_cooc_build(&corpus, &o, &other));
+        assert_same_cooc(&one, &other);
+        cs_cooc_free(&one);
+        cs_cooc_free(&other);
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* An entry of R that is a billionth of the others on its diagonal, at the places where it is a
+ * difference of two sums, keeps its digits. */
+TEST_IN_DIR(small_weights_keep_their_digits)
+{
+    const char *path = in_dir(state, "plans.json");
+    plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1, 1, 2, 2],"
+                     " \"weights\": [0, 1e-9, 1, 1, 1e-9, 1e-9]}]}");
+    char spec[160];
+    (void)snprintf(spec, sizeof spec, "file:plan-file=%s", path);
+    cs_corpus corpus = corpus_of();
+    cs_plan_file file = {0};
+    cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 1};
+    OK(cs_objective_parse_held(spec, &file, &o.objective));
+    OK(cs_context_parse("unique", &o.context));
+    cs_context_plan *plan = NULL;
+    const cs_context_options context = {
+        .objective = &o.objective, .context = o.context, .window = 6, .stride = 1};
+    int64_t start = 0, document = 0;
+    int32_t length = 8;
+    cs_sequences run = one_sequence(&start, &length, &document);
+    OK(cs_context_prepare(&run, &context, &plan));
+    const cs_context_table *t = cs_context_table_of(plan, 8);
+    /* Positions 5 and 6 of 8 are 4 and 5 of the second window (of three) and 3, 4 of the third. */
+    const double whole = 2 + 3e-9, last = 2e-9 / whole;
+    assert_true(fabs(cs_context_pair_weight(plan, t, 3, 7, 7) / (1e-9 / 2 / whole) - 1) < 1e-12);
+    assert_true(fabs(cs_context_pair_weight(plan, t, 3, 6, 7) / (last / 4) - 1) < 1e-12);
+    assert_true(fabs(cs_context_pair_weight(plan, t, 3, 1, 1) / (1e-18 / (2 + 1e-9) / whole) - 1) <
+                1e-12);
+    cs_context_plan_free(&plan);
+    cs_plan_file_free(&file);
+    cs_corpus_free(&corpus);
+}
+
+TEST(samples_are_refused)
+{
+    cs_corpus corpus = corpus_of();
+    cs_cooc_options o = {.draws = 5};
+    cs_cooc m = {0};
+    OK(cs_objective_parse("permuted-ar", &o.objective));
+    OK(cs_context_parse("unique", &o.context));
+    assert_fails(cs_cooc_build(&corpus, &o, &m), CS_ERR_USAGE, "5 draws: context unique");
+    cs_corpus_free(&corpus);
+}
+
+TEST_IN_DIR(stored_forms_come_back)
+{
+    const char *dir = in_dir(state, "m");
+    cs_corpus corpus = corpus_of();
+    cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1};
+    cs_cooc m = {0};
+    cs_cooc_store back = {0};
+    OK(cs_objective_parse("masked:unmasked=2", &o.objective));
+    OK(cs_context_parse("unique", &o.context));
+    OK(cs_cooc_build(&corpus, &o, &m));
+    OK(cs_cooc_write(dir, &corpus, &o, &m, true, false));
+    OK(cs_cooc_read(dir, &back));
+    assert_true(back.cooc.matrix.a.gram);
+    assert_same_csr(&back.cooc.matrix.a, &m.matrix.a);
+    assert_int_equal(back.cooc.sequences, m.sequences);
+    for (int64_t r = 0; r < m.matrix.a.rows; ++r) { /* every token has mass here */
+        char *text = NULL;
+        OK(cs_cooc_row_text(&back, r, &text));
+        assert_string_equal(text, corpus.word[r]);
+        cs_free(text);
+    }
+    /* A matrix of counts in its place is told apart. */
+    m.matrix.a.gram = false;
+    cs_cooc_store_free(&back);
+    OK(cs_cooc_write(dir, &corpus, &o, &m, false, true));
+    assert_fails(cs_cooc_read(dir, &back), CS_ERR_INPUT, "is no Gram form");
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
