@@ -1,0 +1,215 @@
+/* gnuplot splits even quoted fields at commas: series names have none. */
+#include "analysis/study/figure.h"
+
+#include <string.h>
+
+#include "base/child.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "io/file.h"
+#include "io/share.h"
+
+enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 64 };
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* The column that a filter names, -1 without one; *value is what it wants there. */
+static int column_of(const cs_table *table, const char *filter, const char **value)
+{
+    const char *colon = strchr(filter, ':');
+    *value = colon ? colon + 1 : NULL;
+    for (int c = 0; colon && c < table->columns; ++c) {
+        if (strlen(table->name[c]) == (size_t)(colon - filter) &&
+            strncmp(table->name[c], filter, (size_t)(colon - filter)) == 0) {
+            return c;
+        }
+    }
+    return -1;
+}
+
+static cs_status check_filters(const cs_figure *f, const cs_table *table, const char *path)
+{
+    for (int i = 0; i < f->filters; ++i) {
+        const char *value = NULL;
+        if (column_of(table, f->filter[i], &value) >= 0) {
+            continue;
+        }
+        cs_hint hint = {0};
+        char *name = cs_format("%.*s", (int)strcspn(f->filter[i], ":"), f->filter[i]);
+        for (int c = 0; name && c < table->columns; ++c) {
+            cs_hint_consider(name, table->name[c], &hint);
+        }
+        cs_free(name);
+        return cs_fail(CS_ERR_USAGE, "%s: want COLUMN:VALUE with a column of %s%s", f->filter[i],
+                       path, cs_hint_text("", &hint));
+    }
+    return CS_OK;
+}
+
+static bool wanted(const cs_figure *f, const cs_table *table, int64_t row)
+{
+    for (int i = 0; i < f->filters; ++i) {
+        const char *value = NULL;
+        const int c = column_of(table, f->filter[i], &value);
+        if (c >= 0 && strcmp(table->cell[row * table->columns + c], value) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static cs_status append_rows(const cs_figure *f, const cs_table *from, const char *label,
+                             cs_table *to)
+{
+    cs_status status = CS_OK;
+    const int own = cs_table_column(from, f->series);
+    for (int64_t r = 0; r < from->rows && status == CS_OK; ++r) {
+        if (!wanted(f, from, r)) {
+            continue;
+        }
+        const char *name = label ? label : own < 0 ? "" : from->cell[r * from->columns + own];
+        char *series = cs_strdup(name);
+        for (char *comma = series; comma && (comma = strchr(comma, ',')) != NULL;) {
+            *comma = ' ';
+        }
+        status = series ? cs_table_row(to) : CS_ERR_MEMORY;
+        if (status == CS_OK) status = cs_table_text(to, "series", series);
+        cs_free(series);
+        for (int c = 0; c < from->columns && status == CS_OK; ++c) {
+            if (strcmp(from->name[c], "series") != 0) {
+                status = cs_table_text(to, from->name[c], from->cell[r * from->columns + c]);
+            }
+        }
+    }
+    return status;
+}
+
+/* "series,<columns of from>" as a header for the joined table. */
+static cs_status header_like(const cs_table *from, cs_table *out)
+{
+    char *names = cs_strdup("series");
+    for (int c = 0; names && c < from->columns; ++c) {
+        if (strcmp(from->name[c], "series") != 0) {
+            char *longer = cs_format("%s,%s", names, from->name[c]);
+            cs_free(names);
+            names = longer;
+        }
+    }
+    cs_status status = names ? cs_table_init(out, names) : CS_ERR_MEMORY;
+    cs_free(names);
+    return status;
+}
+
+static cs_status same_columns(const cs_table *joined, const cs_table *next, const char *path)
+{
+    for (int c = 0; c < next->columns; ++c) {
+        if (cs_table_column(joined, next->name[c]) < 0) {
+            return cs_fail(CS_ERR_INPUT, "%s: column %s is not in the first table", path,
+                           next->name[c]);
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *label,
+                        cs_table *joined)
+{
+    cs_table table = {0};
+    cs_status status = cs_table_read_csv(path, &table);
+    if (status == CS_OK) status = check_filters(figure, &table, path);
+    if (status == CS_OK)
+        status =
+            joined->columns == 0 ? header_like(&table, joined) : same_columns(joined, &table, path);
+    if (status == CS_OK) status = append_rows(figure, &table, label, joined);
+    cs_table_free(&table);
+    return status;
+}
+
+/* --- the script ------------------------------------------------------------------------------- */
+
+/* "array S[2] = [\"ar\", \"masked\"]": the series in order of appearance, in fresh memory. */
+static cs_status series_array(const cs_table *table, char **out)
+{
+    const char *seen[MOST_SERIES];
+    int count = 0;
+    const int column = cs_table_column(table, "series");
+    for (int64_t r = 0; r < table->rows; ++r) {
+        const char *name = table->cell[r * table->columns + column];
+        int i = 0;
+        while (i < count && strcmp(seen[i], name) != 0) {
+            ++i;
+        }
+        if (i == count && count == MOST_SERIES) {
+            return cs_fail(CS_ERR_INPUT, "more than %d series in one figure", MOST_SERIES);
+        }
+        if (i == count && strpbrk(name, "\"\\\n`")) {
+            return cs_fail(CS_ERR_INPUT, "series name %s holds a quote, backslash or line break",
+                           name);
+        }
+        if (i == count) {
+            seen[count++] = name;
+        }
+    }
+    char *text = cs_format("array S[%d]\n", count);
+    for (int i = 0; text && i < count; ++i) {
+        char *longer = cs_format("%sS[%d] = \"%s\"\n", text, i + 1, seen[i]);
+        cs_free(text);
+        text = longer;
+    }
+    *out = text;
+    return text ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* plots/<name>.gp of the shared files, in fresh memory. */
+static cs_status read_script(const char *name, char **out)
+{
+    char *path = NULL, *relative = cs_format("plots/%s.gp", name);
+    int64_t size = 0;
+    cs_status status = relative ? cs_share_path(relative, &path) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_file_read_text(path, SCRIPT_LIMIT, out, &size);
+    cs_free(path);
+    cs_free(relative);
+    return status;
+}
+
+cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
+{
+    const char *name = figure->name;
+    char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
+    cs_status status = read_script("style", &style);
+    if (status == CS_OK) status = read_script(name, &body);
+    if (status == CS_OK) status = series_array(joined, &series);
+    if (status != CS_OK) goto done;
+    text = cs_format(
+        "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
+        "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n%s\n%s\n%s",
+        name, name, name, name, series, style, body);
+    path = cs_format("%s/%s.gp", figure->dir, name);
+    status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
+done:
+    cs_free(style);
+    cs_free(body);
+    cs_free(series);
+    cs_free(text);
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_figure_draw(const cs_figure *figure, const char *format)
+{
+    char *set = cs_format("format='%s'", format), *script = cs_format("%s.gp", figure->name);
+    const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
+    int code = 0;
+    cs_status status = set && script
+                           ? cs_child_run(&(cs_child){.argv = argv, .dir = figure->dir}, &code)
+                           : CS_ERR_MEMORY;
+    if (status == CS_ERR_IO) status = cs_blame(status, "Debian package gnuplot-nox");
+    if (status == CS_OK && code != 0)
+        status = cs_fail(CS_ERR_INPUT,
+                         "gnuplot failed on %s/%s.gp (its message is above): are the columns those "
+                         "of the figure?",
+                         figure->dir, figure->name);
+    cs_free(set);
+    cs_free(script);
+    return status;
+}
