@@ -133,8 +133,6 @@ static cs_status write_predictions(cs_args *args, const report *r)
     "coverage=coverage|seed_interval.coverage constant se n=/n"
 #define SEED "seed=~seed|^~of|/runs[#].seed"
 
-static const cs_view brief = {"metrics[] " DIFFERENCES, SEED " metric=name value " SCORE};
-
 /* Sets the command's result: finetune.json, finetune.csv (or standard output), predictions.csv.
  * rival: the run of --against, whose file may be NULL. */
 static cs_status report_study(cs_args *args, const cs_finetune_task *task,
@@ -455,5 +453,7 @@ const cs_command cs_cmd_finetune = {
     .run = run_finetune,
     .without = "dry-run metric",
     .continues = "against",
-    .brief = &brief,
+    .shown = "seed metric value low high coverage constant se n",
+    .metrics = "median,difference",
+    .by = "seed",
 };

@@ -76,15 +76,15 @@ typedef struct {
     const char *files;     /* of -o DIR that a run may write, parted by blanks, beside the manifest;
                               NULL: they depend on the options, and the command claims them */
     bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
-    /* What of its table answers the question, on a terminal; --all shows all, files and --csv have
-     * all. Columns parted by blanks (NULL: those with something in them, but definitions), values
-     * of the column "metric" (NULL: it has none, and the command no --metric), and rows (0: all,
-     * below 0: the last). */
-    const char *shown, *metrics;
+    /* What of its table answers the question and is printed, wherever to; --all prints all, files,
+     * --json and --csv have all. Columns parted by blanks (NULL: those with something in them, but
+     * definitions), values of the column "metric" (NULL: it has none, and the command no --metric)
+     * or `by`, and rows (0: all, below 0: the last). */
+    const char *shown, *metrics, *by;
     const char *more_metrics; /* values that are there too, which --metric may name */
     int64_t most;
     /* Rows of the record that are printed in place of its table, unless --all or --metric asks for
-     * that; NULL: the table. */
+     * that; NULL: the table. For commands without --resume, which reads tables alone. */
     const cs_view *brief;
 } cs_command;
 

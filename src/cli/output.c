@@ -131,8 +131,8 @@ static bool metric_given(const cs_args *args)
 
 static bool row_is_shown(const cs_args *args, const cs_table *table, int64_t row)
 {
-    int metric = cs_table_column(table, "metric");
-    const char *metrics = cs_args_command(args)->metrics;
+    const char *metrics = cs_args_command(args)->metrics, *by = cs_args_command(args)->by;
+    int metric = cs_table_column(table, by ? by : "metric");
     const char *name = metric >= 0 ? table->cell[row * table->columns + metric] : "";
     if (metric_given(args)) {
         for (int i = 0; i < cs_args_count(args, "metric"); ++i) {

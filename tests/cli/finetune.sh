@@ -75,7 +75,7 @@ test_against() {
     near "$(awk -F, '$3 == "mcnemar_p" { print $5 }' rows)" "$(sed -n 1p want | cut -d' ' -f1)" 1e-8 && grep -q ',mcnemar_p,,[^,]*,,,,,,80,difference$' rows || { fail "${why:-$(cat rows)}"; return 1; }
     # cospec probe writes files of the same form; a table for the eye tells scores from differences
     exits 0 "$COSPEC" probe model c.tsv c.tsv -o states && exits 0 "$COSPEC" $fine $quick --epochs 6 --against states/predictions.csv || return 1
-    [ "$(head -1 out | awk '{ print $1 }')" = seed ] && [ "$(grep -c '^median' out)" = 2 ] && [ "$(grep -c '^difference' out)" = 3 ] || { fail "$(cat out)"; return 1; }
+    [ "$(head -1 out | awk '{ print $NF }')" = seed ] && [ "$(grep -c ' median$' out)" = 2 ] && [ "$(grep -c ' difference$' out)" = 3 ] || { fail "$(cat out)"; return 1; }
     exits 0 "$COSPEC" finetune model values.tsv values.tsv --regression $quick --seeds 1 --epochs 2 -o v && exits 0 "$COSPEC" finetune model values.tsv values.tsv \
         --regression $quick --seeds 1 --epochs 2 --against v/predictions.csv --csv || return 1
     [ "$(grep -c ',difference$' out)" = 3 ] && ! grep -q mcnemar out && grep ',mse,.*,difference$' out | grep -q '",0,0,0,0,,0,80,' || { fail "values: $(cat out)"; return 1; }
@@ -109,7 +109,9 @@ test_untrained_and_threads() {
 # A run that is killed after some seeds goes on with those that are missing, and gives the same.
 test_resume() {
     task; trained model masked
-    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o whole --json && cp -r whole part || return 1
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o whole && cp out text && cp -r whole part || return 1
+    [ "$(head -1 text | tr -s ' ')" = "metric value low high coverage constant se n seed" ] && ! grep -q ' [012]$' text && [ "$(grep -c ' median$' text)" = 4 ] &&
+        exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o whole --resume && cmp -s out text || { fail "${why:-$(cat text out)}"; return 1; }
     rm part/finetune.* part/predictions.csv && rm -r part/runs/lr-0.01-seed-1
     sed -i 's/"finished": true/"finished": false/' part/manifest.json
     touch -d '2001-01-01' part/runs/lr-0.01-seed-0/run.json

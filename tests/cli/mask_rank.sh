@@ -34,7 +34,7 @@ test_study_of_two_models() {
         exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 --force -o study
 }
 
-# The gap stands for the ranks on a terminal, and definitions stay in the files.
+# The gap stands for the ranks in text, and definitions stay in the files.
 test_table_for_the_eye() {
     small_corpus c.tsv
     trained mlm masked && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 && cp out plain && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 -o o && cmp -s out plain || return 1

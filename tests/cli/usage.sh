@@ -144,6 +144,20 @@ test_suggestions() {
         refuses 3 "ar: no corpus but an objective" "$COSPEC" cooc --corpus ar --objective ar -o c
 }
 
+# What is printed does not depend on where it goes: a pipe, a terminal, a file; --csv and files have all.
+test_selection() {
+    toy="toy --objective masked --unmasked 1:20:1 --classes 2 --length 21 --tokens 2"
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $toy && cp out file && "$COSPEC" $toy 2> err | cat > pipe && cmp -s file pipe || { fail "a pipe"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $toy -o d && cmp -s out file && exits 0 "$COSPEC" $toy -o d --resume && cmp -s out file && exits 0 "$COSPEC" $toy --csv && cmp -s out d/toy.csv || { fail "${why:-files}"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $toy --all && [ "$(wc -l < out)" = "$(wc -l < d/toy.csv)" ] && [ "$(wc -l < file)" -lt "$(wc -l < out)" ] || { fail "${why:---all: $(wc -l out file d/toy.csv)}"; return 1; }
+    if command -v script > /dev/null; then
+        script -qec "$COSPEC $toy --quiet" /dev/null < /dev/null | tr -d '\r' > terminal && cmp -s file terminal || fail "a terminal: $(head -3 terminal)"
+    fi
+}
+
 # A mistyped metric is told before the work; one that this result has no rows of costs no result.
 test_metrics() {
     f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)'
@@ -178,6 +192,6 @@ test_probe_looks_again() {
 }
 
 for t in probe_looks_again version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
-    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken suggestions metrics missing_config config; do
+    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken suggestions selection metrics missing_config config; do
     check $t
 done
