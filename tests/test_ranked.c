@@ -323,7 +323,7 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
     s.u = known->u;
     s.v = known->v;
     if (status == CS_OK && cs_ranked_has_room(&r, &s)) {
-        status = cs_ranked_inertia(&r, shard.transposed, &job->options, &facts, &s);
+        status = cs_ranked_inertia(&r, &shard, &job->options, &facts, &s);
     }
     s.u = s.v = (cs_dense){0};
     s.sigma = s.residual = NULL;

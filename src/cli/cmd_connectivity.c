@@ -347,6 +347,7 @@ static cs_status study_corpus(cs_args *args, study *t)
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     cs_csr a = {0};
+    cs_kept_rows rows = {0};
     const char *position = "";
     int64_t bytes = 0;
     bool kept = false;
@@ -356,9 +357,10 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     status = cs_args_stored(args, path, "target_position", &position);
     if (status == CS_OK) status = cs_args_stored(args, path, "objective", &t->objective);
     if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
-    if (status == CS_OK) status = cs_matrix_read(path, &a);
+    if (status == CS_OK) status = cs_matrix_read_filled(path, &rows, &a);
     if (status == CS_OK) status = cs_blame(look_at(args, t, path, position, NULL, &a), "%s", path);
     cs_csr_free(&a);
+    cs_kept_rows_free(&rows);
     return status;
 }
 

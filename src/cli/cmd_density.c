@@ -116,8 +116,8 @@ static cs_status print_result(cs_args *args, const cs_spectrum_density *d)
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-/* Upper bounds, from the matrix before the reductions. */
-static cs_status estimate(cs_args *args, const cs_csr *a, double cost)
+/* Upper bounds, from the matrix before the reductions; rows: with those that are empty. */
+static cs_status estimate(cs_args *args, int64_t rows, const cs_csr *a, double cost)
 {
     int64_t small = a->rows < a->cols ? a->rows : a->cols;
     int64_t large = a->rows < a->cols ? a->cols : a->rows;
@@ -126,7 +126,7 @@ static cs_status estimate(cs_args *args, const cs_csr *a, double cost)
     double products = 2 * samples * q * (double)cs_csr_nnz(a);
     double others = 2 * samples * (double)small * q * (q + (double)cs_args_int(args, "known"));
     cs_item *root = cs_output_root(args);
-    cs_item_int(root, "rows", a->rows);
+    cs_item_int(root, "rows", rows);
     cs_item_int(root, "cols", a->cols);
     cs_item_int(root, "nonzeros", cs_csr_nnz(a));
     cs_item_real(root, "sample_bytes",
@@ -157,15 +157,18 @@ static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
 static cs_status run(cs_args *args)
 {
     cs_csr a = {0};
+    cs_kept_rows rows = {0};
     cs_spectrum_density density = {0};
     cs_spectrum_density_options options = {0};
     double cost = 0;
     const char *path = NULL;
     cs_status status = options_of(args, &options);
-    if (status == CS_OK) status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &a);
+    if (status == CS_OK)
+        status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &rows, &a);
+    options.spectrum.rows = &rows;
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, &cost);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(args, &a, cost);
+        status = estimate(args, rows.rows, &a, cost);
     } else if (status == CS_OK) {
         status = cs_spectrum_density_of(&a, &options, &density);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", path) : status;
@@ -173,6 +176,7 @@ static cs_status run(cs_args *args)
     }
     cs_spectrum_density_free(&density);
     cs_csr_free(&a);
+    cs_kept_rows_free(&rows);
     return status;
 }
 

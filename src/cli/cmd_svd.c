@@ -21,7 +21,7 @@
 #include "io/npy.h"
 #include "io/result.h"
 #include "linalg/gpu.h"
-#include "linalg/matrix_file.h"
+#include "linalg/vectors_file.h"
 
 static const cs_opt svd_options[] = {
     {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,
@@ -44,32 +44,16 @@ static const cs_opt *const svd_groups[] = {svd_options,      cs_group_solver, cs
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Column-major data go out as they are, under a Fortran-order header. */
-static cs_status write_vectors(cs_args *args, const char *file, const cs_dense *a)
+static cs_status write_all_vectors(cs_args *args, const cs_kept_rows *kept, const cs_spectrum *s)
 {
-    const char *path = NULL;
-    char *header = NULL;
-    int64_t size = 0, shape[2] = {a->rows, a->cols};
-    cs_outfile out = {0};
-    cs_status status = cs_output_path(args, file, &path);
-    if (status == CS_OK) status = cs_npy_header(CS_F64, true, 2, shape, &header, &size);
-    if (status == CS_OK) status = cs_outfile_open(path, &out);
-    if (status == CS_OK) status = cs_outfile_put(&out, header, size);
-    for (int64_t j = 0; j < a->cols && status == CS_OK; ++j) {
-        status = cs_outfile_put(&out, a->data + j * a->ld, a->rows * (int64_t)sizeof(double));
-    }
-    if (status == CS_OK) status = cs_outfile_commit(&out);
-    cs_outfile_abort(&out);
-    cs_free(header);
-    return status;
-}
-
-static cs_status write_all_vectors(cs_args *args, const cs_spectrum *s)
-{
+    const cs_kept_rows rows = kept ? *kept : cs_kept_rows_all(s->rows);
+    const cs_kept_rows cols = cs_kept_rows_all(s->cols);
     const char *path = NULL;
     if (s->gram) cs_output_note(args, "no u.npy: the contexts of a Gram form are not at hand");
-    cs_status status = s->gram ? CS_OK : write_vectors(args, "u.npy", &s->u);
-    if (status == CS_OK) status = write_vectors(args, "v.npy", &s->v);
+    cs_status status = s->gram ? CS_OK : cs_output_path(args, "u.npy", &path);
+    if (status == CS_OK && !s->gram) status = cs_vectors_write(path, &rows, &s->u);
+    if (status == CS_OK) status = cs_output_path(args, "v.npy", &path);
+    if (status == CS_OK) status = cs_vectors_write(path, &cols, &s->v);
     if (status == CS_OK) status = cs_output_path(args, "sigma.npy", &path);
     return status == CS_OK ? cs_npy_write(path, CS_F64, 1, &s->k, s->sigma) : status;
 }
@@ -130,7 +114,8 @@ static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *option
         cs_output_note(args, "no tail.csv: tails need sum sigma^4 or every singular value, within "
                              "the range of doubles");
     }
-    if (status == CS_OK && cs_args_flag(args, "vectors")) status = write_all_vectors(args, s);
+    if (status == CS_OK && cs_args_flag(args, "vectors"))
+        status = write_all_vectors(args, options->rows, s);
     if (status == CS_OK) {
         note_summary(args, s);
         status = cs_output_record(args, "svd", &view);
@@ -154,14 +139,14 @@ static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_item *
 }
 
 /* --dry-run: sizes, costs and memory of k triplets (0: all), with a GPU also of each way there. */
-static cs_status estimate(cs_args *args, cs_gpu *gpu, const cs_csr *a, int64_t k)
+static cs_status estimate(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr *a, int64_t k)
 {
     double side = (double)(a->rows < a->cols ? a->rows : a->cols);
     double triplets = k > 0 ? (double)k : side, cost = 0;
     cs_status status = cs_args_note_moment4(args, a, &cost);
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
-    cs_item_int(root, "rows", a->rows);
+    cs_item_int(root, "rows", rows);
     cs_item_int(root, "cols", a->cols);
     cs_item_int(root, "nonzeros", cs_csr_nnz(a));
     cs_item_real(root, "vector_bytes", triplets * ((double)a->rows + (double)a->cols) * 8.0);
@@ -173,11 +158,11 @@ static cs_status estimate(cs_args *args, cs_gpu *gpu, const cs_csr *a, int64_t k
 }
 
 /* More than there are is refused here, before anything is summed over the matrix. */
-static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
+static cs_status read_rank(const cs_args *args, int64_t rows, int64_t cols, int64_t *k)
 {
     enum { DEFAULT_RANK = 10 };
     const char *text = cs_args_text(args, "rank");
-    int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    int64_t side = rows < cols ? rows : cols;
     if (!text) {
         *k = side < DEFAULT_RANK ? side : DEFAULT_RANK;
         return CS_OK;
@@ -189,15 +174,15 @@ static cs_status read_rank(const cs_args *args, const cs_csr *a, int64_t *k)
     cs_status status = cs_parse_int(text, "-k", 1, INT64_MAX, k);
     if (status == CS_OK && *k > side)
         status = cs_fail(CS_ERR_USAGE, "-k %lld: the matrix (%lld x %lld) has only %lld",
-                         (long long)*k, (long long)a->rows, (long long)a->cols, (long long)side);
+                         (long long)*k, (long long)rows, (long long)cols, (long long)side);
     return status;
 }
 
 /* --after-ones: how often sigma = 1 is known beforehand, from the components. */
-static cs_status rank_after_ones(const cs_args *args, const cs_csr *a, int64_t *k)
+static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr *a, int64_t *k)
 {
     const int64_t wanted = cs_args_int(args, "after-ones");
-    const int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    const int64_t side = rows < a->cols ? rows : a->cols;
     int64_t ones = 0;
     if (cs_args_given(args, "rank")) {
         return cs_fail(CS_ERR_USAGE, "-k and --after-ones both say how many: give one of them");
@@ -213,7 +198,7 @@ static cs_status rank_after_ones(const cs_args *args, const cs_csr *a, int64_t *
             cs_fail(CS_ERR_USAGE,
                     "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular values "
                     "behind %lld of 1",
-                    (long long)wanted, (long long)a->rows, (long long)a->cols,
+                    (long long)wanted, (long long)rows, (long long)a->cols,
                     (long long)(side - ones), (long long)ones);
     *k = ones + wanted;
     return status;
@@ -325,10 +310,8 @@ static cs_status run_ranks(cs_args *args)
     if (status != CS_OK) return status;
     status = cs_comm_agree(&comm, begin_ranks(args, &comm, path, &options));
     status = status ? status : cs_shard_read(&comm, path, !options.normalised, &shard);
-    if (status == CS_OK) {
-        const cs_csr sizes = {.rows = shard.rows, .cols = shard.cols};
-        status = cs_comm_agree(&comm, read_rank(args, &sizes, &options.k));
-    }
+    if (status == CS_OK)
+        status = cs_comm_agree(&comm, read_rank(args, shard.rows, shard.cols, &options.k));
     options.progress = comm.rank == 0 ? options.progress : NULL;
     status = status ? status : cs_ranked_spectrum(&shard, &options, &spectrum);
     status = cs_ranks_alone(args, &comm, status);
@@ -342,39 +325,19 @@ static cs_status run_ranks(cs_args *args)
     return cs_ranks_leave(&comm, status);
 }
 
-/* DIR/<file> as `rows` rows of vectors. */
-static cs_status read_vectors(cs_args *args, const char *dir, const char *file, int64_t rows,
-                              cs_dense *out)
+static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
+                              const cs_kept_rows *rows, cs_dense *out)
 {
-    cs_array x = {0};
     const char *path = cs_args_join(args, dir, file);
     cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
-    status = status ? status : cs_npy_read(path, 0, &x);
-    bool fits = x.ndim == 2 && x.shape[0] == rows && x.shape[1] > 0 &&
-                (x.dtype == CS_F32 || x.dtype == CS_F64);
-    if (status == CS_OK && !fits)
-        status = cs_fail(CS_ERR_INPUT, "%s: not vectors of %lld floats, as columns", path,
-                         (long long)rows);
-    status = status ? status : cs_dense_init(out, rows, x.shape[1]);
-    for (int64_t i = 0; status == CS_OK && i < rows; ++i) {
-        for (int64_t j = 0; j < x.shape[1]; ++j) {
-            double value = cs_array_f64(&x, i * x.shape[1] + j);
-            if (!isfinite(value)) {
-                status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %g", path,
-                                 (long long)i, (long long)j, value);
-                break;
-            }
-            out->data[i + j * out->ld] = value;
-        }
-    }
-    cs_array_free(&x);
-    return status;
+    return status == CS_OK ? cs_vectors_read(path, rows, out) : status;
 }
 
 /* What --start says to the solver; u and v are borrowed by *options. */
-static cs_status read_start(cs_args *args, const cs_csr *a, cs_dense *u, cs_dense *v,
-                            cs_spectrum_options *options)
+static cs_status read_start(cs_args *args, const cs_kept_rows *rows, const cs_csr *a, cs_dense *u,
+                            cs_dense *v, cs_spectrum_options *options)
 {
+    const cs_kept_rows all_cols = cs_kept_rows_all(a->cols);
     const char *dir = cs_args_text(args, "start");
     if (!dir) {
         return CS_OK;
@@ -382,8 +345,8 @@ static cs_status read_start(cs_args *args, const cs_csr *a, cs_dense *u, cs_dens
     if (a->gram) {
         return cs_fail(CS_ERR_USAGE, "--start: of a Gram form there are no left vectors");
     }
-    cs_status status = read_vectors(args, dir, "u.npy", a->rows, u);
-    status = status ? status : read_vectors(args, dir, "v.npy", a->cols, v);
+    cs_status status = read_vectors(args, dir, "u.npy", rows, u);
+    status = status ? status : read_vectors(args, dir, "v.npy", &all_cols, v);
     options->start_u = u;
     options->start_v = v;
     return status;
@@ -406,12 +369,23 @@ static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *opt
                    (long long)s->k, (long long)(options->k > 0 ? options->k : side));
 }
 
+/* The vectors' files, before anything is solved: the whole matrix' rows, empty or not. */
+static cs_status check_disk(const cs_args *args, const cs_kept_rows *rows, const cs_csr *a,
+                            int64_t k)
+{
+    const int64_t most = rows->count < a->cols ? rows->count : a->cols;
+    const double triplets = (double)(k > 0 && k < most ? k : most);
+    return cs_disk_check(cs_args_text(args, "output"),
+                         8 * triplets * ((double)rows->rows + (double)a->cols), "u.npy and v.npy");
+}
+
 static cs_status run_svd(cs_args *args)
 {
     if (cs_args_flag(args, "mpi")) {
         return run_ranks(args);
     }
     cs_csr a = {0};
+    cs_kept_rows rows = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
@@ -420,15 +394,19 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK) status = check_choices(args, &options);
     if (status == CS_OK) status = claim_all(args);
     if (status == CS_OK) status = open_gpu(args, &options.gpu);
-    if (status == CS_OK) status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &a);
     if (status == CS_OK)
-        status = cs_args_given(args, "after-ones") ? rank_after_ones(args, &a, &options.k)
-                                                   : read_rank(args, &a, &options.k);
-    if (status == CS_OK) status = read_start(args, &a, &start_u, &start_v, &options);
+        status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &rows, &a);
+    options.rows = &rows;
+    if (status == CS_OK)
+        status = cs_args_given(args, "after-ones")
+                     ? rank_after_ones(args, rows.rows, &a, &options.k)
+                     : read_rank(args, rows.rows, a.cols, &options.k);
+    if (status == CS_OK) status = read_start(args, &rows, &a, &start_u, &start_v, &options);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(args, options.gpu, &a, options.k);
+        status = estimate(args, options.gpu, rows.rows, &a, options.k);
         goto done;
     }
+    if (status == CS_OK && !options.values_only) status = check_disk(args, &rows, &a, options.k);
     options.partial = true;
     options.departure = !options.values_only;
     if (status == CS_OK && options.moment4) {
@@ -452,6 +430,7 @@ done:
     cs_dense_free(&start_u);
     cs_dense_free(&start_v);
     cs_csr_free(&a);
+    cs_kept_rows_free(&rows);
     return status;
 }
 

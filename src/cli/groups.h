@@ -75,9 +75,9 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 
 bool cs_args_target_given(const cs_args *args);
 
-/* Reads a matrix as cs_matrix_read, which becomes an input: of a directory its matrix.npz. *path
- * (NULL: not wanted) is the file. */
-cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
+/* Reads a matrix as cs_matrix_read_filled, which becomes an input: of a directory its matrix.npz.
+ * *path is the file. */
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
                          cs_csr *out) CS_MUST_CHECK;
 /* The file alone, NULL: out of memory. */
 const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;

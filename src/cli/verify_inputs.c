@@ -196,16 +196,18 @@ static cs_status verify_store(cs_verify *v, const char *path)
 static cs_status verify_file(cs_verify *v, const char *path)
 {
     cs_labelled m = {0};
+    cs_kept_rows rows = {0};
     const char *labels = cs_args_text(v->args, "labels");
-    cs_status status = cs_matrix_read(path, &m.a);
+    cs_status status = cs_matrix_read_filled(path, &rows, &m.a);
     if (status == CS_OK) status = cs_output_input(v->args, path);
     if (status == CS_OK && labels) {
-        status = cs_labels_read(labels, &m);
+        status = cs_labels_read(labels, &rows, &m);
         if (status == CS_OK) status = cs_output_input(v->args, labels);
     }
-    if (status == CS_OK) status = cs_blame(cs_csr_check(&m.a, true), "%s", path);
+    if (status == CS_OK) status = cs_blame(cs_csr_check_rows(&m.a, &rows, true), "%s", path);
     if (status == CS_OK) status = on_matrix(v, &m, path, NULL);
     cs_labelled_free(&m);
+    cs_kept_rows_free(&rows);
     return status;
 }
 

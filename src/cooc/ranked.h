@@ -77,11 +77,12 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *options,
 
 /* The inertia certificate, on rank 0: whether the whole matrix and the vectors fit half of its free
  * memory (else cert_inertia says so), and the count, with the vectors already there. All ranks
- * receive the certificate; all return the same. Sends 12 nnz / R + 8 length / R bytes a rank.
+ * receive the certificate; all return the same. Sends 12 nnz / R + 24 held bytes a rank.
  * Errors as cs_certificate_inertia. */
 bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s);
-cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectrum_options *options,
-                            const cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
+cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
+                            const cs_spectrum_options *options, const cs_certificate_facts *facts,
+                            cs_spectrum *s) CS_MUST_CHECK;
 
 /* The whole: cs_spectrum_of over a group. Every rank receives the values and certificates, rank 0
  * alone u and v (with values_only none does). Where it differs: nothing is lumped (lumped_rows and

@@ -26,60 +26,63 @@ static cs_status make_room(cs_comm *c, const part_size *size, const cs_ranked *r
     return cs_comm_agree(c, status);
 }
 
-/* Rows of rank p, which follow each other in the part as in the whole: their lengths, then, once
- * `whole->ptr` is known, their entries. */
-static void place_lengths(int p, int ranks, const cs_csr *part, cs_csr *whole)
+/* The lengths of a rank's rows, then, once `whole->ptr` is known, their entries. index: the places
+ * of the `rows` rows. */
+static void place_lengths(int64_t rows, const int64_t *index, const cs_csr *part, cs_csr *whole)
 {
-    for (int64_t i = 0, at = 0; i < whole->rows; ++i) {
-        if (cs_shard_owner(i, ranks) == p) {
-            whole->ptr[i + 1] = part->ptr[at + 1] - part->ptr[at];
-            ++at;
-        }
+    for (int64_t i = 0; i < rows; ++i) {
+        whole->ptr[index[i] + 1] = part->ptr[i + 1] - part->ptr[i];
     }
 }
 
-static void place_entries(int p, int ranks, const cs_csr *part, cs_csr *whole)
+static void place_entries(int64_t rows, const int64_t *index, const cs_csr *part, cs_csr *whole)
 {
-    for (int64_t i = 0, from = 0; i < whole->rows; ++i) {
-        int64_t to = whole->ptr[i], n = whole->ptr[i + 1] - to;
-        if (cs_shard_owner(i, ranks) == p && n > 0) {
-            memcpy(whole->col + to, part->col + from, (size_t)n * sizeof *whole->col);
-            memcpy(whole->val + to, part->val + from, (size_t)n * sizeof *whole->val);
-            from += n;
-        }
+    for (int64_t i = 0, from = 0; i < rows; ++i) {
+        int64_t to = whole->ptr[index[i]], n = whole->ptr[index[i] + 1] - to;
+        memcpy(whole->col + to, part->col + from, (size_t)n * sizeof *whole->col);
+        memcpy(whole->val + to, part->val + from, (size_t)n * sizeof *whole->val);
+        from += n;
     }
 }
 
 /* length x width on rank 0, nothing elsewhere. Collective; all return the same. */
-static cs_status gather_matrix(const cs_ranked *r, cs_csr *whole)
+static cs_status gather_matrix(const cs_ranked *r, const int64_t *index, cs_csr *whole)
 {
     cs_comm *c = r->comm;
     const part_size mine = {r->a.rows, cs_csr_nnz(&r->a)};
     cs_csr part = {0};
-    part_size *size = cs_alloc(c->ranks, sizeof *size);
-    cs_status status = cs_comm_agree(c, size ? CS_OK : CS_ERR_MEMORY);
+    cs_pool pool = {0};
+    int64_t *place = NULL;
+    part_size *size = cs_pool_take(&pool, c->ranks, sizeof *size);
+    cs_status status = cs_comm_agree(c, pool.status);
     if (status == CS_OK) {
         cs_comm_gather_each(c, sizeof mine, &mine, size);
         status = make_room(c, size, r, whole, &part);
     }
+    if (status == CS_OK) {
+        place = cs_pool_take(&pool, part.rows, sizeof *place);
+        status = cs_comm_agree(c, pool.status);
+    }
     for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
+        cs_comm_bring(c, p, index, place, size[p].rows * (int64_t)sizeof *place);
         cs_comm_bring(c, p, r->a.ptr, part.ptr, (size[p].rows + 1) * (int64_t)sizeof *part.ptr);
         if (c->rank == 0) {
-            place_lengths(p, c->ranks, &part, whole);
+            place_lengths(size[p].rows, place, &part, whole);
         }
     }
     for (int64_t i = 0; status == CS_OK && c->rank == 0 && i < whole->rows; ++i) {
         whole->ptr[i + 1] += whole->ptr[i];
     }
     for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
+        cs_comm_bring(c, p, index, place, size[p].rows * (int64_t)sizeof *place);
         cs_comm_bring(c, p, r->a.col, part.col, size[p].nnz * (int64_t)sizeof *part.col);
         cs_comm_bring(c, p, r->a.val, part.val, size[p].nnz * (int64_t)sizeof *part.val);
         if (c->rank == 0) {
-            place_entries(p, c->ranks, &part, whole);
+            place_entries(size[p].rows, place, &part, whole);
         }
     }
     cs_csr_free(&part);
-    cs_free(size);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -101,17 +104,18 @@ bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s)
     return room;
 }
 
-cs_status cs_ranked_inertia(const cs_ranked *r, bool transposed, const cs_spectrum_options *options,
-                            const cs_certificate_facts *facts, cs_spectrum *s)
+cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
+                            const cs_spectrum_options *options, const cs_certificate_facts *facts,
+                            cs_spectrum *s)
 {
     cs_comm *c = r->comm;
     cs_csr whole = {0}, turned = {0};
-    cs_status status = gather_matrix(r, &whole);
+    cs_status status = gather_matrix(r, shard->index, &whole);
     if (status != CS_OK) {
         cs_csr_free(&whole);
         return status;
     }
-    if (c->rank == 0 && transposed) {
+    if (c->rank == 0 && shard->transposed) {
         status = cs_csr_transpose(&whole, &turned);
         cs_csr_free(&whole);
         whole = turned;

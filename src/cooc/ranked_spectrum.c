@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/ranked.h"
@@ -268,8 +269,9 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
         s->u = s->v;
         s->v = u;
     }
-    if (status == CS_OK && counted)
-        status = cs_ranked_inertia(&t->r, shard->transposed, t->options, facts, s);
+    if (status == CS_OK && counted) status = cs_ranked_inertia(&t->r, shard, t->options, facts, s);
+    if (status == CS_OK && c->rank == 0 && shard->transposed && s->u.data)
+        status = cs_kept_rows_spread(&shard->kept, &s->u);
     if (t->options->values_only) {
         cs_dense_free(&s->u);
         cs_dense_free(&s->v);
@@ -299,11 +301,11 @@ static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
 static cs_status check_options(const cs_shard *shard, const cs_spectrum_options *o)
 {
     shard->comm->agreed = true; /* all ranks see the same options */
-    if (o->k < 0 || o->k > shard->width) {
+    if (o->k < 0 || o->k > cs_least(shard->rows, shard->cols)) {
         return cs_fail(CS_ERR_USAGE,
                        "%lld singular triplets wanted, but the matrix (%lld x %lld) has only %lld",
                        (long long)o->k, (long long)shard->rows, (long long)shard->cols,
-                       (long long)shard->width);
+                       (long long)cs_least(shard->rows, shard->cols));
     }
     if (o->solver != CS_SOLVER_AUTO && o->solver != CS_SOLVER_BLOCK &&
         o->solver != CS_SOLVER_ARPACK) {
@@ -317,7 +319,8 @@ static cs_status check_options(const cs_shard *shard, const cs_spectrum_options 
 
 cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options, cs_spectrum *out)
 {
-    task t = {.options = options, .wanted = options->k > 0 ? options->k : shard->width};
+    task t = {.options = options,
+              .wanted = options->k > 0 ? options->k : cs_least(shard->rows, shard->cols)};
     cs_spectrum s = {0};
     cs_certificate_facts facts = {0};
     cs_status status = check_options(shard, options);

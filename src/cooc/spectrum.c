@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
@@ -58,14 +59,14 @@ cs_status cs_spectrum_require(const cs_spectrum *s)
 
 static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
 {
-    int64_t most = a->rows < a->cols ? a->rows : a->cols;
+    const int64_t rows = cs_spectrum_rows(a, o), most = cs_least(rows, a->cols);
     if (o->k < 0) {
         return cs_fail(CS_ERR_USAGE, "%lld singular triplets wanted", (long long)o->k);
     }
     if (o->k > most) {
         return cs_fail(CS_ERR_USAGE,
                        "%lld singular triplets wanted, but the matrix (%lld x %lld) has only %lld",
-                       (long long)o->k, (long long)a->rows, (long long)a->cols, (long long)most);
+                       (long long)o->k, (long long)rows, (long long)a->cols, (long long)most);
     }
     if (!(o->tol >= 0) || o->tol >= 1) {
         return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", o->tol);
@@ -96,11 +97,13 @@ static int64_t count_absent(const int32_t *of, int64_t n)
 }
 
 /* What is known of the input before anything is solved. */
-static void describe(const cs_csr *a, const cs_system *system, cs_spectrum *s)
+static void describe(const cs_csr *a, const cs_kept_rows *rows, const cs_system *system,
+                     cs_spectrum *s)
 {
-    s->rows = a->rows;
+    s->rows = rows->rows;
     s->cols = a->cols;
-    s->zero_rows = count_absent(system->reduced.side[CS_LEFT].of, a->rows);
+    s->zero_rows =
+        rows->rows - rows->count + count_absent(system->reduced.side[CS_LEFT].of, a->rows);
     s->zero_cols = count_absent(system->reduced.side[CS_RIGHT].of, a->cols);
     s->nnz = system->entries.count;
     s->mass = cs_sum(cs_csr_nnz(a), a->val);
@@ -124,15 +127,17 @@ static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o
     return !o->values_only || (fit && (truncated || (o->certify & CS_CERTIFY_INERTIA)));
 }
 
-cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)
+/* Of a matrix without empty rows, which has options->rows of the whole. */
+static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *options,
+                                    cs_spectrum *out)
 {
     cs_system system = {0};
     cs_parts parts = {0};
     cs_spectrum s = {0};
-    cs_status status = check_options(a, options);
-    if (status != CS_OK || (status = cs_system_of(a, options, &system)) != CS_OK) return status;
-    int64_t wanted = options->k > 0 ? options->k : a->rows < a->cols ? a->rows : a->cols;
-    describe(a, &system, &s);
+    cs_status status = cs_system_of(a, options, &system);
+    if (status != CS_OK) return status;
+    int64_t wanted = options->k > 0 ? options->k : cs_least(options->rows->rows, a->cols);
+    describe(a, options->rows, &system, &s);
     bool keep = vectors_needed(&system, options, wanted);
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.interrupted = parts.interrupted;
@@ -165,5 +170,55 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
 done:
     cs_parts_free(&parts);
     cs_system_free(&system);
+    return CS_DELIVER(status, out, s, cs_spectrum_free);
+}
+
+/* The vectors of the result, before anything is solved. */
+static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
+                              const cs_spectrum_options *o)
+{
+    const int64_t most = cs_least(rows->count, a->cols), k = o->k > 0 ? cs_least(o->k, most) : most;
+    return o->values_only
+               ? CS_OK
+               : cs_mem_check(8 * (double)k * ((double)a->rows + (double)a->cols),
+                              "fewer triplets, or values alone, take less",
+                              "singular vectors of %lld triplets, %lld and %lld entries each, take",
+                              (long long)k, (long long)a->rows, (long long)a->cols);
+}
+
+/* What is indexed by row, back to the whole. */
+static cs_status spread(const cs_kept_rows *rows, cs_spectrum *s)
+{
+    cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->row_mass};
+    cs_status status = s->u.data ? cs_kept_rows_spread(rows, &s->u) : CS_OK;
+    if (status == CS_OK && mass.data) status = cs_kept_rows_spread(rows, &mass);
+    s->row_mass = mass.data;
+    return status;
+}
+
+cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)
+{
+    cs_kept_rows rows = cs_kept_rows_all(a->rows);
+    cs_csr filled = *a;
+    cs_pool pool = {0};
+    cs_dense start;
+    cs_spectrum s = {0};
+    cs_spectrum_options o = *options;
+    cs_status status = check_options(a, options);
+    if (status == CS_OK && !options->rows) status = cs_csr_filled(a, &rows, &filled);
+    o.rows = options->rows ? options->rows : &rows;
+    if (status == CS_OK) status = check_memory(a, o.rows, options);
+    if (status == CS_OK && rows.row && options->start_u) {
+        start = cs_kept_rows_gather(&rows, options->start_u, &pool);
+        o.start_u = &start;
+        status = pool.status;
+    }
+    if (status == CS_OK) status = spectrum_of_filled(&filled, &o, &s);
+    if (status == CS_OK) status = spread(&rows, &s);
+    if (filled.ptr != a->ptr) {
+        cs_free(filled.ptr);
+    }
+    cs_kept_rows_free(&rows);
+    cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_spectrum_free);
 }

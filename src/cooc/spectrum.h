@@ -68,6 +68,10 @@ typedef struct {
     const cs_dense *start_u, *start_v; /* guess of left and right vectors for the block solver (rows
                               x p and cols x p, p not 0, such as those of an earlier result); both
                               NULL: none */
+    const cs_kept_rows
+        *rows; /* which rows of a larger matrix `a` has, the others being empty: k and
+                               the sizes in the result are those of the whole, start_u, u and
+                               row_mass have a's rows. NULL: a is the whole */
 } cs_spectrum_options;
 
 /* Inconclusive: the certificate is one-sided and its condition does not hold, which disproves

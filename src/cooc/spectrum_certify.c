@@ -78,14 +78,16 @@ static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_opt
                                     .seed = options->seed,
                                     .threads = options->threads,
                                     .progress = options->progress};
+    bool tall = a->cols <= a->rows;
     if (s->v.data) { /* of the whole matrix, not of the reduced one */
         a = system->abar;
         at = &system->abar_t;
-        sampling.v = a->cols <= a->rows ? &s->v : &s->u;
+        tall = s->cols <= s->rows; /* with the rows that are empty, as several processes see it */
+        sampling.v = tall ? &s->v : &s->u;
         sampling.sigma = s->sigma;
     }
-    return a->cols <= a->rows ? cs_moment4_estimate(a, at, &sampling, &s->sum4)
-                              : cs_moment4_estimate(at, a, &sampling, &s->sum4);
+    return tall ? cs_moment4_estimate(a, at, &sampling, &s->sum4)
+                : cs_moment4_estimate(at, a, &sampling, &s->sum4);
 }
 
 static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,

@@ -31,11 +31,12 @@ void cs_spectrum_density_free(cs_spectrum_density *d)
 
 static cs_status check(const cs_csr *a, const cs_spectrum_density_options *o)
 {
-    int64_t most = a->rows < a->cols ? a->rows : a->cols, k = o->spectrum.k;
+    const int64_t rows = cs_spectrum_rows(a, &o->spectrum), k = o->spectrum.k;
+    const int64_t most = rows < a->cols ? rows : a->cols;
     if (k < 0 || k > most) {
         return cs_fail(CS_ERR_USAGE,
                        "%lld known triplets wanted, but the matrix (%lld x %lld) has 0 to %lld",
-                       (long long)k, (long long)a->rows, (long long)a->cols, (long long)most);
+                       (long long)k, (long long)rows, (long long)a->cols, (long long)most);
     }
     if (o->bins < 1) {
         return cs_fail(CS_ERR_USAGE, "%lld bins: 1 or more", (long long)o->bins);
@@ -205,7 +206,7 @@ static cs_status estimate(const cs_reduction *r, const deflation *known, cs_side
 static cs_status take_top(const cs_system *system, const cs_parts *parts,
                           const cs_spectrum_options *so, cs_spectrum_density *d)
 {
-    cs_spectrum s = {.rows = d->rows, .cols = d->cols};
+    cs_spectrum s = {0};
     cs_status status = cs_spectrum_merge(system, parts, so, false, &s);
     if (status == CS_OK) status = cs_spectrum_require(&s);
     if (status == CS_OK && cs_system_gram(system)) cs_gram_to_sigma(&s);
@@ -219,9 +220,10 @@ static cs_status take_top(const cs_system *system, const cs_parts *parts,
     return status;
 }
 
-static void describe(const cs_csr *a, const cs_system *system, cs_spectrum_density *d)
+static void describe(const cs_csr *a, const cs_spectrum_options *o, const cs_system *system,
+                     cs_spectrum_density *d)
 {
-    d->rows = a->rows;
+    d->rows = cs_spectrum_rows(a, o);
     d->cols = a->cols;
     d->nnz = system->entries.count;
     d->components = system->components;
@@ -232,8 +234,9 @@ static void describe(const cs_csr *a, const cs_system *system, cs_spectrum_densi
     d->top = 1; /* what joint probabilities cannot exceed */
 }
 
-cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_options *options,
-                                 cs_spectrum_density *out)
+/* Of a matrix without empty rows, which has spectrum.rows of the whole. */
+static cs_status density_of_filled(const cs_csr *a, const cs_spectrum_density_options *options,
+                                   cs_spectrum_density *out)
 {
     cs_spectrum_density d = {0};
     cs_system system = {0};
@@ -241,14 +244,14 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     deflation known = {0};
     const cs_spectrum_options so = options->spectrum;
     double budget = so.moment4_budget > 0 ? so.moment4_budget : CS_MOMENT4_BUDGET;
-    cs_status status = check(a, options);
-    if (status != CS_OK || (status = cs_system_of(a, &so, &system)) != CS_OK) return status;
+    cs_status status = cs_system_of(a, &so, &system);
+    if (status != CS_OK) return status;
     const cs_reduction *r = &system.reduced;
     cs_side sampled = r->a.cols <= r->a.rows ? CS_RIGHT : CS_LEFT;
     cs_spectrum_density_options scaled = *options;
     const int exponent = cs_system_gram(&system) ? system.exponent / 2 : system.exponent;
     scaled.width = ldexp(options->width, -exponent);
-    describe(a, &system, &d);
+    describe(a, &so, &system, &d);
     if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) goto done;
     d.top = cs_system_gram(&system) ? sqrt(d.top) : d.top;
     cs_moment4_cost cost = {0};
@@ -274,4 +277,23 @@ done:
     cs_parts_free(&parts);
     cs_system_free(&system);
     return CS_DELIVER(status, out, d, cs_spectrum_density_free);
+}
+
+cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_options *options,
+                                 cs_spectrum_density *out)
+{
+    cs_kept_rows rows = cs_kept_rows_all(a->rows);
+    cs_csr filled = *a;
+    cs_spectrum_density_options o = *options;
+    cs_status status = check(a, options);
+    if (status == CS_OK && !options->spectrum.rows) {
+        status = cs_csr_filled(a, &rows, &filled);
+        o.spectrum.rows = &rows;
+    }
+    if (status == CS_OK) status = density_of_filled(&filled, &o, out);
+    if (filled.ptr != a->ptr) {
+        cs_free(filled.ptr);
+    }
+    cs_kept_rows_free(&rows);
+    return status;
 }

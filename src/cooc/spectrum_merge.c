@@ -98,8 +98,8 @@ static cs_status lift_all(const cs_system *system, const cs_parts *parts, const 
                           int threads, cs_spectrum *out)
 {
     lift_job job = {.parts = parts, .chosen = chosen, .side = system->reduced.side, .out = out};
-    cs_status status = cs_dense_init(&out->u, out->rows, out->k);
-    if (status == CS_OK) status = cs_dense_init(&out->v, out->cols, out->k);
+    cs_status status = cs_dense_init(&out->u, system->abar->rows, out->k);
+    if (status == CS_OK) status = cs_dense_init(&out->v, system->abar->cols, out->k);
     return status ? status : cs_parallel(out->k, threads, lift_triplet, &job);
 }
 

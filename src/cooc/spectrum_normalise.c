@@ -94,12 +94,12 @@ static cs_status default_tolerance(cs_system *s)
 cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_system *out)
 {
     cs_system s = {0};
-    cs_status status = cs_csr_check(a, !options->normalised);
+    cs_status status = cs_csr_check_rows(a, options->rows, !options->normalised);
     if (status != CS_OK) return status;
     s.entries = cs_csr_entries_of(a);
     if (s.entries.count == 0) {
         return cs_fail(CS_ERR_INPUT, "the matrix (%lld x %lld) has no nonzero entry",
-                       (long long)a->rows, (long long)a->cols);
+                       (long long)cs_spectrum_rows(a, options), (long long)a->cols);
     }
     if (!options->normalised) {
         s.row_mass = cs_alloc(a->rows, sizeof *s.row_mass);

@@ -48,6 +48,12 @@ typedef struct {
 
 void cs_system_free(cs_system *system);
 
+/* Rows of the whole matrix. */
+static inline int64_t cs_spectrum_rows(const cs_csr *a, const cs_spectrum_options *options)
+{
+    return options->rows ? options->rows->rows : a->rows;
+}
+
 /* What residuals may be where no tolerance is asked for, of products of this rounding
  * (cs_csr_rounding; docs/theory.md). */
 static inline double cs_default_tolerance(double rounding)
@@ -112,7 +118,7 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
                          int64_t wanted, cs_parts *out) CS_MUST_CHECK;
 
 /* Fills k, zeros, rank, sigma, residual, floor, converged, solver and cert_residual; keep: also u
- * and v. rows and cols of *out are set by the caller. */
+ * and v. */
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
                             const cs_spectrum_options *options, bool keep,
                             cs_spectrum *out) CS_MUST_CHECK;

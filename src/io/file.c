@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -324,6 +325,20 @@ cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
                        name);
     }
     return CS_OK;
+}
+
+cs_status cs_disk_check(const char *dir, double bytes, const char *what)
+{
+    struct statvfs disk;
+    if (statvfs(dir, &disk) != 0) {
+        return CS_OK;
+    }
+    const double available = (double)disk.f_bavail * (double)disk.f_frsize;
+    return bytes <= available
+               ? CS_OK
+               : cs_fail(CS_ERR_IO,
+                         "%s: %s take %.3g GB, more than the %.3g GB that its file system has free",
+                         dir, what, bytes / 1e9, available / 1e9);
 }
 
 static cs_status make_one(const char *path)

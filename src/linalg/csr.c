@@ -335,10 +335,17 @@ void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum)
     }
 }
 
-static cs_status check_row(const cs_csr *a, int64_t i, bool non_negative)
+typedef struct {
+    const cs_csr *a;
+    const cs_kept_rows *rows;
+    bool non_negative;
+} check_job;
+
+static cs_status check_row(const check_job *job, int64_t i)
 {
+    const cs_csr *a = job->a;
     for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
-        long long row = (long long)i, col = (long long)a->col[p];
+        long long row = (long long)cs_kept_rows_at(job->rows, i), col = (long long)a->col[p];
         if (col < 0 || col >= a->cols) {
             return cs_fail(CS_ERR_INPUT, "row %lld: column %lld not in 0..%lld", row, col,
                            (long long)a->cols - 1);
@@ -351,7 +358,7 @@ static cs_status check_row(const cs_csr *a, int64_t i, bool non_negative)
             return cs_fail(CS_ERR_INPUT, "row %lld, column %lld: value %g is not finite", row, col,
                            a->val[p]);
         }
-        if (non_negative && a->val[p] < 0) {
+        if (job->non_negative && a->val[p] < 0) {
             return cs_fail(CS_ERR_INPUT, "row %lld, column %lld: value %g is negative", row, col,
                            a->val[p]);
         }
@@ -361,11 +368,6 @@ static cs_status check_row(const cs_csr *a, int64_t i, bool non_negative)
 
 enum { CHECKED_ROWS = 4096 }; /* of an item */
 
-typedef struct {
-    const cs_csr *a;
-    bool non_negative;
-} check_job;
-
 static cs_status check_rows(void *ctx, int64_t item, int worker)
 {
     (void)worker;
@@ -374,12 +376,12 @@ static cs_status check_rows(void *ctx, int64_t item, int worker)
         (item + 1) * CHECKED_ROWS < job->a->rows ? (item + 1) * CHECKED_ROWS : job->a->rows;
     cs_status status = CS_OK;
     for (int64_t i = item * CHECKED_ROWS; i < end && status == CS_OK; ++i) {
-        status = check_row(job->a, i, job->non_negative);
+        status = check_row(job, i);
     }
     return status;
 }
 
-cs_status cs_csr_check(const cs_csr *a, bool non_negative)
+cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows, bool non_negative)
 {
     if (a->ptr[0] != 0) {
         return cs_fail(CS_ERR_INPUT, "row pointers start at %lld, not 0", (long long)a->ptr[0]);
@@ -387,11 +389,17 @@ cs_status cs_csr_check(const cs_csr *a, bool non_negative)
     for (int64_t i = 0; i < a->rows; ++i) {
         if (a->ptr[i + 1] < a->ptr[i]) {
             return cs_fail(CS_ERR_INPUT, "row %lld ends at %lld before its start %lld",
-                           (long long)i, (long long)a->ptr[i + 1], (long long)a->ptr[i]);
+                           (long long)cs_kept_rows_at(rows, i), (long long)a->ptr[i + 1],
+                           (long long)a->ptr[i]);
         }
     }
-    check_job job = {.a = a, .non_negative = non_negative};
+    check_job job = {.a = a, .rows = rows, .non_negative = non_negative};
     return cs_parallel_through((a->rows + CHECKED_ROWS - 1) / CHECKED_ROWS, 0, check_rows, &job);
+}
+
+cs_status cs_csr_check(const cs_csr *a, bool non_negative)
+{
+    return cs_csr_check_rows(a, NULL, non_negative);
 }
 
 bool cs_csr_is_integer(const cs_csr *a)

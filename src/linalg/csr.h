@@ -51,12 +51,60 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const int32_t *col_map,
                         int64_t cols, cs_csr *out) CS_MUST_CHECK;
 
+/* Which rows of a larger matrix a matrix has, where it is kept without the others, which are empty:
+ * row i of it is row cs_kept_rows_at(set, i) of the whole. */
+typedef struct {
+    int64_t rows;  /* of the whole */
+    int64_t count; /* of those kept */
+    int64_t *row;  /* count, ascending; NULL: all rows, in order */
+} cs_kept_rows;
+
+static inline cs_kept_rows cs_kept_rows_all(int64_t rows)
+{
+    cs_kept_rows all = {rows, rows, 0};
+    return all;
+}
+
+static inline int64_t cs_kept_rows_at(const cs_kept_rows *set, int64_t i)
+{
+    return set && set->row ? set->row[i] : i;
+}
+
+void cs_kept_rows_free(cs_kept_rows *set);
+
+/* The rows that occur among the n of row[], each in 0 .. rows - 1; row[e] becomes its number among
+ * them. O(n) time where rows <= 2 n + 1, else that of sorting; at most 24 n bytes, whatever `rows`
+ * is. CS_ERR_MEMORY. */
+cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row,
+                              cs_kept_rows *out) CS_MUST_CHECK;
+
+/* *view: a without the rows that store nothing, which leave *rows, those that a has. The view has
+ * a's entries, and pointers of its own (cs_free) unless no row is empty: then view->ptr == a->ptr.
+ * Pointers need not have been checked. CS_ERR_MEMORY: both as they were. */
+cs_status cs_csr_filled(const cs_csr *a, cs_kept_rows *rows, cs_csr *view) CS_MUST_CHECK;
+
+/* The same in place. */
+cs_status cs_csr_drop_empty(cs_csr *a, cs_kept_rows *rows) CS_MUST_CHECK;
+
+/* Back to the whole matrix; frees the set. CS_ERR_MEMORY: both as they were. */
+cs_status cs_csr_spread(cs_csr *a, cs_kept_rows *rows) CS_MUST_CHECK;
+
+/* Columns over the rows of a set become columns over the whole, 0 elsewhere. */
+cs_status cs_kept_rows_spread(const cs_kept_rows *rows, cs_dense *x) CS_MUST_CHECK;
+
+/* The way there, in a pool's memory, which frees it; data NULL once the pool failed. */
+cs_dense cs_kept_rows_gather(const cs_kept_rows *rows, const cs_dense *x, cs_pool *pool);
+
 /* Row sums (rows values) and column sums (cols values), each either NULL. */
 void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum);
 
 /* Entries finite, ptr monotone, columns in range and ascending; non-negative when asked.
  * CS_ERR_INPUT "row 3, column 7: value -1 is negative". */
 cs_status cs_csr_check(const cs_csr *a, bool non_negative) CS_MUST_CHECK;
+
+/* The same where `a` has these rows of a larger matrix, whose numbers are named; NULL: all. */
+cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows,
+                            bool non_negative) CS_MUST_CHECK;
 
 /* Every value is an integer of magnitude below 2^53: what int64 and double hold alike. */
 bool cs_csr_is_integer(const cs_csr *a);

@@ -22,13 +22,40 @@
  * the matrix, its transpose and their reduced copies, masses, maps, and a row of one panel. */
 enum { SIDE_BYTES = 160 };
 
-cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols)
+cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held)
 {
     return cols > INT32_MAX /* cs_csr_init says so */
                ? CS_OK
-               : cs_mem_check(SIDE_BYTES * ((double)rows + (double)cols), NULL,
+               : cs_mem_check(SIDE_BYTES * ((double)held + (double)cols), NULL,
                               "%s: a matrix of %lld rows and %lld columns takes", path,
                               (long long)rows, (long long)cols);
+}
+
+/* The rows read so far without those that turned out to be empty, unless reading failed. */
+static cs_status settle(cs_status status, cs_csr *a, cs_kept_rows *set, cs_kept_rows *rows,
+                        cs_csr *out)
+{
+    if (status == CS_OK) status = cs_csr_drop_empty(a, set);
+    if (status != CS_OK) {
+        cs_kept_rows_free(set);
+        cs_csr_free(a);
+        return status;
+    }
+    *rows = *set;
+    *out = *a;
+    return CS_OK;
+}
+
+cs_status cs_filled_from_triplets(const char *path, int64_t rows, int64_t cols, int64_t n,
+                                  int64_t *row, const int64_t *col, const double *val,
+                                  cs_kept_rows *set, cs_csr *out)
+{
+    cs_kept_rows filled = {0};
+    cs_csr a = {0};
+    cs_status status = cs_kept_rows_number(rows, n, row, &filled);
+    if (status == CS_OK) status = cs_matrix_admit(path, rows, cols, filled.count);
+    if (status == CS_OK) status = cs_csr_from_triplets(filled.count, cols, n, row, col, val, &a);
+    return settle(status, &a, &filled, set, out); /* repeats may add up to 0 */
 }
 
 /* Reads member `name` as a vector of numbers. */
@@ -47,18 +74,17 @@ static cs_status read_vector(cs_npz *npz, const char *path, const char *name, cs
     return CS_OK;
 }
 
-/* Item `at` of an index member, which must lie in low..high. */
-static cs_status index_at(const char *path, const char *member, const cs_array *a, int64_t at,
-                          int64_t low, int64_t high, int64_t *out)
+cs_status cs_index_at(const char *path, const char *member, const cs_array *a, int64_t first,
+                      int64_t at, int64_t low, int64_t high, int64_t *out)
 {
-    cs_status status = cs_array_i64(a, at, out);
+    cs_status status = cs_array_i64(a, at - first, out);
     if (status == CS_OK && (*out < low || *out > high))
         status = cs_fail(CS_ERR_INPUT, "item %lld is %lld, not in %lld..%lld", (long long)at,
                          (long long)*out, (long long)low, (long long)high);
     return cs_blame(status, "%s: member %s.npy", path, member);
 }
 
-static cs_status check_finite(const char *path, int64_t row, int64_t col, double x)
+cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x)
 {
     return isfinite(x) ? CS_OK
                        : cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld: value %g is not finite",
@@ -74,89 +100,131 @@ static cs_status same_length(const char *path, const char *left, const cs_array 
                          (long long)a->size, right, (long long)b->size);
 }
 
-/* Fills `a` (major x minor) from the three members of a csr or csc file. */
-static cs_status fill_compressed(const char *path, bool by_column, const cs_array *indptr,
-                                 const cs_array *indices, const cs_array *data, cs_csr *a)
+/* --- csr: the rows as they stream by ------------------------------------------------------------ */
+
+typedef struct {
+    const char *path;
+    cs_kept_rows rows;
+    cs_csr a;
+    int64_t ptr_room, row_room;
+} collector;
+
+static cs_status collect_begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
 {
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i <= a->rows && status == CS_OK; ++i) {
-        int64_t least = i > 0 ? a->ptr[i - 1] : 0;
-        /* Pointers begin at 0, never fall and stay within the entries. */
-        status = index_at(path, "indptr", indptr, i, least, i > 0 ? indices->size : 0, &a->ptr[i]);
-    }
-    for (int64_t i = 0; i < a->rows && status == CS_OK; ++i) {
-        for (int64_t p = a->ptr[i]; p < a->ptr[i + 1] && status == CS_OK; ++p) {
-            int64_t j = 0;
-            status = index_at(path, "indices", indices, p, 0, a->cols - 1, &j);
-            if (status == CS_OK) {
-                a->col[p] = (int32_t)j;
-                a->val[p] = cs_array_f64(data, p);
-                status = check_finite(path, by_column ? j : i, by_column ? i : j, a->val[p]);
-            }
-        }
-    }
-    return status ? status : cs_csr_tidy(a);
+    collector *c = ctx;
+    c->rows.rows = rows;
+    c->ptr_room = 1;
+    cs_status status = cs_matrix_admit(c->path, rows, cols, 0);
+    if (status == CS_OK)
+        status = cs_mem_check((double)entries * (sizeof *c->a.col + sizeof *c->a.val), NULL,
+                              "%s: %lld entries take", c->path, (long long)entries);
+    if (status == CS_OK) status = cs_blame(cs_csr_init(&c->a, 0, cols, entries), "%s", c->path);
+    return status ? status : cs_reserve(&c->rows.row, &c->row_room, 1, sizeof *c->rows.row);
 }
 
-static cs_status read_compressed(cs_npz *npz, const char *path, bool by_column, int64_t rows,
-                                 int64_t cols, cs_csr *out)
+static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *col,
+                             const double *val)
 {
-    int64_t major = by_column ? cols : rows, minor = by_column ? rows : cols;
-    cs_array indptr = {0}, indices = {0}, data = {0};
-    cs_csr a = {0};
+    collector *c = ctx;
+    const int64_t at = c->a.ptr[c->a.rows];
+    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_room, c->a.rows + 2, sizeof *c->a.ptr);
+    if (status == CS_OK)
+        status = cs_reserve(&c->rows.row, &c->row_room, c->a.rows + 1, sizeof *c->rows.row);
+    if (status != CS_OK) return status;
+    memcpy(c->a.col + at, col, (size_t)n * sizeof *col);
+    memcpy(c->a.val + at, val, (size_t)n * sizeof *val);
+    c->rows.row[c->a.rows++] = row;
+    c->a.ptr[c->a.rows] = at + n;
+    return CS_OK;
+}
+
+static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2], cs_kept_rows *rows,
+                          cs_csr *out)
+{
+    collector c = {.path = path};
+    const cs_row_visitor visitor = {&c, collect_begin, collect_row};
+    cs_status status = cs_csr_stream(npz, path, shape[0], shape[1], &visitor);
+    c.rows.count = c.a.rows;
+    if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1], c.rows.count);
+    if (status == CS_OK) status = cs_csr_tidy(&c.a);
+    return settle(status, &c.a, &c.rows, rows, out);
+}
+
+/* --- csc and coo: triplets ---------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t *row, *col;
+    double *val;
+    cs_pool pool;
+} triplets;
+
+/* The columns of the entries before the last pointer, which are those that count: *n of them. */
+static cs_status read_columns(cs_npz *npz, const char *path, int64_t cols, int64_t entries,
+                              triplets *t, int64_t *n)
+{
+    cs_array indptr = {0};
+    int64_t from = 0, to = 0;
     cs_status status = read_vector(npz, path, "indptr", &indptr);
-    status = status ? status : read_vector(npz, path, "indices", &indices);
-    status = status ? status : read_vector(npz, path, "data", &data);
-    status = status ? status : same_length(path, "indices", &indices, "data", &data);
-    if (status == CS_OK && indptr.size - 1 != major)
-        status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld %s", path,
-                         (long long)indptr.size, (long long)major, by_column ? "columns" : "rows");
-    if (status == CS_OK) status = cs_blame(cs_csr_init(&a, major, minor, data.size), "%s", path);
-    status = status ? status : fill_compressed(path, by_column, &indptr, &indices, &data, &a);
-    cs_array_free(&indptr);
-    cs_array_free(&indices);
-    cs_array_free(&data);
-    if (status == CS_OK && by_column) {
-        status = cs_blame(cs_csr_transpose(&a, out), "%s", path);
-    } else if (status == CS_OK) {
-        *out = a;
-        return CS_OK;
+    if (status == CS_OK && indptr.size - 1 != cols)
+        status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld columns",
+                         path, (long long)indptr.size, (long long)cols);
+    /* Pointers begin at 0, never fall and stay within the entries. */
+    if (status == CS_OK) status = cs_index_at(path, "indptr", &indptr, 0, 0, 0, 0, &from);
+    for (int64_t j = 0; j < cols && status == CS_OK; ++j) {
+        status = cs_index_at(path, "indptr", &indptr, 0, j + 1, from, entries, &to);
+        for (; status == CS_OK && from < to; ++from) {
+            t->col[from] = j;
+        }
     }
-    cs_csr_free(&a);
+    *n = from;
+    cs_array_free(&indptr);
     return status;
 }
 
-static cs_status read_coo(cs_npz *npz, const char *path, int64_t rows, int64_t cols, cs_csr *out)
+/* The first n of member `name`, which belong to the data, as indices below `size`. */
+static cs_status read_indices(cs_npz *npz, const char *path, const char *name, const cs_array *data,
+                              int64_t n, int64_t size, int64_t *out)
 {
-    cs_array row = {0}, col = {0}, data = {0};
-    int64_t *i = NULL, *j = NULL;
-    double *val = NULL;
-    cs_pool pool = {0};
-    cs_status status = read_vector(npz, path, "row", &row);
-    status = status ? status : read_vector(npz, path, "col", &col);
-    status = status ? status : read_vector(npz, path, "data", &data);
-    status = status ? status : same_length(path, "row", &row, "data", &data);
-    status = status ? status : same_length(path, "col", &col, "data", &data);
-    if (status == CS_OK) {
-        i = cs_pool_take(&pool, data.size, sizeof *i);
-        j = cs_pool_take(&pool, data.size, sizeof *j);
-        val = cs_pool_take(&pool, data.size, sizeof *val);
-        status = pool.status;
+    cs_array index = {0};
+    cs_status status = read_vector(npz, path, name, &index);
+    status = status ? status : same_length(path, name, &index, "data", data);
+    for (int64_t e = 0; status == CS_OK && e < n; ++e) {
+        status = cs_index_at(path, name, &index, 0, e, 0, size - 1, &out[e]);
     }
-    for (int64_t e = 0; status == CS_OK && e < data.size; ++e) {
-        status = index_at(path, "row", &row, e, 0, rows - 1, &i[e]);
-        status = status ? status : index_at(path, "col", &col, e, 0, cols - 1, &j[e]);
-        if (status == CS_OK) {
-            val[e] = cs_array_f64(&data, e);
-            status = check_finite(path, i[e], j[e], val[e]);
-        }
+    cs_array_free(&index);
+    return status;
+}
+
+static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
+                               const int64_t shape[2], cs_kept_rows *rows, cs_csr *out)
+{
+    cs_array data = {0};
+    triplets t = {0};
+    int64_t n = 0;
+    cs_status status = cs_matrix_admit(path, shape[0], shape[1], 0);
+    status = status ? status : read_vector(npz, path, "data", &data);
+    if (status == CS_OK) {
+        n = data.size;
+        t.row = cs_pool_take(&t.pool, n, sizeof *t.row);
+        t.col = cs_pool_take(&t.pool, n, sizeof *t.col);
+        t.val = cs_pool_take(&t.pool, n, sizeof *t.val);
+        status = t.pool.status;
+    }
+    if (status == CS_OK && by_column) status = read_columns(npz, path, shape[1], data.size, &t, &n);
+    if (status == CS_OK)
+        status = read_indices(npz, path, by_column ? "indices" : "row", &data, n, shape[0], t.row);
+    if (status == CS_OK && !by_column)
+        status = read_indices(npz, path, "col", &data, n, shape[1], t.col);
+    for (int64_t e = 0; status == CS_OK && e < n; ++e) {
+        t.val[e] = cs_array_f64(&data, e);
+        status = cs_entry_finite(path, t.row[e], t.col[e], t.val[e]);
     }
     if (status == CS_OK)
-        status = cs_blame(cs_csr_from_triplets(rows, cols, data.size, i, j, val, out), "%s", path);
-    cs_array_free(&row);
-    cs_array_free(&col);
+        status = cs_blame(
+            cs_filled_from_triplets(path, shape[0], shape[1], n, t.row, t.col, t.val, rows, out),
+            "%s", path);
     cs_array_free(&data);
-    cs_pool_free(&pool);
+    cs_pool_free(&t.pool);
     return status;
 }
 
@@ -177,30 +245,27 @@ cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t s
         status = cs_fail(CS_ERR_INPUT, "%s: an array of %lld dimensions, not a matrix", path,
                          (long long)size.size);
     for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
-        status = index_at(path, "shape", &size, d, 0, INT64_MAX - 1, &shape[d]);
+        status = cs_index_at(path, "shape", &size, 0, d, 0, INT64_MAX - 1, &shape[d]);
     }
     cs_array_free(&text);
     cs_array_free(&size);
     return status;
 }
 
-static cs_status read_npz(const char *path, cs_csr *out)
+static cs_status read_npz(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
     cs_npz *npz = NULL;
     char *format = NULL;
     int64_t shape[2] = {0, 0};
     cs_status status = cs_npz_open(path, 0, &npz);
     status = status ? status : cs_sparse_kind(npz, path, &format, shape);
-    if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1]);
     if (status == CS_OK) {
-        if (strcmp(format, "csr") == 0 || strcmp(format, "csc") == 0) {
-            status = read_compressed(npz, path, format[2] == 'c', shape[0], shape[1], out);
-        } else if (strcmp(format, "coo") == 0) {
-            status = read_coo(npz, path, shape[0], shape[1], out);
-        } else {
-            status = cs_fail(CS_ERR_INPUT, "%s: sparse format '%s' is not csr, csc or coo", path,
-                             format);
-        }
+        bool by_column = strcmp(format, "csc") == 0;
+        status = strcmp(format, "csr") == 0 ? read_csr(npz, path, shape, rows, out)
+                 : by_column || strcmp(format, "coo") == 0
+                     ? read_triplets(npz, path, by_column, shape, rows, out)
+                     : cs_fail(CS_ERR_INPUT, "%s: sparse format '%s' is not csr, csc or coo", path,
+                               format);
     }
     out->gram = status == CS_OK && cs_npz_has(npz, "gram");
     cs_free(format);
@@ -216,63 +281,87 @@ static cs_status count_nonzeros(const char *path, const cs_array *array, int64_t
     for (int64_t e = 0; e < array->size && status == CS_OK; ++e) {
         double x = cs_array_f64(array, e);
         count += x != 0;
-        status = check_finite(path, e / cols, e % cols, x);
+        status = cs_entry_finite(path, e / cols, e % cols, x);
     }
     *nnz = count;
     return status;
 }
 
-static cs_status read_npy(const char *path, cs_csr *out)
+/* Appends the nonzeros of a row of n numbers. */
+static int64_t append_row(const cs_array *array, int64_t row, int64_t at, cs_csr *a)
+{
+    for (int64_t j = 0; j < a->cols; ++j) {
+        double x = cs_array_f64(array, row * a->cols + j);
+        if (x != 0) {
+            a->col[at] = (int32_t)j;
+            a->val[at++] = x;
+        }
+    }
+    return at;
+}
+
+static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
     cs_array array = {0};
+    cs_kept_rows set = {0};
     cs_csr a = {0};
-    int64_t nnz = 0, q = 0;
+    int64_t nnz = 0;
     cs_status status = cs_npy_read(path, 0, &array);
     if (status == CS_OK && (array.ndim != 2 || cs_dtype_size(array.dtype) == 0))
         status = array.ndim != 2
                      ? cs_fail(CS_ERR_INPUT, "%s: an array of %d dimensions, not a matrix", path,
                                array.ndim)
                      : cs_fail(CS_ERR_INPUT, "%s: an array of text, not of numbers", path);
-    if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1]);
     status = status ? status : count_nonzeros(path, &array, &nnz);
-    if (status == CS_OK)
+    if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1], 0);
+    if (status == CS_OK && nnz == 0) { /* the rows of an array without columns cost nothing */
+        status = cs_filled_from_triplets(path, array.shape[0], array.shape[1], 0, NULL, NULL, NULL,
+                                         rows, out);
+    } else if (status == CS_OK) {
+        set = cs_kept_rows_all(array.shape[0]);
         status = cs_blame(cs_csr_init(&a, array.shape[0], array.shape[1], nnz), "%s", path);
-    if (status == CS_OK) {
         for (int64_t i = 0; i < a.rows; ++i) {
-            for (int64_t j = 0; j < a.cols; ++j) {
-                double x = cs_array_f64(&array, i * a.cols + j);
-                if (x != 0) {
-                    a.col[q] = (int32_t)j;
-                    a.val[q++] = x;
-                }
-            }
-            a.ptr[i + 1] = q;
+            a.ptr[i + 1] = append_row(&array, i, a.ptr[i], &a);
         }
-        *out = a;
+        status = settle(status, &a, &set, rows, out);
     }
     cs_array_free(&array);
     return status;
 }
 
-cs_status cs_matrix_read(const char *path, cs_csr *out)
+cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
+    *rows = (cs_kept_rows){0};
     *out = (cs_csr){0};
     if (cs_path_is_dir(path)) {
         char *inside = cs_path_join(path, "matrix.npz");
-        cs_status status = inside ? read_npz(inside, out) : CS_ERR_MEMORY;
+        cs_status status = inside ? read_npz(inside, rows, out) : CS_ERR_MEMORY;
         cs_free(inside);
         return status;
     }
     if (cs_has_suffix(path, ".npz")) {
-        return read_npz(path, out);
+        return read_npz(path, rows, out);
     }
     if (cs_has_suffix(path, ".npy")) {
-        return read_npy(path, out);
+        return read_npy(path, rows, out);
     }
     if (cs_has_suffix(path, ".mtx")) {
-        return cs_mtx_read(path, out);
+        return cs_mtx_read(path, rows, out);
     }
     return cs_fail(CS_ERR_USAGE, "%s: not a .npz, .npy or .mtx file nor a directory", path);
+}
+
+cs_status cs_matrix_read(const char *path, cs_csr *out)
+{
+    cs_kept_rows rows;
+    cs_status status = cs_matrix_read_filled(path, &rows, out);
+    if (status == CS_OK) status = cs_matrix_admit(path, rows.rows, out->cols, rows.rows);
+    if (status == CS_OK) status = cs_csr_spread(out, &rows);
+    cs_kept_rows_free(&rows);
+    if (status != CS_OK) {
+        cs_csr_free(out);
+    }
+    return status;
 }
 
 static void to_integers(const void *val, int64_t first, int64_t count, void *to)

@@ -14,6 +14,10 @@
  * CS_ERR_IO; CS_ERR_MEMORY. */
 cs_status cs_matrix_read(const char *path, cs_csr *out) CS_MUST_CHECK;
 
+/* The same without the rows that store nothing, which take neither memory nor, but for those of a
+ * .npz of format csr and of a .npy, time: row i of *out is row cs_kept_rows_at(rows, i) of the file. */
+cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *out) CS_MUST_CHECK;
+
 /* scipy.sparse.load_npz reads it back: csr, int32 indices, int64 indptr, compressed, atomic.
  * integers: write int64 data when every value is an integer below 2^53 (else doubles all the same).
  * A Gram form has a member `gram` as well. */

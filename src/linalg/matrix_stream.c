@@ -30,20 +30,6 @@ static cs_status refuse_gram(const char *path)
     return cs_fail(CS_ERR_USAGE, "%s is a Gram form, which is not dealt out to processes", path);
 }
 
-/* Whether the archive is of format csr; its shape. */
-static cs_status look(stream *s, bool *csr)
-{
-    char *format = NULL;
-    int64_t shape[2] = {0, 0};
-    cs_status status = cs_sparse_kind(s->npz, s->path, &format, shape);
-    if (status == CS_OK && cs_npz_has(s->npz, "gram")) status = refuse_gram(s->path);
-    s->rows = shape[0];
-    s->cols = shape[1];
-    *csr = status == CS_OK && strcmp(format, "csr") == 0 && s->cols <= INT32_MAX;
-    cs_free(format);
-    return status;
-}
-
 static cs_status open_members(stream *s)
 {
     int64_t pointers = 0, values = 0;
@@ -60,10 +46,12 @@ static cs_status open_members(stream *s)
     return status || s->ptr ? status : CS_ERR_MEMORY;
 }
 
-/* The next `count` entries, of rows from `first` on (for messages), into col and val. */
-static cs_status read_entries(stream *s, int64_t first, int64_t count)
+/* The entries of rows `from` .. `to` - 1 of those at hand, the first of which is row `first` of the
+ * matrix, into col and val. */
+static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to)
 {
     const cs_array *indices = NULL, *data = NULL;
+    const int64_t begin = s->ptr[from], count = s->ptr[to] - begin;
     if (count > s->room) {
         cs_free(s->col);
         cs_free(s->val);
@@ -76,17 +64,12 @@ static cs_status read_entries(stream *s, int64_t first, int64_t count)
     status = status ? status : cs_npz_items_next(s->data, count, &data);
     for (int64_t e = 0; status == CS_OK && e < count; ++e) {
         int64_t j = 0;
-        status = cs_blame(cs_array_i64(indices, e, &j), "%s: member indices.npy", s->path);
-        s->val[e] = cs_array_f64(data, e);
-        if (status == CS_OK && (j < 0 || j >= s->cols)) {
-            status = cs_fail(CS_ERR_INPUT,
-                             "%s: member indices.npy: %lld in row %lld or after is not in 0..%lld",
-                             s->path, (long long)j, (long long)first, (long long)s->cols - 1);
-        } else if (status == CS_OK && !isfinite(s->val[e])) {
-            status =
-                cs_fail(CS_ERR_INPUT, "%s: row %lld or after, column %lld: value %g is not finite",
-                        s->path, (long long)first, (long long)j, s->val[e]);
+        while (s->ptr[from + 1] <= begin + e) {
+            ++from;
         }
+        status = cs_index_at(s->path, "indices", indices, begin, begin + e, 0, s->cols - 1, &j);
+        s->val[e] = cs_array_f64(data, e);
+        if (status == CS_OK) status = cs_entry_finite(s->path, first + from, j, s->val[e]);
         s->col[e] = (int32_t)j;
     }
     return status;
@@ -102,11 +85,11 @@ static cs_status visit_rows(stream *s, int64_t first, int64_t count)
             ++end;
         }
         status = cs_interrupt_check();
-        status = status ? status : read_entries(s, first + i, s->ptr[end] - s->ptr[i]);
+        status = status ? status : read_entries(s, first, i, end);
         for (int64_t r = i; r < end && status == CS_OK; ++r) {
-            int64_t at = s->ptr[r] - s->ptr[i];
-            status = s->visitor->row(s->visitor->ctx, first + r, s->ptr[r + 1] - s->ptr[r],
-                                     s->col + at, s->val + at);
+            int64_t at = s->ptr[r] - s->ptr[i], n = s->ptr[r + 1] - s->ptr[r];
+            if (n > 0)
+                status = s->visitor->row(s->visitor->ctx, first + r, n, s->col + at, s->val + at);
         }
         i = end;
     }
@@ -116,23 +99,16 @@ static cs_status visit_rows(stream *s, int64_t first, int64_t count)
 static cs_status visit_all(stream *s)
 {
     const cs_array *piece = NULL;
-    cs_status status = s->visitor->begin(s->visitor->ctx, s->rows, s->cols);
-    s->ptr[0] = 0;
+    cs_status status = s->visitor->begin(s->visitor->ctx, s->rows, s->cols, s->entries);
     status = status ? status : cs_npz_items_next(s->indptr, 1, &piece);
-    status = status ? status : cs_array_i64(piece, 0, &s->ptr[0]);
-    if (status == CS_OK && s->ptr[0] != 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy begins with %lld", s->path,
-                         (long long)s->ptr[0]);
+    /* Pointers begin at 0, never fall and stay within the entries. */
+    status = status ? status : cs_index_at(s->path, "indptr", piece, 0, 0, 0, 0, &s->ptr[0]);
     for (int64_t first = 0; first < s->rows && status == CS_OK; first += ROWS) {
         int64_t count = s->rows - first < ROWS ? s->rows - first : ROWS;
         status = cs_npz_items_next(s->indptr, count, &piece);
         for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-            status = cs_array_i64(piece, i, &s->ptr[i + 1]);
-            if (status == CS_OK && (s->ptr[i + 1] < s->ptr[i] || s->ptr[i + 1] > s->entries))
-                status = cs_fail(CS_ERR_INPUT,
-                                 "%s: member indptr.npy: item %lld is %lld, not in %lld..%lld",
-                                 s->path, (long long)(first + i + 1), (long long)s->ptr[i + 1],
-                                 (long long)s->ptr[i], (long long)s->entries);
+            status = cs_index_at(s->path, "indptr", piece, first + 1, first + i + 1, s->ptr[i],
+                                 s->entries, &s->ptr[i + 1]);
         }
         status = status ? status : visit_rows(s, first, count);
         s->ptr[0] = s->ptr[count];
@@ -140,36 +116,50 @@ static cs_status visit_all(stream *s)
     return status;
 }
 
-static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, bool *done)
+cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t cols,
+                        const cs_row_visitor *visitor)
 {
-    stream s = {.path = path, .visitor = visitor};
-    cs_status status = cs_npz_open(path, 0, &s.npz);
-    status = status ? status : look(&s, done);
-    if (status == CS_OK && *done) {
-        status = open_members(&s);
-        status = status ? status : visit_all(&s);
-    }
+    stream s = {.path = path, .visitor = visitor, .npz = npz, .rows = rows, .cols = cols};
+    cs_status status = open_members(&s);
+    status = status ? status : visit_all(&s);
     cs_npz_items_close(s.indptr);
     cs_npz_items_close(s.indices);
     cs_npz_items_close(s.data);
-    cs_npz_close(s.npz);
     cs_free(s.ptr);
     cs_free(s.col);
     cs_free(s.val);
     return status;
 }
 
+/* *done: the file is of format csr, and was visited. */
+static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, bool *done)
+{
+    cs_npz *npz = NULL;
+    char *format = NULL;
+    int64_t shape[2] = {0, 0};
+    cs_status status = cs_npz_open(path, 0, &npz);
+    status = status ? status : cs_sparse_kind(npz, path, &format, shape);
+    if (status == CS_OK && cs_npz_has(npz, "gram")) status = refuse_gram(path);
+    *done = status == CS_OK && strcmp(format, "csr") == 0 && shape[1] <= INT32_MAX;
+    if (*done) status = cs_csr_stream(npz, path, shape[0], shape[1], visitor);
+    cs_free(format);
+    cs_npz_close(npz);
+    return status;
+}
+
 static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
 {
     cs_csr a = {0};
-    cs_status status = cs_matrix_read(path, &a);
+    cs_kept_rows rows = {0};
+    cs_status status = cs_matrix_read_filled(path, &rows, &a);
     if (status == CS_OK && a.gram) status = refuse_gram(path);
-    status = status ? status : visitor->begin(visitor->ctx, a.rows, a.cols);
+    status = status ? status : visitor->begin(visitor->ctx, rows.rows, a.cols, cs_csr_nnz(&a));
     for (int64_t i = 0; status == CS_OK && i < a.rows; ++i) {
-        status = visitor->row(visitor->ctx, i, a.ptr[i + 1] - a.ptr[i], a.col + a.ptr[i],
-                              a.val + a.ptr[i]);
+        status = visitor->row(visitor->ctx, cs_kept_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
+                              a.col + a.ptr[i], a.val + a.ptr[i]);
     }
     cs_csr_free(&a);
+    cs_kept_rows_free(&rows);
     return status;
 }
 

@@ -5,12 +5,13 @@
 
 #include "base/status.h"
 #include "io/npz.h"
+#include "linalg/csr.h"
 
 typedef struct {
     void *ctx;
-    cs_status (*begin)(void *ctx, int64_t rows, int64_t cols);
-    /* n entries of a row as they stand in the file: columns in range, values finite, in any order;
-     * they may repeat or be zero. Rows ascend; empty ones come too. */
+    cs_status (*begin)(void *ctx, int64_t rows, int64_t cols, int64_t entries);
+    /* n > 0 entries of a row as they stand in the file: columns in range, values finite, in any
+     * order; they may repeat or be zero. Rows ascend. */
     cs_status (*row)(void *ctx, int64_t row, int64_t n, const int32_t *col, const double *val);
 } cs_row_visitor;
 
@@ -19,6 +20,27 @@ typedef struct {
  * as cs_matrix_read, and those of the visitor; CS_ERR_USAGE for a Gram form. */
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor) CS_MUST_CHECK;
 
+/* Visits the rows of an archive of format csr, path is for messages. */
+cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t cols,
+                        const cs_row_visitor *visitor) CS_MUST_CHECK;
+
 /* The members format, freed by the caller, and shape of a scipy.sparse archive. */
 cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format,
                          int64_t shape[2]) CS_MUST_CHECK;
+
+/* Item `at` of an index member, of which `a` has those from `first` on; it must lie in low..high. */
+cs_status cs_index_at(const char *path, const char *member, const cs_array *a, int64_t first,
+                      int64_t at, int64_t low, int64_t high, int64_t *out) CS_MUST_CHECK;
+
+/* Of an entry of a file. */
+cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
+
+/* Before memory is taken for a matrix of these sizes, of whose rows `held` are kept: CS_ERR_MEMORY
+ * where what works on it could not hold even empty ones, and empty columns. */
+cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held) CS_MUST_CHECK;
+
+/* n triplets with entries in range into the rows of the matrix that are not empty; row[] is
+ * renumbered. */
+cs_status cs_filled_from_triplets(const char *path, int64_t rows, int64_t cols, int64_t n,
+                                  int64_t *row, const int64_t *col, const double *val,
+                                  cs_kept_rows *set, cs_csr *out) CS_MUST_CHECK;

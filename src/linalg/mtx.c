@@ -5,7 +5,7 @@
  * stand. Symmetric matrices store their lower triangle (an entry above the diagonal is refused, as
  * it may or may not stand for two), skew-symmetric ones strictly. Limits: integers beyond 2^53 are
  * rounded to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix)
- * beside the result.
+ * beside the result. An empty row costs nothing, so a short file may claim any number of them.
  */
 #include "linalg/mtx_private.h"
 
@@ -21,6 +21,7 @@
 #include "io/file.h"
 #include "io/number.h"
 #include "linalg/matrix_file.h"
+#include "linalg/matrix_stream_private.h"
 
 typedef enum { GENERAL, SYMMETRIC, SKEW } symmetry;
 typedef enum { REAL, INTEGER, PATTERN } field;
@@ -286,7 +287,7 @@ static cs_status read_entries(reader *r, triplets *t)
                                                (long long)r->line, (long long)r->count);
 }
 
-cs_status cs_mtx_read(const char *path, cs_csr *out)
+cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
     reader r = {.stream = fopen(path, "re")};
     triplets t = {0};
@@ -295,9 +296,11 @@ cs_status cs_mtx_read(const char *path, cs_csr *out)
     }
     cs_status status = read_banner(path, &r);
     status = status ? status : read_size(&r);
-    if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols);
+    if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);
     status = status ? status : read_entries(&r, &t);
-    status = status ? status : cs_csr_from_triplets(r.rows, r.cols, t.n, t.row, t.col, t.val, out);
+    status =
+        status ? status
+               : cs_filled_from_triplets(path, r.rows, r.cols, t.n, t.row, t.col, t.val, rows, out);
     out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */

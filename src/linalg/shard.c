@@ -25,6 +25,7 @@ int cs_shard_owner(int64_t index, int ranks)
 void cs_shard_free(cs_shard *s)
 {
     cs_free(s->index);
+    cs_kept_rows_free(&s->kept);
     cs_csr_free(&s->a);
     *s = (cs_shard){0};
 }
@@ -33,33 +34,33 @@ typedef struct {
     cs_shard *shard;
     const char *path;
     bool non_negative;
-    int64_t held, row_room; /* rows of the part so far */
-    int64_t nnz, room;
+    int64_t index_room, ptr_room;
+    int64_t nnz, room; /* entries of the part so far */
 } reader;
 
-/* The numbers of the larger side that are this rank's. */
-static cs_status list_own(cs_shard *s, int64_t *held)
+/* The columns that are this rank's. */
+static cs_status list_own(cs_shard *s)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < s->length; ++i) {
-        n += cs_shard_owner(i, s->comm->ranks) == s->comm->rank;
+    for (int64_t j = 0; j < s->cols; ++j) {
+        n += cs_shard_owner(j, s->comm->ranks) == s->comm->rank;
     }
+    cs_status status = cs_csr_init(&s->a, 0, n, 0);
     s->index = cs_alloc(n, sizeof *s->index);
-    *held = n;
     n = 0;
-    for (int64_t i = 0; s->index && i < s->length; ++i) {
-        if (cs_shard_owner(i, s->comm->ranks) == s->comm->rank) {
-            s->index[n++] = i;
+    for (int64_t j = 0; s->index && j < s->cols; ++j) {
+        if (cs_shard_owner(j, s->comm->ranks) == s->comm->rank) {
+            s->index[n++] = j;
         }
     }
-    return s->index ? CS_OK : CS_ERR_MEMORY;
+    return s->index ? status : CS_ERR_MEMORY;
 }
 
-static cs_status begin(void *ctx, int64_t rows, int64_t cols)
+static cs_status begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
 {
+    (void)entries; /* how many of them are this rank's shows */
     reader *r = ctx;
     cs_shard *s = r->shard;
-    int64_t held = 0;
     s->rows = rows;
     s->cols = cols;
     s->transposed = rows < cols;
@@ -70,13 +71,8 @@ static cs_status begin(void *ctx, int64_t rows, int64_t cols)
                        "%s: %lld x %lld: the smaller side is shorter than the %d ranks: take fewer",
                        r->path, (long long)rows, (long long)cols, s->comm->ranks);
     }
-    cs_status status = list_own(s, &held);
-    r->room = 1 << 12;
-    /* For now rows of the file: those held, or all of them cut to the columns held. */
-    status = status ? status
-                    : cs_csr_init(&s->a, s->transposed ? rows : held, s->transposed ? held : cols,
-                                  r->room);
-    return status;
+    r->ptr_room = 1;
+    return s->transposed ? list_own(s) : cs_csr_init(&s->a, 0, cols, 0);
 }
 
 static cs_status more_room(reader *r, int64_t n)
@@ -126,27 +122,41 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
     if (!s->transposed && cs_shard_owner(number, ranks) != rank) {
         return CS_OK;
     }
-    cs_status status = more_room(r, n);
-    for (int64_t e = 0; status == CS_OK && e < n; ++e) {
+    int64_t **index = s->transposed ? &s->kept.row : &s->index; /* of the rows of the part */
+    cs_status status = cs_reserve(index, &r->index_room, s->a.rows + 1, sizeof **index);
+    if (status == CS_OK)
+        status = cs_reserve(&s->a.ptr, &r->ptr_room, s->a.rows + 2, sizeof *s->a.ptr);
+    if (status == CS_OK) status = more_room(r, n);
+    if (status != CS_OK) return status;
+    for (int64_t e = 0; e < n; ++e) {
         if (!s->transposed || cs_shard_owner(col[e], ranks) == rank) {
             s->a.col[r->nnz] = s->transposed ? place_of(s, s->a.cols, col[e]) : col[e];
             s->a.val[r->nnz++] = val[e];
         }
     }
-    if (status == CS_OK) s->a.ptr[++r->held] = r->nnz;
-    return status;
+    (*index)[s->a.rows++] = number;
+    s->a.ptr[s->a.rows] = r->nnz;
+    return CS_OK;
 }
 
 static cs_status finish(cs_shard *s)
 {
     cs_csr turned = {0};
+    s->kept.rows = s->rows;
+    s->kept.count = s->a.rows;
     cs_status status = cs_csr_tidy(&s->a);
-    if (status == CS_OK && s->transposed) {
-        status = cs_csr_transpose(&s->a, &turned);
-        if (status == CS_OK) {
-            cs_csr_free(&s->a);
-            s->a = turned;
-        }
+    if (!s->transposed) {
+        return status;
+    }
+    if (status == CS_OK && s->kept.count < s->comm->ranks) {
+        status = cs_csr_spread(&s->a, &s->kept);
+        s->kept = cs_kept_rows_all(s->rows);
+    }
+    if (status == CS_OK) status = cs_csr_transpose(&s->a, &turned);
+    if (status == CS_OK) {
+        cs_csr_free(&s->a);
+        s->a = turned;
+        s->width = s->a.cols;
     }
     return status;
 }

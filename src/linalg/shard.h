@@ -11,9 +11,12 @@ typedef struct {
     cs_comm *comm;
     bool transposed; /* the columns are dealt out, for there are more of them */
     int64_t rows, cols;
-    int64_t length, width; /* the larger side, the smaller one */
-    int64_t *index;        /* a.rows: the numbers of what this rank holds, ascending */
-    cs_csr a;              /* held x width: the values of the file */
+    int64_t length, width; /* the larger side; the smaller one, as a has it */
+    int64_t *index; /* a.rows: the numbers of what this rank holds, ascending; rows that are dealt
+                       out and empty are nobody's */
+    cs_kept_rows kept; /* with the columns dealt out: the rows that a's columns stand for, without
+                          empty ones (but all where too few for the ranks are left) */
+    cs_csr a;          /* held x width: the values of the file */
 } cs_shard;
 
 /* The rank that holds item `index` of the larger side: a hash, so that neighbouring rows of

@@ -273,16 +273,29 @@ test_what_is_not_computed_is_not_said() {
     exits 0 svd two.mtx -k all --certify none -o all --vectors --json && [ -f all/tail.csv ] && says "vectors: ||X^T X - I||" && grep -q '"departure": [0-9]' out || fail "${why:-$(cat err)}"
 }
 
-# 65 bytes that claim 20 million rows: what they would take is asked for before any of it, whatever the format, and named.
+# 65 bytes that claim 200 million rows: the empty ones cost nothing, where the result has none of them; their vectors are refused by number, and columns take room.
 test_claimed_rows() {
-    printf '%%%%MatrixMarket matrix coordinate real general\n20000000 2 1\n1 1 1\n' > tall.mtx
+    for n in 200000000 20000000000; do
+        printf '%%%%MatrixMarket matrix coordinate real general\n%s 3 3\n1 1 1\n%s 1 2\n1000 2 3\n' $n $n > tall.mtx
+        (
+            ulimit -v 1000000
+            exits 0 svd tall.mtx -k all --json && near "$(sigmas out | tr '\n' ' ')" "1 1" 1e-15 && [ "$(number rows out)" = $n ] && [ "$(number zero_rows out)" = $((n - 3)) ] &&
+                [ "$(number zeros out)" = 1 ] && exits 0 "$COSPEC" density tall.mtx --json && [ "$(number rows out)" = $n ] &&
+                exits 0 "$COSPEC" connectivity tall.mtx --json && exits 0 svd tall.mtx -k 1 --dry-run || { echo "${why:-$(cat out)}" > why; exit 1; }
+        ) || { fail "$n: $(cat why)"; return 1; }
+    done
+    refuses 3 "d: u.npy and v.npy take 320 GB, more than the" "$COSPEC" svd tall.mtx --vectors -k 2 -o d || { [ "$(df -k . | awk 'NR == 2 { print $4 }')" -gt 310000000 ] || { fail "$why"; return 1; }; }
+    rm -rf d
+    mtx 1000 2 "1 1 1" "1000 1 2" "500 2 3" > gaps.mtx
+    exits 0 svd gaps.mtx --vectors -o d --json && [ "$(od -An -tf8 -j128 -w8 -v d/u.npy | awk '$1 != 0 { print NR - 1, $1 }' | tr '\n' ' ')" = "0 0.5773502691896257 999 0.8164965809277259 1499 1 " ] ||
+        fail "${why:-$(od -An -tf8 -j128 -w8 -v d/u.npy | awk '$1 != 0 { print NR - 1, $1 }')}"
+    exits 0 svd gaps.mtx --start d --solver block || fail "$why"
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2000000000 1\n1 1 1\n' > wide.mtx
     npy none.npy '<f8' '(20000000000, 0)' < /dev/null
     (
         ulimit -v 3000000
-        refuses 3 "tall.mtx: a matrix of 20000000 rows and 2 columns takes 3.2 GB, more than the" "$COSPEC" svd tall.mtx &&
-            refuses 3 "wide.mtx: a matrix of 2 rows and 2000000000 columns takes 320 GB, more than the" "$COSPEC" density wide.mtx &&
-            refuses 3 "none.npy: a matrix of 20000000000 rows and 0 columns takes" "$COSPEC" svd none.npy || { echo "$why" > why; exit 1; }
+        refuses 3 "wide.mtx: a matrix of 2 rows and 2000000000 columns takes 320 GB, more than the" "$COSPEC" density wide.mtx &&
+            refuses 3 "none.npy: the matrix (20000000000 x 0) has no nonzero entry" "$COSPEC" svd none.npy || { echo "$why" > why; exit 1; }
     ) || fail "$(cat why)"
 }
 

@@ -74,6 +74,17 @@ test_matrix_file() {
         exits 0 verify all --matrix a.mtx --csv && has 3.1 corrected PASS && grep -q '4.1 is left out' err
 }
 
+# Empty rows, whatever their labels, change nothing.
+test_empty_rows() {
+    matrix
+    printf '%%%%MatrixMarket matrix coordinate real general\n9 3 6\n2 1 5\n2 2 1\n4 1 4\n7 2 3\n8 2 2\n8 3 7\n' > gaps.mtx
+    printf 'x\nx\n-\nx\ny\ny\ny\ny\n-\n' > gaps.txt
+    exits 0 verify 4.1 --matrix a.mtx --labels l.txt --csv && mv out want &&
+        exits 0 verify 4.1 --matrix gaps.mtx --labels gaps.txt --csv && sed 's/gaps\.mtx/a.mtx/g' out | cmp -s - want && [ "$(wc -l < want)" -gt 5 ] || { fail "${why:-$(diff out want)}"; return 1; }
+    sed 's/^7 2 3$/7 2 -3/' gaps.mtx > minus.mtx
+    refuses 3 "minus.mtx: row 6, column 1: value -3 is negative" verify 4.1 --matrix minus.mtx --labels gaps.txt
+}
+
 test_matrix_bad_input() {
     matrix
     printf 'x\ny\n' > short.txt
@@ -129,5 +140,5 @@ test_store() {
         grep -q '^spectral-tokens,accuracy,1,' v/probe.csv && grep -q '"probe"' v/statements.json
 }
 
-for t in all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file \
+for t in all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
     matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
