@@ -269,7 +269,8 @@ TEST(bad_mixtures_are_named)
         {"mix:1*ar+1*mix", "part \"\" is not SHARE*OBJECTIVE"},
         {"mix:1*ar+1*mix(1*ar+0*masked)", "share \"0\""},
         {"mix:1*ar+1*mix(1*ar+1*masked(event-weight=mask))",
-         "part 2 of the mixture: part 2: event-weight and empty-prefix are those of the mixture"},
+         "part 2 of the mixture: part 2: event-weight, target-weight and empty-prefix are those of "
+         "the mixture"},
         {"mix:1*ar+1*mix(1*ar", "parenthesis"},
         {"mix:1*ar+1*file", "file needs plan-file"},
         {"mix:0/s*ar+1*masked(colour=3)", "unknown objective parameter \"colour\""},

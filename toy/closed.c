@@ -265,6 +265,8 @@ static void closed_fixed(closed *c)
         (o->kind == CS_OBJ_OFFSET_AR && o->offset == CS_OFFSET_UNIFORM && o->offset_value == 2);
     if (is_next_token(c->toy)) {
         closed_ar(c);
+    } else if (o->target_weight == CS_TARGETS_UNIFORM) {
+        return;
     } else if (plain && token && o->kind == CS_OBJ_GROUP_AR && o->t >= s - 1) {
         for (int64_t j = 1; j < s; ++j) {
             cs_toy_values_add(&c->values, 1 / (double)j, classes);

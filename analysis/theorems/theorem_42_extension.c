@@ -146,7 +146,8 @@ static bool same(const cs_objective *a, const cs_objective *b)
     bool lengths = (a->kind != CS_OBJ_MASKED && a->kind != CS_OBJ_VARIABLE_MASKED) ||
                    (a->unmasked_lo == b->unmasked_lo && a->unmasked_hi == b->unmasked_hi);
     bool window = (a->kind != CS_OBJ_DIVERSE_AR && a->kind != CS_OBJ_GROUP_AR) || a->t == b->t;
-    return a->kind == b->kind && a->event_weight == b->event_weight && offset && lengths && window;
+    return a->kind == b->kind && a->event_weight == b->event_weight &&
+           a->target_weight == b->target_weight && offset && lengths && window;
 }
 
 cs_status cs_42_extension(const cs_toy *toy, cs_statements *out, cs_item *spectra)

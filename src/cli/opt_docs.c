@@ -486,13 +486,12 @@ static void markdown_command(FILE *out, const cs_command *c)
 /* The rows of plan/objectives.h. */
 static void markdown_objectives(FILE *out)
 {
-    (void)fputs(
-        "\n## Objectives\n\nWhat `--objective` names, by plans (docs/theory.md), with the "
-        "options it takes beside `--event-weight` and `--empty-prefix`. `cospec train` takes "
-        "the values in the fifth column where none are given.\n\n"
-        "| objective | also | plans | options | in training | source |\n"
-        "|---|---|---|---|---|---|\n",
-        out);
+    (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans (docs/theory.md), with the "
+                "options it takes beside `--event-weight`, `--target-weight` and `--empty-prefix`. "
+                "`cospec train` takes the values in the fifth column where none are given.\n\n"
+                "| objective | also | plans | options | in training | source |\n"
+                "|---|---|---|---|---|---|\n",
+                out);
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
         const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);
         const char *cell[] = {row->aliases, row->plans, row->takes, row->trained, row->source};

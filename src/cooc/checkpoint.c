@@ -49,6 +49,9 @@ static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
                              o->offset,      o->segmentation, o->groups};
     cs_hash128 h = cs_hash(real, sizeof real, 0);
     h = cs_checkpoint_chain(h, whole, sizeof whole);
+    if (o->target_weight != CS_TARGETS_PLAN) { /* files of before hold the others alone */
+        h = cs_checkpoint_chain(h, &o->target_weight, sizeof o->target_weight);
+    }
     for (int64_t i = 0; o->file && i < o->file->plans; ++i) {
         const cs_plan *p = &o->file->plan[i];
         h = cs_checkpoint_chain(h, &o->file->probability[i], sizeof(double));

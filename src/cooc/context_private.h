@@ -26,6 +26,7 @@ typedef struct {
     int64_t denominator;  /* weight x predicted x denominator is an integer; 0: none known */
     int64_t document_denominator; /* the same for weight x document_denominator */
     double draw_weight;           /* draws: expected sum of a plan's weights, x draws */
+    double *factor;               /* draws: of uniform target weights, or NULL */
 
     /* nearest, invariant part: weights of one pattern of conditioning positions */
     int64_t ranks;    /* patterns reach to the position of this nearness rank (1-based) */

@@ -100,7 +100,7 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
     int64_t split = lcm_up_to(t->inner);
     bool units = one || weighting == CS_WEIGHTS_EQUAL || (weighting == CS_WEIGHTS_TOKENS && token);
     /* Where every event is one unit of a draw. */
-    if (units && split > 0 && (!one || is_integer(t->predicted)) &&
+    if (units && !t->factor && split > 0 && (!one || is_integer(t->predicted)) &&
         (double)plan->draws * (double)split <= LARGEST_DENOMINATOR) {
         double total = t->predicted * (double)plan->draws;
         t->denominator = plan->draws * split;
@@ -140,6 +140,7 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
     memset(t, 0, sizeof *t);
     if (plan->draws > 0) {
         cs_status drawn = cs_objective_predicted(&plan->objective, length, &t->predicted);
+        if (drawn == CS_OK) drawn = cs_target_factors(&plan->objective, length, &t->factor);
         t->pairs.length = length;
         set_draws(plan, t);
         return drawn;
@@ -174,5 +175,6 @@ void cs_context_table_free(cs_context_table *t)
     cs_free(t->missed);
     cs_free(t->sum);
     cs_free(t->lost);
+    cs_free(t->factor);
     memset(t, 0, sizeof *t);
 }

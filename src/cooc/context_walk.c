@@ -170,6 +170,7 @@ static cs_status walk_draws(cs_context_walker *w, int64_t first, int64_t last)
         cs_plan_free(&w->sample);
         status = cs_plan_init(&w->sample, w->length);
     }
+    w->sample.factor = w->table->factor;
     hash_items(w);
     for (int64_t d = first; d < last && status == CS_OK; ++d) {
         cs_rng rng = cs_rng_at(w->plan->seed, CS_STREAM_PLAN,

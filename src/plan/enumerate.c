@@ -279,7 +279,8 @@ cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64
             cs_fail(CS_ERR_USAGE, "%s at length %" PRId64 " has %.15g plans, more than %" PRId64,
                     row->name, length, count, limit);
     if (status == CS_OK && (status = cs_plan_init(&e.plan, length)) == CS_OK) {
-        status = row->visit(&e);
+        status =
+            objective->target_weight == CS_TARGETS_UNIFORM ? cs_visit_leveled(&e) : row->visit(&e);
         cs_plan_free(&e.plan);
     }
     return status;

@@ -133,6 +133,10 @@ cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *
 double cs_bernoulli_speaks(const cs_objective *objective, int64_t s);
 double cs_group_speaks(const cs_objective *objective, int64_t s);
 
+/* targets.c: uniform target weights, of a law and of all plans. */
+cs_status cs_pairs_level(cs_pairs *pairs) CS_MUST_CHECK;
+cs_status cs_visit_leveled(cs_enumeration *e) CS_MUST_CHECK;
+
 /* prefix_lm.c */
 cs_status cs_count_prefix_lm(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
 cs_status cs_visit_prefix_lm(cs_enumeration *e) CS_MUST_CHECK;

@@ -23,6 +23,7 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
 {
     cs_objective part = o->file->part[j].objective;
     part.event_weight = o->event_weight;
+    part.target_weight = CS_TARGETS_PLAN;
     part.empty_prefix = o->empty_prefix;
     return part;
 }

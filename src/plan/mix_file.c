@@ -229,9 +229,10 @@ static cs_status read_objective(json_t *part, place at)
     {
         if (status == CS_OK) status = cs_objective_parameter(kind, key, "", &index);
         if (status == CS_OK &&
-            (index == CS_PARAMETER_ID_EVENT_WEIGHT || index == CS_PARAMETER_ID_EMPTY_PREFIX))
-            status =
-                cs_fail(CS_ERR_USAGE, "event-weight and empty-prefix are those of the mixture");
+            (index == CS_PARAMETER_ID_EVENT_WEIGHT || index == CS_PARAMETER_ID_TARGET_WEIGHT ||
+             index == CS_PARAMETER_ID_EMPTY_PREFIX))
+            status = cs_fail(CS_ERR_USAGE, "event-weight, target-weight and empty-prefix are those "
+                                           "of the mixture");
     }
     if (status != CS_OK) return status;
     return kind == CS_OBJ_FILE ? read_file(part, at) : choose(kind, parameters, 0, chosen, at);

@@ -23,7 +23,8 @@ typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind
 #define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1])
 #define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
-typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight; /* theory 1: event weights */
+typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight;        /* theory 1: event weights */
+typedef enum { CS_TARGETS_PLAN, CS_TARGETS_UNIFORM } cs_target_weight; /* theory 1 */
 typedef enum { CS_OFFSET_UNIFORM, CS_OFFSET_POWER, CS_OFFSET_MIX } cs_offset_kind;
 typedef enum { CS_SEGMENT_FIXED, CS_SEGMENT_RANDOM, CS_SEGMENT_MIXED } cs_segmentation;
 typedef enum { CS_PREFIX_NONE, CS_PREFIX_SHARED, CS_PREFIX_CLASS } cs_empty_prefix;
@@ -56,7 +57,8 @@ struct cs_plan_file;
 typedef struct {
     cs_objective_kind kind;
     cs_event_weight event_weight;
-    cs_empty_prefix empty_prefix; /* none: events with an empty conditioning set do not exist */
+    cs_target_weight target_weight; /* uniform: every target position counts alike (targets.c) */
+    cs_empty_prefix empty_prefix;   /* none: events with an empty conditioning set do not exist */
     /* masked, variable-masked: number of unmasked tokens; -1: use mask_ratio. */
     int64_t unmasked_lo, unmasked_hi;
     /* Resolved per length s: unmasked = s - cs_ratio_masked(rho, s) (ratio.h). */
@@ -123,7 +125,7 @@ const cs_objective_row *cs_objective_table(cs_objective_kind kind);
 /* Kind by name or alias; CS_ERR_USAGE suggests the nearest name and lists the known ones. */
 cs_status cs_objective_by_name(const char *name, cs_objective_kind *out) CS_MUST_CHECK;
 
-/* Defaults: token weights, no empty prefix, everything else unset (-1, NaN). */
+/* Defaults: token weights, target weights of the plans, no empty prefix, everything else unset (-1, NaN). */
 cs_objective cs_objective_default(cs_objective_kind kind);
 
 /* Checks the parameters that do not depend on a length: ranges, and that those the objective needs

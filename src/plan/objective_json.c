@@ -112,7 +112,9 @@ static cs_status get_parameter(const cs_parameter *p, const json_t *object, cs_o
     keys_of(p, key);
     switch (p->kind) {
     case CS_PARAMETER_CHOICE:
-        return get_choice(object, key[0], p, member);
+        return json_object_get(object, key[0]) || member != &o->target_weight
+                   ? get_choice(object, key[0], p, member)
+                   : CS_OK; /* files of before do not have it: the plans' */
     case CS_PARAMETER_NUMBER:
         return get_count(object, key[0], count);
     case CS_PARAMETER_NUMBERS:

@@ -243,5 +243,7 @@ cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
     status = row->pairs   ? row->pairs(objective, s, &pairs)
              : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
                           : cs_pairs_of_plans(objective, s, &pairs);
+    if (status == CS_OK && objective->target_weight == CS_TARGETS_UNIFORM)
+        status = cs_pairs_level(&pairs);
     return CS_DELIVER(status, out, pairs, cs_pairs_free);
 }

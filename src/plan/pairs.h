@@ -82,6 +82,11 @@ cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out) C
 cs_status cs_objective_predicted(const cs_objective *objective, int64_t s,
                                  double *out) CS_MUST_CHECK;
 
+/* Uniform target weights: what the weights of the events that predict each position are multiplied
+ * by, s values in fresh memory; all 1 where every target counts alike already, and NULL where the
+ * objective has the target weights of its plans. Errors as cs_pairs_of. */
+cs_status cs_target_factors(const cs_objective *objective, int64_t s, double **out) CS_MUST_CHECK;
+
 /* Probability that position k is the target, times `scale`: s values. */
 void cs_pairs_targets(const cs_pairs *pairs, double scale, double *p);
 

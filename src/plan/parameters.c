@@ -43,7 +43,8 @@ bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *p)
     if (p->offset == offsetof(cs_objective, event_weight)) {
         return row->weighting != CS_WEIGHTS_ONE; /* both event weights are one */
     }
-    return p->offset == offsetof(cs_objective, empty_prefix) || cs_listed(row->takes, p->name);
+    return p->offset == offsetof(cs_objective, target_weight) ||
+           p->offset == offsetof(cs_objective, empty_prefix) || cs_listed(row->takes, p->name);
 }
 
 /* --- text --- */
@@ -383,8 +384,9 @@ char *cs_objective_describe(const cs_objective *o)
     cs_parameter_format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
     cs_parameter_format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
     if (name && parameters) {
-        text = cs_format("%s%s%s%s event-weight=%s%s%s", name, file ? " " : "",
+        text = cs_format("%s%s%s%s event-weight=%s%s%s%s", name, file ? " " : "",
                          file ? o->file->path : "", parameters, weight,
+                         o->target_weight == CS_TARGETS_UNIFORM ? " target-weight=uniform" : "",
                          empty ? " empty-prefix=" : "", empty ? prefix : "");
     }
     cs_free(name);

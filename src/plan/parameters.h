@@ -12,6 +12,9 @@
 #define CS_PARAMETERS(PARAMETER)                                                                   \
     PARAMETER(EVENT_WEIGHT, "event-weight", CHOICE, event_weight, "token|mask", "token",           \
               "Whether every predicted token counts once, or every mask (its tokens share it).")   \
+    PARAMETER(TARGET_WEIGHT, "target-weight", CHOICE, target_weight, "plan|uniform", "plan",       \
+              "Whether target positions count as the plans make them, or all alike: events are "   \
+              "weighed by the inverse weight of the position that they predict.")                  \
     PARAMETER(EMPTY_PREFIX, "empty-prefix", CHOICE, empty_prefix, "none|shared|class", "none",     \
               "Whether a token may be predicted from nothing: never, from one empty text, or "     \
               "from one empty text a class (toy model).")                                          \

@@ -229,6 +229,15 @@ cs_status cs_train_diverse(const cs_objective *objective, cs_rng *rng, cs_plan *
     return CS_OK;
 }
 
+/* Of the whole objective, not again of a part of a mixture. */
+static void level(const cs_objective *objective, cs_plan *plan)
+{
+    bool uniform = objective->target_weight == CS_TARGETS_UNIFORM;
+    for (int64_t i = 0; uniform && plan->factor && i < plan->length; ++i) {
+        plan->weight[i] *= plan->factor[i];
+    }
+}
+
 static cs_status check(const cs_objective *objective, const cs_plan *plan)
 {
     cs_status status = cs_objective_check(objective);
@@ -243,6 +252,7 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
     status = row->sample(objective, rng, plan);
     bool own = row->weighting == CS_WEIGHTS_ONE || row->weighting == CS_WEIGHTS_OWN;
     if (status == CS_OK && (!own || row->token_weight)) cs_plan_weigh(objective, plan);
+    if (status == CS_OK) level(objective, plan);
     return status;
 }
 
@@ -256,7 +266,9 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs
         return cs_plan_sample(objective, rng, plan);
     }
     cs_status status = check(objective, plan);
-    return status == CS_OK ? row->train(objective, rng, plan) : status;
+    if (status == CS_OK) status = row->train(objective, rng, plan);
+    if (status == CS_OK) level(objective, plan);
+    return status;
 }
 
 void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim, int32_t *query_lim)

@@ -15,9 +15,11 @@
 
 typedef struct cs_plan {
     int64_t length;
-    int64_t groups; /* K: groups are 0..K */
-    int32_t *group; /* f(i), length values */
-    double *weight; /* weight of the event "position i is predicted", length values */
+    int64_t groups;       /* K: groups are 0..K */
+    int32_t *group;       /* f(i), length values */
+    double *weight;       /* weight of the event "position i is predicted", length values */
+    const double *factor; /* of uniform target weights (cs_target_factors), by which drawn weights
+                             are multiplied: length values, borrowed; NULL: 1 */
 } cs_plan;
 
 cs_status cs_plan_init(cs_plan *plan, int64_t length) CS_MUST_CHECK;

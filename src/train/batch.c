@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/offsets.h"
+#include "plan/pairs.h"
 #include "plan/plan.h"
 #include "train/batch_private.h"
 
@@ -30,7 +31,9 @@ typedef struct {
     int64_t count;
     cs_plan *plan;      /* count; length 0: too short. offset-ar: only the length is set */
     cs_offsets offsets; /* offset-ar */
-    int32_t *scratch;   /* longest + 2: rows of groups (linear) */
+    int64_t longest;
+    double **factor;  /* longest + 1: of uniform target weights at the lengths that occurred */
+    int32_t *scratch; /* longest + 2: rows of groups (linear) */
     int32_t special[CS_SPECIALS]; /* rising, distinct */
     int specials;
     cs_batch *batch;
@@ -65,10 +68,13 @@ static int64_t draft_first(const cs_draft *draft)
     return draft->task->objective.empty_prefix == CS_PREFIX_NONE;
 }
 
-static double draft_prefix_weight(const cs_draft *draft, int64_t b)
+/* Of the event that a prefix predicts place k. */
+static double draft_prefix_weight(const cs_draft *draft, int64_t b, int64_t k)
 {
     int64_t prefixes = draft->plan[b].length - draft_first(draft);
-    return draft->task->objective.event_weight == CS_EVENT_MASK ? 1 / (double)prefixes : 1;
+    bool mask = draft->task->objective.event_weight == CS_EVENT_MASK;
+    const double *factor = draft->plan[b].factor;
+    return (mask ? 1 / (double)prefixes : 1) * (factor ? factor[k] : 1);
 }
 
 /* What the encoder reads in place of a masked token: [MASK], the token or a random one that is not
@@ -228,7 +234,7 @@ static void fill_offsets(cs_draft *draft, int64_t b)
         int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
         cs_batch_query(draft->batch, row, placed(draft) ? cs_batch_position(draft->config, k) : -1,
                        (int32_t)(i - 1));
-        draft_predict(draft, b, row, k, draft_prefix_weight(draft, b));
+        draft_predict(draft, b, row, k, draft_prefix_weight(draft, b, k));
     }
 }
 
@@ -383,11 +389,16 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
         return status;
     }
     draft->batch->tokens += length;
-    if (cs_task_reads(draft->task) == CS_READS_PREFIXES) {
+    if (!draft->factor[length]) {
+        status = cs_target_factors(objective, length, &draft->factor[length]);
+    }
+    if (status == CS_OK && cs_task_reads(draft->task) == CS_READS_PREFIXES) {
         plan->length = length;
+        plan->factor = draft->factor[length];
         return CS_OK;
     }
-    status = cs_plan_init(plan, length);
+    if (status == CS_OK) status = cs_plan_init(plan, length);
+    plan->factor = draft->factor[length];
     cs_rng rng = draft_rng(draft, CS_STREAM_PLAN, b);
     return status == CS_OK ? cs_plan_sample_training(objective, &rng, plan) : status;
 }
@@ -406,7 +417,9 @@ static cs_status draw_plans(cs_draft *draft)
     if (status == CS_OK) {
         draft->plan = cs_calloc(draft->count, sizeof *draft->plan);
         draft->scratch = cs_alloc(longest + 2, sizeof *draft->scratch);
-        status = draft->plan && draft->scratch ? CS_OK : CS_ERR_MEMORY;
+        draft->factor = cs_calloc(longest + 1, sizeof *draft->factor);
+        draft->longest = longest;
+        status = draft->plan && draft->scratch && draft->factor ? CS_OK : CS_ERR_MEMORY;
     }
     for (int64_t b = 0; b < draft->count && status == CS_OK; ++b) {
         status = draw_plan(draft, b);
@@ -482,7 +495,11 @@ done:
     for (int64_t b = 0; b < count && draft.plan; ++b) {
         cs_plan_free(&draft.plan[b]);
     }
+    for (int64_t l = 0; l <= draft.longest && draft.factor; ++l) {
+        cs_free(draft.factor[l]);
+    }
     cs_free(draft.plan);
+    cs_free(draft.factor);
     cs_free(draft.scratch);
     cs_offsets_free(&draft.offsets);
     cs_batch_free(&batch);

@@ -189,13 +189,22 @@ cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out)
  * expected number of predicted tokens. */
 static cs_status target_share(const cs_objective *objective, int64_t s, double *share)
 {
+    cs_objective plain = *objective;
     cs_pairs pairs = {0};
-    cs_status status = cs_pairs_of(objective, s, &pairs);
-    if (status != CS_OK) return status;
-    double total = objective->event_weight == CS_EVENT_MASK ? 1.0 : pairs.predicted;
-    cs_pairs_targets(&pairs, total, share);
+    double *factor = NULL;
+    plain.target_weight = CS_TARGETS_PLAN;
+    cs_status status = cs_pairs_of(&plain, s, &pairs);
+    if (status == CS_OK) status = cs_target_factors(objective, s, &factor);
+    if (status == CS_OK) {
+        cs_pairs_targets(&pairs, objective->event_weight == CS_EVENT_MASK ? 1.0 : pairs.predicted,
+                         share);
+    }
+    for (int64_t k = 0; factor && k < s; ++k) {
+        share[k] *= factor[k];
+    }
+    cs_free(factor);
     cs_pairs_free(&pairs);
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *objective,

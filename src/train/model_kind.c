@@ -148,6 +148,8 @@ static cs_status of_file(const cs_model_kind *kind, cs_plan_file *file, cs_objec
     cs_status status = CS_OK;
     *out = cs_objective_default(CS_OBJ_FILE);
     out->event_weight = strstr(kind->spec, "event-weight=mask") ? CS_EVENT_MASK : CS_EVENT_TOKEN;
+    out->target_weight =
+        strstr(kind->spec, "target-weight=uniform") ? CS_TARGETS_UNIFORM : CS_TARGETS_PLAN;
     out->empty_prefix = kind->from_nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
     if (kind->mixture) status = cs_plan_file_mixture(kind->mixture, path, file);
     if (status == CS_OK) status = cs_objective_of_file(path ? path : "", file, out);
