@@ -7,6 +7,7 @@
 
 #include "analysis/study/lookup_private.h"
 #include "base/mem.h"
+#include "io/json.h"
 #include "io/number.h"
 #include "io/result.h"
 #include "stats/student.h"
@@ -25,11 +26,6 @@ void cs_claims_free(cs_claims *claims)
     *claims = (cs_claims){0};
 }
 
-static cs_status refused(const char *key, const json_error_t *error)
-{
-    return cs_fail(CS_ERR_INPUT, "%s: %s", key, error->text);
-}
-
 /* A number, or "inf"; texts hold numbers too, since variables are texts. */
 static cs_status read_freedom(const json_t *value, double *out)
 {
@@ -40,9 +36,9 @@ static cs_status read_freedom(const json_t *value, double *out)
                            : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
 }
 
-static cs_status read_side(const json_t *value, const char *key, cs_claim_side *out)
+static cs_status read_side(const cs_study *study, const json_t *value, const char *key,
+                           cs_claim_side *out)
 {
-    json_error_t error;
     json_t *freedom = NULL;
     int exact = 0;
     if (json_is_number(value)) {
@@ -52,87 +48,86 @@ static cs_status read_side(const json_t *value, const char *key, cs_claim_side *
         return CS_OK;
     }
     *out = (cs_claim_side){.error = "se", .freedom = BLOCKS - 1, .models = 1};
-    if (json_unpack_ex((json_t *)(uintptr_t)value, &error, JSON_STRICT,
+    cs_status status =
+        cs_json_unpack(value, "label, file, value, minus, se, exact, df, models",
                        "{s:s, s:s, s:s, s?s, s?s, s?b, s?o, s?i}", "label", &out->label, "file",
                        &out->file, "value", &out->pick, "minus", &out->minus, "se", &out->error,
-                       "exact", &exact, "df", &freedom, "models", &out->models) != 0) {
-        return refused(key, &error);
-    }
+                       "exact", &exact, "df", &freedom, "models", &out->models);
     out->error = exact ? NULL : out->error;
-    return freedom ? cs_blame(read_freedom(freedom, &out->freedom), "%s", key) : CS_OK;
+    if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);
+    if (status == CS_OK) status = cs_study_file(study, out->file, NULL);
+    return cs_blame(status, "%s", key);
 }
 
-static cs_status read_runs(json_t *list, cs_study_claim *c)
+static cs_status read_runs(const cs_study *study, json_t *list, cs_study_claim *c)
 {
-    json_error_t error;
     size_t i = 0;
     json_t *item = NULL;
+    cs_status status = CS_OK;
     c->runs = cs_calloc((int64_t)json_array_size(list), sizeof *c->runs);
     if (!c->runs) return CS_ERR_MEMORY;
     json_array_foreach(list, i, item)
     {
         cs_claim_runs *r = &c->runs[c->pairs++];
-        if (json_unpack_ex(item, &error, JSON_STRICT, "{s:s, s:[ss], s:s, s?s}", "label", &r->label,
-                           "files", &r->file[0], &r->file[1], "value", &r->pick, "minus",
-                           &r->minus) != 0) {
-            return refused("runs", &error);
+        status = cs_json_unpack(item, "label, files, value, minus", "{s:s, s:[ss], s:s, s?s}",
+                                "label", &r->label, "files", &r->file[0], &r->file[1], "value",
+                                &r->pick, "minus", &r->minus);
+        for (int k = 0; k < 2 && status == CS_OK; ++k) {
+            status = cs_study_file(study, r->file[k], NULL);
         }
+        if (status != CS_OK) break;
     }
-    return CS_OK;
+    return cs_blame(status, "runs");
 }
 
-static cs_status read_comparison(const json_t *left, const char *left_key, const json_t *right,
-                                 const char *right_key, cs_study_comparison *out)
+static cs_status read_comparison(const cs_study *study, const json_t *left, const json_t *right,
+                                 cs_study_comparison *out)
 {
     if (strcmp(out->want, ">") != 0 && strcmp(out->want, "<") != 0) {
         return cs_fail(CS_ERR_INPUT, "want > or <, got \"%s\"", out->want);
     }
-    cs_status status = read_side(left, left_key, &out->left);
-    return status == CS_OK ? read_side(right, right_key, &out->right) : status;
+    cs_status status = read_side(study, left, "left", &out->left);
+    return status == CS_OK ? read_side(study, right, "right", &out->right) : status;
 }
 
-static cs_status read_needs(json_t *list, cs_study_claim *c)
+static cs_status read_needs(const cs_study *study, json_t *list, cs_study_claim *c)
 {
-    json_error_t error;
     size_t i = 0;
     json_t *item = NULL, *left = NULL, *right = NULL;
+    cs_status status = CS_OK;
     c->need = cs_calloc((int64_t)json_array_size(list), sizeof *c->need);
     if (!c->need) return CS_ERR_MEMORY;
     json_array_foreach(list, i, item)
     {
         cs_study_comparison *need = &c->need[c->needs++];
-        if (json_unpack_ex(item, &error, JSON_STRICT, "{s:o, s:s, s:o}", "left", &left, "want",
-                           &need->want, "right", &right) != 0) {
-            return refused("needs", &error);
-        }
-        cs_status status = read_comparison(left, "needs", right, "needs", need);
-        if (status != CS_OK) return status;
+        status = cs_json_unpack(item, "left, want, right", "{s:o, s:s, s:o}", "left", &left, "want",
+                                &need->want, "right", &right);
+        if (status == CS_OK) status = read_comparison(study, left, right, need);
+        if (status != CS_OK) break;
     }
-    return CS_OK;
+    return cs_blame(status, "needs");
 }
 
-static cs_status read_claim(json_t *json, cs_study_claim *c)
+static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim *c)
 {
-    json_error_t error;
     json_t *left = NULL, *right = NULL, *needs = NULL, *runs = NULL;
-    if (json_unpack_ex(json, &error, JSON_STRICT,
-                       "{s:s, s:s, s:s, s?s, s?s, s?s, s?o, s?o, s?o, s?o}", "source", &c->source,
-                       "says", &c->says, "scope", &c->scope, "not_at", &c->not_at, "statement",
-                       &c->statement, "want", &c->sides.want, "left", &left, "right", &right,
-                       "needs", &needs, "runs", &runs) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s", error.text);
-    }
+    cs_status status = cs_json_unpack(
+        json, "source, says, scope, not_at, statement, want, left, right, needs, runs",
+        "{s:s, s:s, s:s, s?s, s?s, s?s, s?o, s?o, s?o, s?o}", "source", &c->source, "says",
+        &c->says, "scope", &c->scope, "not_at", &c->not_at, "statement", &c->statement, "want",
+        &c->sides.want, "left", &left, "right", &right, "needs", &needs, "runs", &runs);
+    if (status != CS_OK) return status;
     bool sides = left && right && c->sides.want;
     bool any = left || right || c->sides.want || needs || runs;
     if (c->statement ? any : !sides) {
         return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
     }
     if (c->statement) {
-        return CS_OK;
+        return cs_study_step(study, c->statement, NULL);
     }
-    cs_status status = read_comparison(left, "left", right, "right", &c->sides);
-    if (status == CS_OK && needs) status = read_needs(needs, c);
-    return status == CS_OK && runs ? read_runs(runs, c) : status;
+    status = read_comparison(study, left, right, &c->sides);
+    if (status == CS_OK && needs) status = read_needs(study, needs, c);
+    return status == CS_OK && runs ? read_runs(study, runs, c) : status;
 }
 
 cs_status cs_claims_read(const cs_study *study, cs_claims *out)
@@ -147,7 +142,7 @@ cs_status cs_claims_read(const cs_study *study, cs_claims *out)
             cs_study_claim *c = &claims.claim[claims.count++];
             *c = (cs_study_claim){
                 .name = name, .seeds = NAN, .difference = NAN, .se = NAN, .critical = NAN};
-            status = cs_blame(read_claim(json, c), "claim %s", name);
+            status = cs_blame(read_claim(study, json, c), "claim %s", name);
         }
     }
     return CS_DELIVER(status, out, claims, cs_claims_free);

@@ -4,8 +4,29 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
+
+cs_status cs_study_step(const cs_study *study, const char *text, const cs_step **out)
+{
+    cs_hint hint = {0};
+    char *name = cs_format("%.*s", (int)strcspn(text, "/ "), text);
+    cs_status status = name ? CS_ERR_INPUT : CS_ERR_MEMORY;
+    for (int64_t i = 0; name && i < study->steps && status != CS_OK; ++i) {
+        cs_hint_consider(name, study->step[i].name, &hint);
+        if (strcmp(name, study->step[i].name) == 0) {
+            status = CS_OK;
+            if (out) {
+                *out = &study->step[i];
+            }
+        }
+    }
+    if (status == CS_ERR_INPUT)
+        status = cs_fail(status, "the study has no step %s%s", name, cs_hint_text("", &hint));
+    cs_free(name);
+    return status;
+}
 
 cs_status cs_study_file(const cs_study *study, const char *text, char **out)
 {
@@ -17,6 +38,8 @@ cs_status cs_study_file(const cs_study *study, const char *text, char **out)
     if (!named) {
         return cs_fail(CS_ERR_INPUT, "want STEP/FILE, got \"%s\"", text);
     }
+    cs_status status = cs_study_step(study, text, NULL);
+    if (status != CS_OK || !out) return status;
     *out = cs_path_join(study->dir, text);
     return *out ? CS_OK : CS_ERR_MEMORY;
 }

@@ -10,7 +10,12 @@
 #include "base/status.h"
 #include "io/table.h"
 
-/* The path of "STEP/FILE" in fresh memory; CS_ERR_INPUT for a text of another form. */
+/* The step that a text "STEP", "STEP/..." or "STEP ..." names, *out NULL: not wanted; CS_ERR_INPUT
+ * with the nearest where the study has none. */
+cs_status cs_study_step(const cs_study *study, const char *text, const cs_step **out) CS_MUST_CHECK;
+
+/* The path of "STEP/FILE" in fresh memory, out NULL: not wanted; CS_ERR_INPUT for a text of another
+ * form, and where the study has no such step. */
 cs_status cs_study_file(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
 /* statements.json of a step, and among its statements the one of an id and form: CS_ERR_INPUT when

@@ -13,6 +13,7 @@
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/number.h"
@@ -24,7 +25,7 @@ enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = 64 };
 typedef struct {
     const cs_study *study;
     const cs_claims *claims;
-    FILE *out;
+    FILE *out; /* NULL: directives are checked, and nothing is written */
     int words; /* of the directive at hand */
     char *word[MOST_WORDS];
 } report;
@@ -58,16 +59,13 @@ static void put(FILE *out, const char *html, ...)
 /* {{command STEP}} */
 static cs_status put_command(report *r)
 {
-    for (int64_t i = 0; i < r->study->steps; ++i) {
-        const cs_step *step = &r->study->step[i];
-        if (strcmp(step->name, r->word[1]) == 0) {
-            put(r->out, "<p class=\"command\"><code>cospec %</code>", step->command);
-            (void)fprintf(r->out, "<span>%.1f s, exit %d, ", step->seconds, step->exit_code);
-            put(r->out, "files in <a href=\"%/\">%/</a></span></p>\n", step->name, step->name);
-            return CS_OK;
-        }
-    }
-    return cs_fail(CS_ERR_INPUT, "the study has no step %s", r->word[1]);
+    const cs_step *step = NULL;
+    cs_status status = cs_study_step(r->study, r->word[1], &step);
+    if (status != CS_OK) return status;
+    put(r->out, "<p class=\"command\"><code>cospec %</code>", step->command);
+    (void)fprintf(r->out, "<span>%.1f s, exit %d, ", step->seconds, step->exit_code);
+    put(r->out, "files in <a href=\"%/\">%/</a></span></p>\n", step->name, step->name);
+    return CS_OK;
 }
 
 static void put_number(FILE *out, const json_t *value, int digits)
@@ -434,16 +432,25 @@ static cs_status directive(report *r, char *text)
                  {"date", put_date, 1, MOST_WORDS, ""},
                  {"seconds", put_seconds, 1, MOST_WORDS, ""},
                  {"scale", put_scale, 1, MOST_WORDS, ""}};
+    cs_hint hint = {0};
     r->words = cs_study_words(text, MOST_WORDS, r->word);
     const char *name = r->words ? r->word[0] : "";
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
-        if (strcmp(name, known[i].name) == 0) {
-            return r->words >= known[i].least && r->words <= known[i].most
-                       ? known[i].put(r)
-                       : cs_fail(CS_ERR_INPUT, "want {{%s %s}}", name, known[i].wanted);
+        cs_hint_consider(name, known[i].name, &hint);
+        if (strcmp(name, known[i].name) != 0) {
+            continue;
         }
+        if (r->words < known[i].least || r->words > known[i].most) {
+            return cs_fail(CS_ERR_INPUT, "want {{%s %s}}", name, known[i].wanted);
+        }
+        cs_status status = CS_OK;
+        if (strncmp(known[i].wanted, "STEP", 4) == 0) {
+            status = known[i].wanted[4] == '/' ? cs_study_file(r->study, r->word[1], NULL)
+                                               : cs_study_step(r->study, r->word[1], NULL);
+        }
+        return status == CS_OK && r->out ? known[i].put(r) : status;
     }
-    return cs_fail(CS_ERR_INPUT, "unknown directive {{%s}}", name);
+    return cs_fail(CS_ERR_INPUT, "unknown directive {{%s}}%s", name, cs_hint_text("", &hint));
 }
 
 /* Copies the template, replacing each {{...}}. */
@@ -453,7 +460,9 @@ static cs_status fill(report *r, const char *path, char *text)
     while (*text) {
         char *open = strstr(text, "{{");
         size_t plain = open ? (size_t)(open - text) : strlen(text);
-        (void)fwrite(text, 1, plain, r->out);
+        if (r->out) {
+            (void)fwrite(text, 1, plain, r->out);
+        }
         if (!open) {
             break;
         }
@@ -474,6 +483,17 @@ static cs_status fill(report *r, const char *path, char *text)
         text = close + 2;
     }
     return CS_OK;
+}
+
+cs_status cs_report_check(const cs_study *study, const char *template_path)
+{
+    char *text = NULL;
+    int64_t size = 0;
+    report r = {.study = study};
+    cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
+    if (status == CS_OK) status = fill(&r, template_path, text);
+    cs_free(text);
+    return status;
 }
 
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,

@@ -18,6 +18,9 @@
  *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
  *   {{text WORD...}}                    prose with variables of the study
  *   {{steps}}                           all steps with commands, times, exit codes
- */
+ *
+ * The first function looks, before any step runs, whether every directive is known, has its words
+ * and names steps of the study. CS_ERR_INPUT "TEMPLATE:LINE: ...". */
+cs_status cs_report_check(const cs_study *study, const char *template_path) CS_MUST_CHECK;
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
                           const char *path) CS_MUST_CHECK;

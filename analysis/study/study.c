@@ -243,20 +243,18 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
 /* [{"about": TEXT, "run": {NAME: COMMAND, ...}}, ...] */
 static cs_status add_steps(cs_study *study)
 {
-    json_error_t error;
     json_t *section = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(study->json, "steps"), i, section)
     {
         json_t *run = NULL, *command = NULL;
         const char *about = NULL, *name = NULL;
-        if (json_unpack_ex(section, &error, JSON_STRICT, "{s?s, s:o}", "about", &about, "run",
-                           &run) != 0) {
-            return cs_fail(CS_ERR_INPUT, "steps %zu: %s", i + 1, error.text);
-        }
+        cs_status status =
+            cs_json_unpack(section, "about, run", "{s?s, s:o}", "about", &about, "run", &run);
+        if (status != CS_OK) return cs_blame(status, "steps %zu", i + 1);
         json_object_foreach(run, name, command)
         {
-            cs_status status = add_step(study, name, json_string_value(command));
+            status = add_step(study, name, json_string_value(command));
             if (status != CS_OK) return cs_blame(status, "step %s", name);
         }
     }
@@ -265,16 +263,14 @@ static cs_status add_steps(cs_study *study)
 
 static cs_status read_study(cs_study *study, const char *scale)
 {
-    json_error_t error;
     const char *about = NULL;
     json_t *scales = NULL, *variables = NULL, *steps = NULL, *claims = NULL;
-    if (json_unpack_ex(study->json, &error, JSON_STRICT, "{s?s, s?o, s?o, s:o, s?o}", "about",
-                       &about, "scales", &scales, "variables", &variables, "steps", &steps,
-                       "claims", &claims) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s", error.text);
-    }
     size_t chosen = 0;
-    cs_status status = choose_scale(study, scale, &chosen);
+    cs_status status =
+        cs_json_unpack(study->json, "about, scales, variables, steps, claims",
+                       "{s?s, s?o, s?o, s:o, s?o}", "about", &about, "scales", &scales, "variables",
+                       &variables, "steps", &steps, "claims", &claims);
+    if (status == CS_OK) status = choose_scale(study, scale, &chosen);
     if (status == CS_OK) status = choose_values(study, chosen);
     if (status == CS_OK) status = put_values(study, steps);
     if (status == CS_OK) status = cs_blame(put_values(study, claims), "claims");

@@ -49,6 +49,27 @@ static void announce(void *ctx, const cs_study *study, int64_t step)
                    study->step[step].command);
 }
 
+/* A mistyped command, option or value of the last step is found before the first. */
+static cs_status check_commands(const cs_study *study)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < study->steps && status == CS_OK; ++i) {
+        const cs_step *step = &study->step[i];
+        const cs_command *command = NULL;
+        cs_args *args = NULL;
+        status = cs_command_by_name(step->word[0], &command);
+        if (status == CS_OK)
+            status = cs_args_parse(command, step->words - 1, step->word + 1, &args);
+        cs_args_free(&args);
+        if (status != CS_OK && status != CS_ERR_USAGE) {
+            cs_reason_clear(); /* of a file for --config that an earlier step may leave */
+            status = CS_OK;
+        }
+        status = cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "step %s", step->name);
+    }
+    return status;
+}
+
 /* Everything that can be wrong before the first step. */
 static cs_status prepare(cs_args *args, job *j)
 {
@@ -58,6 +79,12 @@ static cs_status prepare(cs_args *args, job *j)
     if (status == CS_OK)
         status = cs_study_read(j->steps, dir, cs_args_text(args, "scale"), &j->study);
     if (status == CS_OK) status = cs_blame(cs_claims_read(&j->study, &j->claims), "%s", j->steps);
+    if (status == CS_OK) status = cs_blame(check_commands(&j->study), "%s", j->steps);
+    if (status == CS_OK) {
+        status = cs_report_check(&j->study, j->template);
+        if (cs_args_given(args, "steps") && !cs_args_given(args, "template"))
+            status = cs_blame(status, "without --template the report is that of the shared study");
+    }
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
     if (status == CS_OK && !given) status = cs_output_into(args, dir);

@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
 #include "io/number.h"
 
@@ -124,6 +126,39 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t
     }
     *out = value;
     return CS_OK;
+}
+
+cs_status cs_json_known(const json_t *object, const char *known)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    if (!json_is_object(object)) {
+        return cs_fail(CS_ERR_INPUT, "not an object");
+    }
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        if (!cs_listed(known, key)) {
+            return cs_fail(CS_ERR_INPUT, "unknown key \"%s\" (known: %s)%s", key, known,
+                           cs_choice_hint(key, known, &(cs_hint){0}));
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_json_unpack(const json_t *object, const char *known, const char *format, ...)
+{
+    static const char missing[] = "Object item not found: "; /* as Jansson says it */
+    json_error_t error;
+    va_list members;
+    cs_status status = cs_json_known(object, known);
+    if (status != CS_OK) return status;
+    va_start(members, format);
+    const bool ok = json_vunpack_ex((json_t *)(uintptr_t)object, &error, 0, format, members) == 0;
+    va_end(members);
+    return ok ? CS_OK
+           : strncmp(error.text, missing, sizeof missing - 1) == 0
+               ? cs_fail(CS_ERR_INPUT, "\"%s\" is missing", error.text + sizeof missing - 1)
+               : cs_fail(CS_ERR_INPUT, "a value is of another kind: %s", error.text);
 }
 
 cs_status cs_json_read(const char *path, json_t **out)

@@ -42,6 +42,15 @@ cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 cs_status cs_json_parse(const char *name, const char *text, int64_t size,
                         json_t **out) CS_MUST_CHECK;
 
+/* CS_ERR_INPUT for a value that is no object, or a key of it that is not among `known` (parted by
+ * commas), with the nearest. */
+cs_status cs_json_known(const json_t *object, const char *known) CS_MUST_CHECK;
+
+/* The same, then json_unpack of its members; CS_ERR_INPUT names one that is missing, or says what
+ * kind was wanted. */
+cs_status cs_json_unpack(const json_t *object, const char *known, const char *format,
+                         ...) CS_MUST_CHECK;
+
 /* Writes pretty JSON atomically / to an open stream. CS_ERR_IO when the stream fails (what is still
  * in its buffer is seen by the caller's close), CS_ERR_MEMORY when memory is short or a value holds
  * itself. */

@@ -134,7 +134,6 @@ static cs_status set_objective(cs_objective_kind kind, json_t *const value[], pl
 static cs_status choose(cs_objective_kind kind, const json_t *parameters, int i,
                         json_t *value[CS_PARAMETERS_ALL], place at)
 {
-    static const char *const known[] = {"value", "share", NULL};
     if (i == CS_PARAMETERS_ALL) {
         return cs_blame(set_objective(kind, value, at), "%s", at.where);
     }
@@ -151,7 +150,7 @@ static cs_status choose(cs_objective_kind kind, const json_t *parameters, int i,
         place inner = at;
         status = add_part(share, where, &inner);
         value[i] = json_object_get(item, "value");
-        if (status == CS_OK) status = cs_known_keys(item, known);
+        if (status == CS_OK) status = cs_json_known(item, "value, share");
         if (status == CS_OK && !value[i]) status = cs_fail(CS_ERR_USAGE, "value is missing");
         status = cs_blame(status, "%s", inner.where);
         if (status == CS_OK) status = choose(kind, parameters, i + 1, value, inner);
@@ -164,7 +163,6 @@ static cs_status choose(cs_objective_kind kind, const json_t *parameters, int i,
 /* The object of a file, whose path joins the inputs. */
 static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
 {
-    static const char *const known[] = {"plans", "mixture", NULL};
     for (const source *s = from->outer; s && from->real; s = s->outer) {
         if (s->real && strcmp(s->real, from->real) == 0) {
             return cs_fail(CS_ERR_INPUT, "plan file %s holds itself", from->path);
@@ -175,7 +173,7 @@ static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
         status = cs_reserve(&f->input, &f->input_room, f->inputs + 1, sizeof *f->input);
     if (status != CS_OK) return status;
     f->input[f->inputs] = cs_strdup(from->path);
-    status = f->input[f->inputs++] ? cs_known_keys(*out, known) : CS_ERR_MEMORY;
+    status = f->input[f->inputs++] ? cs_json_known(*out, "plans, mixture") : CS_ERR_MEMORY;
     return cs_blame(status, "%s", from->path);
 }
 
@@ -212,7 +210,6 @@ static cs_status read_file(json_t *part, place at)
 
 static cs_status read_objective(json_t *part, place at)
 {
-    static const char *const known[] = {"share", "objective", "parameters", NULL};
     const char *name = json_string_value(json_object_get(part, "objective")), *key;
     json_t *parameters = json_object_get(part, "parameters"), *value;
     json_t *chosen[CS_PARAMETERS_ALL] = {NULL};
@@ -220,7 +217,8 @@ static cs_status read_objective(json_t *part, place at)
     int index = 0;
     cs_status status =
         name ? cs_objective_by_name(name, &kind) : cs_fail(CS_ERR_USAGE, "objective is not a text");
-    if (status == CS_OK && kind != CS_OBJ_FILE) status = cs_known_keys(part, known);
+    if (status == CS_OK && kind != CS_OBJ_FILE)
+        status = cs_json_known(part, "share, objective, parameters");
     if (status == CS_OK && kind == CS_OBJ_MIX)
         status = cs_fail(CS_ERR_USAGE, "mix cannot be part of a mixture");
     if (status == CS_OK && parameters && !json_is_object(parameters))
@@ -240,12 +238,11 @@ static cs_status read_objective(json_t *part, place at)
 
 static cs_status read_part(json_t *part, size_t number, place at)
 {
-    static const char *const known[] = {"share", "objective", "parameters",
-                                        "plans", "mixture",   NULL};
     char *where = at.where ? cs_format("%s: part %zu", at.where, number)
                            : cs_format("part %zu of the mixture", number);
     cs_status status = add_part(json_object_get(part, "share"), where, &at);
-    if (status == CS_OK) status = cs_known_keys(part, known);
+    if (status == CS_OK)
+        status = cs_json_known(part, "share, objective, parameters, plans, mixture");
     if (status == CS_OK)
         status =
             json_object_get(part, "objective") ? read_objective(part, at) : read_content(part, at);

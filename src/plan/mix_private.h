@@ -31,6 +31,3 @@ cs_status cs_parameter_put(const cs_parameter *parameter, const double value[2],
 
 /* The array "plans" of a plan file into *file. */
 cs_status cs_plans_read(const json_t *list, cs_plan_file *file) CS_MUST_CHECK;
-
-/* A misspelt key would silently mean the default. `known` ends with NULL. */
-cs_status cs_known_keys(const json_t *object, const char *const known[]) CS_MUST_CHECK;

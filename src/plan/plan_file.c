@@ -47,28 +47,6 @@ void cs_plan_file_free(cs_plan_file *file)
     memset(file, 0, sizeof *file);
 }
 
-cs_status cs_known_keys(const json_t *object, const char *const known[])
-{
-    const char *key;
-    json_t *value;
-    char names[96] = "";
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        bool found = false;
-        for (int i = 0; known[i] && !found; ++i) {
-            found = strcmp(key, known[i]) == 0;
-        }
-        for (int i = 0; known[i] && !found; ++i) {
-            size_t used = strlen(names);
-            (void)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", known[i]);
-        }
-        if (!found) {
-            return cs_fail(CS_ERR_USAGE, "unknown key \"%s\" (known: %s)", key, names);
-        }
-    }
-    return CS_OK;
-}
-
 static cs_status read_probability(json_t *value, double *out)
 {
     if (!json_is_number(value)) {
@@ -142,12 +120,8 @@ static cs_status read_weights(json_t *list, cs_plan *plan)
 
 static cs_status read_plan(json_t *object, cs_plan *plan, double *probability)
 {
-    static const char *const known[] = {"probability", "groups", "weights", NULL};
-    if (!json_is_object(object)) {
-        return cs_fail(CS_ERR_INPUT, "not an object");
-    }
     json_t *groups = json_object_get(object, "groups");
-    cs_status status = cs_known_keys(object, known);
+    cs_status status = cs_json_known(object, "probability, groups, weights");
     if (status == CS_OK)
         status = read_probability(json_object_get(object, "probability"), probability);
     if (status == CS_OK && (!json_is_array(groups) || json_array_size(groups) == 0))

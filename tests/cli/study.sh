@@ -14,7 +14,18 @@ test_reproduce() {
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
         refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
     study bad.json '"a": "toy --objective nonsense"'
-    exits 3 "$COSPEC" reproduce --steps bad.json --template t.html -o b && says nonsense || return 1
+    printf '{{steps}}\n' > steps.html
+    exits 3 "$COSPEC" reproduce --steps bad.json --template steps.html -o b && says nonsense || return 1
+    # what the last step, the claims or the template lack is found before the first step runs
+    for step in 'toy --objectve ar|--objectve: toy does not know it; did you mean --objective?' 'toyy|unknown command '"'toyy'"'; did you mean toy?' 'svd @a -k 3 --tol x|--tol'; do
+        study late.json "\"a\": \"toy --objective ar --classes 2 --length 4 --tokens 2\", \"z\": \"${step%|*}\""
+        refuses 3 "late.json: step z: ${step#*|}" "$COSPEC" reproduce --steps late.json --template steps.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
+    done
+    refuses 3 "report.html:" "$COSPEC" reproduce --steps s.json -o late && says "without --template the report is that of the shared study: " && says "the study has no step" && [ ! -e late ] || return 1
+    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|want STEP/FILE, got "tt"' '{{value t/toy.csv}}|want {{value STEP'; do
+        printf 'one\n%s\n' "${mistake%|*}" > bad.html
+        refuses 3 "bad.html:2: ${mistake#*|}" "$COSPEC" reproduce --steps s.json --template bad.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
+    done
     study twice.json '"a": "toy --objective ar",
 "a": "toy"'
     exits 3 "$COSPEC" reproduce --steps twice.json --template t.html -o b && says twice.json:2 || return 1
@@ -69,9 +80,11 @@ test_scales_and_claims() {
     refuses 2 'no scale large; there are: ["small", "cpu"]' "$COSPEC" $run --scale large -o x &&
         sed 's/index:1"/index:99"/' good > s.json && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
         sed 's/"want": ">"/"want": "="/' good > s.json && refuses 3 'claim a: want > or <, got "="' "$COSPEC" $again &&
-        sed 's/"scope"/"scoop"/' good > s.json && refuses 3 's.json: claim a: Object item not found: scope' "$COSPEC" $again &&
+        sed 's/"scope"/"scoop"/' good > s.json && refuses 3 's.json: claim a: unknown key "scoop" (known: source, says, ' "$COSPEC" $again && says 'did you mean scope?' &&
+        sed 's/"scope": "exact"}/"says": "-"}/; s/"says": "[^"]*", //' good > s.json && refuses 3 's.json: claim a: "scope" is missing' "$COSPEC" $again &&
         sed 's/"scope": "exact"}/"scope": "exact", "scoop": 1}/' good > s.json && refuses 3 'scoop' "$COSPEC" $again &&
-        sed 's|"ar/toy.csv"|"../x.csv"|' good > s.json && refuses 3 'claim a: want STEP/FILE, got "../x.csv"' "$COSPEC" $again &&
+        sed 's|"ar/toy.csv"|"../x.csv"|' good > s.json && refuses 3 's.json: claim a: left: want STEP/FILE, got "../x.csv"' "$COSPEC" $again &&
+        sed 's|"ar/toy.csv"|"arr/toy.csv"|' good > s.json && refuses 3 's.json: claim a: left: the study has no step arr; did you mean ar?' "$COSPEC" $again &&
         study s.json '"a": "toy --length $nothing"' && refuses 3 's.json: run: a: no variable $nothing' "$COSPEC" $run -o x &&
         study s.json '"a": "toy"' '"scales": ["a", "cpu", "c"], "variables": {"x": ["1", "2"]}' && refuses 3 's.json: variables: x has 2 values for 3 scales' "$COSPEC" $run -o x &&
         study s.json '"a": "toy --objective ar"' && refuses 2 "no scales" "$COSPEC" $run --scale cpu -o x
