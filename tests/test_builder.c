@@ -482,13 +482,16 @@ TEST(estimates_bound_the_build)
     cs_cooc_options o = options_of("ar", "nearest:2");
     cs_cooc_size narrow = {0}, wide = {0};
     int64_t labels = corpus.labels;
+    char **word = corpus.word;
     corpus.labels = 0;
+    corpus.word = NULL;
     OK(cs_cooc_estimate(&corpus, &o, &narrow));
     corpus.vocab += 1 << 24;
     OK(cs_cooc_estimate(&corpus, &o, &wide));
     assert_true(wide.memory - narrow.memory >= 16.0 * (1 << 24));
     corpus.vocab -= 1 << 24;
     corpus.labels = labels;
+    corpus.word = word;
     cs_corpus_free(&corpus);
 }
 

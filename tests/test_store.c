@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -102,6 +103,44 @@ static void assert_rows_have_texts(const cs_cooc_store *s)
     cs_hash128 absent = s->cooc.key[0];
     absent.low ^= 1;
     assert_int_equal(cs_cooc_row_of(&s->cooc, absent), -1);
+}
+
+/* The bytes of a file, 0 where there is none. */
+static double size_of(const char *name)
+{
+    struct stat file;
+    return stat(in_dir(name), &file) == 0 ? (double)file.st_size : 0;
+}
+
+/* What --dry-run says of the files, against the files: never less, at most twice as much. */
+TEST(files_are_foreseen)
+{
+    static const char *const contexts[] = {"nearest:2", "all", "each:3", "document"};
+    int64_t length[40];
+    for (int d = 0; d < 40; ++d) {
+        length[d] = 30 + d;
+    }
+    for (int i = 0; i < 8; ++i) {
+        cs_corpus corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
+        cs_cooc_options o = options_of("masked:mask-ratio=0.3", contexts[i / 2], false);
+        o.max_length = i / 2 == 1 ? 4 : 0;
+        cs_cooc m = {0};
+        cs_cooc_size size = {0};
+        double files = 0;
+        OK(cs_cooc_build(&corpus, &o, &m));
+        OK(cs_cooc_estimate(&corpus, &o, &size));
+        OK(cs_cooc_write(in_dir("foreseen"), &corpus, &o, &m, false, true));
+        for (int f = 0; cs_cooc_file(f); ++f) {
+            char name[64];
+            (void)snprintf(name, sizeof name, "foreseen/%s", cs_cooc_file(f));
+            files += size_of(name);
+        }
+        const double matrix = size_of("foreseen/matrix.npz");
+        assert_true(size.matrix >= matrix && size.matrix <= 2 * matrix);
+        assert_true(size.stored >= files && size.stored <= 2 * files);
+        cs_cooc_free(&m);
+        cs_corpus_free(&corpus);
+    }
 }
 
 TEST(stores_round_trip)

@@ -220,7 +220,7 @@ static cs_status note_tail(const cs_args *args, const cs_corpus *corpus,
     cs_cooc_size size = {0};
     double tail = 0;
     cs_status status =
-        whole->matrix < SMALL ? CS_OK : cs_cooc_smaller_tail(corpus, options, whole, &tail, &size);
+        whole->stored < SMALL ? CS_OK : cs_cooc_smaller_tail(corpus, options, whole, &tail, &size);
     if (status == CS_OK && tail > 0)
         cs_output_note(args,
                        "--tail %g drops that share of an event at most, and makes the matrix %.0f "
@@ -239,6 +239,7 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
     cs_item *root = cs_output_root(args);
     cs_item_real(root, "contributions", size.contributions);
     cs_item_real(root, "matrix_bytes", size.matrix);
+    cs_item_real(root, "stored_bytes", size.stored);
     cs_item_real(root, "memory_bytes", size.memory);
     cs_item_real(root, "scratch_bytes", size.scratch);
     cs_item_int(root, "documents", corpus->documents);
@@ -424,9 +425,9 @@ const cs_command cs_cmd_cooc = {
         "--scratch may differ.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
-        "--dry-run estimates from above: contributions, rows and nonzeros, and bytes of the "
-        "matrix, of memory beside the corpus, and of scratch files; and names a --tail that would "
-        "make the matrix ten times smaller.",
+        "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz "
+        "and of all files of DIR; of memory beside the corpus, and of scratch files; and names a "
+        "--tail that would make the matrix ten times smaller (docs/formats.md, Stored matrices).",
     .groups = cooc_groups,
     .examples =
         "# n-gram contexts of an autoregressive model\n"

@@ -6,6 +6,7 @@
  * too many to walk, each is taken for an entry and a row of its own.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -56,13 +57,42 @@ double cs_build_scale(const cs_context_plan *plan, const cs_sequences *sequences
     return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
-/* Bytes of a matrix of at most so many entries, as the assembler lays it out. */
-static double matrix_bytes(const cs_corpus *corpus, double rows, double entries)
+/* Entries of the class masses of at most so many rows or columns. */
+static double class_entries(const cs_corpus *corpus, double rows, double entries)
 {
-    const double classes = rows * (double)corpus->labels;
-    const double of_rows = entries < classes ? entries : classes;
-    return (entries + of_rows) * (sizeof(int32_t) + sizeof(double)) +
+    return fmin(entries, rows * (double)corpus->labels);
+}
+
+/* Bytes of a matrix of at most so many entries, as the assembler lays it out. */
+static double assembled_bytes(const cs_corpus *corpus, double rows, double entries)
+{
+    return (entries + class_entries(corpus, rows, entries)) * (sizeof(int32_t) + sizeof(double)) +
            rows * (sizeof(cs_hash128) + 4 * sizeof(int64_t));
+}
+
+/* An archive of a matrix (linalg/matrix_file.h). */
+static double archive_bytes(double rows, double entries)
+{
+    enum { HEADERS = 1300 };
+    return HEADERS + (rows + 1) * sizeof(int64_t) + entries * (sizeof(int32_t) + sizeof(double));
+}
+
+/* The files of a store (store.h) but plan.json and matrix.mtx. */
+static double stored_bytes(const cs_corpus *c, double rows, double entries)
+{
+    enum { HEADERS = 6000 }; /* of the other archives, and the sidecar */
+    const double vocab = (double)c->vocab, documents = (double)c->documents;
+    double bytes =
+        HEADERS + archive_bytes(rows, entries) + rows * (sizeof(cs_hash128) + 2 * sizeof(int64_t)) +
+        ((double)c->tokens + documents) * sizeof(int32_t) + documents * (sizeof(int64_t) + 1);
+    if (c->labels > 0) {
+        bytes += archive_bytes(rows, class_entries(c, rows, entries)) +
+                 archive_bytes(vocab, class_entries(c, vocab, entries));
+    }
+    for (int64_t v = 0; c->word && v < c->vocab; ++v) {
+        bytes += (double)strlen(c->word[v]) + 1;
+    }
+    return bytes;
 }
 
 /* Bytes of runs in the scratch files: none where one worker has slots for all; twice the records
@@ -206,14 +236,15 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
     if (status == CS_OK) {
         const double records = size.contributions * sizeof(cs_record), budget = (double)use.budget;
         const double vocab = (double)corpus->vocab;
-        const double matrix = matrix_bytes(corpus, size.rows, size.entries);
+        const double matrix = assembled_bytes(corpus, size.rows, size.entries);
         const double foreseen = 1.25 * matrix; /* with what the assembler has to spare */
         const bool in_files = foreseen > use.limit;
         const double collected = 1.25 * records < budget ? 1.25 * records : budget;
         *out = (cs_cooc_size){.contributions = size.contributions,
                               .rows = size.rows,
                               .entries = size.entries,
-                              .matrix = matrix,
+                              .matrix = archive_bytes(size.rows, size.entries),
+                              .stored = stored_bytes(corpus, size.rows, size.entries),
                               .memory = collected + (in_files ? use.limit : matrix) +
                                         matrix * use.workers /
                                             CS_RANGES + /* parts; masses, sums and pointers */

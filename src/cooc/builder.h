@@ -96,9 +96,10 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
 
 /* Estimates from above (where nothing is drawn), for --dry-run: contributions; rows and entries of
  * the matrix, within a factor 2 where there are at most 2^28 contributions, and under `nearest`
- * always; its bytes with its keys; of memory beside the corpus, within the budgets of both; and of scratch files. */
+ * always; bytes of matrix.npz and of all files of the store but plan.json and matrix.mtx; of memory
+ * beside the corpus, within the budgets of both; and of scratch files. */
 typedef struct {
-    double contributions, rows, entries, matrix, memory, scratch;
+    double contributions, rows, entries, matrix, stored, memory, scratch;
 } cs_cooc_size;
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            cs_cooc_size *out) CS_MUST_CHECK;
