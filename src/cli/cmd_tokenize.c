@@ -99,7 +99,8 @@ static cs_status read_lines(cs_args *args, job *j)
     if (status == CS_OK)
         status =
             cs_file_read(path, free_now > 0 ? free_now / 4 : INT64_MAX - 1, &j->bytes, &j->size);
-    return status == CS_OK && given ? cs_lfs_check(path, j->bytes, j->size) : status;
+    if (status == CS_OK && given) status = cs_lfs_check(path, j->bytes, j->size);
+    return status == CS_OK ? cs_text_check(j->name, j->bytes, j->size) : status;
 }
 
 static cs_status each_line(const cs_args *args, job *j, line_fn fn, void *ctx)

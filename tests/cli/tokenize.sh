@@ -90,6 +90,10 @@ test_bad_input() {
     printf 'ok\na\377b\n' > text
     refuses 3 'cospec tokenize: text:2: byte 2: invalid UTF-8 (0xFF' "$COSPEC" tokenize encode $t text &&
         { "$COSPEC" tokenize encode $t < text 2>&1 | grep -q '^cospec tokenize: standard input:2: byte 2: invalid UTF-8 (0xFF' || { fail "standard input: $("$COSPEC" tokenize encode $t < text 2>&1)"; return 1; }; } || return 1
+    printf 'ok\nthe\0mat\n' > text
+    printf '5 4\n6\0 4\n' > ids
+    refuses 3 'text:2: a NUL byte' "$COSPEC" tokenize encode $t text && refuses 3 'ids:2: a NUL byte' "$COSPEC" tokenize decode $t ids &&
+        { "$COSPEC" tokenize decode $t < ids 2>&1 | grep -q 'standard input:2: a NUL byte' || { fail "standard input: $("$COSPEC" tokenize decode $t < ids 2>&1)"; return 1; }; } || return 1
     : > empty.json
     refuses 3 'empty.json:1:0: empty file' "$COSPEC" tokenize encode empty.json text || return 1
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' > lfs.json
