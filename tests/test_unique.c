@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "comm_threads.h"
 #include "cooc/builder.h"
 #include "cooc/context_private.h"
 #include "cooc/spectrum.h"
@@ -289,31 +290,74 @@ TEST(every_other_context_is_better_connected)
 
 static cs_corpus large_corpus(void)
 {
-    enum { DOCUMENTS = 700 };
+    enum { DOCUMENTS = 240 };
     static int64_t length[DOCUMENTS];
     for (int64_t d = 0; d < DOCUMENTS; ++d) {
         length[d] = d % 7 == 0 ? 1 + d % 40 : 30 + d * 37 % 190;
     }
-    return small_corpus(DOCUMENTS, length, 900, 3, 5);
+    return small_corpus(DOCUMENTS, length, 3800, 3, 5);
 }
 
-TEST(threads_and_budgets_change_no_bit)
+typedef struct {
+    const cs_corpus *corpus;
+    cs_cooc_options options;
+    cs_cooc *result;
+} build_job;
+
+static cs_status build_rank(cs_comm *c, void *ctx)
 {
-    static const char *const specs[] = {"masked:mask-ratio=0.3",
-                                        "offset-ar:offset-weights=power:1"};
+    const build_job *job = ctx;
+    cs_cooc_options o = job->options;
+    o.comm = c;
+    return cs_cooc_build(job->corpus, &o, &job->result[c->rank]);
+}
+
+/* Row by row, in one pass or several, with every list of units kept or hardly any, sequences as they
+ * are or as their different tokens; and by records, as a group of processes counts. */
+TEST(every_way_of_counting_makes_the_same_bits)
+{
+    static const struct {
+        const char *spec;
+        int64_t max_length, stride;
+        bool given;
+    } cases[] = {{"masked:mask-ratio=0.3", 24, 1, false},
+                 {"masked:mask-ratio=0.3", 24, 5, false},
+                 {"masked:mask-ratio=0.3", 24, 0, false},
+                 {"masked:mask-ratio=0.3", 0, 0, false},
+                 {"masked:mask-ratio=0.3", 100, 3, true},
+                 {"offset-ar:offset-weights=power:1", 24, 1, false},
+                 {"offset-ar:offset-weights=power:1", 90, 7, false},
+                 {"offset-ar:offset-weights=power:1", 0, 0, false},
+                 {"diverse-ar:t=3", 0, 0, false},
+                 {"ar", 30, 1, false}};
     cs_corpus corpus = large_corpus();
-    for (int i = 0; i < 4; ++i) {
-        cs_cooc_options o = {.threads = 1, .max_length = 24, .stride = i / 2};
-        cs_cooc one = {0}, other = {0};
-        OK(cs_objective_parse(specs[i % 2], &o.objective));
-        OK(cs_context_parse("unique", &o.context));
-        OK(cs_cooc_build(&corpus, &o, &one));
-        o.threads = 3;
-        o.memory_budget = 1 << 20;
-        OK(cs_cooc_build(&corpus, &o, &other));
-        assert_same_cooc(&one, &other);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_cooc one = {0}, other = {0}, records = {0};
+        build_job job = {&corpus, {.threads = 1}, &records};
+        cs_cooc_options *o = &job.options;
+        char reason[1][1024];
+        cs_status status[1];
+        o->max_length = cases[i].max_length;
+        o->stride = cases[i].stride;
+        OK(cs_objective_parse(cases[i].spec, &o->objective));
+        OK(cs_context_parse("unique", &o->context));
+        o->context.given = cases[i].given;
+        OK(cs_cooc_build(&corpus, o, &one));
+        assert_true(one.dropped_mass == 0);
+        for (int budget = 2; budget > 0; --budget) {
+            o->threads = 4 - budget;
+            o->memory_budget = budget << 20;
+            OK(cs_cooc_build(&corpus, o, &other));
+            assert_int_equal(other.runs, 0);
+            assert_same_cooc(&one, &other);
+            cs_cooc_free(&other);
+        }
+        (void)run_ranks(1, build_rank, &job, status, reason);
+        OK(status[0]);
+        records.runs = 0;
+        assert_same_cooc(&one, &records);
         cs_cooc_free(&one);
-        cs_cooc_free(&other);
+        cs_cooc_free(&records);
     }
     cs_corpus_free(&corpus);
 }

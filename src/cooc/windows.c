@@ -22,17 +22,24 @@
 
 enum { GROUPS = 1024, BUCKETS = 256 };
 
+double cs_window_row_bytes(const cs_windows_job *job)
+{
+    return (double)job->corpus->vocab * 40 * (job->workers + 1);
+}
+
 bool cs_windows_apply(const cs_windows_job *job)
 {
     const cs_cooc_options *o = job->options;
+    if (cs_context_gram(&o->context)) {
+        return cs_window_unique_applies(job);
+    }
     bool invariant = cs_objective_shape(&o->objective) == CS_PAIRS_INVARIANT;
-    if (!cs_context_rows_are_tokens(&o->context) || cs_context_gram(&o->context) || o->draws > 0 ||
+    if (!cs_context_rows_are_tokens(&o->context) || o->draws > 0 ||
         (!invariant && o->objective.kind != CS_OBJ_AR)) {
         return false;
     }
     int64_t cells;
-    double bytes =
-        cs_window_stream_bytes(job, &cells) + (double)job->corpus->vocab * 40 * (job->workers + 1);
+    double bytes = cs_window_stream_bytes(job, &cells) + cs_window_row_bytes(job);
     return cells < UINT32_MAX && bytes <= (double)job->budget;
 }
 
@@ -63,16 +70,16 @@ static cs_status sort_bucket(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* Orders tokens by key. */
-static cs_status order_rows(cs_window_counter *c)
+cs_status cs_window_order_rows(cs_window_counter *c)
 {
+    const bool gram = c->job->plan->kind->gram;
     buckets b = {.item = cs_pool_take(&c->pool, c->vocab, sizeof *b.item)};
     int64_t next[BUCKETS] = {0};
     c->by_key = cs_pool_take(&c->pool, c->vocab, sizeof *c->by_key);
     c->key = cs_pool_take(&c->pool, c->vocab, sizeof *c->key);
     if (c->pool.status != CS_OK) return c->pool.status;
     for (int64_t v = 0; v < c->vocab; ++v) {
-        c->key[v] = cs_key_of(CS_KEY_ITEM, 0, v);
+        c->key[v] = gram ? cs_key_in_order(v, c->vocab) : cs_key_of(CS_KEY_ITEM, 0, v);
         ++next[c->key[v].high >> 56];
     }
     for (int k = 0; k < BUCKETS; ++k) {
@@ -89,8 +96,7 @@ static cs_status order_rows(cs_window_counter *c)
     return status;
 }
 
-/* Cuts the rows, in their order, into groups of about equal numbers of occurrences. */
-static cs_status group_rows(cs_window_counter *c)
+cs_status cs_window_group_rows(cs_window_counter *c)
 {
     c->group = cs_pool_take(&c->pool, GROUPS + 1, sizeof *c->group);
     c->part = cs_pool_take(&c->pool, GROUPS, sizeof *c->part);
@@ -156,6 +162,18 @@ static void release(cs_window_counter *c)
     (void)pthread_mutex_destroy(&c->lock);
 }
 
+static cs_status count_windows(cs_window_counter *c)
+{
+    cs_status status = cs_window_stream_make(c);
+    if (status == CS_OK) status = cs_window_order_rows(c);
+    if (status == CS_OK) status = cs_window_group_rows(c);
+    if (status == CS_OK) {
+        cs_progress_report(c->job->options->progress, "rows", 0, 0);
+        status = cs_parallel(GROUPS, c->job->workers, cs_window_group, c);
+    }
+    return status;
+}
+
 cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            int64_t *contributions)
 {
@@ -168,14 +186,8 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            .lock = PTHREAD_MUTEX_INITIALIZER};
     cs_progress_report(job->options->progress, "stream", 0, 0);
     cs_status status = start_tallies(&c);
-    if (status == CS_OK) status = cs_window_stream_make(&c);
+    if (status == CS_OK) status = job->plan->kind->gram ? cs_window_unique(&c) : count_windows(&c);
     if (status == CS_OK) status = add_tallies(&c, contributions);
-    if (status == CS_OK) status = order_rows(&c);
-    if (status == CS_OK) status = group_rows(&c);
-    if (status == CS_OK) {
-        cs_progress_report(job->options->progress, "rows", 0, 0);
-        status = cs_parallel(GROUPS, job->workers, cs_window_group, &c);
-    }
     release(&c);
     return status;
 }

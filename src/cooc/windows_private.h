@@ -19,8 +19,8 @@ typedef struct {
     int64_t budget;
 } cs_windows_job;
 
-/* Whether the job can be counted so: `each` without offsets, exact, under `ar` or an invariant
- * objective, its stream within the budget. */
+/* Whether the job can be counted so: `unique`; or `each` without offsets, exact, under `ar` or an
+ * invariant objective; its stream within the budget. */
 bool cs_windows_apply(const cs_windows_job *job);
 
 /* Counts into the assembler (before cs_assembler_finish), fills the blocks' dropped mass, and adds
@@ -68,6 +68,7 @@ typedef struct {
                          always 0 */
     int32_t *touched; /* vocab + 1 */
     uint64_t *bits;   /* CS_WINDOW_WORDS(vocab): one a column, set while columns are put in order */
+    int64_t *around;  /* unique: 2 reach + 1 of the largest reach */
     uint8_t *used;    /* as many: whether any bit of a word is set */
     int32_t *word;    /* as many and CS_WINDOW_SLACK: the words used */
 } cs_window_tally;
@@ -106,6 +107,13 @@ typedef struct {
     cs_assembler **spare; /* groups: buffers of placed ones, to be filled again */
 } cs_window_counter;
 
+/* Bytes of accumulators and of what orders the rows. */
+double cs_window_row_bytes(const cs_windows_job *job);
+
+/* Rows in order of their keys, and those in groups of about equal numbers of occurrences (ptr). */
+cs_status cs_window_order_rows(cs_window_counter *c) CS_MUST_CHECK;
+cs_status cs_window_group_rows(cs_window_counter *c) CS_MUST_CHECK;
+
 /* --- the stream (windows_stream.c) ------------------------------------------------------------ */
 
 /* Bytes of the stream and its inversion. */
@@ -120,6 +128,10 @@ cs_status cs_window_stream_make(cs_window_counter *c) CS_MUST_CHECK;
  * counter. */
 cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
 
+/* Moves y->row into the matrix of a part: of a sparse row the columns touched, else all. */
+cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
+                            bool sparse, int64_t touched) CS_MUST_CHECK;
+
 /* Moves a row from y->row to col and val, ascending, times `unit`; leaves y->row empty. Returns its
  * entries. Only the columns y->touched[0..touched-1] (each once), or whatever is there. col and val
  * have room for touched + CS_WINDOW_SLACK entries, or vocab + CS_WINDOW_SLACK. */
@@ -127,6 +139,13 @@ int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touche
                                int32_t *col, double *val);
 int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col,
                            double *val);
+
+/* --- pairs of a run (windows_unique.c) -------------------------------------------------------- */
+
+/* `unique`: whether all but the lists of places fits the budget, of which it makes as many at a time
+ * as do; and the whole count, rows ordered by it. */
+bool cs_window_unique_applies(const cs_windows_job *job);
+cs_status cs_window_unique(cs_window_counter *c) CS_MUST_CHECK;
 
 /* --- placing (windows_place.c) ---------------------------------------------------------------- */
 

@@ -125,9 +125,8 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
     return touched;
 }
 
-/* Moves y->row into the part's matrix. */
-static cs_status put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
-                         bool sparse, int64_t touched)
+cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
+                            bool sparse, int64_t touched)
 {
     const double unit = cs_assembler_mass(c->assembler, 1);
     cs_growing *m = &p->matrix;
@@ -201,7 +200,7 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
         int64_t held = p->matrix.nnz, reach = before + c->width;
         bool sparse = (c->ptr[token + 1] - c->ptr[token]) * reach < c->vocab / SPARSE;
         int64_t touched = add_windows(c, y, token, sparse, p->in_row);
-        status = put_row(c, y, p, sparse, touched);
+        status = cs_window_put_row(c, y, p, sparse, touched);
         if (status == CS_OK && p->matrix.nnz > held) status = end_row(c, p, token);
     }
     return status == CS_OK ? cs_window_part_place(c, item) : status;
