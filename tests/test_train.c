@@ -19,7 +19,7 @@
 
 static double rate(cs_schedule schedule, double share, int64_t warmup, int64_t s)
 {
-    return cs_schedule_rate(schedule, 8.0, share, warmup, 100, s);
+    return cs_schedule_rate(schedule, 8.0, share, warmup, 0, 100, s);
 }
 
 static void near(double x, double y)
@@ -334,8 +334,8 @@ TEST_IN_DIR(test_log)
         assert_string_equal(row[0], step[i]);
         bool evaluated = i % 2 == 1;
         assert_int_equal(row[cs_table_column(&table, "eval_loss")][0] != '\0', evaluated);
-        double want =
-            cs_schedule_rate(t.options.schedule, t.options.learning_rate, 0, 5, 10, atoll(step[i]));
+        double want = cs_schedule_rate(t.options.schedule, t.options.learning_rate, 0, 5, 0, 10,
+                                       atoll(step[i]));
         near(strtod(row[cs_table_column(&table, "learning_rate")], NULL), want);
         assert_string_equal(row[cs_table_column(&table, "skipped")], "0");
     }

@@ -195,7 +195,7 @@ TEST_IN_DIR(test_torn_removal)
     int64_t last = 0, before = 0;
     assert_int_equal(mkdir(in_dir(state, "checkpoint-3"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "checkpoint-3/trainer.json"), 0777), 0);
-    assert_fails(cs_train_prune(*state, 0), CS_ERR_IO, "checkpoint-3.old/trainer.json");
+    assert_fails(cs_train_prune(*state, 0, NULL), CS_ERR_IO, "checkpoint-3.old/trainer.json");
     OK(cs_train_last(*state, &last, &before));
     assert_int_equal(last, -1);
 }
@@ -385,7 +385,7 @@ static cs_status save_and_restore(const char *path)
     if (status == CS_OK && (status = cs_train_last(path, &last, &before)) == CS_OK &&
         (status = cs_train_open(path, 4, &found, &read)) == CS_OK &&
         (status = cs_train_restore(path, 4, held->tokenizer, &held->model)) == CS_OK) {
-        status = cs_train_prune(path, 0);
+        status = cs_train_prune(path, 0, NULL);
     }
     json_decref(run);
     json_decref(read);

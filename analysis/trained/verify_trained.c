@@ -257,7 +257,7 @@ static cs_status table_step(const cs_trained *t, table *m, int64_t step)
     int64_t steps = t->options->steps;
     const cs_adamw hyper = {.learning_rate = (float)cs_schedule_rate(
                                 CS_SCHEDULE_COSINE, 0.02, 0.0,
-                                cs_schedule_warmup(CS_SCHEDULE_COSINE, steps), steps, step),
+                                cs_schedule_warmup(CS_SCHEDULE_COSINE, steps), 0, steps, step),
                             .beta1 = 0.9F,
                             .beta2 = 0.98F,
                             .eps = 1e-12F,

@@ -13,7 +13,7 @@
 #include "io/file.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
-#include "train/checkpoint.h"
+#include "train/budgets.h"
 #include "train/examples.h"
 #include "train/specials.h"
 
@@ -155,6 +155,9 @@ typedef struct {
     cs_backend *backend;
     cs_model model;
     cs_train_options options;
+    int64_t *keep; /* --keep-at */
+    int64_t budgets;
+    cs_train_budget *budget;
 } run;
 
 static cs_status open_backend(const cs_args *args, cs_backend **out)
@@ -253,6 +256,31 @@ static int64_t last_checkpoint(const cs_args *args)
     return last;
 }
 
+/* --keep-at and --budgets; the folders of budgets are the run's. */
+static cs_status read_steps(cs_args *args, run *r)
+{
+    const char *keep = cs_args_text(args, "keep-at"), *budgets = cs_args_text(args, "budgets");
+    int64_t *steps = NULL;
+    cs_status status = CS_OK;
+    if (keep) {
+        status =
+            cs_parse_int_list(keep, "--keep-at", 1, UINT32_MAX, &r->options.keep.count, &r->keep);
+        r->options.keep.step = r->keep;
+    }
+    if (status == CS_OK && budgets) {
+        status = cs_parse_int_list(budgets, "--budgets", 1, UINT32_MAX, &r->budgets, &steps);
+        r->budget = status == CS_OK ? cs_calloc(r->budgets, sizeof *r->budget) : NULL;
+        if (status == CS_OK && !r->budget) status = CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < r->budgets && status == CS_OK; ++i) {
+        r->budget[i].steps = steps[i];
+        const char *folder = cs_args_format(args, "budget-%lld", (long long)steps[i]);
+        status = folder ? cs_output_claim(args, folder) : CS_ERR_MEMORY;
+    }
+    cs_free(steps);
+    return status;
+}
+
 /* A folder with checkpoints is a run's, to go on with. */
 static cs_status claim(cs_args *args)
 {
@@ -278,8 +306,8 @@ static cs_status claim(cs_args *args)
 static cs_status prepare(cs_args *args, run *r)
 {
     cs_status status = cs_args_train(args, &r->plan, &r->options);
-    if (status == CS_OK && (status = claim(args)) == CS_OK)
-        status = cs_args_plan_inputs(args, &r->plan);
+    if (status == CS_OK && (status = claim(args)) == CS_OK) status = read_steps(args, r);
+    if (status == CS_OK) status = cs_args_plan_inputs(args, &r->plan);
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
         (status = read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {
@@ -327,21 +355,34 @@ static cs_status estimate(cs_args *args, run *r)
     cs_item_int(root, "bytes", e.bytes);
     cs_item_real(root, "flops_per_step", e.flops);
     cs_item_real(root, "seconds_per_step", e.step_seconds);
-    cs_item_real(root, "seconds", e.step_seconds * (double)r->options.steps);
+    cs_item_real(root, "seconds",
+                 e.step_seconds *
+                     (double)cs_train_budget_steps(&r->options, r->budgets, r->budget));
     return cs_output_record(args, "train", NULL);
+}
+
+static void put_result(cs_item *item, const cs_train_result *trained)
+{
+    cs_item_int(item, "step", trained->step);
+    cs_item_flag(item, "finished", trained->finished);
+    cs_item_int(item, "tokens", trained->tokens);
+    cs_item_int(item, "skipped", trained->skipped);
+    cs_item_real(item, "loss", trained->loss);
+    cs_item_real(item, "eval_loss", trained->eval_loss);
+    cs_item_real(item, "seconds", trained->seconds);
 }
 
 static cs_status write_result(cs_args *args, const run *r, const cs_train_result *trained)
 {
     cs_item *root = cs_output_root(args);
     describe(args, r, root);
-    cs_item_int(root, "step", trained->step);
-    cs_item_flag(root, "finished", trained->finished);
-    cs_item_int(root, "tokens", trained->tokens);
-    cs_item_int(root, "skipped", trained->skipped);
-    cs_item_real(root, "loss", trained->loss);
-    cs_item_real(root, "eval_loss", trained->eval_loss);
-    cs_item_real(root, "seconds", trained->seconds);
+    put_result(root, trained);
+    cs_item *budgets = r->budgets > 0 ? cs_item_array(root, "budgets") : NULL;
+    for (int64_t i = 0; i < r->budgets; ++i) {
+        cs_item *budget = cs_item_object(budgets, NULL);
+        cs_item_int(budget, "steps", r->budget[i].steps);
+        put_result(budget, &r->budget[i].result);
+    }
     return cs_output_record(args, "train", NULL);
 }
 
@@ -366,16 +407,23 @@ static cs_status train(cs_args *args, run *r)
     char reason[1024];
     r->options.begun = begin_files;
     r->options.begun_ctx = args;
-    cs_status status = cs_train(&r->model, &r->corpus, r->tokenizer, &r->options, &result);
+    cs_status status = cs_train_budgets(&r->model, &r->corpus, r->tokenizer, &r->options,
+                                        r->budgets, r->budget, &result);
     if (status != CS_OK && status != CS_ERR_CONVERGE) return status;
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());
     cs_reason_clear();
-    if (!result.finished) {
+    const cs_train_result *stopped = result.finished ? NULL : &result;
+    int64_t steps = r->options.steps;
+    for (int64_t i = 0; i < r->budgets && !stopped; ++i) {
+        stopped = r->budget[i].result.finished ? NULL : &r->budget[i].result;
+        steps = r->budget[i].steps;
+    }
+    if (stopped) {
         cs_output_unfinished(args);
     }
-    if (status == CS_OK && !result.finished) {
+    if (status == CS_OK && stopped) {
         cs_output_note(args, "stopped after step %lld of %lld; --resume goes on",
-                       (long long)result.step, (long long)r->options.steps);
+                       (long long)stopped->step, (long long)steps);
     }
     cs_status written = write_result(args, r, &result);
     return written == CS_OK && status != CS_OK ? cs_fail(status, "%s", reason) : written;
@@ -392,6 +440,8 @@ static cs_status run_train(cs_args *args)
     cs_tokenizer_free(&r.tokenizer);
     cs_corpus_free(&r.corpus);
     cs_plan_file_free(&r.plan);
+    cs_free(r.keep);
+    cs_free(r.budget);
     return status;
 }
 
@@ -410,11 +460,13 @@ const cs_command cs_cmd_train = {
         "sources.\n\n"
         "DIR receives model.safetensors, config.json and tokenizer.json, which the Hugging Face "
         "libraries load (gpt2, roberta-prelayernorm, roberta, bert without the options those "
-        "classes lack); log.csv (cospec plot training); and the last two checkpoints.\n\n"
+        "classes lack); log.csv (cospec plot training); and the last two checkpoints, beside "
+        "those of --keep-at, each a model that other commands read.\n\n"
         "An interrupt (Ctrl-C, SIGTERM) ends the step, writes a checkpoint and exits with 130; "
         "--time-limit does the same and exits with 0. The same command with --resume goes on and "
         "writes the same bytes as a run that was left alone, on one machine and any --threads. "
-        "Under --schedule constant --steps may be raised.\n\n"
+        "Under --schedule constant --steps may be raised; with --cool-down, --budgets gives the "
+        "models of shorter runs for little more.\n\n"
         "A step whose gradient is not finite is skipped and counted; --bad-limit of them in a row "
         "end the run with 4, and the last good checkpoint is kept.\n\n"
         "--dry-run times some steps and prints parameters, memory and operations.",
@@ -432,5 +484,6 @@ const cs_command cs_cmd_train = {
         "--batch 4 --dry-run",
     .run = run_train,
     .without = "csv",
-    .continues = "steps epochs time-limit log-every eval-every save-every",
+    .continues =
+        "steps epochs cool-down budgets time-limit log-every eval-every save-every keep-at",
 };

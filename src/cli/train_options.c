@@ -98,6 +98,12 @@ const cs_opt cs_group_train_recipe[] = {
     CS_INT("warmup", "N", NULL, 0, 1e12,
            "Steps of rising rate. Default: half of all; cosine and linear: 8 %; constant: 0."),
     CS_REAL("final-share", "P", "0", 0, 1, "The last learning rate over the peak."),
+    CS_REAL(
+        "cool-down", "P", "0", 0, 1,
+        "Under --schedule constant the rate falls over this share of the steps, the last ones."),
+    CS_TEXT("budgets", "N,N,...", NULL,
+            "With --cool-down: the models of runs of these numbers of steps too, in DIR/budget-N, "
+            "for the price of their cool-downs."),
     CS_REAL("beta1", "B", "0.9", 0, 0.999999999, "AdamW."),
     CS_REAL("beta2", "B", "0.98", 0, 0.999999999, "AdamW."),
     CS_REAL("adam-eps", "EPS", "1e-12", 0, 1, "AdamW."),
@@ -108,6 +114,8 @@ const cs_opt cs_group_train_recipe[] = {
     CS_INT("eval-every", "N", "100", 0, 1e12, "Steps between evaluations on held-out documents."),
     CS_INT("eval-batches", "N", "16", 0, 1e6, "Batches of an evaluation."),
     CS_INT("save-every", "N", "500", 0, 1e12, "Steps between checkpoints."),
+    CS_TEXT("keep-at", "N,N,...", NULL,
+            "Steps whose checkpoints stay, as DIR/checkpoint-N; of the others the last two do."),
     CS_INT("bad-limit", "N", "20", 1, 1e12,
            "Stop after so many steps in a row whose gradient is not finite."),
     CS_REAL("time-limit", "SECONDS", "0", 0, 1e9,
@@ -170,6 +178,7 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
     o.by_length = cs_args_flag(args, "by-length");
     o.learning_rate = cs_args_real(args, "lr");
     o.final_share = cs_args_real(args, "final-share");
+    o.cool_down = cs_args_real(args, "cool-down");
     o.warmup = cs_args_int_or(args, "warmup", -1);
     o.beta1 = cs_args_real(args, "beta1");
     o.beta2 = cs_args_real(args, "beta2");

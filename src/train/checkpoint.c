@@ -182,7 +182,16 @@ static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
     return status;
 }
 
-cs_status cs_train_prune(const char *dir, int64_t keep)
+bool cs_train_listed(const cs_train_steps *list, int64_t step)
+{
+    int64_t i = 0;
+    while (list && i < list->count && list->step[i] != step) {
+        ++i;
+    }
+    return list && i < list->count;
+}
+
+cs_status cs_train_prune(const char *dir, int64_t keep, const cs_train_steps *listed)
 {
     assert(keep >= 0);
     const char *const suffix[] = {leaving, partial, ""}; /* removal leaves none of the first */
@@ -190,8 +199,9 @@ cs_status cs_train_prune(const char *dir, int64_t keep)
     for (int kind = 0; kind < 3 && status == CS_OK; ++kind) {
         steps found = {0};
         status = list(dir, suffix[kind], &found);
-        for (int64_t i = kind == 2 ? keep : 0; i < found.count && status == CS_OK; ++i) {
-            status = remove_named(dir, found.step[i], suffix[kind]);
+        for (int64_t i = 0, left = kind == 2 ? keep : 0; i < found.count && status == CS_OK; ++i) {
+            bool stays = kind == 2 && cs_train_listed(listed, found.step[i]);
+            if (!stays && left-- <= 0) status = remove_named(dir, found.step[i], suffix[kind]);
         }
         cs_free(found.step);
     }

@@ -26,6 +26,14 @@ typedef struct {
     double loss, eval_loss; /* measured last; NaN: not yet */
 } cs_train_state;
 
+/* Steps whose checkpoints are kept, in any order. */
+typedef struct {
+    int64_t count;
+    const int64_t *step;
+} cs_train_steps;
+
+bool cs_train_listed(const cs_train_steps *list, int64_t step);
+
 /* DIR/checkpoint-STEP in fresh memory, NULL when out of memory. */
 char *cs_train_folder(const char *dir, int64_t step);
 
@@ -53,8 +61,9 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state,
 cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *tokenizer,
                            cs_model *model) CS_MUST_CHECK;
 
-/* Removes all checkpoints but the last `keep`, and what unfinished ones left. */
-cs_status cs_train_prune(const char *dir, int64_t keep) CS_MUST_CHECK;
+/* Removes all checkpoints but those of `listed` (NULL: none) and the last `keep` of the others, and
+ * what unfinished ones left. */
+cs_status cs_train_prune(const char *dir, int64_t keep, const cs_train_steps *listed) CS_MUST_CHECK;
 
 /* CS_ERR_USAGE names the first setting of `now` that is not as it was: "WHERE is of a WHATkey ...". */
 cs_status cs_train_match(const char *where, const char *what, const json_t *was,

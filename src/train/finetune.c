@@ -195,7 +195,7 @@ static cs_status one_step(session *s, int64_t count)
     int64_t step = ++s->result.steps;
     cs_run_key key = {.seed = s->o->seed, .step = (uint32_t)step};
     double rate = cs_schedule_rate(s->o->schedule, s->o->learning_rate, s->o->final_share,
-                                   s->warmup, s->steps, step);
+                                   s->warmup, 0, s->steps, step);
     double loss = 0;
     cs_run *run = s->m.pass.run;
     cs_status status = cs_params_zero_grad(&s->m.model->params);

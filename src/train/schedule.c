@@ -32,9 +32,10 @@ int64_t cs_schedule_warmup(cs_schedule schedule, int64_t steps)
 }
 
 double cs_schedule_rate(cs_schedule schedule, double peak, double final_share, int64_t warmup,
-                        int64_t steps, int64_t s)
+                        int64_t cool, int64_t steps, int64_t s)
 {
     const double pi = 3.141592653589793;
+    const int64_t cooled = s - (steps - cool);
     if (s <= warmup) {
         return peak * (double)s / (double)warmup;
     }
@@ -48,5 +49,5 @@ double cs_schedule_rate(cs_schedule schedule, double peak, double final_share, i
     case CS_SCHEDULE_CONSTANT:
         break;
     }
-    return peak;
+    return cooled > 0 ? peak * (1.0 - (1.0 - final_share) * (double)cooled / (double)cool) : peak;
 }

@@ -3,10 +3,12 @@
  * With N steps counted from 1, W of them warm-up, peak p and final share f:
  *   s <= W:  p s / W
  *   s > W:   u = (s - W) / (N - W);  linear, one-cycle: p (1 - (1 - f) u)
- *            cosine: p (f + (1 - f) (1 + cos pi u) / 2);  constant: p
- * so that step W has p and step N has f p (constant: p). One-cycle is the triangle of Geiping and
- * Goldstein (2023), linear that of Devlin et al. (2019): they differ in the warm-up they take when
- * none is given.
+ *            cosine: p (f + (1 - f) (1 + cos pi u) / 2)
+ *            constant: p up to step N - C, then p (1 - (1 - f) (s - N + C) / C)
+ * so that step W has p and step N has f p (constant without cool-down, C = 0: p). One-cycle is the
+ * triangle of Geiping and Goldstein (2023), linear that of Devlin et al. (2019): they differ in the
+ * warm-up they take when none is given. A constant rate with a cool-down: up to step N - C a run
+ * does not depend on N (Hagele et al. 2024), so that runs of several lengths share it.
  */
 #pragma once
 
@@ -30,6 +32,6 @@ const char *cs_schedule_name(cs_schedule schedule);
  * later. */
 int64_t cs_schedule_warmup(cs_schedule schedule, int64_t steps);
 
-/* The rate of step s, 1 <= s <= steps, 0 <= warmup <= steps. */
+/* The rate of step s, 1 <= s <= steps, 0 <= warmup <= steps; cool: C, of constant alone. */
 double cs_schedule_rate(cs_schedule schedule, double peak, double final_share, int64_t warmup,
-                        int64_t steps, int64_t s);
+                        int64_t cool, int64_t steps, int64_t s);

@@ -30,6 +30,7 @@ static cs_status check_options(const cs_train_options *o)
         {"warmup", (double)o->warmup, 0, (double)o->steps},
         {"lr", o->learning_rate, 0, 1e300},
         {"final-share", o->final_share, 0, 1},
+        {"cool-down", o->cool_down, 0, 1},
         {"beta1", o->beta1, 0, 1 - 1e-9},
         {"beta2", o->beta2, 0, 1 - 1e-9},
         {"adam-eps", o->adam_eps, 1e-30, 1}, /* 0 divides by 0, as a float that is less does */
@@ -43,7 +44,22 @@ static cs_status check_options(const cs_train_options *o)
         {"bad-limit", (double)o->bad_limit, 1, 1e12},
         {"time-limit", o->time_limit, 0, 1e12},
     };
-    return cs_ranges_check(sizeof range / sizeof *range, range);
+    cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
+    if (status == CS_OK && o->cool_down > 0 && o->schedule != CS_SCHEDULE_CONSTANT)
+        status = cs_fail(CS_ERR_USAGE, "a cool-down goes with a constant schedule, not %s",
+                         cs_schedule_name(o->schedule));
+    return status;
+}
+
+int64_t cs_train_cool(const cs_train_options *options)
+{
+    return llround(options->cool_down * (double)options->steps);
+}
+
+double cs_trainer_rate(const cs_train_options *o, int64_t step)
+{
+    return cs_schedule_rate(o->schedule, o->learning_rate, o->final_share, o->warmup,
+                            cs_train_cool(o), o->steps, step);
 }
 
 static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, cs_pass *out)
@@ -218,9 +234,7 @@ static cs_status update(cs_trainer *t, int64_t step)
 {
     const cs_train_options *o = &t->options;
     const cs_adamw_recipe recipe = {o->beta1, o->beta2, o->adam_eps, o->weight_decay, o->clip};
-    double rate =
-        cs_schedule_rate(o->schedule, o->learning_rate, o->final_share, o->warmup, o->steps, step);
-    return cs_updates_add(&t->updates, &recipe, rate, step);
+    return cs_updates_add(&t->updates, &recipe, cs_trainer_rate(o, step), step);
 }
 
 cs_status cs_trainer_step(cs_trainer *t, bool read)

@@ -116,6 +116,7 @@ static void put_recipe(const cs_train_options *o, const cs_backend *backend, jso
     cs_json_put(status, record, "lr", cs_json_number(o->learning_rate));
     cs_json_put(status, record, "final-share", cs_json_number(o->final_share));
     cs_json_put(status, record, "warmup", json_integer(o->warmup));
+    cs_json_put(status, record, "cool-down", cs_json_number(o->cool_down));
     cs_json_put(status, record, "beta1", cs_json_number(o->beta1));
     cs_json_put(status, record, "beta2", cs_json_number(o->beta2));
     cs_json_put(status, record, "adam-eps", cs_json_number(o->adam_eps));
@@ -138,23 +139,50 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     return status;
 }
 
-static cs_status match_steps(const char *where, const json_t *recorded, const json_t *now)
+/* The steps before the cool-down of a constant rate; 0 of another schedule. */
+static int64_t flat_steps(const json_t *run)
+{
+    const char *schedule = json_string_value(json_object_get(run, "schedule"));
+    const cs_train_options o = {.steps = json_integer_value(json_object_get(run, "steps")),
+                                .cool_down = json_number_value(json_object_get(run, "cool-down"))};
+    bool constant = schedule && strcmp(schedule, "constant") == 0;
+    return constant ? o.steps - cs_train_cool(&o) : 0;
+}
+
+/* At a constant rate the first steps of runs of different lengths are one run's: there the recorded
+ * length is made that of now. */
+static cs_status match_steps(const char *where, json_t *recorded, const json_t *now, int64_t step)
 {
     json_int_t was = json_integer_value(json_object_get(recorded, "steps"));
     json_int_t is = json_integer_value(json_object_get(now, "steps"));
-    const char *schedule = json_string_value(json_object_get(recorded, "schedule"));
-    if (was == is || (is > was && schedule && strcmp(schedule, "constant") == 0)) {
-        return CS_OK;
+    if (step <= flat_steps(recorded) && step <= flat_steps(now)) {
+        cs_status status =
+            cs_json_set(recorded, "steps", json_incref(json_object_get(now, "steps")));
+        return status == CS_OK ? cs_json_set(recorded, "cool-down",
+                                             json_incref(json_object_get(now, "cool-down")))
+                               : status;
     }
-    return cs_fail(CS_ERR_USAGE,
-                   "%s is of a run with --steps %lld, not %lld: the learning rate of every step "
-                   "depends on it (under --schedule constant steps may be added)",
-                   where, (long long)was, (long long)is);
+    return was == is ? CS_OK
+                     : cs_fail(CS_ERR_USAGE,
+                               "%s is of a run with --steps %lld, not %lld: the learning rate of "
+                               "every step depends on it (under --schedule constant steps may be "
+                               "added, before a cool-down)",
+                               where, (long long)was, (long long)is);
 }
 
-/* CS_ERR_USAGE names the option that is not as recorded; `steps` may have grown where the schedule
- * is constant. CS_ERR_INPUT: another corpus. */
-static cs_status match_record(const char *where, json_t *recorded, const json_t *now)
+/* A setting younger than some runs, which had none of it, or which their model's configuration
+ * says too. */
+static cs_status young(json_t *recorded, const char *key, json_t *value)
+{
+    if (json_object_get(recorded, key)) {
+        json_decref(value);
+        return CS_OK;
+    }
+    return cs_json_set(recorded, key, value);
+}
+
+/* CS_ERR_USAGE names the option that is not as recorded. CS_ERR_INPUT: another corpus. */
+static cs_status match_record(const char *where, json_t *recorded, const json_t *now, int64_t step)
 {
     const json_t *was = json_object_get(recorded, "corpus");
     if (!json_equal(was, json_object_get(now, "corpus"))) {
@@ -163,12 +191,11 @@ static cs_status match_record(const char *where, json_t *recorded, const json_t 
                        where, was ? json_string_value(was) : "none",
                        json_string_value(json_object_get(now, "corpus")));
     }
-    cs_status status = match_steps(where, recorded, now);
+    cs_status status = young(recorded, "cool-down", cs_json_number(0));
     if (status == CS_OK)
-        status = cs_json_set(recorded, "steps", json_incref(json_object_get(now, "steps")));
-    if (status == CS_OK && !json_object_get(recorded, "query-position")) /* of earlier versions */
-        status = cs_json_set(recorded, "query-position",
-                             json_incref(json_object_get(now, "query-position")));
+        status =
+            young(recorded, "query-position", json_incref(json_object_get(now, "query-position")));
+    if (status == CS_OK) status = match_steps(where, recorded, now, step);
     return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;
 }
 
@@ -176,22 +203,27 @@ static cs_status match_record(const char *where, json_t *recorded, const json_t 
 
 static cs_status resume(session *s)
 {
-    const char *dir = s->t.options.dir;
+    const cs_train_options *o = &s->t.options;
+    const char *dir = o->dir;
     int64_t last = -1, before = -1;
     json_t *recorded = NULL;
     char *folder = NULL;
-    cs_status status = cs_train_last(dir, &last, &before);
+    cs_status status = o->resume ? cs_train_last(dir, &last, &before) : CS_OK;
+    if (status == CS_OK && last < 0 && o->trunk) {
+        dir = o->trunk;
+        last = o->trunk_step;
+    }
     if (status != CS_OK || last < 0) return status;
     if ((status = cs_train_open(dir, last, &s->t.state, &recorded)) == CS_OK) {
         folder = cs_train_folder(dir, last);
         status = folder ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK && last > s->t.options.steps)
+    if (status == CS_OK && last > o->steps)
         status = cs_fail(CS_ERR_USAGE, "%s is already at step %lld: --steps %lld has passed",
-                         folder, (long long)last, (long long)s->t.options.steps);
-    if (status == CS_OK) status = match_record(folder, recorded, s->record);
+                         folder, (long long)last, (long long)o->steps);
+    if (status == CS_OK) status = match_record(folder, recorded, s->record, last);
     if (status == CS_OK) status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
-    s->saved = last;
+    s->saved = dir == o->dir ? last : -1;
     json_decref(recorded);
     cs_free(folder);
     return status;
@@ -220,13 +252,13 @@ static cs_status begin(session *s, const cs_corpus *corpus)
         return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume from: no directory") : CS_OK;
     }
     cs_status status = make_record(&s->t, corpus, &s->record);
-    if (status == CS_OK && o->resume) status = resume(s);
+    if (status == CS_OK && (o->resume || o->trunk)) status = resume(s);
     if (status == CS_OK) status = cs_dir_make(o->dir);
     if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);
     if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it */
-        status = cs_train_prune(o->dir, o->resume ? KEPT : 0);
+        status = cs_train_prune(o->dir, o->resume ? KEPT : 0, o->resume ? &o->keep : NULL);
     }
-    if (status == CS_OK) status = cs_log_open(o->dir, s->t.state.step, &s->log);
+    if (status == CS_OK) status = cs_log_open(o->dir, o->resume ? s->t.state.step : 0, &s->log);
     s->log.tokens = s->t.state.tokens;
     return status;
 }
@@ -257,8 +289,7 @@ static cs_status log_step(session *s)
                       .skipped = t->state.skipped,
                       .loss = t->state.loss,
                       .empty = t->empty,
-                      .learning_rate = cs_schedule_rate(o->schedule, o->learning_rate,
-                                                        o->final_share, o->warmup, o->steps, step),
+                      .learning_rate = cs_trainer_rate(o, step),
                       .grad_norm = t->norm,
                       .eval_loss = NAN};
     cs_status status = CS_OK;
@@ -273,13 +304,14 @@ static cs_status log_step(session *s)
     return status;
 }
 
-/* Not after a skipped step, unless the run stops there: what was good is kept until a step is good
- * again. */
+/* Not after a skipped step, unless the run stops there or the checkpoint is one to be kept: what was
+ * good is kept until a step is good again. */
 static cs_status save(session *s, bool stop)
 {
     const cs_train_options *o = &s->t.options;
     double before = cs_seconds();
-    if (!o->dir || (s->t.state.bad > 0 && !stop) || s->saved == s->t.state.step) {
+    bool listed = cs_train_listed(&o->keep, s->t.state.step);
+    if (!o->dir || (s->t.state.bad > 0 && !stop && !listed) || s->saved == s->t.state.step) {
         return CS_OK;
     }
     cs_status status = cs_log_sync(&s->log);
@@ -287,7 +319,7 @@ static cs_status save(session *s, bool stop)
         status = cs_train_save(o->dir, s->t.model, s->tokenizer, s->record, &s->t.state);
     if (status == CS_OK) {
         s->saved = s->t.state.step;
-        status = cs_train_prune(o->dir, KEPT);
+        status = cs_train_prune(o->dir, KEPT, &o->keep);
     }
     s->log.since += cs_seconds() - before;
     return status;
@@ -299,7 +331,7 @@ static cs_status one_step(session *s, bool *stop)
     int64_t step = s->t.state.step + 1;
     bool late = o->time_limit > 0.0 && cs_seconds() - s->start > o->time_limit;
     bool log = due(o->log_every, step, o->steps) || due(o->eval_every, step, o->steps);
-    bool keep = due(o->save_every, step, o->steps);
+    bool keep = due(o->save_every, step, o->steps) || cs_train_listed(&o->keep, step);
     *stop = late || cs_interrupted();
     cs_status status = cs_trainer_step(&s->t, log || keep || *stop || !s->t.backend->asynchronous);
     if (status == CS_OK && log) {

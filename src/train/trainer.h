@@ -5,8 +5,8 @@
  * writes the same bytes as one that was not.
  *
  *   DIR/log.csv           a row every log_every steps (train/log.h)
- *   DIR/checkpoint-STEP/  the last two: model, configuration, tokenizer, moments, trainer.json
- *                         (train/checkpoint.h)
+ *   DIR/checkpoint-STEP/  the last two and those of `keep`: model, configuration, tokenizer,
+ *                         moments, trainer.json (train/checkpoint.h)
  *   DIR/model.safetensors, config.json, tokenizer.json, tokenizer_config.json
  *                         when all steps are done
  */
@@ -20,6 +20,7 @@
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/batch.h"
+#include "train/checkpoint.h"
 #include "train/schedule.h"
 
 typedef struct {
@@ -31,23 +32,32 @@ typedef struct {
     bool pack;      /* documents joined by end-of-text and cut; else one document a sequence */
     bool by_length; /* micro-batches of like lengths (train/examples.h) */
     cs_schedule schedule;
-    double learning_rate, final_share;                 /* peak, and last / peak */
-    int64_t warmup;                                    /* steps; -1: cs_schedule_warmup */
+    double learning_rate, final_share; /* peak, and last / peak */
+    int64_t warmup;                    /* steps; -1: cs_schedule_warmup */
+    double cool_down; /* constant: share of the steps over which the rate falls at the end */
     double beta1, beta2, adam_eps, weight_decay, clip; /* clip 0: none */
     uint64_t seed;
     int64_t log_every, eval_every, save_every; /* steps; 0: never (the last step always) */
+    cs_train_steps keep;                       /* steps whose checkpoints are kept; borrowed */
     int64_t eval_batches;
     int64_t bad_limit; /* skipped steps in a row after which the run stops */
     double time_limit; /* seconds; 0: none. Stops as an interrupt does, but with CS_OK. */
     /* output; checkpoints in dir/checkpoint-STEP, the model in dir; NULL: nothing is written */
     const char *dir;
     bool resume; /* from the last checkpoint in dir, if there is one */
+    /* else from checkpoint-`trunk_step` of the run in this directory, whose first steps are this
+     * run's; NULL: from the model given */
+    const char *trunk;
+    int64_t trunk_step;
     /* Called once, when all was checked and before the first byte goes to or from dir; its failure
      * ends the run. NULL: nothing. */
     cs_status (*begun)(void *ctx);
     void *begun_ctx;
     const cs_progress *progress;
 } cs_train_options;
+
+/* Steps over which the rate falls at the end, and those before them. */
+int64_t cs_train_cool(const cs_train_options *options);
 
 /* Defaults with their sources in docs/training.md: the recipe of Geiping and Goldstein (2023,
  * "cramming"): one-cycle, peak 1e-3, betas 0.9 and 0.98, eps 1e-12, decay 0.01, clip 0.5. The
@@ -73,8 +83,8 @@ typedef struct {
  * finite: the last good checkpoint remains, no final model is written, *out is filled.
  * CS_ERR_INPUT: nothing to train on, a parameter of the model given that is not finite, a token id
  * out of range; resuming, a checkpoint that is damaged, of another corpus or tokenizer.
- * CS_ERR_USAGE: an option out of range; resuming, one that is not as recorded (`steps` may grow
- * under a constant schedule). CS_ERR_IO: what was written before remains. */
+ * CS_ERR_USAGE: an option out of range; resuming, one that is not as recorded (`steps` and
+ * `cool_down` may change under a constant schedule before either cool-down has begun). CS_ERR_IO: what was written before remains. */
 cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                    const cs_train_options *options, cs_train_result *out) CS_MUST_CHECK;
 

@@ -31,5 +31,8 @@ void cs_trainer_free(cs_trainer *t);
  * yet, and count the steps that were skipped. CS_ERR_CONVERGE when too many in a row were. */
 cs_status cs_trainer_step(cs_trainer *t, bool read) CS_MUST_CHECK;
 
+/* The learning rate of a step. */
+double cs_trainer_rate(const cs_train_options *options, int64_t step);
+
 /* Mean loss a predicted token of the fixed held-out sequences; NaN where there are none. */
 cs_status cs_trainer_evaluate(cs_trainer *t, double *out) CS_MUST_CHECK;

@@ -122,6 +122,25 @@ test_more_steps() {
     refuses 2 "under --schedule constant steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
 }
 
+# Budgets are the runs of so many steps, also taken up after an interrupt; kept checkpoints are models.
+test_budgets() {
+    small_corpus c.tsv
+    args="--objective ar --schedule constant --cool-down 0.25 --log-every 1 --save-every 3"
+    # shellcheck disable=SC2086
+    {
+        exits 0 train $args --steps 16 --budgets 4,8 --keep-at 2,9 --time-limit 0.000001 --json -o d && grep -q '"finished": false' out && says "stopped after step 1 of 16" || return 1
+        exits 0 train $args --steps 16 --budgets 4,8 --keep-at 2,9 --resume --json -o d && [ "$(grep -c '"finished": true' out)" = 3 ] || { fail "${why:-$(cat out)}"; return 1; }
+        for n in 4 8 16; do
+            [ $n = 16 ] && own=d || own=d/budget-$n
+            exits 0 train $args --steps $n -o e$n && cmp -s e$n/model.safetensors $own/model.safetensors && cmp -s e$n/checkpoint-$n/trainer.json $own/checkpoint-$n/trainer.json && exits 0 "$COSPEC" features $own c.tsv --limit 3 --force -o f || { fail "budget $n: ${why:-another model}"; return 1; }
+        done
+        for n in 2 9; do exits 0 "$COSPEC" features d/checkpoint-$n c.tsv --limit 3 --force -o f || return 1; done
+        mkdir -p g/budget-4 && refuses 2 "g/budget-4 exists" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 4 -o g &&
+            refuses 2 "budget 16 not in 1..15" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 16 -o h && refuses 2 "budgets need" "$COSPEC" train --corpus c.tsv $size --objective ar --budgets 4 --steps 16 -o h &&
+            refuses 2 "constant schedule, not one-cycle" "$COSPEC" train --corpus c.tsv $size --objective ar --cool-down 0.2 --steps 16 -o h && refuses 2 "keep-at" "$COSPEC" train --corpus c.tsv $size --objective ar --keep-at 0,4 -o h
+    }
+}
+
 test_damaged_checkpoint() {
     small_corpus c.tsv
     exits 0 train --objective ar --steps 6 --save-every 3 --time-limit 0.000001 -o d && exits 0 train --objective ar --steps 6 --save-every 3 --time-limit 0 --resume -o d || return 1
@@ -320,7 +339,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done

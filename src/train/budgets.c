@@ -1,0 +1,97 @@
+#include "train/budgets.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+char *cs_train_budget_dir(const char *dir, int64_t steps)
+{
+    return cs_format("%s/budget-%lld", dir, (long long)steps);
+}
+
+/* The steps that a run of so many shares with a longer one. */
+static int64_t shared(const cs_train_options *options, int64_t steps)
+{
+    cs_train_options o = *options;
+    o.steps = steps;
+    return steps - cs_train_cool(&o);
+}
+
+int64_t cs_train_budget_steps(const cs_train_options *options, int64_t count,
+                              const cs_train_budget *budget)
+{
+    int64_t steps = options->steps;
+    for (int64_t i = 0; i < count; ++i) {
+        steps += budget[i].steps - shared(options, budget[i].steps);
+    }
+    return steps;
+}
+
+static cs_status check(const cs_train_options *o, int64_t count, const cs_train_budget *budget)
+{
+    if (count > 0 && (o->schedule != CS_SCHEDULE_CONSTANT || !(o->cool_down > 0) || !o->dir)) {
+        return cs_fail(CS_ERR_USAGE, "budgets need a directory and a constant schedule with a "
+                                     "cool-down: before it the rate does not depend on the steps");
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        long long steps = budget[i].steps;
+        if (steps < 1 || steps >= o->steps) {
+            return cs_fail(CS_ERR_USAGE, "budget %lld not in 1..%lld, below the steps of the run",
+                           steps, (long long)o->steps - 1);
+        }
+        if (shared(o, budget[i].steps) < 1) {
+            return cs_fail(CS_ERR_USAGE, "budget %lld is all cool-down (%g of it)", steps,
+                           o->cool_down);
+        }
+    }
+    return CS_OK;
+}
+
+/* From the checkpoint that the long run has left. */
+static cs_status train_budget(cs_model *model, const cs_corpus *corpus,
+                              const cs_tokenizer *tokenizer, const cs_train_options *options,
+                              cs_train_budget *budget)
+{
+    cs_train_options o = *options;
+    char *dir = cs_train_budget_dir(options->dir, budget->steps);
+    o.dir = dir;
+    o.steps = budget->steps;
+    o.trunk = options->dir;
+    o.trunk_step = shared(options, budget->steps);
+    o.begun = NULL;
+    cs_status status =
+        dir ? cs_train(model, corpus, tokenizer, &o, &budget->result) : CS_ERR_MEMORY;
+    cs_free(dir);
+    return status;
+}
+
+cs_status cs_train_budgets(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
+                           const cs_train_options *options, int64_t count, cs_train_budget *budget,
+                           cs_train_result *out)
+{
+    cs_train_options o = *options;
+    const double start = cs_seconds(), limit = o.time_limit;
+    *out = (cs_train_result){.loss = NAN, .eval_loss = NAN};
+    cs_status status = check(&o, count, budget);
+    if (status != CS_OK) return status;
+    int64_t *keep = cs_alloc(o.keep.count + count, sizeof *keep);
+    if (!keep) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < o.keep.count; ++i) {
+        keep[i] = o.keep.step[i];
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        keep[o.keep.count + i] = shared(&o, budget[i].steps);
+        budget[i].result = *out;
+    }
+    o.keep = (cs_train_steps){o.keep.count + count, keep};
+    status = cs_train(model, corpus, tokenizer, &o, out);
+    bool whole = out->finished;
+    for (int64_t i = 0; i < count && whole && status == CS_OK; ++i) {
+        if (limit > 0) o.time_limit = fmax(limit - (cs_seconds() - start), 1e-9);
+        status = train_budget(model, corpus, tokenizer, &o, &budget[i]);
+        whole = budget[i].result.finished;
+    }
+    cs_free(keep);
+    return status;
+}
