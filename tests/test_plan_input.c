@@ -48,7 +48,7 @@ TEST(bad_specifications_are_named)
         {"bernoulli-masked:unmasked=2",
          "bernoulli-masked does not take it (it is for masked, variable-masked"},
         {"bernoulli-masked", "bernoulli-masked needs a mask ratio"},
-        {"diverse-ar", "diverse-ar needs t"},
+        {"diverse-ar", "diverse-ar needs a number of tokens (t)"},
         {"group-ar:t=0", "t 0 is not a whole number >= 1"},
         {"offset-ar", "offset-ar needs offset weights"},
         {"offset-ar:offset-weights=uniform:0", "uniform:0"},

@@ -228,6 +228,13 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
                  CS_ERR_INPUT, "all 1 are left out");
 }
 
+TEST_IN_DIR(utf16_is_called_so)
+{
+    cs_corpus c = {0};
+    assert_fails(cs_corpus_load(put(state, "u.txt", "\xFF\xFEh\0i\0", 6), NULL, &c), CS_ERR_INPUT,
+                 "u.txt:1: byte 1: UTF-16, of which iconv -f UTF-16 -t UTF-8 makes UTF-8");
+}
+
 static cs_status load_any(const char *path)
 {
     cs_corpus c = {0};

@@ -409,24 +409,30 @@ static cs_status report(cs_args *args, const study *t)
     return status;
 }
 
-/* Features have options of their own. */
+/* Features, matrices and a corpus have options of their own. */
 static cs_status check_mode(const cs_args *args)
 {
-    const bool features = cs_args_given(args, "pairs");
+    const bool features = cs_args_given(args, "pairs"),
+               matrices = !features && !cs_args_given(args, "corpus");
     static const cs_opt *const of_matrices[] = {cs_group_corpus, cs_group_cooc, cs_group_solver,
                                                 cs_group_moments, NULL};
+    static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_cooc, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
     const char *other = features ? cs_args_given_in(args, "compare k") : NULL;
+    const char *built = matrices ? cs_args_given_in(args, "compare jackknife") : NULL;
     for (; *group && !other; ++group) {
         other = cs_args_given_of(args, *group);
     }
-    if (!other) {
-        return cs_args_need_counts(args, "volumes and cuts");
+    for (group = of_corpus; matrices && *group && !built; ++group) {
+        built = cs_args_given_of(args, *group);
     }
-    return cs_fail(CS_ERR_USAGE, "--%s is for %s", other,
-                   features ? "co-occurrence matrices, --pairs for features"
-                            : "features: it wants --pairs");
+    return other   ? cs_fail(CS_ERR_USAGE, "--%s is for %s", other,
+                           features ? "co-occurrence matrices, --pairs for features"
+                                      : "features: it wants --pairs")
+           : built ? cs_fail(CS_ERR_USAGE, "--%s is for --corpus: matrices are as they were built",
+                             built)
+                   : cs_args_need_counts(args, "volumes and cuts");
 }
 
 static cs_status run(cs_args *args)

@@ -175,7 +175,7 @@ static cs_status take_rate(void *to, const char *text)
     double *grown = cs_realloc(p->rate, p->rates + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
     p->rate = grown;
-    cs_status status = cs_parse_real(text, "lr", 1e-30, 1e30, &p->rate[p->rates]);
+    cs_status status = cs_parse_real(text, "--lr", 1e-30, 1e30, &p->rate[p->rates]);
     for (int64_t i = 0; i < p->rates && status == CS_OK; ++i) {
         if (!(p->rate[i] < p->rate[p->rates] || p->rate[i] > p->rate[p->rates])) {
             status = cs_fail(CS_ERR_USAGE, "--lr names %g twice", p->rate[i]);

@@ -286,8 +286,8 @@ static cs_status neighbour_span(const cs_args *args, const cs_spectrum *s, span 
     const int64_t first = ones + skip, wanted = cs_args_int(args, "dimensions");
     if (first >= s->k) {
         return cs_fail(CS_ERR_INPUT,
-                       "--neighbours: of %lld singular vectors none is left behind %lld of sigma = "
-                       "1 and --skip %lld",
+                       "--neighbours: all %lld singular vectors are of sigma = 1 (%lld, one a "
+                       "component) or left out by --skip %lld: none is left to compare by",
                        (long long)s->k, (long long)ones, (long long)skip);
     }
     *out = (span){first, s->k - first < wanted ? s->k : first + wanted};

@@ -399,6 +399,13 @@ static cs_status check_arguments(const cs_args *args, bool *model)
         status = path ? cs_want_labels(labels[i], path) : CS_OK;
     }
     if (status != CS_OK || !*model) return status;
+    if (cs_what_is(first) == CS_IS_MATRIX && given == 2 &&
+        cs_what_is(cs_args_positional(args, 1)) == CS_IS_CORPUS) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s is a matrix and %s a corpus: give two matrices (with --labels, "
+                       "--test-labels), or a model and texts",
+                       first, cs_args_positional(args, 1));
+    }
     return cs_want(args, folder ? CS_ERR_INPUT : CS_ERR_USAGE, first, CS_IS_MODEL);
 }
 

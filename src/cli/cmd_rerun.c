@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/manifest.h"
 #include "cli/output.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "version.h"
@@ -116,12 +117,13 @@ static void note_differences(const cs_args *args, const json_t *manifest)
 
 static cs_status run_rerun(cs_args *args)
 {
-    const char *path = cs_args_positional(args, 0);
+    const char *given = cs_args_positional(args, 0);
+    const char *path = cs_path_is_dir(given) ? cs_args_join(args, given, "manifest.json") : given;
     json_t *manifest = NULL;
     const cs_command *command = NULL;
     cs_words w = {0};
     bool refuted = false;
-    cs_status status = cs_json_read(path, &manifest);
+    cs_status status = path ? cs_json_read(path, &manifest) : CS_ERR_MEMORY;
     if (status != CS_OK) return status;
     const char *name = json_string_value(json_object_get(manifest, "command"));
     status = name ? cs_command_by_name(name, &command)
@@ -145,10 +147,11 @@ static cs_status run_rerun(cs_args *args)
 const cs_command cs_cmd_rerun = {
     .name = "rerun",
     .summary = "Repeat the run of a manifest",
-    .description = "Every run with -o leaves manifest.json. rerun repeats it with the same options "
-                   "and arguments, after checking that the inputs are the same files by their "
-                   "SHA-256. Without -o nothing is written and the result is printed.",
-    .positional = "MANIFEST",
+    .description =
+        "Every run with -o DIR leaves DIR/manifest.json. rerun repeats it with the same options "
+        "and arguments, after checking that the inputs are the same files by their "
+        "SHA-256. Without -o nothing is written and the result is printed.",
+    .positional = "MANIFEST|DIR",
     .groups = NULL,
     .examples = "# a run, and the same run again into another folder\n"
                 "cospec toy --objective ar --classes 2 --length 4 --tokens 2 -o first\n"

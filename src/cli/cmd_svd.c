@@ -171,7 +171,7 @@ static cs_status read_rank(const cs_args *args, int64_t rows, int64_t cols, int6
         *k = 0;
         return CS_OK;
     }
-    cs_status status = cs_parse_int(text, "-k", 1, INT64_MAX, k);
+    cs_status status = cs_parse_int(text, "-k N|all", 1, INT64_MAX, k);
     if (status == CS_OK && *k > side)
         status = cs_fail(CS_ERR_USAGE, "-k %lld: the matrix (%lld x %lld) has only %lld",
                          (long long)*k, (long long)rows, (long long)cols, (long long)side);
@@ -413,8 +413,10 @@ static cs_status run_svd(cs_args *args)
         double cost = 0;
         status = cs_args_note_moment4(args, &a, &cost);
     }
-    if (status == CS_OK) status = cs_spectrum_of(&a, &options, &spectrum);
-    status = status == CS_ERR_INPUT ? cs_blame(status, "%s", path) : status;
+    if (status == CS_OK) {
+        status = cs_spectrum_of(&a, &options, &spectrum);
+        if (status == CS_ERR_INPUT) status = cs_blame(status, "%s", path);
+    }
     if (status == CS_OK && spectrum.interrupted) {
         status = print_interrupted(args, &options, &spectrum);
         goto done;

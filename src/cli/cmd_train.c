@@ -26,7 +26,7 @@ static cs_status name_numbers(const cs_args *args, cs_corpus *corpus)
     const char *text = cs_args_text(args, "vocab");
     cs_status status = CS_OK;
     if (cs_args_given(args, "vocab") && strcmp(text, "all") != 0) {
-        status = cs_parse_int(text, "--vocab", 1, INT32_MAX - 1, &vocab);
+        status = cs_parse_int(text, "--vocab N|all", 1, INT32_MAX - 1, &vocab);
     }
     for (int64_t i = 0; i < corpus->tokens && status == CS_OK; ++i) {
         if (corpus->token[i] >= vocab) {

@@ -18,6 +18,8 @@ const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};
 cs_status cs_command_by_name(const char *name, const cs_command **out)
 {
     cs_hint hint = {0};
+    cs_hint_consider(name, "--version", &hint);
+    cs_hint_consider(name, "--help", &hint);
     for (int i = 0; cs_commands[i]; ++i) {
         if (strcmp(name, cs_commands[i]->name) == 0) {
             *out = cs_commands[i];

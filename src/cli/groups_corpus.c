@@ -108,7 +108,7 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
         options->vocab_size = -1;
         return CS_OK;
     }
-    return cs_parse_int(vocab, "--vocab", 1, INT32_MAX - 1, &options->vocab_size);
+    return cs_parse_int(vocab, "--vocab N|all", 1, INT32_MAX - 1, &options->vocab_size);
 }
 
 /* A named corpus is prepared on first use; what was done is printed. */

@@ -41,13 +41,15 @@ cs_is cs_what_is(const char *path)
                  {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},
                  {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
-    if (cs_corpus_named(path, &side)) {
-        return CS_IS_CORPUS;
-    }
+    const bool named = cs_corpus_named(path, &side) != NULL;
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL
                : holds(path, "matrix.npz") ? CS_IS_STORE
+               : named                     ? CS_IS_CORPUS
                                            : CS_IS_FOLDER;
+    }
+    if (named) {
+        return CS_IS_CORPUS;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (cs_has_suffix(path, known[i].ending) && cs_path_exists(path)) {
@@ -68,7 +70,7 @@ static bool passes(cs_is found, cs_is wanted)
     case CS_IS_CORPUS:
         return found != CS_IS_MODEL && found != CS_IS_STORE && found != CS_IS_OBJECTIVE;
     case CS_IS_MATRIX:
-        return found != CS_IS_MODEL && found != CS_IS_FOLDER && found != CS_IS_ABSENT;
+        return found == CS_IS_MATRIX || found == CS_IS_STORE || found == CS_IS_UNKNOWN;
     case CS_IS_OBJECTIVE:
         return found != CS_IS_CORPUS;
     default:
@@ -99,6 +101,10 @@ static const char *other_that_is(const cs_args *args, cs_is wanted, const char *
 cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)
 {
     cs_is found = cs_what_is(path);
+    const char *side = NULL;
+    if (wanted == CS_IS_CORPUS && cs_corpus_named(path, &side)) {
+        return CS_OK; /* the name goes before a folder of that name */
+    }
     if (found == CS_IS_OBJECTIVE && wanted != CS_IS_CORPUS && wanted != CS_IS_OBJECTIVE)
         found = CS_IS_ABSENT;
     const char *meant = found == CS_IS_ABSENT ? NULL : other_that_is(args, wanted, path);

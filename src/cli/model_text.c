@@ -190,7 +190,7 @@ static cs_status layers_of(const char *text, const char *option, int64_t last, i
 {
     if (strcmp(text, "all") != 0 && strcmp(text, "last") != 0) {
         char what[64];
-        (void)snprintf(what, sizeof what, "--%s", option);
+        (void)snprintf(what, sizeof what, "--%s LIST|all|last", option);
         return cs_parse_int_list(text, what, 0, last, count, layer);
     }
     int64_t first = strcmp(text, "all") == 0 ? 0 : last;

@@ -232,9 +232,12 @@ static cs_status check_positionals(const cs_args *args)
                        pattern);
     }
     if (args->positional.count > most) {
-        return cs_fail(CS_ERR_USAGE, "unexpected argument '%s': cospec %s takes %s",
-                       args->positional.text[most], args->command->name,
-                       most == 0 ? "options only" : pattern);
+        const char *extra = args->positional.text[most];
+        const bool corpus = most == 0 && cs_args_find(args, "corpus", strlen("corpus"));
+        return cs_fail(CS_ERR_USAGE, "unexpected argument '%s': cospec %s takes %s%s%s%s", extra,
+                       args->command->name, most == 0 ? "options only" : pattern,
+                       corpus ? "; did you mean --corpus " : "", corpus ? extra : "",
+                       corpus ? "?" : "");
     }
     return CS_OK;
 }

@@ -129,7 +129,7 @@ static cs_status check_ratio(double lo, double hi, bool typed)
     double bad = lo > 0 && lo < 1 ? hi : lo;
     if (!(bad > 0 && bad < 1)) {
         char percent[64] = "";
-        if (typed && bad > 1 && bad < 100) {
+        if (typed && bad >= 2 && bad < 100) {
             (void)snprintf(percent, sizeof percent, "; did you mean %g?", bad / 100);
         }
         return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad, percent);
@@ -444,14 +444,15 @@ cs_status cs_check_t(const cs_objective *o)
     if (o->t >= 1) {
         return CS_OK;
     }
-    return o->t == -1 ? cs_fail(CS_ERR_USAGE, "%s needs t", name)
+    return o->t == -1 ? cs_fail(CS_ERR_USAGE, "%s needs a number of tokens (t)", name)
                       : cs_fail(CS_ERR_USAGE, "%s: t %" PRId64 " is below 1", name, o->t);
 }
 
 cs_status cs_check_offset(const cs_objective *o)
 {
     if (isnan(o->offset_value)) {
-        return cs_fail(CS_ERR_USAGE, "%s needs offset weights (uniform:T, power:A or mix:L)",
+        return cs_fail(CS_ERR_USAGE,
+                       "%s needs offset weights (offset-weights: uniform:T, power:A or mix:L)",
                        cs_objective_table(o->kind)->name);
     }
     return check_offset(o->offset, o->offset_value);
@@ -462,6 +463,6 @@ cs_status cs_check_gvp(const cs_objective *o)
     if (o->groups >= 1) {
         return CS_OK;
     }
-    return o->groups == -1 ? cs_fail(CS_ERR_USAGE, "gvp needs a number of groups")
+    return o->groups == -1 ? cs_fail(CS_ERR_USAGE, "gvp needs a number of groups (groups)")
                            : cs_fail(CS_ERR_USAGE, "gvp: groups %" PRId64 " is below 1", o->groups);
 }

@@ -211,7 +211,7 @@ cs_status cs_plan_file_digest(const cs_plan_file *file, char hex[65])
 cs_status cs_check_file(const cs_objective *o)
 {
     if (!o->file) {
-        return cs_fail(CS_ERR_USAGE, "objective file needs a plan file");
+        return cs_fail(CS_ERR_USAGE, "file needs a plan file: file(plan-file=FILE)");
     }
     if (o->file->empty_given > 0 && o->empty_prefix == CS_PREFIX_NONE) {
         return cs_fail(CS_ERR_USAGE,

@@ -119,7 +119,7 @@ static cs_status cut_list(char **text, char **list)
     char *rest = *text + strcspn(*text, ":(");
     size_t length = strlen(rest);
     if (rest[0] == '(' && rest[length - 1] != ')') {
-        return cs_fail(CS_ERR_USAGE, "a parenthesis is not closed at the end");
+        return cs_fail(CS_ERR_USAGE, "\"%s\": a parenthesis is not closed at the end", *text);
     }
     if (rest[0] == '(') {
         rest[length - 1] = '\0';

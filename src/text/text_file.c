@@ -212,7 +212,12 @@ static cs_status admit(const char *path, cs_text_rules *rules, char **bytes, int
         status = mend(rules, bytes, size);
         break;
     case CS_INVALID_REFUSE:
-        status = cs_utf8_check(path, *bytes, *size);
+        status =
+            *size >= 2 && (memcmp(*bytes, "\xFF\xFE", 2) == 0 || memcmp(*bytes, "\xFE\xFF", 2) == 0)
+                ? cs_fail(CS_ERR_INPUT,
+                          "%s:1: byte 1: UTF-16, of which iconv -f UTF-16 -t UTF-8 makes UTF-8",
+                          path)
+                : cs_utf8_check(path, *bytes, *size);
         *refused = status == CS_ERR_INPUT;
         if (*refused) status = gather(rules->refused);
         break;

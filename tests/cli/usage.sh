@@ -141,7 +141,22 @@ test_suggestions() {
     refuses 2 "wordnet is a corpus and ar is an objective: they are in each other's place" "$COSPEC" cooc --corpus ar --objective wordnet -o c &&
         refuses 2 "wordnet is a corpus and gpt is an objective: they are in each other's place" "$COSPEC" train --corpus gpt --objective wordnet -o c &&
         refuses 2 "wordnet: no objective but a corpus" "$COSPEC" train --corpus d.tsv --objective wordnet -o c &&
-        refuses 3 "ar: no corpus but an objective" "$COSPEC" cooc --corpus ar --objective ar -o c
+        refuses 3 "ar: no corpus but an objective" "$COSPEC" cooc --corpus ar --objective ar -o c || return 1
+    # what is given where it does not belong is named by what it is
+    refuses 2 "takes options only; did you mean --corpus d.tsv?" "$COSPEC" train d.tsv --objective ar -o c &&
+        refuses 2 "did you mean --version?" "$COSPEC" --versoin &&
+        refuses 3 "d.tsv: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote) but a corpus" "$COSPEC" svd d.tsv &&
+        refuses 2 "--vocab N|all: 'al' is not an integer" "$COSPEC" cooc --corpus d.tsv --objective ar --vocab al -o c &&
+        refuses 2 '"masked(unmasked=1": a parenthesis is not closed at the end' "$COSPEC" toy --objective 'masked(unmasked=1' --classes 2 &&
+        refuses 2 "file needs a plan file: file(plan-file=FILE)" "$COSPEC" kernel file &&
+        refuses 2 "diverse-ar needs a number of tokens (t)" "$COSPEC" kernel diverse-ar || return 1
+    exits 0 "$COSPEC" cooc --corpus d.tsv --objective ar -q -o wordnet && [ -s wordnet/matrix.npz ] || return 1
+    for option in "--context each:2" "--jackknife 3" "--compare ar" "--vocab 5"; do
+        # shellcheck disable=SC2086
+        refuses 2 "--$(echo "${option#--}" | cut -d' ' -f1) is for --corpus: matrices are as they were built" "$COSPEC" connectivity wordnet $option || return 1
+    done
+    # a folder has the name of a corpus: it is what is in it, but where a corpus is wanted
+    exits 0 "$COSPEC" svd wordnet -k 1 -q && exits 0 "$COSPEC" rerun wordnet -o again -q && cmp -s wordnet/matrix.npz again/matrix.npz || fail "${why:-rerun of a folder}"
 }
 
 # What is printed does not depend on where it goes: a pipe, a terminal, a file; --csv and files have all.
