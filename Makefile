@@ -51,7 +51,7 @@ LIBS := -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
 # --- sources -----------------------------------------------------------------------------------------------
 MPI_SRC := src/dist/carrier_mpi.c
 ROOMS := src/base src/io src/stats src/dist src/plan src/text src/linalg src/cooc src/tensor src/model src/train src/infer toy \
-  analysis/measures analysis/theorems analysis/trained analysis/study
+  analysis/measures analysis/theorems analysis/design analysis/trained analysis/study
 LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard $(ROOMS:%=%/*.c))))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/test_*.c))

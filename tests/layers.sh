@@ -20,10 +20,11 @@ BEGIN {
     allow["toy"] = "base io plan linalg cooc"
     allow["analysis/measures"] = "base io stats plan text linalg cooc tensor model toy infer"
     allow["analysis/theorems"] = "base io stats plan text linalg cooc tensor model toy infer analysis/measures"
+    allow["analysis/design"] = "base io plan linalg cooc text toy analysis/theorems"
     allow["analysis/trained"] = "base io stats plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems"
     allow["analysis/study"] = "base io stats analysis/measures analysis/theorems analysis/trained"
-    allow["python"] = "base io stats dist plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/trained analysis/study"
-    allow["cli"] = "base io stats dist plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/trained analysis/study"
+    allow["python"] = "base io stats dist plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
+    allow["cli"] = "base io stats dist plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
     while (1) { # rooms that include none of those left are taken away: a circle would stay
         gone = left = 0
         for (room in allow) {

@@ -1,0 +1,48 @@
+/* A family of objectives as a linear map: variables x -> masses y of events (S, k) and of sizes of S
+ * (those of permutation-invariant parts), y = B x; and the polytope of the constraints.
+ */
+#pragma once
+
+#include "analysis/design/design.h"
+#include "analysis/design/simplex_private.h"
+
+typedef struct {
+    int64_t s;
+    cs_pairs events;  /* sets and targets; of free events the objective's own weights */
+    int64_t *first;   /* sets + 1: the events of a set are a run */
+    int64_t masses;   /* events, then s sizes of sets where parts are laws of sizes */
+    bool free_events; /* a variable an event */
+    /* B by columns: the masses of a variable, which sum to 1. Slack variables are the last of
+     * `columns` and have none. */
+    int64_t variables, columns;
+    int64_t *ptr, *mass;
+    double *part;
+    cs_simplex polytope;
+} cs_family;
+
+/* CS_ERR_USAGE as cs_design_solve says. The family's arrays are the pool's but for `events`, which
+ * cs_family_free frees. */
+cs_status cs_family_of(const cs_design_problem *problem, cs_pool *pool,
+                       cs_family *out) CS_MUST_CHECK;
+void cs_family_free(cs_family *family);
+
+/* Fills the polytope of a family whose other fields are set (polytope.c). */
+cs_status cs_family_constrain(const cs_design_problem *problem, cs_pool *pool,
+                              cs_family *family) CS_MUST_CHECK;
+
+/* y = B x; and g_x = B^T g_y, 0 for slack variables. */
+void cs_family_masses(const cs_family *family, const double *x, double *y);
+void cs_family_gradient(const cs_family *family, const double *of_masses, double *of_variables);
+
+/* The share of a mass that is on ({0..k-1}, k), and its cs_length_misalignment. */
+double cs_family_next_token(const cs_family *family, int64_t mass);
+double cs_family_misalignment(const cs_family *family, int64_t mass);
+
+/* The parts of a mixture, as many as `share` has values where it is not NULL, those of share 0 left
+ * out: an array as in a plan file, a new reference. */
+cs_status cs_family_parts(const cs_objective *mixture, const double *share,
+                          json_t **out) CS_MUST_CHECK;
+
+/* How much weight a share of 1 gives each part at length s: its predicted tokens, or under `mask`
+ * weights the share of plans that predict any. */
+cs_status cs_family_weights(const cs_objective *mixture, int64_t s, double *weight) CS_MUST_CHECK;

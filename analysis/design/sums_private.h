@@ -1,0 +1,34 @@
+/* The sum that a design makes small, with its gradient, as a function of the masses y of a family.
+ */
+#pragma once
+
+#include "analysis/design/family_private.h"
+
+typedef struct {
+    const cs_design_problem *problem;
+    const cs_family *family;
+    double *inner;            /* masses, none of them 0 */
+    double *context, *target; /* W(S), w(k) */
+    double *kernel, *slope;   /* R, and the derivative with respect to its entries: s x s */
+    double *by_target;        /* the derivative with respect to the w(k); 2 s for its room */
+} cs_design_sums;
+
+cs_status cs_design_sums_init(const cs_design_problem *problem, const cs_family *family,
+                              cs_pool *pool, cs_design_sums *out) CS_MUST_CHECK;
+
+/* The sum, its known part included, from R and w; its derivatives with respect to both (s x s, and
+ * room for 2 s of which s are used). */
+double cs_design_sum_of(const cs_design_problem *problem, const double *kernel,
+                        const double *target, double *slope, double *by_target);
+
+/* The value at y; its gradient into `gradient` (masses). Leaves R in sums->kernel. */
+double cs_design_sum_at(cs_design_sums *sums, const double *y, double *gradient);
+
+/* Whether a problem is one: CS_ERR_USAGE. */
+cs_status cs_design_check(const cs_design_problem *problem) CS_MUST_CHECK;
+
+/* What may remain on artificial columns where the constraints are met. */
+static const double cs_design_met = 1e-9;
+
+/* CS_ERR_USAGE that says which constraint cannot be met, and how far it can. */
+cs_status cs_design_unmet(const cs_design_problem *problem) CS_MUST_CHECK;
