@@ -24,6 +24,7 @@
     X(perplexity)                                                                                  \
     X(probe)                                                                                       \
     X(kernel)                                                                                      \
+    X(design)                                                                                      \
     X(tradeoff)                                                                                    \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \

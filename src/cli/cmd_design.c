@@ -1,0 +1,262 @@
+/* cospec design: the objective of a family that is best connected under linear constraints, with the
+ * bound that certifies it, and the frontier of connectivity against generation. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/design/design.h"
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/groups.h"
+#include "cli/output.h"
+#include "cli/unfinished.h"
+#include "io/json.h"
+#include "plan/spec.h"
+
+static const char *family_of(const cs_args *args)
+{
+    return cs_args_positionals(args) > 0 ? cs_args_positional(args, 0) : "prefixes";
+}
+
+static cs_status problem_of(const cs_args *args, cs_plan_file *parts, cs_design_problem *out)
+{
+    const char *family = family_of(args);
+    const double most = cs_args_real(args, "misalignment");
+    *out = (cs_design_problem){.length = cs_args_int(args, "length"),
+                               .matrix =
+                                   cs_args_flag(args, "kernel") ? CS_DESIGN_KERNEL : CS_DESIGN_TOY,
+                               .sum = (cs_design_sum)cs_args_choice(args, "sum"),
+                               .fixed = (cs_design_fixed)cs_args_choice(args, "fixed"),
+                               .next_token = cs_args_real(args, "next-token"),
+                               .misalignment = isnan(most) ? INFINITY : most};
+    if (strncmp(family, "offsets:", 8) == 0) {
+        return cs_parse_int(family + 8, "offsets", 1, out->length - 1, &out->reach);
+    }
+    if (strcmp(family, "prefixes") == 0) {
+        family = "offset-ar(offset-weights=mix:0)";
+    }
+    return cs_objective_parse_held(family, parts, &out->objective);
+}
+
+/* The stream of --corpus, if any. */
+static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **gram)
+{
+    const char *source = cs_args_text(args, "corpus");
+    cs_corpus corpus = {0};
+    const char *of_text = cs_args_given_of(args, cs_group_corpus);
+    if (!source && !of_text) {
+        return CS_OK;
+    }
+    if (!source || problem->matrix == CS_DESIGN_KERNEL) {
+        return source ? cs_fail(CS_ERR_USAGE, "--corpus and --kernel are two matrices")
+                      : cs_fail(CS_ERR_USAGE, "--%s goes with --corpus", of_text);
+    }
+    cs_status status = cs_args_load_corpus(args, source, &corpus);
+    *gram = status == CS_OK ? cs_calloc(problem->length * problem->length, sizeof **gram) : NULL;
+    if (status == CS_OK && !*gram) status = CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_stream_gram(&corpus, problem->length, cs_output_progress(args), *gram);
+    problem->matrix = CS_DESIGN_STREAM;
+    problem->gram = *gram;
+    cs_corpus_free(&corpus);
+    return status;
+}
+
+/* Solves it, from where an interrupted run stopped. */
+static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem *problem,
+                       cs_design *design)
+{
+    const cs_design_options options = {.gap = cs_args_real(args, "gap"),
+                                       .max_steps = cs_args_int(args, "max-steps"),
+                                       .progress = cs_output_progress(args)};
+    const json_t *before = json_object_get(u->kept, "state");
+    json_t *state = NULL;
+    cs_status status = before ? cs_design_continue(before, design) : CS_OK;
+    if (status == CS_OK) status = cs_design_solve(problem, &options, design);
+    if (status == CS_OK) (void)json_object_del(u->kept, "state");
+    if (status != CS_ERR_INTERRUPT || !u->path || !design->x) {
+        return status;
+    }
+    cs_reason_clear();
+    status = cs_design_state(design, &state);
+    if (status == CS_OK) status = cs_json_set(u->kept, "state", state);
+    if (status == CS_OK) status = cs_unfinished_save(u);
+    return status == CS_OK ? cs_fail(CS_ERR_INTERRUPT,
+                                     "interrupted after %lld steps, kept in %s; the same command "
+                                     "with --resume goes on",
+                                     (long long)design->steps, u->path)
+                           : status;
+}
+
+/* Laws for `count` weights of the next token, from the largest down, each kept for --resume. */
+static cs_status add_frontier(cs_args *args, cs_unfinished *u, cs_design_problem problem,
+                              int64_t count, json_t *rows)
+{
+    double most = 0;
+    cs_status status = cs_design_most(&problem, &most);
+    for (int64_t i = (int64_t)json_array_size(rows); i < count && status == CS_OK; ++i) {
+        cs_design d = {0};
+        problem.next_token = most * (double)(count - i) / (double)count;
+        status = solve(args, u, &problem, &d);
+        if (status == CS_OK) status = cs_design_row("frontier", "frontier", &d, rows);
+        if (status == CS_OK) status = cs_unfinished_save(u);
+        cs_design_free(&d);
+    }
+    return status;
+}
+
+static cs_status add_one(cs_args *args, cs_unfinished *u, const cs_design_problem *problem,
+                         json_t *rows)
+{
+    const char *path = NULL;
+    cs_design d = {0};
+    json_t *plans = NULL;
+    cs_status status = solve(args, u, problem, &d);
+    if (status == CS_OK) status = cs_design_plans(problem, &d, &plans);
+    if (status == CS_OK && u->path) status = cs_output_path(args, "plan.json", &path);
+    if (status == CS_OK && u->path) status = cs_json_write(path, plans);
+    if (status == CS_OK) status = cs_design_row("design", family_of(args), &d, rows);
+    json_decref(plans);
+    cs_design_free(&d);
+    return status;
+}
+
+static cs_status add_objectives(const cs_args *args, const cs_design_problem *problem, json_t *rows)
+{
+    const int given = cs_args_count(args, "compare");
+    cs_status status = given > 0 ? CS_OK : cs_design_compare_all(problem, rows);
+    for (int i = 0; i < given && status == CS_OK; ++i) {
+        status = cs_design_compare(problem, cs_args_text_at(args, "compare", i), rows);
+    }
+    return status;
+}
+
+/* The record of all rows, the only one of a single law at its root. */
+static cs_status report(cs_args *args, const cs_design_problem *problem, bool many,
+                        const json_t *rows)
+{
+#define COLUMNS(up)                                                                                \
+    "kind series family=" up "family matrix=" up "matrix length=" up "length sum=" up              \
+    "sum fixed=" up "fixed next_token_weight misalignment kappa value bound gap steps reached"
+    static const cs_view one = {"", COLUMNS("")}, all = {"points[]", COLUMNS("/")};
+    static const char *const matrix[] = {"toy", "kernel", "stream"};
+    cs_item *root = cs_output_root(args);
+    json_t *row, *value, *open = NULL;
+    const char *name;
+    size_t i;
+    cs_item_text(root, "family", family_of(args));
+    cs_item_text(root, "matrix", matrix[problem->matrix]);
+    cs_item_int(root, "length", problem->length);
+    cs_item_text(root, "sum", cs_args_text(args, "sum"));
+    cs_item_text(root, "fixed", cs_args_text(args, "fixed"));
+    cs_item *list = many ? cs_item_array(root, "points") : NULL;
+    json_array_foreach(rows, i, row)
+    {
+        cs_item *to = many ? cs_item_object(list, NULL) : root;
+        open = json_is_false(json_object_get(row, "reached")) ? row : open;
+        json_object_foreach(row, name, value)
+        {
+            (void)cs_item_json(to, name, json_incref(value));
+        }
+    }
+    cs_status status = cs_output_record(args, many ? "frontier" : "design", many ? &all : &one);
+    return status != CS_OK || !open
+               ? status
+               : cs_fail(CS_ERR_CONVERGE, "after %lld steps the gap is %.3g, above %g of the sum",
+                         (long long)json_integer_value(json_object_get(open, "steps")),
+                         json_number_value(json_object_get(open, "gap")),
+                         cs_args_real(args, "gap"));
+}
+
+static cs_status run(cs_args *args)
+{
+    const int64_t count = cs_args_int(args, "frontier");
+    cs_plan_file parts = {0};
+    cs_design_problem problem;
+    cs_unfinished u = {0};
+    json_t *rows = NULL;
+    double *gram = NULL;
+    if (count > 0 ? cs_args_given(args, "next-token") : cs_args_count(args, "compare") > 0) {
+        return cs_fail(CS_ERR_USAGE, count > 0 ? "--frontier takes --next-token through its range"
+                                               : "--compare goes with --frontier");
+    }
+    cs_status status = problem_of(args, &parts, &problem);
+    if (status == CS_OK)
+        status = cs_output_claim(args, count > 0 ? "frontier.json frontier.csv"
+                                                 : "design.json design.csv plan.json");
+    if (status == CS_OK) status = cs_unfinished_begin(args, &u);
+    if (status != CS_OK) goto done;
+    rows = json_object_get(u.kept, "points");
+    if (!rows) status = cs_json_set(u.kept, "points", rows = json_array());
+    if (status == CS_OK) status = add_stream(args, &problem, &gram);
+    if (status == CS_OK)
+        status = count > 0 ? add_frontier(args, &u, problem, count, rows)
+                           : add_one(args, &u, &problem, rows);
+    if (status == CS_OK && count > 0) status = add_objectives(args, &problem, rows);
+    if (status == CS_OK) status = report(args, &problem, count > 0, rows);
+    cs_unfinished_end(&u, status == CS_ERR_CONVERGE ? CS_OK : status);
+done:
+    cs_free(gram);
+    cs_plan_file_free(&parts);
+    return status;
+}
+
+static const cs_opt design_options[] = {
+    CS_INT("length", "S", "16", 2, 1000, "Length s of a sequence."),
+    CS_FLAG("kernel", "The eigenvalues of the position kernel R, in place of the toy model's "
+                      "sigma^2."),
+    CS_CHOICE("sum", "sigma4|sigma2", "sigma4",
+              "What is made small: sum sigma_j^4 without the ones, or (kernel, corpus) sum "
+              "sigma_j^2: of the kernel kappa."),
+    CS_CHOICE(
+        "fixed", "contexts|targets|both|none", "contexts",
+        "Weights that are fixed: of the contexts, as the family has them; of the targets, all "
+        "equal. With none the toy model's sum is not convex: refused."),
+    CS_REAL("next-token", "L", "0", 0, 1, "Least weight of events that predict the next token."),
+    CS_REAL("misalignment", "B", NULL, 0, 1,
+            "Largest mean length misalignment of the contexts (as in tradeoff)."),
+    CS_REAL("gap", "G", "1e-6", CS_ABOVE_0, 1,
+            "Stop when value - bound is below this share of the sum with its ones."),
+    CS_INT("max-steps", "N", "100000", 1, 1e9, "Steps after which it stops without (exit code 4)."),
+    CS_INT("frontier", "N", "0", 0, 10000,
+           "Solve for N weights of the next token, from the largest down, and add every objective: "
+           "a table to be drawn."),
+    CS_TEXTS("compare", "SPEC",
+             "--frontier: an objective to be beside it, in place of all objectives as they are "
+             "trained and variants."),
+    {0},
+};
+
+const cs_command cs_cmd_design = {
+    .name = "design",
+    .summary = "The best connected objective of a family under constraints, with its certificate",
+    .description =
+        "Minimises sum_{j>t} sigma_j^4 (t: the ones) over a family of objectives, under linear "
+        "constraints, by a Frank-Wolfe method whose gap bounds what any other law of the family "
+        "could gain: bound <= least value <= value. FAMILY is prefixes (the default: "
+        "every prefix has a law of its own over all later tokens), offsets:D (one law of the "
+        "distances 1..D for all prefixes that have so many tokens left), an objective (its "
+        "events, weighted anew), or a mixture mix:SHARE*OBJECTIVE+... (its shares).\n\n"
+        "The toy model's sum is convex where the weights of contexts or those of targets are "
+        "fixed. DIR receives plan.json, a plan file (--objective file), for sequences "
+        "of this length; a mixture's is one for any length.",
+    .positional = "[FAMILY]",
+    .groups = (const cs_opt *const[]){design_options, cs_group_corpus, NULL},
+    .examples =
+        "# half of the weight on the next token, and the rest where it connects best\n"
+        "cospec design --length 12 --next-token 0.5 -o best\n"
+        "cospec toy --objective file --plan-file best/plan.json --classes 2 --length 12 --tokens "
+        "3\n"
+        "# the same for equal weights of all targets\n"
+        "cospec design --length 12 --next-token 0.5 --fixed targets\n"
+        "# shares of numbers of unmasked tokens, at most so far from prefixes of every length\n"
+        "cospec design 'mix:1*masked(unmasked=2)+1*masked(unmasked=4)+1*masked(unmasked=6)' "
+        "--length 8 --fixed targets --misalignment 0.55\n"
+        "# one law of distances for a text of your own\n"
+        "cospec design offsets:4 --length 5 --corpus verses.txt --next-token 0.5 -o offsets\n"
+        "# connectivity against generation\n"
+        "cospec design --length 8 --frontier 10 -o frontier\n"
+        "cospec plot pareto frontier/frontier.csv -o figure\n",
+    .run = run,
+    .without = "dry-run seed",
+    .shown = "kind series next_token_weight kappa value bound gap steps",
+};

@@ -1,0 +1,79 @@
+# design: plan files that other commands take, certificates, exit codes, interruption, the frontier and its figure.
+. tests/cli/lib.sh
+
+# field NAME FILE: the first value of a column of a CSV file.
+field() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == name) c = i } NR == 2 { print $c }' "$2"; }
+
+test_plans_have_the_value() {
+    exits 0 "$COSPEC" design --length 10 --next-token 0.5 -o d --json && [ -s d/plan.json ] && [ -s d/design.csv ] || return 1
+    value=$(number value out) bound=$(number bound out)
+    near "$(awk "BEGIN { printf \"%.15g\", $value - $bound }")" "$(number gap out)" 1e-12 && near "$value" "$bound" 3e-6 &&
+        near "$(number next_token_weight out)" 0.5 1e-12 || return 1
+    exits 0 "$COSPEC" toy --objective file --plan-file d/plan.json --classes 3 --length 10 --tokens 4 --json &&
+        near "$(number sum_sigma4 out)" "$(awk "BEGIN { printf \"%.15g\", 3 * ($value + 1) }")" 1e-11 || return 1
+    exits 0 "$COSPEC" kernel 'file(plan-file=d/plan.json)' --length 10 --json && near "$(number kappa out)" "$(field kappa d/design.csv)" 1e-12 || return 1
+    exits 0 "$COSPEC" tradeoff --length 10 --compare 'file(plan-file=d/plan.json)' --csv && near "$(sed -n 2p out | sed 's/.*,//')" "$value" 1e-11 &&
+        exits 0 "$COSPEC" train --corpus "$work/c.tsv" --objective file --plan-file d/plan.json --max-length 10 --steps 2 --width 16 --layers 1 --batch 4 -o m
+}
+
+# A text whose beginning is repeated behind it has, in windows, the pairs of the closed stream.
+test_a_corpus() {
+    awk 'BEGIN { srand(5); for (i = 0; i < 400; ++i) printf "%c%c ", 97 + int(rand() * 4), 97 + (i % 3 ? 0 : int(rand() * 3)) }' > text
+    tr ' ' '\n' < text | sed '/^$/d' | split -l 7 - part. && for f in part.*; do tr '\n' ' ' < "$f"; echo; done > open.txt
+    { cat text; cut -d' ' -f1-5 text; } | tr -d '\n' > closed.txt
+    for family in offsets:5 prefixes; do
+        exits 0 "$COSPEC" design $family --length 6 --corpus open.txt --next-token 0.4 -o "d-$family" --json || return 1
+        value=$(number value out)
+        exits 0 "$COSPEC" cooc --corpus closed.txt --objective file --plan-file "d-$family/plan.json" --context unique --max-length 6 --stride 1 -o "m-$family" &&
+            exits 0 "$COSPEC" svd "m-$family" -k 1 --json && near "$(number sum_sigma4 out)" "$(awk "BEGIN { printf \"%.15g\", $value + 1 }")" 1e-9 || return 1
+    done
+    refuses 3 "fewer than the length" "$COSPEC" design --length 900 --corpus open.txt
+}
+
+test_refusals() {
+    refuses 2 "not convex" "$COSPEC" design --fixed none && refuses 2 "kinks" "$COSPEC" design --sum sigma2 &&
+        refuses 2 "laws of this family have 0.1 at most" "$COSPEC" design 'masked(unmasked=3)' --length 5 --next-token 0.5 &&
+        refuses 2 "offsets" "$COSPEC" design offsets:16 --length 16 && refuses 2 "objective nothing" "$COSPEC" design nothing &&
+        refuses 2 "--vocab goes with --corpus" "$COSPEC" design --vocab 3 && refuses 2 "--compare goes with --frontier" "$COSPEC" design --compare ar &&
+        refuses 2 "two matrices" "$COSPEC" design --kernel --corpus "$work/c.tsv" && refuses 2 "--next-token" "$COSPEC" design --frontier 3 --next-token 0.5
+}
+
+test_gap_not_reached() {
+    exits 4 "$COSPEC" design --length 12 --next-token 0.5 --gap 1e-9 --max-steps 5 -o d && says "after 5 steps the gap is" && [ -s d/plan.json ] &&
+        [ "$(field reached d/design.csv)" = false ] && [ ! -f d/unfinished.json ] || return 1
+    exits 0 "$COSPEC" design --length 12 --next-token 0.5 --gap 1e-9 -o e && near "$(field value e/design.csv)" "$(field value d/design.csv)" 0.5 &&
+        awk "BEGIN { exit !($(field bound d/design.csv) <= $(field bound e/design.csv) && $(field value d/design.csv) > $(field value e/design.csv)) }" || fail "5 steps: $(cat d/design.csv)"
+}
+
+# Stopped at any time, with --resume it ends with the files of one run.
+test_interrupted() {
+    set -- --length 24 --next-token 0.2 --gap 1e-9 --quiet
+    exits 0 "$COSPEC" design "$@" -o whole || return 1
+    "$COSPEC" design "$@" -o part > out 2> err & pid=$!
+    sleep 0.3; kill -INT $pid 2> /dev/null; wait $pid; code=$?
+    [ $code = 130 ] && [ -f part/unfinished.json ] && [ ! -f part/plan.json ] && says "steps, kept in part/unfinished.json; the same command" || { fail "exits with $code: $(cat err)"; return 1; }
+    refuses 2 "other options" "$COSPEC" design "$@" --fixed targets -o part --resume &&
+        exits 0 "$COSPEC" design "$@" -o part --resume && cmp -s whole/design.csv part/design.csv && cmp -s whole/plan.json part/plan.json && [ ! -f part/unfinished.json ] || { fail "${why:-the resumed run differs}"; return 1; }
+    set -- --length 16 --frontier 8 --gap 1e-9 --quiet --compare ar
+    exits 0 "$COSPEC" design "$@" -o all || return 1
+    "$COSPEC" design "$@" -o some > out 2> err & pid=$!
+    n=0; until [ -f some/unfinished.json ] || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
+    kill -INT $pid 2> /dev/null; wait $pid
+    exits 0 "$COSPEC" design "$@" -o some --resume && cmp -s all/frontier.csv some/frontier.csv || fail "the resumed frontier differs"
+}
+
+# The registry and its variants are beside the frontier, none that is of the family below it.
+test_frontier() {
+    exits 0 "$COSPEC" design --length 8 --frontier 8 -o f && exits 0 "$COSPEC" plot pareto f/frontier.csv -o p && [ -s p/pareto.svg ] || return 1
+    [ "$(grep -c '^frontier,' f/frontier.csv)" = 8 ] && [ "$(grep -c '^objective,' f/frontier.csv)" -ge 20 ] || { fail "$(cut -d, -f1,2 f/frontier.csv)"; return 1; }
+    # The weight of `ar` is the frontier's first, and the optimum there is `ar`.
+    near "$(awk -F, '$2 == "ar" { print $11 }' f/frontier.csv)" "$(awk -F, '$1 == "frontier" { print $11; exit }' f/frontier.csv)" 1e-9 || return 1
+    # The objective beside a point of the frontier at its own weight is no better than the bound there.
+    for spec in 'diverse-ar(t=4)' 'offset-ar(offset-weights=mix:0.5)' 'offset-ar(offset-weights=power:1)'; do
+        weight=$(awk -F, -v s="$spec" '$2 == s { print $8 }' f/frontier.csv) value=$(awk -F, -v s="$spec" '$2 == s { print $11 }' f/frontier.csv)
+        exits 0 "$COSPEC" design --length 8 --next-token "$weight" --json && awk "BEGIN { exit !($(number bound out) <= $value && $(number value out) < $value) }" || { fail "$spec: ${why:-$(cat out)}"; return 1; }
+    done
+}
+
+small_corpus "$work/c.tsv"
+for name in plans_have_the_value a_corpus refusals gap_not_reached interrupted frontier; do check "$name"; done
