@@ -14,10 +14,10 @@ def near(a, b, bound):
     assert np.max(np.abs(np.asarray(a) - np.asarray(b))) <= bound, (a, b)
 
 
-def fails(part, function, *arguments, **options):
+def fails(part, function, *arguments, kind=cospec.CospecError, **options):
     try:
         function(*arguments, **options)
-    except cospec.CospecError as error:
+    except kind as error:
         assert part in str(error), error
         return
     raise AssertionError("no failure: " + part)
@@ -91,13 +91,20 @@ negative = counts.copy()
 negative.data[3] = -1
 fails("-1", cospec.svd, negative)
 
-for call in (lambda: cospec.cooc([[0, 2 ** 40, 2]]), lambda: cospec.cooc([[0.5, 1]]),
-             lambda: cospec.svd(counts * 1j), lambda: cospec.rank(h * 1j)):
-    try:
-        call()
-    except (ValueError, TypeError):
-        continue
-    raise AssertionError("taken silently")
+for function in (cospec.svd, cospec.connectivity, cospec.rank):
+    name = function.__name__
+    fails(name + " takes a matrix, not a name: 'x'", function, "x", kind=TypeError)
+    fails(name + " takes real numbers, not an array of object", function, None, kind=TypeError)
+    fails(name + " takes real numbers, not an array of complex128", function, h * 1j, kind=TypeError)
+    fails(name + " takes a matrix, not an array of 3 dimensions", function, np.ones((2, 2, 2)), kind=ValueError)
+    fails("with rows and columns, not one of 0 x 3", function, np.ones((0, 3)), kind=ValueError)
+    fails("with rows and columns, not one of 3 x 0", function, np.ones((3, 0)), kind=ValueError)
+fails("real numbers", cospec.svd, counts * 1j, kind=TypeError)
+near(cospec.rank(counts)["eigenvalues"], cospec.rank(counts.toarray())["eigenvalues"], 0)
+for ids in ([[0, 2 ** 40, 2]], [[0.5, 1]], ["ab", "cd"]):
+    fails("token ids are integers", cospec.cooc, ids, kind=ValueError)
+for corpus in ([], None, 5):
+    fails("cooc takes the name of a corpus, or sequences of ids", cospec.cooc, corpus, kind=ValueError)
 
 r = cospec.read(sys.argv[1])
 assert r["svd.json"]["k"] == len(r["svd.csv"]) == len(r["sigma.npy"])

@@ -106,18 +106,33 @@ def _pointer(array):
 def _ids(values):
     """Token ids as int32, refused where that would change them."""
     values = np.asarray(values)
-    ids = np.ascontiguousarray(values, np.int32)
+    ids = np.ascontiguousarray(values, np.int32) if values.dtype.kind in "biuf" else None
     if not np.array_equal(ids, values):
         raise ValueError("token ids are integers from 0 to 2^31 - 2")
     return ids
 
 
-def _csr(matrix):
+def _real(name, values, least):
+    """An array or a sparse matrix of real numbers, of `least` to 2 dimensions."""
+    if isinstance(values, (str, bytes, os.PathLike)):
+        raise TypeError("%s takes a matrix, not a name: %r is to be read first (numpy.load, "
+                        "scipy.sparse.load_npz, scipy.io.mmread)" % (name, values))
+    if not hasattr(values, "toarray"):
+        values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise TypeError("%s takes real numbers, not an array of %s" % (name, values.dtype))
+    if not least <= values.ndim <= 2:
+        raise ValueError("%s takes a matrix, not an array of %d dimensions" % (name, values.ndim))
+    if 0 in values.shape:
+        raise ValueError("%s takes a matrix with rows and columns, not one of %s"
+                         % (name, " x ".join(map(str, values.shape))))
+    return values
+
+
+def _csr(name, matrix):
     """Pointers of a matrix, and what keeps them alive."""
     from scipy import sparse
-    matrix = sparse.csr_matrix(matrix)
-    if np.iscomplexobj(matrix):
-        raise TypeError("a matrix of complex numbers")
+    matrix = sparse.csr_matrix(_real(name, matrix, 1))
     matrix.check_format()
     if np.any(np.diff(matrix.indptr) < 0):
         raise ValueError("indptr decreases")
@@ -137,7 +152,7 @@ def svd(matrix, k=0, *, normalised=False, gram=False, vectors=True, tol=None, mo
     The record of `cospec svd` (docs/formats.md) with sigma and residual (k), u (rows x k),
     v (cols x k), row_mass and col_mass as arrays. normalised: the matrix as it stands. gram: the
     Gram form of A, as of context unique, which has no u."""
-    arguments, _held = _csr(matrix)
+    arguments, _held = _csr("svd", matrix)
     return _call("svd", arguments, dict(k=k, normalised=normalised, gram=gram, vectors=vectors,
                                         tol=tol, moment4=moment4, seed=seed, threads=threads))
 
@@ -145,7 +160,7 @@ def svd(matrix, k=0, *, normalised=False, gram=False, vectors=True, tol=None, mo
 def connectivity(matrix, k=0, *, gram=False, tol=None, seed=0, threads=None):
     """Components, gap, Cheeger bounds and the sweep cut of a matrix of counts. gram: of its Gram
     form, as of context unique, without the sweep."""
-    arguments, _held = _csr(matrix)
+    arguments, _held = _csr("connectivity", matrix)
     return _call("connectivity", arguments,
                  dict(k=k, gram=gram, tol=tol, seed=seed, threads=threads))
 
@@ -154,14 +169,11 @@ def rank(rows, *, tau=0.9, center=False, row_norm=False, blocks=None, double_sum
          threads=None):
     """Effective ranks of the rows of an array (n x d), each {value, se, definition}; eigenvalues of
     H^T H as an array."""
-    rows = np.asarray(rows)
-    if np.iscomplexobj(rows):
-        raise TypeError("rows of complex numbers")
+    rows = _real("rank", rows, 2)
+    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
     rows = np.ascontiguousarray(rows)
-    if rows.ndim != 2:
-        raise ValueError("rank takes a matrix of rows, not an array of %d dimensions" % rows.ndim)
     return _call("rank", (*rows.shape, _pointer(rows), int(rows.dtype == np.float64)),
                  dict(tau=tau, center=center, row_norm=row_norm, blocks=blocks,
                       double_sums=double_sums, threads=threads))
@@ -180,8 +192,11 @@ def cooc(corpus, objective="ar", *, context="all", given=False, max_length=64, s
         answer = _call("cooc", (os.fsencode(corpus), 0, None, None), dict(options, vocab=vocab))
     else:
         if not isinstance(corpus, tuple):
+            if not np.iterable(corpus) or len(corpus) == 0:
+                raise ValueError("cooc takes the name of a corpus, or sequences of ids, not %r"
+                                 % (corpus,))
             lengths = [len(sequence) for sequence in corpus]
-            corpus = (np.concatenate([_ids(s) for s in corpus] or [_ids([])]),
+            corpus = (np.concatenate([_ids(s) for s in corpus]),
                       np.concatenate([[0], np.cumsum(lengths)]))
         ids = _ids(corpus[0])
         offsets = np.ascontiguousarray(corpus[1], np.int64)
