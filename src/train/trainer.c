@@ -254,10 +254,11 @@ static cs_status begin(session *s, const cs_corpus *corpus)
     cs_status status = make_record(&s->t, corpus, &s->record);
     if (status == CS_OK && (o->resume || o->trunk)) status = resume(s);
     if (status == CS_OK) status = cs_dir_make(o->dir);
-    if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);
-    if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it */
+    if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it, nor
+                              anything at all where one is refused */
         status = cs_train_prune(o->dir, o->resume ? KEPT : 0, o->resume ? &o->keep : NULL);
     }
+    if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);
     if (status == CS_OK) status = cs_log_open(o->dir, o->resume ? s->t.state.step : 0, &s->log);
     s->log.tokens = s->t.state.tokens;
     return status;

@@ -71,6 +71,7 @@ test_folders_within() {
     refuses 2 "link/checkpoint-5 is a symbolic link" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o link || return 1
     mkdir -p own/checkpoint-5 && echo keep > own/checkpoint-5/model.safetensors
     refuses 2 "own/checkpoint-5 is no checkpoint" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o own || return 1
+    [ "$(ls link own)" = "$(printf 'link:\ncheckpoint-5\n\nown:\ncheckpoint-5')" ] || { fail "something was written: $(ls link own)"; return 1; }
     mkdir -p draws/draws-2 && echo keep > draws/draws-2/matrix.npz && mkdir linked && ln -s ../other linked/draws-2
     set -- cooc --corpus my.tsv --objective masked --mask-ratio 0.5 --context all --max-length 4 --draws 2,4
     refuses 2 "draws/draws-2/matrix.npz exists" "$COSPEC" "$@" -o draws && refuses 2 "linked/draws-2 is a symbolic link" "$COSPEC" "$@" -o linked || return 1
