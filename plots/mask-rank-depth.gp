@@ -1,4 +1,4 @@
-# Effective rank by layer of the rows at [MASK] alone (MAE-LM, Figure 1b), beside as many real rows of the same text.
+# Effective rank by layer of the rows at [MASK] alone (MAE-LM, Figure 1b) or of rare tokens, beside as many other rows of the same text.
 # input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_interpolated; bars +- 1.96 se
 set xlabel "layer (0: embeddings)"
 set ylabel "effective rank (rank_τ, interpolated)"
@@ -7,7 +7,7 @@ set xrange [*:*] noextend
 set offsets 0.3, 0.3, 0, 0
 set yrange [0:*]
 ends(s, e) = strlen(s) >= strlen(e) && s[strlen(s) - strlen(e) + 1:] eq e
-shown(s) = ends(s, " mask-only") || ends(s, " real-sample")
+shown(s) = ends(s, " mask-only") || ends(s, " real-sample") || ends(s, " rare-only") || ends(s, " others-sample")
 list = ""
 do for [i=1:|S|] { if (shown(S[i])) { list = list . i . " " } }
 pick(s, c) = strcol("metric") eq "rank_tau_interpolated" ? of(s, c) : NaN

@@ -186,8 +186,10 @@ static const recipe MAE = {
     .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .decoder_layers = 1};
 
 typedef struct {
-    cs_gram *gram; /* 3 */
-    bool drop;     /* masked rows left out */
+    cs_gram *gram;       /* 3 */
+    bool drop;           /* masked rows left out */
+    const uint8_t *rare; /* rows of tokens for which it is not `wanted` left out */
+    bool wanted;
 } direct;
 
 static cs_status take_direct(void *ctx, const cs_hidden_block *block)
@@ -196,7 +198,9 @@ static cs_status take_direct(void *ctx, const cs_hidden_block *block)
     int32_t *group = cs_alloc(block->rows, sizeof *group);
     assert_non_null(group);
     for (int64_t i = 0; i < block->rows; ++i) {
-        group[i] = d->drop && block->about[i].masked ? -1 : 0;
+        const cs_hidden_row *a = &block->about[i];
+        bool out = (d->drop && a->masked) || (d->rare && (d->rare[a->token] != 0) != d->wanted);
+        group[i] = out ? -1 : 0;
     }
     for (int64_t l = 0; l < block->layers; ++l) {
         const cs_rows rows = cs_rows_of_f32(block->rows, block->width, block->state[l], "states");
@@ -207,11 +211,11 @@ static cs_status take_direct(void *ctx, const cs_hidden_block *block)
 }
 
 /* Ranks of the states that cs_hidden_states gives, against a set of the study. */
-static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mask_rank *r,
-                       cs_mask_set set)
+static void same_ranks_of(training *t, cs_hidden_options o, direct d, const cs_mask_rank *r,
+                          cs_mask_set set)
 {
     cs_gram gram[3] = {{0}};
-    direct d = {gram, drop};
+    d.gram = gram;
     for (int l = 0; l < 3; ++l) {
         OK(cs_gram_init(16, 1, &(cs_gram_options){.wide = true}, &gram[l]));
     }
@@ -227,6 +231,12 @@ static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mas
         cs_effective_rank_free(&want);
         cs_gram_free(&gram[l]);
     }
+}
+
+static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mask_rank *r,
+                       cs_mask_set set)
+{
+    same_ranks_of(t, o, (direct){.drop = drop}, r, set);
 }
 
 TEST(sets_of_a_masked_model)
@@ -285,6 +295,83 @@ TEST(sets_of_an_encoder)
     assert_true(r.layer[2].gap[CS_RANK_ENTROPY] != 0);
     cs_mask_rank_free(&r);
     free_training(&t);
+}
+
+/* Rare tokens: rows apart by their token, of a model of any kind; those around a text are none. */
+TEST(sets_of_rare_tokens)
+{
+    const recipe causal = {.kind = CS_OBJ_AR};
+    training t = make_training(&causal, "");
+    cs_mask_rank_options o = model_options(false);
+    const cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3};
+    cs_mask_rank r = {0};
+    uint8_t *rare = test_room(t.model.config.vocab, 1);
+    int64_t rows = 0;
+    for (int32_t v = 0; v < t.model.config.vocab; ++v) {
+        rare[v] = v % 5 == 0 || v < 5;
+    }
+    for (int64_t i = 0; i < t.corpus.tokens; ++i) {
+        rows += rare[t.corpus.token[i]];
+    }
+    o.rare = rare;
+    o.hidden.mask_ratio = NAN; /* nothing is masked */
+    t.model.config.mask_id = -1;
+    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    same_ranks(&t, plain, false, &r, CS_SET_WITHOUT_MASK);
+    same_ranks_of(&t, plain, (direct){.rare = rare, .wanted = true}, &r, CS_SET_RARE_ONLY);
+    same_ranks_of(&t, plain, (direct){.rare = rare}, &r, CS_SET_OTHERS);
+    assert_int_equal(r.layer[0].rank[CS_SET_RARE_ONLY].rows, rows);
+    assert_true(!r.layer[0].has[CS_SET_MASK_ONLY] && r.layer[1].contained);
+    cs_mask_rank_free(&r);
+    memset(rare, 1, (size_t)t.model.config.vocab);
+    assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "every row");
+    memset(rare, 0, (size_t)t.model.config.vocab);
+    assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "no row");
+    free_training(&t);
+}
+
+/* Planted: rare rows lie across the others, [MASK] or not; the gap is that of as many rows. */
+TEST(rare_rows_lie_outside)
+{
+    static const uint8_t rare[] = {0, 1};
+    planted *p = plant();
+    cs_mask_rank r = {0};
+    cs_mask_rank_options o = options_of(false);
+    cs_mask_rank_sums *sums = NULL;
+    axes(p, 4, 2);
+    for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
+        p->about[i].token = p->about[i].masked;
+        p->about[i].masked = false;
+        p->about[i].special = i % ROWS == ROWS - 1; /* of no text: never rare */
+    }
+    o.rare = rare;
+    OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
+    OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
+    OK(cs_mask_rank_finish(sums, &r));
+    const cs_mask_layer *l = &r.layer[0];
+    assert_int_equal(l->rank[CS_SET_RARE_ONLY].rows, DOCUMENTS * MASKS);
+    assert_int_equal(l->rank[CS_SET_OTHERS_SAMPLE].rows, DOCUMENTS * MASKS);
+    near(l->rank[CS_SET_RARE_ONLY].value[CS_RANK_NUMERICAL], 2, 0);
+    near(l->rank[CS_SET_OTHERS].value[CS_RANK_NUMERICAL], 4, 0);
+    near(l->rank[CS_SET_WITHOUT_MASK].value[CS_RANK_NUMERICAL], 6, 0);
+    near(l->containment.value[CS_CONTAIN_OUTSIDE], 1, 1e-14);
+    near(l->gap[CS_RANK_ENTROPY],
+         l->rank[CS_SET_RARE_ONLY].value[CS_RANK_ENTROPY] -
+             l->rank[CS_SET_OTHERS_SAMPLE].value[CS_RANK_ENTROPY],
+         0);
+    cs_mask_rank_free(&r);
+    cs_mask_rank_end(&sums);
+    /* fewer others than rare ones in a piece: no gap */
+    for (int i = 0; i < ROWS; ++i) {
+        p->about[i].token = i > 1;
+    }
+    OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
+    OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
+    OK(cs_mask_rank_finish(sums, &r));
+    assert_true(isnan(r.layer[0].gap[CS_RANK_ENTROPY]));
+    cs_mask_rank_free(&r);
+    cs_mask_rank_end(&sums);
+    cs_free(p);
 }
 
 /* --- errors -------------------------------------------------------------------------------------

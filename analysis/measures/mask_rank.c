@@ -23,27 +23,29 @@ struct cs_mask_rank_sums {
     int64_t width;
     int32_t mask_id;
     const int32_t *block;
-    cs_gram *gram;        /* layers x PARTS; zeroed where a part is not kept */
-    int32_t *group;       /* PARTS x room */
-    int64_t room, masked; /* rows; [MASK]s seen */
+    cs_gram *gram;                /* layers x PARTS; zeroed where a part is not kept */
+    int32_t *group;               /* PARTS x room */
+    int64_t room, masked, others; /* rows; those at [MASK] (rare: of such tokens), and the rest */
 };
 
 const char *cs_mask_set_name(cs_mask_set set)
 {
-    static const char *const name[] = {"with-mask",   "without-mask", "mask-only",   "real-only",
-                                       "real-sample", "dropped",      "without-kept"};
+    static const char *const name[] = {"with-mask",   "without-mask", "mask-only",    "real-only",
+                                       "real-sample", "dropped",      "without-kept", "rare-only",
+                                       "others",      "others-sample"};
     return name[set];
 }
 
-static bool keeps(bool encoder_only, part p)
+static bool keeps(const cs_mask_rank_options *o, part p)
 {
-    return encoder_only ? p == PART_REAL || p == PART_PLAIN || p == PART_PLAIN_MASKED
-                        : p != PART_PLAIN_MASKED;
+    return o->rare           ? p <= PART_SAMPLE
+           : o->encoder_only ? p == PART_REAL || p == PART_PLAIN || p == PART_PLAIN_MASKED
+                             : p != PART_PLAIN_MASKED;
 }
 
 double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options)
 {
-    double parts = options->encoder_only ? 3 : 4;
+    double parts = options->encoder_only || options->rare ? 3 : 4;
     return 8 * parts * (double)options->hidden.layers * (double)options->blocks * (double)width *
            (double)width;
 }
@@ -62,7 +64,7 @@ cs_status cs_mask_rank_begin(int64_t width, int32_t mask_id, const int32_t *bloc
     s->gram = cs_calloc(layers * PARTS, sizeof *s->gram);
     cs_status status = s->gram ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < layers * PARTS && status == CS_OK; ++i) {
-        if (keeps(options->encoder_only, (part)(i % PARTS))) {
+        if (keeps(options, (part)(i % PARTS))) {
             status = cs_gram_init(width, options->blocks, &options->gram, &s->gram[i]);
         }
     }
@@ -114,7 +116,7 @@ static cs_status add_parts(cs_mask_rank_sums *s, const cs_hidden_block *rows, pa
         const cs_rows states = cs_rows_of_f32(rows->rows, rows->width, rows->state[l], "states");
         for (int p = (int)first; p <= (int)last && status == CS_OK; ++p) {
             cs_gram *g = &s->gram[l * PARTS + p];
-            if (keeps(s->options.encoder_only, (part)p)) {
+            if (keeps(&s->options, (part)p)) {
                 status = cs_gram_add(g, &states, groups_of(s, (part)p), &s->options.gram);
             }
         }
@@ -151,9 +153,11 @@ cs_status cs_mask_rank_take_masked(void *sums, const cs_hidden_block *rows)
     int64_t first = 0;
     for (int64_t i = 0; i < rows->rows; ++i) {
         const cs_hidden_row *a = &rows->about[i], *next = a + 1;
-        bool mask = a->masked && a->shown == s->mask_id;
+        bool mask = s->options.rare ? !a->special && s->options.rare[a->token]
+                                    : a->masked && a->shown == s->mask_id;
         groups_of(s, mask ? PART_MASK : PART_REAL)[i] = s->block[a->document];
         s->masked += mask;
+        s->others += !mask;
         if (i + 1 == rows->rows || next->document != a->document || next->piece != a->piece) {
             sample_piece(s, rows->about, first, i + 1);
             first = i + 1;
@@ -206,12 +210,14 @@ static cs_status study_set(const cs_mask_rank_sums *s, const cs_gram *a, const c
 
 cs_mask_set cs_mask_rank_with(const cs_mask_rank *r)
 {
-    return r->encoder_only ? CS_SET_DROPPED : CS_SET_WITH_MASK;
+    return r->rare ? CS_SET_RARE_ONLY : r->encoder_only ? CS_SET_DROPPED : CS_SET_WITH_MASK;
 }
 
 cs_mask_set cs_mask_rank_without(const cs_mask_rank *r)
 {
-    return r->encoder_only ? CS_SET_WITHOUT_KEPT : CS_SET_WITHOUT_MASK;
+    return r->rare           ? CS_SET_OTHERS_SAMPLE
+           : r->encoder_only ? CS_SET_WITHOUT_KEPT
+                             : CS_SET_WITHOUT_MASK;
 }
 
 /* The paired difference, and its error from differences without the same documents. */
@@ -219,6 +225,12 @@ static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
 {
     const cs_effective_rank *with = &l->rank[cs_mask_rank_with(r)];
     const cs_effective_rank *without = &l->rank[cs_mask_rank_without(r)];
+    if (r->rare && with->rows != without->rows) { /* a rank grows with the number of rows */
+        for (int m = 0; m < CS_RANK_MEASURES; ++m) {
+            l->gap[m] = l->gap_se[m] = NAN;
+        }
+        return CS_OK;
+    }
     if (with->rows != without->rows) {
         return cs_fail(CS_ERR_INPUT,
                        "layer %" PRId64 ": %" PRId64 " rows %s and %" PRId64
@@ -250,12 +262,16 @@ static cs_status study_layer(const cs_mask_rank_sums *s, const cs_mask_rank *r, 
         }
         return status == CS_OK ? fill_gap(r, l) : status;
     }
-    if ((status = study_set(s, mask, real, CS_SET_WITH_MASK, l)) == CS_OK &&
-        (status = study_set(s, plain, NULL, CS_SET_WITHOUT_MASK, l)) == CS_OK &&
-        (status = study_set(s, mask, NULL, CS_SET_MASK_ONLY, l)) == CS_OK &&
-        (status = study_set(s, real, NULL, CS_SET_REAL_ONLY, l)) == CS_OK &&
-        (status = study_set(s, &g[PART_SAMPLE], NULL, CS_SET_REAL_SAMPLE, l)) == CS_OK &&
-        (status = fill_gap(r, l)) == CS_OK) {
+    /* Three sets follow each other in the order of these parts. */
+    const cs_gram *const apart[] = {mask, real, &g[PART_SAMPLE]};
+    const int first = r->rare ? CS_SET_RARE_ONLY : CS_SET_MASK_ONLY;
+    status = study_set(s, mask, real, r->rare ? CS_SET_WITHOUT_MASK : CS_SET_WITH_MASK, l);
+    if (status == CS_OK && !r->rare) status = study_set(s, plain, NULL, CS_SET_WITHOUT_MASK, l);
+    for (int k = 0; k < 3 && status == CS_OK; ++k) {
+        status = study_set(s, apart[k], NULL, (cs_mask_set)(first + k), l);
+    }
+    if (status == CS_OK) status = fill_gap(r, l);
+    if (status == CS_OK) {
         status = cs_containment_of(real, mask, &s->options.rank, &l->containment);
         l->contained = status == CS_OK;
     }
@@ -265,11 +281,16 @@ static cs_status study_layer(const cs_mask_rank_sums *s, const cs_mask_rank *r, 
 cs_status cs_mask_rank_finish(cs_mask_rank_sums *s, cs_mask_rank *out)
 {
     const cs_hidden_options *h = &s->options.hidden;
-    cs_mask_rank r = {.encoder_only = s->options.encoder_only,
+    const bool rare = s->options.rare != NULL;
+    cs_mask_rank r = {.encoder_only = s->options.encoder_only && !rare,
+                      .rare = rare,
                       .layers = h->layers,
                       .width = s->width,
                       .blocks = s->options.blocks};
-    if (!r.encoder_only && s->masked == 0) {
+    if (rare && (s->masked == 0 || s->others == 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s row is of a rare token", s->masked == 0 ? "no" : "every");
+    }
+    if (!rare && !r.encoder_only && s->masked == 0) {
         return cs_fail(CS_ERR_INPUT, "no token is masked: every piece has fewer than two");
     }
     r.layer = cs_calloc(r.layers, sizeof *r.layer);
@@ -331,17 +352,19 @@ cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
     cs_mask_rank_options o = *options;
     cs_mask_rank_sums *sums = NULL;
     int32_t *block = NULL;
-    if (!(o.hidden.mask_ratio > 0 && o.hidden.mask_ratio < 1)) {
+    if (o.rare) {
+        o.hidden.mask_ratio = 0;
+    } else if (!(o.hidden.mask_ratio > 0 && o.hidden.mask_ratio < 1)) {
         return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in (0, 1)", o.hidden.mask_ratio);
     }
     o.hidden.pooling = CS_POOL_NONE;
-    o.hidden.drop_masked = o.encoder_only;
+    o.hidden.drop_masked = o.encoder_only && !o.rare;
     cs_status status = blocks_of(corpus, &o, &block);
     if (status == CS_OK)
         status = cs_mask_rank_begin(model->config.width, model->config.mask_id, block, &o, &sums);
     if (status == CS_OK)
         status = cs_hidden_states(model, corpus, &o.hidden, cs_mask_rank_take_masked, sums);
-    if (status == CS_OK) { /* the text as it is, its rows classified by the same draw */
+    if (status == CS_OK && !o.rare) { /* the text as it is, its rows classified by the same draw */
         o.hidden.drop_masked = false;
         o.hidden.mask_keep = 1;
         o.hidden.mask_random = 0;

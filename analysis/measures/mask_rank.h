@@ -13,9 +13,15 @@
  *   dropped        MAE-LM: its encoder's rows of the text without the masked tokens
  *   without-kept   MAE-LM: the rows of the same tokens in the whole text, as many
  *
+ *   rare-only      the rows of rare tokens in the text as it is, unmasked (its Appendix F: a token that
+ *                  is rare where a model is used may occupy dimensions as [MASK] does)
+ *   others         its other rows
+ *   others-sample  as many of them as there are rare ones, as real-sample
+ *
  * The encoder of MAE-LM never read [MASK], so a [MASK] row of it would mean nothing: its own gap is
  * dropped less without-kept. Figure 5a has one curve of MAE-LM and does not say which of the two
- * inputs it is of.
+ * inputs it is of. Rare tokens take the place of [MASK] in a study of their own, of any model: the
+ * gap is rare-only less others-sample, where both have as many rows.
  *
  * Everything comes from Gram blocks (linalg/gram.h), one a group of whole documents, the same
  * groups in every set. The error of a gap is the delete-block jackknife of the difference itself:
@@ -37,6 +43,9 @@ typedef enum {
     CS_SET_REAL_SAMPLE,
     CS_SET_DROPPED,
     CS_SET_WITHOUT_KEPT,
+    CS_SET_RARE_ONLY,
+    CS_SET_OTHERS,
+    CS_SET_OTHERS_SAMPLE,
     CS_MASK_SETS
 } cs_mask_set;
 
@@ -46,6 +55,8 @@ typedef struct {
     cs_hidden_options hidden; /* layers, lengths, documents; mask_ratio in (0, 1), mask_seed,
                                  mask_keep, mask_random; drop_masked is set here */
     bool encoder_only;        /* MAE-LM: dropped, without-mask, without-kept */
+    const uint8_t *rare;      /* of each token, whether it is rare: the study is of those, and
+                                 nothing is masked; NULL: of [MASK]. Borrowed */
     int64_t blocks;           /* of the jackknife; at most the documents */
     cs_gram_options gram;
     cs_rank_options rank;
@@ -81,14 +92,15 @@ typedef struct {
     bool has[CS_MASK_SETS];
     cs_effective_rank rank[CS_MASK_SETS];
     cs_gram about[CS_MASK_SETS]; /* counts and options of their Gram blocks, without these */
-    /* with-mask less without-mask; MAE-LM: dropped less without-kept. se NaN: none. */
+    /* with-mask less without-mask; MAE-LM: dropped less without-kept; rare-only less others-sample,
+     * NaN where they differ in number. se NaN: none. */
     double gap[CS_RANK_MEASURES], gap_se[CS_RANK_MEASURES];
     bool contained; /* `containment` is there: both kinds of rows are */
     cs_containment containment;
 } cs_mask_layer;
 
 typedef struct {
-    bool encoder_only;
+    bool encoder_only, rare;
     int64_t layers, width, blocks;
     cs_mask_layer *layer;
 } cs_mask_rank;
@@ -102,11 +114,11 @@ cs_mask_set cs_mask_rank_without(const cs_mask_rank *r);
 /* Bytes of the Gram blocks. */
 double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options);
 
-/* Two passes over the corpus: masked and unmasked. Memory: 8 d^2 bytes per layer, block and sum (4
- * sums; MAE-LM 3) and that of cs_hidden_states; time: two forward passes, 3 n d^2 flops and (5 to
+/* Two passes over the corpus: masked and unmasked; of rare tokens the second alone. Memory: 8 d^2
+ * bytes per layer, block and sum (4 sums; MAE-LM and rare tokens 3) and that of cs_hidden_states; time: two forward passes, 3 n d^2 flops and (5 to
  * 7) (B + 1) eigenproblems per layer. CS_ERR_USAGE: a ratio that is not in (0, 1); no mask token
  * (encoder_only needs none); more blocks than documents; what cs_hidden_states refuses.
- * CS_ERR_INPUT: no row is masked. */
+ * CS_ERR_INPUT: no row is masked, or of a rare token, or all are. */
 cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
                           const cs_mask_rank_options *options, cs_mask_rank *out) CS_MUST_CHECK;
 

@@ -28,11 +28,13 @@ typedef struct {
     const char *name;
     cs_model_text text;
     cs_mask_rank_options options;
+    uint8_t *rare; /* --rare: tokens */
     cs_mask_rank result;
 } subject;
 
 static void free_subject(subject *m)
 {
+    cs_free(m->rare);
     cs_mask_rank_free(&m->result);
     cs_model_text_free(&m->text);
 }
@@ -84,14 +86,25 @@ static cs_status name_of(cs_args *args, const char *argument, const char **name,
     return *name ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* The study is of models that read [MASK], or were trained to do without. */
+/* An encoder of the unmasked tokens alone: MAE-LM's, or two streams over masks. */
+static bool reads_no_mask(const cs_model_kind *kind)
+{
+    return kind->kind == CS_KIND_MAE ||
+           (kind->kind == CS_KIND_TWO_STREAM && kind->pretrained == CS_ATTENTION_BIDIRECTIONAL);
+}
+
+/* The study is of models that read [MASK], or were trained to do without; that of rare tokens is of
+ * any with hidden states. */
 static cs_status check_kind(const study *s, const subject *m)
 {
     const cs_model_kind *kind = &m->text.kind;
-    if (kind->kind != CS_KIND_MASKED && kind->kind != CS_KIND_MAE) {
+    if (cs_args_given(s->args, "rare")) {
+        return cs_model_text_has_states(&m->text);
+    }
+    if (kind->kind != CS_KIND_MASKED && !reads_no_mask(kind)) {
         return cs_fail(CS_ERR_USAGE,
                        "%s: a %s model; mask-rank is of masked and mae-lm models, which [MASK] "
-                       "means something to",
+                       "means something to (--rare N is of any)",
                        m->text.dir, cs_kind_name(kind->kind));
     }
     if (kind->kind == CS_KIND_MASKED && m->text.model.config.mask_id < 0) {
@@ -102,7 +115,7 @@ static cs_status check_kind(const study *s, const subject *m)
                        "%s: its encoder was trained with %g of the [MASK]s; here it reads none",
                        m->name, kind->delta);
     }
-    if (kind->kind == CS_KIND_MAE && cs_args_flag(s->args, "bert-masking")) {
+    if (reads_no_mask(kind) && cs_args_flag(s->args, "bert-masking")) {
         cs_output_note(s->args,
                        "%s: --bert-masking is of masked models; its masked tokens are "
                        "dropped",
@@ -130,6 +143,29 @@ static void fit_blocks(const study *s, subject *m)
     }
 }
 
+/* Marks the tokens that occur at most --rare times in --rare-in. */
+static cs_status find_rare(study *s, subject *m)
+{
+    const char *source = cs_args_text(s->args, "rare-in");
+    const int64_t vocab = m->text.model.config.vocab, most = cs_args_int_or(s->args, "rare", 0);
+    cs_corpus other = {0};
+    const cs_corpus *corpus = source ? &other : &m->text.corpus;
+    cs_status status = source ? cs_args_encode_corpus(s->args, source, &m->text, &other) : CS_OK;
+    int64_t *count = cs_calloc(vocab, sizeof *count);
+    m->rare = cs_calloc(vocab, 1);
+    if (status == CS_OK && (!count || !m->rare)) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < corpus->tokens; ++i) {
+        if (corpus->token[i] < vocab) ++count[corpus->token[i]];
+    }
+    for (int64_t v = 0; status == CS_OK && v < vocab; ++v) {
+        m->rare[v] = count[v] <= most;
+    }
+    m->options.rare = m->rare;
+    cs_corpus_free(&other);
+    cs_free(count);
+    return status;
+}
+
 static cs_status prepare(study *s, const char *argument, const char *corpus, subject *m)
 {
     const char *dir = NULL;
@@ -141,10 +177,11 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
         (status = cs_args_hidden(s->args, &m->text, "layers", o)) == CS_OK &&
         (status = cs_args_model_corpus(s->args, corpus, &m->text)) == CS_OK) {
         fit_blocks(s, m);
-        status = check_memory(m);
+        if (cs_args_given(s->args, "rare")) status = find_rare(s, m);
+        if (status == CS_OK) status = check_memory(m);
     }
     o->keep = m->text.keep;
-    m->options.encoder_only = m->text.kind.kind == CS_KIND_MAE;
+    m->options.encoder_only = reads_no_mask(&m->text.kind) && !m->rare;
     if (m->options.encoder_only) {
         o->mask_keep = o->mask_random = 0;
     }
@@ -249,6 +286,9 @@ static cs_status state(study *s, subject *m)
     const int64_t pieces = cs_args_int(s->args, "pieces");
     int64_t length = o->max_length > 0 ? o->max_length : m->text.model.config.positions;
     bool done = false;
+    if (m->rare) { /* the statements are of [MASK] */
+        return CS_OK;
+    }
     cs_status status = cs_lemma_21(&m->text.model, &m->result, length, m->name, &s->statements);
     if (status == CS_OK && !m->options.encoder_only && pieces > 0) {
         const cs_22_model_options t = {
@@ -340,7 +380,10 @@ static cs_status run(cs_args *args)
         return cs_fail(CS_ERR_USAGE, "mask-rank takes at least one [NAME=]MODEL, and a CORPUS");
     }
     s.models = cs_item_array(cs_output_root(args), "models");
-    cs_status status = CS_OK;
+    cs_status status =
+        cs_args_given(args, "rare")
+            ? cs_args_refuse(args, "mask-ratio bert-masking", "has no meaning with --rare")
+            : cs_args_refuse(args, "rare-in", "goes with --rare");
     take_options(args, &s);
     for (int i = 0; i < models && status == CS_OK; ++i) {
         status = study_model(&s, cs_args_positional(args, i), cs_args_positional(args, models));
@@ -359,6 +402,12 @@ static const cs_opt mask_rank_options[] = {
             "(MAE-LM, Figure 6); they count as real rows."),
     CS_INT("mask-seed", "N", "1", 0, 9007199254740992.0,
            "Seed of the choice of tokens, and of the sample of real rows."),
+    CS_INT("rare", "N", NULL, 0, 1e15,
+           "The study of rare tokens, of any model: tokens that occur at most N times take the "
+           "place of [MASK], in the text as it is (MAE-LM, Appendix F)."),
+    CS_TEXT("rare-in", "CORPUS", NULL,
+            "Where --rare counts, as text the model is used on; N = 0: tokens it lacks. Default: "
+            "CORPUS."),
     CS_REAL("tau", "T", "0.9", CS_ABOVE_0, 1,
             "Share of the sum of squared singular values for rank_tau, above 0."),
     CS_TEXT("layers", "LIST|all|last", "all",
@@ -392,10 +441,16 @@ const cs_command cs_cmd_mask_rank = {
         "  real-sample    as many of those as there are [MASK]s, drawn in each piece\n"
         "  dropped        mae-lm: the text without the masked tokens, as its encoder\n"
         "                 reads it in training (Figure 5a)\n"
-        "  without-kept   mae-lm: the same tokens' rows in the whole text\n\n"
-        "The encoder of mae-lm never read [MASK] in training and is not shown it here.\n\n"
-        "The gap of a layer is with-mask less without-mask (mae-lm: dropped less without-kept), "
-        "with a delete-block jackknife of the difference. Beside it: the share of the [MASK] rows "
+        "  without-kept   mae-lm: the same tokens' rows in the whole text\n"
+        "  rare-only      --rare: the rows of rare tokens, nothing being masked\n"
+        "  others         --rare: the other rows\n"
+        "  others-sample  --rare: as many of those as there are rare ones\n\n"
+        "The encoder of mae-lm never read [MASK] in training and is not shown it here; nor is that "
+        "of two streams over masks (train --query-position), which is studied in the same way. "
+        "Fine-tuned models are read as any (Figure 5b).\n\n"
+        "The gap of a layer is with-mask less without-mask (mae-lm: dropped less without-kept; "
+        "--rare: rare-only less others-sample, where they are equally many), with a delete-block "
+        "jackknife of the difference. Beside it: the share of the [MASK] rows "
         "outside the real rows' top space and the principal angles of both; Lemma 2.1 with its "
         "premise, and Theorem 2.2, as statements with verdicts; its bound on residuals, as printed "
         "and as corrected, on the model's own heads.\n\n"
@@ -415,6 +470,8 @@ const cs_command cs_cmd_mask_rank = {
         "# the paper's Figures 1a and 5a, 1b\n"
         "cospec plot mask-rank study/mask_rank.csv -o figures\n"
         "cospec plot mask-rank-depth study/mask_rank.csv -o figures\n"
+        "# rare tokens in place of [MASK] (Appendix F)\n"
+        "cospec mask-rank MLM=mlm verses.txt --rare 2 -o rare\n"
         "# BERT's masking (Figure 6)\n"
         "cospec mask-rank mlm verses.txt --bert-masking --blocks 5 --json",
     .run = run,

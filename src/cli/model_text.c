@@ -19,7 +19,8 @@ const cs_opt cs_group_model_text[] = {
     CS_INT("limit-tokens", "N", NULL, 1, 1e15, "Whole documents until they have N tokens."),
     CS_CHOICE("special", "auto|yes|no", "auto",
               "Put the tokenizer's special tokens around every piece. auto: for masked models "
-              "that cospec train did not make."),
+              "that cospec train did not make; before a text of a fine-tuned one its begin token, "
+              "where that was read."),
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a piece, special ones included. Default: the positions of the model, "
            "at most 512."),
@@ -163,7 +164,13 @@ cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around 
 {
     const char *special = cs_args_text(args, "special");
     bool usual = t->kind.kind == CS_KIND_MASKED && !t->kind.trained_here && t->tokenizer;
+    const cs_model_config *c = &t->model.config;
+    const bool begins = t->kind.trained_here && c->classes > 0 && c->readout == CS_READ_FIRST;
     *out = (cs_around){0};
+    if (begins && strcmp(special, "auto") == 0) { /* as its texts began in fine-tuning */
+        *out = (cs_around){.before = &c->bos_id, .befores = c->bos_id >= 0};
+        return CS_OK;
+    }
     if (strcmp(special, "no") == 0 || (strcmp(special, "auto") == 0 && !usual)) {
         return CS_OK;
     }

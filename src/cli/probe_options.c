@@ -50,7 +50,8 @@ const cs_opt cs_group_probe_texts[] = {
            "class, --few draws from every one."),
     CS_CHOICE("special", "auto|yes|no", "auto",
               "Put the tokenizer's special tokens around every text. auto: for masked models that "
-              "cospec train did not make."),
+              "cospec train did not make; before a text of a fine-tuned one its begin token, where "
+              "that was read."),
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a text that are read, special ones included. Default: the positions "
            "of the model, at most 512."),

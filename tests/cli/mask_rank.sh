@@ -98,6 +98,38 @@ test_figures() {
         grep -q 'a_b mask-only' f/mask-rank-depth.svg && ! grep -q 'mae' f/mask-rank-depth.svg || fail "$(cat err)"
 }
 
+# Rare tokens in place of [MASK] (Appendix F), of any model: rows and files; tokens that another text lacks.
+test_rare_tokens() {
+    small_corpus c.tsv
+    trained ar ar && trained two gvp && trained mlm masked || return 1
+    # zero 24 times, one and two 23, three 10; the other words 40 and more
+    rare=$(cut -f2 c.tsv | tr ' ' '\n' | sort | uniq -c | awk '$1 <= 24 { n += $1 } END { print n }')
+    exits 0 "$COSPEC" mask-rank ar two MLM=mlm c.tsv --rare 24 --blocks 4 -o o --csv || return 1
+    for m in ar two MLM; do
+        n=$(awk -F, -v m=$m '$1 == m && $2 == 2 && $3 == "rare-only" && $4 == "stable_rank" { print $(NF - 1) }' out)
+        [ "$n" = "$rare" ] && grep -q "^$m,2,others-sample,rank_tau," out && [ "$(rows o/gap.csv "$m,2,rank_tau,rare-only less others-sample")" = 1 ] && [ "$(rows o/containment.csv "$m,2,outside_share,")" = 1 ] || { fail "$m: $n rows, not $rare"; return 1; }
+    done
+    ! grep -q 'mask-only' out && grep -q '"statements": \[\]' o/mask_rank.json || { fail "a study of [MASK]"; return 1; }
+    printf 'x\tthe cat sat\n' > other.tsv
+    exits 0 "$COSPEC" mask-rank ar c.tsv --rare 0 --rare-in other.tsv --csv && n=$(awk -F, '$2 == 0 && $3 == "others" && $4 == "stable_rank" { print $(NF - 1) }' out)
+    [ "$n" = "$(cut -f2 c.tsv | tr ' ' '\n' | grep -cx 'the\|cat\|sat')" ] || { fail "others: ${why:-$n}"; return 1; }
+    refuses 3 "no row is of a rare token" "$COSPEC" mask-rank ar c.tsv --rare 1 && refuses 3 "every row is of a rare token" "$COSPEC" mask-rank ar c.tsv --rare 100000 &&
+        refuses 2 "--mask-ratio has no meaning with --rare" "$COSPEC" mask-rank ar c.tsv --rare 3 --mask-ratio 0.2 && refuses 2 "--rare-in goes with --rare" "$COSPEC" mask-rank mlm c.tsv --rare-in c.tsv &&
+        refuses 3 "gone.tsv" "$COSPEC" mask-rank ar c.tsv --rare 3 --rare-in gone.tsv
+}
+
+# Fine-tuned models (Figure 5b), whose texts begin as in fine-tuning; encoders of two streams over masks, which read no [MASK].
+test_fine_tuned() {
+    small_corpus c.tsv
+    trained mlm masked && trained mae mae-lm && trained blind masked --query-position off || return 1
+    for m in mlm mae; do exits 0 "$COSPEC" finetune $m c.tsv c.tsv --epochs 1 --seeds 1 --save-model -o $m-tuned && ln -s $m-tuned/runs/lr-* $m-t || return 1; done
+    exits 0 "$COSPEC" mask-rank MLM=mlm-t MAE=mae-t BLIND=blind c.tsv --blocks 4 --csv || return 1
+    tokens=$(cut -f2 c.tsv | wc -w)
+    n() { awk -F, -v m=$1 -v s=$2 '$1 == m && $2 == 1 && $3 == s && $4 == "stable_rank" { print $(NF - 1) }' out; }
+    [ "$(n MLM with-mask)" = $((tokens + 80)) ] && [ "$(n MAE without-mask)" = $((tokens + 80)) ] && [ "$(n BLIND without-mask)" = "$tokens" ] && [ -n "$(n MAE dropped)" ] && [ -n "$(n BLIND dropped)" ] && [ -z "$(n BLIND mask-only)" ] || { fail "$(n MLM with-mask) $(n MAE without-mask) $(n BLIND without-mask), not $tokens"; return 1; }
+    exits 0 "$COSPEC" mask-rank MLM=mlm-t c.tsv --special no --csv && [ "$(n MLM with-mask)" = "$tokens" ] || fail "${why:-$(n MLM with-mask) rows}"
+}
+
 test_hugging_face_models() {
     small_corpus c.tsv
     refuses 2 "gpt2: a causal model" "$COSPEC" mask-rank "$golden/gpt2" c.tsv &&
@@ -144,6 +176,8 @@ check table_for_the_eye
 check options
 check same_bytes_for_any_threads
 check figures
+check rare_tokens
+check fine_tuned
 check hugging_face_models
 check inconclusive
 check refusals
