@@ -234,12 +234,15 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
     if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
     if (status == CS_OK) status = size_of(plan, corpus, &sequences, options, use.workers, &size);
     if (status == CS_OK) {
-        const double records = size.contributions * sizeof(cs_record), budget = (double)use.budget;
+        const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
+        const double records = by_row ? 0 : size.contributions * sizeof(cs_record);
+        const double budget = (double)use.budget;
         const double vocab = (double)corpus->vocab;
         const double matrix = assembled_bytes(corpus, size.rows, size.entries);
         const double foreseen = 1.25 * matrix; /* with what the assembler has to spare */
         const bool in_files = foreseen > use.limit;
-        const double collected = 1.25 * records < budget ? 1.25 * records : budget;
+        const double places = by_row ? (double)corpus->tokens * sizeof(int64_t) : 0;
+        const double collected = fmin(1.25 * records + places, budget);
         *out = (cs_cooc_size){.contributions = size.contributions,
                               .rows = size.rows,
                               .entries = size.entries,

@@ -11,8 +11,9 @@
  * thread finish its block of sequences (milliseconds, or the time to sort and spill a full table)
  * and writes the sums so far to that folder; a build with `resume` takes them up, under any threads
  * and budget, and ends with the same bits as one that was never interrupted. `each:w` counted row
- * by row (where its positions fit in the budget; seconds on any corpus that does) writes no
- * checkpoint and starts again, unless it finds one that the general way has left.
+ * by row (where its positions fit in the budget; seconds on any corpus that does) and `unique`
+ * (windows_unique.c) write no checkpoint and start again, unless they find one that the general way
+ * has left.
  */
 #pragma once
 

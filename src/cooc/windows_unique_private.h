@@ -36,7 +36,8 @@ static inline double cs_unique_scale(const cs_windows_job *job, const cs_context
     return (job->options->weight_by_document ? 1 : t->predicted) * job->scale;
 }
 
-/* Lists that are kept take no more than a quarter of the budget: their bytes, and they. */
+/* Lists that are kept take no more than a quarter of what rows leave of the budget: their bytes, and
+ * they. */
 double cs_unit_lists_bytes(const cs_windows_job *job);
 cs_status cs_unit_lists_make(cs_unique *u) CS_MUST_CHECK;
 

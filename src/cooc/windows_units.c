@@ -96,11 +96,12 @@ static cs_status fill_table(void *ctx, int64_t item, int worker)
 static double keep_lists(const cs_windows_job *job, bool runs, double bytes, cs_pool *pool,
                          cs_unit_lists *out)
 {
+    const double most = ((double)job->budget - cs_window_row_bytes(job)) / SHARE;
     for (int64_t i = job->plan->tables - 1; i >= 0; --i) {
         const cs_context_table *t = &job->plan->table[i];
         const int64_t lists = lists_of(job->plan, t, runs);
         const double more = list_bytes(t, lists);
-        if (lists == 0 || bytes + more > (double)job->budget / SHARE) {
+        if (lists == 0 || bytes + more > most) {
             continue;
         }
         bytes += more;
