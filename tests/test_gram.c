@@ -149,7 +149,7 @@ TEST(error_is_within_its_bound)
             sums s = {.x = x, .n = n, .d = d};
             OK(cs_gram_init(d, 1, &options, &g));
             OK(cs_gram_add(&g, &source, NULL, &options));
-            OK(cs_gram_total(&g, 0, 1, -1, false, &total, &rows));
+            OK(cs_gram_total(&g, NULL, false, &total, &rows));
             assert_int_equal(rows, n);
             assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
             cs_dense_free(&total);
@@ -259,14 +259,15 @@ TEST(groups_are_apart_and_add_up)
     OK(cs_gram_add(&g, &source, group, &options));
     for (int32_t k = -1; k < 3; ++k) { /* a group, or all */
         sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = k < 0 ? -2 : k};
-        OK(cs_gram_total(&g, k < 0 ? 0 : k, k < 0 ? 3 : 1, -1, false, &total, &rows));
+        const cs_gram_range others[2] = {{0, k}, {k + 1, 3}};
+        OK(cs_gram_total(&g, k < 0 ? NULL : others, false, &total, &rows));
         assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
         cs_dense_free(&total);
     }
     /* All but group 1, by leaving it out. */
     cs_dense without = {0};
     int64_t kept, counts[2] = {g.rows[0], g.rows[2]};
-    OK(cs_gram_total(&g, 0, 3, 1, false, &without, &kept));
+    OK(cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
     assert_int_equal(kept, counts[0] + counts[1]);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = group[k] == 1 ? -1 : group[k];
@@ -298,11 +299,11 @@ TEST(doubles_are_shifted_as_doubles)
     int64_t rows;
     OK(cs_gram_init(COLS, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, 0, 1, -1, true, &total, &rows));
+    OK(cs_gram_total(&g, NULL, true, &total, &rows));
     for (int64_t k = 0; k < ROWS; ++k) {
         square += (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]);
     }
-    assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, 0, 1, -1, true));
+    assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, NULL, true));
     cs_dense_free(&total);
     cs_gram_free(&g);
 }
@@ -323,13 +324,13 @@ TEST(centring_does_not_cancel)
     int64_t rows;
     OK(cs_gram_init(d, 4, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, 0, 4, -1, true, &total, &rows));
+    OK(cs_gram_total(&g, NULL, true, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .mean = mean};
     /* A shifted row is rounded to 2^-24 of 2000, near 1: n roundings of 2^-24 at most. */
     assert_gram(&total, &s, 2 * cs_gram_gamma(&g, false), (double)n * 2000.0 * 0x1p-23 * 1e-2);
     cs_dense_free(&total);
     /* Uncentred, the shift is put back. */
-    OK(cs_gram_total(&g, 0, 4, -1, false, &total, &rows));
+    OK(cs_gram_total(&g, NULL, false, &total, &rows));
     s.mean = NULL;
     assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     cs_dense_free(&total);
@@ -352,7 +353,7 @@ TEST(rows_can_be_normalised)
     double trace = 0;
     OK(cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, 0, 1, -1, false, &total, &rows));
+    OK(cs_gram_total(&g, NULL, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
     assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     for (int64_t j = 0; j < d; ++j) {
@@ -386,7 +387,7 @@ TEST_IN_DIR(shards_merge_and_are_stored)
         OK(cs_gram_read(path, &g[2]));
         assert_memory_equal(g[2].block, g[0].block, (size_t)(2 * d * d) * sizeof *g[0].block);
         OK(cs_gram_merge(&g[2], &g[1]));
-        OK(cs_gram_total(&g[2], 0, 2, -1, false, &total, &rows));
+        OK(cs_gram_total(&g[2], NULL, false, &total, &rows));
         assert_int_equal(rows, n);
         assert_int_equal(g[2].heaviest, 450);
         sums s = {.x = x, .n = n, .d = d};
@@ -478,7 +479,7 @@ static cs_status whole_way(const char *path)
     cs_status status = cs_rows_open(path, &r);
     if (status == CS_OK && (status = cs_gram_init(D, 2, &options, &g)) == CS_OK &&
         (status = cs_gram_add(&g, &r, group, &options)) == CS_OK) {
-        status = cs_gram_total(&g, 0, 2, -1, true, &total, &n);
+        status = cs_gram_total(&g, NULL, true, &total, &n);
     }
     cs_dense_free(&total);
     cs_gram_free(&g);

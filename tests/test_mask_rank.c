@@ -173,6 +173,19 @@ TEST(gap_has_its_own_error)
                 assert_true(isnan(r.layer[0].gap_se[m]));
             }
         }
+        const double *in = r.layer[0].rank[cs_mask_rank_with(&r)].part_out,
+                     *out = r.layer[0].rank[cs_mask_rank_without(&r)].part_out;
+        double mean = 0, sum = 0; /* parts are blocks here: both ranks corrected without each */
+        for (int k = 0; k < BLOCKS; ++k) {
+            mean += (in[k] - out[k]) / BLOCKS;
+        }
+        for (int k = 0; k < BLOCKS; ++k) {
+            sum += (in[k] - out[k] - mean) * (in[k] - out[k] - mean);
+        }
+        const double bias = r.layer[0].rank[cs_mask_rank_with(&r)].bias_left -
+                            r.layer[0].rank[cs_mask_rank_without(&r)].bias_left;
+        near(r.layer[0].gap_se[CS_RANK_TAU_CORRECTED],
+             sqrt(sum * (BLOCKS - 1) / BLOCKS + bias * bias), 1e-10);
         cs_mask_rank_free(&r);
         cs_free(a);
         cs_free(b);

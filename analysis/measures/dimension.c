@@ -145,7 +145,7 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     p.part = cs_pool_take(&pool, chunks * p.stride, sizeof *p.part);
     cs_status status = p.part ? cs_gram_init(d, 1, &options, &g) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_gram_add(&g, rows, NULL, &options)) != CS_OK ||
-        (status = cs_gram_total(&g, 0, 1, -1, false, &vectors, &counted)) != CS_OK ||
+        (status = cs_gram_total(&g, NULL, false, &vectors, &counted)) != CS_OK ||
         (status = cs_dense_eigh(&vectors, values, false)) != CS_OK) {
         goto done;
     }

@@ -1,7 +1,7 @@
 /* Effective ranks from Gram blocks: eigenvalues of sums over blocks, everything else from them.
  *
  * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out,
- * one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
+ * one a pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
  * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of
  * such values, as square roots, would weigh in the entropies. */
 #include "analysis/measures/effective_rank.h"
@@ -72,8 +72,10 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
     case CS_RANK_TAU_CORRECTED:
         return cs_format("B theta - (B - 1) mean_b theta_b, theta = rank_tau_interpolated at tau = "
                          "%g, theta_b without block b of B = %" PRId64 ": the jackknife's "
-                         "correction of the bias in n",
-                         options->tau, result->blocks);
+                         "correction of the bias in n, in [tau, tau d]; se: its own jackknife and "
+                         "the bias left, over "
+                         "%" PRId64 " parts",
+                         options->tau, result->blocks, result->parts);
     default:
         return cs_format("alpha of sigma_k^2 ~ k^-alpha, least squares of ln sigma_k^2 on ln k, "
                          "k = %" PRId64 " to %" PRId64,
@@ -160,7 +162,7 @@ void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
 
 /* A sum of blocks and what comes of it. */
 typedef struct {
-    int64_t count, without; /* the first `count` blocks but one */
+    cs_gram_range without[2];
     cs_rank_point point;
 } problem;
 
@@ -206,12 +208,11 @@ static cs_status solve(void *ctx, int64_t item, int worker)
     cs_dense total = {0};
     int64_t below = 0;
     (void)worker;
-    cs_status status =
-        cs_gram_total(s->g, 0, p->count, p->without, s->options->centred, &total, &p->point.rows);
+    cs_status status = cs_gram_total(s->g, p->without, s->options->centred, &total, &p->point.rows);
     if (status != CS_OK) return status;
     const int64_t d = s->g->cols, n = p->point.rows;
     const int64_t count = n < d ? n : d;
-    double floor = cs_gram_floor(s->g, 0, p->count, p->without, s->options->centred);
+    double floor = cs_gram_floor(s->g, p->without, s->options->centred);
     double *lambda = cs_alloc(count, sizeof *lambda);
     status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
     if (status == CS_OK)
@@ -266,15 +267,70 @@ static cs_status fill_errors(const study *s, const problem *left_out, cs_effecti
                          ? cs_jackknife_error(blocks, out->left_out + m, CS_RANK_MEASURES)
                          : NAN;
     }
-    out->se[CS_RANK_TAU] = out->se[CS_RANK_TAU_CORRECTED] = out->se[CS_RANK_TAU_INTERPOLATED];
-    double mean = 0.0;
-    for (int64_t b = 0; b < blocks; ++b) {
-        mean += left_out[b].point.value[CS_RANK_TAU_INTERPOLATED] / (double)blocks;
+    out->se[CS_RANK_TAU] = out->se[CS_RANK_TAU_INTERPOLATED];
+    return CS_OK;
+}
+
+/* --- the corrected rank ----------------------------------------------------------------------- */
+
+static double tau_of(const problem *p)
+{
+    return p->point.value[CS_RANK_TAU_INTERPOLATED];
+}
+
+/* The problem without parts i and j of `parts`, in either order, in a list of those with i <= j. */
+static int64_t pair_at(int64_t i, int64_t j)
+{
+    const int64_t high = i > j ? i : j, low = i > j ? j : i;
+    return high * (high + 1) / 2 + low;
+}
+
+static void leave_parts(int64_t blocks, int64_t parts, problem *pair)
+{
+    for (int64_t i = 0; i < parts; ++i) {
+        for (int64_t j = 0; j <= i; ++j) {
+            pair[pair_at(i, j)] =
+                (problem){.without = {{i * blocks / parts, (i + 1) * blocks / parts},
+                                      {j * blocks / parts, (j + 1) * blocks / parts}}};
+        }
     }
+}
+
+/* left_out: without each block; pair: without each pair of parts. */
+static cs_status fill_corrected(const study *s, const problem *left_out, const problem *pair,
+                                cs_effective_rank *out)
+{
+    const double blocks = (double)out->blocks, parts = (double)out->parts;
+    const double whole = out->value[CS_RANK_TAU_INTERPOLATED], tau = s->options->tau;
+    double mean = 0.0;
+    for (int64_t b = 0; b < out->blocks; ++b) {
+        mean += tau_of(&left_out[b]) / blocks;
+    }
+    out->unclipped = blocks * whole - (blocks - 1.0) * mean;
     out->value[CS_RANK_TAU_CORRECTED] =
-        left_out
-            ? (double)blocks * out->value[CS_RANK_TAU_INTERPOLATED] - (double)(blocks - 1) * mean
-            : NAN;
+        whole > 0.0 ? fmin(fmax(out->unclipped, tau), tau * (double)out->cols) : 0.0;
+    if (out->parts == 0) {
+        return CS_OK;
+    }
+    if (!(out->part_out = cs_alloc(out->parts, sizeof *out->part_out))) return CS_ERR_MEMORY;
+    double without_one = 0.0, without_two = 0.0;
+    for (int64_t i = 0; i < out->parts; ++i) {
+        const double one = tau_of(&pair[pair_at(i, i)]);
+        mean = 0.0;
+        for (int64_t j = 0; j < out->parts; ++j) {
+            mean += i == j ? 0.0 : tau_of(&pair[pair_at(i, j)]) / (parts - 1.0);
+        }
+        out->part_out[i] = (parts - 1.0) * one - (parts - 2.0) * mean;
+        without_one += one / parts;
+        without_two += mean / parts;
+    }
+    const double second =
+        (parts * parts * whole - 2.0 * (parts - 1.0) * (parts - 1.0) * without_one +
+         (parts - 2.0) * (parts - 2.0) * without_two) /
+        2.0;
+    out->bias_left = second - out->unclipped;
+    out->se[CS_RANK_TAU_CORRECTED] =
+        hypot(cs_jackknife_error(out->parts, out->part_out, 1), out->bias_left);
     return CS_OK;
 }
 
@@ -309,21 +365,23 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
 {
     cs_status status = check(g, options);
     if (status != CS_OK) return status;
-    const int64_t blocks = g->groups;
+    const int64_t blocks = g->groups, most = blocks < CS_RANK_PARTS ? blocks : CS_RANK_PARTS;
     const bool jackknife = options->jackknife && blocks > 1;
     cs_effective_rank r = {.rows = g->total, .cols = g->cols, .blocks = blocks};
     cs_pool pool = {0};
+    r.parts = jackknife && most >= 3 ? most : 0;
+    const int64_t pairs = 1 + (jackknife ? blocks : 0), curve = pairs + r.parts * (r.parts + 1) / 2;
     int64_t *at = cs_pool_take(&pool, blocks, sizeof *at);
-    problem *p = cs_pool_take(&pool, 2 * blocks + 1, sizeof *p);
+    problem *p = cs_pool_take(&pool, curve + blocks, sizeof *p);
     if ((status = pool.status) != CS_OK) goto done;
-    int64_t curve = 1 + (jackknife ? blocks : 0);
     r.points = curve_blocks(g, options->every_block, at);
-    p[0] = (problem){.count = blocks, .without = -1};
-    for (int64_t b = 0; b < blocks && jackknife; ++b) {
-        p[1 + b] = (problem){.count = blocks, .without = b};
+    p[0] = (problem){0};
+    for (int64_t b = 0; b < pairs - 1; ++b) {
+        p[1 + b] = (problem){.without = {{b, b + 1}}};
     }
+    leave_parts(blocks, r.parts, p + pairs);
     for (int64_t i = 0; i + 1 < r.points; ++i) { /* the last point is the whole */
-        p[curve + i] = (problem){.count = at[i], .without = -1};
+        p[curve + i] = (problem){.without = {{at[i], blocks}}};
     }
     study s = {g, options, p, &r};
     r.point = cs_calloc(r.points, sizeof *r.point);
@@ -337,7 +395,9 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     for (int64_t i = 0; i < r.points; ++i) {
         r.point[i] = p[i + 1 < r.points ? curve + i : 0].point;
     }
+    r.unclipped = r.bias_left = r.se[CS_RANK_TAU_CORRECTED] = NAN;
     if ((status = fill_errors(&s, jackknife ? p + 1 : NULL, &r)) != CS_OK) goto done;
+    if (jackknife && (status = fill_corrected(&s, p + 1, p + pairs, &r)) != CS_OK) goto done;
     fill_guard(g, &r);
 done:
     cs_pool_free(&pool);
@@ -349,5 +409,6 @@ void cs_effective_rank_free(cs_effective_rank *r)
     cs_free(r->lambda);
     cs_free(r->point);
     cs_free(r->left_out);
+    cs_free(r->part_out);
     *r = (cs_effective_rank){0};
 }

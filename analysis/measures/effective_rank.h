@@ -19,11 +19,28 @@
  *                          theta_b that without block b (Quenouille, Biometrika 43, 1956): ranks
  *                          grow with rows, and this takes out the part of the bias that falls as
  *                          1/n. It estimates the rank of the population, the others that at n.
+ *                          Clipped to [tau, tau d], where the population's lies (lambda descends,
+ *                          so its sums are above their chord): never farther from it.
  *
  * Standard errors: delete-block jackknife over the groups of the Gram blocks, se^2 = (B - 1) / B
  * sum_b (theta_b - mean)^2. A bootstrap of rows would draw rows twice and bias every rank
- * downwards. The errors of rank_tau and rank_tau_corrected are that of the interpolated one; counts
- * have none. Without blocks to leave out there is no correction: NaN.
+ * downwards. The error of rank_tau is that of the interpolated one; counts have none. Without
+ * blocks to leave out there is no correction: NaN.
+ *
+ * The corrected rank varies more than the plain one, and the variance of its pseudo-values B theta -
+ * (B - 1) theta_b, divided by B, is that of the plain one by algebra. Its own error is, over P =
+ * min(B, 10) parts of consecutive blocks, theta_pq without parts p and q,
+ *
+ *   se^2 = (P - 1) / P sum_p (c_p - mean)^2 + (c'' - c)^2
+ *   c_p  = (P - 1) theta_p - (P - 2) mean_{q != p} theta_pq          the corrected without part p
+ *   c''  = (P^2 theta - 2 (P - 1)^2 mean theta_p + (P - 2)^2 mean theta_pq) / 2
+ *
+ * The first term is the jackknife of the corrected rank c itself, too large on average rather than
+ * too small (Efron and Stein, Annals of Statistics 9, 1981); the second is the bias that is left: a
+ * bias a / n + b / n^2 leaves about -b / n^2 in c and nothing in c'', the jackknife of second order
+ * (Schucany, Gray and Owen, JASA 66, 1971), which itself varies too much. P (P + 1) / 2
+ * eigenproblems more, P - 1 degrees of freedom, NaN below 3 parts. docs/theory.md has what the
+ * interval covers.
  */
 #pragma once
 
@@ -32,6 +49,9 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "linalg/gram.h"
+
+/* Most parts of the jackknife of rank_tau_corrected. */
+#define CS_RANK_PARTS 10
 
 typedef enum {
     CS_RANK_TAU,
@@ -55,7 +75,7 @@ typedef struct {
                          floor of the eigenvalues when that is larger */
     int64_t decay_first, decay_last; /* range of the decay exponent; 0: 11 to 500 */
     bool centred;                    /* rows less their mean */
-    bool jackknife;                  /* standard errors: B eigenproblems more */
+    bool jackknife;                  /* standard errors: B + P (P + 1) / 2 eigenproblems more */
     bool every_block;                /* the curve at every block, not at doublings only */
     int threads;
     const cs_progress *progress;
@@ -76,7 +96,11 @@ typedef struct {
     /* blocks x CS_RANK_MEASURES: without each block, so that a function of several matrices with
      * the same blocks has an error of its own; NULL without jackknife */
     double *left_out;
-    int64_t points; /* the curve: the first rows of the groups' order, more and more blocks */
+    int64_t parts;    /* P; 0: none */
+    double *part_out; /* P: rank_tau_corrected without each part; NULL when there is none */
+    double unclipped; /* rank_tau_corrected before it was clipped to its range */
+    double bias_left; /* c'' - c; NaN when there is no part_out */
+    int64_t points;   /* the curve: the first rows of the groups' order, more and more blocks */
     cs_rank_point *point;
     double first_share;    /* lambda_1 / sum lambda */
     int64_t heaviest;      /* row of the largest norm, before shift and division */
@@ -96,7 +120,8 @@ char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options
 void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
                       const cs_rank_options *options, double value[CS_RANK_MEASURES]);
 
-/* Everything above of Gram blocks. (B + about log2 B + 1) eigenproblems of d x d, d <= 32,000.
+/* Everything above of Gram blocks. (B + P (P + 1) / 2 + about log2 B + 1) eigenproblems of d x d, d
+ * <= 32,000.
  * CS_ERR_USAGE for tau outside (0, 1]; CS_ERR_INPUT for no rows, or centred with one. */
 cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
                                cs_effective_rank *out) CS_MUST_CHECK;

@@ -139,7 +139,7 @@ static cs_status make_normal_equations(cs_probe_problem *q)
     int64_t n = 0;
     cs_status status = cs_gram_init(q->p, 1, &options, &g);
     if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK)
-        status = cs_gram_total(&g, 0, 1, -1, false, &q->gram, &n);
+        status = cs_gram_total(&g, NULL, false, &q->gram, &n);
     for (int64_t j = 0; j < q->p * q->p && status == CS_OK; ++j) { /* without gaps */
         q->gram.data[j] /= (double)n;
     }

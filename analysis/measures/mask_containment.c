@@ -48,8 +48,9 @@ static void free_space(space *s)
 static cs_status space_of(const cs_gram *g, int64_t without, bool centred, space *out)
 {
     const int64_t d = g->cols;
+    const cs_gram_range left_out[2] = {{without, without + 1}}; /* -1: no group */
     int64_t n = 0;
-    cs_status status = cs_gram_total(g, 0, g->groups, without, centred, &out->gram, &n);
+    cs_status status = cs_gram_total(g, left_out, centred, &out->gram, &n);
     if (status != CS_OK) return status;
     double *ascending = cs_pool_take(&out->pool, d, sizeof *ascending);
     cs_dense turned = cs_dense_copy_in(&out->pool, &out->gram);
@@ -127,7 +128,7 @@ static cs_status measure(const space *real, const space *mask, int64_t k_real, i
 static cs_status exact(const cs_gram *g, bool centred, const space *real, const space *mask,
                        cs_containment *c)
 {
-    const double floor = cs_gram_floor(g, 0, g->groups, -1, centred);
+    const double floor = cs_gram_floor(g, NULL, centred);
     c->rank = 0;
     while (c->rank < g->cols && real->lambda[c->rank] > floor) {
         ++c->rank;

@@ -246,7 +246,12 @@ static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
                                                      without->left_out + m, CS_RANK_MEASURES)
                            : NAN;
     }
-    l->gap_se[CS_RANK_TAU] = l->gap_se[CS_RANK_TAU_CORRECTED] = l->gap_se[CS_RANK_TAU_INTERPOLATED];
+    l->gap_se[CS_RANK_TAU] = l->gap_se[CS_RANK_TAU_INTERPOLATED];
+    l->gap_se[CS_RANK_TAU_CORRECTED] =
+        with->part_out && without->part_out
+            ? hypot(cs_jackknife_difference(with->parts, with->part_out, without->part_out, 1),
+                    with->bias_left - without->bias_left)
+            : NAN;
     return CS_OK;
 }
 

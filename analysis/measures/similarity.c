@@ -241,7 +241,7 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     status = x ? read_sides(a, b, x) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_gram_init(d, 1, &gram, &g)) != CS_OK ||
         (status = cs_gram_add(&g, &both, NULL, &gram)) != CS_OK ||
-        (status = cs_gram_total(&g, 0, 1, -1, false, &total, &counted)) != CS_OK ||
+        (status = cs_gram_total(&g, NULL, false, &total, &counted)) != CS_OK ||
         (status = measure(x, a, b, &g, &total, options, &s)) != CS_OK) {
         goto done;
     }

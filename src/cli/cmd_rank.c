@@ -280,7 +280,8 @@ static const cs_opt rank_options[] = {
             "from 0."),
     CS_REAL("rankme-eps", "E", "1e-7", 0, 1, "eps of RankMe."),
     CS_INT("blocks", "B", "20", 1, 10000,
-           "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors."),
+           "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors, which take B + 55 "
+           "eigenproblems."),
     CS_FLAG("curve", "The table has all measures at every number of blocks; rank_tau against n, at "
                      "doublings, is always in the JSON."),
     CS_FLAG("force-unequal", "Compare matrices of unequal numbers of rows."),
@@ -302,7 +303,8 @@ const cs_command cs_cmd_rank = {
         "Warnings name a row or a direction that holds more than half of the sum of squares. "
         "Ranks grow with n, so several files must have equally many rows. rank_tau is that of the "
         "rows at hand; rank_tau_corrected takes out the part of its bias that falls as 1/n and "
-        "estimates that of the population.",
+        "estimates that of the population; its standard error, over at most 10 parts of the "
+        "blocks, has the bias left in it.",
     .positional = "FILE...",
     .groups = (const cs_opt *const[]){rank_options, cs_group_rank_rows, NULL},
     .examples = "# ranks of token vectors that a factorisation gives, with definitions\n"

@@ -1,6 +1,7 @@
 #include "cli/rank_report.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/mem.h"
 #include "cli/output.h"
@@ -41,6 +42,13 @@ void cs_rank_warnings(const cs_args *args, const char *name, const cs_gram *g,
                           cs_format("%s: %" PRId64 " rows of %" PRId64
                                     ": ranks are at most the rows",
                                     name, r->rows, r->cols));
+    }
+    if (r->unclipped != r->value[CS_RANK_TAU_CORRECTED] && isfinite(r->unclipped)) {
+        cs_output_warning(args, list,
+                          cs_format("%s: rank_tau_corrected comes out as %.4g, which no population "
+                                    "of %" PRId64 " columns has: taken as %.4g; more rows are "
+                                    "needed, or some outweigh the rest",
+                                    name, r->unclipped, r->cols, r->value[CS_RANK_TAU_CORRECTED]));
     }
     if (r->below > 0 && !g->wide) {
         cs_output_warning(

@@ -73,14 +73,20 @@ cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
  * algebra when the shifts differ. Its rows count as given after those of `into`. */
 cs_status cs_gram_merge(cs_gram *into, const cs_gram *from) CS_MUST_CHECK;
 
-/* Sum over groups first..first+count-1 except group `without` (-1: none), both triangles, and its
- * number of rows: X^T X of the rows as they are, or of the rows less their mean when `centred`. */
-cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t without,
-                        bool centred, cs_dense *out, int64_t *n) CS_MUST_CHECK;
+/* Groups from..end-1. */
+typedef struct {
+    int64_t from, end;
+} cs_gram_range;
+
+/* Sum over the groups that are in neither of the two ranges `without` (NULL: over all), both
+ * triangles, and its number of rows: X^T X of the rows as they are, or of the rows less their mean
+ * when `centred`. */
+cs_status cs_gram_total(const cs_gram *g, const cs_gram_range *without, bool centred, cs_dense *out,
+                        int64_t *n) CS_MUST_CHECK;
 
 /* The error bound above, and what it says of the eigenvalues of cs_gram_total. */
 double cs_gram_gamma(const cs_gram *g, bool centred);
-double cs_gram_floor(const cs_gram *g, int64_t first, int64_t count, int64_t without, bool centred);
+double cs_gram_floor(const cs_gram *g, const cs_gram_range *without, bool centred);
 
 /* NPZ: block, sum, rows, origin, and the scalars. Reading checks what it reads. */
 cs_status cs_gram_write(const cs_gram *g, const char *path) CS_MUST_CHECK;

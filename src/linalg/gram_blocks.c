@@ -30,11 +30,17 @@ double cs_gram_gamma(const cs_gram *g, bool centred)
     return error / (1.0 - error);
 }
 
-double cs_gram_floor(const cs_gram *g, int64_t first, int64_t count, int64_t without, bool centred)
+static bool is_without(const cs_gram_range *without, int64_t k)
+{
+    return without && ((k >= without[0].from && k < without[0].end) ||
+                       (k >= without[1].from && k < without[1].end));
+}
+
+double cs_gram_floor(const cs_gram *g, const cs_gram_range *without, bool centred)
 {
     double trace = 0.0; /* before a shift is put back */
-    for (int64_t b = first; b < first + count; ++b) {
-        for (int64_t i = 0; i < g->cols && b != without; ++i) {
+    for (int64_t b = 0; b < g->groups; ++b) {
+        for (int64_t i = 0; i < g->cols && !is_without(without, b); ++i) {
             trace += g->block[(b * g->cols + i) * g->cols + i];
         }
     }
@@ -80,13 +86,9 @@ void cs_gram_free(cs_gram *g)
     *g = (cs_gram){0};
 }
 
-cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t without,
-                        bool centred, cs_dense *out, int64_t *n)
+cs_status cs_gram_total(const cs_gram *g, const cs_gram_range *without, bool centred, cs_dense *out,
+                        int64_t *n)
 {
-    if (first < 0 || count < 0 || first > g->groups - count) {
-        return cs_fail(CS_ERR_USAGE, "groups %" PRId64 " to %" PRId64 " are wanted of %" PRId64,
-                       first, first + count - 1, g->groups);
-    }
     const int64_t d = g->cols;
     cs_dense total;
     double *sum = cs_calloc(d, sizeof *sum);
@@ -97,8 +99,8 @@ cs_status cs_gram_total(const cs_gram *g, int64_t first, int64_t count, int64_t 
         return status;
     }
     int64_t rows = 0;
-    for (int64_t k = first; k < first + count; ++k) {
-        if (k == without) {
+    for (int64_t k = 0; k < g->groups; ++k) {
+        if (is_without(without, k)) {
             continue;
         }
         const double *block = g->block + k * d * d, *t = g->sum + k * d;
