@@ -49,10 +49,9 @@ cs_task batch_task(const char *spec)
 
 cs_form batch_form_of(const cs_task *task)
 {
-    cs_objective_kind kind = task->objective.kind;
-    bool masks =
-        kind == CS_OBJ_MASKED || kind == CS_OBJ_VARIABLE_MASKED || kind == CS_OBJ_BERNOULLI_MASKED;
-    return masks || kind == CS_OBJ_AR ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
+    const cs_objective_reading reads = cs_objective_reads(&task->objective);
+    const bool single = reads == CS_READS_NEXT || reads == CS_READS_MASKS;
+    return single ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
 }
 
 static uint64_t place_of(int32_t token)

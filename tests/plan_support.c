@@ -6,46 +6,42 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "plan/kernel.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"
 
-const char *const plan_specs[PLAN_SPECS] = {
-    "ar",
-    "masked:unmasked=1",
-    "masked:unmasked=3",
-    "masked:mask-ratio=0.4",
-    "variable-masked:unmasked=1:3",
-    "variable-masked:mask-ratio=0.15:0.7",
-    "bernoulli-masked:mask-ratio=0.3",
-    "bernoulli-masked:mask-ratio=0.8",
-    "diverse-ar:t=1",
-    "diverse-ar:t=2",
-    "diverse-ar:t=4",
-    "diverse-ar:t=9",
-    "offset-ar:offset-weights=uniform:2",
-    "offset-ar:offset-weights=power:0",
-    "offset-ar:offset-weights=power:1",
-    "offset-ar:offset-weights=power:0.5",
-    "offset-ar:offset-weights=mix:0",
-    "offset-ar:offset-weights=mix:0.25",
-    "offset-ar:offset-weights=mix:1",
-    "group-ar:t=1",
-    "group-ar:t=2",
-    "group-ar:t=3",
-    "group-ar:t=8",
-    "permuted-ar",
-    "gvp:segmentation=fixed,groups=1",
-    "gvp:segmentation=fixed,groups=2",
-    "gvp:segmentation=fixed,groups=5",
-    "gvp:segmentation=random,groups=1",
-    "gvp:segmentation=random,groups=2",
-    "gvp:segmentation=random,groups=3",
-    "gvp:segmentation=random,groups=5",
-    "gvp:segmentation=mixed,groups=1",
-    "gvp:segmentation=mixed,groups=2",
-    "gvp:segmentation=mixed,groups=4",
-};
+/* The examples of the rows, word by word, in the order of objectives. */
+static int find_spec(int n, char text[64])
+{
+    int count = 0;
+    for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
+        const char *p = cs_objective_table((cs_objective_kind)kind)->examples;
+        while (p && *p) {
+            const size_t length = strcspn(p, " ");
+            assert_true(length < 64);
+            if (count++ == n) {
+                (void)snprintf(text, 64, "%.*s", (int)length, p);
+            }
+            p += length + strspn(p + length, " ");
+        }
+    }
+    return count;
+}
+
+int plan_spec_count(void)
+{
+    return find_spec(-1, NULL);
+}
+
+const char *plan_spec(int n)
+{
+    static char text[2][64]; /* two at once */
+    static int turn;
+    turn = 1 - turn;
+    assert_true(find_spec(n, text[turn]) > n);
+    return text[turn];
+}
 
 cs_objective plan_objective(const char *spec)
 {
@@ -60,6 +56,14 @@ bool plan_exists(const cs_objective *objective, int64_t s)
     bool ok = cs_objective_check_length(objective, s) == CS_OK;
     cs_reason_clear();
     return ok;
+}
+
+cs_objective plan_held(const char *spec, cs_plan_file *file)
+{
+    cs_objective o;
+    *file = (cs_plan_file){0};
+    OK(cs_objective_parse_held(spec, file, &o));
+    return o;
 }
 
 void plan_write(const char *path, const char *text)
@@ -257,4 +261,68 @@ void plan_compare_variants(cs_objective o, int64_t shortest, const double larges
         }
         plan_compare_with_samples(&o, 6, largest[variant % 2], (uint64_t)variant);
     }
+}
+
+/* --- laws of mixtures ------------------------------------------------------------------------- */
+
+cs_objective plan_of_text(const char *path, const char *text, cs_plan_file *file)
+{
+    cs_objective o = cs_objective_default(CS_OBJ_FILE);
+    *file = (cs_plan_file){0};
+    plan_write(path, text);
+    OK(cs_objective_of_file(path, file, &o));
+    assert_int_equal(o.kind, CS_OBJ_MIX);
+    return o;
+}
+
+void plan_table_of(const cs_objective *o, int64_t s, double table[PLAN_CELLS])
+{
+    cs_pairs pairs;
+    OK(cs_pairs_of(o, s, &pairs));
+    plan_table_of_pairs(&pairs, table);
+    cs_pairs_free(&pairs);
+}
+
+void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec)
+{
+    static double own[PLAN_CELLS], expected[PLAN_CELLS];
+    cs_plan_file file;
+    cs_objective hand = plan_held(spec, &file);
+    hand.event_weight = o->event_weight;
+    hand.empty_prefix = o->empty_prefix;
+    plan_table_of(o, s, own);
+    plan_table_of(&hand, s, expected);
+    plan_assert_same_table(own, expected, spec);
+    cs_plan_file_free(&file);
+}
+
+void plan_check_law(const char *path, const char *text, const char *spec)
+{
+    cs_plan_file file;
+    cs_objective o = plan_of_text(path, text, &file);
+    for (int variant = 0; variant < 6; ++variant) {
+        o.event_weight = (cs_event_weight)(variant % 2);
+        o.empty_prefix = (cs_empty_prefix)(variant / 2);
+        plan_compare_with_enumeration(&o, 4);
+        plan_compare_with_enumeration(&o, 6);
+        plan_compare_with_samples(&o, 6, 7, (uint64_t)variant);
+        plan_assert_as_by_hand(&o, 6, spec);
+    }
+    cs_plan_file_free(&file);
+}
+
+void plan_compare_kernel(const char *spec)
+{
+    double closed[36], all[36];
+    cs_plan_file file;
+    cs_pairs pairs;
+    cs_objective o = plan_held(spec, &file);
+    OK(cs_pairs_of(&o, 6, &pairs));
+    OK(cs_kernel_of_pairs(&pairs, closed));
+    OK(cs_kernel_of_plans(&o, 6, all));
+    for (int e = 0; e < 36; ++e) {
+        assert_true(fabs(closed[e] - all[e]) < 1e-13);
+    }
+    cs_pairs_free(&pairs);
+    cs_plan_file_free(&file);
 }

@@ -6,14 +6,21 @@
 
 #include "plan/pairs.h"
 #include "plan/plan.h"
+#include "plan/plan_file.h"
 
-enum { PLAN_SPECS = 34 };
-
-/* Objectives of every kind, each of which exists at every length from 2 to 6 or says so. */
-extern const char *const plan_specs[PLAN_SPECS];
+/* Objectives of every kind, the examples of their rows, each of which exists at a length from 2 to 6
+ * or says so; the last two texts that were returned are good. */
+int plan_spec_count(void);
+const char *plan_spec(int n);
 
 /* The objective of a specification that must parse. */
 cs_objective plan_objective(const char *spec);
+
+/* The same where it may be a mixture, whose parts *file holds. */
+cs_objective plan_held(const char *spec, cs_plan_file *file);
+
+/* Of a file with this text, which is written: a mixture. */
+cs_objective plan_of_text(const char *path, const char *text, cs_plan_file *file);
 
 /* Whether it exists at length s; the reason is cleared. */
 bool plan_exists(const cs_objective *objective, int64_t s);
@@ -52,3 +59,15 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
 /* Both for every event weight and empty prefix, lengths up to 6 (from `shortest`, 0: the least there
  * is); the largest weight of a draw by event weight, by token and by mask. */
 void plan_compare_variants(cs_objective objective, int64_t shortest, const double largest[2]);
+
+/* The exact events at length s as a table; those of a specification are the same, at the objective's
+ * event weight and empty prefix. */
+void plan_table_of(const cs_objective *o, int64_t s, double table[PLAN_CELLS]);
+void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec);
+
+/* A plan file with this text has the events of all its plans, of drawn ones, and of a specification
+ * at length 6, for every event weight and empty prefix. */
+void plan_check_law(const char *path, const char *text, const char *spec);
+
+/* The position kernel at length 6 is that of all plans. */
+void plan_compare_kernel(const char *spec);

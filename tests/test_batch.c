@@ -134,8 +134,8 @@ TEST(replacements_keep_their_shares)
 
 TEST(queries_sit_where_they_predict)
 {
-    for (int p = 0; p < PLAN_SPECS; ++p) {
-        cs_task task = batch_task(plan_specs[p]);
+    for (int p = 0; p < plan_spec_count(); ++p) {
+        cs_task task = batch_task(plan_spec(p));
         cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
         config.position_offset = 3;
         if (batch_form_of(&task) != CS_FORM_TWO_STREAM || !plan_exists(&task.objective, 9)) {

@@ -201,15 +201,15 @@ TEST(events_follow_the_exact_distribution)
     static counts c;
     const int64_t lengths[] = {2, 3, 5};
     int tests = 0;
-    for (int p = 0; p < PLAN_SPECS; ++p) {
+    for (int p = 0; p < plan_spec_count(); ++p) {
         for (int variant = 0; variant < 4 * FORMS * 3; ++variant) {
-            cs_task task = batch_task(plan_specs[p]);
+            cs_task task = batch_task(plan_spec(p));
             int64_t s = lengths[variant % 3];
             cs_form form = (cs_form)(variant / 3 % FORMS);
             task.objective.event_weight = variant / 3 / FORMS & 1 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             task.objective.empty_prefix =
                 variant / 3 / FORMS & 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-            bool masks = batch_form_of(&task) == CS_FORM_SINGLE && task.objective.kind != CS_OBJ_AR;
+            bool masks = cs_objective_reads(&task.objective) == CS_READS_MASKS;
             task.two_stream = form == CS_FORM_TWO_STREAM;
             if ((form != CS_FORM_LINEAR && !task.two_stream && form != batch_form_of(&task) &&
                  !(form == CS_FORM_MAE && masks)) ||
@@ -221,7 +221,7 @@ TEST(events_follow_the_exact_distribution)
             config.blind_queries = task.two_stream && variant % 2;
             double z = test_events(&task, &config, &task.objective, s, 60, &c);
             if (!(z < 5)) {
-                fail_msg("%s, form %d, length %d, variant %d: z = %g", plan_specs[p], (int)form,
+                fail_msg("%s, form %d, length %d, variant %d: z = %g", plan_spec(p), (int)form,
                          (int)s, variant, z);
             }
             ++tests;

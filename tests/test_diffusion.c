@@ -1,9 +1,11 @@
-/* diffusion: its events against all plans and drawn ones; its matrix is that of permuted-ar, on the
- * toy model and on a corpus (theory.md 10). */
+/* diffusion: its events against all plans and drawn ones, alone and mixed; its matrix is that of
+ * permuted-ar, on the toy model and on a corpus (theory.md 10). */
 #include <math.h>
 #include <string.h>
 
+#include "batch_support.h"
 #include "cooc/builder.h"
+#include "mix_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
 #include "test.h"
@@ -97,4 +99,38 @@ TEST(its_matrix_of_a_corpus_is_that_of_permuted_ar)
         cs_cooc_free(&permuted);
     }
     cs_corpus_free(&corpus);
+}
+
+TEST(it_mixes)
+{
+    const char *const with[] = {"mix:1*diffusion+1*gvp(groups=2)",
+                                "mix:0.2*group-ar(t=2)+0.5*diffusion+0.3*ar"};
+    for (int i = 0; i < 2; ++i) {
+        cs_plan_file file;
+        plan_compare_variants(plan_held(with[i], &file), 3, (const double[]){7, 7});
+        cs_plan_file_free(&file);
+        plan_compare_kernel(with[i]);
+    }
+    expect_reduction_exact("mix:1*offset-ar(offset-weights=power:1)+1*diffusion,empty-prefix=class",
+                           2);
+}
+
+/* In one stream, alone and beside other masks. */
+TEST(a_network_reads_masks)
+{
+    cs_plan_file file;
+    cs_objective mixed = plan_held("mix:1*masked(unmasked=1)+1*diffusion", &file);
+    assert_int_equal(cs_objective_reads(&mixed), CS_READS_MASKS);
+    for (int64_t step = 0; step < 20; ++step) {
+        cs_task task = batch_task("ar");
+        cs_model_config config = batch_config(CS_FORM_SINGLE);
+        cs_example example = {.token = batch_text, .length = 6};
+        cs_batch b;
+        task.objective = mixed;
+        OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+        assert_int_equal(b.form, CS_FORM_SINGLE);
+        assert_true(b.weight_sum >= 0);
+        cs_batch_free(&b);
+    }
+    cs_plan_file_free(&file);
 }

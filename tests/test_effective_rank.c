@@ -337,8 +337,8 @@ static double rank_without(const float *x, int64_t n, int64_t d, const int *part
     return rank;
 }
 
-/* 12 blocks in 10 parts, the fifth and the tenth of two: the corrected rank of the rest without each part, and
- * the spread of these. */
+/* 12 blocks in 10 parts, the fifth and the tenth of two: the corrected rank of the rest without each
+ * part, and the spread of these. */
 TEST(the_corrected_rank_has_an_error_of_its_own)
 {
     enum { N = 240, D = 20, B = 12, P = 10 };

@@ -225,9 +225,9 @@ static void each_backend(const cs_task *task, const cs_model_config *config, con
 
 TEST(objectives_do_not_leak)
 {
-    for (int i = 0; i < PLAN_SPECS; ++i) {
+    for (int i = 0; i < plan_spec_count(); ++i) {
         for (int prefix = 0; prefix < 2; ++prefix) {
-            cs_task task = batch_task(plan_specs[i]);
+            cs_task task = batch_task(plan_spec(i));
             task.objective.empty_prefix = prefix ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
             if (cs_objective_check(&task.objective) != CS_OK ||
                 !plan_exists(&task.objective, SECOND)) {
@@ -235,13 +235,13 @@ TEST(objectives_do_not_leak)
                 continue;
             }
             cs_model_config config = batch_config(batch_form_of(&task));
-            each_backend(&task, &config, plan_specs[i]);
+            each_backend(&task, &config, plan_spec(i));
             config = batch_config(CS_FORM_LINEAR);
-            each_backend(&task, &config, plan_specs[i]);
+            each_backend(&task, &config, plan_spec(i));
             config = batch_config(CS_FORM_TWO_STREAM);
             config.blind_queries = prefix == 0;
             task.two_stream = true;
-            each_backend(&task, &config, plan_specs[i]);
+            each_backend(&task, &config, plan_spec(i));
         }
     }
 }

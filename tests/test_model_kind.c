@@ -120,8 +120,8 @@ TEST_IN_DIR(records_are_read_back)
                                        "permuted-ar",
                                        "diverse-ar:t=2",
                                        "ar",
-                                       "span-masked:mask-ratio=0.3,t=2",
-                                       "prefix-lm"};
+                                       "bernoulli-masked:mask-ratio=0.3",
+                                       "group-ar:t=2"};
     const cs_attention attention[] = {
         CS_ATTENTION_CAUSAL, CS_ATTENTION_BIDIRECTIONAL, CS_ATTENTION_CAUSAL,
         CS_ATTENTION_PLAN,   CS_ATTENTION_PLAN,          CS_ATTENTION_PLAN,

@@ -217,8 +217,8 @@ static void fail_each_allocation(const cs_objective *objective)
 
 TEST(failed_allocations_are_reported)
 {
-    for (int i = 0; i < PLAN_SPECS; ++i) {
-        cs_objective objective = plan_objective(plan_specs[i]);
+    for (int i = 0; i < plan_spec_count(); ++i) {
+        cs_objective objective = plan_objective(plan_spec(i));
         objective.event_weight = i % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
         if (plan_exists(&objective, 5)) {
             fail_each_allocation(&objective);

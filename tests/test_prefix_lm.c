@@ -1,10 +1,16 @@
-/* prefix-lm: its events against all plans and drawn ones, and by hand; how a network reads it. */
+/* prefix-lm: its events against all plans and drawn ones, and by hand; its kernel, contexts and
+ * mixtures; how a network reads it. */
 #include <math.h>
 
 #include "batch_support.h"
+#include "context_support.h"
+#include "io_support.h"
+#include "mix_support.h"
+#include "plan/kernel.h"
 #include "plan_support.h"
 #include "test.h"
 #include "toy_support.h"
+#include "train/model_kind.h"
 
 TEST(events_are_those_of_all_plans)
 {
@@ -37,8 +43,12 @@ TEST(later_tokens_are_predicted_more_often)
  * rows that it sees. */
 TEST(a_network_reads_it_in_one_stream)
 {
-    for (int64_t step = 0; step < 20; ++step) {
+    cs_plan_file file;
+    cs_objective mixed = plan_held("mix:1*ar+1*prefix-lm", &file);
+    assert_int_equal(cs_objective_reads(&mixed), CS_READS_NEXT);
+    for (int64_t step = 0; step < 40; ++step) {
         cs_task task = batch_task("prefix-lm");
+        task.objective = step % 2 ? mixed : task.objective;
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         cs_example example = {batch_text, 6, 0, NULL};
         cs_batch b;
@@ -54,6 +64,7 @@ TEST(a_network_reads_it_in_one_stream)
         assert_int_equal(b.place[b.events - 1], 5);
         cs_batch_free(&b);
     }
+    cs_plan_file_free(&file);
 }
 
 /* Brute force over all contents, r = 2, s = 4, T = 2: every text has one next token, as under
@@ -71,4 +82,64 @@ TEST(its_toy_spectrum_is_that_of_ar)
         assert_int_equal(spectrum.multiplicity[0], ones[prefix]);
         cs_toy_spectrum_free(&spectrum);
     }
+}
+
+/* Every text has one next token: two targets of one context are the same. */
+TEST(its_kernel_is_that_of_all_plans)
+{
+    double r[50 * 50], trace = 0;
+    cs_objective o = plan_objective("prefix-lm");
+    cs_pairs pairs;
+    OK(cs_pairs_of(&o, 50, &pairs));
+    OK(cs_kernel_of_pairs(&pairs, r));
+    for (int i = 0; i < 50; ++i) {
+        trace += r[51 * i];
+    }
+    assert_true(fabs(trace - 1) < 1e-13);
+    cs_pairs_free(&pairs);
+    plan_compare_kernel("mix:0.3*prefix-lm+0.7*permuted-ar");
+}
+
+TEST(its_context_weights_are_exact)
+{
+    context_check("prefix-lm", 2, 7);
+}
+
+/* Two streams of an objective of next tokens but ar: content is read by plans. */
+TEST(two_streams_read_it_by_plans)
+{
+    const cs_model_config config = {.arch = CS_ARCH_GPT2, .query_vector = true};
+    const cs_task task = {.objective = plan_objective("prefix-lm"), .two_stream = true};
+    cs_model_kind kind = {0};
+    OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+    assert_int_equal(kind.attention, CS_ATTENTION_PLAN);
+    cs_model_kind_free(&kind);
+}
+
+TEST(it_mixes)
+{
+    static const mixture m = {.spec = "mix:1*prefix-lm+3*variable-masked(mask-ratio=0.1:0.3)",
+                              .part = {"prefix-lm", "variable-masked:mask-ratio=0.1:0.3"},
+                              .share = {0.25, 0.75}};
+    cs_plan_file file;
+    plan_compare_variants(
+        plan_held("mix:0.3*offset-ar(offset-weights=power:1)+0.7*prefix-lm", &file), 2,
+        (const double[]){7, 7});
+    cs_plan_file_free(&file);
+    for (int given = 0; given < 2; ++given) {
+        mix_check(&m, "nearest:2", given > 0, 0);
+        mix_check(&m, "each:2", given > 0, 0);
+        mix_check(&m, "document", given > 0, 0);
+    }
+    expect_reduction_exact(
+        "mix:1*prefix-lm+1*masked(unmasked=1)+3*masked(unmasked=12),event-weight=mask", 1);
+}
+
+TEST_IN_DIR(it_is_a_part_of_a_plan_file)
+{
+    plan_check_law(in_dir(state, "mix.json"),
+                   "{\"mixture\": [{\"share\": 1, \"objective\": \"offset-ar\", \"parameters\": "
+                   "{\"offset-weights\": \"power:6/s\"}}, {\"share\": 1, \"objective\": "
+                   "\"prefix-lm\"}]}",
+                   "mix:1*offset-ar(offset-weights=power:1)+1*prefix-lm");
 }

@@ -113,9 +113,9 @@ static cs_batch drawn(const cs_task *task, bool blind, int64_t step)
 TEST(blind_batches_ask_each_set_once)
 {
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-    for (int p = 0; p < PLAN_SPECS; ++p) {
+    for (int p = 0; p < plan_spec_count(); ++p) {
         for (int64_t step = 0; step < 10; ++step) {
-            cs_task task = batch_task(plan_specs[p]);
+            cs_task task = batch_task(plan_spec(p));
             bool masks = cs_objective_reads(&task.objective) == CS_READS_MASKS;
             task.two_stream = true;
             if (!plan_exists(&task.objective, LENGTH)) {

@@ -1,8 +1,12 @@
 /* span-masked: its events against all plans and drawn ones, the law of its masks, a golden toy
- * spectrum, what is refused and sampled instead. */
+ * spectrum, what is refused and sampled instead; its contexts, mixtures and laws of two parameters.
+ */
 #include <math.h>
 
+#include "context_support.h"
 #include "cooc/builder.h"
+#include "io_support.h"
+#include "mix_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
 #include "test.h"
@@ -88,4 +92,57 @@ TEST(long_sequences_are_sampled)
     assert_true(built.matrix.a.rows > 10);
     cs_cooc_free(&built);
     cs_corpus_free(&corpus);
+}
+
+TEST(its_context_weights_are_exact)
+{
+    context_check("mix:1*group-ar(t=2)+1*span-masked(mask-ratio=0.5,t=2)", 3, 7);
+}
+
+TEST(it_mixes)
+{
+    static const char *const modes[] = {"all", "nearest:2", "each:3", "document"};
+    static const mixture m = {.spec = "mix:1*span-masked(mask-ratio=0.4,t=2)+1*ar+2*permuted-ar",
+                              .part = {"span-masked:mask-ratio=0.4,t=2", "ar", "permuted-ar"},
+                              .share = {0.25, 0.25, 0.5}};
+    for (int mode = 0; mode < 8; ++mode) {
+        mix_check(&m, modes[mode / 2], mode % 2 > 0, 7);
+    }
+    cs_plan_file file;
+    plan_compare_variants(plan_held("mix:1*permuted-ar+1*span-masked(mask-ratio=0.5,t=2)", &file),
+                          3, (const double[]){7, 7});
+    cs_plan_file_free(&file);
+    plan_compare_kernel("mix:1*permuted-ar+1*span-masked(mask-ratio=0.5,t=2)");
+    expect_reduction_exact(
+        "mix:1*ar+1*span-masked(mask-ratio=0.2,t=3)+2*gvp(groups=2),empty-prefix=shared", 2);
+}
+
+/* A part that is a sum over all its plans is refused with their number. */
+TEST(a_part_without_a_law_is_named)
+{
+    cs_plan_file file;
+    cs_pairs pairs;
+    cs_objective o = plan_held("mix:1*ar+1*span-masked(mask-ratio=0.5,t=2)", &file);
+    assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE, "part 2 of the mixture (span-masked)");
+    cs_plan_file_free(&file);
+}
+
+/* A law of lengths within a share; two laws in one part (shares 1/3, 2/3 times 1/4, 3/4). */
+TEST_IN_DIR(its_laws_are_flattened)
+{
+    const struct {
+        const char *text, *by_hand; /* at length 6 */
+    } cases[] = {
+        {"{\"mixture\": [{\"share\": \"1/s\", \"objective\": \"ar\"}, {\"share\": \"1-1/s\", "
+         "\"objective\": \"span-masked\", \"parameters\": {\"mask-ratio\": 0.5, \"t\": ["
+         "{\"value\": 1, \"share\": 3}, {\"value\": \"ceil(s/3)\", \"share\": 1}]}}]}",
+         "mix:4*ar+15*span-masked(mask-ratio=0.5,t=1)+5*span-masked(mask-ratio=0.5,t=2)"},
+        {"{\"mixture\": [{\"share\": 2, \"objective\": \"t5\", \"parameters\": {\"unmasked\": ["
+         "{\"value\": \"s/2\", \"share\": 1}, {\"value\": \"s-2\", \"share\": 2}], \"t\": ["
+         "{\"value\": 1, \"share\": 1}, {\"value\": 3, \"share\": 3}]}}]}",
+         "mix:1*t5(unmasked=3,t=1)+3*t5(unmasked=3,t=3)+2*t5(unmasked=4,t=1)+6*t5(unmasked=4,t=3)"},
+    };
+    for (int i = 0; i < 2; ++i) {
+        plan_check_law(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
+    }
 }

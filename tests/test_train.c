@@ -387,8 +387,8 @@ TEST_IN_DIR(test_first_loss_linear)
 static void learn(void **state, recipe r, int64_t steps, double bound)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, "%s-%s-%d", cs_objective_table(r.kind)->name,
-                   cs_arch_name(r.arch), (int)r.decoder_layers);
+    (void)snprintf(name, sizeof name, "%s-%s-%d", cs_objective_name(r.kind), cs_arch_name(r.arch),
+                   (int)r.decoder_layers);
     r.distinct = true;
     r.documents = 4;
     r.width = 32;

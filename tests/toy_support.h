@@ -21,5 +21,9 @@ cs_toy toy_of(const char *spec, int64_t classes, int64_t length, int64_t tokens)
 /* The spectrum by a road that must succeed, with a small residual and a source that is not cut. */
 cs_toy_spectrum toy_run(toy_road by, const cs_toy *toy);
 
+/* Position reduction of a mixture of 13 positions, above those whose sets are all listed, against the
+ * matrix over all contents, blind and given. */
+void expect_reduction_exact(const char *spec, int64_t classes);
+
 /* The same values and multiplicities to toy_agreement. */
 void expect_spectra_agree(const cs_toy_spectrum *a, const cs_toy_spectrum *b);

@@ -49,11 +49,11 @@ cs_status cs_design_compare_all(const cs_design_problem *problem, json_t *rows)
     const int others = (int)(sizeof variants / sizeof *variants);
     cs_status status = CS_OK;
     for (int i = 0; i < CS_OBJ_COUNT + others && status == CS_OK; ++i) {
-        const cs_objective_row *o =
-            i < CS_OBJ_COUNT ? cs_objective_table((cs_objective_kind)i) : NULL;
-        char *spec = !o           ? cs_strdup(variants[i - CS_OBJ_COUNT])
-                     : o->trained ? cs_format("%s(%s)", o->name, o->trained)
-                                  : cs_strdup(o->name);
+        const cs_objective_kind kind = (cs_objective_kind)i;
+        const char *trained = i < CS_OBJ_COUNT ? cs_objective_table(kind)->trained : NULL;
+        char *spec = i >= CS_OBJ_COUNT ? cs_strdup(variants[i - CS_OBJ_COUNT])
+                     : trained         ? cs_format("%s(%s)", cs_objective_name(kind), trained)
+                                       : cs_strdup(cs_objective_name(kind));
         const bool has_plans = i == CS_OBJ_FILE || i == CS_OBJ_MIX;
         status = !spec ? CS_ERR_MEMORY : has_plans ? CS_OK : cs_design_compare(problem, spec, rows);
         if (status == CS_ERR_USAGE) { /* it does not exist at this length */

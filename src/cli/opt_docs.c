@@ -483,7 +483,7 @@ static void markdown_command(FILE *out, const cs_command *c)
     (void)fputc('\n', out);
 }
 
-/* The rows of plan/objectives.h. */
+/* The list of plan/objectives.h. */
 static void markdown_objectives(FILE *out)
 {
     (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans (docs/theory.md), with the "
@@ -495,7 +495,7 @@ static void markdown_objectives(FILE *out)
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
         const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);
         const char *cell[] = {row->aliases, row->plans, row->takes, row->trained, row->source};
-        (void)fprintf(out, "| `%s` |", row->name);
+        (void)fprintf(out, "| `%s` |", cs_objective_name((cs_objective_kind)kind));
         for (size_t i = 0; i < sizeof cell / sizeof *cell; ++i) {
             (void)fputc(' ', out);
             markdown_cell(out, cell[i]);

@@ -137,7 +137,7 @@ static cs_status too_many(const cs_context_plan *plan, int64_t s, double pattern
     return cs_fail(CS_ERR_USAGE,
                    "nearest:%lld under %s at length %lld has more than %.3g contexts a target: "
                    "give %s%s%s",
-                   (long long)plan->context.n, cs_objective_table(plan->objective.kind)->name,
+                   (long long)plan->context.n, cs_objective_name(plan->objective.kind),
                    (long long)s, patterns, by_tail, *by_tail && *by_length ? " or " : "",
                    *by_tail || *by_length ? by_length : "a smaller N");
 }

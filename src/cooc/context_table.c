@@ -113,7 +113,7 @@ static cs_status out_of_reach(const cs_context_plan *plan, int64_t s, double eve
     return cs_fail(CS_ERR_USAGE,
                    "all under %s at length %lld has %.3g contexts, of which shorter sequences "
                    "have fewer and cospec cooc --draws N takes a sample",
-                   cs_objective_table(plan->objective.kind)->name, (long long)s, events);
+                   cs_objective_name(plan->objective.kind), (long long)s, events);
 }
 
 static cs_status enumerate(const cs_context_plan *plan, cs_context_table *t)

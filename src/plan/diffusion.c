@@ -10,18 +10,18 @@
  */
 #include "plan/laws_private.h"
 
-double cs_diffusion_weight(int64_t s, int64_t n)
+static double token_weight(int64_t s, int64_t n)
 {
     return (double)(s + 1) / (double)n;
 }
 
-double cs_diffusion_speaks(const cs_objective *o, int64_t s)
+static double speaks(const cs_objective *o, int64_t s)
 {
     int64_t silent = o->empty_prefix == CS_PREFIX_NONE ? 2 : 1; /* all masked, none masked */
     return 1 - (double)silent / (double)(s + 1);
 }
 
-cs_status cs_visit_diffusion(cs_enumeration *e)
+static cs_status visit(cs_enumeration *e)
 {
     int64_t s = e->plan.length;
     cs_status status = CS_OK;
@@ -35,7 +35,7 @@ cs_status cs_visit_diffusion(cs_enumeration *e)
     return status;
 }
 
-cs_status cs_sample_diffusion(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
     (void)o;
     double ratio = cs_rng_uniform(rng);
@@ -45,3 +45,25 @@ cs_status cs_sample_diffusion(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     }
     return CS_OK;
 }
+
+const cs_objective_row cs_row_DIFFUSION = {
+    .aliases = "mdlm",
+    .summary = "masked at a uniform ratio, weight 1 over it (absorbing-state diffusion)",
+    .plans = "every token masked with probability t, t uniform, weight 1/t: given n masked tokens "
+             "(s+1)/n, "
+             "its mean, so that every number of unmasked tokens has weight 1, the law of "
+             "`permuted-ar`; a "
+             "sequence weighs s - 1, with an empty prefix s",
+    .source = "Sahoo et al. 2024",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_READS_MASKS,
+    .weighting = CS_WEIGHTS_OWN,
+    .given = cs_given_any,
+    .count = cs_count_subsets,
+    .visit = visit,
+    .sample = sample,
+    .token_weight = token_weight,
+    .sizes = cs_sizes_permuted,
+    .speaks = speaks,
+    .examples = "diffusion",
+};

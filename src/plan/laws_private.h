@@ -1,9 +1,13 @@
-/* What the rows of objectives.h are made of. */
+/* The rows of objectives, and what several of them are made of. */
 #pragma once
 
 #include "plan/pairs.h"
 #include "plan/plan.h"
 #include "plan/sizes.h"
+
+#define CS_OBJECTIVE_ROW(id, name) extern const cs_objective_row cs_row_##id;
+CS_OBJECTIVES(CS_OBJECTIVE_ROW)
+#undef CS_OBJECTIVE_ROW
 
 /* Plans visited one after another in `plan` (enumerate.c). */
 typedef struct cs_enumeration {
@@ -137,24 +141,6 @@ double cs_group_speaks(const cs_objective *objective, int64_t s);
 cs_status cs_pairs_level(cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_visit_leveled(cs_enumeration *e) CS_MUST_CHECK;
 
-/* prefix_lm.c */
-cs_status cs_count_prefix_lm(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_visit_prefix_lm(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_sample_prefix_lm(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_pairs_of_prefix_lm(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-
-/* diffusion.c */
-double cs_diffusion_weight(int64_t s, int64_t n);
-double cs_diffusion_speaks(const cs_objective *objective, int64_t s);
-cs_status cs_visit_diffusion(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_sample_diffusion(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-
-/* span_masked.c */
-cs_status cs_check_span_masked(const cs_objective *objective) CS_MUST_CHECK;
-cs_status cs_count_span_masked(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_visit_span_masked(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_sample_span_masked(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-
 /* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j whose
  * share there is above 0, with its parameters at s and the mixture's event weight and empty prefix;
  * false after the last. */
@@ -163,16 +149,4 @@ bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t 
                  cs_objective *part);
 cs_pairs_form cs_mix_shape(const cs_objective *o);
 cs_objective_reading cs_mix_reads(const cs_objective *o);
-cs_status cs_check_mix(const cs_objective *objective) CS_MUST_CHECK;
-cs_status cs_check_mix_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
-bool cs_given_mix(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 bool cs_mix_clamps(const cs_objective *objective, int64_t s, cs_objective *which);
-double cs_mix_speaks(const cs_objective *objective, int64_t s);
-cs_status cs_mix_predicted(const cs_objective *o, int64_t s, double *out) CS_MUST_CHECK;
-cs_status cs_count_mix(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_visit_mix(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                       cs_size_facts *facts) CS_MUST_CHECK;
-cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;

@@ -110,7 +110,7 @@ bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t 
         return false;
     }
     if (part_at(o, *j, s, part) != CS_OK) {
-        cs_reason_clear(); /* cs_check_mix_length has said so */
+        cs_reason_clear(); /* check_length has said so */
     }
     return true;
 }
@@ -156,7 +156,7 @@ cs_objective_reading cs_mix_reads(const cs_objective *o)
     return first;
 }
 
-cs_status cs_check_mix(const cs_objective *o)
+static cs_status check(const cs_objective *o)
 {
     cs_objective part;
     cs_status status = CS_OK;
@@ -171,7 +171,7 @@ cs_status cs_check_mix(const cs_objective *o)
     return status;
 }
 
-cs_status cs_check_mix_length(const cs_objective *o, int64_t s)
+static cs_status check_length(const cs_objective *o, int64_t s)
 {
     double share[CS_MIX_PARTS];
     cs_objective part;
@@ -190,7 +190,7 @@ cs_status cs_check_mix_length(const cs_objective *o, int64_t s)
 
 /* Of all lengths up to s where it varies, so that the most tokens rise with it (train/batch_task.c).
  */
-bool cs_given_mix(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
+static bool given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 {
     bool exists = false;
     int64_t predicted = 0, given = 0;
@@ -224,7 +224,7 @@ bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
     return clamps;
 }
 
-double cs_mix_speaks(const cs_objective *o, int64_t s)
+static double speaks(const cs_objective *o, int64_t s)
 {
     double share[CS_MIX_PARTS], sum = 0;
     cs_objective part;
@@ -235,7 +235,7 @@ double cs_mix_speaks(const cs_objective *o, int64_t s)
     return sum;
 }
 
-cs_status cs_mix_predicted(const cs_objective *o, int64_t s, double *out)
+static cs_status predicted(const cs_objective *o, int64_t s, double *out)
 {
     double share[CS_MIX_PARTS];
     cs_objective part;
@@ -261,7 +261,7 @@ static void scale(const cs_objective *part, cs_plan *plan)
     }
 }
 
-cs_status cs_count_mix(const cs_objective *o, int64_t s, double *count)
+static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
     double share[CS_MIX_PARTS];
     cs_objective part;
@@ -290,7 +290,7 @@ static cs_status pass_on(void *ctx, const cs_plan *plan, double probability)
     return p->whole->visit(p->whole->ctx, &p->whole->plan, p->share * probability);
 }
 
-cs_status cs_visit_mix(cs_enumeration *e)
+static cs_status visit(cs_enumeration *e)
 {
     const cs_objective *o = e->objective;
     int64_t s = e->plan.length;
@@ -316,7 +316,7 @@ static cs_status draw_part(const cs_objective *o, int64_t s, cs_rng *rng, cs_obj
     return status;
 }
 
-cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
     cs_objective part;
     cs_status status = draw_part(o, plan->length, rng, &part);
@@ -325,7 +325,7 @@ cs_status cs_sample_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     return status;
 }
 
-cs_status cs_train_mix(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
     cs_objective part;
     cs_status status = draw_part(o, plan->length, rng, &part);
@@ -347,7 +347,7 @@ static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
     return part->event_weight == CS_EVENT_TOKEN ? cs_objective_predicted(part, s, out) : CS_OK;
 }
 
-cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
+static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_pairs *law = cs_calloc(o->file->parts, sizeof *law);
     double share[CS_MIX_PARTS], weight[CS_MIX_PARTS] = {0};
@@ -356,11 +356,11 @@ cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
     for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         status = weight_of(&part, s, &weight[j]);
         if (status == CS_OK) status = cs_pairs_of(&part, s, &law[j]);
-        status = cs_blame(status, "%s (%s)", o->file->part[j].where, row_of(&part).name);
+        status = cs_blame(status, "%s (%s)", o->file->part[j].where, cs_objective_name(part.kind));
         weight[j] *= share[j];
         pairs->clamped += share[j] * law[j].clamped;
     }
-    if (status == CS_OK) status = cs_mix_predicted(o, s, &pairs->predicted);
+    if (status == CS_OK) status = predicted(o, s, &pairs->predicted);
     if (status == CS_OK) status = cs_pairs_mix(law, weight, o->file->parts, pairs);
     for (int64_t j = 0; law && j < o->file->parts; ++j) {
         cs_pairs_free(&law[j]);
@@ -370,11 +370,11 @@ cs_status cs_pairs_of_mix(const cs_objective *o, int64_t s, cs_pairs *pairs)
 }
 
 /* Of parts that all have one. */
-cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+static cs_status sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts)
 {
     cs_pairs law = {.length = s};
-    cs_status status = cs_pairs_of_mix(o, s, &law);
+    cs_status status = pairs_of(o, s, &law);
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {
         if (law.q[m] > 0 && !v->visit(v->ctx, m, law.q[m])) {
             break;
@@ -385,3 +385,23 @@ cs_status cs_sizes_mix(const cs_objective *o, int64_t s, const cs_size_visitor *
     cs_pairs_free(&law);
     return status;
 }
+
+const cs_objective_row cs_row_MIX = {
+    .summary = "a mixture: mix:0.5*ar+0.5*masked(mask-ratio=0.15)",
+    .plans = "those of its parts, with their shares",
+    .source = "ours",
+    .shape = CS_PAIRS_SETS,
+    .reads = CS_READS_GROUPS,
+    .weighting = CS_WEIGHTS_OWN,
+    .check = check,
+    .check_length = check_length,
+    .given = given,
+    .count = count_plans,
+    .visit = visit,
+    .sample = sample,
+    .train = train,
+    .pairs = pairs_of,
+    .sizes = sizes,
+    .predicted = predicted,
+    .speaks = speaks,
+};

@@ -10,33 +10,42 @@
 #include "plan/laws_private.h"
 #include "plan/ratio.h"
 
-#define ROW(id, called, ...) [CS_OBJ_##id] = {.name = called, __VA_ARGS__},
-static const cs_objective_row table[CS_OBJ_COUNT] = {CS_OBJECTIVES(ROW)};
+#define ROW(id, called) &cs_row_##id,
+static const cs_objective_row *const table[CS_OBJ_COUNT] = {CS_OBJECTIVES(ROW)};
 #undef ROW
+
+#define NAME(id, called) called,
+static const char *const name_of[CS_OBJ_COUNT] = {CS_OBJECTIVES(NAME)};
+#undef NAME
 
 const cs_objective_row *cs_objective_table(cs_objective_kind kind)
 {
-    return &table[kind];
+    return table[kind];
 }
 
-#define COMMA_NAME(id, called, ...) ", " called
+const char *cs_objective_name(cs_objective_kind kind)
+{
+    return name_of[kind];
+}
+
+#define COMMA_NAME(id, called) ", " called
 
 cs_status cs_objective_by_name(const char *name, cs_objective_kind *out)
 {
     cs_hint hint = {0};
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
-        const char *aliases = table[kind].aliases ? table[kind].aliases : "";
-        if (strcmp(name, table[kind].name) == 0 || cs_listed(aliases, name)) {
+        const char *aliases = table[kind]->aliases ? table[kind]->aliases : "";
+        if (strcmp(name, name_of[kind]) == 0 || cs_listed(aliases, name)) {
             *out = (cs_objective_kind)kind;
             return CS_OK;
         }
         cs_hint near = {0};
         (void)cs_choice_hint(name, aliases, &near);
         if (near.name[0] && (!hint.name[0] || near.distance < hint.distance)) {
-            (void)snprintf(near.name, sizeof near.name, "%s", table[kind].name);
+            (void)snprintf(near.name, sizeof near.name, "%s", name_of[kind]);
             hint = near;
         }
-        cs_hint_consider(name, table[kind].name, &hint);
+        cs_hint_consider(name, name_of[kind], &hint);
     }
     return cs_fail(CS_ERR_USAGE, "unknown objective \"%.100s\" (%s)%s", name,
                    &CS_OBJECTIVES(COMMA_NAME)[2], cs_hint_text("", &hint));
@@ -73,7 +82,7 @@ cs_status cs_objective_check(const cs_objective *o)
                        (int)o->kind, (int)o->event_weight, (int)o->target_weight,
                        (int)o->empty_prefix, (int)o->offset, (int)o->segmentation);
     }
-    return table[o->kind].check ? table[o->kind].check(o) : CS_OK;
+    return table[o->kind]->check ? table[o->kind]->check(o) : CS_OK;
 }
 
 cs_status cs_objective_check_length(const cs_objective *o, int64_t s)
@@ -82,13 +91,13 @@ cs_status cs_objective_check_length(const cs_objective *o, int64_t s)
     if (s > INT32_MAX) {
         return cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d", s, INT32_MAX);
     }
-    if (table[o->kind].check_length) {
-        cs_status status = table[o->kind].check_length(o, s);
+    if (table[o->kind]->check_length) {
+        cs_status status = table[o->kind]->check_length(o, s);
         if (status != CS_OK || s > 1) return status;
     }
     return s >= least ? CS_OK
                       : cs_fail(CS_ERR_USAGE, "%s needs length >= %" PRId64 ", got %" PRId64,
-                                table[o->kind].name, least, s);
+                                name_of[o->kind], least, s);
 }
 
 cs_status cs_objective_exists(const cs_objective *o, int64_t s, bool *out)
@@ -103,7 +112,7 @@ cs_status cs_objective_exists(const cs_objective *o, int64_t s, bool *out)
 
 static bool fixes_unmasked(const cs_objective *o)
 {
-    return table[o->kind].given == cs_given_unmasked;
+    return table[o->kind]->given == cs_given_unmasked;
 }
 
 bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
@@ -125,7 +134,7 @@ cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, i
     cs_status status = cs_objective_check_length(o, s);
     if (status != CS_OK) return status;
     if (!fixes_unmasked(o)) {
-        return cs_fail(CS_ERR_USAGE, "%s has no range of unmasked tokens", table[o->kind].name);
+        return cs_fail(CS_ERR_USAGE, "%s has no range of unmasked tokens", name_of[o->kind]);
     }
     bool by_number = o->unmasked_lo >= 0;
     *lo = by_number ? o->unmasked_lo : s - cs_ratio_masked(o->mask_ratio_hi, s);
@@ -135,7 +144,7 @@ cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, i
 
 cs_status cs_check_unmasked_length(const cs_objective *o, int64_t s)
 {
-    const char *name = table[o->kind].name;
+    const char *name = name_of[o->kind];
     if (o->unmasked_hi >= 0 && s <= o->unmasked_hi) {
         return cs_fail(CS_ERR_USAGE,
                        "%s with %" PRId64 " unmasked needs length >= %" PRId64 ", got %" PRId64,
@@ -165,8 +174,8 @@ bool cs_given_any(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 
 bool cs_objective_given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 {
-    if (table[o->kind].given) {
-        return table[o->kind].given(o, s, lo, hi);
+    if (table[o->kind]->given) {
+        return table[o->kind]->given(o, s, lo, hi);
     }
     *lo = o->empty_prefix == CS_PREFIX_NONE;
     *hi = s;
@@ -175,15 +184,15 @@ bool cs_objective_given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *
 
 double cs_objective_speaks(const cs_objective *o, int64_t s)
 {
-    return table[o->kind].speaks ? table[o->kind].speaks(o, s) : 1;
+    return table[o->kind]->speaks ? table[o->kind]->speaks(o, s) : 1;
 }
 
 cs_pairs_form cs_objective_shape(const cs_objective *o)
 {
-    return o->kind == CS_OBJ_MIX ? cs_mix_shape(o) : table[o->kind].shape;
+    return o->kind == CS_OBJ_MIX ? cs_mix_shape(o) : table[o->kind]->shape;
 }
 
 cs_objective_reading cs_objective_reads(const cs_objective *o)
 {
-    return o->kind == CS_OBJ_MIX ? cs_mix_reads(o) : table[o->kind].reads;
+    return o->kind == CS_OBJ_MIX ? cs_mix_reads(o) : table[o->kind]->reads;
 }

@@ -1,5 +1,5 @@
 /* Objectives: a name and its parameters. An objective is a distribution over group plans (plan.h);
- * this header is its user-facing form. Its rows are in objectives.h, its parameters in
+ * this header is its user-facing form. The list of all is in objectives.h, their parameters in
  * parameters.h.
  *
  * Objectives of the papers: LA = Look Ahead or Look Around? (Eq. 3, 5, 6), GVP = Bridging
@@ -14,12 +14,12 @@
 #include "plan/objectives.h"
 #include "plan/parameters.h"
 
-#define CS_OBJECTIVE_KIND(id, ...) CS_OBJ_##id,
+#define CS_OBJECTIVE_KIND(id, name) CS_OBJ_##id,
 typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind;
 #undef CS_OBJECTIVE_KIND
 
 /* The names "ar|masked|...", and more after them: constant expressions. */
-#define CS_OBJECTIVE_BAR_NAME(id, name, ...) "|" name
+#define CS_OBJECTIVE_BAR_NAME(id, name) "|" name
 #define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1])
 #define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
@@ -81,14 +81,16 @@ struct cs_size_facts;
 /* The row of an objective. Functions may take it for granted that the objective is checked and
  * exists at the length; those that are NULL have the default that is said. */
 typedef struct {
-    const char *name;    /* "diverse-ar" */
     const char *aliases; /* other names, parted by blanks, or NULL */
     const char *summary; /* one line, with the paper and equation */
     const char *plans;   /* the distribution over plans, and where it is from */
     const char *source;
     const char *takes;   /* parameters beside event-weight and empty-prefix, parted by blanks */
     const char *trained; /* "mask-ratio=0.15": their values in training where none are given */
-    bool range;          /* unmasked and mask-ratio may be LO:HI */
+    const char
+        *examples; /* specifications that exist at some length up to 6, parted by blanks: what
+                             reads objectives is tested on them */
+    bool range;    /* unmasked and mask-ratio may be LO:HI */
     cs_pairs_form shape;
     cs_objective_reading reads;
     cs_plan_weighting weighting;
@@ -121,6 +123,7 @@ typedef struct {
 } cs_objective_row;
 
 const cs_objective_row *cs_objective_table(cs_objective_kind kind);
+const char *cs_objective_name(cs_objective_kind kind); /* "diverse-ar" */
 
 /* Kind by name or alias; CS_ERR_USAGE suggests the nearest name and lists the known ones. */
 cs_status cs_objective_by_name(const char *name, cs_objective_kind *out) CS_MUST_CHECK;

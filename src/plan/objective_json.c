@@ -56,7 +56,7 @@ cs_status cs_objective_to_json(const cs_objective *o, json_t **out)
 {
     json_t *object = json_object();
     cs_status status = object ? CS_OK : CS_ERR_MEMORY;
-    cs_json_put(&status, object, "name", json_string(cs_objective_table(o->kind)->name));
+    cs_json_put(&status, object, "name", json_string(cs_objective_name(o->kind)));
     for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
         put_parameter(&status, cs_parameter_table(i), o, object);
     }

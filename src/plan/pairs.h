@@ -4,11 +4,10 @@
  * the sum of two parts, so that no objective pays for what it does not need:
  *
  *   listed      events (S, k, w) with explicit sets; prefixes {0..i-1} are one array of positions
- *               (ar, diverse-ar, offset-ar, group-ar, prefix-lm; span-masked; plan files; any law
- *               by cs_pairs_expand at small s)
+ *               (fixed orders; spans; plan files; any law by cs_pairs_expand at small s)
  *   invariant   S uniform given its size m, k uniform in the complement: only q(m) is kept,
  *               P(S, k) = q(m) / (C(s, m) (s - m)), for any s
- *               (masked, variable-masked, bernoulli-masked, diffusion, permuted-ar, gvp)
+ *               (uniform masks and orders)
  *
  * A mixture has what its parts have: an event may then have weight in both. The weights of both
  * parts sum to 1 together. Positions are 0-based. theory.md 1 and 5.

@@ -326,7 +326,7 @@ static char *describe_part(const cs_plan_file *file, int64_t j, const json_t *re
     }
     char *list = part->group ? describe_parts(file, j, json_object_get(read, "mixture"))
                              : parameters_of(&part->objective, part->value, ",");
-    const char *name = part->group ? "mix" : cs_objective_table(part->objective.kind)->name;
+    const char *name = part->group ? "mix" : cs_objective_name(part->objective.kind);
     const char *inner = list && !part->group && list[0] ? list + 1 : list;
     char *text =
         list ? cs_format("%s%s%s%s", name, inner[0] ? "(" : "", inner, inner[0] ? ")" : "") : NULL;
@@ -379,7 +379,7 @@ char *cs_objective_describe(const cs_objective *o)
     bool file = o->file && o->file->path, empty = o->empty_prefix != CS_PREFIX_NONE;
     char *name = o->kind == CS_OBJ_MIX && !file
                      ? describe_mix(o->file)
-                     : cs_strdup(cs_objective_table(file ? CS_OBJ_FILE : o->kind)->name);
+                     : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
     char *parameters = parameters_of(o, NULL, " "), *text = NULL;
     cs_parameter_format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
     cs_parameter_format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
@@ -399,7 +399,7 @@ char *cs_objective_describe(const cs_objective *o)
 cs_status cs_check_unmasked(const cs_objective *o)
 {
     const cs_objective_row *row = cs_objective_table(o->kind);
-    const char *name = row->name;
+    const char *name = cs_objective_name(o->kind);
     bool by_number = o->unmasked_lo >= 0 || o->unmasked_hi >= 0;
     bool by_ratio = !isnan(o->mask_ratio_lo) || !isnan(o->mask_ratio_hi);
     bool counts = cs_listed(row->takes, "unmasked"), single = !row->range;
@@ -440,7 +440,7 @@ cs_status cs_check_unmasked(const cs_objective *o)
 
 cs_status cs_check_t(const cs_objective *o)
 {
-    const char *name = cs_objective_table(o->kind)->name;
+    const char *name = cs_objective_name(o->kind);
     if (o->t >= 1) {
         return CS_OK;
     }
@@ -453,7 +453,7 @@ cs_status cs_check_offset(const cs_objective *o)
     if (isnan(o->offset_value)) {
         return cs_fail(CS_ERR_USAGE,
                        "%s needs offset weights (offset-weights: uniform:T, power:A or mix:L)",
-                       cs_objective_table(o->kind)->name);
+                       cs_objective_name(o->kind));
     }
     return check_offset(o->offset, o->offset_value);
 }

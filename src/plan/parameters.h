@@ -1,6 +1,6 @@
 /* The parameters of objectives: one row a parameter, from which follow the options of the command
  * line with their help, specifications (spec.h), descriptions and JSON. Which objective takes which
- * is said by its row in objectives.h; event-weight and empty-prefix are everybody's.
+ * is said by its row; event-weight and empty-prefix are everybody's.
  *
  *   PARAMETER(id, name, kind, member, argument, fallback, help)
  *
@@ -25,7 +25,7 @@
               "zero, clamped into 1..s-1; bernoulli-masked: the probability.")                     \
     PARAMETER(T, "t", NUMBER, t, "N", NULL,                                                        \
               "A number of tokens: those ahead (diverse-ar), those predicted at once (group-ar), " \
-              "the mean length of a span.")                                                        \
+              "or as the objective's plans say.")                                                  \
     PARAMETER(OFFSET_WEIGHTS, "offset-weights", OFFSETS, offset, "uniform:T|power:A|mix:L", NULL,  \
               "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the "    \
               "next token and (1-L) spread evenly.")                                               \

@@ -20,13 +20,13 @@ static void fill(int64_t given, cs_plan *plan)
     plan->groups = plan->length - given;
 }
 
-cs_status cs_count_prefix_lm(const cs_objective *o, int64_t s, double *count)
+static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
     *count = (double)(s - least_given(o));
     return CS_OK;
 }
 
-cs_status cs_visit_prefix_lm(cs_enumeration *e)
+static cs_status visit(cs_enumeration *e)
 {
     int64_t s = e->plan.length, first = least_given(e->objective);
     cs_status status = CS_OK;
@@ -38,14 +38,14 @@ cs_status cs_visit_prefix_lm(cs_enumeration *e)
     return status;
 }
 
-cs_status cs_sample_prefix_lm(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
     int64_t first = least_given(o);
     fill(first + cs_rng_below(rng, plan->length - first), plan);
     return CS_OK;
 }
 
-cs_status cs_pairs_of_prefix_lm(const cs_objective *o, int64_t s, cs_pairs *pairs)
+static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     bool mask = o->event_weight == CS_EVENT_MASK;
     int64_t first = least_given(o);
@@ -62,3 +62,19 @@ cs_status cs_pairs_of_prefix_lm(const cs_objective *o, int64_t s, cs_pairs *pair
     pairs->denominator = mask ? 0 : s - first;
     return status;
 }
+
+const cs_objective_row cs_row_PREFIX_LM = {
+    .summary = "a prefix read in both directions, the rest autoregressively (UniLM, T5)",
+    .plans =
+        "identity order, n_0 uniform in 1..s-1, then singletons: S = {0..i-1}, k = i has weight "
+        "proportional to i (`token`); on the toy model the spectrum of `ar`",
+    .source = "Dong et al. 2019",
+    .shape = CS_PAIRS_PREFIX,
+    .reads = CS_READS_NEXT,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .count = count_plans,
+    .visit = visit,
+    .sample = sample,
+    .pairs = pairs_of,
+    .examples = "prefix-lm",
+};

@@ -28,13 +28,13 @@ static void spans_of(const cs_objective *o, int64_t s, int64_t *n, int64_t *k)
     *k = spans < 1 ? 1 : spans > most ? most : spans;
 }
 
-cs_status cs_check_span_masked(const cs_objective *o)
+static cs_status check(const cs_objective *o)
 {
     cs_status status = cs_check_unmasked(o);
     return status == CS_OK ? cs_check_t(o) : status;
 }
 
-cs_status cs_count_span_masked(const cs_objective *o, int64_t s, double *count)
+static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
     int64_t n, k;
     spans_of(o, s, &n, &k);
@@ -69,12 +69,12 @@ static void first_subset(int64_t k, int32_t *subset)
     }
 }
 
-cs_status cs_visit_span_masked(cs_enumeration *e)
+static cs_status visit(cs_enumeration *e)
 {
     int64_t s = e->plan.length, n, k;
     double count = 0;
     spans_of(e->objective, s, &n, &k);
-    cs_status status = cs_count_span_masked(e->objective, s, &count);
+    cs_status status = count_plans(e->objective, s, &count);
     int32_t *place = cs_alloc(2 * k, sizeof *place), *cut = place ? place + k : NULL;
     status = place ? status : CS_ERR_MEMORY;
     first_subset(k, place ? place : (int32_t[1]){0});
@@ -93,7 +93,7 @@ cs_status cs_visit_span_masked(cs_enumeration *e)
 }
 
 /* Places and cuts by selection sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S), as they come. */
-cs_status cs_sample_span_masked(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
     int64_t s = plan->length, n, k, at = 0, masked = 0;
     spans_of(o, s, &n, &k);
@@ -115,3 +115,26 @@ cs_status cs_sample_span_masked(const cs_objective *o, cs_rng *rng, cs_plan *pla
     plan->groups = 1;
     return CS_OK;
 }
+
+const cs_objective_row cs_row_SPAN_MASKED = {
+    .aliases = "t5 spanbert",
+    .summary = "masked in spans of geometric lengths of mean t (T5, SpanBERT)",
+    .plans =
+        "uniform among the C(n-1, k-1) C(s-n+1, k) masks of n = round(rho s) tokens in k = "
+        "round(n/t) "
+        "spans: lengths are iid geometric given their number and sum (T5 but for its fixed ends); "
+        "exact up to 2^18 masks, drawn beyond",
+    .source = "Raffel et al. 2020",
+    .takes = "unmasked mask-ratio t",
+    .trained = "mask-ratio=0.15,t=3",
+    .shape = CS_PAIRS_SETS,
+    .reads = CS_READS_MASKS,
+    .weighting = CS_WEIGHTS_EQUAL,
+    .check = check,
+    .check_length = cs_check_unmasked_length,
+    .given = cs_given_unmasked,
+    .count = count_plans,
+    .visit = visit,
+    .sample = sample,
+    .examples = "span-masked:mask-ratio=0.5,t=2 span-masked:mask-ratio=0.4,t=1",
+};

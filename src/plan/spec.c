@@ -20,12 +20,12 @@ static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
     for (int k = 0; k < CS_OBJ_COUNT; ++k) {
         if (cs_objective_takes((cs_objective_kind)k, p)) {
             (void)strncat(takers, takers[0] ? ", " : "", sizeof takers - strlen(takers) - 1);
-            (void)strncat(takers, cs_objective_table((cs_objective_kind)k)->name,
+            (void)strncat(takers, cs_objective_name((cs_objective_kind)k),
                           sizeof takers - strlen(takers) - 1);
         }
     }
     return cs_fail(CS_ERR_USAGE, "--%s: %s does not take it (it is for %s)", p->name,
-                   cs_objective_table(kind)->name, takers);
+                   cs_objective_name(kind), takers);
 }
 
 cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
@@ -203,7 +203,7 @@ static cs_status part_of(char *text, json_t *part)
     if (status == CS_OK && cs_real_scan(text, &share) && !(share > 0))
         status = cs_fail(CS_ERR_USAGE, "share \"%s\" is not above 0", text);
     if (status != CS_OK) return status;
-    bool mixture = strcmp(name, cs_objective_table(CS_OBJ_MIX)->name) == 0;
+    bool mixture = strcmp(name, cs_objective_name(CS_OBJ_MIX)) == 0;
     inner = mixture ? json_array() : json_object();
     status = mixture ? parts_of(list, inner) : parameters_of(list, inner);
     cs_json_put(&status, part, "share", cs_json_text(text));

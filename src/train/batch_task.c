@@ -66,7 +66,7 @@ int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]
 /* Nothing that is asked for may be ignored. */
 static cs_status check_shares(const cs_task *task, cs_form form)
 {
-    const char *name = cs_objective_table(task->objective.kind)->name;
+    const char *name = cs_objective_name(task->objective.kind);
     const cs_range share[] = {{"share of masked tokens kept", task->keep, 0, 1},
                               {"share of masked tokens replaced", task->random, 0, 1},
                               {"delta", task->delta, 0, 1}};
@@ -132,10 +132,9 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
                                      "that a model is trained on has no class");
     }
     if (config->decoder.layers > 0 && (form == CS_FORM_LINEAR || !cs_task_masks(task))) {
-        return cs_fail(CS_ERR_USAGE,
-                       "a model with a decoder is trained by masked objectives, not %s%s",
-                       cs_objective_table(o->kind)->name,
-                       form == CS_FORM_LINEAR ? " with linear attention" : "");
+        return cs_fail(
+            CS_ERR_USAGE, "a model with a decoder is trained by masked objectives, not %s%s",
+            cs_objective_name(o->kind), form == CS_FORM_LINEAR ? " with linear attention" : "");
     }
     if (task->two_stream && form != CS_FORM_TWO_STREAM) {
         return cs_fail(CS_ERR_USAGE, "%s is no model of two streams: %s",

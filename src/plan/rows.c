@@ -1,0 +1,191 @@
+/* Rows of the objectives whose functions serve several (objective.h has what the members are); each
+ * other row is in the file of its own functions.
+ */
+#include "plan/gvp.h"
+#include "plan/laws_private.h"
+#include "plan/offsets.h"
+
+const cs_objective_row cs_row_AR = {
+    .aliases = "gpt clm causal",
+    .summary = "each token from all before it (GPT; LA 3.1)",
+    .plans = "identity order, singletons",
+    .source = "LA 3.1",
+    .shape = CS_PAIRS_PREFIX,
+    .reads = CS_READS_NEXT,
+    .weighting = CS_WEIGHTS_EQUAL,
+    .count = cs_count_groups,
+    .visit = cs_visit_groups,
+    .sample = cs_sample_groups,
+    .pairs = cs_pairs_of_offsets,
+    .examples = "ar",
+};
+
+const cs_objective_row cs_row_MASKED = {
+    .aliases = "mlm bert",
+    .summary = "masked tokens from a fixed number of unmasked ones (BERT; LA 3.1)",
+    .plans = "uniform order, one predicted group; S uniform of size m",
+    .source = "LA 3.1",
+    .takes = "unmasked mask-ratio",
+    .trained = "mask-ratio=0.15",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_READS_MASKS,
+    .weighting = CS_WEIGHTS_EQUAL,
+    .check = cs_check_unmasked,
+    .check_length = cs_check_unmasked_length,
+    .given = cs_given_unmasked,
+    .count = cs_count_masks,
+    .visit = cs_visit_masks,
+    .sample = cs_sample_masks,
+    .sizes = cs_sizes_unmasked,
+    .examples = "masked:unmasked=1 masked:unmasked=3 masked:mask-ratio=0.4",
+};
+
+const cs_objective_row cs_row_VARIABLE_MASKED = {
+    .summary = "masked, the number unmasked uniform in a range (LA Eq. 5)",
+    .plans = "the same, m uniform in LO..HI",
+    .source = "LA Eq. 5",
+    .takes = "unmasked mask-ratio",
+    .trained = "mask-ratio=0.15:0.3",
+    .range = true,
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_READS_MASKS,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .check = cs_check_unmasked,
+    .check_length = cs_check_unmasked_length,
+    .given = cs_given_unmasked,
+    .count = cs_count_masks,
+    .visit = cs_visit_masks,
+    .sample = cs_sample_masks,
+    .sizes = cs_sizes_unmasked,
+    .examples = "variable-masked:unmasked=1:3 variable-masked:mask-ratio=0.15:0.7",
+};
+
+const cs_objective_row cs_row_BERNOULLI_MASKED = {
+    .summary = "every token masked independently with one probability",
+    .plans = "every token masked with probability rho",
+    .source = "ours",
+    .takes = "mask-ratio",
+    .trained = "mask-ratio=0.15",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_READS_MASKS,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .check = cs_check_unmasked,
+    .given = cs_given_any,
+    .count = cs_count_subsets,
+    .visit = cs_visit_bernoulli,
+    .sample = cs_sample_bernoulli,
+    .sizes = cs_sizes_bernoulli,
+    .speaks = cs_bernoulli_speaks,
+    .examples = "bernoulli-masked:mask-ratio=0.3 bernoulli-masked:mask-ratio=0.8",
+};
+
+const cs_objective_row cs_row_DIVERSE_AR = {
+    .summary = "one of the next t tokens, uniformly, from each prefix (LA Eq. 3)",
+    .plans = "one of the next t tokens of every prefix",
+    .source = "LA Eq. 3",
+    .takes = "t",
+    .trained = "t=2",
+    .shape = CS_PAIRS_PREFIX,
+    .reads = CS_READS_GROUPS,
+    .weighting = CS_WEIGHTS_ONE,
+    .check = cs_check_t,
+    .count = cs_count_offsets,
+    .visit = cs_visit_offsets,
+    .sample = cs_sample_offset,
+    .train = cs_train_diverse,
+    .pairs = cs_pairs_of_offsets,
+    .examples = "diverse-ar:t=1 diverse-ar:t=2 diverse-ar:t=4 diverse-ar:t=9",
+};
+
+const cs_objective_row cs_row_OFFSET_AR = {
+    .summary = "one later token from each prefix, by a law of its distance",
+    .plans = "the token at offset d of every prefix with weight w(d)",
+    .source = "ours",
+    .takes = "offset-weights",
+    .trained = "offset-weights=uniform:2",
+    .shape = CS_PAIRS_PREFIX,
+    .reads = CS_READS_PREFIXES,
+    .weighting = CS_WEIGHTS_ONE,
+    .check = cs_check_offset,
+    .count = cs_count_offsets,
+    .visit = cs_visit_offsets,
+    .sample = cs_sample_offset,
+    .pairs = cs_pairs_of_offsets,
+    .examples = "offset-ar:offset-weights=uniform:2 offset-ar:offset-weights=power:0 "
+                "offset-ar:offset-weights=power:1 offset-ar:offset-weights=power:0.5 "
+                "offset-ar:offset-weights=mix:0 offset-ar:offset-weights=mix:0.25 "
+                "offset-ar:offset-weights=mix:1",
+};
+
+const cs_objective_row cs_row_GROUP_AR = {
+    .summary = "groups of t tokens at once, the first group 1..t (LA Eq. 6)",
+    .plans = "identity order, groups of t, first group uniform in 1..t",
+    .source = "LA Eq. 6",
+    .takes = "t",
+    .trained = "t=2",
+    .shape = CS_PAIRS_PREFIX,
+    .reads = CS_READS_GROUPS,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .check = cs_check_t,
+    .count = cs_count_groups,
+    .visit = cs_visit_groups,
+    .sample = cs_sample_groups,
+    .pairs = cs_pairs_of_groups,
+    .speaks = cs_group_speaks,
+    .examples = "group-ar:t=1 group-ar:t=2 group-ar:t=3 group-ar:t=8",
+};
+
+const cs_objective_row cs_row_PERMUTED_AR = {
+    .aliases = "xlnet plm",
+    .summary = "autoregressive along a uniform permutation (XLNet)",
+    .plans = "uniform order, singletons",
+    .source = "XLNet",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_READS_GROUPS,
+    .weighting = CS_WEIGHTS_EQUAL,
+    .count = cs_count_orders,
+    .visit = cs_visit_orders,
+    .sample = cs_sample_order,
+    .sizes = cs_sizes_permuted,
+    .examples = "permuted-ar",
+};
+
+const cs_objective_row cs_row_GVP = {
+    .summary = "K groups along a uniform permutation (GVP 3.2, App. B)",
+    .plans = "uniform order, K predicted groups, three segmentations",
+    .source = "GVP 3.2, App. B",
+    .takes = "segmentation groups",
+    .trained = "segmentation=mixed,groups=2",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_READS_GROUPS,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .check = cs_check_gvp,
+    .check_length = cs_check_gvp_length,
+    .given = cs_given_gvp,
+    .count = cs_count_gvp,
+    .visit = cs_visit_gvp,
+    .sample = cs_sample_gvp,
+    .sizes = cs_sizes_gvp,
+    .examples = "gvp:segmentation=fixed,groups=1 gvp:segmentation=fixed,groups=2 "
+                "gvp:segmentation=fixed,groups=5 gvp:segmentation=random,groups=1 "
+                "gvp:segmentation=random,groups=2 gvp:segmentation=random,groups=3 "
+                "gvp:segmentation=random,groups=5 gvp:segmentation=mixed,groups=1 "
+                "gvp:segmentation=mixed,groups=2 gvp:segmentation=mixed,groups=4",
+};
+
+const cs_objective_row cs_row_FILE = {
+    .summary = "plans with probabilities from a JSON file",
+    .plans = "any",
+    .source = "docs/formats.md",
+    .takes = "plan-file",
+    .shape = CS_PAIRS_SETS,
+    .reads = CS_READS_GROUPS,
+    .weighting = CS_WEIGHTS_OWN,
+    .check = cs_check_file,
+    .check_length = cs_check_file_length,
+    .given = cs_given_file,
+    .count = cs_count_file,
+    .visit = cs_visit_file,
+    .sample = cs_sample_file,
+    .pairs = cs_pairs_of_file,
+};
