@@ -172,12 +172,35 @@ static cs_status read_script(const char *name, char **out)
     return status;
 }
 
+/* A script says which columns it draws: "# input: WHAT (columns A, B, ...", on one line. */
+static cs_status check_columns(const cs_figure *f, const cs_table *joined, const char *body)
+{
+    const char *input = strstr(body, "# input: "), *what = input ? input + 9 : body;
+    const char *columns = input ? strstr(what, " (columns ") : NULL;
+    cs_status status = CS_OK;
+    for (const char *at = columns ? columns + 10 : ""; *at && status == CS_OK;
+         at += strspn(at, ", ")) {
+        const size_t length = strcspn(at, ",)\n");
+        char *name = cs_format("%.*s", (int)length, at);
+        status =
+            !name ? CS_ERR_MEMORY
+            : length == 0 || cs_table_column(joined, name) >= 0
+                ? CS_OK
+                : cs_fail(CS_ERR_INPUT, "%s draws %.*s: there is no column %s in what was given",
+                          f->name, (int)(columns - what), what, name);
+        cs_free(name);
+        at = at[length] == ',' ? at + length : "";
+    }
+    return status;
+}
+
 cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
 {
     const char *name = figure->name;
     char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
     cs_status status = read_script("style", &style);
     if (status == CS_OK) status = read_script(name, &body);
+    if (status == CS_OK) status = check_columns(figure, joined, body);
     if (status == CS_OK) status = series_array(joined, &series);
     if (status != CS_OK) goto done;
     text = cs_format(

@@ -25,7 +25,8 @@ typedef struct {
 cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *label,
                         cs_table *joined) CS_MUST_CHECK;
 
-/* Writes DIR/NAME.gp: style, series of the table in order of appearance, body. */
+/* Writes DIR/NAME.gp: style, series of the table in order of appearance, body. CS_ERR_INPUT: the
+ * table lacks a column that the script draws. */
 cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined) CS_MUST_CHECK;
 
 /* Runs gnuplot in DIR for one format (svg, png, pdf). */

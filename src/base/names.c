@@ -62,8 +62,10 @@ void cs_hint_consider(const char *text, const char *name, cs_hint *hint)
 
 const char *cs_hint_text(const char *before, cs_hint *hint)
 {
-    (void)snprintf(hint->text, sizeof hint->text, hint->name[0] ? "; did you mean %s%s?" : "",
-                   before, hint->name);
+    hint->text[0] = '\0';
+    if (hint->name[0]) {
+        (void)snprintf(hint->text, sizeof hint->text, "; did you mean %s%s?", before, hint->name);
+    }
     return hint->text;
 }
 

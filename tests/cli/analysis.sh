@@ -164,6 +164,8 @@ test_plot() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t &&
         exits 0 "$COSPEC" plot toy-spectra ar,none=t/toy.csv -o f && [ -s f/toy-spectra.svg ] && [ -s f/toy-spectra.png ] && [ -s f/toy-spectra.pdf ] &&
         grep -q '^ar none,' f/toy-spectra.csv && (cd f && rm toy-spectra.svg && gnuplot toy-spectra.gp && [ -s toy-spectra.svg ]) || { fail "$(cat err)"; return 1; }
+    printf 'a,b\n1,2\n' > other.csv
+    refuses 3 "spectra draws spectrum.csv of cospec connectivity: there is no column index in what was given" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 2 "no figure no-such; there are: toy-spectra, " "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "--where: lenght:6: want COLUMN:VALUE with a column of t/toy.csv; did you mean length?" "$COSPEC" plot toy-spectra t/toy.csv --where lenght:6 -o g &&
         refuses 2 "--where: length: want COLUMN:VALUE" "$COSPEC" plot toy-spectra t/toy.csv --where length -o g &&
         refuses 2 "exists" "$COSPEC" plot toy-spectra t/toy.csv -o f
