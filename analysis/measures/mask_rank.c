@@ -50,6 +50,20 @@ double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options)
            (double)width;
 }
 
+cs_status cs_rare_tokens(const cs_corpus *corpus, int64_t vocab, int64_t most, uint8_t *rare)
+{
+    int64_t *count = cs_calloc(vocab, sizeof *count);
+    if (!count) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < corpus->tokens; ++i) {
+        if (corpus->token[i] < vocab) ++count[corpus->token[i]];
+    }
+    for (int64_t v = 0; v < vocab; ++v) {
+        rare[v] = count[v] <= most;
+    }
+    cs_free(count);
+    return CS_OK;
+}
+
 /* --- taking rows --------------------------------------------------------------------------------
  */
 

@@ -111,6 +111,10 @@ void cs_mask_rank_free(cs_mask_rank *r);
 cs_mask_set cs_mask_rank_with(const cs_mask_rank *r);
 cs_mask_set cs_mask_rank_without(const cs_mask_rank *r);
 
+/* Tokens that occur at most `most` times: rare[v] is 1, else 0, for each of `vocab`. CS_ERR_MEMORY. */
+cs_status cs_rare_tokens(const cs_corpus *corpus, int64_t vocab, int64_t most,
+                         uint8_t *rare) CS_MUST_CHECK;
+
 /* Bytes of the Gram blocks. */
 double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options);
 

@@ -147,22 +147,15 @@ static void fit_blocks(const study *s, subject *m)
 static cs_status find_rare(study *s, subject *m)
 {
     const char *source = cs_args_text(s->args, "rare-in");
-    const int64_t vocab = m->text.model.config.vocab, most = cs_args_int_or(s->args, "rare", 0);
+    const int64_t vocab = m->text.model.config.vocab;
     cs_corpus other = {0};
-    const cs_corpus *corpus = source ? &other : &m->text.corpus;
     cs_status status = source ? cs_args_encode_corpus(s->args, source, &m->text, &other) : CS_OK;
-    int64_t *count = cs_calloc(vocab, sizeof *count);
-    m->rare = cs_calloc(vocab, 1);
-    if (status == CS_OK && (!count || !m->rare)) status = CS_ERR_MEMORY;
-    for (int64_t i = 0; status == CS_OK && i < corpus->tokens; ++i) {
-        if (corpus->token[i] < vocab) ++count[corpus->token[i]];
-    }
-    for (int64_t v = 0; status == CS_OK && v < vocab; ++v) {
-        m->rare[v] = count[v] <= most;
-    }
-    m->options.rare = m->rare;
+    m->options.rare = m->rare = cs_alloc(vocab, 1);
+    if (status == CS_OK && !m->rare) status = CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_rare_tokens(source ? &other : &m->text.corpus, vocab,
+                                cs_args_int(s->args, "rare"), m->rare);
     cs_corpus_free(&other);
-    cs_free(count);
     return status;
 }
 

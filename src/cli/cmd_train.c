@@ -28,20 +28,7 @@ static cs_status name_numbers(const cs_args *args, cs_corpus *corpus)
     if (cs_args_given(args, "vocab") && strcmp(text, "all") != 0) {
         status = cs_parse_int(text, "--vocab N|all", 1, INT32_MAX - 1, &vocab);
     }
-    for (int64_t i = 0; i < corpus->tokens && status == CS_OK; ++i) {
-        if (corpus->token[i] >= vocab) {
-            status =
-                cs_fail(CS_ERR_INPUT, "%s: token id %d is not in 0..%lld (--vocab %s)",
-                        cs_args_text(args, "corpus"), corpus->token[i], (long long)vocab - 1, text);
-        }
-    }
-    if (status != CS_OK) return status;
-    corpus->vocab = vocab;
-    corpus->word = cs_calloc(vocab, sizeof *corpus->word);
-    for (int64_t v = 0; corpus->word && v < vocab; ++v) {
-        if (!(corpus->word[v] = cs_format("%lld", (long long)v))) return CS_ERR_MEMORY;
-    }
-    return corpus->word ? CS_OK : CS_ERR_MEMORY;
+    return status == CS_OK ? cs_corpus_name_numbers(corpus, vocab) : status;
 }
 
 static bool names_file(const char *tokenizer)

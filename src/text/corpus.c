@@ -251,6 +251,22 @@ done:
     return status;
 }
 
+cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab)
+{
+    for (int64_t i = 0; i < corpus->tokens; ++i) {
+        if (corpus->token[i] >= vocab) {
+            return cs_fail(CS_ERR_INPUT, "%s: token id %d is not in 0..%lld (--vocab %lld)",
+                           corpus->path, corpus->token[i], (long long)vocab - 1, (long long)vocab);
+        }
+    }
+    corpus->vocab = vocab;
+    corpus->word = cs_calloc(vocab, sizeof *corpus->word);
+    for (int64_t v = 0; corpus->word && v < vocab; ++v) {
+        if (!(corpus->word[v] = cs_format("%lld", (long long)v))) return CS_ERR_MEMORY;
+    }
+    return corpus->word ? CS_OK : CS_ERR_MEMORY;
+}
+
 const char *cs_corpus_label(const cs_corpus *corpus, int64_t document)
 {
     int32_t label = corpus->label[document];

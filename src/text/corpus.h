@@ -153,6 +153,10 @@ cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, 
 cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep,
                            cs_corpus *out) CS_MUST_CHECK;
 
+/* Words for the ids of a corpus of numbers: "0" to those below `vocab`, which becomes its vocabulary.
+ * CS_ERR_INPUT names an id that is not below it. */
+cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab) CS_MUST_CHECK;
+
 /* The document's class, or "-". Word of a token id, or its number in `buffer` (>= 24 bytes) when
  * the corpus has no words. Borrowed from the corpus or the buffer. */
 const char *cs_corpus_label(const cs_corpus *corpus, int64_t document);
