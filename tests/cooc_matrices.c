@@ -78,6 +78,19 @@ cs_csr matrix_of(int64_t rows, int64_t cols, const double *values)
     return finish(&t, rows, cols, 0);
 }
 
+cs_csr csr_of(const cs_dense *a)
+{
+    triplets t = {0};
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t j = 0; j < a->cols; ++j) {
+            if (a->data[i + j * a->ld] != 0) {
+                push(&t, i, j, a->data[i + j * a->ld]);
+            }
+        }
+    }
+    return finish(&t, a->rows, a->cols, 0);
+}
+
 /* Zipf with exponent 2 (by inversion of its tail 1/x), cut at 100. */
 static double heavy_count(cs_rng *rng)
 {

@@ -297,27 +297,37 @@ static double *output_gradient(const cs_tensor_world *world, int number)
     return x;
 }
 
-/* By hand rather than by cs_run_set_grad, for bf16: the values are exact, so cutting is rounding.
- */
 static void put_gradient(cs_tensor_world *world, int number)
 {
     cs_backend *b = world->backend;
     cs_matrix m = cs_run_matrix(world->run, world->net.output[number]);
+    const int64_t items = m.rows * m.cols, size = cs_real_size(b->activation);
     double *x = output_gradient(world, number);
-    if (b->activation == CS_REAL_BF16) {
-        uint16_t *half = cs_tensor_room(m.rows * m.cols, sizeof *half);
-        for (int64_t k = 0; k < m.rows * m.cols; ++k) {
+    void *raw = cs_tensor_room(items, (size_t)size);
+    for (int64_t k = 0; k < items; ++k) {
+        if (b->activation == CS_REAL_BF16) { /* exact, so cutting is rounding */
             float single = (float)x[k];
             uint32_t bits;
             memcpy(&bits, &single, sizeof bits);
-            half[k] = (uint16_t)(bits >> 16);
+            ((uint16_t *)raw)[k] = (uint16_t)(bits >> 16);
+        } else {
+            cs_real_set(b->activation, raw, k, x[k]);
         }
-        cs_tensor_must(b->put(b, m.grad, half, m.rows * m.cols * 2), "gradient");
-        free(half);
-    } else {
-        cs_tensor_must(cs_run_set_grad(world->run, world->net.output[number], x), "gradient");
     }
+    if (!m.grad || m.ld != m.cols) {
+        abort();
+    }
+    cs_tensor_must(b->put(b, m.grad, raw, items * size), "gradient");
+    free(raw);
     free(x);
+}
+
+double cs_tensor_norm(const cs_params *params)
+{
+    double norm = 0;
+    cs_tensor_must(params->backend->get(params->backend, &norm, params->norm, (int64_t)sizeof norm),
+                   "norm");
+    return norm;
 }
 
 void cs_tensor_backward(cs_tensor_world *world)

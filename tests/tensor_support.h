@@ -163,7 +163,10 @@ bool cs_tensor_check_adamw(cs_backend *backend, double clip, char why[CS_TENSOR_
 /* --- small parts ------------------------------------------------------------------------------ */
 
 void cs_tensor_must(cs_status status, const char *what); /* aborts with the reason */
-void *cs_tensor_room(int64_t count, size_t size);        /* zeroed, or aborts; free() it */
+
+/* The norm of the last update (waits for a device). Not finite: the update was skipped. */
+double cs_tensor_norm(const cs_params *params);
+void *cs_tensor_room(int64_t count, size_t size); /* zeroed, or aborts; free() it */
 /* Numbers of a case, told apart by what they fill and its number. */
 enum { CS_FILL_PARAM, CS_FILL_INDEX, CS_FILL_INPUT, CS_FILL_GRAD, CS_FILL_DIRECTION };
 cs_rng cs_tensor_stream(const cs_tensor_world *world, int kind, int64_t number);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "cooc_matrices.h"
 #include "linalg/csr.h"
 #include "linalg/dense.h"
 #include "linalg_support.h"
@@ -206,7 +207,7 @@ TEST(reshaping_agrees_with_dense)
     cs_csr a = random_sparse(13, 9, 0.3, 1), b, t, s;
     cs_dense d, dt, ds;
     OK(cs_csr_to_dense(&a, &d));
-    OK(cs_csr_from_dense(&d, &b));
+    b = csr_of(&d);
     assert_int_equal(cs_csr_nnz(&b), cs_csr_nnz(&a));
     assert_memory_equal(a.col, b.col, (size_t)cs_csr_nnz(&a) * sizeof *a.col);
     assert_memory_equal(a.val, b.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
@@ -342,7 +343,7 @@ TEST(product_has_the_same_bits_for_any_threads)
         }
     }
     cs_dense skewed = {.rows = 1000, .cols = 3000, .ld = 1000, .data = ones};
-    OK(cs_csr_from_dense(&skewed, &long_row));
+    long_row = csr_of(&skewed);
     product_with(&long_row, NULL, 8);
     cs_csr_free(&a);
     cs_csr_free(&t);
@@ -353,13 +354,12 @@ static cs_status all_sparse_steps(void)
 {
     const int64_t row[] = {1, 1, 0}, col[] = {2, 0, 1};
     const double val[] = {1, 2, 3};
-    cs_csr a = {0}, t = {0}, s = {0}, b = {0};
+    cs_csr a = {0}, t = {0}, s = {0};
     cs_dense d = {0}, x = {0}, y = {0};
     cs_status status = cs_csr_from_triplets(2, 3, 3, row, col, val, &a);
     status = status ? status : cs_csr_transpose(&a, &t);
     status = status ? status : cs_csr_select(&a, 2, NULL, NULL, 3, &s);
     status = status ? status : cs_csr_to_dense(&a, &d);
-    status = status ? status : cs_csr_from_dense(&d, &b);
     status = status ? status : cs_dense_init(&x, 3, 8);
     status = status ? status : cs_dense_init(&y, 2, 8);
     status = status ? status : cs_csr_apply(&a, &x, &y, 1);
@@ -370,7 +370,6 @@ static cs_status all_sparse_steps(void)
     cs_csr_free(&a);
     cs_csr_free(&t);
     cs_csr_free(&s);
-    cs_csr_free(&b);
     cs_dense_free(&d);
     cs_dense_free(&x);
     cs_dense_free(&y);

@@ -70,7 +70,7 @@ static cs_csr zipf_matrix(int64_t rows, int64_t cols, double fill, uint64_t seed
                 cs_rng_uniform(&rng) < p ? (double)(1 + cs_rng_below(&rng, 9)) : 0;
         }
     }
-    OK(cs_csr_from_dense(&d, &a));
+    a = csr_of(&d);
     cs_dense_free(&d);
     return a;
 }
@@ -246,7 +246,7 @@ static cs_csr decaying(int64_t n, double ratio, cs_csr *at, double *truth)
             }
         }
     }
-    OK(cs_csr_from_dense(&d, &a));
+    a = csr_of(&d);
     OK(cs_csr_transpose(&a, at));
     cs_dense_free(&d);
     return a;

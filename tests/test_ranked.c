@@ -161,7 +161,7 @@ TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
     for (int64_t e = 0; e < M * N; ++e) {
         dense.data[e % M + e / M * dense.ld] = 1 / (double)(e % M + e / M + 1);
     }
-    OK(cs_csr_from_dense(&dense, &a));
+    a = csr_of(&dense);
     cs_spectrum all[MOST_RANKS] = {0};
     svd_job job = {
         .path = stored(state, &a), .options = {.k = K, .seed = 3, .threads = 1}, .result = all};

@@ -5,6 +5,7 @@
 
 #include "analysis/theorems/theorems.h"
 #include "base/rng.h"
+#include "cooc_matrices.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
@@ -22,7 +23,7 @@ static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double dens
             d.data[i + j * d.ld] = keep ? exp(3 * cs_rng_uniform(&rng)) : 0;
         }
     }
-    OK(cs_csr_from_dense(&d, out));
+    *out = csr_of(&d);
     cs_dense_free(&d);
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/theorems/theorem_41_private.h"
 #include "base/rng.h"
+#include "cooc_matrices.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
@@ -44,9 +45,7 @@ static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
             y.data[i + c * y.ld] += 0.7 * cs_rng_uniform(rng);
         }
     }
-    if (status == CS_OK) {
-        status = cs_csr_from_dense(&y, out);
-    }
+    if (status == CS_OK) *out = csr_of(&y);
     cs_dense_free(&y);
     return status;
 }
@@ -65,7 +64,7 @@ static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
         }
     }
     *out = (cs_labelled){.labels = s->labels};
-    OK(cs_csr_from_dense(&d, &out->a));
+    out->a = csr_of(&d);
     OK(labels_of(rng, s, &out->row_label));
     cs_dense_free(&d);
 }
@@ -193,8 +192,8 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
         }
     }
     *out = (cs_labelled){.labels = labels};
-    OK(cs_csr_from_dense(&d, &out->a));
-    OK(cs_csr_from_dense(&l, &out->row_label));
+    out->a = csr_of(&d);
+    out->row_label = csr_of(&l);
     cs_dense_free(&d);
     cs_dense_free(&l);
 }

@@ -172,32 +172,6 @@ done:
     return CS_DELIVER(status, out, a, cs_csr_free);
 }
 
-cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out)
-{
-    int64_t nnz = 0;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        for (int64_t i = 0; i < a->rows; ++i) {
-            nnz += a->data[i + j * a->ld] != 0;
-        }
-    }
-    cs_csr b;
-    cs_status status = cs_csr_init(&b, a->rows, a->cols, nnz);
-    if (status != CS_OK) return status;
-    int64_t p = 0;
-    for (int64_t i = 0; i < a->rows; ++i) {
-        for (int64_t j = 0; j < a->cols; ++j) {
-            double x = a->data[i + j * a->ld];
-            if (x != 0) {
-                b.col[p] = (int32_t)j;
-                b.val[p++] = x;
-            }
-        }
-        b.ptr[i + 1] = p;
-    }
-    *out = b;
-    return CS_OK;
-}
-
 cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out)
 {
     cs_dense b;

@@ -38,7 +38,6 @@ cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int6
  */
 cs_status cs_csr_tidy(cs_csr *a) CS_MUST_CHECK;
 
-cs_status cs_csr_from_dense(const cs_dense *a, cs_csr *out) CS_MUST_CHECK;
 cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out) CS_MUST_CHECK;
 
 /* A^T, on cs_threads() threads. O(nnz + rows + cols) time, 8 cols bytes of scratch for every

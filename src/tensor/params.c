@@ -225,8 +225,3 @@ cs_status cs_params_update(cs_params *params, const cs_adamw *hyper)
     if (status == CS_OK) status = backend->norm(backend, params->items, params->grad, params->norm);
     return status == CS_OK ? backend->adamw(backend, &update) : status;
 }
-
-cs_status cs_params_norm(const cs_params *params, double *out)
-{
-    return params->backend->get(params->backend, out, params->norm, (int64_t)sizeof *out);
-}

@@ -57,6 +57,3 @@ cs_status cs_params_zero_grad(cs_params *params) CS_MUST_CHECK;
 
 /* End of a step: the gradient's norm, then the update (backend.h). Nothing waits for a device. */
 cs_status cs_params_update(cs_params *params, const cs_adamw *hyper) CS_MUST_CHECK;
-
-/* The norm of the last update (waits for a device). Not finite: the update was skipped. */
-cs_status cs_params_norm(const cs_params *params, double *out) CS_MUST_CHECK;

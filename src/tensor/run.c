@@ -345,13 +345,6 @@ cs_status cs_run_get_f32(cs_run *run, int tensor, float *out)
     return get(run, tensor, cs_run_matrix(run, tensor).x, out, CS_REAL_F32);
 }
 
-cs_status cs_run_get_grad(cs_run *run, int tensor, double *out)
-{
-    const void *grad = cs_run_matrix(run, tensor).grad;
-    return grad ? get(run, tensor, grad, out, CS_REAL_F64)
-                : cs_fail(CS_ERR_USAGE, "%s has no gradient", run->graph->tensor[tensor].name);
-}
-
 cs_status cs_run_sum(cs_run *run, int tensor, double *out)
 {
     int64_t rows = cs_run_matrix(run, tensor).rows;
@@ -363,25 +356,5 @@ cs_status cs_run_sum(cs_run *run, int tensor, double *out)
     }
     *out = sum;
     cs_free(x);
-    return status;
-}
-
-/* For tests: a starting gradient in float or double backends. */
-cs_status cs_run_set_grad(cs_run *run, int tensor, const double *in)
-{
-    cs_backend *b = run->backend;
-    cs_matrix m = cs_run_matrix(run, tensor);
-    int64_t size = cs_real_size(b->activation);
-    if (!m.grad || m.ld != m.cols || b->activation == CS_REAL_BF16) {
-        return cs_fail(CS_ERR_USAGE, "%s takes no gradient from outside",
-                       run->graph->tensor[tensor].name);
-    }
-    void *copy = cs_alloc(m.rows * m.cols, (size_t)size);
-    if (!copy) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < m.rows * m.cols; ++i) {
-        cs_real_set(b->activation, copy, i, in[i]);
-    }
-    cs_status status = b->put(b, m.grad, copy, m.rows * m.cols * size);
-    cs_free(copy);
     return status;
 }

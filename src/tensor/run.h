@@ -57,8 +57,8 @@ void cs_run_input(cs_run *run, int tensor, int64_t row, int64_t col, double x);
 cs_status cs_run_upload(cs_run *run, cs_run_key key) CS_MUST_CHECK;
 
 cs_status cs_run_forward(cs_run *run) CS_MUST_CHECK;
-/* Adds to the gradients of parameters. The losses of the graph are where it starts; a test may
- * start elsewhere by cs_run_set_grad on a tensor that no operation reads. */
+/* Adds to the gradients of parameters. The losses of the graph are where it starts, and tensors that
+ * no operation reads, whose gradients were put there (cs_run_matrix). */
 cs_status cs_run_backward(cs_run *run) CS_MUST_CHECK;
 
 /* Present values of an activation or statistic, as doubles, rows x cols of it (waits for a device).
@@ -67,8 +67,6 @@ cs_status cs_run_get(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_get_f32(cs_run *run, int tensor, float *out) CS_MUST_CHECK;
 /* Sum of a statistic of one column over its present rows, in row order: the loss. */
 cs_status cs_run_sum(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
-cs_status cs_run_get_grad(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
-cs_status cs_run_set_grad(cs_run *run, int tensor, const double *in) CS_MUST_CHECK;
 
 /* --- for backends ----------------------------------------------------------------------------- */
 

@@ -49,8 +49,8 @@ typedef struct {
      * run's; NULL: from the model given */
     const char *trunk;
     int64_t trunk_step;
-    /* Called once, when all was checked and before the first byte goes to or from dir; its failure
-     * ends the run. NULL: nothing. */
+    /* Called once, when all was checked and older checkpoints are gone from dir, before the first
+     * byte is written; its failure ends the run. NULL: nothing. */
     cs_status (*begun)(void *ctx);
     void *begun_ctx;
     const cs_progress *progress;

@@ -12,14 +12,14 @@
 
 static cs_status random_dense(int64_t rows, int64_t cols, cs_csr *out)
 {
-    cs_dense d;
     cs_rng rng = cs_rng_at(21, CS_STREAM_TEST, (uint64_t)(rows * 1000 + cols));
-    cs_status status = cs_dense_init(&d, rows, cols);
-    for (int64_t e = 0; status == CS_OK && e < rows * cols; ++e) {
-        d.data[e] = cs_rng_normal(&rng);
+    cs_status status = cs_csr_init(out, rows, cols, rows * cols);
+    for (int64_t e = 0; status == CS_OK && e < rows * cols; ++e) { /* column by column */
+        const int64_t i = e % rows, j = e / rows;
+        out->col[i * cols + j] = (int32_t)j;
+        out->val[i * cols + j] = cs_rng_normal(&rng);
+        out->ptr[i + 1] = (i + 1) * cols;
     }
-    status = status ? status : cs_csr_from_dense(&d, out);
-    cs_dense_free(&d);
     return status;
 }
 

@@ -147,8 +147,9 @@ static cs_status steps(results *r, const json_t *what, parity_world *w)
         if (status == CS_OK) {
             status = cs_params_update(&w->model.params, &hyper);
         }
+        const cs_params *p = &w->model.params;
         if (status == CS_OK) {
-            status = cs_params_norm(&w->model.params, &norm[i]);
+            status = p->backend->get(p->backend, &norm[i], p->norm, (int64_t)sizeof *norm);
         }
     }
     return n > 0 && status == CS_OK ? add(r, "norm", 1, n, norm) : status;
