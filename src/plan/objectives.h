@@ -18,7 +18,4 @@
     OBJECTIVE(PERMUTED_AR, "permuted-ar")                                                          \
     OBJECTIVE(GVP, "gvp")                                                                          \
     OBJECTIVE(FILE, "file")                                                                        \
-    OBJECTIVE(PREFIX_LM, "prefix-lm")                                                              \
-    OBJECTIVE(DIFFUSION, "diffusion")                                                              \
-    OBJECTIVE(SPAN_MASKED, "span-masked")                                                          \
     OBJECTIVE(MIX, "mix")
