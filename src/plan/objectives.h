@@ -18,4 +18,5 @@
     OBJECTIVE(PERMUTED_AR, "permuted-ar")                                                          \
     OBJECTIVE(GVP, "gvp")                                                                          \
     OBJECTIVE(FILE, "file")                                                                        \
+    OBJECTIVE(PREFIX_LM, "prefix-lm")                                                              \
     OBJECTIVE(MIX, "mix")
