@@ -19,4 +19,5 @@
     OBJECTIVE(GVP, "gvp")                                                                          \
     OBJECTIVE(FILE, "file")                                                                        \
     OBJECTIVE(PREFIX_LM, "prefix-lm")                                                              \
+    OBJECTIVE(DIFFUSION, "diffusion")                                                              \
     OBJECTIVE(MIX, "mix")
