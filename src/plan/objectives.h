@@ -20,4 +20,5 @@
     OBJECTIVE(FILE, "file")                                                                        \
     OBJECTIVE(PREFIX_LM, "prefix-lm")                                                              \
     OBJECTIVE(DIFFUSION, "diffusion")                                                              \
+    OBJECTIVE(SPAN_MASKED, "span-masked")                                                          \
     OBJECTIVE(MIX, "mix")
