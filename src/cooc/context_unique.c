@@ -88,9 +88,7 @@ static cs_status table(const cs_context_plan *plan, cs_context_table *t)
             status = cs_kernel_diagonals(&t->pairs, t->sum);
         }
     }
-    if (status == CS_OK && t->sum) {
-        sum_up(plan, t);
-    }
+    if (status == CS_OK && t->sum) sum_up(plan, t);
     t->inner = 2 * t->reach + 1;
     return status;
 }

@@ -297,9 +297,8 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
     others.certify = (asked & ~(unsigned)CS_CERTIFY_MOMENTS) | CS_CERTIFY_NONE;
     cs_status status = certify(system, &others, facts, s);
     cs_gram_to_sigma(s);
-    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS) && !s->interrupted) {
+    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS) && !s->interrupted)
         certify_moments(facts, s);
-    }
     return status;
 }
 

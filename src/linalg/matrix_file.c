@@ -358,9 +358,7 @@ cs_status cs_matrix_read(const char *path, cs_csr *out)
     if (status == CS_OK) status = cs_matrix_admit(path, rows.rows, out->cols, rows.rows);
     if (status == CS_OK) status = cs_csr_spread(out, &rows);
     cs_kept_rows_free(&rows);
-    if (status != CS_OK) {
-        cs_csr_free(out);
-    }
+    if (status != CS_OK) cs_csr_free(out);
     return status;
 }
 

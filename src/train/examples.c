@@ -195,10 +195,9 @@ static cs_status target_share(const cs_objective *objective, int64_t s, double *
     plain.target_weight = CS_TARGETS_PLAN;
     cs_status status = cs_pairs_of(&plain, s, &pairs);
     if (status == CS_OK) status = cs_target_factors(objective, s, &factor);
-    if (status == CS_OK) {
+    if (status == CS_OK)
         cs_pairs_targets(&pairs, objective->event_weight == CS_EVENT_MASK ? 1.0 : pairs.predicted,
                          share);
-    }
     for (int64_t k = 0; factor && k < s; ++k) {
         share[k] *= factor[k];
     }
