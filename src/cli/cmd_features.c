@@ -1,6 +1,7 @@
 /* cospec features: hidden states of a corpus as NPY files. */
 #include <string.h>
 
+#include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -8,8 +9,6 @@
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/npy_stream.h"
-
-enum { ROW_COLUMNS = 5, MASKED = 1, SPECIAL = 2 };
 
 typedef struct {
     cs_model_text text;
@@ -68,7 +67,7 @@ static cs_status open_files(cs_args *args, run *r)
                       : CS_ERR_MEMORY;
         cs_free(name);
     }
-    if (status == CS_OK) status = open_file(args, "rows.npy", CS_I64, ROW_COLUMNS, &r->rows);
+    if (status == CS_OK) status = open_file(args, "rows.npy", CS_I64, CS_ROW_COLUMNS, &r->rows);
     if (status == CS_OK && r->text.corpus.labels > 0)
         status = open_file(args, "labels.npy", CS_I64, 0, &r->labels);
     return status;
@@ -107,9 +106,9 @@ static cs_status take_block(void *ctx, const cs_hidden_block *block)
     }
     for (int64_t i = 0; i < block->rows && status == CS_OK; ++i) {
         const cs_hidden_row *row = &block->about[i];
-        const int64_t about[ROW_COLUMNS] = {row->document, row->piece, row->position, row->token,
-                                            (row->masked ? MASKED : 0) |
-                                                (row->special ? SPECIAL : 0)};
+        const int64_t about[CS_ROW_COLUMNS] = {row->document, row->piece, row->position, row->token,
+                                               (row->masked ? CS_ROW_MASKED : 0) |
+                                                   (row->special ? CS_ROW_SPECIAL : 0)};
         int64_t label = r->text.corpus.label[row->document];
         status = cs_npy_stream_append(r->rows, about, 1);
         if (status == CS_OK && r->labels) status = cs_npy_stream_append(r->labels, &label, 1);

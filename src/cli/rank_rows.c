@@ -1,19 +1,10 @@
-/* Rows by number, by mask, or by what cospec features wrote of them (rows.npy). */
+/* The options that choose rows of states (analysis/measures/row_blocks.h). */
 #include "cli/rank_rows.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
 #include "cli/output.h"
-#include "io/file.h"
-#include "io/npy.h"
-
-/* Columns of rows.npy. */
-enum { DOCUMENT, PIECE, POSITION, TOKEN, FLAGS, ABOUT_COLUMNS, MASKED = 1, SPECIAL = 2 };
-
-enum { MOST_TEXT = 1 << 30 };
+#include "io/number.h"
 
 const cs_opt cs_group_rank_rows[] = {
     CS_TEXT("groups", "FILE.npy", NULL,
@@ -31,225 +22,27 @@ const cs_opt cs_group_rank_rows[] = {
     {0},
 };
 
-/* --- dropping --------------------------------------------------------------------------------- */
-
-static cs_status drop_one(const char *path, int64_t row, int64_t rows, int32_t *block)
-{
-    if (row < 0 || row >= rows) {
-        return cs_fail(CS_ERR_INPUT, "%s: row %" PRId64 " of %" PRId64, path, row, rows);
-    }
-    block[row] = -1;
-    return CS_OK;
-}
-
-static cs_status drop_array(const char *path, int64_t rows, int32_t *block)
-{
-    cs_array a = {0};
-    cs_status status = cs_npy_read(path, 0, &a);
-    if (status == CS_OK && a.dtype == CS_BOOL && a.size != rows)
-        status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " booleans for %" PRId64 " rows", path,
-                         a.size, rows);
-    for (int64_t i = 0; i < a.size && status == CS_OK; ++i) {
-        int64_t row = 0;
-        status = cs_blame(cs_array_i64(&a, i, &row), "%s", path);
-        if (status == CS_OK && a.dtype == CS_BOOL) {
-            block[i] = row ? -1 : block[i];
-        } else if (status == CS_OK) {
-            status = drop_one(path, row, rows, block);
-        }
-    }
-    cs_array_free(&a);
-    return status;
-}
-
-static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
-{
-    char *text = NULL;
-    int64_t size, number = 0;
-    cs_status status = cs_file_read_text(path, MOST_TEXT, &text, &size);
-    char *rest = text;
-    while (status == CS_OK && rest && *rest) {
-        char *line = strsep(&rest, "\n");
-        ++number;
-        size_t length = strlen(line);
-        if (length > 0 && line[length - 1] == '\r') {
-            line[--length] = '\0';
-        }
-        int64_t row = 0;
-        if (length > 0 && (status = cs_parse_int(line, "row", 0, INT32_MAX, &row)) == CS_OK) {
-            status = drop_one(path, row, rows, block);
-        }
-        status = status == CS_ERR_USAGE ? CS_ERR_INPUT : status; /* the file's fault */
-        status = cs_blame(status, "%s:%" PRId64, path, number);
-    }
-    cs_free(text);
-    return status;
-}
-
-static cs_status drop_rows(cs_args *args, int64_t rows, int32_t *block)
-{
-    const char *path = cs_args_text(args, "drop-rows");
-    if (!path) {
-        return CS_OK;
-    }
-    cs_status status = cs_output_input(args, path);
-    if (status != CS_OK) return status;
-    return cs_has_suffix(path, ".npy") ? drop_array(path, rows, block)
-                                       : drop_text(path, rows, block);
-}
-
-/* --- what is known of rows -------------------------------------------------------------------- */
-
-static bool wants_about(const cs_args *args)
-{
-    return !cs_args_is(args, "keep", "all") || cs_args_flag(args, "drop-special") ||
-           cs_args_given(args, "drop-position");
-}
-
-static bool position_dropped(const cs_args *args, int64_t position)
-{
-    for (int i = 0; i < cs_args_count(args, "drop-position"); ++i) {
-        if (strtoll(cs_args_text_at(args, "drop-position", i), NULL, 10) == position) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static cs_status read_groups(cs_args *args, int64_t rows, cs_array *out)
-{
-    const char *path = cs_args_text(args, "groups");
-    if (!path) {
-        return wants_about(args) ? cs_fail(CS_ERR_USAGE, "--keep, --drop-special and "
-                                                         "--drop-position want --groups rows.npy")
-                                 : CS_OK;
-    }
-    cs_status status = cs_output_input(args, path);
-    if (status == CS_OK) status = cs_npy_read(path, 0, out);
-    if (status == CS_OK && (out->ndim < 1 || out->ndim > 2 || out->shape[0] != rows ||
-                            (out->ndim == 2 && out->shape[1] < 1))) {
-        status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " groups for %" PRId64 " rows", path,
-                         out->ndim > 0 ? out->shape[0] : 0, rows);
-    }
-    if (status == CS_OK && wants_about(args) &&
-        (out->ndim != 2 || out->shape[1] != ABOUT_COLUMNS)) {
-        status = cs_fail(CS_ERR_INPUT, "%s: is no rows.npy of cospec features (%d columns)", path,
-                         ABOUT_COLUMNS);
-    }
-    return status;
-}
-
-/* Drops what --keep and its like leave out. */
-static cs_status drop_by_kind(const cs_args *args, const cs_array *about, int64_t rows,
-                              int32_t *block)
-{
-    const char *keep = cs_args_text(args, "keep");
-    for (int64_t k = 0; k < rows && wants_about(args); ++k) {
-        int64_t flags = 0, position = 0;
-        cs_status status = cs_array_i64(about, k * ABOUT_COLUMNS + FLAGS, &flags);
-        if (status == CS_OK) status = cs_array_i64(about, k * ABOUT_COLUMNS + POSITION, &position);
-        if (status != CS_OK) return cs_blame(status, "%s", cs_args_text(args, "groups"));
-        bool masked = flags & MASKED, special = flags & SPECIAL;
-        if ((keep[0] == 'm' && !masked) || (keep[0] == 'u' && masked) ||
-            (special && cs_args_flag(args, "drop-special")) || position_dropped(args, position)) {
-            block[k] = -1;
-        }
-    }
-    return CS_OK;
-}
-
-/* --- blocks ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    int64_t group, row;
-} entry;
-
-static int by_group(const void *pa, const void *pb)
-{
-    const entry *a = pa, *b = pb;
-    if (a->group != b->group) {
-        return a->group < b->group ? -1 : 1;
-    }
-    return (a->row > b->row) - (a->row < b->row);
-}
-
-/* Deals groups to blocks in the order of their numbers: a group goes where the middle of its rows
- * falls; then blocks without rows are closed up. */
-static cs_status deal(const cs_array *groups, const char *path, int64_t rows, int64_t kept,
-                      int32_t *block, int64_t *blocks)
-{
-    entry *e = cs_alloc(kept, sizeof *e);
-    int64_t at = 0, columns = groups->ndim == 2 ? groups->shape[1] : 1, used = 0, last = -1;
-    cs_status status = e ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t k = 0; k < rows && status == CS_OK; ++k) {
-        if (block[k] >= 0) {
-            e[at].row = k;
-            status = cs_blame(cs_array_i64(groups, k * columns, &e[at++].group), "%s", path);
-        }
-    }
-    if (status == CS_OK) qsort(e, (size_t)kept, sizeof *e, by_group);
-    for (int64_t i = 0, end; i < kept && status == CS_OK; i = end) {
-        for (end = i + 1; end < kept && e[end].group == e[i].group; ++end) {
-        }
-        int64_t to = (i + end) / 2 * *blocks / kept;
-        used += to != last;
-        last = to;
-        for (int64_t k = i; k < end; ++k) {
-            block[e[k].row] = (int32_t)(used - 1);
-        }
-    }
-    *blocks = used;
-    cs_free(e);
-    return status;
-}
-
 cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_t *blocks,
                               int64_t *kept)
 {
-    cs_array groups = {0};
-    int32_t *block = NULL;
-    const int64_t wanted = *blocks;
-    cs_status status = read_groups(args, rows, &groups);
-    if (status != CS_OK) goto done;
-    *out = NULL;
-    *kept = rows;
-    *blocks = wanted < rows ? wanted : rows;
-    if (!groups.data && !cs_args_given(args, "drop-rows")) {
-        goto done;
+    const int positions = cs_args_count(args, "drop-position");
+    int64_t *position = cs_alloc(positions, sizeof *position);
+    const cs_row_choice choice = {.groups = cs_args_text(args, "groups"),
+                                  .drop = cs_args_text(args, "drop-rows"),
+                                  .keep = (cs_keep)cs_args_choice(args, "keep"),
+                                  .drop_special = cs_args_flag(args, "drop-special"),
+                                  .positions = positions,
+                                  .position = position};
+    cs_status status = position ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !choice.groups && cs_row_choice_wants_about(&choice))
+        status = cs_fail(CS_ERR_USAGE,
+                         "--keep, --drop-special and --drop-position want --groups rows.npy");
+    for (int i = 0; i < positions && status == CS_OK; ++i) {
+        status = cs_int_parse(cs_args_text_at(args, "drop-position", i), &position[i]);
     }
-    block = cs_calloc(rows, sizeof *block);
-    if (!block) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    if ((status = drop_rows(args, rows, block)) != CS_OK ||
-        (status = drop_by_kind(args, &groups, rows, block)) != CS_OK) {
-        goto done;
-    }
-    *kept = 0;
-    for (int64_t k = 0; k < rows; ++k) {
-        *kept += block[k] >= 0;
-    }
-    if (*kept == 0) {
-        status = cs_fail(CS_ERR_INPUT, "none of %" PRId64 " rows is left", rows);
-        goto done;
-    }
-    *blocks = wanted < *kept ? wanted : *kept;
-    if (groups.data) {
-        status = deal(&groups, cs_args_text(args, "groups"), rows, *kept, block, blocks);
-    } else {
-        for (int64_t k = 0, at = 0; k < rows; ++k) {
-            if (block[k] >= 0) {
-                block[k] = (int32_t)(at++ * *blocks / *kept);
-            }
-        }
-    }
-    if (status == CS_OK) {
-        *out = block;
-        block = NULL;
-    }
-done:
-    cs_array_free(&groups);
-    cs_free(block);
+    if (status == CS_OK && choice.groups) status = cs_output_input(args, choice.groups);
+    if (status == CS_OK && choice.drop) status = cs_output_input(args, choice.drop);
+    if (status == CS_OK) status = cs_row_blocks(&choice, rows, out, blocks, kept);
+    cs_free(position);
     return status;
 }

@@ -1,0 +1,42 @@
+/* Which rows of a matrix of states take part in a measure, and in which block of its jackknife. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Columns of rows.npy of cospec features, and bits of FLAGS. */
+enum {
+    CS_ROW_DOCUMENT,
+    CS_ROW_PIECE,
+    CS_ROW_POSITION,
+    CS_ROW_TOKEN,
+    CS_ROW_FLAGS,
+    CS_ROW_COLUMNS,
+    CS_ROW_MASKED = 1,
+    CS_ROW_SPECIAL = 2
+};
+
+typedef enum { CS_KEEP_ALL, CS_KEEP_MASKED, CS_KEEP_UNMASKED } cs_keep;
+
+typedef struct {
+    const char *groups; /* FILE.npy: n integers, or n rows whose first column counts (rows.npy);
+                           NULL: consecutive rows */
+    const char *drop;   /* rows left out: FILE.npy of their numbers from 0 or of n booleans, or a
+                           text with a number a line; NULL: none */
+    cs_keep keep;       /* the others want rows.npy as groups, and so do the following */
+    bool drop_special;
+    int positions; /* left out: rows at these positions of their piece */
+    const int64_t *position;
+} cs_row_choice;
+
+/* Whether the choice wants rows.npy as groups. */
+bool cs_row_choice_wants_about(const cs_row_choice *choice);
+
+/* The block of each of `rows` rows, -1 for one left out, in fresh memory: NULL when all rows take
+ * part in blocks of consecutive ones. *blocks is how many are wanted (at least 1) and becomes at
+ * most the number of rows that take part, which is *kept. Blocks hold whole groups, in the order of
+ * the groups' numbers. CS_ERR_INPUT names a file that does not fit the rows, or says that no row is
+ * left. */
+cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out, int64_t *blocks,
+                        int64_t *kept) CS_MUST_CHECK;
