@@ -5,15 +5,14 @@
 
 #include "base/mem.h"
 #include "base/names.h"
-#include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "io/number.h"
 #include "io/result.h"
 #include "text/bpe_train.h"
 #include "text/encoder.h"
+#include "text/token_lines.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -74,181 +73,47 @@ static cs_status corpus_name(const cs_args *args, const char **out)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Lines of FILE, or of standard input, and where the result of each goes. */
-typedef struct {
-    const char *name; /* for messages */
-    char *bytes;
-    int64_t size;
-    FILE *text; /* what is printed; a memory stream */
-    char *printed;
-    size_t printed_size;
-    json_t *list; /* NULL unless JSON is asked for */
-} job;
-
-/* Called with one line without its end. */
-typedef cs_status (*line_fn)(const cs_args *args, void *ctx, job *j, const char *line,
-                             int64_t size);
-
-static cs_status read_lines(cs_args *args, job *j)
+/* FILE, or standard input. */
+static cs_status read_lines(cs_args *args, char **bytes, cs_token_lines *lines)
 {
     bool given = cs_args_positionals(args) == 3;
     const char *path = given ? cs_args_positional(args, 2) : "/dev/stdin";
     int64_t free_now = cs_mem_available();
     cs_status status = given ? cs_output_input(args, path) : CS_OK;
-    j->name = given ? path : "standard input";
+    lines->name = given ? path : "standard input";
     if (status == CS_OK)
         status =
-            cs_file_read(path, free_now > 0 ? free_now / 4 : INT64_MAX - 1, &j->bytes, &j->size);
-    if (status == CS_OK && given) status = cs_lfs_check(path, j->bytes, j->size);
-    return status == CS_OK ? cs_text_check(j->name, j->bytes, j->size) : status;
+            cs_file_read(path, free_now > 0 ? free_now / 4 : INT64_MAX - 1, bytes, &lines->size);
+    lines->bytes = *bytes;
+    if (status == CS_OK && given) status = cs_lfs_check(path, *bytes, lines->size);
+    return status == CS_OK ? cs_text_check(lines->name, *bytes, lines->size) : status;
 }
 
-static cs_status each_line(const cs_args *args, job *j, line_fn fn, void *ctx)
+/* Each line of the file named third on the command line, or of standard input. */
+static cs_status run_lines(cs_args *args, const cs_tokenizer *t, bool encode)
 {
-    const char *at = j->bytes, *end = j->bytes + j->size;
-    cs_status status = CS_OK;
-    for (int64_t number = 1; at < end && status == CS_OK; ++number) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        status = fn(args, ctx, j, at, (stop ? stop : end) - at);
-        if (status == CS_ERR_INPUT) return cs_blame(status, "%s:%lld", j->name, (long long)number);
-        if (status == CS_OK && number % 4096 == 0) status = cs_interrupt_check();
-        at = stop ? stop + 1 : end;
-    }
-    return status;
-}
-
-static cs_status append_json(json_t *list, json_t *item)
-{
-    return json_array_append_new(list, item) == 0
-               ? CS_OK
-               : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
-}
-
-static cs_status encode_line(const cs_args *args, void *ctx, job *j, const char *line, int64_t size)
-{
-    cs_encoder *e = ctx;
-    cs_status status = cs_encoder_encode(e, line, size, cs_args_flag(args, "add-special"));
-    if (status != CS_OK) return status;
-    for (int64_t i = 0; i < e->count; ++i) {
-        (void)fprintf(j->text, i > 0 ? " %d" : "%d", e->id[i]);
-    }
-    (void)fputc('\n', j->text);
-    if (!j->list) {
-        return CS_OK;
-    }
-    json_t *ids = json_array(), *tokens = json_array();
-    for (int64_t i = 0; i < e->count && status == CS_OK; ++i) {
-        status = append_json(ids, json_integer(e->id[i]));
-        if (status == CS_OK)
-            status = append_json(tokens, json_string(cs_tokenizer_token(e->tokenizer, e->id[i])));
-    }
-    json_t *item = json_pack("{s:o, s:o}", "ids", ids, "tokens", tokens); /* takes both over */
-    return status == CS_OK ? append_json(j->list, item) : (json_decref(item), status);
-}
-
-typedef struct {
-    const cs_tokenizer *tokenizer;
-    int32_t *id;
-    int64_t room;
-} decoder;
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The ids of a line, separated by blanks; a CR at its end is passed over. */
-static cs_status read_ids(decoder *d, const char *line, int64_t size, int64_t *count)
-{
-    const char *at = line, *end = line + size;
-    *count = 0;
-    for (;;) {
-        while (at < end && is_blank(*at)) {
-            at += 1;
-        }
-        if (at == end) {
-            return CS_OK;
-        }
-        const char *start = at;
-        while (at < end && !is_blank(*at)) {
-            at += 1;
-        }
-        char word[24];
-        int64_t id = 0, length = at - start;
-        (void)snprintf(word, sizeof word, "%.*s", (int)(length < 23 ? length : 23), start);
-        cs_status status = cs_reserve(&d->id, &d->room, *count + 1, sizeof *d->id);
-        if (status != CS_OK) return status;
-        status = cs_int_parse(word, &id);
-        if (status != CS_OK || id < INT32_MIN || id > INT32_MAX) {
-            cs_reason_clear();
-            return cs_fail(CS_ERR_INPUT, "\"%s\" at index %lld is no token id", word,
-                           (long long)*count);
-        }
-        d->id[(*count)++] = (int32_t)id;
-    }
-}
-
-static cs_status decode_line(const cs_args *args, void *ctx, job *j, const char *line, int64_t size)
-{
-    decoder *d = ctx;
-    int64_t count = 0, length = 0;
-    char *text = NULL;
-    cs_status status = read_ids(d, line, size, &count);
-    if (status == CS_OK)
-        status = cs_tokenizer_decode(d->tokenizer, d->id, count, cs_args_flag(args, "skip-special"),
-                                     &text, &length);
-    if (status == CS_OK) {
-        (void)fwrite(text, 1, (size_t)length, j->text);
-        (void)fputc('\n', j->text);
-    }
-    if (status == CS_OK && j->list)
-        status = append_json(j->list, json_stringn(text, (size_t)length));
-    cs_free(text);
-    return status;
-}
-
-static cs_status run_lines(cs_args *args, const char *result, line_fn fn, void *ctx)
-{
-    job j = {0};
+    cs_token_lines lines = {0};
+    char *bytes = NULL, *printed = NULL;
+    size_t size = 0;
     json_t *json = NULL;
     bool as_json = cs_args_flag(args, "json") || cs_args_given(args, "output");
-    cs_status status = read_lines(args, &j);
+    cs_status status = read_lines(args, &bytes, &lines);
     if (status == CS_OK && as_json) {
         json = json_pack("{s:[]}", "lines");
-        j.list = json_object_get(json, "lines");
-        status = j.list ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
+        lines.list = json_object_get(json, "lines");
+        status = lines.list ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
     }
-    if (status == CS_OK) {
-        j.text = open_memstream(&j.printed, &j.printed_size);
-        status = j.text ? each_line(args, &j, fn, ctx)
-                        : cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
-    }
-    if (j.text) status = cs_memory_close(j.text, status);
+    if (status == CS_OK && !(lines.text = open_memstream(&printed, &size)))
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
     if (status == CS_OK)
-        status = cs_output_text(args, result, json, j.printed, (int64_t)j.printed_size);
+        status = encode ? cs_encode_lines(t, cs_args_flag(args, "add-special"), &lines)
+                        : cs_decode_lines(t, cs_args_flag(args, "skip-special"), &lines);
+    if (lines.text) status = cs_memory_close(lines.text, status);
+    if (status == CS_OK)
+        status = cs_output_text(args, encode ? "ids" : "text", json, printed, (int64_t)size);
     json_decref(json);
-    free(j.printed);
-    cs_free(j.bytes);
-    return status;
-}
-
-/* The ids of each line of the file named third on the command line, or of standard input; a line
- * ends at LF and a CR before it is text. CS_ERR_INPUT names the line. */
-static cs_status encode_lines(cs_args *args, const cs_tokenizer *t)
-{
-    cs_encoder encoder;
-    cs_encoder_init(&encoder, t);
-    cs_status status = run_lines(args, "ids", encode_line, &encoder);
-    cs_encoder_free(&encoder);
-    return status;
-}
-
-/* The text of each line of ids, which blanks part. */
-static cs_status decode_lines(cs_args *args, const cs_tokenizer *t)
-{
-    decoder d = {.tokenizer = t};
-    cs_status status = run_lines(args, "text", decode_line, &d);
-    cs_free(d.id);
+    free(printed);
+    cs_free(bytes);
     return status;
 }
 
@@ -467,9 +332,7 @@ static cs_status run_with(cs_args *args, const char *verb)
     cs_status status = cs_output_input(args, path);
     if (status == CS_OK) status = cs_tokenizer_read(path, &t);
     if (status == CS_OK)
-        status = stats                         ? run_stats(args, t)
-                 : strcmp(verb, "encode") == 0 ? encode_lines(args, t)
-                                               : decode_lines(args, t);
+        status = stats ? run_stats(args, t) : run_lines(args, t, strcmp(verb, "encode") == 0);
     cs_tokenizer_free(&t);
     return status;
 }
