@@ -27,15 +27,16 @@ TEST_IN_DIR(truth_is_read_and_oriented)
     OK(cs_truth_read(path, 3, m));
     assert_true(m[0].known && m[1].known && !m[2].known);
     assert_true(m[1].truth[0].value == 20 && m[1].truth[0].se == 2 && isnan(m[0].truth[3].value));
-    cs_ranking r = cs_truth_rank(3, m, 0, 0, first, second); /* blind: masked is smaller, better */
-    assert_true(r.objects == 2 && r.tau_b == 1 && r.agree == 1);
-    r = cs_truth_rank(3, m, 0, 1, first, second); /* given: it is larger, worse */
-    assert_true(r.tau_b == -1 && r.disagree == 1);
-    r = cs_truth_rank(3, m, 0, 2, first, second); /* gap: larger, but one error is not known */
-    assert_true(r.tau_b == 1 && r.cannot_tell == 1);
-    r = cs_truth_rank(3, m, 1, 0, first, second); /* equal claims */
-    assert_true(isnan(r.tau_b) && r.cannot_tell == 1);
-    r = cs_truth_rank(3, m, 0, 3, first, second); /* not in the file */
+    cs_ranking r;
+    OK(cs_truth_rank(3, m, 0, 0, first, second, &r)); /* blind: masked is smaller, better */
+    assert_true(r.objects == 2 && r.kendall.tau == 1 && r.agree == 1);
+    OK(cs_truth_rank(3, m, 0, 1, first, second, &r)); /* given: it is larger, worse */
+    assert_true(r.kendall.tau == -1 && r.disagree == 1);
+    OK(cs_truth_rank(3, m, 0, 2, first, second, &r)); /* gap: larger, but one error is not known */
+    assert_true(r.kendall.tau == 1 && r.cannot_tell == 1);
+    OK(cs_truth_rank(3, m, 1, 0, first, second, &r)); /* equal claims */
+    assert_true(isnan(r.kendall.tau) && r.cannot_tell == 1);
+    OK(cs_truth_rank(3, m, 0, 3, first, second, &r)); /* not in the file */
     assert_int_equal(r.objects, 0);
 }
 

@@ -38,7 +38,9 @@ TEST(statements)
         difference[b] = high[at] - low[at];
     }
     near(s->error,
-         cs_student_width(0.95, r.blocks - 1) * cs_jackknife_error(r.blocks, difference, 1), 0);
+         cs_student_width(0.95, (double)(r.blocks - 1)) *
+             cs_jackknife_error(r.blocks, difference, 1),
+         0);
     assert_true(s->error > 0);
     s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 15 && s->rhs == 16);

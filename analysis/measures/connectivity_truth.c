@@ -152,8 +152,8 @@ cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models)
     return status;
 }
 
-cs_ranking cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, int quantity,
-                         cs_measured *first, cs_measured *second)
+cs_status cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, int quantity,
+                        cs_measured *first, cs_measured *second, cs_ranking *out)
 {
     const bool smaller = strcmp(cs_truth_quantity[quantity][0], "sum_sigma4") == 0;
     int64_t n = 0;
@@ -165,5 +165,5 @@ cs_ranking cs_truth_rank(int64_t count, const cs_truth_model *models, int claim,
             second[n++] = b;
         }
     }
-    return cs_ranking_of(n, first, second);
+    return cs_ranking_of(n, first, second, out);
 }

@@ -31,6 +31,6 @@ extern const char *const cs_truth_quantity[CS_TRUTH_QUANTITIES][2];
 cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models) CS_MUST_CHECK;
 
 /* How a claim ranks the models against a quantity; those whose value is NaN are left out. `count`
- * of room in first and second. */
-cs_ranking cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, int quantity,
-                         cs_measured *first, cs_measured *second);
+ * of room in first and second. Errors of cs_ranking_of. */
+cs_status cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, int quantity,
+                        cs_measured *first, cs_measured *second, cs_ranking *out) CS_MUST_CHECK;

@@ -10,7 +10,7 @@
 #include "io/json.h"
 #include "io/number.h"
 #include "io/result.h"
-#include "stats/student.h"
+#include "stats/decide.h"
 
 enum { BLOCKS = 20, MOST_WORDS = 24 };
 
@@ -141,7 +141,7 @@ cs_status cs_claims_read(const cs_study *study, cs_claims *out)
         if (status == CS_OK) {
             cs_study_claim *c = &claims.claim[claims.count++];
             *c = (cs_study_claim){
-                .name = name, .seeds = NAN, .difference = NAN, .se = NAN, .critical = NAN};
+                .name = name, .seeds = NAN, .difference = NAN, .se = NAN, .margin = NAN};
             status = cs_blame(read_claim(study, json, c), "claim %s", name);
         }
     }
@@ -235,12 +235,13 @@ static double square(double x)
     return x * x;
 }
 
-/* Student's t of the difference of two sides, seeds with the variance `seeds` among its terms. */
-static double critical_of(const cs_study_comparison *c, double seeds, int64_t pairs)
+/* How large the difference of two sides has to be, with the variance over seeds `seeds`. */
+static double margin_of(const cs_study_comparison *c, double seeds, int64_t pairs)
 {
-    const double se[] = {c->left.se, c->right.se, sqrt(seeds)};
-    const double freedom[] = {c->left.freedom, c->right.freedom, (double)pairs};
-    return cs_student_of_sum(3, se, freedom);
+    const cs_error_part part[] = {cs_error_of(c->left.se, c->left.freedom),
+                                  cs_error_of(c->right.se, c->right.freedom),
+                                  cs_error_of(sqrt(seeds), (double)pairs)};
+    return cs_margin(3, part, 0.05);
 }
 
 static void compare(cs_study_claim *c)
@@ -259,9 +260,9 @@ static void compare(cs_study_claim *c)
         c->why = isnan(d) ? "a side has no value" : "a side has no standard error";
         return;
     }
-    c->critical = critical_of(&c->sides, seeds, c->pairs);
+    c->margin = margin_of(&c->sides, seeds, c->pairs);
     bool wanted = *c->sides.want == '>' ? d > 0 : d < 0;
-    if (fabs(d) <= c->critical * c->se) {
+    if (fabs(d) <= c->margin) {
         c->why = d == 0 ? "both sides are equal" : "the difference is within its interval";
     } else {
         c->verdict = wanted ? CS_CLAIM_AGREES : CS_CLAIM_DISAGREES;
@@ -310,7 +311,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 static bool is_met(const cs_study_comparison *need)
 {
     double d = need->left.value - need->right.value;
-    double margin = critical_of(need, 0, 0) * hypot(need->left.se, need->right.se);
+    double margin = margin_of(need, 0, 0);
     return *need->want == '>' ? d > margin : d < -margin;
 }
 
@@ -400,7 +401,7 @@ static void record_claim(cs_item *row, const cs_study_claim *c)
         cs_item_real(row, "seeds", c->seeds);
         cs_item_real(row, "difference", c->difference);
         cs_item_real(row, "se", c->se);
-        cs_item_real(row, "critical", c->critical);
+        cs_item_real(row, "margin", c->margin);
     }
 }
 
@@ -408,7 +409,7 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
 {
     static const cs_view view = {
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
-                    "seeds difference se critical verdict why scope"};
+                    "seeds difference se margin verdict why scope"};
     cs_table table = {0};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");

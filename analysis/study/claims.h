@@ -27,16 +27,15 @@
  * With d = left - right, m the number of trained models in it and P the RUNS,
  *
  *   e^2 = e_left^2 + e_right^2 + m s^2,   s^2 = sum_i (a_i - b_i)^2 / 2P   (variance over seeds)
- *   nu  = e^4 / (e_left^4 / nu_left + e_right^4 / nu_right + (m s^2)^2 / P)  (Welch, Satterthwaite)
  *
- * and t the 0.975 quantile of Student's distribution with nu degrees of freedom (rounded down, 1 at
- * least). Sides are taken as independent, which is too wide where both are of the same documents.
+ * and M the margin of stats/decide.h for these three parts, of nu_left, nu_right and P degrees of
+ * freedom. Sides are taken as independent, which is too wide where both are of the same documents.
  *
- *   agree         d has the sign wanted and |d| > t e;  PASS
- *   disagree      it has the other and |d| > t e;       FAIL
- *   cannot tell   a `needs` is not met: its difference has not its sign, or lies within t times
- *                 the error of its two sides (without seeds); so for models that pass no baseline
- *                 that knows nothing of what is compared;
+ *   agree         d has the sign wanted and |d| > M;  PASS
+ *   disagree      it has the other and |d| > M;       FAIL
+ *   cannot tell   a `needs` is not met: its difference has not its sign, or lies within the margin
+ *                 of its two sides (without seeds); so for models that pass no baseline that knows
+ *                 nothing of what is compared;
  *                 else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
  *                 UNSPECIFIED, and the PASS of a printed statement one of whose assumptions fails
  */
@@ -82,7 +81,7 @@ typedef struct {
     /* measured */
     double seeds;          /* s; NaN without RUNS */
     double difference, se; /* d, e */
-    double critical;       /* t */
+    double margin;         /* m */
     char *found;           /* of a statement: its verdict */
     char *unmet;           /* the first of its needs that is not met, in words; NULL: none */
     const char *why;       /* a few words */
@@ -107,5 +106,5 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CH
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
- * right_se, seeds, difference, se, critical, verdict, why, scope. */
+ * right_se, seeds, difference, se, margin, verdict, why, scope. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;

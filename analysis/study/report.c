@@ -375,7 +375,7 @@ static void put_claim(FILE *out, const cs_study_claim *c)
     put(out, "<td><b class=\"v %\">%</b><div class=\"source\">%", style[c->verdict],
         cs_claim_verdict_name(c->verdict), c->why);
     if (!c->statement) {
-        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, c->critical * c->se);
+        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, c->margin);
     }
     put(out, "</div></td></tr>\n");
 }

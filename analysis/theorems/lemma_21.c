@@ -34,7 +34,7 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
     const int m = effective ? CS_RANK_TAU_INTERPOLATED : CS_RANK_NUMERICAL;
     double error = effective ? NAN : 0;
     if (effective && low->left_out && high->left_out && r->blocks > 1) {
-        error = cs_student_width(0.95, r->blocks - 1) *
+        error = cs_student_width(0.95, (double)(r->blocks - 1)) *
                 cs_jackknife_difference(r->blocks, high->left_out + m, low->left_out + m,
                                         CS_RANK_MEASURES);
     }

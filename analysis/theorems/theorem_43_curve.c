@@ -77,7 +77,7 @@ cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char 
     double rho = 0, se = 0;
     int64_t blocks = 0;
     cs_status status = cs_43_spearman(a, &rho, &se, &blocks);
-    double error = blocks > 1 ? cs_student_width(0.95, blocks - 1) * se : (double)NAN;
+    double error = blocks > 1 ? cs_student_width(0.95, (double)(blocks - 1)) * se : (double)NAN;
     char *text =
         other ? cs_format("the longer the misalignment, the more is lost against %s: 0 <= "
                           "Spearman's rho over k of misalignment and loss - its loss (" ERROR ")",

@@ -175,7 +175,8 @@ static int numbers_of(const run *r, const answer *a, number out[NUMBERS])
 {
     const cs_perplexity *p = &a->p;
     const bool pseudo = a->ask == CS_ASK_PSEUDO;
-    const double width = p->blocks > 1 ? cs_student_width(0.95, p->blocks - 1) : (double)NAN;
+    const double width =
+        p->blocks > 1 ? cs_student_width(0.95, (double)(p->blocks - 1)) : (double)NAN;
     const double share = 1.0 / (log(2.0) * r->bytes_a_token);
     number nll = symmetric(pseudo ? "pseudo_nll" : "nll", p->nll, width, p->se);
     out[PERPLEXITY] = (number){pseudo ? "pseudo_perplexity" : "perplexity", exp(p->nll),

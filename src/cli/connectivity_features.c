@@ -215,7 +215,7 @@ static void add_truth(const study *s, const cs_truth_model *models, int quantity
 }
 
 #define BEYOND                                                                                     \
-    "Student's 97.5% point (Welch's degrees of freedom) times the combined standard error"
+    "the root of the sum of squares of both errors, each times its 97.5% point of Student"
 
 /* How the claims rank the models under one true quantity. */
 static void add_ranking(int quantity, const cs_ranking r[CS_TRUTH_CLAIMS], cs_item *rows)
@@ -223,18 +223,17 @@ static void add_ranking(int quantity, const cs_ranking r[CS_TRUTH_CLAIMS], cs_it
     static const struct {
         const char *name, *definition;
     } metric[] = {
-        {"tau_b", "Kendall's tau-b of the surrogate and the true connectivity over the models; se: "
-                  "its standard deviation under no association, sqrt(2 (2 n + 5) / (9 n (n - 1))) "
-                  "for n models, ties left out of account (Kendall 1938)"},
+        {"tau_b", "Kendall's tau-b of the surrogate and the true connectivity over the models"},
+        {"tau_p", "exact chance of a |tau-b| as large or larger under no association"},
         {"agree", "pairs of models that both put in the same order, beyond " BEYOND},
         {"disagree", "pairs of models that they put in opposite orders, beyond " BEYOND},
         {"cannot_tell", "pairs of models that either cannot tell apart at " BEYOND}};
-    for (int k = 0; k < 4; ++k) {
+    for (size_t k = 0; k < sizeof metric / sizeof *metric; ++k) {
         for (int c = 0; c < CS_TRUTH_CLAIMS; ++c) {
-            const double value[] = {r[c].tau_b, (double)r[c].agree, (double)r[c].disagree,
-                                    (double)r[c].cannot_tell};
+            const double value[] = {r[c].kendall.tau, r[c].kendall.p, (double)r[c].agree,
+                                    (double)r[c].disagree, (double)r[c].cannot_tell};
             add_row(rows, quantity, "all", metric[k].name, cs_truth_claim[c], metric[k].definition,
-                    (cs_measured){value[k], k == 0 ? r[c].tau_sd : (double)NAN, 0});
+                    (cs_measured){value[k], (double)NAN, 0});
         }
     }
 }
@@ -246,7 +245,8 @@ static void add_claim(int claim, int quantity, const cs_ranking *r, cs_item *lis
     cs_item_text(item, "truth", cs_truth_quantity[quantity][0]);
     cs_item_text(item, "target_position", cs_truth_quantity[quantity][1]);
     cs_item_int(item, "objectives", r->objects);
-    cs_item_real(item, "tau_b", r->tau_b);
+    cs_item_real(item, "tau_b", r->kendall.tau);
+    cs_item_real(item, "tau_p", r->kendall.p);
     cs_item_int(item, "agree", r->agree);
     cs_item_int(item, "disagree", r->disagree);
     cs_item_int(item, "cannot_tell", r->cannot_tell);
@@ -274,9 +274,9 @@ static cs_status compare(study *s)
     }
     cs_item *list = cs_item_array(s->root, "ranking"), *rows = cs_item_array(s->root, "~ranking");
     for (int q = 0; q < CS_TRUTH_QUANTITIES && status == CS_OK; ++q) {
-        cs_ranking r[CS_TRUTH_CLAIMS];
-        for (int c = 0; c < CS_TRUTH_CLAIMS; ++c) {
-            r[c] = cs_truth_rank(s->count, models, c, q, room, room + s->count);
+        cs_ranking r[CS_TRUTH_CLAIMS] = {0};
+        for (int c = 0; c < CS_TRUTH_CLAIMS && status == CS_OK; ++c) {
+            status = cs_truth_rank(s->count, models, c, q, room, room + s->count, &r[c]);
             if (r[c].objects > 0) {
                 add_claim(c, q, &r[c], list);
             }

@@ -227,7 +227,7 @@ static cs_sum4 summary(const estimate *e, double part, const double *value)
         square += (value[i] - sum / n) * (value[i] - sum / n);
     }
     double error = sqrt(square / (n - 1) / n), level = s->level > 0 ? s->level : LEVEL;
-    double width = cs_student_width(level, s->samples - 1) * error;
+    double width = cs_student_width(level, (double)(s->samples - 1)) * error;
     double rounding = ((double)e->a->op->rows + cols) * DBL_EPSILON * (part + sum / n);
     return (cs_sum4){.value = part + sum / n,
                      .low = fmax(0, part + fmax(0, sum / n - width) - rounding),

@@ -242,7 +242,8 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     int64_t n = options->points, q = options->degree;
     d.width = e.width =
         options->width > 0 ? options->width : WIDTH * options->top / (double)options->degree;
-    d.factor = cs_student_width(options->level > 0 ? options->level : LEVEL, options->samples - 1);
+    d.factor = cs_student_width(options->level > 0 ? options->level : LEVEL,
+                                (double)(options->samples - 1));
     e.quantities = SUMS + CURVES * n;
     e.room_size = 4 * q + cs_jacobi_room(q);
     d.density = cs_alloc(n, sizeof *d.density);

@@ -1,19 +1,18 @@
 /* Student's distribution: the width of an interval for a mean whose standard error was estimated.
+ * Degrees of freedom are real numbers: those of a moderated variance (stats/moderated.h) are not
+ * whole. From 1e8 on, and where they are infinite, the normal distribution, which is then within
+ * t^4 / 4e8 of it.
  */
 #pragma once
 
-#include <stdint.h>
+/* P(|T| > t) = I_x(freedom / 2, 1 / 2), x = freedom / (freedom + t^2), for t >= 0 and freedom > 0;
+ * to about 1e-12 relative, 1e-8 from a million degrees of freedom on. */
+double cs_student_beyond(double t, double freedom);
 
-/* The t with P(|T| <= t) = level for Student's T with `freedom` >= 1 degrees of freedom,
- * 0 < level < 1; to about 1e-14 relative. Abramowitz and Stegun 26.7.3 and 26.7.4 (finite sums),
- * inverted by bisection: O(freedom). */
-double cs_student_width(double level, int64_t freedom);
+/* The t with P(|T| > t) = alpha, 0 < alpha <= 1; to the same. Infinite where it
+ * passes the largest double. */
+double cs_student_point(double alpha, double freedom);
 
-/* That of level 0.95 for the sum of independent terms with these standard errors of so many degrees
- * of freedom each (Satterthwaite, Biometrics 2, 1946; Welch 1947):
- *
- *   nu = (sum se_i^2)^2 / sum se_i^4 / nu_i   over se_i > 0,
- *
- * rounded down, 1 at least; above 10000, or NaN, the normal distribution's, which is within 2.4e-4
- * of it. */
-double cs_student_of_sum(int count, const double *se, const double *freedom);
+/* The t with P(|T| <= t) = level, 0 <= level < 1: half the width of an interval in standard errors.
+ */
+double cs_student_width(double level, double freedom);
