@@ -9,7 +9,7 @@
 #include "io_support.h"
 #include "test.h"
 
-enum { N = 10, SEEDS = 3 };
+enum { N = 10, SEEDS = 3, ROOM = SEEDS * (2 + N) + N + SEEDS };
 
 static char *names[] = {"leaf", "mouse"};
 static double truth[N] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
@@ -49,7 +49,7 @@ static cs_status rival_of(const cs_judge *judge, const char *layer, const double
 
 TEST(scores_over_seeds)
 {
-    double p[SEEDS * N], scratch[2 * SEEDS], se[SEEDS];
+    double p[SEEDS * N], scratch[ROOM], se[SEEDS];
     cs_seed_score s;
     guess((const int[]){4, 1, 2}, p);
     OK(cs_judge_score(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
@@ -184,7 +184,7 @@ TEST(other_examples)
 static cs_status whole(const char *path)
 {
     (void)path;
-    double p[SEEDS * N], scratch[2 * SEEDS];
+    double p[SEEDS * N], scratch[ROOM];
     cs_rival rival = {0};
     cs_comparison c = {0};
     cs_seed_score s;

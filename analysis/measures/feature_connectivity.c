@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -276,18 +277,20 @@ static double mean_share(study *s)
     return squares > 0.0 ? whole / ((double)s->n * squares) : NAN;
 }
 
-static cs_status jackknife(study *s, double se[CS_FEATURE_MEASURES])
+static cs_status jackknife(study *s, cs_feature_connectivity *c)
 {
     enum { M = CS_FEATURE_MEASURES };
     const int64_t blocks = s->blocks;
-    double *left_out = cs_pool_take(&s->pool, blocks * M, sizeof *left_out);
-    cs_status status = left_out ? CS_OK : CS_ERR_MEMORY;
+    const cs_hash128 chosen = cs_hash(s->row, (size_t)s->n * sizeof *s->row, 0);
+    cs_hash_hex(cs_hash(s->block, (size_t)s->n * sizeof *s->block, chosen.low), c->partition);
+    c->left_out = cs_alloc(blocks * M, sizeof *c->left_out);
+    cs_status status = c->left_out ? CS_OK : CS_ERR_MEMORY;
     for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
         cs_progress_report(s->options->progress, "blocks", b, blocks);
-        status = measure(s, b, left_out + b * M, NULL);
+        status = measure(s, b, c->left_out + b * M, NULL);
     }
     for (int j = 0; j < M && status == CS_OK; ++j) {
-        se[j] = cs_jackknife_error(blocks, left_out + j, M);
+        c->se[j] = cs_jackknife_error(blocks, c->left_out + j, M);
     }
     return status;
 }
@@ -297,6 +300,7 @@ static cs_status jackknife(study *s, double se[CS_FEATURE_MEASURES])
 void cs_feature_connectivity_free(cs_feature_connectivity *c)
 {
     cs_free(c->top);
+    cs_free(c->left_out);
     *c = (cs_feature_connectivity){0};
 }
 
@@ -373,7 +377,7 @@ cs_status cs_feature_connectivity_of(const cs_rows *rows, const cs_feature_optio
         goto done;
     }
     c.mean_share = mean_share(&s);
-    if (s.blocks > 0 && (status = jackknife(&s, c.se)) != CS_OK) goto done;
+    if (s.blocks > 0 && (status = jackknife(&s, &c)) != CS_OK) goto done;
 done:
     cs_pool_free(&s.pool);
     return CS_DELIVER(status, out, c, cs_feature_connectivity_free);

@@ -60,7 +60,9 @@ typedef struct {
     double mean_share; /* n |mean of y|^2 / sum |y_i|^2, of the u_i for cosines: what centring would
                           take out; NaN when all rows are 0 */
     double value[CS_FEATURE_MEASURES], se[CS_FEATURE_MEASURES]; /* se: NaN when there is none */
-    float *top;                                                 /* K values, descending */
+    double *left_out;   /* blocks x CS_FEATURE_MEASURES: without each block; NULL without blocks */
+    char partition[33]; /* the same where the same rows are in the same blocks: 32 hex digits */
+    float *top;         /* K values, descending */
 } cs_feature_connectivity;
 
 void cs_feature_connectivity_free(cs_feature_connectivity *c);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "io/number.h"
 
@@ -24,21 +25,64 @@ static cs_status sum_up(int64_t count, const double *value, const double *se, cs
     return status;
 }
 
+int64_t cs_judge_room(const cs_judge *judge)
+{
+    const int64_t blocks = cs_metric_blocks(judge->test->count);
+    return judge->seeds * (2 + blocks) + blocks + judge->seeds;
+}
+
+cs_status cs_judge_partition(const cs_judge *judge, char hex[33])
+{
+    const int64_t n = judge->test->count;
+    cs_hasher h = {0};
+    cs_status status = cs_hasher_make(judge->seed, &h);
+    if (status != CS_OK) return status;
+    cs_hasher_add(&h, judge->test->value, (size_t)n * sizeof *judge->test->value);
+    cs_hash_hex(cs_hasher_value(&h), hex);
+    cs_hasher_free(&h);
+    return CS_OK;
+}
+
+/* The median over seeds without each block: those of a seed are `blocks` numbers of `each`. */
+static cs_status medians(int64_t seeds, int64_t blocks, const double *each, double *column,
+                         double *left_out)
+{
+    cs_status status = CS_OK;
+    for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
+        cs_seed_summary over = {0};
+        for (int64_t r = 0; r < seeds; ++r) {
+            column[r] = each[r * blocks + b];
+        }
+        status = cs_seed_summary_of(seeds, column, &over);
+        left_out[b] = over.median;
+    }
+    return status;
+}
+
 cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *prediction,
                          double *scratch, cs_seed_score *out)
 {
-    const int64_t n = judge->test->count, classes = judge->train->classes;
+    const int64_t n = judge->test->count, classes = judge->train->classes, seeds = judge->seeds;
+    const int64_t blocks = cs_metric_blocks(n);
     const double *truth = judge->test->value;
-    double *value = scratch, *se = scratch + judge->seeds;
+    double *value = scratch, *se = value + seeds, *left_out = se + seeds,
+           *column = left_out + blocks, *each = column + seeds;
     cs_status status = CS_OK;
-    for (int64_t r = 0; r < judge->seeds && status == CS_OK; ++r) {
+    *out = (cs_seed_score){0};
+    for (int64_t r = 0; r < seeds && status == CS_OK; ++r) {
         const double *guess = prediction + r * n;
         status = cs_metric_of(metric, n, truth, guess, classes, &value[r]);
         if (status == CS_OK)
             status = cs_metric_error(metric, &(cs_metric_sample){n, truth, classes}, guess, 0,
-                                     judge->seed, &se[r]);
+                                     judge->seed, &se[r], each + r * blocks);
     }
-    return status == CS_OK ? sum_up(judge->seeds, value, se, out) : status;
+    if (status == CS_OK) status = sum_up(seeds, value, se, out);
+    if (status == CS_OK && blocks > 1) {
+        status = medians(seeds, blocks, each, column, left_out);
+        out->blocks = blocks;
+        out->left_out = left_out;
+    }
+    return status;
 }
 
 double cs_judge_constant(const cs_judge *judge)
@@ -68,6 +112,7 @@ void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
     cs_item_text(item, "definition", definition);
     cs_item_real(item, "value", score->seeds.median);
     cs_item_real(item, "se", score->se);
+    cs_item_reals(item, "~left_out", score->blocks, score->left_out);
     cs_item *interval = cs_item_object(item, "seed_interval");
     cs_item_real(interval, "low", score->seeds.low);
     cs_item_real(interval, "high", score->seeds.high);

@@ -28,13 +28,20 @@ typedef struct {
     uint64_t seed; /* of the first, and of the jackknife's blocks; the others follow it */
 } cs_judge;
 
-/* Over the seeds: their interval, and the test-sample error of one. */
+/* Over the seeds: their interval, and the test-sample error of one; the median without each block of
+ * test examples (NULL: not known). */
 typedef struct {
     cs_seed_summary seeds;
     double se;
+    int64_t blocks;
+    const double *left_out;
 } cs_seed_score;
 
-/* scratch: 2 seeds; its first half is then the score of each seed. Errors of cs_metric_of. */
+/* The scratch of cs_judge_score, in numbers. */
+int64_t cs_judge_room(const cs_judge *judge);
+
+/* The first numbers of the scratch are then the scores of the seeds; left_out is in it too. Errors of
+ * cs_metric_of. */
 cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *prediction,
                          double *scratch, cs_seed_score *out) CS_MUST_CHECK;
 
@@ -42,7 +49,11 @@ cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *
  * equal ones), or the mean of its values. */
 double cs_judge_constant(const cs_judge *judge);
 
-/* Adds {"name", "definition", "value", "se", "seed_interval": {"low", "high", "coverage"}}. */
+/* 32 hex digits and a NUL: the same for two judges whose blocks hold the same examples. */
+cs_status cs_judge_partition(const cs_judge *judge, char hex[33]) CS_MUST_CHECK;
+
+/* Adds {"name", "definition", "value", "se", "seed_interval": {"low", "high", "coverage"}}; for
+ * tables "~left_out". */
 void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
                        const cs_seed_score *score);
 

@@ -25,7 +25,7 @@ static cs_status take_results(report *r)
     const int64_t n = r->judge.test->count, runs = r->study->runs;
     r->prediction = cs_alloc(runs * n, sizeof *r->prediction);
     r->constant = cs_alloc(n, sizeof *r->constant);
-    r->scratch = cs_alloc(2 * runs, sizeof *r->scratch);
+    r->scratch = cs_alloc(cs_judge_room(&r->judge), sizeof *r->scratch);
     if (!r->prediction || !r->constant || !r->scratch) return CS_ERR_MEMORY;
     for (int64_t k = 0; k < runs; ++k) {
         memcpy(r->prediction + k * n, r->study->run[k].predicted, sizeof(double) * (size_t)n);
@@ -79,6 +79,7 @@ static cs_status add_score(const report *r, cs_metric metric, cs_item *list)
     cs_item_int(item, "n", j->test->count);
     cs_item_text(item, "~seed", "median");
     cs_item_reals(item, "of_seed", over.seeds.count, r->scratch);
+    cs_item_reals(item, "~left_out", over.blocks, over.left_out);
     return CS_OK;
 }
 
@@ -141,11 +142,19 @@ static cs_status report_study(cs_args *args, const cs_finetune_task *task,
 {
     static const cs_view view = {"metrics[].{.,of_seed[]} " DIFFERENCES,
                                  "model=/model layer=/~layer metric=name|^name "
-                                 "definition=definition|^definition value=value|. " SCORE " " SEED};
+                                 "definition=definition|^definition value=value|. " SCORE " " SEED},
+                         blocks = {"metrics[].~left_out[]",
+                                   "model=/model layer=/~layer seed=^~seed metric=^name block=# "
+                                   "value=. partition=/~partition"};
+    char partition[33];
     report r = {.task = task, .study = study, .judge = cs_finetune_judge(task, plan)};
     cs_item *root = cs_output_root(args);
     cs_status status = take_results(&r);
-    if (status == CS_OK) add_head(&r, root);
+    if (status == CS_OK) status = cs_judge_partition(&r.judge, partition);
+    if (status == CS_OK) {
+        cs_item_text(root, "~partition", partition);
+        add_head(&r, root);
+    }
     cs_item *scores = cs_item_array(root, "metrics");
     for (int64_t m = 0; m < plan->metrics.count && status == CS_OK; ++m) {
         status = add_score(&r, plan->metrics.metric[m], scores);
@@ -153,6 +162,7 @@ static cs_status report_study(cs_args *args, const cs_finetune_task *task,
     if (status == CS_OK && rival->file) status = add_comparison(&r, rival, root);
     add_runs(&r, root);
     if (status == CS_OK && task->dir) status = write_predictions(args, &r);
+    if (status == CS_OK) status = cs_output_csv(args, "finetune-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_record(args, "finetune", &view);
     cs_free(r.prediction);
     cs_free(r.constant);
@@ -327,7 +337,8 @@ static cs_status prepare(cs_args *args, session *s)
     cs_status status = take_options(args, s);
     if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK)
-        status = cs_output_claim(args, "finetune.json finetune.csv predictions.csv runs");
+        status = cs_output_claim(
+            args, "finetune.json finetune.csv finetune-blocks.csv predictions.csv runs");
     if (status == CS_OK && (status = open_model(args, s)) == CS_OK &&
         (status = read_texts(args, s)) == CS_OK) {
         status = encode(args, s);

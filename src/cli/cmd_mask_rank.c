@@ -226,6 +226,7 @@ static void add_gap(const subject *m, const cs_mask_layer *l, cs_item *layer)
             add_metric(list, cs_rank_name((cs_rank_measure)k), NULL, l->gap[k], l->gap_se[k]);
         cs_item_real(metric, "~with", l->rank[with].value[k]);
         cs_item_real(metric, "~without", l->rank[without].value[k]);
+        cs_item_left_out(metric, k, &l->rank[with], &l->rank[without]);
     }
 }
 
@@ -300,6 +301,7 @@ static cs_status state(study *s, subject *m)
 static cs_status study_model(study *s, const char *argument, const char *corpus)
 {
     subject m = {0};
+    char partition[33];
     cs_status status = prepare(s, argument, corpus, &m);
     int64_t rows = 0;
     if (status == CS_OK)
@@ -314,6 +316,9 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
     cs_item_int(model, "rows", rows);
     cs_item_int(model, "width", width);
     cs_item_int(model, "blocks", m.options.blocks);
+    status = cs_corpus_partition(&m.text.corpus, m.text.keep, m.options.blocks, 0, partition);
+    if (status != CS_OK) goto done;
+    cs_item_text(model, "~partition", partition);
     if (cs_args_flag(s->args, "dry-run")) {
         cs_item_real(model, "bytes", cs_mask_rank_bytes(width, &m.options));
         goto done;
@@ -355,10 +360,18 @@ static cs_status report(const study *s)
                                   "definition value se n=^n series=^~series"},
                          containment = {"models[].layers[].containment[]",
                                         "model=^^name layer=^layer metric=name definition value se "
-                                        "n=^~contained_n series=^^name"};
+                                        "n=^~contained_n series=^^name"},
+                         gap_blocks = {"models[].layers[].gap[].~left_out[]",
+                                       "model=^^^name layer=^^layer metric=^name block value "
+                                       "partition=^^^~partition"},
+                         blocks = {"models[].layers[].states[].metrics[].~left_out[]",
+                                   "model=^^^^^name layer=^^^^layer states=^^~states metric=^name "
+                                   "block value partition=^^^^^~partition"};
     const bool dry = cs_args_flag(s->args, "dry-run");
     cs_statements_record(&s->statements, cs_output_root(s->args));
     cs_status status = cs_output_csv(s->args, "gap.csv", &gaps);
+    if (status == CS_OK) status = cs_output_csv(s->args, "gap-blocks.csv", &gap_blocks);
+    if (status == CS_OK) status = cs_output_csv(s->args, "mask_rank-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_csv(s->args, "containment.csv", &containment);
     if (status == CS_OK && !dry && cs_args_given(s->args, "output"))
         status = write_statements(s->args, &s->statements);
@@ -468,7 +481,8 @@ const cs_command cs_cmd_mask_rank = {
         "# BERT's masking (Figure 6)\n"
         "cospec mask-rank mlm verses.txt --bert-masking --blocks 5 --json",
     .run = run,
-    .files = "mask_rank.csv mask_rank.json gap.csv containment.csv statements.json",
+    .files = "mask_rank.csv mask_rank-blocks.csv mask_rank.json gap.csv gap-blocks.csv "
+             "containment.csv statements.json",
     .without = "resume seed",
     .gpu = true,
     .shown = "model layer states metric with without value se n",

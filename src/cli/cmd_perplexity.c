@@ -190,6 +190,21 @@ static int numbers_of(const run *r, const answer *a, number out[NUMBERS])
     return r->unigram ? NUMBERS : UNIGRAM;
 }
 
+/* Without each block, at k: the nll, and of the baseline and the difference where there is one. */
+static void add_left_out(const cs_perplexity *p, int64_t k, cs_item *item)
+{
+    cs_item *list = cs_item_array(item, "~left_out");
+    for (int64_t b = 0; b < p->dealt; ++b) {
+        const int64_t at = b * (p->lengths + 1) + k;
+        cs_item *block = cs_item_object(list, NULL);
+        cs_item_real(block, "nll", p->left_out[at]);
+        if (p->reference.left_out) {
+            cs_item_real(block, "unigram", p->reference.left_out[at]);
+            cs_item_real(block, "difference", p->difference.left_out[at]);
+        }
+    }
+}
+
 /* NLL by the number of tokens seen, with the baseline's and the model's less it. */
 static void add_lengths(const cs_perplexity *p, cs_item *list)
 {
@@ -212,6 +227,7 @@ static void add_lengths(const cs_perplexity *p, cs_item *list)
         for (size_t i = 0; i < sizeof beside / sizeof *beside && beside[i].value; ++i) {
             cs_item_real(item, beside[i].name, beside[i].value[k]);
         }
+        add_left_out(p, k, item);
     }
 }
 
@@ -255,6 +271,14 @@ static void add_result(const run *r, const answer *a, cs_item *results)
         cs_item_real(row, "low", v[i].low);
         cs_item_real(row, "high", v[i].high);
         cs_item_real(row, "se", v[i].se);
+        cs_item *list = cs_item_array(row, "~left_out");
+        const double *left_out = i == NLL          ? p->left_out
+                                 : i == UNIGRAM    ? p->reference.left_out
+                                 : i == DIFFERENCE ? p->difference.left_out
+                                                   : NULL;
+        for (int64_t b = 0; left_out && b < p->dealt; ++b) {
+            cs_item_real(list, NULL, left_out[b * (p->lengths + 1) + p->lengths]);
+        }
     }
     add_numbers(r, a, v, false, item);
 }
@@ -293,7 +317,14 @@ static cs_status report(cs_args *args, const run *r)
                                   "model=/model ask=^ask metric value low high se n=^tokens"},
                          by_length = {"results[].by_length[]",
                                       "model=/model ask=^ask k nll se n unigram unigram_se "
-                                      "difference difference_se"};
+                                      "difference difference_se"},
+                         blocks = {"results[].~numbers[].~left_out[]",
+                                   "model=/model ask=^^ask metric=^metric block=# value=. "
+                                   "partition=/~partition"},
+                         length_blocks = {"results[].by_length[].~left_out[]",
+                                          "model=/model ask=^^ask k=^k block=# nll unigram "
+                                          "difference partition=/~partition"};
+    char partition[33];
     cs_item *root = cs_output_root(args);
     cs_item_text(root, "model", r->text.dir);
     cs_item_text(root, "corpus", cs_args_positional(args, 1));
@@ -304,7 +335,12 @@ static cs_status report(cs_args *args, const run *r)
     for (int i = 0; i < r->answers; ++i) {
         add_result(r, &r->answer[i], results);
     }
-    cs_status status = cs_output_csv(args, "by-length.csv", &by_length);
+    cs_status status = cs_corpus_partition(&r->text.corpus, r->options.keep, r->options.blocks,
+                                           r->options.seed, partition);
+    if (status == CS_OK) cs_item_text(root, "~partition", partition);
+    if (status == CS_OK) status = cs_output_csv(args, "by-length.csv", &by_length);
+    if (status == CS_OK) status = cs_output_csv(args, "perplexity-blocks.csv", &blocks);
+    if (status == CS_OK) status = cs_output_csv(args, "by-length-blocks.csv", &length_blocks);
     return status == CS_OK ? cs_output_record(args, "perplexity", &table) : status;
 }
 
@@ -393,7 +429,8 @@ const cs_command cs_cmd_perplexity = {
                 "cospec perplexity ar verses.txt --split test --unigram verses.txt\n"
                 "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
     .run = run_perplexity,
-    .files = "perplexity.json perplexity.csv by-length.csv",
+    .files = "perplexity.json perplexity.csv by-length.csv perplexity-blocks.csv "
+             "by-length-blocks.csv",
     .without = "dry-run resume",
     .gpu = true,
     .shown = "model ask metric value low high n",

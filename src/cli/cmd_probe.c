@@ -31,11 +31,20 @@
 static const cs_view one_layer = {"{" ROWS "}", COLUMNS},
                      several_layers = {"layers[].{" ROWS "}", COLUMNS};
 
+/* The same without each block of test examples. */
+#define BLOCK_ROWS "metrics[].~left_out[],baseline.metrics[].~left_out[]"
+#define BLOCK_COLUMNS                                                                              \
+    "model=/features layer=^^layer|^^^layer probe=^^~probe metric=^name block=# value=. "          \
+    "partition=/~partition"
+
+static const cs_view one_blocks = {"{" BLOCK_ROWS "}", BLOCK_COLUMNS},
+                     several_blocks = {"layers[].{" BLOCK_ROWS "}", BLOCK_COLUMNS};
+
 /* The metrics of predictions. */
 static cs_status add_scores(const cs_judge *j, const double *prediction, cs_item *in)
 {
     cs_item *list = cs_item_array(in, "metrics");
-    double *scratch = cs_alloc(2 * j->seeds, sizeof *scratch);
+    double *scratch = cs_alloc(cs_judge_room(j), sizeof *scratch);
     cs_status status = scratch ? CS_OK : CS_ERR_MEMORY;
     for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
         const cs_metric metric = j->metrics.metric[m];
@@ -366,8 +375,15 @@ static cs_status probe_texts(run *r)
 static cs_status report(run *r)
 {
     const cs_view *view = dry(r) ? NULL : r->list ? &several_layers : &one_layer;
+    char partition[33];
     cs_status status =
         r->keeps_predictions ? cs_output_predictions(r->args, &r->predictions) : CS_OK;
+    if (status == CS_OK && !dry(r)) status = cs_judge_partition(&r->study.judge, partition);
+    if (status == CS_OK && !dry(r)) {
+        cs_item_text(r->root, "~partition", partition);
+        status =
+            cs_output_csv(r->args, "probe-blocks.csv", r->list ? &several_blocks : &one_blocks);
+    }
     if (status == CS_OK) status = cs_output_record(r->args, "probe", view);
     if (status == CS_OK && r->unconverged > 0) {
         status = cs_fail(CS_ERR_CONVERGE,
@@ -473,7 +489,7 @@ const cs_command cs_cmd_probe = {
         "cospec probe states/layer-2.npy states/layer-2.npy --labels states/labels.npy "
         "--test-labels states/labels.npy --json",
     .run = run_probe,
-    .files = "probe.json probe.csv predictions.csv",
+    .files = "probe.json probe.csv probe-blocks.csv predictions.csv",
     .without = "metric",
     .gpu = true,
     .shown = "layer probe metric value se low high seeds n",

@@ -120,7 +120,12 @@ static void report(const study *s, const model *m, const cs_feature_connectivity
         cs_item_take(metric, "definition", cs_feature_definition(i, &s->options, c));
         cs_item_real(metric, "value", c->value[i]);
         cs_item_real(metric, "se", c->se[i]);
+        cs_item *list = cs_item_array(metric, "~left_out");
+        for (int64_t b = 0; c->left_out && b < c->blocks; ++b) {
+            cs_item_real(list, NULL, c->left_out[b * CS_FEATURE_MEASURES + i]);
+        }
     }
+    cs_item_text(item, "~partition", c->partition);
     add_curve(item, c);
     add_warnings(s, m->name, c, item);
 }
@@ -342,7 +347,7 @@ static cs_status start(study *s)
     s->count = cs_args_positionals(args);
     s->models = cs_calloc(s->count, sizeof *s->models);
     if (!s->models) return CS_ERR_MEMORY;
-    status = cs_output_claim(args, "features.json features.csv similarity.csv");
+    status = cs_output_claim(args, "features.json features.csv features-blocks.csv similarity.csv");
     if (status == CS_OK && cs_args_given(args, "truth"))
         status = cs_output_input(args, cs_args_text(args, "truth"));
     for (int i = 0; i < s->count && status == CS_OK; ++i) {
@@ -371,18 +376,23 @@ static cs_status measure_all(study *s)
     "series=series|^series metric=name surrogate truth target_position definition value se n=^n "  \
     "d=^d pairs=^pairs seed=/~seed"
 #define CURVE_COLUMNS "series=^series similarity=^similarity rank value"
+#define BLOCK_COLUMNS "series=^^series metric=^name block=# value=. partition=^^~partition"
 
 cs_status cs_connectivity_features(cs_args *args)
 {
     static const cs_view one = {"metrics[]", COLUMNS}, one_curve = {"~curve[]", CURVE_COLUMNS},
                          several = {"models[].metrics[] ~ranking[]", COLUMNS},
-                         curves = {"models[].~curve[]", CURVE_COLUMNS};
+                         curves = {"models[].~curve[]", CURVE_COLUMNS},
+                         one_blocks = {"metrics[].~left_out[]", BLOCK_COLUMNS},
+                         blocks = {"models[].metrics[].~left_out[]", BLOCK_COLUMNS};
     const bool dry = cs_args_flag(args, "dry-run");
     study s = {.args = args, .root = cs_output_root(args)};
     cs_status status = start(&s);
     if (status == CS_OK) status = dry ? estimate(&s) : measure_all(&s);
     if (status == CS_OK && !dry)
         status = cs_output_csv(args, "similarity.csv", s.list ? &curves : &one_curve);
+    if (status == CS_OK && !dry)
+        status = cs_output_csv(args, "features-blocks.csv", s.list ? &blocks : &one_blocks);
     if (status == CS_OK)
         status = cs_output_record(args, "features", dry ? NULL : s.list ? &several : &one);
     cs_free(s.models);

@@ -63,12 +63,14 @@ static void beside_free(cs_beside *b)
 {
     cs_free(b->nll_at);
     cs_free(b->se_at);
+    cs_free(b->left_out);
 }
 
 void cs_perplexity_free(cs_perplexity *p)
 {
     cs_free(p->nll_at);
     cs_free(p->se_at);
+    cs_free(p->left_out);
     cs_free(p->tokens_at);
     beside_free(&p->reference);
     beside_free(&p->difference);
@@ -271,9 +273,9 @@ static cs_status run_pieces(walk *w)
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* The ratio of the sums of blocks, and its jackknife error over those with something below. room:
- * a number a block. */
+ * a number a block; left_out: NULL, or the ratios without each block, `stride` apart. */
 static double ratio(int64_t blocks, const double *above, const double *below, double *room,
-                    double *se)
+                    double *se, double *left_out, int64_t stride)
 {
     double a = 0, b = 0;
     int64_t used = 0;
@@ -282,6 +284,9 @@ static double ratio(int64_t blocks, const double *above, const double *below, do
         b += below[i];
     }
     for (int64_t i = 0; i < blocks; ++i) {
+        if (left_out) {
+            left_out[i * stride] = below[i] > 0 ? (a - above[i]) / (b - below[i]) : (double)NAN;
+        }
         if (below[i] > 0) {
             room[used++] = (a - above[i]) / (b - below[i]);
         }
@@ -299,7 +304,8 @@ static cs_status fill_beside(const walk *w, const double *sum, const double *les
     double *above = room, *below = room + blocks;
     out->nll_at = cs_alloc(lengths, sizeof *out->nll_at);
     out->se_at = cs_alloc(lengths, sizeof *out->se_at);
-    if (!out->nll_at || !out->se_at) return CS_ERR_MEMORY;
+    out->left_out = cs_alloc(blocks * (lengths + 1), sizeof *out->left_out);
+    if (!out->nll_at || !out->se_at || !out->left_out) return CS_ERR_MEMORY;
     for (int64_t k = 0; k <= lengths; ++k) { /* the last one: all lengths */
         for (int64_t b = 0; b < blocks; ++b) {
             above[b] = below[b] = 0;
@@ -309,7 +315,8 @@ static cs_status fill_beside(const walk *w, const double *sum, const double *les
                 below[b] += w->weight[at];
             }
         }
-        double se, mean = ratio(blocks, above, below, room + 2 * blocks, &se);
+        double se, mean = ratio(blocks, above, below, room + 2 * blocks, &se, out->left_out + k,
+                                lengths + 1);
         *(k < lengths ? &out->nll_at[k] : &out->nll) = mean;
         *(k < lengths ? &out->se_at[k] : &out->se) = se;
     }
@@ -337,11 +344,13 @@ static cs_status finish(const walk *w, cs_perplexity *out)
                        .pieces = w->pieces,
                        .bytes = w->bytes_seen,
                        .lengths = lengths,
+                       .dealt = blocks,
                        .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
     cs_status status = room && p.tokens_at ? compare_reference(w, room, &p) : CS_ERR_MEMORY;
     if (status == CS_OK) status = fill_beside(w, w->sum, NULL, room, &own);
     p.nll_at = own.nll_at;
     p.se_at = own.se_at;
+    p.left_out = own.left_out;
     if (status != CS_OK) {
         cs_perplexity_free(&p);
         cs_free(room);
@@ -357,7 +366,7 @@ static cs_status finish(const walk *w, cs_perplexity *out)
         p.blocks += below[b] > 0;
         below[b] = w->bytes[b] * log(2.0);
     }
-    p.bits_per_byte = ratio(blocks, above, below, room + 2 * blocks, &p.bits_se);
+    p.bits_per_byte = ratio(blocks, above, below, room + 2 * blocks, &p.bits_se, NULL, 0);
     cs_free(room);
     *out = p;
     return CS_OK;

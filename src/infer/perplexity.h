@@ -85,10 +85,12 @@ typedef struct {
     const cs_progress *progress;
 } cs_perplexity_options;
 
-/* A mean over the tokens predicted, by k too, and its standard errors. */
+/* A mean over the tokens predicted, by k too, and its standard errors. left_out: the means without
+ * each block, dealt x (lengths + 1), of which the last is over all k; NaN where the block
+ * predicts nothing. */
 typedef struct {
     double nll, se;
-    double *nll_at, *se_at;
+    double *nll_at, *se_at, *left_out;
 } cs_beside;
 
 typedef struct {
@@ -96,10 +98,11 @@ typedef struct {
     double bits_per_byte, bits_se; /* NaN without token_bytes */
     int64_t documents, pieces;     /* in which something is predicted */
     int64_t tokens, bytes;         /* predicted: drawn ones, unweighted */
-    int64_t blocks;                /* that predict something */
+    int64_t blocks, dealt;         /* that predict something; all */
     /* By k, the number of tokens seen (pseudo: before it): 0 .. lengths - 1. */
     int64_t lengths;
     double *nll_at, *se_at; /* NaN where nothing is predicted */
+    double *left_out;       /* as in cs_beside */
     int64_t *tokens_at;
     /* The reference and model less reference, over all and by k; NaN or NULL without one. */
     cs_beside reference, difference;

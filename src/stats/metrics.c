@@ -307,11 +307,16 @@ static cs_status deal_blocks(cs_pool *pool, int64_t count, int64_t blocks, uint6
     return CS_OK;
 }
 
-/* The error of the score of `s`, or of `s` less `other` (may be NULL). */
-static cs_status error_of(cs_metric metric, selection *s, selection *other, int64_t blocks,
-                          uint64_t seed, double *se)
+int64_t cs_metric_blocks(int64_t count)
 {
-    int64_t count = s->count, wanted = blocks > 0 ? blocks : count < BLOCKS ? count : BLOCKS;
+    return count < BLOCKS ? count : BLOCKS;
+}
+
+/* The error of the score of `s`, or of `s` less `other` (may be NULL); left_out: NULL, or room. */
+static cs_status error_of(cs_metric metric, selection *s, selection *other, int64_t blocks,
+                          uint64_t seed, double *se, double *left_out)
+{
+    int64_t count = s->count, wanted = blocks > 0 ? blocks : cs_metric_blocks(count);
     if (blocks < 0 || blocks > count) {
         return cs_fail(CS_ERR_USAGE, "%lld jackknife blocks of %lld examples", (long long)blocks,
                        (long long)count);
@@ -321,7 +326,7 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
         return CS_OK;
     }
     int32_t *block = NULL;
-    double *left_out = cs_pool_take(&s->pool, wanted, sizeof *left_out);
+    left_out = left_out ? left_out : cs_pool_take(&s->pool, wanted, sizeof *left_out);
     cs_status status =
         left_out ? deal_blocks(&s->pool, count, wanted, seed, &block) : CS_ERR_MEMORY;
     for (int64_t b = 0; b < wanted && status == CS_OK; ++b) {
@@ -339,11 +344,11 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
 }
 
 cs_status cs_metric_error(cs_metric metric, const cs_metric_sample *what, const double *predicted,
-                          int64_t blocks, uint64_t seed, double *se)
+                          int64_t blocks, uint64_t seed, double *se, double *left_out)
 {
     selection s = {0};
     cs_status status = selection_of(metric, what->count, what->truth, predicted, what->classes, &s);
-    if (status == CS_OK) status = error_of(metric, &s, NULL, blocks, seed, se);
+    if (status == CS_OK) status = error_of(metric, &s, NULL, blocks, seed, se, left_out);
     cs_pool_free(&s.pool);
     return status;
 }
@@ -357,7 +362,7 @@ cs_status cs_metric_difference(cs_metric metric, const cs_metric_sample *what, c
         status = selection_of(metric, what->count, what->truth, b, what->classes, &sb);
     if (status == CS_OK) {
         *difference = score(metric, &sa) - score(metric, &sb);
-        status = error_of(metric, &sa, &sb, 0, seed, se);
+        status = error_of(metric, &sa, &sb, 0, seed, se, NULL);
     }
     cs_pool_free(&sa.pool);
     cs_pool_free(&sb.pool);

@@ -56,10 +56,14 @@ typedef struct {
     int64_t classes;
 } cs_metric_sample;
 
-/* The score's test-sample standard error; blocks at most the examples (0: min(count, 200)). NaN with fewer
- * than two blocks. */
+/* The blocks that the jackknife takes when none are said: min(count, 200). */
+int64_t cs_metric_blocks(int64_t count);
+
+/* The score's test-sample standard error; blocks at most the examples (0: cs_metric_blocks). NaN
+ * with fewer than two blocks. left_out: the scores without each block; NULL: not wanted. */
 cs_status cs_metric_error(cs_metric metric, const cs_metric_sample *what, const double *predicted,
-                          int64_t blocks, uint64_t seed, double *se) CS_MUST_CHECK;
+                          int64_t blocks, uint64_t seed, double *se,
+                          double *left_out) CS_MUST_CHECK;
 
 /* The score of `a` less that of `b` on the same examples, and the test-sample standard error of
  * this difference: both are left out of together, so that what is hard for both does not count.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "io/file.h"
@@ -265,6 +266,24 @@ cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab)
         if (!(corpus->word[v] = cs_format("%lld", (long long)v))) return CS_ERR_MEMORY;
     }
     return corpus->word ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_corpus_partition(const cs_corpus *corpus, const uint8_t *keep, int64_t blocks,
+                              uint64_t seed, char hex[33])
+{
+    const size_t documents = (size_t)corpus->documents;
+    cs_hasher h = {0};
+    cs_status status = cs_hasher_make(seed, &h);
+    if (status != CS_OK) return status;
+    cs_hasher_add(&h, &blocks, sizeof blocks);
+    cs_hasher_add(&h, corpus->doc_ptr, (documents + 1) * sizeof *corpus->doc_ptr);
+    cs_hasher_add(&h, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
+    if (keep) {
+        cs_hasher_add(&h, keep, documents);
+    }
+    cs_hash_hex(cs_hasher_value(&h), hex);
+    cs_hasher_free(&h);
+    return CS_OK;
 }
 
 const char *cs_corpus_label(const cs_corpus *corpus, int64_t document)

@@ -157,6 +157,11 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep,
  * CS_ERR_INPUT names an id that is not below it. */
 cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab) CS_MUST_CHECK;
 
+/* 32 hex digits and a NUL: equal where the same documents (keep NULL: all) are dealt to as many
+ * blocks of a jackknife by the same seed. */
+cs_status cs_corpus_partition(const cs_corpus *corpus, const uint8_t *keep, int64_t blocks,
+                              uint64_t seed, char hex[33]) CS_MUST_CHECK;
+
 /* The document's class, or "-". Word of a token id, or its number in `buffer` (>= 24 bytes) when
  * the corpus has no words. Borrowed from the corpus or the buffer. */
 const char *cs_corpus_label(const cs_corpus *corpus, int64_t document);

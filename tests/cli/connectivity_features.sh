@@ -38,6 +38,7 @@ test_tables() {
         [ "$(wc -l < d/features.csv)" = 25 ] && [ "$(head -1 d/similarity.csv)" = series,similarity,rank,value ] && [ "$(grep -c '^b,' d/similarity.csv)" = 4 ] &&
         [ -f d/manifest.json ] || { fail "$(cat d/similarity.csv)"; return 1; }
     cp out first; exits 0 "$COSPEC" connectivity a=two.npy b=eye.npy --pairs 4 --features 4 -o d --resume --json && cmp -s out first || { fail "resume: ${why:-differs}"; return 1; }
+    exits 0 "$COSPEC" connectivity a=two.npy b=eye.npy --pairs 4 --features 4 --jackknife 4 -o j && near "$(blocks j/features value '^a,top_mean,')" "$(awk -F, '$1 == "a" && $2 == "top_mean" { print $(NF - 4) }' j/features.csv)" 1e-9 || return 1
     refuses 2 "exists" "$COSPEC" connectivity a=two.npy --pairs 4 -o d || return 1
     exits 0 "$COSPEC" connectivity two.npy --pairs 4 --dry-run --json && grep -q '"flops"' out || return 1
     exits 0 "$COSPEC" plot similarity d/similarity.csv -o f && [ -s f/similarity.png ] && [ ! -s err ] || { fail "${why:-$(cat err)}"; return 1; }

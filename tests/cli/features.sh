@@ -248,6 +248,10 @@ test_perplexity_unigram() {
     near "$(number unigram_difference out)" "$(awk -v a="$(number nll out)" -v b="$(number unigram_nll out)" 'BEGIN { print a - b }')" 1e-4 || return 1
     near "$(awk -F, 'NR > 1 { s += $6 * $7; n += $6 } END { printf "%.12g", s / n }' d/by-length.csv)" "$(number unigram_nll out)" 1e-9 &&
         [ "$(awk -F, 'NR > 1 { d = $4 - $7 - $9; bad += d * d > 1e-16 } END { print bad + 0 }' d/by-length.csv)" = 0 ] && grep -q ',prefix,unigram_difference,' d/perplexity.csv || { fail "$(cat d/by-length.csv)"; return 1; }
+    se=$(awk -F, '$3 == "unigram_difference" { print $7 }' d/perplexity.csv) && near "$(blocks d/perplexity value ,unigram_difference,)" "$se" 1e-9 &&
+        near "$(blocks d/by-length difference ,prefix,3,)" "$(awk -F, '$3 == 3 { print $10 }' d/by-length.csv)" 1e-9 || return 1
+    # the same documents in the same blocks: the error of a model less itself would be 0
+    [ "$(awk -F, 'NR > 1 { print $NF }' d/perplexity-blocks.csv d/by-length-blocks.csv | sort -u | wc -l)" = 2 ] || { fail "partitions"; return 1; }
     cp c.tsv other.tsv && unigram=$(number unigram_nll out)
     exits 0 "$COSPEC" perplexity model c.tsv --split test --unigram other.tsv --json && near "$(number unigram_nll out)" "$unigram" 1e-12 || return 1
     exits 0 "$COSPEC" perplexity model c.tsv --split test -o e && ! grep -q unigram e/perplexity.csv && grep -q ',,,,$' e/by-length.csv || { fail "$(cat e/by-length.csv)"; return 1; }

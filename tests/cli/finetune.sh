@@ -58,6 +58,8 @@ test_against() {
     touch -d '2001-01-01' a/runs/lr-0.01-seed-*/run.json
     exits 0 "$COSPEC" $fine $quick --epochs 6 -o a --resume --against b/predictions.csv --json || return 1
     [ "$(find a/runs -name run.json -newermt 2002-01-01)" = "" ] || { fail "a run was made again for a comparison"; return 1; }
+    near "$(blocks a/finetune value ,median,accuracy,)" "$(awk -F, '$NF == "median" && $3 == "accuracy" { print $(NF - 2) }' a/finetune.csv)" 5e-3 || return 1
+    [ "$(tail -1 a/finetune-blocks.csv | sed 's/.*,//')" = "$(tail -1 b/finetune-blocks.csv | sed 's/.*,//')" ] || { fail "the same test examples, other partitions"; return 1; }
     # rows of this run's own scores are as they were
     grep -v ',difference$' a/finetune.csv | cmp -s - a2/finetune.csv && [ "$(grep -c ',difference$' a/finetune.csv)" = 3 ] || { fail "$(cat a/finetune.csv)"; return 1; }
     # median and one-left-out error of the seeds' differences, and each seed's p, from the two files

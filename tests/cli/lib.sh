@@ -46,6 +46,12 @@ number() { sed -n "s/^ *\"$1\": *\([-+0-9.eE]*\),\{0,1\}\$/\1/p" "$2" | head -1;
 # near A B TOLERANCE
 near() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= t) }' || fail "$1 is not $2 within $3"; }
 
+# blocks FILE COLUMN REGEX: the jackknife error of the column in the rows of FILE-blocks.csv that match, which have no quoted fields.
+blocks() {
+    awk -F, -v column="$2" -v re="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) c = i; next } $0 ~ re && $c != "" { x[n++] = $c; mean += $c }
+        END { for (i = 0; i < n; i++) s += (x[i] - mean / n) ^ 2; printf "%.12g", sqrt((n - 1) / n * s) }' "$1-blocks.csv"
+}
+
 # A small labelled corpus; any change of these lines changes the tests' numbers.
 small_corpus() {
     i=0

@@ -23,6 +23,14 @@ test_study_of_two_models() {
     [ "$(rows study/mask_rank.csv MLM,)" = 150 ] && [ "$(rows study/mask_rank.csv MAE-LM,)" = 90 ] &&
         [ "$(rows study/gap.csv ,rank_tau,)" = 6 ] && [ "$(rows study/containment.csv outside_share,)" = 3 ] ||
         { fail "rows: $(wc -l study/*.csv | tr '\n' ' ')"; return 1; }
+    for metric in rank_tau participation_ratio; do
+        near "$(blocks study/gap value "^MLM,2,$metric,")" "$(awk -F, -v m=$metric '$1 == "MLM" && $2 == 2 && $3 == m { print $(NF - 2) }' study/gap.csv)" 1e-9 &&
+            near "$(blocks study/mask_rank value "^MLM,1,mask-only,$metric,")" "$(awk -F, -v m=$metric '$1 == "MLM" && $2 == 1 && $3 == "mask-only" && $4 == m { print $(NF - 2) }' study/mask_rank.csv)" 1e-9 || return 1
+    done
+    # of the corrected rank: 5 parts and the bias left, in squares
+    bias=$(awk -F, '$1 == "MLM" && $2 == 2 && $3 == "rank_tau_corrected" && $4 == 0 { print $5 }' study/gap-blocks.csv)
+    near "$(blocks study/gap value '^MLM,2,rank_tau_corrected,[1-9]' | awk -v b="$bias" '{ printf "%.12g", sqrt($1 ^ 2 + b ^ 2) }')" \
+        "$(awk -F, '$1 == "MLM" && $2 == 2 && $3 == "rank_tau_corrected" { print $(NF - 2) }' study/gap.csv)" 1e-9 || return 1
     for id in 2.1 2.1-premise 2.1-effective 2.2 2.2-deficient 2.2-containment; do
         grep -q "\"id\": \"$id\"" study/statements.json || { fail "no statement $id"; return 1; }
     done

@@ -59,6 +59,7 @@ test_texts() {
     [ "$(head -1 d/predictions.csv)" = layer,example,truth,seed_1 ] && [ "$(sed -n 2p d/predictions.csv)" = 0,0,animal,animal ] &&
         [ "$(wc -l < d/predictions.csv)" = 241 ] && [ -s d/manifest.json ] || { fail "$(head -2 d/predictions.csv)"; return 1; }
     # The same from states in files.
+    near "$(blocks d/probe value ,2,linear,accuracy,)" "$(awk -F, '$2 == 2 && $4 == "linear" && $5 == "accuracy" { print $8 }' d/probe.csv)" 1e-9 || return 1
     exits 0 "$COSPEC" features small labelled.tsv --layers last -o s && exits 0 "$COSPEC" probe s/layer-2.npy s/layer-2.npy \
         --labels s/labels.npy --test-labels s/labels.npy --penalties 0.1 --json || return 1
     a=$(number loss out)
