@@ -438,7 +438,7 @@ static void covers(int d, int64_t n, uint64_t seed)
         }
         assert_true(fabs(r.unclipped - (B * plug_in - (B - 1) * mean)) <= 1e-9);
         covered += fabs(r.value[CS_RANK_TAU_CORRECTED] - truth) <=
-                   cs_student_width(0.95, r.parts - 1) * r.se[CS_RANK_TAU_CORRECTED];
+                   cs_student_width(0.95, (double)(r.parts - 1)) * r.se[CS_RANK_TAU_CORRECTED];
         plainly += fabs(plug_in - truth) <= cs_student_width(0.95, B - 1) * r.se[CS_RANK_TAU];
         own += r.se[CS_RANK_TAU_CORRECTED] / SAMPLES;
         plain_se += r.se[CS_RANK_TAU] / SAMPLES;
