@@ -73,7 +73,7 @@ void cs_design_free(cs_design *design);
  * constraint each), O(rows (rows + variables)) a pivot, and some ten gradients of O(sum_S targets(S)^2).
  * Memory 16 rows^2 + O(events + s^2) bytes. CS_ERR_USAGE: constraints that nothing meets, with what
  * could be met; both marginals free on the toy model; parts that have no marginal in common; more
- * than 2^18 events. CS_ERR_INTERRUPT: *design holds the last step, from which it can go on. */
+ * than 2^18 events or 2048 rows. CS_ERR_INTERRUPT: *design holds the last step, from which it can go on. */
 cs_status cs_design_solve(const cs_design_problem *problem, const cs_design_options *options,
                           cs_design *design) CS_MUST_CHECK;
 

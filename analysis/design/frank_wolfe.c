@@ -14,7 +14,7 @@
 #include "base/threads.h"
 #include "plan/kernel.h"
 
-enum { SPREADS_A_ROW = 4, SEARCHES = 60 };
+enum { SPREADS = 4, SPREADS_AT_LEAST = 128, SEARCHES = 60, JUMP_EVERY = 16 };
 
 static const double slope_left = 1e-10;
 
@@ -22,7 +22,7 @@ typedef struct {
     const cs_family *family;
     cs_design_sums sums;
     double *x, *y, *of_masses, *gradient, *cost, *toward, *away, *step, *trial;
-    int64_t *basis; /* of toward */
+    int64_t *basis; /* of toward, and of away */
 } solver;
 
 void cs_design_free(cs_design *design)
@@ -39,7 +39,7 @@ static cs_status solver_init(const cs_design_problem *problem, cs_family *family
     double **const of_columns[] = {&out->gradient, &out->cost, &out->toward,
                                    &out->away,     &out->step, &out->trial};
     out->family = family;
-    out->basis = cs_pool_take(pool, family->polytope.rows, sizeof(int64_t));
+    out->basis = cs_pool_take(pool, 2 * family->polytope.rows, sizeof(int64_t));
     out->y = cs_pool_take(pool, family->masses, sizeof(double));
     out->of_masses = cs_pool_take(pool, family->masses, sizeof(double));
     for (size_t i = 0; i < sizeof of_columns / sizeof *of_columns; ++i) {
@@ -133,11 +133,10 @@ static double direction(solver *o, const double *from, double *longest)
     return dot(n, o->gradient, o->step);
 }
 
-/* One step; false where no direction leads down. */
-static bool move(solver *o, cs_simplex *lp, int64_t *basis)
+/* One step; false where no direction leads down. away: it may come from o->away. */
+static bool move(solver *o, bool away)
 {
-    double longest = 0;
-    double slope = face_vertex(o, lp, basis) ? direction(o, o->away, &longest) : 0;
+    double longest = 0, slope = away ? direction(o, o->away, &longest) : 0;
     if (!(slope < 0 && longest > 0)) slope = direction(o, o->x, &longest);
     if (!(slope < 0 && longest > 0 && longest < INFINITY)) {
         return false;
@@ -151,12 +150,23 @@ static bool move(solver *o, cs_simplex *lp, int64_t *basis)
     return true;
 }
 
+/* To the vertex itself, where that is better: an optimum in which nearly all targets have lost their
+ * weight is at the end of ever shorter steps. Else nothing is changed. */
+static bool jump(solver *o, double sum)
+{
+    const bool better = sum_at(o, o->toward) < sum;
+    if (better) memcpy(o->x, o->toward, (size_t)o->family->columns * sizeof *o->x);
+    (void)sum_at(o, o->x);
+    return better;
+}
+
 /* Any point that meets the constraints, then towards the one of least norm. left: what cannot be met. */
 static void start(solver *o, cs_simplex *lp, int64_t *basis, double *left)
 {
+    const int64_t vertices = SPREADS_AT_LEAST + SPREADS * lp->columns / lp->rows;
     cs_simplex_start(lp, basis);
     (void)cs_simplex_minimise(lp, NULL, basis, o->x, left);
-    for (int64_t k = 1; *left <= cs_design_met && k <= SPREADS_A_ROW * lp->rows; ++k) {
+    for (int64_t k = 1; *left <= cs_design_met && k <= vertices && !cs_interrupted(); ++k) {
         (void)cs_simplex_minimise(lp, o->x, basis, o->toward, left);
         for (int64_t j = 0; j < lp->columns; ++j) {
             o->x[j] += (o->toward[j] - o->x[j]) / (double)(k + 1);
@@ -168,25 +178,25 @@ static void start(solver *o, cs_simplex *lp, int64_t *basis, double *left)
 static cs_status iterate(solver *o, cs_simplex *lp, const cs_design_options *options,
                          cs_design *design)
 {
-    const int64_t n = lp->columns;
-    const size_t basis = (size_t)lp->rows * sizeof *o->basis;
+    const size_t bases = 2 * (size_t)lp->rows * sizeof *o->basis;
     for (;; ++design->steps) { /* up to move() *design is as the step began */
         double left = 0;
-        const double sum = sum_at(o, o->x), here = dot(n, o->gradient, o->x);
-        memcpy(o->basis, design->basis, basis);
+        const double sum = sum_at(o, o->x), here = dot(lp->columns, o->gradient, o->x);
+        memcpy(o->basis, design->basis, bases);
         const double least = cs_simplex_minimise(lp, o->gradient, o->basis, o->toward, &left);
+        const bool away = face_vertex(o, lp, o->basis + lp->rows);
+        cs_status status = cs_interrupt_check(); /* it ends linear programmes early */
+        if (status != CS_OK) return status;
         design->value = sum - design->known;
         design->bound = fmax(design->bound, design->value - here + least);
         design->converged = design->value - design->bound <= options->gap * sum;
         if (design->converged || design->steps >= options->max_steps) {
             return CS_OK;
         }
-        cs_status status = cs_interrupt_check();
-        if (status != CS_OK) return status;
-        if (!move(o, lp, design->basis + lp->rows)) {
+        if (!(design->steps % JUMP_EVERY == 0 && jump(o, sum)) && !move(o, away)) {
             return CS_OK;
         }
-        memcpy(design->basis, o->basis, basis);
+        memcpy(design->basis, o->basis, bases);
         cs_progress_report(options->progress, "steps", design->steps, 0);
     }
 }
@@ -254,6 +264,11 @@ static cs_status begin(const cs_design_problem *problem, solver *o, cs_simplex *
     design->basis = cs_calloc(2 * lp->rows, sizeof(int64_t));
     if (!design->x || !design->basis) return CS_ERR_MEMORY;
     start(o, lp, design->basis, &left);
+    cs_status status = cs_interrupt_check();
+    if (status != CS_OK) { /* there is nothing to go on from */
+        cs_design_free(design);
+        return status;
+    }
     return left <= cs_design_met ? CS_OK : cs_design_unmet(problem);
 }
 

@@ -8,6 +8,8 @@
 
 #include "analysis/design/family_private.h"
 
+enum { MOST_ROWS = 2048 };
+
 /* Weights of the contexts (sets, then sizes) and of the targets of a variable: sets + 2 s numbers. */
 static void marginals(const cs_family *f, int64_t j, double *weight)
 {
@@ -149,9 +151,10 @@ cs_status cs_family_constrain(const cs_design_problem *problem, cs_pool *pool, c
         lp->ptr[j + 1] = lp->ptr[j];
         put(lp, j, next ? at.next : at.aligned, next ? -1 : 1);
     }
-    if (status == CS_OK)
-        status = cs_mem_check(8.0 * (double)lp->rows * (double)lp->rows,
-                              "fewer contexts need less: a shorter length, or other fixed weights",
-                              "a basis of %" PRId64 " rows takes", lp->rows);
+    if (status == CS_OK && lp->rows > MOST_ROWS)
+        status = cs_fail(CS_ERR_USAGE,
+                         "%" PRId64 " contexts and targets are more than the %d rows that the "
+                         "linear programmes take",
+                         lp->rows, MOST_ROWS);
     return status == CS_OK ? cs_simplex_init(lp, pool) : status;
 }

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/threads.h"
+
 enum { PIVOTS_A_COLUMN = 20 };
 
 static const double smallest_pivot = 1e-9, no_level = 1e-14, no_cost = 1e-12;
@@ -200,7 +202,8 @@ double cs_simplex_minimise(cs_simplex *lp, const double *cost, int64_t *basis, d
     const costs c = {cost, 1e6 * (scale > 0 ? scale : 1), cost ? 0 : 1};
     const double tolerance = no_cost * (cost ? scale : 1);
     begin(lp, basis);
-    for (int64_t step = 0, still = 0; step < PIVOTS_A_COLUMN * (lp->columns + m); ++step) {
+    const int64_t most = PIVOTS_A_COLUMN * (lp->columns + m);
+    for (int64_t step = 0, still = 0; step < most && !cs_interrupted(); ++step) {
         price(lp, &c, basis);
         const int64_t j = cheapest(lp, &c, tolerance, still > m, &least);
         done = j < 0;

@@ -29,6 +29,6 @@ void cs_simplex_start(const cs_simplex *lp, int64_t *basis);
 /* A vertex x from the basis in `basis` (rows numbers), which becomes its own. cost NULL: one that
  * leaves least on artificial columns, *left. Else one of least cost from such a basis, whose columns of
  * infinite cost are at 0 where that is possible. Returns a lower bound of the cost of any x by the
- * prices alone (weak duality); -infinity where the method stopped early. */
+ * prices alone (weak duality); -infinity where the method stopped early, as it does on an interrupt. */
 double cs_simplex_minimise(cs_simplex *lp, const double *cost, int64_t *basis, double *x,
                            double *left);
