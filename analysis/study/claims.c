@@ -12,7 +12,9 @@
 #include "io/result.h"
 #include "stats/decide.h"
 
-enum { BLOCKS = 20, MOST_WORDS = 24 };
+enum { BLOCKS = 20, MOST_WORDS = 24, PARTS = CS_CLAIM_PARTS };
+
+static const double alpha = 0.05;
 
 void cs_claims_free(cs_claims *claims)
 {
@@ -112,11 +114,13 @@ static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim 
 {
     json_t *left = NULL, *right = NULL, *needs = NULL, *runs = NULL;
     cs_status status = cs_json_unpack(
-        json, "source, says, scope, not_at, statement, want, left, right, needs, runs",
-        "{s:s, s:s, s:s, s?s, s?s, s?s, s?o, s?o, s?o, s?o}", "source", &c->source, "says",
-        &c->says, "scope", &c->scope, "not_at", &c->not_at, "statement", &c->statement, "want",
-        &c->sides.want, "left", &left, "right", &right, "needs", &needs, "runs", &runs);
+        json, "source, says, scope, family, not_at, statement, want, left, right, needs, runs",
+        "{s:s, s:s, s:s, s?s, s?s, s?s, s?s, s?o, s?o, s?o, s?o}", "source", &c->source, "says",
+        &c->says, "scope", &c->scope, "family", &c->family, "not_at", &c->not_at, "statement",
+        &c->statement, "want", &c->sides.want, "left", &left, "right", &right, "needs", &needs,
+        "runs", &runs);
     if (status != CS_OK) return status;
+    c->family = c->family ? c->family : c->source;
     bool sides = left && right && c->sides.want;
     bool any = left || right || c->sides.want || needs || runs;
     if (c->statement ? any : !sides) {
@@ -140,8 +144,14 @@ cs_status cs_claims_read(const cs_study *study, cs_claims *out)
     {
         if (status == CS_OK) {
             cs_study_claim *c = &claims.claim[claims.count++];
-            *c = (cs_study_claim){
-                .name = name, .seeds = NAN, .difference = NAN, .se = NAN, .margin = NAN};
+            *c = (cs_study_claim){.name = name,
+                                  .seeds = NAN,
+                                  .difference = NAN,
+                                  .margin = NAN,
+                                  .p = NAN,
+                                  .adjusted = NAN,
+                                  .resolution = NAN,
+                                  .seeds_needed = NAN};
             status = cs_blame(read_claim(study, json, c), "claim %s", name);
         }
     }
@@ -235,13 +245,13 @@ static double square(double x)
     return x * x;
 }
 
-/* How large the difference of two sides has to be, with the variance over seeds `seeds`. */
-static double margin_of(const cs_study_comparison *c, double seeds, int64_t pairs)
+/* The parts of the error of a difference, with the variance over seeds `seeds`. */
+static void parts_of(const cs_study_comparison *c, double seeds, int64_t pairs,
+                     cs_error_part part[PARTS])
 {
-    const cs_error_part part[] = {cs_error_of(c->left.se, c->left.freedom),
-                                  cs_error_of(c->right.se, c->right.freedom),
-                                  cs_error_of(sqrt(seeds), (double)pairs)};
-    return cs_margin(3, part, 0.05);
+    part[0] = cs_error_of(c->left.se, c->left.freedom);
+    part[1] = cs_error_of(c->right.se, c->right.freedom);
+    part[2] = cs_error_of(sqrt(seeds), (double)pairs);
 }
 
 static void compare(cs_study_claim *c)
@@ -254,21 +264,83 @@ static void compare(cs_study_claim *c)
     c->seeds = c->pairs > 0 ? sqrt(variance) : (double)NAN;
     double seeds = (left->models + right->models) * variance;
     double d = c->difference = left->value - right->value;
-    c->se = sqrt(square(left->se) + square(right->se) + seeds);
-    c->verdict = CS_CLAIM_OPEN;
-    if (isnan(d) || isnan(c->se)) {
-        c->why = isnan(d) ? "a side has no value" : "a side has no standard error";
-        return;
-    }
-    c->margin = margin_of(&c->sides, seeds, c->pairs);
-    bool wanted = *c->sides.want == '>' ? d > 0 : d < 0;
-    if (fabs(d) <= c->margin) {
-        c->why = d == 0 ? "both sides are equal" : "the difference is within its interval";
-    } else {
+    parts_of(&c->sides, seeds, c->pairs, c->part);
+    c->margin = cs_margin(PARTS, c->part, alpha);
+    c->p = cs_decision_p(PARTS, c->part, d);
+    c->verdict = CS_CLAIM_UNDECIDED;
+    c->why = isnan(d)           ? "a side has no value"
+             : isnan(c->margin) ? "a side has no standard error"
+             : d == 0           ? "both sides are equal"
+                                : "the difference is within its interval";
+}
+
+/* Seeds a side, as many for both, that would tell the difference seen. */
+static double seeds_needed(const cs_study_claim *c, double level)
+{
+    const cs_prior none = {0};
+    const cs_claim_side *left = &c->sides.left, *right = &c->sides.right;
+    const double variance = square(c->seeds);
+    const cs_plan_of_seeds plan = {
+        .prior = &none,
+        .variance = {variance, left->models + right->models > 1 ? variance : 0},
+        .fixed = cs_error_of(hypot(left->se, right->se),
+                             right->se > 0 ? fmin(left->freedom, right->freedom) : left->freedom),
+        .d = c->difference};
+    const int64_t n = cs_seeds_needed(&plan, level);
+    return n > 0 ? (double)n : (double)INFINITY;
+}
+
+/* A claim of a family of `size`, of which one more would be decided at `level`. */
+static void decide(cs_study_claim *c, int64_t size, double level)
+{
+    const bool wanted = *c->sides.want == '>' ? c->difference > 0 : c->difference < 0;
+    c->family_size = size;
+    if (!isnan(c->p)) c->resolution = cs_margin(PARTS, c->part, level);
+    if (c->adjusted <= alpha) {
         c->verdict = wanted ? CS_CLAIM_AGREES : CS_CLAIM_DISAGREES;
         c->why =
             wanted ? "the difference has the sign claimed" : "the difference has the other sign";
+    } else if (fabs(c->difference) > c->margin) {
+        c->why = "outside its own interval and yet not told among the claims of its family";
     }
+    if (c->adjusted > alpha && c->seeds > 0 && fabs(c->difference) > 0)
+        c->seeds_needed = seeds_needed(c, level);
+    if (c->unmet) {
+        c->verdict = CS_CLAIM_UNDECIDED;
+        c->why = c->unmet;
+    }
+}
+
+/* Holm's adjustment over the claims of each family that have a p. */
+static cs_status decide_families(cs_claims *claims)
+{
+    const int64_t count = claims->count;
+    cs_pool pool = {0};
+    double *p = cs_pool_take(&pool, count, sizeof *p);
+    double *adjusted = cs_pool_take(&pool, count, sizeof *adjusted);
+    cs_status status = pool.status;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        const cs_study_claim *first = &claims->claim[i];
+        int64_t size = 0;
+        bool done = first->statement != NULL;
+        for (int64_t j = 0; j < count; ++j) {
+            const cs_study_claim *c = &claims->claim[j];
+            const bool member = !c->statement && strcmp(c->family, first->family) == 0;
+            done = done || (member && j < i);
+            p[j] = member ? c->p : (double)NAN;
+            size += !isnan(p[j]);
+        }
+        if (!done) status = cs_holm(count, p, adjusted);
+        for (int64_t j = i; j < count && !done && status == CS_OK; ++j) {
+            cs_study_claim *c = &claims->claim[j];
+            if (!c->statement && strcmp(c->family, first->family) == 0) {
+                c->adjusted = adjusted[j];
+                decide(c, size, cs_holm_level(count, adjusted, alpha));
+            }
+        }
+    }
+    cs_pool_free(&pool);
+    return status;
 }
 
 static void judge_statement(const json_t *s, cs_study_claim *c)
@@ -281,9 +353,10 @@ static void judge_statement(const json_t *s, cs_study_claim *c)
         assumed = assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
     bool printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
-    c->verdict = pass && (assumed || !printed)   ? CS_CLAIM_AGREES
-                 : strcmp(c->found, "FAIL") == 0 ? CS_CLAIM_DISAGREES
-                                                 : CS_CLAIM_OPEN;
+    c->verdict = pass && (assumed || !printed)           ? CS_CLAIM_AGREES
+                 : strcmp(c->found, "FAIL") == 0         ? CS_CLAIM_DISAGREES
+                 : strcmp(c->found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDECIDED
+                                                         : CS_CLAIM_OPEN;
     c->why = pass && printed && !assumed ? "it holds where its assumptions do not"
                                          : "the verdict of the audit";
 }
@@ -311,7 +384,9 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 static bool is_met(const cs_study_comparison *need)
 {
     double d = need->left.value - need->right.value;
-    double margin = margin_of(need, 0, 0);
+    cs_error_part part[PARTS];
+    parts_of(need, 0, 0, part);
+    double margin = cs_margin(PARTS, part, alpha);
     return *need->want == '>' ? d > margin : d < -margin;
 }
 
@@ -334,8 +409,6 @@ static cs_status check_needs(const cs_study *study, cs_study_claim *c)
         if (!c->unmet && !is_met(need)) {
             c->unmet = unmet(need);
             if (!c->unmet) return CS_ERR_MEMORY;
-            c->verdict = CS_CLAIM_OPEN;
-            c->why = c->unmet;
         }
     }
     return CS_OK;
@@ -364,8 +437,12 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
         cs_study_claim *c = &claims->claim[i];
         status = cs_blame(c->statement ? measure_statement(study, c) : measure_sides(study, c),
                           "claim %s", c->name);
+    }
+    if (status == CS_OK) status = decide_families(claims);
+    for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
+        cs_study_claim *c = &claims->claim[i];
         if (study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0) {
-            c->verdict = CS_CLAIM_OPEN;
+            c->verdict = CS_CLAIM_UNDECIDED;
             c->why = "this scale is too small to tell";
         }
     }
@@ -376,9 +453,8 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
 
 const char *cs_claim_verdict_name(cs_claim_verdict verdict)
 {
-    return verdict == CS_CLAIM_AGREES      ? "agree"
-           : verdict == CS_CLAIM_DISAGREES ? "disagree"
-                                           : "cannot tell";
+    static const char *const name[] = {"agree", "disagree", "cannot tell", "open"};
+    return name[verdict];
 }
 
 static void record_claim(cs_item *row, const cs_study_claim *c)
@@ -400,8 +476,15 @@ static void record_claim(cs_item *row, const cs_study_claim *c)
         cs_item_real(row, "right_se", right->se);
         cs_item_real(row, "seeds", c->seeds);
         cs_item_real(row, "difference", c->difference);
-        cs_item_real(row, "se", c->se);
-        cs_item_real(row, "margin", c->margin);
+        cs_item_real(row, "low", c->difference - c->margin);
+        cs_item_real(row, "high", c->difference + c->margin);
+        cs_item_text(row, "interval", "95 % of this claim alone: documents and seeds");
+        cs_item_text(row, "family", c->family);
+        cs_item_int(row, "family_size", c->family_size);
+        cs_item_real(row, "p", c->p);
+        cs_item_real(row, "p_holm", c->adjusted);
+        cs_item_real(row, "resolution", c->resolution);
+        cs_item_real(row, "seeds_needed", c->seeds_needed);
     }
 }
 
@@ -409,7 +492,8 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
 {
     static const cs_view view = {
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
-                    "seeds difference se margin verdict why scope"};
+                    "seeds difference low high interval family family_size p p_holm resolution "
+                    "seeds_needed verdict why scope"};
     cs_table table = {0};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");

@@ -31,13 +31,16 @@
  * and M the margin of stats/decide.h for these three parts, of nu_left, nu_right and P degrees of
  * freedom. Sides are taken as independent, which is too wide where both are of the same documents.
  *
- *   agree         d has the sign wanted and |d| > M;  PASS
- *   disagree      it has the other and |d| > M;       FAIL
- *   cannot tell   a `needs` is not met: its difference has not its sign, or lies within the margin
- *                 of its two sides (without seeds); so for models that pass no baseline that knows
- *                 nothing of what is compared;
- *                 else, or a side that is not `exact` has no error;  VACUOUS, INCONCLUSIVE,
- *                 UNSPECIFIED, and the PASS of a printed statement one of whose assumptions fails
+ *   agree         d has the sign wanted and is decided at .05 among the claims of its family (Holm);
+ *                 PASS
+ *   disagree      it has the other and is decided;  FAIL
+ *   cannot tell   else; a `needs` is not met: its difference has not its sign, or lies within the
+ *                 margin of its two sides (without seeds): models that pass no baseline that knows
+ *                 nothing of what is compared; a side that is not `exact` has no error; INCONCLUSIVE
+ *   open          what no number could decide: VACUOUS, UNSPECIFIED, and the PASS of a printed
+ *                 statement one of whose assumptions fails
+ *
+ * A family is the claims with the same text under "family" (their source, where they have none).
  */
 #pragma once
 
@@ -45,6 +48,7 @@
 
 #include "analysis/study/study.h"
 #include "base/status.h"
+#include "stats/decide.h"
 
 /* Texts are the study's, but for those of a number. */
 typedef struct {
@@ -68,10 +72,18 @@ typedef struct {
     const char *want;
 } cs_study_comparison;
 
-typedef enum { CS_CLAIM_AGREES, CS_CLAIM_DISAGREES, CS_CLAIM_OPEN } cs_claim_verdict;
+typedef enum {
+    CS_CLAIM_AGREES,
+    CS_CLAIM_DISAGREES,
+    CS_CLAIM_UNDECIDED,
+    CS_CLAIM_OPEN
+} cs_claim_verdict;
+
+enum { CS_CLAIM_PARTS = 3 }; /* of an error: left, right, seeds */
 
 typedef struct {
     const char *name, *source, *says, *scope;
+    const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */
     const char *statement; /* STEP ID FORM; NULL: two sides */
     cs_study_comparison sides;
@@ -79,12 +91,17 @@ typedef struct {
     cs_claim_runs *runs;
     cs_study_comparison *need;
     /* measured */
-    double seeds;          /* s; NaN without RUNS */
-    double difference, se; /* d, e */
-    double margin;         /* m */
-    char *found;           /* of a statement: its verdict */
-    char *unmet;           /* the first of its needs that is not met, in words; NULL: none */
-    const char *why;       /* a few words */
+    double seeds;      /* s; NaN without RUNS */
+    double difference; /* d */
+    cs_error_part part[CS_CLAIM_PARTS];
+    double margin;       /* M at .05, of this claim alone */
+    double p, adjusted;  /* the least level at which d is decided; Holm's, over the family */
+    int64_t family_size; /* its claims with a p */
+    double resolution;   /* the least |d| that would have been decided */
+    double seeds_needed; /* a side, for d as it is; infinite: documents hide it; NaN: not asked */
+    char *found;         /* of a statement: its verdict */
+    char *unmet;         /* the first of its needs that is not met, in words; NULL: none */
+    const char *why;     /* a few words */
     cs_claim_verdict verdict;
 } cs_study_claim;
 
@@ -102,9 +119,10 @@ void cs_claims_free(cs_claims *claims);
  * row that is missing, or rows of which more than one fits. */
 cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
 
-/* "agree", "disagree", "cannot tell" */
+/* "agree", "disagree", "cannot tell", "open" */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
- * right_se, seeds, difference, se, margin, verdict, why, scope. */
+ * right_se, seeds, difference, low, high, interval,
+ * family, family_size, p, p_holm, resolution, seeds_needed, verdict, why, scope. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;

@@ -364,7 +364,7 @@ static void put_side(FILE *out, const cs_claim_side *side)
 
 static void put_claim(FILE *out, const cs_study_claim *c)
 {
-    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE"};
+    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE", "UNSPECIFIED"};
     put(out, "<tr><td>%</td><td>%<div class=\"source\">%</div></td>", c->source, c->says, c->scope);
     if (c->statement) {
         put(out, "<td colspan=\"2\"><code>%</code>: %</td>", c->statement, c->found);
