@@ -29,8 +29,8 @@ cs_status cs_design_check(const cs_design_problem *problem)
         return cs_fail(
             CS_ERR_USAGE,
             "with the weights of contexts and of targets both free the toy model's sum is "
-            "not convex (of random pairs of small laws 12 in 100 violate it), so that no "
-            "bound could be given: fix the contexts or the targets");
+            "not convex (some pairs of small laws lie below their mean), so that no bound could "
+            "be given: fix the contexts or the targets");
     }
     return CS_OK;
 }
