@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/measures/connectivity.h"
+#include "base/mem.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
@@ -278,4 +279,33 @@ TEST_IN_DIR(files_keep_the_mark)
     }
     cs_csr_free(&g);
     cs_csr_free(&a);
+}
+
+TEST(every_allocation_may_fail)
+{
+    cs_csr whole = multiplicity_matrix(true, 2, 4), a = gram_of(&whole);
+    cs_csr b = untidy_matrix(2, 40, 16, 2), g = gram_of(&b); /* with empty rows and columns */
+    const cs_spectrum_options o = {
+        .k = 4, .moment4 = true, .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
+    const cs_spectrum_density_options d = {
+        .spectrum = {.k = 2, .seed = 1}, .samples = 8, .degree = 6, .bins = 4};
+    for (int kind = 0; kind < 4; ++kind) {
+        const cs_csr *m = kind % 2 ? &a : &g;
+        cs_status status = CS_ERR_MEMORY;
+        for (int64_t n = 1; status != CS_OK; ++n) {
+            cs_spectrum s = {0};
+            cs_spectrum_density density = {0};
+            (void)cs_mem_fail_at(n);
+            status = kind < 2 ? cs_spectrum_of(m, &o, &s) : cs_spectrum_density_of(m, &d, &density);
+            (void)cs_mem_fail_at(0);
+            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+            cs_reason_clear();
+            cs_spectrum_free(&s);
+            cs_spectrum_density_free(&density);
+        }
+    }
+    cs_csr_free(&whole);
+    cs_csr_free(&a);
+    cs_csr_free(&b);
+    cs_csr_free(&g);
 }

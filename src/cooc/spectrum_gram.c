@@ -12,27 +12,40 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cooc/spectrum_private.h"
 
 static const double SYMMETRIC = 1e-12; /* of the largest entry: the rounding of divisions */
 
-cs_status cs_gram_check(const cs_reduction *r)
+/* Rows are gone through in order, so the mirror of an entry is the next one of its row. */
+static bool symmetric(const cs_csr *a, int64_t *next)
 {
-    const cs_csr *a = &r->a, *at = &r->at;
-    bool same = a->rows == a->cols && cs_csr_nnz(a) == cs_csr_nnz(at) &&
-                memcmp(a->ptr, at->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr) == 0 &&
-                memcmp(a->col, at->col, (size_t)cs_csr_nnz(a) * sizeof *a->col) == 0;
     double largest = 0, off = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(a) && same; ++e) {
-        largest = fmax(largest, fabs(a->val[e]));
-        off = fmax(off, fabs(a->val[e] - at->val[e]));
+    memcpy(next, a->ptr, (size_t)a->rows * sizeof *next);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            const int64_t j = a->col[e], mirror = next[j]++;
+            if (mirror == a->ptr[j + 1] || a->col[mirror] != i) {
+                return false;
+            }
+            largest = fmax(largest, fabs(a->val[e]));
+            off = fmax(off, fabs(a->val[e] - a->val[mirror]));
+        }
     }
-    return same && off <= SYMMETRIC * largest
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT,
-                         "a Gram form of %lld x %lld without empty rows and columns is not "
-                         "symmetric",
-                         (long long)a->rows, (long long)a->cols);
+    return off <= SYMMETRIC * largest;
+}
+
+cs_status cs_gram_check(const cs_csr *a)
+{
+    int64_t *next = cs_alloc(a->rows, sizeof *next);
+    if (!next) return CS_ERR_MEMORY;
+    const bool same = a->rows == a->cols && symmetric(a, next);
+    cs_free(next);
+    return same ? CS_OK
+                : cs_fail(CS_ERR_INPUT,
+                          "a Gram form of %lld x %lld without empty rows and columns is not "
+                          "symmetric",
+                          (long long)a->rows, (long long)a->cols);
 }
 
 void cs_gram_to_sigma(cs_spectrum *s)

@@ -73,8 +73,10 @@ cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *
 
 void cs_system_free(cs_system *system)
 {
+    if (!system->abar || system->abar_t.ptr != system->abar->ptr) {
+        cs_csr_free(&system->abar_t);
+    }
     cs_csr_free(&system->own);
-    cs_csr_free(&system->abar_t);
     cs_free(system->row_mass);
     cs_free(system->col_mass);
     cs_reduction_free(&system->reduced);
@@ -118,8 +120,8 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
     bool as_it_is = options->normalised && s.exponent == 0;
     s.abar = as_it_is ? a : &s.own;
     if (status == CS_OK) status = cs_reduce(options->normalised ? s.abar : a, options, &s);
+    if (status == CS_OK && a->gram) status = cs_gram_check(&s.reduced.a);
     if (status == CS_OK) status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
-    if (status == CS_OK && a->gram) status = cs_gram_check(&s.reduced);
     s.tol = options->tol;
     if (status == CS_OK && s.tol == 0) status = default_tolerance(&s);
     if (status != CS_OK) {

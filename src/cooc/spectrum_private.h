@@ -76,7 +76,8 @@ cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options,
                     cs_system *system) CS_MUST_CHECK;
 
-/* The transposes of Abar and of the reduced matrix, which becomes Abar where it is the same. */
+/* The transposes of Abar and of the reduced matrix, which becomes Abar where it is the same. Of a Gram
+ * form `at` is `a`, and *abar_t the same as *abar where it has no empty rows or columns. */
 cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r) CS_MUST_CHECK;
 void cs_reduction_free(cs_reduction *r);
 
@@ -157,7 +158,7 @@ static inline bool cs_system_gram(const cs_system *system)
 {
     return system->abar->gram;
 }
-cs_status cs_gram_check(const cs_reduction *r) CS_MUST_CHECK;
+cs_status cs_gram_check(const cs_csr *reduced) CS_MUST_CHECK;
 void cs_gram_to_sigma(cs_spectrum *spectrum);
 
 /* A value of the stages as a result has it, for messages. */

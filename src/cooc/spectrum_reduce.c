@@ -22,8 +22,10 @@
 void cs_reduction_free(cs_reduction *r)
 {
     if (!r->shared) {
+        if (!r->a.gram) {
+            cs_csr_free(&r->at);
+        }
         cs_csr_free(&r->a);
-        cs_csr_free(&r->at);
     }
     cs_pool_free(&r->pool);
     *r = (cs_reduction){0};
@@ -191,17 +193,23 @@ cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reductio
     cs_status status = CS_OK;
     r->shared = all_in_place(r->side[CS_LEFT].of, abar->rows) &&
                 all_in_place(r->side[CS_RIGHT].of, abar->cols) && same_pattern(abar, &r->a);
+    r->a.gram = abar->gram;
     if (r->shared) { /* one matrix in memory, not two that differ by rounding */
         cs_csr_free(&r->a);
+    } else if (abar->gram) {
+        r->at = r->a;
     } else {
         status = cs_csr_transpose(&r->a, &r->at);
     }
-    if (status == CS_OK) status = cs_csr_transpose(abar, abar_t);
+    if (r->shared && abar->gram) {
+        *abar_t = *abar;
+    } else if (status == CS_OK) {
+        status = cs_csr_transpose(abar, abar_t);
+    }
     if (r->shared) {
         r->a = *abar;
         r->at = status == CS_OK ? *abar_t : (cs_csr){0};
     }
-    r->a.gram = abar->gram;
     return status;
 }
 
