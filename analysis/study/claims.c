@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
+#include "analysis/study/sides_private.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
@@ -19,6 +20,12 @@ static const double alpha = 0.05;
 void cs_claims_free(cs_claims *claims)
 {
     for (int64_t i = 0; i < claims->count; ++i) {
+        cs_side_free(&claims->claim[i].sides.left);
+        cs_side_free(&claims->claim[i].sides.right);
+        for (int64_t j = 0; j < claims->claim[i].needs; ++j) {
+            cs_side_free(&claims->claim[i].need[j].left);
+            cs_side_free(&claims->claim[i].need[j].right);
+        }
         cs_free(claims->claim[i].found);
         cs_free(claims->claim[i].unmet);
         cs_free(claims->claim[i].runs);
@@ -36,6 +43,26 @@ static cs_status read_freedom(const json_t *value, double *out)
     bool ok = (text && cs_real_scan(text, out)) || *out >= 1;
     return ok && *out >= 1 ? CS_OK
                            : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
+}
+
+/* The step of a side, of all its seeds. */
+static cs_status check_file(const cs_study *study, const char *file)
+{
+    char *seeds = cs_strdup(cs_study_seeds(study)), *save = NULL;
+    if (!seeds) return CS_ERR_MEMORY;
+    const bool each = strchr(file, '#') != NULL;
+    cs_status status = !each    ? cs_study_file(study, file, NULL)
+                       : *seeds ? CS_OK
+                                : cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", file);
+    for (char *seed = each ? strtok_r(seeds, " ", &save) : NULL; seed && status == CS_OK;
+         seed = strtok_r(NULL, " ", &save)) {
+        char *own = NULL;
+        status = cs_study_for_seed(file, seed, &own);
+        if (status == CS_OK) status = cs_study_file(study, own, NULL);
+        cs_free(own);
+    }
+    cs_free(seeds);
+    return status;
 }
 
 static cs_status read_side(const cs_study *study, const json_t *value, const char *key,
@@ -57,7 +84,7 @@ static cs_status read_side(const cs_study *study, const json_t *value, const cha
                        "exact", &exact, "df", &freedom, "models", &out->models);
     out->error = exact ? NULL : out->error;
     if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);
-    if (status == CS_OK) status = cs_study_file(study, out->file, NULL);
+    if (status == CS_OK) status = check_file(study, out->file);
     return cs_blame(status, "%s", key);
 }
 
@@ -158,73 +185,16 @@ cs_status cs_claims_read(const cs_study *study, cs_claims *out)
     return CS_DELIVER(status, out, claims, cs_claims_free);
 }
 
-/* --- numbers of tables --- */
+/* --- numbers --- */
 
-/* The number in a cell; an empty one is no number. */
-static cs_status cell_number(const cs_pick *pick, int64_t row, const char *column, double *out)
-{
-    int at = 0;
-    cs_status status = cs_pick_column(pick, column, &at);
-    if (status != CS_OK) return status;
-    const char *cell = cs_pick_cell(pick, row, at);
-    *out = NAN;
-    return *cell == '\0' || cs_real_scan(cell, out)
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s: \"%s\" in column %s is no number", pick->path, cell,
-                         column);
-}
-
-/* Value and error of the one row of a file that fits words. */
-typedef struct {
-    const char *column, *error; /* error NULL: exact */
-    int words;
-    char **word;
-} wanted_number;
-
-static cs_status pick_number(const cs_study *study, const char *file, const wanted_number *wanted,
-                             double *value, double *se)
-{
-    cs_pick pick;
-    int64_t row = 0, hits = 0;
-    cs_status status = cs_pick_open(study, file, wanted->words, wanted->word, &pick);
-    if (status == CS_OK) status = cs_pick_first(&pick, &row);
-    for (int64_t i = row; i < pick.table.rows && status == CS_OK; ++i) {
-        hits += cs_pick_takes(&pick, i);
-    }
-    if (hits > 1) status = cs_fail(CS_ERR_INPUT, "%s: %lld rows fit", pick.path, (long long)hits);
-    if (status == CS_OK) status = cell_number(&pick, row, wanted->column, value);
-    if (status == CS_OK && wanted->error) status = cell_number(&pick, row, wanted->error, se);
-    cs_pick_free(&pick);
-    return status;
-}
-
-/* "COLUMN WHERE..." of a file, less "WHERE...". */
+/* The number of one of the `runs`. */
 static cs_status measure_in(const cs_study *study, const char *file, const char *words,
                             cs_claim_side *out)
 {
-    char *text = cs_strdup(words), *less = cs_strdup(out->minus ? out->minus : "");
-    char *word[MOST_WORDS];
-    wanted_number wanted = {0};
-    double other = 0, other_se = 0;
-    out->se = 0;
-    cs_status status = text && less ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        int count = cs_study_words(text, MOST_WORDS, word);
-        wanted = (wanted_number){word[0], out->error, count - 1, word + 1};
-        status = count > 0 ? pick_number(study, file, &wanted, &out->value, &out->se)
-                           : cs_fail(CS_ERR_INPUT, "no column of %s", file);
-    }
-    if (status == CS_OK && out->minus) {
-        wanted.words = cs_study_words(less, MOST_WORDS, word);
-        wanted.word = word;
-        status = pick_number(study, file, &wanted, &other, &other_se);
-    }
-    if (status == CS_OK) {
-        out->value -= other;
-        out->se = hypot(out->se, other_se);
-    }
-    cs_free(text);
-    cs_free(less);
+    out->file = file;
+    out->pick = words;
+    cs_status status = cs_side_measure(study, out);
+    cs_side_free(out);
     return status;
 }
 
@@ -232,9 +202,8 @@ static cs_status measure_in(const cs_study *study, const char *file, const char 
 static cs_status measure_both(const cs_study *study, cs_study_comparison *c)
 {
     cs_status status = CS_OK;
-    if (c->left.file) status = measure_in(study, c->left.file, c->left.pick, &c->left);
-    if (status == CS_OK && c->right.file)
-        status = measure_in(study, c->right.file, c->right.pick, &c->right);
+    if (c->left.file) status = cs_side_measure(study, &c->left);
+    if (status == CS_OK && c->right.file) status = cs_side_measure(study, &c->right);
     return status;
 }
 
@@ -245,13 +214,22 @@ static double square(double x)
     return x * x;
 }
 
-/* The parts of the error of a difference, with the variance over seeds `seeds`. */
-static void parts_of(const cs_study_comparison *c, double seeds, int64_t pairs,
-                     cs_error_part part[PARTS])
+/* The parts of the error of a difference: documents, seeds of either side by `prior`, or the variance
+ * `seeds` of other runs. */
+static void parts_of(const cs_study_comparison *c, const cs_prior *prior, double seeds,
+                     int64_t pairs, cs_error_part part[PARTS])
 {
-    part[0] = cs_error_of(c->left.se, c->left.freedom);
-    part[1] = cs_error_of(c->right.se, c->right.freedom);
-    part[2] = cs_error_of(sqrt(seeds), (double)pairs);
+    const cs_seeds left = {c->left.runs, c->left.variance},
+                   right = {c->right.runs, c->right.variance};
+    cs_sides_documents(&c->left, &c->right, part);
+    part[2] =
+        pairs > 0 ? cs_error_of(sqrt(seeds), (double)pairs) : cs_error_of_seeds(prior, left, right);
+    part[3] = pairs > 0 ? (cs_error_part){0} : cs_error_of_seeds(prior, right, left);
+}
+
+static bool few(const cs_claim_side *side)
+{
+    return side->runs == 1 || side->runs == 2;
 }
 
 static void compare(cs_study_claim *c)
@@ -264,34 +242,49 @@ static void compare(cs_study_claim *c)
     c->seeds = c->pairs > 0 ? sqrt(variance) : (double)NAN;
     double seeds = (left->models + right->models) * variance;
     double d = c->difference = left->value - right->value;
-    parts_of(&c->sides, seeds, c->pairs, c->part);
-    c->margin = cs_margin(PARTS, c->part, alpha);
-    c->p = cs_decision_p(PARTS, c->part, d);
+    c->between = seeds;
     c->verdict = CS_CLAIM_UNDECIDED;
-    c->why = isnan(d)           ? "a side has no value"
-             : isnan(c->margin) ? "a side has no standard error"
-             : d == 0           ? "both sides are equal"
-                                : "the difference is within its interval";
+    c->why = isnan(d)                                      ? "a side has no value"
+             : few(&c->sides.left) || few(&c->sides.right) ? "a side has fewer than 3 seeds"
+             : d == 0                                      ? "both sides are equal"
+                      : "the difference is within its interval";
+}
+
+/* The margin of a claim by itself. */
+static void measure_margin(const cs_prior *prior, cs_study_claim *c)
+{
+    const bool told = !few(&c->sides.left) && !few(&c->sides.right);
+    parts_of(&c->sides, prior, c->between, c->pairs, c->part);
+    c->margin = told ? cs_margin(PARTS, c->part, alpha) : (double)NAN;
+    c->p = told ? cs_decision_p(PARTS, c->part, c->difference) : (double)NAN;
+    if (isnan(c->margin) && told && !isnan(c->difference)) c->why = "a side has no standard error";
 }
 
 /* Seeds a side, as many for both, that would tell the difference seen. */
-static double seeds_needed(const cs_study_claim *c, double level)
+static double seeds_needed(const cs_study_claim *c, const cs_prior *prior, double level)
 {
     const cs_prior none = {0};
     const cs_claim_side *left = &c->sides.left, *right = &c->sides.right;
-    const double variance = square(c->seeds);
-    const cs_plan_of_seeds plan = {
-        .prior = &none,
-        .variance = {variance, left->models + right->models > 1 ? variance : 0},
-        .fixed = cs_error_of(hypot(left->se, right->se),
-                             right->se > 0 ? fmin(left->freedom, right->freedom) : left->freedom),
-        .d = c->difference};
+    const double other = square(c->seeds);
+    cs_plan_of_seeds plan = {.prior = c->pairs > 0 ? &none : prior,
+                             .variance = {other, left->models + right->models > 1 ? other : 0},
+                             .d = c->difference};
+    for (int s = 0; s < 2 && c->pairs == 0; ++s) {
+        const cs_claim_side *side = s ? right : left;
+        const cs_variance own = {side->variance, fmax(1, (double)side->runs - 1)};
+        plan.variance[s] = side->runs > 0 ? cs_moderated(prior, own).variance : 0;
+    }
+    plan.fixed = c->part[0];
+    if (c->part[1].variance > 0) {
+        plan.fixed = cs_error_of(sqrt(c->part[0].variance + c->part[1].variance),
+                                 fmin(c->part[0].freedom, c->part[1].freedom));
+    }
     const int64_t n = cs_seeds_needed(&plan, level);
     return n > 0 ? (double)n : (double)INFINITY;
 }
 
 /* A claim of a family of `size`, of which one more would be decided at `level`. */
-static void decide(cs_study_claim *c, int64_t size, double level)
+static void decide(cs_study_claim *c, const cs_prior *prior, int64_t size, double level)
 {
     const bool wanted = *c->sides.want == '>' ? c->difference > 0 : c->difference < 0;
     c->family_size = size;
@@ -303,39 +296,78 @@ static void decide(cs_study_claim *c, int64_t size, double level)
     } else if (fabs(c->difference) > c->margin) {
         c->why = "outside its own interval and yet not told among the claims of its family";
     }
-    if (c->adjusted > alpha && c->seeds > 0 && fabs(c->difference) > 0)
-        c->seeds_needed = seeds_needed(c, level);
+    const bool seeded = c->seeds > 0 || c->sides.left.runs + c->sides.right.runs > 0;
+    if (c->adjusted > alpha && seeded && fabs(c->difference) > 0)
+        c->seeds_needed = seeds_needed(c, prior, level);
     if (c->unmet) {
         c->verdict = CS_CLAIM_UNDECIDED;
         c->why = c->unmet;
     }
 }
 
-/* Holm's adjustment over the claims of each family that have a p. */
+static bool is_member(const cs_study_claim *c, const char *family)
+{
+    return !c->statement && strcmp(c->family, family) == 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* The variances over seeds in a family, those of each side once. room: 4 numbers a claim. */
+static cs_status prior_of(const cs_claims *claims, const char *family, double *room, cs_prior *out)
+{
+    double *variance = room, *freedom = room + 2 * claims->count;
+    int64_t sides = 0;
+    for (int64_t i = 0; i < 2 * claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i / 2];
+        const cs_claim_side *side = i % 2 ? &c->sides.right : &c->sides.left;
+        bool seen = !is_member(c, family) || side->runs < 2;
+        for (int64_t j = 0; j < i && !seen; ++j) {
+            const cs_study_claim *before = &claims->claim[j / 2];
+            const cs_claim_side *other = j % 2 ? &before->sides.right : &before->sides.left;
+            seen = is_member(before, family) && same_text(side->file, other->file) &&
+                   same_text(side->pick, other->pick) && same_text(side->minus, other->minus);
+        }
+        if (!seen) {
+            variance[sides] = side->variance;
+            freedom[sides++] = (double)(side->runs - 1);
+        }
+    }
+    return cs_prior_of(sides, variance, freedom, out);
+}
+
+/* Moderated variances and Holm's adjustment over the claims of each family. */
 static cs_status decide_families(cs_claims *claims)
 {
     const int64_t count = claims->count;
     cs_pool pool = {0};
     double *p = cs_pool_take(&pool, count, sizeof *p);
     double *adjusted = cs_pool_take(&pool, count, sizeof *adjusted);
+    double *room = cs_pool_take(&pool, 4 * count, sizeof *room);
     cs_status status = pool.status;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         const cs_study_claim *first = &claims->claim[i];
+        cs_prior prior = {0};
         int64_t size = 0;
         bool done = first->statement != NULL;
-        for (int64_t j = 0; j < count; ++j) {
-            const cs_study_claim *c = &claims->claim[j];
-            const bool member = !c->statement && strcmp(c->family, first->family) == 0;
-            done = done || (member && j < i);
-            p[j] = member ? c->p : (double)NAN;
+        for (int64_t j = 0; j < i; ++j) {
+            done = done || is_member(&claims->claim[j], first->family);
+        }
+        if (!done) status = prior_of(claims, first->family, room, &prior);
+        for (int64_t j = 0; j < count && !done; ++j) {
+            cs_study_claim *c = &claims->claim[j];
+            if (is_member(c, first->family)) measure_margin(&prior, c);
+            p[j] = is_member(c, first->family) ? c->p : (double)NAN;
             size += !isnan(p[j]);
         }
-        if (!done) status = cs_holm(count, p, adjusted);
+        if (!done && status == CS_OK) status = cs_holm(count, p, adjusted);
         for (int64_t j = i; j < count && !done && status == CS_OK; ++j) {
             cs_study_claim *c = &claims->claim[j];
-            if (!c->statement && strcmp(c->family, first->family) == 0) {
+            if (is_member(c, first->family)) {
                 c->adjusted = adjusted[j];
-                decide(c, size, cs_holm_level(count, adjusted, alpha));
+                decide(c, &prior, size, cs_holm_level(count, adjusted, alpha));
             }
         }
     }
@@ -385,7 +417,7 @@ static bool is_met(const cs_study_comparison *need)
 {
     double d = need->left.value - need->right.value;
     cs_error_part part[PARTS];
-    parts_of(need, 0, 0, part);
+    parts_of(need, &(cs_prior){0}, 0, 0, part);
     double margin = cs_margin(PARTS, part, alpha);
     return *need->want == '>' ? d > margin : d < -margin;
 }

@@ -24,12 +24,17 @@
  * "files": [FILE, FILE], "value": "COLUMN WHERE...", "minus": "WHERE..."}, the same number in two
  * runs a_i, b_i of one objective under two seeds.
  *
- * With d = left - right, m the number of trained models in it and P the RUNS,
+ * A file whose step is named with '#' stands for one a seed, each of the variable `seeds` in its place
+ * (study.h): the side is their mean, and at least 3 are needed. With d = left - right, its error has
+ * these parts (stats/decide.h):
  *
- *   e^2 = e_left^2 + e_right^2 + m s^2,   s^2 = sum_i (a_i - b_i)^2 / 2P   (variance over seeds)
+ *   documents   where both sides have X-blocks.csv of the same documents, the paired jackknife of d;
+ *               else the jackknife of each, or its `se` with `df`
+ *   seeds       of either side, their variance moderated over the sides of the family (moderated.h);
+ *               or, with RUNS a_i, b_i and m trained models, m sum_i (a_i - b_i)^2 / 2P with P degrees
+ *               of freedom
  *
- * and M the margin of stats/decide.h for these three parts, of nu_left, nu_right and P degrees of
- * freedom. Sides are taken as independent, which is too wide where both are of the same documents.
+ * and M is the margin of them all.
  *
  *   agree         d has the sign wanted and is decided at .05 among the claims of its family (Holm);
  *                 PASS
@@ -53,10 +58,16 @@
 /* Texts are the study's, but for those of a number. */
 typedef struct {
     const char *label;
-    const char *file;         /* STEP/FILE.csv; NULL: a number */
-    const char *pick, *minus; /* minus NULL: no second row */
-    const char *error;        /* column of the standard error; NULL: exact */
-    double value, se, freedom;
+    const char *file;          /* STEP/FILE.csv; NULL: a number */
+    const char *pick, *minus;  /* minus NULL: no second row */
+    const char *error;         /* column of the standard error; NULL: exact */
+    double value, se, freedom; /* the mean over runs; se: the mean of theirs */
+    int64_t runs;              /* seeds; 0: the file names none */
+    double variance;           /* over them */
+    int64_t blocks;            /* of documents, the same for all runs; 0: not known */
+    double *left_out;          /* the mean without each */
+    double bias;               /* an error that blocks do not show */
+    char partition[40];
     int models;      /* trained models in it */
     char digits[32]; /* of a number, its label */
 } cs_claim_side;
@@ -79,7 +90,7 @@ typedef enum {
     CS_CLAIM_OPEN
 } cs_claim_verdict;
 
-enum { CS_CLAIM_PARTS = 3 }; /* of an error: left, right, seeds */
+enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either side */
 
 typedef struct {
     const char *name, *source, *says, *scope;
@@ -92,6 +103,7 @@ typedef struct {
     cs_study_comparison *need;
     /* measured */
     double seeds;      /* s; NaN without RUNS */
+    double between;    /* variance over the seeds of `runs` in d */
     double difference; /* d */
     cs_error_part part[CS_CLAIM_PARTS];
     double margin;       /* M at .05, of this claim alone */

@@ -25,6 +25,7 @@ void cs_study_free(cs_study *study)
     for (int64_t i = 0; i < study->steps; ++i) {
         cs_step *step = &study->step[i];
         cs_free(step->command);
+        cs_free(step->own_name);
         for (int w = 0; w < step->words; ++w) {
             cs_free(step->word[w]);
         }
@@ -240,6 +241,57 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     return status;
 }
 
+const char *cs_study_seeds(const cs_study *study)
+{
+    const json_t *variables = json_object_get(study->json, "variables");
+    const char *seeds = json_string_value(json_object_get(variables, "seeds"));
+    return seeds ? seeds : "";
+}
+
+cs_status cs_study_for_seed(const char *text, const char *seed, char **out)
+{
+    char *done = cs_strdup("");
+    while (done) {
+        const size_t plain = strcspn(text, "#");
+        char *longer = cs_format("%s%.*s%s", done, (int)plain, text, text[plain] ? seed : "");
+        cs_free(done);
+        done = longer;
+        if (!text[plain]) {
+            break;
+        }
+        text += plain + 1;
+    }
+    *out = done;
+    return done ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* A step whose name holds '#' is run for each seed, which takes its place in name and command. */
+static cs_status add_for_seeds(cs_study *study, const char *name, const char *command)
+{
+    if (!strchr(name, '#') || !command) {
+        return add_step(study, name, command);
+    }
+    char *seeds = cs_strdup(cs_study_seeds(study)), *save = NULL;
+    if (!seeds) return CS_ERR_MEMORY;
+    cs_status status = *seeds ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable seeds for the #");
+    for (char *seed = strtok_r(seeds, " ", &save); seed && status == CS_OK;
+         seed = strtok_r(NULL, " ", &save)) {
+        char *own_name = NULL, *own = NULL;
+        const int64_t before = study->steps;
+        status = cs_study_for_seed(name, seed, &own_name);
+        if (status == CS_OK) status = cs_study_for_seed(command, seed, &own);
+        if (status == CS_OK) status = add_step(study, own_name, own);
+        if (study->steps > before) {
+            study->step[before].own_name = own_name;
+            own_name = NULL;
+        }
+        cs_free(own_name);
+        cs_free(own);
+    }
+    cs_free(seeds);
+    return status;
+}
+
 /* [{"about": TEXT, "run": {NAME: COMMAND, ...}}, ...] */
 static cs_status add_steps(cs_study *study)
 {
@@ -256,7 +308,7 @@ static cs_status add_steps(cs_study *study)
         if (status != CS_OK) return cs_blame(status, "steps %zu", i + 1);
         json_object_foreach(run, name, command)
         {
-            status = add_step(study, name, json_string_value(command));
+            status = add_for_seeds(study, name, json_string_value(command));
             if (status != CS_OK) return cs_blame(status, "step %s", name);
         }
     }

@@ -100,6 +100,27 @@ test_scales_and_claims() {
         study s.json '"a": "toy --objective ar"' && refuses 2 "no scales" "$COSPEC" $run --scale cpu -o x
 }
 
+# A step and a side for each seed: mean, variance over seeds with Student's point of two degrees of freedom; blocks of the same documents are paired.
+test_seeds_and_blocks() {
+    printf '<p>{{claims}}\n' > t.html
+    scaled='"scales": ["two", "cpu"], "variables": {"seeds": ["2 3", "2 3 4"]}' run="reproduce --steps s.json --template t.html"
+    steps='"t-#": "toy --objective ar --classes # --length 4 --tokens 2", "u": "toy --objective ar --classes 3 --length 4 --tokens 2"'
+    side() { echo '{"label": "l", "file": "'$1'/toy.csv", '$where', '$2'}'; }
+    claim() { echo '"'$1'": {"source": "S", "says": "-", "family": "'$1'", "left": '$2', "want": ">", "right": '$3', "scope": "-"}'; }
+    study s.json "$steps" "$scaled, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1), $(claim near "$(side 't-#' '"exact": true')" 5), $(claim pair "$(side t-2 '"se": "sigma"')" "$(side u '"se": "sigma"')")}"
+    # 6, 9 and 12 ones: mean 9, standard deviation 3, margin 4.30265 sqrt 3 = 7.4524
+    exits 0 "$COSPEC" $run -o r && [ -f r/t-4/toy.csv ] && grep -q '^far,.*,9,0,>,1,1,0,,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' r/claims.csv &&
+        grep -q '^near,.*,9,0,>,5,5,0,,4,-3\.4524[0-9]*,11\.4524[0-9]*,.*,7\.4524[0-9]*,[0-9]*,cannot tell,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    for b in 1 2 3; do echo "1,$b,$((4 + b)),d" >> left && echo "1,$b,$((7 + b)),d" >> right; done
+    (echo index,block,multiplicity,partition; cat left) > r/t-2/toy-blocks.csv && (echo index,block,multiplicity,partition; cat right) > r/u/toy-blocks.csv
+    # 6 against 9, and 3 apart without each block: no error; as other documents sqrt(2 2/3 2/3 ...) = 1.633, margin 7.0262
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^pair,.*,-3,-3,-3,.*,disagree,' r/claims.csv || { fail "paired: $(cat err r/claims.csv)"; return 1; }
+    sed -i 's/,d$/,e/' r/u/toy-blocks.csv
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^pair,.*,-3,-10\.0262[0-9]*,4\.0262[0-9]*,.*,cannot tell,' r/claims.csv || { fail "unpaired: $(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run --scale two -o two && grep -q '^far,.*,cannot tell,a side has fewer than 3 seeds' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
+    study s.json "$steps" && refuses 3 "step t-#: no variable seeds for the #" "$COSPEC" $run -o x
+}
+
 # Names are names of folders within the study.
 test_names_are_restricted() {
     printf 'x\n' > t.html
@@ -148,4 +169,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce time_left_is_said scales_and_claims names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce time_left_is_said scales_and_claims seeds_and_blocks names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

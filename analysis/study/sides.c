@@ -1,0 +1,234 @@
+/* A number over seeds is their mean; the jackknife is that of the mean, from the tables X-blocks.csv
+ * that commands leave beside X.csv (docs/formats.md, Blocks). A block that holds nothing for a run
+ * leaves its number as it is. */
+#include "analysis/study/sides_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/study/lookup_private.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/number.h"
+#include "stats/jackknife.h"
+
+enum { MOST_WORDS = 24 };
+
+void cs_side_free(cs_claim_side *side)
+{
+    cs_free(side->left_out);
+    side->left_out = NULL;
+}
+
+/* The number in a cell; an empty one is no number. */
+static cs_status cell_number(const cs_pick *pick, int64_t row, const char *column, double *out)
+{
+    int at = 0;
+    cs_status status = cs_pick_column(pick, column, &at);
+    if (status != CS_OK) return status;
+    const char *cell = cs_pick_cell(pick, row, at);
+    *out = NAN;
+    return *cell == '\0' || cs_real_scan(cell, out)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: \"%s\" in column %s is no number", pick->path, cell,
+                         column);
+}
+
+/* What is wanted of a file: a column of the one row that fits words. */
+typedef struct {
+    const char *column, *error; /* error NULL: exact */
+    int words;
+    char **word;
+} wanted_number;
+
+static cs_status pick_number(const cs_study *study, const char *file, const wanted_number *wanted,
+                             double *value, double *se)
+{
+    cs_pick pick;
+    int64_t row = 0, hits = 0;
+    cs_status status = cs_pick_open(study, file, wanted->words, wanted->word, &pick);
+    if (status == CS_OK) status = cs_pick_first(&pick, &row);
+    for (int64_t i = row; i < pick.table.rows && status == CS_OK; ++i) {
+        hits += cs_pick_takes(&pick, i);
+    }
+    if (hits > 1) status = cs_fail(CS_ERR_INPUT, "%s: %lld rows fit", pick.path, (long long)hits);
+    if (status == CS_OK) status = cell_number(&pick, row, wanted->column, value);
+    if (status == CS_OK && wanted->error) status = cell_number(&pick, row, wanted->error, se);
+    cs_pick_free(&pick);
+    return status;
+}
+
+/* One run's number and what it is without each block; count 0: there are no blocks. */
+typedef struct {
+    double value, se, bias;
+    int64_t count, room;
+    double *left_out;
+    char partition[40];
+} run_number;
+
+static cs_status read_blocks(const cs_study *study, const char *file, const wanted_number *wanted,
+                             run_number *out)
+{
+    cs_pick pick;
+    int block = 0, partition = 0;
+    cs_status status = cs_pick_open(study, file, wanted->words, wanted->word, &pick);
+    if (status == CS_OK) status = cs_pick_column(&pick, "block", &block);
+    if (status == CS_OK) status = cs_pick_column(&pick, "partition", &partition);
+    for (int64_t i = 0; i < pick.table.rows && status == CS_OK; ++i) {
+        int64_t number = 0;
+        double x = NAN;
+        if (!cs_pick_takes(&pick, i)) {
+            continue;
+        }
+        status = cs_int_parse(cs_pick_cell(&pick, i, block), &number);
+        if (status == CS_OK) status = cell_number(&pick, i, wanted->column, &x);
+        if (status == CS_OK && number == 0) {
+            out->bias = x;
+        } else if (status == CS_OK) {
+            (void)snprintf(out->partition, sizeof out->partition, "%s",
+                           cs_pick_cell(&pick, i, partition));
+            status = cs_reserve(&out->left_out, &out->room, out->count + 1, sizeof(double));
+            if (status == CS_OK) out->left_out[out->count++] = isnan(x) ? out->value : x;
+        }
+    }
+    cs_pick_free(&pick);
+    return status;
+}
+
+/* "STEP/X-blocks.csv" beside "STEP/X.csv", NULL where there is none. */
+static cs_status blocks_beside(const cs_study *study, const char *file, char **out)
+{
+    const char *end = strstr(file, ".csv");
+    char *name = cs_format("%.*s-blocks.csv", (int)(end ? end - file : 0), file), *path = NULL;
+    cs_status status = name ? cs_study_file(study, name, &path) : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_path_exists(path)) {
+        *out = name;
+        name = NULL;
+    }
+    cs_free(name);
+    cs_free(path);
+    return status;
+}
+
+/* "WHERE..." or "COLUMN WHERE..." of a file; column NULL: the first word. */
+static cs_status measure_words(const cs_study *study, const char *file, const char *words,
+                               const char *error, char *column, run_number *out)
+{
+    char *text = cs_strdup(words), *again = cs_strdup(words), *blocks = NULL, *word[MOST_WORDS];
+    cs_status status = text && again ? CS_OK : CS_ERR_MEMORY;
+    wanted_number wanted = {.error = error};
+    const int skip = *column == '\0';
+    if (status == CS_OK) {
+        const int count = cs_study_words(text, MOST_WORDS, word);
+        if (skip && count > 0) (void)snprintf(column, 64, "%s", word[0]);
+        wanted = (wanted_number){column, error, count - skip, word + skip};
+        status = count > 0 && *column ? pick_number(study, file, &wanted, &out->value, &out->se)
+                                      : cs_fail(CS_ERR_INPUT, "no column of %s", file);
+    }
+    if (status == CS_OK && error) status = blocks_beside(study, file, &blocks);
+    if (status == CS_OK && blocks) {
+        wanted.words = cs_study_words(again, MOST_WORDS, word) - skip;
+        status = read_blocks(study, blocks, &wanted, out);
+    }
+    cs_free(text);
+    cs_free(again);
+    cs_free(blocks);
+    return status;
+}
+
+/* a - b, block by block where they have the same. */
+static void subtract(run_number *a, const run_number *b)
+{
+    a->value -= b->value;
+    a->se = hypot(a->se, b->se);
+    a->bias -= b->bias;
+    a->count = a->count == b->count && strcmp(a->partition, b->partition) == 0 ? a->count : 0;
+    for (int64_t i = 0; i < a->count; ++i) {
+        a->left_out[i] -= b->left_out[i];
+    }
+}
+
+static cs_status measure_run(const cs_study *study, const cs_claim_side *side, const char *file,
+                             run_number *out)
+{
+    run_number less = {0};
+    char column[64] = "";
+    cs_status status = measure_words(study, file, side->pick, side->error, column, out);
+    if (status == CS_OK && side->minus) {
+        status = measure_words(study, file, side->minus, side->error, column, &less);
+        if (status == CS_OK) subtract(out, &less);
+    }
+    cs_free(less.left_out);
+    return status;
+}
+
+/* One run more in the means of the side, of n in all; squares: Welford's sum. */
+static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squares)
+{
+    const double off = run->value - side->value;
+    const bool first = side->runs++ == 0;
+    side->value += off / (double)side->runs;
+    *squares += off * (run->value - side->value);
+    side->se += run->se / (double)n; /* of the same documents: they do not average out */
+    side->bias += run->bias / (double)n;
+    if (first) {
+        side->blocks = run->count;
+        memcpy(side->partition, run->partition, sizeof side->partition);
+        side->left_out = run->left_out;
+        run->left_out = NULL;
+    } else if (run->count != side->blocks || strcmp(run->partition, side->partition) != 0) {
+        side->blocks = 0;
+    }
+    for (int64_t i = 0; i < side->blocks; ++i) {
+        side->left_out[i] = first ? side->left_out[i] / (double)n
+                                  : side->left_out[i] + run->left_out[i] / (double)n;
+    }
+}
+
+cs_status cs_side_measure(const cs_study *study, cs_claim_side *side)
+{
+    const bool each = strchr(side->file, '#') != NULL;
+    char *seeds = cs_strdup(each ? cs_study_seeds(study) : "-"), *word[MOST_WORDS];
+    double squares = 0;
+    cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
+    const int64_t n = seeds ? cs_study_words(seeds, MOST_WORDS, word) : 0;
+    cs_side_free(side);
+    side->value = side->se = side->bias = side->variance = 0;
+    side->runs = side->blocks = 0;
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        run_number run = {0};
+        char *file = NULL;
+        status = cs_study_for_seed(side->file, word[i], &file);
+        if (status == CS_OK) status = measure_run(study, side, file, &run);
+        if (status == CS_OK) add_run(side, &run, n, &squares);
+        cs_free(run.left_out);
+        cs_free(file);
+    }
+    side->variance = n > 1 ? squares / (double)(n - 1) : 0;
+    side->runs = each ? side->runs : 0;
+    cs_free(seeds);
+    return status;
+}
+
+void cs_sides_documents(const cs_claim_side *left, const cs_claim_side *right,
+                        cs_error_part part[2])
+{
+    const cs_claim_side *side[] = {left, right};
+    const bool same = left->blocks > 1 && left->blocks == right->blocks &&
+                      strcmp(left->partition, right->partition) == 0;
+    for (int i = 0; i < 2; ++i) {
+        const double jackknife = cs_jackknife_error(side[i]->blocks, side[i]->left_out, 1);
+        const bool known = side[i]->blocks > 1 && !isnan(side[i]->se);
+        part[i] = known
+                      ? cs_error_of(hypot(jackknife, side[i]->bias), (double)(side[i]->blocks - 1))
+                      : cs_error_of(side[i]->se, side[i]->freedom);
+    }
+    if (same) {
+        part[0] = cs_error_of(
+            hypot(cs_jackknife_difference(left->blocks, left->left_out, right->left_out, 1),
+                  left->bias - right->bias),
+            (double)(left->blocks - 1));
+        part[1] = (cs_error_part){0};
+    }
+}
