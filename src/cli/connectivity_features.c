@@ -376,7 +376,9 @@ static cs_status measure_all(study *s)
     "series=series|^series metric=name surrogate truth target_position definition value se n=^n "  \
     "d=^d pairs=^pairs seed=/~seed"
 #define CURVE_COLUMNS "series=^series similarity=^similarity rank value"
-#define BLOCK_COLUMNS "series=^^series metric=^name block=# value=. partition=^^~partition"
+#define BLOCK_COLUMNS                                                                              \
+    "series=^^series metric=^name surrogate truth target_position block=# value=. "                \
+    "partition=^^~partition"
 
 cs_status cs_connectivity_features(cs_args *args)
 {
