@@ -45,20 +45,22 @@ static cs_status read_freedom(const json_t *value, double *out)
                            : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
 }
 
-/* The step of a side, of all its seeds. */
-static cs_status check_file(const cs_study *study, const char *file)
+/* The step of a file, or those of all seeds, and whether it is about a trained model. */
+static cs_status check_file(const cs_study *study, cs_claim_side *side)
 {
-    char *seeds = cs_strdup(cs_study_seeds(study)), *save = NULL;
+    const bool each = strchr(side->file, '#') != NULL;
+    char *seeds = cs_strdup(each ? cs_study_seeds(study) : "-"), *save = NULL;
     if (!seeds) return CS_ERR_MEMORY;
-    const bool each = strchr(file, '#') != NULL;
-    cs_status status = !each    ? cs_study_file(study, file, NULL)
-                       : *seeds ? CS_OK
-                                : cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", file);
-    for (char *seed = each ? strtok_r(seeds, " ", &save) : NULL; seed && status == CS_OK;
+    cs_status status =
+        *seeds ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", side->file);
+    for (char *seed = strtok_r(seeds, " ", &save); seed && status == CS_OK;
          seed = strtok_r(NULL, " ", &save)) {
         char *own = NULL;
-        status = cs_study_for_seed(file, seed, &own);
+        const cs_step *step = NULL;
+        status = cs_study_for_seed(side->file, seed, &own);
         if (status == CS_OK) status = cs_study_file(study, own, NULL);
+        if (status == CS_OK) status = cs_study_step(study, own, &step);
+        side->trained = status == CS_OK && step->trained;
         cs_free(own);
     }
     cs_free(seeds);
@@ -84,7 +86,7 @@ static cs_status read_side(const cs_study *study, const json_t *value, const cha
                        "exact", &exact, "df", &freedom, "models", &out->models);
     out->error = exact ? NULL : out->error;
     if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);
-    if (status == CS_OK) status = check_file(study, out->file);
+    if (status == CS_OK) status = check_file(study, out);
     return cs_blame(status, "%s", key);
 }
 
@@ -157,7 +159,12 @@ static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim 
         return cs_study_step(study, c->statement, NULL);
     }
     status = read_comparison(study, left, right, &c->sides);
-    if (status == CS_OK && needs) status = read_needs(study, needs, c);
+    c->no_need = json_string_value(needs);
+    if (status == CS_OK && needs && !c->no_need) status = read_needs(study, needs, c);
+    if (status == CS_OK && !c->needs && !c->no_need &&
+        (c->sides.left.trained || c->sides.right.trained))
+        status = cs_fail(CS_ERR_INPUT, "a claim about trained models needs baselines: \"needs\", a "
+                                       "list, or a text that says why there are none");
     return status == CS_OK && runs ? read_runs(study, runs, c) : status;
 }
 

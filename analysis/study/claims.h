@@ -6,8 +6,9 @@
  *   "scope"             what the interval covers, what this scale cannot show
  *   "left", "right"     SIDE
  *   "want"              ">" or "<"
- *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...], optional: without them the
- *                       comparison has no ground
+ *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...]: baselines, without which the
+ *                       comparison has no ground; or a text that says why there are none. A claim
+ *                       about a model that a step has trained must have it
  *   "runs"              [RUNS, ...], optional: what another training seed would change
  *   "not_at"            optional: a scale of the study too small to tell
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
@@ -69,6 +70,7 @@ typedef struct {
     double bias;               /* an error that blocks do not show */
     char partition[40];
     int models;      /* trained models in it */
+    bool trained;    /* it is about a model that a step has trained */
     char digits[32]; /* of a number, its label */
 } cs_claim_side;
 
@@ -94,6 +96,7 @@ enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either si
 
 typedef struct {
     const char *name, *source, *says, *scope;
+    const char *no_need;   /* why there are no baselines; NULL: there are, or none is wanted */
     const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */
     const char *statement; /* STEP ID FORM; NULL: two sides */

@@ -210,6 +210,23 @@ static cs_status check_words(const cs_step *step)
     return CS_OK;
 }
 
+/* Whether a step trains a model or reads what one that does has left. */
+static cs_status mark_trained(const cs_study *study, cs_step *step)
+{
+    step->trained = strcmp(step->word[0], "train") == 0;
+    for (int64_t i = 0; i + 1 < study->steps; ++i) {
+        char *folder = cs_path_join(study->dir, study->step[i].name);
+        if (!folder) return CS_ERR_MEMORY;
+        for (int w = 1; w < step->words && study->step[i].trained; ++w) {
+            const char *at = strstr(step->word[w], folder);
+            const char after = at ? at[strlen(folder)] : '-';
+            step->trained = step->trained || after == '\0' || after == '/';
+        }
+        cs_free(folder);
+    }
+    return CS_OK;
+}
+
 /* Adds a step, which is the study's to free whatever is wrong with it. */
 static cs_status add_step(cs_study *study, const char *name, const char *command)
 {
@@ -237,6 +254,7 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     char *text = cs_strdup(command);
     cs_status status = step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
     if (status == CS_OK) status = check_words(step);
+    if (status == CS_OK) status = mark_trained(study, step);
     cs_free(text);
     return status;
 }

@@ -27,7 +27,8 @@ typedef struct {
     char **word;   /* COMMAND ARGUMENT..., @ replaced */
     int exit_code; /* -1: not run */
     double seconds;
-    bool kept; /* finished by an earlier run of the same version */
+    bool trained; /* it trains a model, or reads what such a step has left */
+    bool kept;    /* finished by an earlier run of the same version */
 } cs_step;
 
 typedef struct {

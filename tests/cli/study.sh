@@ -118,6 +118,9 @@ test_seeds_and_blocks() {
     sed -i 's/,d$/,e/' r/u/toy-blocks.csv
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^pair,.*,-3,-10\.0262[0-9]*,4\.0262[0-9]*,.*,cannot tell,' r/claims.csv || { fail "unpaired: $(cat err r/claims.csv)"; return 1; }
     exits 0 "$COSPEC" $run --scale two -o two && grep -q '^far,.*,cannot tell,a side has fewer than 3 seeds' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
+    # a claim about a trained model, or what was made with one, wants baselines or a reason
+    trained='"m": "train --corpus c.txt --objective ar --steps 1", "p": "perplexity @m c.txt"' ppl='{"label": "l", "file": "p/perplexity.csv", "value": "value where=metric:nll"}'
+    study s.json "$trained" "\"claims\": {$(claim a "$ppl" 1)}" && refuses 3 "claim a: a claim about trained models needs baselines" "$COSPEC" $run -o x || return 1
     study s.json "$steps" && refuses 3 "step t-#: no variable seeds for the #" "$COSPEC" $run -o x
 }
 
