@@ -1,0 +1,193 @@
+/* linalg/signed_gram: B'B - E'E + diag(d) against dense matrices; bits for any number of threads. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/signed_gram.h"
+#include "linalg_support.h"
+#include "test.h"
+
+/* Non-negative; the few first columns are frequent where `skewed`. */
+static cs_csr counts(int64_t rows, int64_t cols, double density, bool skewed, uint64_t index)
+{
+    cs_csr a = random_sparse(rows, cols, density, index), out = {0};
+    cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, index);
+    int64_t n = 0, most = cs_csr_nnz(&a) + rows * 12;
+    int64_t *row = test_room(most, sizeof *row), *col = test_room(most, sizeof *col);
+    double *val = test_room(most, sizeof *val);
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t e = a.ptr[r]; e < a.ptr[r + 1]; ++e) {
+            row[n] = r;
+            col[n] = a.col[e];
+            val[n++] = fabs(a.val[e]);
+        }
+        for (int64_t j = 0; skewed && j < 12 && j < cols; ++j) {
+            row[n] = r;
+            col[n] = j;
+            val[n++] = cs_rng_uniform(&rng);
+        }
+    }
+    OK(cs_csr_from_triplets(rows, cols, n, row, col, val, &out));
+    cs_csr_free(&a);
+    return out;
+}
+
+static cs_signed_gram random_gram(int64_t cols, double density, bool skewed, uint64_t index)
+{
+    cs_signed_gram p = {.plus = counts(60, cols, density, skewed, index),
+                        .minus = counts(25, cols, density, false, index + 100),
+                        .diagonal = cs_calloc(cols, sizeof *p.diagonal)};
+    cs_rng rng = cs_rng_at(10, CS_STREAM_TEST, index);
+    assert_non_null(p.diagonal);
+    for (int64_t j = 0; j < cols; ++j) {
+        p.diagonal[j] = cs_rng_normal(&rng);
+    }
+    return p;
+}
+
+static void add_gram(const cs_csr *a, double sign, cs_dense *to)
+{
+    for (int64_t r = 0; r < a->rows; ++r) {
+        for (int64_t e = a->ptr[r]; e < a->ptr[r + 1]; ++e) {
+            for (int64_t f = a->ptr[r]; f < a->ptr[r + 1]; ++f) {
+                to->data[a->col[e] + a->col[f] * to->ld] += sign * a->val[e] * a->val[f];
+            }
+        }
+    }
+}
+
+static cs_dense dense_of(const cs_signed_gram *p)
+{
+    cs_dense d = {0};
+    OK(cs_dense_init(&d, p->plus.cols, p->plus.cols));
+    add_gram(&p->plus, 1, &d);
+    add_gram(&p->minus, -1, &d);
+    for (int64_t j = 0; j < p->plus.cols; ++j) {
+        d.data[j + j * d.ld] += p->diagonal[j];
+    }
+    return d;
+}
+
+/* Sizes within an octet and beyond, rows that touch few columns (which are looked up one by one)
+ * and frequent columns (whole vectors). Sums of some thousand terms: relative to the sum of moduli,
+ * 1e-12 leaves three digits. */
+TEST(traces_and_products_are_those_of_dense_matrices)
+{
+    static const struct {
+        int64_t cols;
+        double density;
+        bool skewed;
+    } size[] = {
+        {1, 1, false}, {5, 0.5, false}, {16, 0.4, true}, {83, 0.1, true}, {3001, 0.001, false}};
+    for (uint64_t i = 0; i < sizeof size / sizeof *size; ++i) {
+        const int64_t n = size[i].cols;
+        cs_signed_gram p = random_gram(n, size[i].density, size[i].skewed, i),
+                       q = random_gram(n, size[i].density, size[i].skewed, i + 50);
+        cs_dense dp = dense_of(&p), dq = dense_of(&q);
+        double *f = test_room(n, sizeof *f), plain = 0, scaled = 0, size1 = 0, size2 = 0;
+        double trace = 0, weighted = 0, got[2], other[2];
+        cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, i);
+        for (int64_t j = 0; j < n; ++j) {
+            f[j] = j % 5 == 3 ? 0 : cs_rng_uniform(&rng);
+            trace += dp.data[j + j * dp.ld];
+            weighted += f[j] * dp.data[j + j * dp.ld];
+        }
+        for (int64_t e = 0; e < n * n; ++e) {
+            const int64_t u = e % n, v = e / n;
+            const double x = dp.data[u + v * dp.ld] * dq.data[u + v * dq.ld];
+            plain += x;
+            scaled += f[u] * f[v] * x;
+            size1 += fabs(x);
+            size2 += fabs(f[u] * f[v] * x);
+        }
+        assert_true(fabs(cs_signed_gram_trace(&p, NULL) - trace) <= 1e-12 * size1 + 1e-12);
+        assert_true(fabs(cs_signed_gram_trace(&p, f) - weighted) <= 1e-12 * size1 + 1e-12);
+        OK(cs_signed_gram_inner(&p, &q, f, 1, &got[0], &got[1]));
+        assert_true(fabs(got[0] - plain) <= 1e-12 * size1);
+        assert_true(fabs(got[1] - scaled) <= 1e-12 * size2);
+        OK(cs_signed_gram_inner(&p, &q, f, 3, &other[0], &other[1]));
+        assert_memory_equal(got, other, sizeof got);
+        OK(cs_signed_gram_inner(&p, &q, NULL, 2, &other[0], NULL));
+        assert_true(other[0] == got[0]);
+        cs_dense_free(&dp);
+        cs_dense_free(&dq);
+        cs_signed_gram_free(&p);
+        cs_signed_gram_free(&q);
+    }
+}
+
+TEST(products_with_vectors)
+{
+    cs_signed_gram p = random_gram(83, 0.1, true, 7);
+    cs_dense d = dense_of(&p), x = {0}, y = {0}, want = {0};
+    OK(cs_dense_init(&x, 83, 11));
+    OK(cs_dense_init(&y, 83, 11));
+    OK(cs_dense_init(&want, 83, 11));
+    fill_normal(&x, 5);
+    OK(cs_signed_gram_apply(&p, &x, 2, &y));
+    OK(cs_gemm(false, false, 1, &d, &x, 0, &want));
+    assert_true(max_abs_difference(&y, &want) <= 1e-10); /* entries of some hundreds */
+    cs_dense_free(&d);
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    cs_dense_free(&want);
+    cs_signed_gram_free(&p);
+}
+
+/* Small ones go to LAPACK, large ones to the block solver; negative eigenvalues of larger modulus
+ * are left out. */
+TEST(leading_eigenvalues)
+{
+    static const int64_t size[] = {3, 90, 1700};
+    enum { K = 6 };
+    for (uint64_t i = 0; i < sizeof size / sizeof *size; ++i) {
+        const int64_t n = size[i];
+        cs_signed_gram p = random_gram(n, n > 1000 ? 0.01 : 0.3, true, i + 20);
+        double values[K], again[K];
+        p.diagonal[n - 1] = -1e4;
+        cs_dense d = dense_of(&p), v = {0}, pv = {0};
+        double *all = test_room(n, sizeof *all);
+        OK(cs_dense_eigh(&d, all, true));
+        OK(cs_dense_init(&v, n, n < K ? n : K));
+        OK(cs_dense_init(&pv, n, v.cols));
+        const cs_signed_gram_options o = {.seed = 3, .threads = 2};
+        OK(cs_signed_gram_leading(&p, K, &o, values, &v));
+        OK(cs_signed_gram_apply(&p, &v, 1, &pv));
+        for (int64_t j = 0; j < K; ++j) {
+            assert_true(j < n ? fabs(values[j] - all[n - 1 - j]) <= 1e-8 * 1e4 : isnan(values[j]));
+        }
+        for (int64_t e = 0; e < n * v.cols; ++e) { /* residuals, relative to the largest modulus */
+            const int64_t r = e % n, j = e / n;
+            assert_true(fabs(pv.data[r + j * pv.ld] - values[j] * v.data[r + j * v.ld]) <=
+                        1e-8 * 1e4);
+        }
+        const cs_signed_gram_options warm = {.seed = 3, .threads = 1, .start = &v};
+        OK(cs_signed_gram_leading(&p, K, &warm, again, NULL));
+        for (int64_t j = 0; j < v.cols; ++j) {
+            assert_true(fabs(again[j] - values[j]) <= 1e-8 * 1e4);
+        }
+        cs_dense_free(&d);
+        cs_dense_free(&v);
+        cs_dense_free(&pv);
+        cs_signed_gram_free(&p);
+    }
+}
+
+TEST(every_allocation_fails_in_turn)
+{
+    cs_signed_gram p = random_gram(40, 0.2, true, 3);
+    double value;
+    cs_status status = CS_ERR_MEMORY;
+    int64_t failures = 0;
+    for (int64_t n = 1; status != CS_OK; ++n) {
+        (void)cs_mem_fail_at(n);
+        status = cs_signed_gram_inner(&p, &p, NULL, 1, &value, NULL);
+        (void)cs_mem_fail_at(0);
+        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+        failures += status != CS_OK;
+        cs_reason_clear();
+    }
+    assert_true(failures > 5);
+    cs_signed_gram_free(&p);
+}
