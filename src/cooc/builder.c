@@ -22,6 +22,7 @@
 #include "base/threads.h"
 #include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
+#include "cooc/by_document.h"
 #include "cooc/checkpoint_private.h"
 #include "cooc/context_private.h"
 #include "cooc/exchange_private.h"
@@ -31,11 +32,11 @@
 enum { BLOCK = 1 << 15 };
 
 typedef struct {
-    int64_t sequence;
-    double scale;         /* units per unit of weight */
-    double weight, exact; /* the last weight, */
-    int64_t weighed;      /* and its units: most contributions weigh as the one before */
-    double lost;          /* units that rounded to nothing */
+    int64_t sequence, document; /* -1: not part of the row */
+    double scale;               /* units per unit of weight */
+    double weight, exact;       /* the last weight, */
+    int64_t weighed;            /* and its units: most contributions weigh as the one before */
+    double lost;                /* units that rounded to nothing */
     int64_t contributions, units;
     bool overflow;
     int32_t label;
@@ -144,7 +145,7 @@ static cs_status emit(void *ctx, const cs_contribution *c)
         return CS_OK;
     }
     e->overflow |= __builtin_add_overflow(e->units, units, &e->units);
-    cs_record record = {.key = c->key,
+    cs_record record = {.key = e->document < 0 ? c->key : cs_key_by_document(c->key, e->document),
                         .col = c->token,
                         .label = e->label,
                         .units = units,
@@ -161,6 +162,7 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
     double weight = cs_build_weight(b->plan, b->options, length);
     emitter *e = &w->emitter;
     e->sequence = sequence;
+    e->document = b->options->by_document ? document : -1;
     e->scale = weight * b->scale;
     e->weight = e->exact = 0;
     e->weighed = 0;
@@ -363,6 +365,11 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
     cs_runs_init(&b->runs, options->scratch);
     (void)pthread_mutex_init(&b->lock, NULL);
     cs_status status = cs_build_resources_of(options, &b->may_use);
+    if (status == CS_OK && options->by_document &&
+        (cs_context_gram(&options->context) || corpus->documents > CS_MOST_DOCUMENTS))
+        status = cs_fail(CS_ERR_INPUT,
+                         "rows by document want contexts, and at most 2^32 of %lld documents",
+                         (long long)corpus->documents);
     if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);

@@ -44,6 +44,8 @@ typedef struct {
     const char *scratch;    /* directory of these files; NULL: $TMPDIR or /tmp */
     const char *checkpoint; /* folder for the state of an interrupted build, made when it is needed;
                                NULL: none is written */
+    bool by_document;       /* rows are (context, document), the documents of a context side by side
+                         (cooc/by_document.h); without checkpoint */
     bool resume; /* go on from the checkpoint of the folder, if any; false: begin anew, and an
                     interrupt replaces it */
     int threads;

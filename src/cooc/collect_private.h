@@ -32,12 +32,14 @@ void cs_collector_free(cs_collector *c);
 cs_status cs_collector_make_room(cs_collector *c) CS_MUST_CHECK;
 cs_status cs_collector_insert(cs_collector *c) CS_MUST_CHECK;
 
-/* A record's first place in the table. */
+/* A record's first place in the table; the second product spreads keys that differ in their lowest
+ * bits alone (by_document.h). */
 static inline const cs_record *cs_collector_home(const cs_collector *c, const cs_record *r)
 {
     __extension__ typedef unsigned __int128 wide;
     uint64_t pair = (uint64_t)(uint32_t)r->col << 20 ^ (uint32_t)(r->label + 1);
     uint64_t hash = r->key.low + pair * UINT64_C(0x9e3779b97f4a7c15);
+    hash *= UINT64_C(0xd1342543de82ef95);
     return c->table + (int64_t)((wide)hash * (uint64_t)c->places >> 64);
 }
 

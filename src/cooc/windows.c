@@ -34,7 +34,7 @@ bool cs_windows_apply(const cs_windows_job *job)
         return cs_window_unique_applies(job);
     }
     bool invariant = cs_objective_shape(&o->objective) == CS_PAIRS_INVARIANT;
-    if (!cs_context_rows_are_tokens(&o->context) || o->draws > 0 ||
+    if (!cs_context_rows_are_tokens(&o->context) || o->draws > 0 || o->by_document ||
         (!invariant && o->objective.kind != CS_OBJ_AR)) {
         return false;
     }
