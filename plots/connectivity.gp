@@ -1,17 +1,20 @@
-# Sum of sigma^4 of real co-occurrence matrices, target position blind and given: smaller is better connected (Theorem 4.1).
-# input: connectivity.csv of cospec connectivity (columns series, target_position, metric, value, se), metric sum_sigma4; bars +- 1.96 se
+# Sum of sigma^4 of a corpus and of its language, target position blind and given: smaller is better connected (Theorem 4.1).
+# input: connectivity.csv of cospec connectivity (columns series, target_position, metric, estimate, value, low, high, documents), metric sum_sigma4; bars: 95 % intervals; the largest corpus of each series
 set ylabel "sum of σ_j^4 (log scale)"
 set xtics rotate by -25 noenhanced
 set logscale y
-set key inside top right
+set key outside top center horizontal maxrows 2
 set grid noxtics
-pick(p, c) = strcol("metric") eq "sum_sigma4" && strcol("target_position") eq p ? column(c) : NaN
+stats data using (column("documents")) nooutput
+largest = STATS_records > 0 ? STATS_max : 0
+pick(p, e, c) = strcol("metric") eq "sum_sigma4" && strcol("target_position") eq p && strcol("estimate") eq e && !(column("documents") <= 0.75 * largest) ? column(c) : NaN
 N = |S|
 at(s) = sum [i=1:N] (S[i] eq s ? i : 0)
 set xrange [0.4:N + 0.6]
 set xtics ()
 do for [i=1:N] { set xtics add (S[i] i) }
-plot data using (at(strcol("series")) - 0.19):(pick("blind", "value")) with points lt 1 pt 7 ps 1.2 title "target position blind", \
-     data using (at(strcol("series")) + 0.19):(pick("given", "value")) with points lt 2 pt 5 ps 1.2 title "target position given", \
-     data using (at(strcol("series")) - 0.19):(pick("blind", "value") - 1.96 * column("se")):(0):(3.92 * column("se")) with vectors heads size graph 0.008,90 lc rgb "#000000" lw 1.5 notitle, \
-     data using (at(strcol("series")) + 0.19):(pick("given", "value") - 1.96 * column("se")):(0):(3.92 * column("se")) with vectors heads size graph 0.008,90 lc rgb "#000000" lw 1.5 notitle
+bar(p, e) = pick(p, e, "high") - pick(p, e, "low")
+plot for [k=1:2] data using (at(strcol("series")) + 0.3 * k - 0.5):(pick(word("blind given", k), "plug-in", "value")) with points lt k pt (k == 1 ? 6 : 4) ps 1.2 title "corpus, " . word("blind given", k), \
+     for [k=1:2] data using (at(strcol("series")) + 0.3 * k - 0.4):(pick(word("blind given", k), "distinct-document", "value")) with points lt k pt (k == 1 ? 7 : 5) ps 1.2 title "language, " . word("blind given", k), \
+     for [k=1:2] data using (at(strcol("series")) + 0.3 * k - 0.5):(pick(word("blind given", k), "plug-in", "low")):(0):(bar(word("blind given", k), "plug-in")) with vectors heads size graph 0.008,90 lc rgb "#000000" lw 1.5 notitle, \
+     for [k=1:2] data using (at(strcol("series")) + 0.3 * k - 0.4):(pick(word("blind given", k), "distinct-document", "low")):(0):(bar(word("blind given", k), "distinct-document")) with vectors heads size graph 0.008,90 lc rgb "#000000" lw 1.5 notitle

@@ -1,5 +1,4 @@
-/* Connectivity: Cheeger bounds against all subsets, known cuts, the document jackknife, principal
- * angles. */
+/* Connectivity: Cheeger bounds against all subsets, known cuts, principal angles. */
 #include <math.h>
 #include <string.h>
 
@@ -165,57 +164,6 @@ TEST(a_cut_without_its_second_triplet_is_refused)
     OK(cs_cut_of(&a, &options, &cut));
     assert_true(fabs(cut.sigma2 - cos(acos(-1) / N)) < 1e-12);
     cs_csr_free(&a);
-}
-
-static cs_status count_tokens(void *ctx, const cs_corpus *corpus, double *values)
-{
-    (void)ctx;
-    values[0] = (double)corpus->tokens;
-    values[1] = (double)corpus->documents;
-    return CS_OK;
-}
-
-/* For a sum over documents the leave-one-block-out values are total - block, so se^2 = (B-1)/B sum
- * (block - mean)^2. */
-TEST(jackknife_of_a_sum_has_its_closed_form)
-{
-    enum { DOCUMENTS = 40, BLOCKS = 5 };
-    int64_t ptr[DOCUMENTS + 1] = {0};
-    int32_t token[DOCUMENTS * DOCUMENTS] = {0}, label[DOCUMENTS];
-    uint8_t held_out[DOCUMENTS] = {0};
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        ptr[d + 1] = ptr[d] + d % 7;
-        label[d] = -1;
-    }
-    char word_text[] = "a";
-    char *word[1] = {word_text};
-    char name[] = "made";
-    cs_corpus corpus = {.name = name,
-                        .path = name,
-                        .documents = DOCUMENTS,
-                        .tokens = ptr[DOCUMENTS],
-                        .doc_ptr = ptr,
-                        .token = token,
-                        .label = label,
-                        .held_out = held_out,
-                        .vocab = 1,
-                        .word = word};
-    const cs_corpus_metrics metrics = {2, count_tokens, NULL};
-    double value[2], se[2], block[BLOCKS] = {0}, mean = 0.0, square = 0.0;
-    OK(cs_jackknife(&corpus, BLOCKS, 3, &metrics, value, se));
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        cs_rng rng = cs_rng_at(3, CS_STREAM_SPLIT, (uint64_t)d);
-        block[cs_rng_below(&rng, BLOCKS)] += d % 7;
-    }
-    for (int b = 0; b < BLOCKS; ++b) {
-        mean += block[b] / BLOCKS;
-    }
-    for (int b = 0; b < BLOCKS; ++b) {
-        square += (block[b] - mean) * (block[b] - mean);
-    }
-    assert_true(value[0] == (double)ptr[DOCUMENTS] && value[1] == DOCUMENTS);
-    assert_true(fabs(se[0] - sqrt(square * (BLOCKS - 1) / BLOCKS)) < 1e-10);
-    assert_fails(cs_jackknife(&corpus, 41, 3, &metrics, value, se), CS_ERR_USAGE, "41");
 }
 
 /* Planes spanned by (e1, e3) and by e1, e3 turned by known angles in their own coordinate planes.

@@ -42,3 +42,51 @@ TEST(no_error_to_speak_of)
         theta[k % 3] = 0.1;
     }
 }
+
+/* Of a mean there is no bias, and the interval is Student's about it; of the square of a mean the
+ * bias is the variance of the mean, which the pseudo-values take out exactly. */
+TEST(interval_without_its_bias)
+{
+    double mean = 0, variance = 0, without[2 * N], low, high;
+    for (int i = 0; i < N; ++i) {
+        mean += i * i / (double)N;
+    }
+    for (int i = 0; i < N; ++i) {
+        variance += (i * i - mean) * (i * i - mean) / (N - 1);
+        without[2 * i] = (N * mean - i * i) / (N - 1);
+        without[2 * i + 1] = without[2 * i] * without[2 * i];
+    }
+    const double quantile =
+        2.306004135204166; /* 8 degrees of freedom: scipy.stats.t.ppf(.975, 8) */
+    cs_jackknife_interval(N, mean, without, 2, false, &low, &high);
+    assert_true(fabs(low - (mean - quantile * sqrt(variance / N))) < 1e-11 &&
+                fabs(high - (mean + quantile * sqrt(variance / N))) < 1e-11);
+    cs_jackknife_interval(N, mean * mean, without + 1, 2, false, &low, &high);
+    assert_true(fabs((low + high) / 2 - (mean * mean - variance / N)) < 1e-9);
+    cs_jackknife_interval(N, mean, without, 2, true, &low, &high);
+    double log_mean = 0, square = 0;
+    for (int i = 0; i < N; ++i) {
+        log_mean += log(without[2 * i]) / N;
+    }
+    for (int i = 0; i < N; ++i) {
+        square += (log(without[2 * i]) - log_mean) * (log(without[2 * i]) - log_mean);
+    }
+    const double center = N * log(mean) - (N - 1) * log_mean,
+                 width = quantile * sqrt(square * (N - 1) / N);
+    assert_true(fabs(log(low) - (center - width)) < 1e-11 &&
+                fabs(log(high) - (center + width)) < 1e-11);
+}
+
+/* A number that is not above 0 has no logarithm; one that is no number has no interval. */
+TEST(interval_of_what_has_no_logarithm)
+{
+    double without[] = {1, -0.5, 2, 1.5}, low, high, plain_low, plain_high;
+    cs_jackknife_interval(4, 1, without, 1, true, &low, &high);
+    cs_jackknife_interval(4, 1, without, 1, false, &plain_low, &plain_high);
+    assert_true(low == plain_low && high == plain_high && low < high);
+    without[2] = NAN;
+    cs_jackknife_interval(4, 1, without, 1, true, &low, &high);
+    assert_true(isnan(low) && isnan(high));
+    cs_jackknife_interval(1, 1, without, 1, true, &low, &high);
+    assert_true(isnan(low) && isnan(high));
+}

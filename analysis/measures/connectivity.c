@@ -1,6 +1,5 @@
 /* Components, gap and Cheeger sweep of a co-occurrence matrix (theory.md 2, Connectivity; Chung,
- * Spectral Graph Theory, 1997, chapter 2), and the delete-block jackknife of numbers taken from a
- * corpus: blocks of documents, because documents, not tokens, are independent.
+ * Spectral Graph Theory, 1997, chapter 2).
  *
  * The sweep is one pass over the sorted nodes: moving a node across changes the cut by its edges to
  * the outside minus those to the inside. */
@@ -11,10 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/scored.h"
 #include "cooc/reduce.h"
-#include "stats/jackknife.h"
 
 void cs_connectivity_free(cs_connectivity *c)
 {
@@ -240,46 +237,4 @@ void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIV
         int64_t index = p->components + j;
         values[CS_CONNECTIVITY_METRICS + j] = index < p->k ? p->sigma[index] : NAN;
     }
-}
-
-/* --- jackknife ---------------------------------------------------------------------------------- */
-
-/* The corpus without the documents of one block. */
-static cs_status without_block(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
-                               int64_t block, cs_corpus *out)
-{
-    uint8_t *keep = cs_alloc(corpus->documents, 1);
-    if (!keep) return CS_ERR_MEMORY;
-    for (int64_t d = 0; d < corpus->documents; ++d) {
-        cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, (uint64_t)d);
-        keep[d] = cs_rng_below(&rng, blocks) != block;
-    }
-    cs_status status = cs_corpus_select(corpus, keep, out);
-    cs_free(keep);
-    return status;
-}
-
-cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
-                       const cs_corpus_metrics *metrics, double *value, double *standard_error)
-{
-    if (blocks < 2 || blocks > corpus->documents) {
-        return cs_fail(CS_ERR_USAGE, "%lld jackknife blocks: want 2 to %lld (the documents)",
-                       (long long)blocks, (long long)corpus->documents);
-    }
-    int64_t count = metrics->count;
-    double *left_out = cs_alloc(blocks * count, sizeof *left_out);
-    if (!left_out) return CS_ERR_MEMORY;
-    cs_status status = value ? metrics->measure(metrics->ctx, corpus, value) : CS_OK;
-    for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
-        cs_corpus part = {0};
-        if ((status = without_block(corpus, blocks, seed, b, &part)) == CS_OK) {
-            status = metrics->measure(metrics->ctx, &part, left_out + b * count);
-        }
-        cs_corpus_free(&part);
-    }
-    for (int64_t j = 0; j < count && status == CS_OK; ++j) {
-        standard_error[j] = cs_jackknife_error(blocks, left_out + j, count);
-    }
-    cs_free(left_out);
-    return status;
 }

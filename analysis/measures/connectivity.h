@@ -20,7 +20,6 @@
 #include "base/status.h"
 #include "cooc/spectrum.h"
 #include "linalg/csr.h"
-#include "text/corpus.h"
 
 /* The sweep cut of one component. */
 typedef struct {
@@ -79,18 +78,3 @@ extern const cs_connectivity_metric_info cs_connectivity_metric[CS_CONNECTIVITY_
  * estimate: that value is then NaN. */
 void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIVITY_VALUES],
                             bool resampled);
-
-/* Numbers taken from a corpus. */
-typedef struct {
-    int64_t count;
-    cs_status (*measure)(void *ctx, const cs_corpus *corpus, double *values);
-    void *ctx;
-} cs_corpus_metrics;
-
-/* Delete-block jackknife over documents: the metrics of a corpus, and their standard errors
- * from leaving out each of `blocks` blocks in turn (cs_jackknife_error, stats/jackknife.h).
- * Blocks are fixed by seed and document number. value may be NULL when only the errors are wanted.
- */
-cs_status cs_jackknife(const cs_corpus *corpus, int64_t blocks, uint64_t seed,
-                       const cs_corpus_metrics *metrics, double *value,
-                       double *standard_error) CS_MUST_CHECK;

@@ -21,7 +21,7 @@ typedef struct {
     const char *path;
     cs_table table;
     int column[COLUMNS];
-    int blocks; /* column, below 0: there is none */
+    int blocks, estimate, documents; /* columns, below 0: there is none */
 } truth_file;
 
 static const char *cell(const truth_file *f, int64_t row, int column)
@@ -42,7 +42,24 @@ static cs_status open_truth(const char *path, truth_file *f)
         }
     }
     f->blocks = cs_table_column(&f->table, "blocks");
+    f->estimate = cs_table_column(&f->table, "estimate");
+    f->documents = cs_table_column(&f->table, "documents");
     return status;
+}
+
+/* Whether a row is of the matrix of the whole corpus, which the rows of a series begin with. */
+static bool of_the_corpus(const truth_file *f, int64_t row)
+{
+    const char *const *at = (const char *const *)f->table.cell + row * f->table.columns;
+    int64_t first = 0;
+    if (f->estimate >= 0 && strcmp(at[f->estimate], "plug-in") != 0) {
+        return false;
+    }
+    while (strcmp(cell(f, first, SERIES), cell(f, row, SERIES)) != 0) {
+        ++first;
+    }
+    return f->documents < 0 ||
+           strcmp(at[f->documents], f->table.cell[first * f->table.columns + f->documents]) == 0;
 }
 
 /* Blocks of the jackknife less one; none where the file does not say. */
@@ -141,7 +158,8 @@ cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models)
             for (int q = 0; q < CS_TRUTH_QUANTITIES && status == CS_OK; ++q) {
                 if (strcmp(cell(&f, r, SERIES), models[i].series) == 0 &&
                     strcmp(cell(&f, r, METRIC), cs_truth_quantity[q][0]) == 0 &&
-                    strcmp(cell(&f, r, POSITION), cs_truth_quantity[q][1]) == 0) {
+                    strcmp(cell(&f, r, POSITION), cs_truth_quantity[q][1]) == 0 &&
+                    of_the_corpus(&f, r)) {
                     status = take_row(&f, r, q, &models[i]);
                 }
             }

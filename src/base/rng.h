@@ -30,6 +30,7 @@ typedef enum {
     CS_STREAM_DENSITY,  /* sign vectors of a spectral density */
     CS_STREAM_SKETCH,   /* sign vectors that sketch the top of a spectrum */
     CS_STREAM_CONTENT,  /* plans under which a trained model reads a text */
+    CS_STREAM_NULL,     /* tokens shuffled over documents */
 } cs_stream;
 
 typedef struct cs_rng {

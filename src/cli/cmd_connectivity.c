@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/connectivity.h"
+#include "analysis/measures/population_rows.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -37,41 +37,67 @@ typedef struct {
     size_t wanted;   /* records */
     const char *objective, *context; /* of the matrix at hand, "" where they are not known */
     cs_unfinished unfinished;
-    int64_t blocks;
     int64_t
         uncovered; /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
-    uint64_t seed;
+    cs_population_plan plan; /* of a corpus, but for the objective */
 } study;
 
-/* {"series", "objective", "context", "target_position", <metric>: {"value", "se"}, ...,
- * "sigma": [...], "sigma_se": [...], "residual": [...]} and, of a corpus, "uncovered_tokens"; se:
- * CS_CONNECTIVITY_VALUES standard errors or NULL. */
-static cs_status record_of(const study *t, const char *series, const char *position,
-                           const cs_connectivity *c, const double *se, json_t **out)
+static void add_row(const study *t, const char *series, const char *position,
+                    const cs_population_row *row, cs_item *rows)
 {
-    const cs_spectrum *p = &c->spectrum;
-    double value[CS_CONNECTIVITY_VALUES];
-    cs_connectivity_values(c, value, false);
+    cs_item *item = cs_item_object(rows, NULL);
+    cs_item_text(item, "series", series);
+    cs_item_text(item, "target_position", position);
+    cs_item_text(item, "context", t->context);
+    cs_item_text(item, "metric", row->metric);
+    cs_item_text(item, "estimate", row->estimate);
+    cs_item_text(item, "definition", row->definition);
+    cs_item_real(item, "value", row->value);
+    cs_item_real(item, "se", row->se);
+    cs_item_real(item, "low", row->low);
+    cs_item_real(item, "high", row->high);
+    if (row->documents > 0) {
+        cs_item_int(item, "documents", row->documents);
+    } else {
+        cs_item_null(item, "documents");
+    }
+    cs_item_int(item, "blocks", row->blocks);
+    cs_item_int(item, "seed", (int64_t)t->plan.seed);
+}
+
+/* {"series", "objective", "context", "target_position", "numbers": the rows of connectivity.csv}
+ * and, where it is no null, <metric>: {"value", "se"} of the matrix itself, "sigma": [...],
+ * "sigma_se": [...], "residual": [...] and, of a corpus, "uncovered_tokens". */
+static cs_status record_of(const study *t, const char *series, const char *position,
+                           const cs_population_rows *rows, json_t **out)
+{
+    const cs_spectrum *p = &rows->plug_in.spectrum;
     cs_result *record = cs_result_new();
     cs_item *root = cs_result_root(record);
     cs_item_text(root, "series", series);
     cs_item_text(root, "objective", t->objective);
     cs_item_text(root, "context", t->context);
     cs_item_text(root, "target_position", position);
-    for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
-        cs_item *metric = cs_item_object(root, cs_connectivity_metric[i].name);
-        cs_item_real(metric, "value", value[i]);
-        cs_item_real(metric, "se", se && cs_connectivity_metric[i].interval ? se[i] : NAN);
+    cs_item *numbers = cs_item_array(root, "numbers");
+    for (int64_t i = 0; i < rows->count; ++i) {
+        add_row(t, series, position, &rows->row[i], numbers);
     }
-    cs_item_reals(root, "sigma", p->k, p->sigma);
-    cs_item *sigma_se = cs_item_array(root, "sigma_se");
-    for (int64_t j = 0; j < p->k; ++j) {
-        int64_t below = j - p->components;
-        bool known = se && below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
-        cs_item_real(sigma_se, NULL, known ? se[CS_CONNECTIVITY_METRICS + below] : NAN);
+    for (int i = 0; i < CS_CONNECTIVITY_METRICS && p->sigma; ++i) { /* which the rows begin with */
+        cs_item *metric = cs_item_object(root, rows->row[i].metric);
+        cs_item_real(metric, "value", rows->row[i].value);
+        cs_item_real(metric, "se", rows->row[i].se);
     }
-    cs_item_reals(root, "residual", p->k, p->residual);
-    if (t->uncovered >= 0) {
+    if (p->sigma) {
+        cs_item_reals(root, "sigma", p->k, p->sigma);
+        cs_item *sigma_se = cs_item_array(root, "sigma_se");
+        for (int64_t j = 0; j < p->k; ++j) {
+            int64_t below = j - p->components;
+            bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
+            cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : NAN);
+        }
+        cs_item_reals(root, "residual", p->k, p->residual);
+    }
+    if (p->sigma && t->uncovered >= 0) {
         cs_item_int(root, "uncovered_tokens", t->uncovered);
     }
     cs_status status = cs_result_json(record, out);
@@ -79,53 +105,29 @@ static cs_status record_of(const study *t, const char *series, const char *posit
     return status;
 }
 
-/* A number of a record, NaN for null. */
-static double number(const json_t *value)
+/* Adds a record, which may come from a file that was edited, to the rows of the result and, where it
+ * is no null, to the matrices, with its name in spectrum.csv as "~name". */
+static cs_status add_record(json_t *record, cs_item *rows, cs_item *matrices)
 {
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-/* A record from a file may have been edited: every member that a row needs must be there. */
-static cs_status check_record(const json_t *record)
-{
-    static const char *const texts[] = {"series", "target_position", "context"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-        if (!json_is_string(json_object_get(record, texts[i]))) {
-            return cs_fail(CS_ERR_INPUT, "a record lacks %s", texts[i]);
-        }
-    }
-    for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
-        if (!json_is_object(json_object_get(record, cs_connectivity_metric[i].name))) {
-            return cs_fail(CS_ERR_INPUT, "a record lacks %s", cs_connectivity_metric[i].name);
-        }
-    }
-    return json_is_array(json_object_get(record, "sigma"))
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "a record lacks sigma");
-}
-
-/* Adds a record to a list of the result, with the rows of connectivity.csv as "~metrics" and its
- * name in spectrum.csv as "~name"; blocks and seed are those of the jackknife. CS_ERR_INPUT when
- * the record lacks a member. */
-static cs_status add_record(json_t *record, int64_t blocks, uint64_t seed, cs_item *list)
-{
-    cs_status status = check_record(record);
-    if (status != CS_OK) return status;
     const char *series = json_string_value(json_object_get(record, "series"));
     const char *position = json_string_value(json_object_get(record, "target_position"));
-    cs_item *item = cs_item_json(list, NULL, json_incref(record));
-    cs_item_take(item, "~name", cs_format("%s%s%s", series, *position ? " " : "", position));
-    cs_item *rows = cs_item_array(item, "~metrics");
-    for (int i = 0; i < CS_CONNECTIVITY_METRICS; ++i) {
-        const json_t *pair = json_object_get(record, cs_connectivity_metric[i].name);
-        const double se = number(json_object_get(pair, "se"));
-        cs_item *row = cs_item_object(rows, NULL);
-        cs_item_text(row, "metric", cs_connectivity_metric[i].name);
-        cs_item_text(row, "definition", cs_connectivity_metric[i].definition);
-        cs_item_real(row, "value", number(json_object_get(pair, "value")));
-        cs_item_real(row, "se", se);
-        cs_item_int(row, "blocks", isnan(se) ? 0 : blocks);
-        cs_item_int(row, "seed", (int64_t)seed);
+    const json_t *numbers = json_object_get(record, "numbers");
+    json_t *row;
+    size_t i;
+    if (!series || !position || !json_is_array(numbers)) {
+        return cs_fail(CS_ERR_INPUT, "a record lacks %s",
+                       !series     ? "series"
+                       : !position ? "target_position"
+                                   : "numbers");
+    }
+    json_array_foreach(numbers, i, row)
+    {
+        cs_item_json(rows, NULL, json_incref(row));
+    }
+    (void)json_object_del(record, "numbers");
+    if (json_object_get(record, "sigma")) {
+        cs_item *item = cs_item_json(matrices, NULL, json_incref(record));
+        cs_item_take(item, "~name", cs_format("%s%s%s", series, *position ? " " : "", position));
     }
     return CS_OK;
 }
@@ -191,92 +193,58 @@ static cs_status interrupted(const study *t)
                          done, t->wanted, t->unfinished.path);
 }
 
-/* How every matrix of a run is measured, for its k leading values below 1. */
-static cs_status measuring_options(const cs_args *args, int64_t k, cs_connectivity_options *out)
+/* How every matrix of a run is measured. */
+static cs_status measuring_options(const cs_args *args, cs_connectivity_options *out)
 {
     cs_status status = cs_args_spectrum(args, out);
-    out->k = k;
+    out->k = cs_args_int(args, "k");
     out->moment4_budget = cs_args_moment_budget(args);
     return status;
 }
 
-/* Measures one matrix and keeps its record. */
-static cs_status look_at(cs_args *args, study *t, const char *series, const char *position,
-                         const double *se, const cs_csr *a)
+/* Makes the record of what was measured, and keeps it. */
+static cs_status keep_record(study *t, const char *series, const char *position,
+                             const cs_population_rows *rows)
 {
-    cs_connectivity c = {0};
-    cs_connectivity_options options = {0};
-    double cost = 0;
-    cs_status status = measuring_options(args, cs_args_int(args, "k"), &options);
-    status = status ? status : cs_args_note_moment4(args, a, &cost);
-    status = status ? status : cs_connectivity_of(a, &options, &c);
-    if (status == CS_OK && !c.spectrum.converged)
-        status = cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge", series,
-                         position);
-    if (status == CS_OK) {
-        json_t *record = NULL;
-        status = record_of(t, series, position, &c, se, &record);
-        if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
-                                json_array_append_new(t->inputs, json_string(t->input)) != 0))
-            status = CS_ERR_MEMORY;
-        if (status == CS_OK) status = cs_unfinished_save(&t->unfinished);
-    }
+    const cs_spectrum *p = &rows->plug_in.spectrum;
+    json_t *record = NULL;
+    cs_status status = p->sigma && !p->converged
+                           ? cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
+                                     series, position)
+                           : record_of(t, series, position, rows, &record);
+    if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
+                            json_array_append_new(t->inputs, json_string(t->input)) != 0))
+        status = CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_unfinished_save(&t->unfinished);
     t->next += 1;
-    cs_connectivity_free(&c);
     return status;
 }
 
-/* How a corpus without one block is measured. */
-typedef struct {
-    const cs_cooc_options *build;
-    cs_connectivity_options options;
-} measuring;
-
-static cs_status metrics_of(void *ctx, const cs_corpus *corpus, double *values)
-{
-    const measuring *m = ctx;
-    cs_cooc cooc = {0};
-    cs_connectivity c = {0};
-    cs_status status = cs_cooc_build(corpus, m->build, &cooc);
-    if (status == CS_OK &&
-        (status = cs_connectivity_of(&cooc.matrix.a, &m->options, &c)) == CS_OK) {
-        cs_connectivity_values(&c, values, true);
-    }
-    cs_connectivity_free(&c);
-    cs_cooc_free(&cooc);
-    return status;
-}
-
-/* One objective on the corpus at one target position. */
+/* One objective on the corpus at one target position; null: on the shuffled corpus. */
 static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpus, const char *spec,
-                                 bool given, const cs_cooc_options *base)
+                                 bool given, bool null)
 {
-    cs_cooc_options options = *base;
-    cs_cooc cooc = {0};
-    double se[CS_CONNECTIVITY_VALUES];
+    cs_population_plan plan = t->plan;
+    cs_population_rows rows = {0};
     const char *position = given ? "given" : "blind";
+    const char *series = null ? cs_args_format(args, "%s shuffled", spec) : spec;
     bool kept = false;
-    cs_status status = take_kept(t, &kept);
+    cs_status status = series ? take_kept(t, &kept) : CS_ERR_MEMORY;
     if (status != CS_OK || kept) return status;
     cs_plan_file parts = {0};
-    status = cs_objective_parse_held(spec, &parts, &options.objective);
+    status = cs_objective_parse_held(spec, &parts, &plan.build.objective);
     if (status == CS_OK &&
-        !(t->objective = cs_args_keep(args, cs_objective_describe(&options.objective))))
+        !(t->objective = cs_args_keep(args, cs_objective_describe(&plan.build.objective))))
         status = CS_ERR_MEMORY;
-    options.context.given = given;
-    cs_output_note(args, "%s, target position %s", spec, position);
-    measuring m = {.build = &options};
-    if (status == CS_OK) status = measuring_options(args, CS_CONNECTIVITY_SIGMAS, &m.options);
-    status = status ? status : cs_args_note_uncovered(args, corpus, &options, &t->uncovered);
-    if (status == CS_OK && t->blocks > 0) {
-        const cs_corpus_metrics metrics = {CS_CONNECTIVITY_VALUES, metrics_of, &m};
-        m.options.certify = CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
-        m.options.progress = NULL;
-        status = cs_jackknife(corpus, t->blocks, t->seed, &metrics, NULL, se);
-    }
-    if (status == CS_OK && (status = cs_cooc_build(corpus, &options, &cooc)) == CS_OK)
-        status = look_at(args, t, spec, position, t->blocks > 0 ? se : NULL, &cooc.matrix.a);
-    cs_cooc_free(&cooc);
+    plan.build.context.given = given;
+    cs_output_note(args, "%s, target position %s", series, position);
+    if (status == CS_OK && !null)
+        status = cs_args_note_uncovered(args, corpus, &plan.build, &t->uncovered);
+    if (status == CS_OK)
+        status = null ? cs_population_null(corpus, &plan, &rows)
+                      : cs_population_rows_of(corpus, &plan, &rows);
+    if (status == CS_OK) status = keep_record(t, series, position, &rows);
+    cs_population_rows_free(&rows);
     cs_plan_file_free(&parts);
     return status;
 }
@@ -322,23 +290,25 @@ static cs_status check_specs(const cs_args *args, const cs_corpus *corpus, cs_co
 static cs_status study_corpus(cs_args *args, study *t)
 {
     cs_corpus corpus = {0};
-    cs_cooc_options base = {0};
-    cs_status status = cs_args_build(args, &base);
-    if (status == CS_OK) status = check_specs(args, NULL, base);
+    cs_cooc_options *base = &t->plan.build;
+    cs_status status = cs_args_build(args, base);
+    if (status == CS_OK) status = measuring_options(args, &t->plan.spectrum);
+    if (status == CS_OK) status = check_specs(args, NULL, *base);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
-    if (status == CS_OK) status = check_specs(args, &corpus, base);
+    if (status == CS_OK) status = check_specs(args, &corpus, *base);
     if (status == CS_OK) status = hash_corpus(&corpus, t->input);
-    if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base.context))))
+    if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base->context))))
         status = CS_ERR_MEMORY;
     /* nearest is relative to the target: it is `given` by construction. */
-    const bool always_given = cs_context_given(&base.context);
+    const int first = cs_context_given(&base->context), each = t->plan.shuffles > 0 ? 2 : 1;
     for (int i = 0; spec_at(args, i); ++i) {
-        t->wanted += always_given ? 1 : 2;
+        t->wanted += (size_t)((2 - first) * each);
     }
     for (int i = 0; spec_at(args, i) && status == CS_OK; ++i) {
-        const char *spec = spec_at(args, i);
-        status = always_given ? CS_OK : study_objective(args, t, &corpus, spec, false, &base);
-        if (status == CS_OK) status = study_objective(args, t, &corpus, spec, true, &base);
+        for (int j = 0; j < (2 - first) * each && status == CS_OK; ++j) {
+            status = study_objective(args, t, &corpus, spec_at(args, i), first + j / each > 0,
+                                     j % each > 0);
+        }
     }
     cs_corpus_free(&corpus);
     return status;
@@ -347,20 +317,28 @@ static cs_status study_corpus(cs_args *args, study *t)
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    cs_kept_rows kept_rows = {0};
+    cs_connectivity_options options = {0};
+    cs_population_rows rows = {0};
     const char *position = "";
     int64_t bytes = 0;
+    double cost = 0;
     bool kept = false;
     cs_status status = cs_path_sha256(path, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
-    status = cs_args_stored(args, path, "target_position", &position);
+    status = measuring_options(args, &options);
+    if (status == CS_OK) status = cs_args_stored(args, path, "target_position", &position);
     if (status == CS_OK) status = cs_args_stored(args, path, "objective", &t->objective);
     if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
-    if (status == CS_OK) status = cs_matrix_read_filled(path, &rows, &a);
-    if (status == CS_OK) status = cs_blame(look_at(args, t, path, position, NULL, &a), "%s", path);
+    if (status == CS_OK) status = cs_matrix_read_filled(path, &kept_rows, &a);
+    if (status == CS_OK) status = cs_args_note_moment4(args, &a, &cost);
+    if (status == CS_OK)
+        status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);
+    if (status == CS_OK) status = keep_record(t, path, position, &rows);
+    cs_population_rows_free(&rows);
     cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
+    cs_kept_rows_free(&kept_rows);
     return status;
 }
 
@@ -382,9 +360,9 @@ static cs_status study_files(cs_args *args, study *t)
 /* The record of all matrices, printed and written. */
 static cs_status report(cs_args *args, const study *t)
 {
-    static const cs_view metrics = {"matrices[].~metrics[]",
-                                    "series=^series target_position=^target_position "
-                                    "context=^context metric definition value se blocks seed"},
+    static const cs_view numbers = {"rows[]",
+                                    "series target_position context metric estimate definition "
+                                    "value se low high documents blocks seed"},
                          spectrum = {"matrices[].sigma[]",
                                      "series=^~name target_position=^target_position index=# "
                                      "sigma=. se=^sigma_se[#] residual=^residual[#]"};
@@ -394,18 +372,18 @@ static cs_status report(cs_args *args, const study *t)
         cs_item_text(root, "context", t->context);
     }
     cs_item_int(root, "k", cs_args_int(args, "k"));
-    cs_item_int(root, "blocks", t->blocks);
-    cs_item_int(root, "seed", (int64_t)t->seed);
-    cs_item *list = cs_item_array(root, "matrices");
+    cs_item_int(root, "blocks", t->plan.blocks);
+    cs_item_int(root, "seed", (int64_t)t->plan.seed);
+    cs_item *matrices = cs_item_array(root, "matrices"), *rows = cs_item_array(root, "rows");
     cs_status status = CS_OK;
     json_t *record;
     size_t i;
     json_array_foreach(t->records, i, record)
     {
-        if (status == CS_OK) status = add_record(record, t->blocks, t->seed, list);
+        if (status == CS_OK) status = add_record(record, rows, matrices);
     }
     if (status == CS_OK) status = cs_output_csv(args, "spectrum.csv", &spectrum);
-    if (status == CS_OK) status = cs_output_record(args, "connectivity", &metrics);
+    if (status == CS_OK) status = cs_output_record(args, "connectivity", &numbers);
     return status;
 }
 
@@ -419,8 +397,8 @@ static cs_status check_mode(const cs_args *args)
     static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_cooc, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
-    const char *other = features ? cs_args_given_in(args, "compare k") : NULL;
-    const char *built = matrices ? cs_args_given_in(args, "compare jackknife") : NULL;
+    const char *other = features ? cs_args_given_in(args, "compare k curve null") : NULL;
+    const char *built = matrices ? cs_args_given_in(args, "compare jackknife curve null") : NULL;
     for (; *group && !other; ++group) {
         other = cs_args_given_of(args, *group);
     }
@@ -448,8 +426,10 @@ static cs_status run(cs_args *args)
     if (corpus == (cs_args_positionals(args) > 0)) {
         return cs_fail(CS_ERR_USAGE, "connectivity wants either matrices or --corpus");
     }
-    study t = {.seed = cs_args_seed(args),
-               .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
+    study t = {.plan = {.seed = cs_args_seed(args),
+                        .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
+                        .sizes = cs_args_int(args, "curve"),
+                        .shuffles = cs_args_int(args, "null")},
                .uncovered = -1};
     status = cs_output_claim(args, "connectivity.json connectivity.csv spectrum.csv");
     if (status == CS_OK) status = cs_unfinished_begin(args, &t.unfinished);
@@ -471,6 +451,12 @@ static const cs_opt connectivity_options[] = {
     CS_INT("jackknife", "B", "10", 0, 1000,
            "Blocks of documents, or of rows of features, for the delete-block jackknife; 0 for "
            "none."),
+    CS_INT("curve", "K", "0", 0, 20,
+           "With --corpus: the sums also of 1/2, 1/4, ... 1/2^K of the documents, and extrapolated "
+           "to contexts that were not seen."),
+    CS_INT("null", "N", "0", 0, 1000,
+           "With --corpus: the same of N shuffles of the tokens over the documents (series "
+           "\"... shuffled\"), whose sums are 1 in truth."),
     {0},
 };
 
@@ -485,9 +471,15 @@ const cs_command cs_cmd_connectivity = {
         "--moment-budget; else sum_sigma4_samples is above 0, sum_sigma4_error is the standard "
         "error of the estimate, and sum_sigma4_low and sum_sigma4_high are its 95% interval.\n\n"
         "With --corpus, several objectives are compared on the same documents and contexts, target "
-        "position blind and given, with standard errors by "
-        "delete-block jackknife over documents. DIR receives connectivity.csv, connectivity.json "
-        "and spectrum.csv.\n\n"
+        "position blind and given, with intervals by delete-block jackknife over documents. The "
+        "matrix of a corpus is mostly sampling: it is the estimate `plug-in`. Of the language "
+        "there "
+        "are `cross-fit` (folds of documents; too small) and `distinct-document` (pairs of tokens "
+        "of a context from two documents, over the share mass_seen of such contexts), of "
+        "sum_sigma2, sum_sigma4, sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4. A claim "
+        "about "
+        "the language rests on the last where its null holds 1 and its curve over documents does "
+        "not cross. DIR receives connectivity.csv, connectivity.json and spectrum.csv.\n\n"
         "With --pairs, the estimate of LA (Figure 2) from features, a row an input (FILE.npy, "
         "FILE.npz:MEMBER, FILE.safetensors:TENSOR): the mean of the K most similar pairs, the mean "
         "and quantiles of all. The K largest of many pairs are a tail whose mean grows with n, and "
@@ -500,11 +492,14 @@ const cs_command cs_cmd_connectivity = {
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
                                       cs_group_corpus, cs_group_cooc, cs_group_solver,
                                       cs_group_moments, NULL},
-    .shown = "series target_position metric surrogate truth value se",
-    .metrics = "components,gap,sum_sigma4,top_mean,mean,tau_b",
+    .shown = "series target_position metric estimate documents surrogate truth value se low high",
+    .metrics = "components,gap,sum_sigma4,mass_seen,sum_sigma4_extrapolated,top_mean,mean,tau_b",
     .more_metrics =
         "rows,cols,nnz,giant_mass,sigma2,cheeger_lower,sweep_cut,sweep_volume,cheeger_upper,"
-        "sum_sigma2,sum_sigma4_error,sum_sigma4_low,sum_sigma4_high,sum_sigma4_samples,"
+        "sum_sigma2,sum_sigma2_extrapolated,mass_seen_halves,sigma_1,sigma_2,sigma_3,sigma_4,sigma_"
+        "5,"
+        "sigma_6,sigma_7,sigma_8,tail_1,tail_2,tail_4,tail_8,sum_sigma4_error,sum_sigma4_low,sum_"
+        "sigma4_high,sum_sigma4_samples,"
         "largest_residual,top_least,quantile_0.001,quantile_0.01,quantile_0.05,quantile_0.25,"
         "quantile_0.5,quantile_0.75,quantile_0.95,quantile_0.99,quantile_0.999,agree,disagree,"
         "cannot_tell",

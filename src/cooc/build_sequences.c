@@ -11,7 +11,7 @@
 #include "plan/pairs.h"
 #include "plan/plan_file.h"
 
-static bool in_split(const cs_corpus *corpus, cs_split split, int64_t document)
+bool cs_cooc_in_split(const cs_corpus *corpus, cs_split split, int64_t document)
 {
     bool test = corpus->held_out && corpus->held_out[document];
     return split == CS_SPLIT_ALL || test == (split == CS_SPLIT_TEST);
@@ -129,7 +129,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
     if (status != CS_OK) goto done;
     longest = 0;
     for (int64_t i = 0; i < s.count; ++i) {
-        if (!in_split(corpus, options->split, s.document[i])) {
+        if (!cs_cooc_in_split(corpus, options->split, s.document[i])) {
             continue;
         }
         const int32_t length = window_of(options, s.length[i]);
@@ -171,7 +171,7 @@ cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *opti
     if (status == CS_OK) {
         *tokens = 0;
         for (int64_t d = 0; d < corpus->documents; ++d) {
-            *tokens += in_split(corpus, options->split, d)
+            *tokens += cs_cooc_in_split(corpus, options->split, d)
                            ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d]
                            : 0;
         }

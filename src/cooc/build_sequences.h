@@ -4,6 +4,9 @@
 #include "cooc/builder.h"
 #include "text/sequences.h"
 
+/* Whether a document is in the split. */
+bool cs_cooc_in_split(const cs_corpus *corpus, cs_split split, int64_t document);
+
 /* The sequences that options ask for: of the documents of the split, at lengths where the objective
  * exists; *skipped: those of the split at other lengths. CS_ERR_INPUT when none is left, with the
  * length needed. O(tokens / stride + documents). */

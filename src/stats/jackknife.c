@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "stats/student.h"
+
 double cs_jackknife_difference(int64_t count, const double *theta, const double *less,
                                int64_t stride)
 {
@@ -23,4 +25,40 @@ double cs_jackknife_difference(int64_t count, const double *theta, const double 
 double cs_jackknife_error(int64_t count, const double *theta, int64_t stride)
 {
     return cs_jackknife_difference(count, theta, NULL, stride);
+}
+
+/* theta or its logarithm; NaN where there is none. */
+static double scaled(double x, bool logarithm)
+{
+    return !logarithm ? x : x > 0 ? log(x) : (double)NAN;
+}
+
+static double interval(int64_t count, double whole, const double *without, int64_t stride,
+                       bool logarithm, double *center)
+{
+    double mean = 0, square = 0;
+    for (int64_t b = 0; b < count; ++b) {
+        mean += scaled(without[b * stride], logarithm) / (double)count;
+    }
+    for (int64_t b = 0; b < count; ++b) {
+        const double off = scaled(without[b * stride], logarithm) - mean;
+        square += off * off;
+    }
+    *center = (double)count * scaled(whole, logarithm) - (double)(count - 1) * mean;
+    return count > 1 && isfinite(*center) ? cs_student_width(0.95, (double)(count - 1)) *
+                                                sqrt((double)(count - 1) / (double)count * square)
+                                          : (double)NAN;
+}
+
+void cs_jackknife_interval(int64_t count, double whole, const double *without, int64_t stride,
+                           bool positive, double *low, double *high)
+{
+    double center = NAN,
+           width = positive ? interval(count, whole, without, stride, true, &center) : (double)NAN;
+    const bool logarithm = isfinite(width);
+    if (!logarithm) {
+        width = interval(count, whole, without, stride, false, &center);
+    }
+    *low = logarithm ? exp(center - width) : center - width;
+    *high = logarithm ? exp(center + width) : center + width;
 }

@@ -1,6 +1,7 @@
 /* Delete-block jackknife (Quenouille 1949, Tukey 1958). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The standard error of a number that is theta[b stride] without block b, b = 0 .. count - 1:
@@ -17,3 +18,13 @@ double cs_jackknife_error(int64_t count, const double *theta, int64_t stride);
  * leave the same blocks out. */
 double cs_jackknife_difference(int64_t count, const double *theta, const double *less,
                                int64_t stride);
+
+/* The interval of 95% (Student's, count - 1 degrees of freedom) around the mean of the pseudo-values
+ *
+ *   count whole - (count - 1) mean_b without[b stride]
+ *
+ * of a number that is `whole` with all blocks, which takes out a bias that falls as 1 / documents.
+ * `positive`: that of the number's logarithm, where all are above 0. NaN where there is no error
+ * (cs_jackknife_error). */
+void cs_jackknife_interval(int64_t count, double whole, const double *without, int64_t stride,
+                           bool positive, double *low, double *high);

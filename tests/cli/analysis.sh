@@ -2,7 +2,7 @@
 . tests/cli/lib.sh
 
 # value SERIES POSITION METRIC FILE: from connectivity.csv (definitions hold commas, so count columns from the end).
-value() { awk -F, -v s="$1" -v p="$2" -v m="$3" '$1 == s && $2 == p && $4 == m { print $(NF - 3); exit }' "$4"; }
+value() { awk -F, -v s="$1" -v p="$2" -v m="$3" '$1 == s && $2 == p && $4 == m { print $(NF - 6); exit }' "$4"; }
 
 built() { small_corpus c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective "$1" --context all --max-length 3 --stride 1 -o "$2" $3; }
 
@@ -28,8 +28,34 @@ test_connectivity_names_the_context() {
 
 test_cheeger_bounds_hold() {
     built ar m "" && exits 0 "$COSPEC" connectivity m -o c &&
-        awk -F, '$4 == "cheeger_lower" { l = $(NF - 3) } $4 == "sweep_cut" { h = $(NF - 3) } $4 == "cheeger_upper" { u = $(NF - 3) }
+        awk -F, '$4 == "cheeger_lower" { l = $(NF - 6) } $4 == "sweep_cut" { h = $(NF - 6) } $4 == "cheeger_upper" { u = $(NF - 6) }
                  END { exit !(l != "" && l <= h + 1e-9 && h <= u + 1e-9) }' c/connectivity.csv || fail "bounds are out of order"
+}
+
+# Beside the matrix of the corpus stand the estimates of its language, a null and smaller corpora, by name.
+test_connectivity_estimates() {
+    small_corpus c.tsv
+    set -- --corpus c.tsv --context all --max-length 3 --stride 1 --jackknife 4 -k 3
+    exits 0 "$COSPEC" connectivity "$@" --compare ar --null 3 --curve 1 --csv && cp out rows.csv || return 1
+    [ "$(sed -n 1p rows.csv)" = series,target_position,context,metric,estimate,definition,value,se,low,high,documents,blocks,seed ] || { fail "$(sed -n 1p rows.csv)"; return 1; }
+    for series in ar "ar shuffled"; do
+        for estimate in plug-in cross-fit distinct-document; do
+            for metric in sum_sigma2 sum_sigma4; do
+                grep -q "^$series,given,all,$metric,$estimate," rows.csv || { fail "no $metric of $series, $estimate"; return 1; }
+            done
+        done
+        grep -q "^$series,blind,all,mass_seen,distinct-document," rows.csv || { fail "no mass_seen of $series"; return 1; }
+    done
+    for row in sigma_8,cross-fit tail_8,distinct-document tail_1,plug-in sum_sigma4_extrapolated,distinct-document; do
+        grep -q "^ar,blind,all,$row," rows.csv || { fail "no $row"; return 1; }
+    done
+    [ "$(grep -c '^ar,blind,all,sum_sigma4,distinct-document,' rows.csv)" = 2 ] || { fail "no smaller corpus"; return 1; }
+    "$COSPEC" connectivity "$@" --compare ar --null 3 --curve 1 --csv --threads 3 > again.csv 2> err && cmp -s rows.csv again.csv || { fail "threads change $(diff rows.csv again.csv | head -3)"; return 1; }
+    exits 0 "$COSPEC" connectivity "$@" --compare ar --json && grep -q '"rows": \[' out && grep -q '"estimate": "distinct-document"' out || return 1
+    # of contexts that are all different there is the matrix alone
+    exits 0 "$COSPEC" connectivity --corpus c.tsv --context unique --max-length 3 --stride 1 --jackknife 3 -k 2 --compare ar --csv && ! grep -q distinct-document out && grep -q ',sum_sigma4,plug-in,' out || return 1
+    refuses 2 "--null is for --corpus" "$COSPEC" connectivity d --null 2 && refuses 2 "--curve is for co-occurrence matrices" "$COSPEC" connectivity d --pairs 3 --curve 2 &&
+        refuses 2 "1 jackknife blocks" "$COSPEC" connectivity --corpus c.tsv --compare ar --jackknife 1
 }
 
 # However an objective was typed, JSON has its one form, and a run says what it was made of.
@@ -181,4 +207,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_estimates connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done

@@ -5,8 +5,8 @@
 cell() { awk -F, -v c="$2" -v r="$3" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) k = i } NR == r + 1 { print $k }' "$1"; }
 
 # value METRIC FILE: from connectivity.csv of one matrix (definitions hold commas, so columns count from the end).
-value() { awk -F, -v m="$1" '$4 == m { print $(NF - 3); exit }' "$2"; }
-se() { awk -F, -v m="$1" '$4 == m { print $(NF - 2); exit }' "$2"; }
+value() { awk -F, -v m="$1" '$4 == m { print $(NF - 6); exit }' "$2"; }
+se() { awk -F, -v m="$1" '$4 == m { print $(NF - 5); exit }' "$2"; }
 
 between() { awk -v a="$1" -v b="$2" -v c="$3" 'BEGIN { exit !(a != "" && a <= b && b <= c) }' || fail "$2 is not between $1 and $3"; }
 

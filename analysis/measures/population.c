@@ -1,0 +1,285 @@
+/* The cross-fitted and the distinct-document estimate of one choice of documents: five sums over
+ * pairs of tokens (cooc/by_document.c), their traces, inner products and eigenvalues. */
+#include "analysis/measures/population.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+
+void cs_population_counts_free(cs_population_counts *counts)
+{
+    cs_cooc_free(&counts->rows);
+    cs_cooc_free(&counts->words);
+}
+
+cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *options,
+                              cs_population_counts *out)
+{
+    cs_population_counts counts = {.documents = corpus->documents};
+    cs_cooc_options o = *options;
+    o.by_document = true;
+    cs_status status = cs_cooc_build(corpus, &o, &counts.rows);
+    o.context = (cs_context){.mode = CS_CONTEXT_DOCUMENT, .n = 1};
+    if (status == CS_OK) status = cs_cooc_build(corpus, &o, &counts.words);
+    return CS_DELIVER(status, out, counts, cs_population_counts_free);
+}
+
+/* --- marginals -------------------------------------------------------------------------------- */
+
+/* s_v = 1 / sqrt(P_G(v)), 0 for absent tokens; f_v = P_G(v)^2 / (its estimate from two documents),
+ * 0 for tokens of one document, which are in no pair. */
+static cs_status marginals(const cs_population_counts *c, const uint8_t *part, double *s, double *f)
+{
+    const cs_csr *a = &c->rows.matrix.a, *words = &c->words.matrix.a;
+    cs_pool pool = {0};
+    double *sum = cs_pool_take(&pool, a->cols, sizeof *sum);
+    double *squares = cs_pool_take(&pool, a->cols, sizeof *squares);
+    double total = 0, all = 0, of_documents = 0;
+    cs_status status = pool.status;
+    for (int64_t r = 0; r < a->rows && status == CS_OK; ++r) {
+        for (int64_t e = a->ptr[r];
+             part[cs_row_document(&c->rows.key[r])] != CS_LEFT_OUT && e < a->ptr[r + 1]; ++e) {
+            s[a->col[e]] += a->val[e];
+            total += a->val[e];
+        }
+    }
+    for (int64_t d = 0; d < words->rows && status == CS_OK; ++d) {
+        double mass = 0;
+        for (int64_t e = words->ptr[d];
+             part[cs_row_document(&c->words.key[d])] != CS_LEFT_OUT && e < words->ptr[d + 1]; ++e) {
+            sum[words->col[e]] += words->val[e];
+            squares[words->col[e]] += words->val[e] * words->val[e];
+            mass += words->val[e];
+        }
+        all += mass;
+        of_documents += mass * mass;
+    }
+    for (int64_t v = 0; v < a->cols && status == CS_OK; ++v) {
+        const double pairs = sum[v] * sum[v] - squares[v];
+        s[v] = s[v] > 0 ? sqrt(total / s[v]) : 0;
+        f[v] = pairs > 1e-9 * squares[v]
+                   ? sum[v] * sum[v] / pairs * (1 - of_documents / (all * all))
+                   : 0;
+    }
+    cs_pool_free(&pool);
+    return status;
+}
+
+/* --- sums over pairs -------------------------------------------------------------------------- */
+
+/* Halves of the eight folds: fold f is in half a of splitting s where s & f has an even number of
+ * bits, as in the columns of Hadamard's matrix: two folds are in one half in three of seven. */
+enum { SPLITTINGS = CS_FOLDS - 1, ALL = (1 << CS_FOLDS) - 1 };
+
+static unsigned half_of(int splitting)
+{
+    unsigned half = 0;
+    for (int f = 0; f < CS_FOLDS; ++f) {
+        half |= (unsigned)!(__builtin_popcount((unsigned)(splitting & f)) % 2) << f;
+    }
+    return half;
+}
+
+/* The three ways to pair the quarters, folds 0 and 1, 2 and 3, ...: A_f' A_g and A_h' A_i, whose
+ * symmetric parts are 8 times the pairs of two quarters: the mean over two orders of 16 c c' / (n N). */
+enum { PAIRINGS = 3 };
+static const unsigned quarters_of[PAIRINGS][2] = {{3, 12}, {5, 10}, {9, 6}};
+static const double QUARTER_WEIGHT = 8;
+
+/* Two sums whose product is taken. */
+typedef struct {
+    const cs_population_counts *counts;
+    cs_pair_options pairs[2];
+    cs_signed_gram sum[2];
+    double seen[2];
+} pair_sums;
+
+static void pair_sums_free(pair_sums *p)
+{
+    cs_signed_gram_free(&p->sum[0]);
+    cs_signed_gram_free(&p->sum[1]);
+}
+
+static cs_status take_sum(void *ctx, int64_t item, int worker)
+{
+    (void)worker;
+    pair_sums *p = ctx;
+    return cs_pairs_of_contexts(&p->counts->rows, &p->pairs[item], &p->sum[item], &p->seen[item]);
+}
+
+/* --- eigenvalues ------------------------------------------------------------------------------ */
+
+/* Eigenvalues of V' Q V, descending, are added to lambda. */
+static cs_status add_ritz(const cs_signed_gram *q, const cs_dense *v, int threads, double *lambda)
+{
+    double value[CS_LEADING];
+    cs_dense y = {0}, small = {0};
+    cs_status status = cs_dense_init(&y, v->rows, v->cols);
+    if (status == CS_OK) status = cs_dense_init(&small, v->cols, v->cols);
+    if (status == CS_OK) status = cs_signed_gram_apply(q, v, threads, &y);
+    if (status == CS_OK) status = cs_gemm(true, false, 1, v, &y, 0, &small);
+    if (status == CS_OK) status = cs_dense_eigh(&small, value, true);
+    for (int64_t j = 0; j < v->cols && status == CS_OK; ++j) {
+        lambda[j] += value[v->cols - 1 - j];
+    }
+    cs_dense_free(&y);
+    cs_dense_free(&small);
+    return status;
+}
+
+/* Cross-fitted: leading vectors of one product of folds, the other on their span, both ways. */
+static cs_status cross_leading(const pair_sums *p, const cs_signed_gram_options *o, double *lambda)
+{
+    const int64_t n = p->sum[0].plus.cols, k = n < CS_LEADING ? n : CS_LEADING;
+    double ignored[CS_LEADING];
+    cs_dense v = {0};
+    cs_status status = cs_dense_init(&v, n, k);
+    for (int64_t j = 0; j < CS_LEADING; ++j) {
+        lambda[j] = j < k ? 0 : (double)NAN;
+    }
+    for (int side = 0; side < 2 && status == CS_OK; ++side) {
+        status = cs_signed_gram_leading(&p->sum[side], k, o, ignored, &v);
+        if (status == CS_OK) status = add_ritz(&p->sum[1 - side], &v, o->threads, lambda);
+    }
+    for (int64_t j = 0; j < k; ++j) {
+        lambda[j] /= 2;
+    }
+    cs_dense_free(&v);
+    return status;
+}
+
+static cs_status whole_leading(const cs_signed_gram *m, const cs_population_options *options,
+                               double *lambda)
+{
+    const int64_t n = m->plus.cols, k = n < CS_LEADING ? n : CS_LEADING;
+    const bool known = options->start && options->start->rows > 0;
+    const cs_signed_gram_options o = {
+        .seed = options->seed, .threads = options->threads, .start = known ? options->start : NULL};
+    cs_dense v = {0};
+    cs_status status = cs_dense_init(&v, n, k);
+    if (status == CS_OK) status = cs_signed_gram_leading(m, CS_LEADING, &o, lambda, &v);
+    if (status == CS_OK && options->start && !known) {
+        *options->start = v;
+        v = (cs_dense){0};
+    }
+    cs_dense_free(&v);
+    return status;
+}
+
+/* --- estimates -------------------------------------------------------------------------------- */
+
+/* x / y, NaN where nothing was seen. */
+static double share(double x, double y)
+{
+    return y > 0 ? x / y : (double)NAN;
+}
+
+/* The choice at hand, with s and f of marginals(). */
+typedef struct {
+    const cs_population_counts *counts;
+    const cs_population_options *options;
+    const uint8_t *part, *quarter;
+    const double *scale, *f;
+} choice;
+
+/* What one splitting adds to the means over all. */
+static cs_status add_splitting(const choice *c, int splitting, cs_population *out)
+{
+    const unsigned half = half_of(splitting);
+    pair_sums p = {.counts = c->counts};
+    double product = 0, corrected = 0;
+    for (int i = 0; i < 2; ++i) {
+        p.pairs[i] = (cs_pair_options){.part = c->part,
+                                       .chosen = i ? ALL & ~half : half,
+                                       .between = CS_PAIRS_OF_DOCUMENTS,
+                                       .scale = c->scale};
+    }
+    cs_status status = cs_parallel(2, c->options->threads, take_sum, &p);
+    if (status == CS_OK)
+        status = cs_signed_gram_inner(&p.sum[0], &p.sum[1], c->f, c->options->threads, &product,
+                                      &corrected);
+    out->distinct.sum_sigma4 += share(product, p.seen[0] * p.seen[1]) / SPLITTINGS;
+    out->corrected4 += share(corrected, p.seen[0] * p.seen[1]) / SPLITTINGS;
+    out->seen_halves += (p.seen[0] + p.seen[1]) / (2 * SPLITTINGS);
+    pair_sums_free(&p);
+    return status;
+}
+
+/* What one pairing of the quarters adds; the first also gives eigenvalues. */
+static cs_status add_pairing(const choice *c, int pairing, cs_population *out)
+{
+    const cs_signed_gram_options eigen = {.seed = c->options->seed, .threads = c->options->threads};
+    pair_sums p = {.counts = c->counts};
+    double product = 0;
+    for (int i = 0; i < 2; ++i) {
+        p.pairs[i] = (cs_pair_options){.part = c->quarter,
+                                       .chosen = quarters_of[pairing][i],
+                                       .between = CS_PAIRS_OF_PARTS,
+                                       .weight = QUARTER_WEIGHT,
+                                       .scale = c->scale};
+    }
+    cs_status status = cs_parallel(2, c->options->threads, take_sum, &p);
+    if (status == CS_OK)
+        status = cs_signed_gram_inner(&p.sum[0], &p.sum[1], NULL, eigen.threads, &product, NULL);
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        out->cross_fit.sum_sigma2 += cs_signed_gram_trace(&p.sum[i], NULL) / (2 * PAIRINGS);
+    }
+    out->cross_fit.sum_sigma4 += product / PAIRINGS;
+    if (status == CS_OK && c->options->leading && pairing == 0)
+        status = cross_leading(&p, &eigen, out->cross_fit.lambda);
+    pair_sums_free(&p);
+    return status;
+}
+
+/* M of all documents: sum sigma^2, the mass seen, eigenvalues. */
+static cs_status add_whole(const choice *c, cs_population *out)
+{
+    const cs_pair_options pairs = {
+        .part = c->part, .chosen = ALL, .between = CS_PAIRS_OF_DOCUMENTS, .scale = c->scale};
+    cs_signed_gram m = {0};
+    cs_status status = cs_pairs_of_contexts(&c->counts->rows, &pairs, &m, &out->seen);
+    if (status == CS_OK) {
+        out->distinct.sum_sigma2 = share(cs_signed_gram_trace(&m, NULL), out->seen);
+        out->corrected2 = share(cs_signed_gram_trace(&m, c->f), out->seen);
+    }
+    if (status == CS_OK && c->options->leading)
+        status = whole_leading(&m, c->options, out->distinct.lambda);
+    for (int j = 0; j < CS_LEADING && status == CS_OK; ++j) {
+        out->distinct.lambda[j] = share(out->distinct.lambda[j], out->seen);
+    }
+    cs_signed_gram_free(&m);
+    return status;
+}
+
+cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
+                           const cs_population_options *options, cs_population *out)
+{
+    const int64_t cols = counts->rows.matrix.a.cols;
+    cs_population result = {0};
+    cs_pool pool = {0};
+    double *scale = cs_pool_take(&pool, cols, sizeof *scale);
+    double *f = cs_pool_take(&pool, cols, sizeof *f);
+    uint8_t *quarter = cs_pool_take(&pool, counts->documents, sizeof *quarter);
+    const choice c = {counts, options, part, quarter, scale, f};
+    cs_status status = pool.status;
+    for (int j = 0; j < CS_LEADING; ++j) {
+        result.cross_fit.lambda[j] = result.distinct.lambda[j] = NAN;
+    }
+    for (int64_t d = 0; d < counts->documents && status == CS_OK; ++d) {
+        quarter[d] = part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2;
+    }
+    if (status == CS_OK) status = marginals(counts, part, scale, f);
+    if (status == CS_OK) status = add_whole(&c, &result);
+    for (int i = 1; i <= SPLITTINGS && status == CS_OK; ++i) {
+        status = add_splitting(&c, i, &result);
+    }
+    for (int i = 0; i < PAIRINGS && status == CS_OK; ++i) {
+        status = add_pairing(&c, i, &result);
+    }
+    cs_pool_free(&pool);
+    if (status != CS_OK) return status;
+    *out = result;
+    return CS_OK;
+}

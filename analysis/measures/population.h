@@ -1,0 +1,73 @@
+/* Connectivity of the language that a corpus was drawn from (docs/theory.md, What a corpus tells).
+ *
+ * Documents are independent draws of the language; the matrix of a corpus is not the language's: a
+ * context seen once has one target, which pushes its singular values to 1. Of sum sigma^2, sum
+ * sigma^4, the leading sigma_j and the tails there are three estimates:
+ *
+ *   plug-in            the matrix of the corpus itself: far too large where contexts are rare
+ *
+ *   cross-fit          A_f[X, v] = 4 c_f(X, v) / sqrt(n_X N P_G(v)) of four quarters of the
+ *                      documents, n_X, N and P_G of all of them: sum sigma^2 = tr A_f' A_g,
+ *                      sum sigma^4 = tr(A_f' A_g A_h' A_i), the symmetric parts of both products and
+ *                      the mean over the three ways to pair them; sigma_j^2 = eigenvalues of
+ *                      A_h' A_i on the span of the leading vectors of A_f' A_g. What one quarter
+ *                      alone has adds nothing: these are too small
+ *
+ *   distinct-document  M = sum_X w_X (T_X T_X' - sum_d c_d c_d') / sqrt(P_G P_G'), the pairs of
+ *                      tokens of a context from two documents (cooc/by_document.h), divided by the
+ *                      share m of mass in the contexts that two documents have: without bias where
+ *                      the other contexts are like these in their second moments.
+ *                      sum sigma^2 = tr M / m; sum sigma^4 = tr(M_a M_b) / (m_a m_b) of two halves
+ *                      of the documents, the mean over seven balanced splittings of eight folds;
+ *                      sigma_j^2 = eigenvalues of M / m, which its noise raises
+ *
+ * P_G is taken from the same documents, which lowers the third by about (sum over both tokens of a
+ * pair) 1 / (documents that have the token). `corrected` takes pairs of documents there too:
+ * P_G(v)^2 becomes (k_v^2 - sum_d k_vd^2) / (N^2 - sum_d N_d^2), k_vd the mass of v in document d.
+ */
+#pragma once
+
+#include "base/progress.h"
+#include "cooc/by_document.h"
+
+enum { CS_FOLDS = 8, CS_LEADING = 8 };
+
+typedef struct {
+    double sum_sigma2, sum_sigma4; /* NaN: there is no pair, or nothing to compute it from */
+    double lambda[CS_LEADING];     /* sigma_j^2; NaN where it was not asked for */
+} cs_population_sums;
+
+typedef struct {
+    cs_population_sums cross_fit, distinct;
+    double corrected2, corrected4; /* sums of the third, with P_G from pairs of documents */
+    double seen;                   /* m: share of mass in contexts of two documents */
+    double seen_halves;            /* (m_a + m_b) / 2 */
+} cs_population;
+
+/* Rows of a corpus by document, and k_vd. */
+typedef struct {
+    cs_cooc rows;  /* (context, document) */
+    cs_cooc words; /* (document) */
+    int64_t documents;
+} cs_population_counts;
+
+/* Both counted from a corpus; options->by_document is set here. Errors and cost: cs_cooc_build,
+ * twice. */
+cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *options,
+                              cs_population_counts *out) CS_MUST_CHECK;
+void cs_population_counts_free(cs_population_counts *counts);
+
+typedef struct {
+    bool leading; /* also lambda */
+    uint64_t seed;
+    int threads;
+    cs_dense *start; /* leading vectors of M: a guess or, empty, room for those found; or NULL */
+} cs_population_options;
+
+/* The second and the third estimate of the documents that part[] does not leave out, by document of
+ * the corpus: its fold, 0 .. CS_FOLDS - 1; the quarters are folds 0 and 1, 2 and 3, ... All sums are
+ * exact but for rounding, the same bits for any number of threads. Time: two passes over the rows for
+ * each of 21 sums over pairs, and ten inner products (linalg/signed_gram.h); memory: two such sums.
+ * CS_ERR_MEMORY, CS_ERR_CONVERGE (lambda), CS_ERR_INTERRUPT. */
+cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
+                           const cs_population_options *options, cs_population *out) CS_MUST_CHECK;

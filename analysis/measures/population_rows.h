@@ -1,0 +1,64 @@
+/* What a corpus and its language have, number by number, with intervals, sizes and a null: rows of
+ * (metric, estimate, value, interval, documents). Of Gram forms, whose contexts are not at hand, there
+ * is the plug-in alone.
+ *
+ * Intervals: delete-block jackknife over documents of the whole estimator. Documents are put in a
+ * random order by the seed; the r-th is in fold r mod 8 and block floor(r / 8) mod B (r mod B where
+ * there are fewer than 8 B); a number of smaller corpora is the mean over those that the order is cut
+ * into. 95% by Student's quantile of
+ * B - 1 degrees of freedom: of plug-in and cross-fit around the value; of distinct-document numbers
+ * around the bias-corrected mean of the pseudo-values (cs_jackknife_interval), those of the sums with
+ * P_G from pairs of documents (analysis/measures/population.h), on a logarithmic scale.
+ */
+#pragma once
+
+#include "analysis/measures/connectivity.h"
+#include "analysis/measures/population.h"
+
+typedef struct {
+    const char *metric, *estimate, *definition;
+    double value, se, low, high; /* NaN: none */
+    int64_t documents, blocks;   /* 0: not known; no jackknife */
+} cs_population_row;
+
+typedef struct {
+    int64_t count, room;
+    cs_population_row *row;
+    cs_connectivity plug_in;                 /* of the corpus; empty for a null */
+    double sigma_se[CS_CONNECTIVITY_SIGMAS]; /* of its leading values below 1 */
+} cs_population_rows;
+
+void cs_population_rows_free(cs_population_rows *rows);
+
+typedef struct {
+    cs_cooc_options build;
+    cs_connectivity_options spectrum; /* of the corpus itself; in the jackknife k is
+                                         CS_CONNECTIVITY_SIGMAS and certificates are the cheap ones */
+    int64_t blocks;                   /* B; 0: no intervals */
+    int64_t sizes;    /* also the corpora of 1/2, 1/4, ... 1/2^sizes of the documents: sums and mass
+                       seen, and from the largest two the sums extrapolated to mass seen 1:
+                       x(n) + (x(n) - x(n/2)) (1 - m(n)) / (m(n) - m(n/2)) */
+    bool sums;        /* sums and mass seen alone: no spectra, which take most of the time */
+    int64_t shuffles; /* of the null */
+    uint64_t seed;
+} cs_population_plan;
+
+/* The rows of a matrix that is there already: of the plug-in alone, without intervals or documents. */
+cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_options *spectrum,
+                                       cs_population_rows *out) CS_MUST_CHECK;
+
+/* The rows of a corpus. Cost: one count; B + 1 times the passes of cs_population_of and a spectrum,
+ * and as much without spectra for every smaller size. CS_ERR_USAGE: B of 1 or above the
+ * number of documents that have sequences. Errors as of cs_cooc_build, cs_connectivity_of and
+ * cs_population_of. */
+cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_plan *plan,
+                                cs_population_rows *out) CS_MUST_CHECK;
+
+/* The rows of the null: the same corpus with its tokens shuffled over the documents, whose words
+ * are independent, so that every sum of its language is 1, and every sigma_j beyond the first 0.
+ * Over the shuffles: value their mean, se their standard deviation, low and high the interval in
+ * which another shuffle falls with 95% (of distinct-document sums, with P_G from pairs of documents:
+ * it holds 1 where the estimate is without bias); NaN for a single one. Shuffle i is fixed by (seed,
+ * i). Sums of the plug-in beyond its moment budget are NaN. */
+cs_status cs_population_null(const cs_corpus *corpus, const cs_population_plan *plan,
+                             cs_population_rows *out) CS_MUST_CHECK;

@@ -1,0 +1,274 @@
+/* analysis/measures/population_rows: values, intervals and sizes against corpora chosen by hand, the
+ * null against a corpus shuffled by hand. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/population_rows.h"
+#include "base/rng.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+#include "stats/jackknife.h"
+#include "stats/student.h"
+#include "test.h"
+
+enum { DOCUMENTS = 60, VOCAB = 12, BLOCKS = 5 };
+
+/* Two of the documents are too short for an event. */
+static cs_corpus corpus_of(void)
+{
+    int64_t length[DOCUMENTS];
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        length[d] = d == 7 || d == 30 ? 1 : 4 + cs_rng_below(&rng, 9);
+    }
+    return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
+}
+
+static cs_population_plan plan_of(int64_t blocks)
+{
+    cs_population_plan p = {.build = {.threads = 1, .max_length = 3, .stride = 1},
+                            .spectrum = {.k = 8},
+                            .blocks = blocks,
+                            .seed = 9};
+    OK(cs_objective_parse("ar", &p.build.objective));
+    OK(cs_context_parse("all", &p.build.context));
+    return p;
+}
+
+/* The one row. */
+static const cs_population_row *row_of(const cs_population_rows *rows, const char *metric,
+                                       const char *estimate, int64_t documents)
+{
+    const cs_population_row *found = NULL;
+    for (int64_t i = 0; i < rows->count; ++i) {
+        const cs_population_row *r = &rows->row[i];
+        if (strcmp(r->metric, metric) == 0 && strcmp(r->estimate, estimate) == 0 &&
+            r->documents == documents) {
+            assert_null(found);
+            found = r;
+        }
+    }
+    if (!found) {
+        print_error("no row %s of %s\n", metric, estimate);
+    }
+    assert_non_null(found);
+    return found;
+}
+
+/* Ranks of documents with events, -1 of the others, as the header says. */
+static void ranks(const cs_corpus *corpus, uint64_t seed, int64_t *rank)
+{
+    int32_t order[DOCUMENTS];
+    int64_t n = 0;
+    for (int64_t d = 0; d < DOCUMENTS; ++d) {
+        rank[d] = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] > 1 ? n++ : -1;
+    }
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, 0);
+    cs_rng_permutation(&rng, n, order);
+    for (int64_t d = 0; d < DOCUMENTS; ++d) {
+        rank[d] = rank[d] < 0 ? -1 : order[rank[d]];
+    }
+}
+
+static void fold(const int64_t *rank, int64_t first, int64_t size, int block, uint8_t *part)
+{
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        const bool in = rank[d] >= first && rank[d] < first + size &&
+                        (block < 0 || rank[d] / (size < 8 * BLOCKS ? 1 : 8) % BLOCKS != block);
+        part[d] = in ? (uint8_t)(rank[d] % 8) : CS_LEFT_OUT;
+    }
+}
+
+static void assert_close(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-10 * fmax(1, fabs(want)))) {
+        print_error("got %.17g, want %.17g\n", got, want);
+    }
+    assert_true(fabs(got - want) <= 1e-10 * fmax(1, fabs(want)));
+}
+
+enum { SUM4, CORRECTED2, CORRECTED4, SUM2, SEEN, CROSS4, PLUG2, GAP, COUNT };
+
+/* Numbers of the documents with events that part[] keeps; those of the matrix from a corpus of them.
+ */
+static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
+                    const cs_population_counts *counts, const uint8_t *part, double *out)
+{
+    cs_population p = {0};
+    cs_corpus selected = {0};
+    cs_cooc built = {0};
+    cs_connectivity c = {0};
+    uint8_t keep[DOCUMENTS];
+    const cs_population_options o = {.threads = 1};
+    OK(cs_population_of(counts, part, &o, &p));
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        keep[d] = part[d] != CS_LEFT_OUT;
+    }
+    OK(cs_corpus_select(corpus, keep, &selected));
+    OK(cs_cooc_build(&selected, &plan->build, &built));
+    OK(cs_connectivity_of(&built.matrix.a, &plan->spectrum, &c));
+    out[SUM2] = p.distinct.sum_sigma2;
+    out[SUM4] = p.distinct.sum_sigma4;
+    out[CORRECTED2] = p.corrected2;
+    out[CORRECTED4] = p.corrected4;
+    out[SEEN] = p.seen_halves;
+    out[CROSS4] = p.cross_fit.sum_sigma4;
+    out[PLUG2] = c.spectrum.sum_sigma2;
+    out[GAP] = c.gap;
+    cs_connectivity_free(&c);
+    cs_cooc_free(&built);
+    cs_corpus_free(&selected);
+}
+
+TEST(intervals_leave_blocks_out)
+{
+    cs_corpus corpus = corpus_of();
+    cs_population_plan plan = plan_of(BLOCKS);
+    cs_population_rows rows = {0};
+    cs_population_counts counts = {0};
+    int64_t rank[DOCUMENTS];
+    uint8_t part[DOCUMENTS];
+    double all[COUNT], without[BLOCKS][COUNT], low, high;
+    const int64_t n = DOCUMENTS - 2;
+    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    OK(cs_population_count(&corpus, &plan.build, &counts));
+    ranks(&corpus, plan.seed, rank);
+    fold(rank, 0, n, -1, part);
+    numbers(&corpus, &plan, &counts, part, all);
+    for (int b = 0; b < BLOCKS; ++b) {
+        fold(rank, 0, n, b, part);
+        numbers(&corpus, &plan, &counts, part, without[b]);
+    }
+    const cs_population_row *r = row_of(&rows, "sum_sigma4", "distinct-document", n);
+    assert_close(r->value, all[SUM4]);
+    assert_close(r->se, cs_jackknife_error(BLOCKS, &without[0][SUM4], COUNT));
+    cs_jackknife_interval(BLOCKS, all[CORRECTED4], &without[0][CORRECTED4], COUNT, true, &low,
+                          &high);
+    assert_close(r->low, low);
+    assert_close(r->high, high);
+    assert_int_equal(r->blocks, BLOCKS);
+    r = row_of(&rows, "sum_sigma2", "distinct-document", n);
+    assert_close(r->value, all[SUM2]);
+    cs_jackknife_interval(BLOCKS, all[CORRECTED2], &without[0][CORRECTED2], COUNT, true, &low,
+                          &high);
+    assert_close(r->low, low);
+    r = row_of(&rows, "mass_seen_halves", "distinct-document", n);
+    assert_close(r->value, all[SEEN]);
+    const char *const metric[] = {"sum_sigma4", "sum_sigma2", "gap"};
+    const char *const estimate[] = {"cross-fit", "plug-in", "plug-in"};
+    const int number[] = {CROSS4, PLUG2, GAP};
+    for (int i = 0; i < 3; ++i) {
+        r = row_of(&rows, metric[i], estimate[i], n);
+        const double se = cs_jackknife_error(BLOCKS, &without[0][number[i]], COUNT);
+        assert_close(r->value, all[number[i]]);
+        assert_close(r->se, se);
+        assert_close(r->high - r->low, 2 * cs_student_width(0.95, BLOCKS - 1) * se);
+        assert_close(r->high + r->low, 2 * all[number[i]]);
+    }
+    r = row_of(&rows, "components", "plug-in", n);
+    assert_true(r->value >= 1 && isnan(r->se) && isnan(r->low) && r->blocks == 0);
+    cs_population_rows_free(&rows);
+    cs_population_counts_free(&counts);
+    cs_corpus_free(&corpus);
+}
+
+TEST(sizes_are_means_over_disjoint_corpora)
+{
+    cs_corpus corpus = corpus_of();
+    cs_population_plan plan = plan_of(BLOCKS);
+    cs_population_rows rows = {0};
+    cs_population_counts counts = {0};
+    int64_t rank[DOCUMENTS];
+    uint8_t part[DOCUMENTS];
+    double half[2][COUNT], all[COUNT];
+    const int64_t n = DOCUMENTS - 2;
+    plan.sizes = 6;
+    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    OK(cs_population_count(&corpus, &plan.build, &counts));
+    ranks(&corpus, plan.seed, rank);
+    for (int i = 0; i < 2; ++i) {
+        fold(rank, i * (n / 2), n / 2, -1, part);
+        numbers(&corpus, &plan, &counts, part, half[i]);
+    }
+    fold(rank, 0, n, -1, part);
+    numbers(&corpus, &plan, &counts, part, all);
+    assert_close(row_of(&rows, "sum_sigma4", "distinct-document", n / 2)->value,
+                 (half[0][SUM4] + half[1][SUM4]) / 2);
+    assert_close(row_of(&rows, "sum_sigma2", "plug-in", n / 2)->value,
+                 (half[0][PLUG2] + half[1][PLUG2]) / 2);
+    const double seen = (half[0][SEEN] + half[1][SEEN]) / 2,
+                 value = (half[0][CORRECTED4] + half[1][CORRECTED4]) / 2;
+    const cs_population_row *r = row_of(&rows, "sum_sigma4_extrapolated", "distinct-document", n);
+    assert_close(r->value, all[CORRECTED4] +
+                               (all[CORRECTED4] - value) * (1 - all[SEEN]) / (all[SEEN] - seen));
+    assert_true(r->se > 0 && r->low < r->value && r->value < r->high);
+    for (int64_t i = 0; i < rows.count;
+         ++i) { /* 58, 29, 14, 7: 3 has fewer documents than blocks */
+        assert_true(rows.row[i].documents >= 7);
+    }
+    (void)row_of(&rows, "mass_seen", "distinct-document", 7);
+    cs_population_rows_free(&rows);
+    cs_population_counts_free(&counts);
+    cs_corpus_free(&corpus);
+}
+
+/* The tokens of all documents are shuffled by (seed, i); without intervals the values are those of
+ * the corpus that this gives. */
+TEST(the_null_is_a_shuffled_corpus)
+{
+    cs_corpus corpus = corpus_of(), shuffled = corpus;
+    cs_population_plan plan = plan_of(0);
+    cs_population_rows null = {0};
+    double sum[3] = {0}, corrected[3], mean = 0, square = 0;
+    plan.shuffles = 3;
+    OK(cs_population_null(&corpus, &plan, &null));
+    int32_t *token = test_room(corpus.tokens, sizeof *token);
+    shuffled.token = token;
+    for (uint64_t i = 0; i < 3; ++i) {
+        cs_population_counts counts = {0};
+        cs_rng rng = cs_rng_at(plan.seed, CS_STREAM_NULL, i);
+        int64_t rank[DOCUMENTS];
+        uint8_t part[DOCUMENTS];
+        double got[COUNT];
+        memcpy(token, corpus.token, (size_t)corpus.tokens * sizeof *token);
+        cs_rng_shuffle(&rng, corpus.tokens, token);
+        OK(cs_population_count(&shuffled, &plan.build, &counts));
+        ranks(&shuffled, plan.seed, rank);
+        fold(rank, 0, DOCUMENTS, -1, part);
+        numbers(&shuffled, &plan, &counts, part, got);
+        sum[0] += got[SUM4] / 3;
+        sum[1] += got[PLUG2] / 3;
+        corrected[i] = got[CORRECTED4];
+        mean += got[CORRECTED4] / 3;
+        cs_population_counts_free(&counts);
+    }
+    for (int i = 0; i < 3; ++i) {
+        square += (corrected[i] - mean) * (corrected[i] - mean);
+    }
+    const cs_population_row *r = row_of(&null, "sum_sigma4", "distinct-document", DOCUMENTS - 2);
+    assert_close(r->value, sum[0]);
+    assert_close((r->high + r->low) / 2, mean);
+    assert_close((r->high - r->low) / 2,
+                 cs_student_width(0.95, 2) * sqrt(square / 2) * sqrt(1 + 1.0 / 3));
+    assert_close(row_of(&null, "sum_sigma2", "plug-in", DOCUMENTS - 2)->value, sum[1]);
+    assert_null(null.plug_in.spectrum.sigma);
+    cs_population_rows_free(&null);
+    cs_corpus_free(&corpus);
+}
+
+TEST(numbers_of_blocks_that_do_not_exist)
+{
+    cs_corpus corpus = corpus_of();
+    cs_population_rows rows = {0};
+    cs_population_plan plan = plan_of(1);
+    assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife blocks");
+    plan.blocks = DOCUMENTS - 1;
+    assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "2 to 58");
+    plan.blocks = 0;
+    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    for (int64_t i = 0; i < rows.count; ++i) {
+        assert_true(isnan(rows.row[i].se) && isnan(rows.row[i].low) && isnan(rows.row[i].high));
+    }
+    cs_population_rows_free(&rows);
+    cs_corpus_free(&corpus);
+}
