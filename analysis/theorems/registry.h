@@ -10,6 +10,7 @@
 
 #include "analysis/theorems/statement.h"
 #include "base/progress.h"
+#include "cooc/builder.h"
 #include "cooc/labelled.h"
 #include "cooc/spectrum.h"
 #include "model/model.h"
@@ -36,7 +37,8 @@ typedef struct {
     const char *name;
     const cs_spectrum *leading;
 
-    /* models on the documents `keep` of a corpus */
+    /* a corpus, and how it is cut and read; or models on its documents `keep` */
+    const cs_cooc_options *build;
     cs_theorem_model model, against;
     const cs_corpus *corpus;
     const char *corpus_name;
@@ -67,6 +69,7 @@ typedef enum {
     CS_ON_TOY,
     CS_ON_MATRIX,
     CS_ON_MODEL,
+    CS_ON_CORPUS,
     CS_ON_NOTHING,
     CS_THEOREM_INPUTS
 } cs_theorem_on;
@@ -88,4 +91,5 @@ typedef struct {
 /* Nonzeros up to which a toy model's whole matrix is looked at. */
 #define CS_THEOREM_TOY_ENTRIES (1 << 22)
 
-extern const cs_theorem cs_entry_22, cs_entry_31, cs_entry_41, cs_entry_42, cs_entry_43;
+extern const cs_theorem cs_entry_22, cs_entry_31, cs_entry_41, cs_entry_42, cs_entry_43,
+    cs_entry_refinement;

@@ -50,32 +50,36 @@ static const cs_opt model_options[] = {
               "4.3: which documents of --corpus: all, or those of one side of --test-share."),
     CS_INT("limit", "N", NULL, 1, 1e15, "4.3: the first N of those documents only."),
     CS_INT("limit-tokens", "N", NULL, 1, 1e15, "4.3: whole documents until they have N tokens."),
-    CS_INT("max-length", "L", NULL, 2, 1 << 20,
-           "4.3: most tokens of a piece. Default: the positions of the model, at most 512."),
+    CS_INT(
+        "max-length", "L", NULL, 2, 1 << 20,
+        "Most tokens of a piece of --corpus. Default: of 4.3 the positions of the model, at most "
+        "512; of refinement whole documents."),
+    CS_INT("stride", "N", NULL, 1, 1 << 20,
+           "refinement: windows of --max-length tokens of --corpus, every N."),
     {0},
 };
 
 static const cs_opt *const verify_groups[] = {
-    verify_options,     model_options,    cs_group_corpus_text, cs_group_toy,
-    cs_group_objective, cs_group_plan,    cs_group_target,      cs_group_plan_sweeps,
-    cs_group_solver,    cs_group_certify, cs_group_moments,     NULL};
+    verify_options,     model_options,    cs_group_corpus,  cs_group_toy,
+    cs_group_objective, cs_group_plan,    cs_group_target,  cs_group_plan_sweeps,
+    cs_group_solver,    cs_group_certify, cs_group_moments, NULL};
 
 /* --- which theorems -------------------------------------------------------------------------- */
 
 /* "2.2|3.1|...|all" */
-static void names(const char *between, char text[96])
+static void names(const char *between, char text[112])
 {
     size_t at = 0;
     for (int i = 0; i <= CS_THEOREMS; ++i) {
         const char *id = i < CS_THEOREMS ? cs_theorem_list[i]->id : "all";
-        at += (size_t)snprintf(text + at, 96 - at, "%s%s", i > 0 ? between : "", id);
+        at += (size_t)snprintf(text + at, 112 - at, "%s%s", i > 0 ? between : "", id);
     }
 }
 
 static cs_status choose(cs_verify *v)
 {
     const char *name = cs_args_positionals(v->args) == 1 ? cs_args_positional(v->args, 0) : NULL;
-    char text[96];
+    char text[112];
     bool known = false;
     cs_status status = CS_OK;
     names(name ? ", " : "|", text);
@@ -158,7 +162,7 @@ static cs_status show(cs_verify *v)
 /* "toy model, matrix, model" as far as the theorem takes them, or "nothing". */
 static void inputs_of(const cs_theorem *theorem, char text[64])
 {
-    static const char *const name[] = {"toy model", "matrix", "model"};
+    static const char *const name[] = {"toy model", "matrix", "model", "corpus"};
     int at = snprintf(text, 64, "%s", "");
     for (int i = 0; i < CS_ON_NOTHING; ++i) {
         if (theorem->run[i]) {
@@ -196,12 +200,22 @@ static cs_status list_theorems(cs_args *args)
     return cs_output_record(args, "theorems", &view);
 }
 
-static cs_status check_options(const cs_args *args)
+static cs_status check_options(const cs_verify *v)
 {
+    const cs_args *args = v->args;
     cs_status status = CS_OK;
+    const bool corpus = cs_verify_named(v) && cs_verify_named(v)->run[CS_ON_CORPUS];
     if (!cs_args_given(args, "model"))
-        status = cs_args_refuse(args, "against split limit limit-tokens max-length corpus",
+        status = cs_args_refuse(args,
+                                corpus ? "against limit limit-tokens"
+                                       : "against split limit limit-tokens max-length corpus",
                                 "goes with verify 4.3 --model DIR");
+    if (status == CS_OK && corpus && !cs_args_given(args, "corpus"))
+        status = cs_args_refuse(args, "split max-length stride tokenizer vocab min-tokens",
+                                "goes with --corpus");
+    if (status == CS_OK && cs_args_given(args, "stride") && !cs_args_given(args, "max-length"))
+        status = cs_fail(CS_ERR_USAGE, "--stride %lld needs --max-length L",
+                         (long long)cs_args_int(args, "stride"));
     if (status == CS_OK && !cs_args_given(args, "matrix"))
         status = cs_args_refuse(args, "labels", "goes with --matrix FILE");
     return status ? status : cs_args_need_counts(args, "the theorems");
@@ -210,9 +224,10 @@ static cs_status check_options(const cs_args *args)
 static cs_status evaluate(cs_verify *v)
 {
     const char *matrix = cs_args_text(v->args, "matrix");
-    cs_status status = cs_args_given(v->args, "model") ? cs_verify_model(v)
-                       : matrix                        ? cs_verify_matrix(v, matrix)
-                                                       : cs_verify_toy(v);
+    cs_status status = cs_args_given(v->args, "model")    ? cs_verify_model(v)
+                       : matrix                           ? cs_verify_matrix(v, matrix)
+                       : cs_args_given(v->args, "corpus") ? cs_verify_corpus(v)
+                                                          : cs_verify_toy(v);
     for (int i = CS_THEOREMS - 1; i >= 0 && status == CS_OK; --i) {
         status = cs_verify_run_one(v, i, CS_ON_NOTHING);
     }
@@ -226,7 +241,7 @@ static cs_status run_verify(cs_args *args)
         return list_theorems(args);
     }
     cs_status status = choose(&v);
-    if (status == CS_OK) status = check_options(args);
+    if (status == CS_OK) status = check_options(&v);
     if (status == CS_OK) status = cs_args_spectrum(args, &v.solver);
     if (status == CS_OK) status = cs_args_certify(args, 0, &v.solver.certify);
     if (status != CS_OK) return status;
@@ -282,10 +297,17 @@ const cs_command cs_cmd_verify = {
         "against the least there is. Too little training is INCONCLUSIVE; an architecture that "
         "does not hold the optimum is UNSPECIFIED, with what it can reach.\n"
         "\n"
+        "refinement says of contexts that one whose rows are a function of another's is the better "
+        "connected: sigma_j(coarser) <= sigma_j(finer) for every j (docs/theory.md). The contexts "
+        "document, each:2, nearest:1 to 3, all and unique, blind and given, of the toy model's "
+        "sequences or of a --corpus are put in order by going through its events, and the spectra "
+        "of each pair in order compared; of random texts too. It is not part of all.\n"
+        "\n"
         "With -o DIR: statements.json, statements.csv, theorem41_curve.csv (error and bounds for "
         "every t), theorem42.csv (spectra by enumeration, reduction and closed form), "
-        "theorem43_curve.csv (loss, misalignment and Delta_k by prefix length), trained.csv (a row "
-        "a model), and, for a matrix built with --split train, probe.csv (accuracy on the held-out "
+        "theorem43_curve.csv (loss, misalignment and Delta_k by prefix length), refinement.csv (a "
+        "row a pair of contexts, in order or not), trained.csv (a row a model), and, for a matrix "
+        "built with --split train, probe.csv (accuracy on the held-out "
         "documents).\n"
         "\n"
         "Exit code 1: a corrected statement failed (a false printed one is a finding, not an "
@@ -293,7 +315,7 @@ const cs_command cs_cmd_verify = {
         "digits: rounding cannot separate equality from either side, and the statement says "
         "\"attained\".",
 
-    .positional = "[2.2|3.1|4.1|4.2|4.3|trained|all]",
+    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|trained|all]",
     .groups = verify_groups,
     .examples = "# every statement on the default toy model\n"
                 "cospec verify all\n"
@@ -305,12 +327,15 @@ const cs_command cs_cmd_verify = {
                 "cospec train --corpus verses.txt --objective linear --mask-ratio 0.5 --steps 5 "
                 "--width 16 --heads 2 --batch 8 -o linear\n"
                 "cospec verify 4.3 --model linear --corpus verses.txt --limit 20\n"
+                "# a context that knows more is worse connected\n"
+                "cospec verify refinement --corpus verses.txt --objective masked --mask-ratio 0.5 "
+                "--max-length 4\n"
                 "# does training find the singular vectors?\n"
                 "cospec verify trained --objective masked --unmasked 2 --classes 2 --length 4 "
                 "--tokens 2",
     .run = run_verify,
     .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
-             "theorem43_curve.csv trained.csv probe.csv theorems.json theorems.csv",
+             "theorem43_curve.csv refinement.csv trained.csv probe.csv theorems.json theorems.csv",
     .without = "dry-run",
     .shown = "id form verdict lhs relation rhs takes claim",
 };

@@ -287,3 +287,27 @@ cs_status cs_verify_model(cs_verify *v)
     cs_model_text_free(&other);
     return status;
 }
+
+/* --- a corpus --------------------------------------------------------------------------------- */
+
+cs_status cs_verify_corpus(cs_verify *v)
+{
+    cs_args *args = v->args;
+    cs_plan_file file = {0};
+    cs_corpus corpus = {0};
+    cs_cooc_options build = {.max_length = cs_args_int_or(args, "max-length", 0),
+                             .stride = cs_args_int_or(args, "stride", 0),
+                             .split = (cs_split)cs_args_choice(args, "split"),
+                             .threads = cs_args_threads(args)};
+    cs_status status = cs_args_objective(args, NULL, 0, NULL, &file, &build.objective);
+    v->input.corpus_name = cs_args_text(args, "corpus");
+    if (status == CS_OK) status = cs_args_load_corpus(args, v->input.corpus_name, &corpus);
+    v->input.corpus = &corpus;
+    v->input.build = &build;
+    for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
+        status = cs_verify_run_one(v, i, CS_ON_CORPUS);
+    }
+    cs_corpus_free(&corpus);
+    cs_plan_file_free(&file);
+    return status;
+}

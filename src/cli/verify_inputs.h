@@ -22,7 +22,8 @@ cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on) CS_MUST_CHECK
 /* The one theorem that was named, NULL: all. */
 const cs_theorem *cs_verify_named(const cs_verify *v);
 
-/* The toy models of the sweep; the matrix of --matrix; the models of --model on --corpus. */
+/* The toy models of the sweep; the matrix of --matrix; the models of --model on --corpus; --corpus. */
 cs_status cs_verify_toy(cs_verify *v) CS_MUST_CHECK;
 cs_status cs_verify_matrix(cs_verify *v, const char *path) CS_MUST_CHECK;
 cs_status cs_verify_model(cs_verify *v) CS_MUST_CHECK;
+cs_status cs_verify_corpus(cs_verify *v) CS_MUST_CHECK;

@@ -213,6 +213,7 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
     plan->max_events = options->max_events > 0 ? options->max_events : CS_CONTEXT_MAX_EVENTS;
     plan->max_patterns = (double)plan->max_events;
     plan->tail = options->tail > 0 ? options->tail : 0x1p-50;
+    plan->listed = options->listed;
     plan->window = options->window > 0 ? options->window : INT64_MAX;
     plan->stride = options->stride;
     status = number_lengths(sequences, plan);

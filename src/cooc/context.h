@@ -100,6 +100,7 @@ typedef struct {
     uint64_t seed;
     int64_t max_events; /* exact enumeration refuses more events a sequence, and nearest more
                            patterns a target; 0: 2^20. nearest also refuses more than 2^36 in all */
+    bool listed; /* every set of every event, also where a mode sums over sets in closed form */
     double tail; /* nearest drops the far patterns that hold less than this share of an event; 0:
                     2^-50 */
     int64_t window,

@@ -55,6 +55,7 @@ struct cs_context_plan {
     int64_t max_events;
     double max_patterns; /* nearest, invariant part: of one target */
     double tail;
+    bool listed;
     int64_t window, stride; /* unique: longer sequences are runs of windows; else INT64_MAX, 0 */
     int64_t longest;        /* window */
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
@@ -219,7 +220,14 @@ void cs_context_table_free(cs_context_table *t);
  * others, so the two sums agree with probability 2^-128: N rows collide with probability below
  * N^2 / 2^129, 1.5e-21 for a billion. (Sums can be made to collide by someone who chooses the items
  * to that end; corpora do not.) */
-enum { CS_KEY_ITEM = 1, CS_KEY_TARGET, CS_KEY_BOUNDARY, CS_KEY_EMPTY, CS_KEY_DOCUMENT };
+enum {
+    CS_KEY_ITEM = 1,
+    CS_KEY_TARGET,
+    CS_KEY_BOUNDARY,
+    CS_KEY_EMPTY,
+    CS_KEY_DOCUMENT,
+    CS_KEY_SEQUENCE
+};
 
 /* XXH3 takes the seed into inputs of 16 bytes by an addition and an exclusive or alone, so seeds
  * that differ in low bits meet small numbers that differ in the same bits: item (8, 5) under seed 1

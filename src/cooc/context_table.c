@@ -152,7 +152,7 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
         status = plan->kind->table(plan, t);
         cs_pairs_free(&t->pairs);
         t->pairs.length = length;
-    } else if (t->pairs.q && plan->kind->whole) {
+    } else if (t->pairs.q && (plan->kind->whole || plan->listed)) {
         status = enumerate(plan, t);
     } else if (t->pairs.q && plan->kind->table) {
         status = plan->kind->table(plan, t);

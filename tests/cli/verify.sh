@@ -128,7 +128,7 @@ test_solver_options() {
 }
 
 test_usage() {
-    refuses 2 '3.1|4.1|4.2|4.3|trained|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
+    refuses 2 '3.1|4.1|4.2|4.3|refinement|trained|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
         refuses 2 classes verify 4.2 --classes 0
 }
 
@@ -140,5 +140,18 @@ test_store() {
         grep -q '^spectral-tokens,accuracy,1,' v/probe.csv && grep -q '"probe"' v/statements.json
 }
 
-for t in all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
+# On a toy model and on a corpus: every pair of contexts that is in order holds; the table has the others too.
+test_refinement() {
+    exits 0 verify refinement --length 3 --csv && none_corrected_is FAIL && has refinement-all-all+k corrected PASS && has refinement-random corrected PASS || return 1
+    printf 'a b c a b\nb c a a c\nc a b b a\na a c b c\n' > r.txt
+    exits 0 verify refinement --corpus r.txt --objective masked --mask-ratio 0.5 --max-length 4 --stride 1 -o r --csv && none_corrected_is FAIL &&
+        has refinement-all-unique corrected PASS && has refinement-loewner corrected PASS &&
+        head -1 r/refinement.csv | grep -q '^input,coarser,finer,ordered,compared,j,sigma_coarser,sigma_finer,error,' &&
+        [ "$(wc -l < r/refinement.csv)" = 111 ] && grep -q ',nearest:1,nearest:2,true,' r/refinement.csv && grep -q ',all,nearest:1,false,' r/refinement.csv || { fail "${why:-$(cat out)}"; return 1; }
+    refuses 2 '--stride 1 needs --max-length' verify refinement --corpus r.txt --objective ar --stride 1 &&
+        refuses 2 '--max-length' verify refinement --max-length 3 && refuses 2 'goes with verify refinement' verify 4.2 --stride 2 &&
+        refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it takes no --matrix' verify refinement --matrix r
+}
+
+for t in refinement all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
     matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
