@@ -477,7 +477,7 @@ const cs_command cs_cmd_mask_rank = {
         "cospec plot mask-rank study/mask_rank.csv -o figures\n"
         "cospec plot mask-rank-depth study/mask_rank.csv -o figures\n"
         "# rare tokens in place of [MASK] (Appendix F)\n"
-        "cospec mask-rank MLM=mlm verses.txt --rare 2 -o rare\n"
+        "cospec mask-rank MLM=mlm verses.txt --rare 30 -o rare\n"
         "# BERT's masking (Figure 6)\n"
         "cospec mask-rank mlm verses.txt --bert-masking --blocks 5 --json",
     .run = run,
