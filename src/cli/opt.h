@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "io/parse.h"
 #include "io/result.h"
 
 typedef enum {
@@ -24,9 +25,6 @@ typedef enum {
     CS_OPT_SIZE  /* bytes with K M G */
 } cs_opt_kind;
 
-/* As an end of the range of a real: all above 0, all below 1; messages write "(0, " and ", 1)". */
-#define CS_ABOVE_0 0x1p-1074
-#define CS_BELOW_1 (1 - 0x1p-53)
 
 typedef struct {
     const char *name; /* "max-length"; NULL ends a group */
@@ -137,21 +135,6 @@ double cs_args_real_or(const cs_args *args, const char *name, double fallback);
  * those that were given, as an array. NULL when out of memory. */
 json_t *cs_args_json(const cs_args *args);
 json_t *cs_args_given_json(const cs_args *args);
-
-/* Numbers as the command line takes them: the whole text, decimal, independent of the locale,
- * finite, low <= x <= high. `what` names the option in the message. cs_parse_int_list reads
- * "N1,N2,..." into fresh memory. */
-cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t high,
-                       int64_t *out) CS_MUST_CHECK;
-cs_status cs_parse_real(const char *text, const char *what, double low, double high,
-                        double *out) CS_MUST_CHECK;
-cs_status cs_parse_size(const char *text, const char *what, int64_t *out) CS_MUST_CHECK;
-cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
-                            int64_t *count, int64_t **out) CS_MUST_CHECK;
-
-/* Takes the parts of a list parted by commas, one after the other, up to the first failure. */
-cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part),
-                        void *to) CS_MUST_CHECK;
 
 /* Generators from the same tables, of a NULL-terminated list of commands. A description is
  * paragraphs parted by blank lines; a line that starts with two spaces is set verbatim. */

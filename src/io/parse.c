@@ -1,12 +1,13 @@
 /* Numbers and lists from the command line. strtod and strtoll read the C locale's forms (the
  * program never sets another); what they leave unread, and what overflows, is an error here. */
+#include "io/parse.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/opt.h"
 #include "io/number.h"
 
 /* Leading blanks, "0x", "inf" and "nan" are no number that a user means here. */

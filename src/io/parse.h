@@ -1,0 +1,25 @@
+/* Numbers and lists that a person wrote: on the command line, or in a value of an option. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* As an end of the range of a real: all above 0, all below 1; messages write "(0, " and ", 1)". */
+#define CS_ABOVE_0 0x1p-1074
+#define CS_BELOW_1 (1 - 0x1p-53)
+
+/* Numbers as the command line takes them: the whole text, decimal, independent of the locale,
+ * finite, low <= x <= high. `what` names the option in the message. cs_parse_int_list reads
+ * "N1,N2,..." into fresh memory. */
+cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t high,
+                       int64_t *out) CS_MUST_CHECK;
+cs_status cs_parse_real(const char *text, const char *what, double low, double high,
+                        double *out) CS_MUST_CHECK;
+cs_status cs_parse_size(const char *text, const char *what, int64_t *out) CS_MUST_CHECK;
+cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
+                            int64_t *count, int64_t **out) CS_MUST_CHECK;
+
+/* Takes the parts of a list parted by commas, one after the other, up to the first failure. */
+cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part),
+                        void *to) CS_MUST_CHECK;
