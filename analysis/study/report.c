@@ -1,6 +1,7 @@
 /* A report from a template: prose stays in the template, numbers come from the study's files, and
  * every one of them links to its file. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,7 +376,15 @@ static void put_claim(FILE *out, const cs_study_claim *c)
     put(out, "<td><b class=\"v %\">%</b><div class=\"source\">%", style[c->verdict],
         cs_claim_verdict_name(c->verdict), c->why);
     if (!c->statement) {
-        (void)fprintf(out, ": %.3g &plusmn; %.2g", c->difference, c->margin);
+        (void)fprintf(out, ": %.3g, 95 %% interval &plusmn; %.2g; p %.2g, %.2g among %lld",
+                      c->difference, c->margin, c->p, c->adjusted, (long long)c->family_size);
+        if (c->verdict == CS_CLAIM_UNDECIDED && c->resolution > 0)
+            (void)fprintf(out, "; told from %.2g on", c->resolution);
+        if (c->verdict == CS_CLAIM_UNDECIDED && c->seeds_needed > 0)
+            (void)fprintf(out,
+                          isinf(c->seeds_needed) ? "; no number of seeds would tell this one"
+                                                 : "; %.0f seeds a side would tell this one",
+                          c->seeds_needed);
     }
     put(out, "</div></td></tr>\n");
 }
