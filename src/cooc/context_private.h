@@ -39,7 +39,7 @@ typedef struct {
      * is R_{k, k + e} + R_{k - stride, k - stride + e} + ...; 0 for e > reach */
     int64_t reach;
     double on, off;
-    double *sum, *lost;
+    double *sum, *lost; /* lost NULL: no windows overlap */
 
     /* each, invariant part: of one target whose window has W positions */
     double *place;  /* 2w + 1: weight of one place */

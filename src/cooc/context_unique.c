@@ -13,8 +13,8 @@
  * entries.
  *
  * Prefix sums carry what rounding took (Neumaier), so that a small entry is not lost in a
- * difference of large ones. Memory: 16 bytes times length times (reach + 1) for each length, none
- * where R has one number on the diagonal and one off it.
+ * difference of large ones. Memory: 8 bytes times length times (reach + 1) for each length, twice
+ * that of windows that overlap; none where R has one number on the diagonal and one off it.
  */
 #include "base/mem.h"
 #include "cooc/compensated_private.h"
@@ -41,12 +41,11 @@ double cs_context_pair_weight(const cs_context_plan *plan, const cs_context_tabl
         return (double)count * (e == 0 ? t->on : t->off);
     }
     const int64_t high = e * s + first - earliest * stride, low = first - last * stride - stride;
-    double sum = t->sum[high], lost = t->lost[high];
-    if (low >= 0) {
-        sum -= t->sum[e * s + low];
-        lost -= t->lost[e * s + low];
+    if (!t->lost || low < 0) {
+        return t->sum[high] + (t->lost ? t->lost[high] : 0);
     }
-    return sum + lost;
+    const double sum = t->sum[high] - t->sum[e * s + low];
+    return sum + (t->lost[high] - t->lost[e * s + low]);
 }
 
 /* Prefix sums along the diagonals, in steps of the stride. */
@@ -75,20 +74,22 @@ static cs_status table(const cs_context_plan *plan, cs_context_table *t)
         t->on = t->pairs.invariant / (double)s;
     }
     if (t->pairs.events > 0) {
-        const double cells = (double)(t->reach + 1) * (double)s;
-        status = cs_mem_check(2 * sizeof(double) * cells, "give --max-length",
+        const int64_t cells = (t->reach + 1) * s;
+        const bool runs = stride_of(plan, t) < s;
+        status = cs_mem_check((runs ? 2.0 : 1.0) * sizeof(double) * (double)cells,
+                              "give a smaller --max-length",
                               "the pairs of targets of %lld positions take", (long long)s);
         if (status != CS_OK) return status;
-        t->sum = cs_calloc((t->reach + 1) * s, sizeof *t->sum);
-        t->lost = cs_calloc((t->reach + 1) * s, sizeof *t->lost);
-        if (!t->sum || !t->lost) return CS_ERR_MEMORY;
+        t->sum = cs_calloc(cells, sizeof *t->sum);
+        t->lost = runs ? cs_calloc(cells, sizeof *t->lost) : NULL;
+        if (!t->sum || (runs && !t->lost)) return CS_ERR_MEMORY;
         if (given) {
             cs_pairs_targets(&t->pairs, 1, t->sum);
         } else {
             status = cs_kernel_diagonals(&t->pairs, t->sum);
         }
+        if (status == CS_OK && runs) sum_up(plan, t);
     }
-    if (status == CS_OK && t->sum) sum_up(plan, t);
     t->inner = 2 * t->reach + 1;
     return status;
 }
