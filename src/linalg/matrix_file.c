@@ -46,15 +46,15 @@ static cs_status settle(cs_status status, cs_csr *a, cs_kept_rows *set, cs_kept_
     return CS_OK;
 }
 
-cs_status cs_filled_from_triplets(const char *path, int64_t rows, int64_t cols, int64_t n,
-                                  int64_t *row, const int64_t *col, const double *val,
-                                  cs_kept_rows *set, cs_csr *out)
+cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
+                                  cs_csr *out)
 {
     cs_kept_rows filled = {0};
     cs_csr a = {0};
-    cs_status status = cs_kept_rows_number(rows, n, row, &filled);
-    if (status == CS_OK) status = cs_matrix_admit(path, rows, cols, filled.count);
-    if (status == CS_OK) status = cs_csr_from_triplets(filled.count, cols, n, row, col, val, &a);
+    cs_status status = cs_kept_rows_number(t->rows, t->n, t->row, &filled);
+    if (status == CS_OK) status = cs_matrix_admit(path, t->rows, t->cols, filled.count);
+    if (status == CS_OK)
+        status = cs_csr_from_triplets(filled.count, t->cols, t->n, t->row, t->col, t->val, &a);
     return settle(status, &a, &filled, set, out); /* repeats may add up to 0 */
 }
 
@@ -74,14 +74,14 @@ static cs_status read_vector(cs_npz *npz, const char *path, const char *name, cs
     return CS_OK;
 }
 
-cs_status cs_index_at(const char *path, const char *member, const cs_array *a, int64_t first,
-                      int64_t at, int64_t low, int64_t high, int64_t *out)
+cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int64_t high,
+                      int64_t *out)
 {
-    cs_status status = cs_array_i64(a, at - first, out);
+    cs_status status = cs_array_i64(items->a, at - items->first, out);
     if (status == CS_OK && (*out < low || *out > high))
         status = cs_fail(CS_ERR_INPUT, "item %lld is %lld, not in %lld..%lld", (long long)at,
                          (long long)*out, (long long)low, (long long)high);
-    return cs_blame(status, "%s: member %s.npy", path, member);
+    return cs_blame(status, "%s: member %s.npy", items->path, items->member);
 }
 
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x)
@@ -163,15 +163,16 @@ static cs_status read_columns(cs_npz *npz, const char *path, int64_t cols, int64
                               triplets *t, int64_t *n)
 {
     cs_array indptr = {0};
+    const cs_index_items items = {path, "indptr", &indptr, 0};
     int64_t from = 0, to = 0;
     cs_status status = read_vector(npz, path, "indptr", &indptr);
     if (status == CS_OK && indptr.size - 1 != cols)
         status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld columns",
                          path, (long long)indptr.size, (long long)cols);
     /* Pointers begin at 0, never fall and stay within the entries. */
-    if (status == CS_OK) status = cs_index_at(path, "indptr", &indptr, 0, 0, 0, 0, &from);
+    if (status == CS_OK) status = cs_index_at(&items, 0, 0, 0, &from);
     for (int64_t j = 0; j < cols && status == CS_OK; ++j) {
-        status = cs_index_at(path, "indptr", &indptr, 0, j + 1, from, entries, &to);
+        status = cs_index_at(&items, j + 1, from, entries, &to);
         for (; status == CS_OK && from < to; ++from) {
             t->col[from] = j;
         }
@@ -186,10 +187,11 @@ static cs_status read_indices(cs_npz *npz, const char *path, const char *name, c
                               int64_t n, int64_t size, int64_t *out)
 {
     cs_array index = {0};
+    const cs_index_items items = {path, name, &index, 0};
     cs_status status = read_vector(npz, path, name, &index);
     status = status ? status : same_length(path, name, &index, "data", data);
     for (int64_t e = 0; status == CS_OK && e < n; ++e) {
-        status = cs_index_at(path, name, &index, 0, e, 0, size - 1, &out[e]);
+        status = cs_index_at(&items, e, 0, size - 1, &out[e]);
     }
     cs_array_free(&index);
     return status;
@@ -221,7 +223,8 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
     }
     if (status == CS_OK)
         status = cs_blame(
-            cs_filled_from_triplets(path, shape[0], shape[1], n, t.row, t.col, t.val, rows, out),
+            cs_filled_from_triplets(
+                path, &(cs_triplets){shape[0], shape[1], n, t.row, t.col, t.val}, rows, out),
             "%s", path);
     cs_array_free(&data);
     cs_pool_free(&t.pool);
@@ -231,6 +234,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
 cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t shape[2])
 {
     cs_array text = {0}, size = {0};
+    const cs_index_items items = {path, "shape", &size, 0};
     if (!cs_npz_has(npz, "format")) {
         return cs_fail(CS_ERR_INPUT, "%s: has no member format.npy: not a scipy.sparse file", path);
     }
@@ -245,7 +249,7 @@ cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t s
         status = cs_fail(CS_ERR_INPUT, "%s: an array of %lld dimensions, not a matrix", path,
                          (long long)size.size);
     for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
-        status = cs_index_at(path, "shape", &size, 0, d, 0, INT64_MAX - 1, &shape[d]);
+        status = cs_index_at(&items, d, 0, INT64_MAX - 1, &shape[d]);
     }
     cs_array_free(&text);
     cs_array_free(&size);
@@ -315,8 +319,8 @@ static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
     status = status ? status : count_nonzeros(path, &array, &nnz);
     if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1], 0);
     if (status == CS_OK && nnz == 0) { /* the rows of an array without columns cost nothing */
-        status = cs_filled_from_triplets(path, array.shape[0], array.shape[1], 0, NULL, NULL, NULL,
-                                         rows, out);
+        const cs_triplets none = {.rows = array.shape[0], .cols = array.shape[1]};
+        status = cs_filled_from_triplets(path, &none, rows, out);
     } else if (status == CS_OK) {
         set = cs_kept_rows_all(array.shape[0]);
         status = cs_blame(cs_csr_init(&a, array.shape[0], array.shape[1], nnz), "%s", path);

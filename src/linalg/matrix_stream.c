@@ -62,12 +62,13 @@ static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to
     }
     cs_status status = cs_npz_items_next(s->indices, count, &indices);
     status = status ? status : cs_npz_items_next(s->data, count, &data);
+    const cs_index_items items = {s->path, "indices", indices, begin};
     for (int64_t e = 0; status == CS_OK && e < count; ++e) {
         int64_t j = 0;
         while (s->ptr[from + 1] <= begin + e) {
             ++from;
         }
-        status = cs_index_at(s->path, "indices", indices, begin, begin + e, 0, s->cols - 1, &j);
+        status = cs_index_at(&items, begin + e, 0, s->cols - 1, &j);
         s->val[e] = cs_array_f64(data, e);
         if (status == CS_OK) status = cs_entry_finite(s->path, first + from, j, s->val[e]);
         s->col[e] = (int32_t)j;
@@ -102,13 +103,14 @@ static cs_status visit_all(stream *s)
     cs_status status = s->visitor->begin(s->visitor->ctx, s->rows, s->cols, s->entries);
     status = status ? status : cs_npz_items_next(s->indptr, 1, &piece);
     /* Pointers begin at 0, never fall and stay within the entries. */
-    status = status ? status : cs_index_at(s->path, "indptr", piece, 0, 0, 0, 0, &s->ptr[0]);
+    cs_index_items items = {s->path, "indptr", piece, 0};
+    status = status ? status : cs_index_at(&items, 0, 0, 0, &s->ptr[0]);
     for (int64_t first = 0; first < s->rows && status == CS_OK; first += ROWS) {
         int64_t count = s->rows - first < ROWS ? s->rows - first : ROWS;
         status = cs_npz_items_next(s->indptr, count, &piece);
         for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-            status = cs_index_at(s->path, "indptr", piece, first + 1, first + i + 1, s->ptr[i],
-                                 s->entries, &s->ptr[i + 1]);
+            items = (cs_index_items){s->path, "indptr", piece, first + 1};
+            status = cs_index_at(&items, first + i + 1, s->ptr[i], s->entries, &s->ptr[i + 1]);
         }
         status = status ? status : visit_rows(s, first, count);
         s->ptr[0] = s->ptr[count];

@@ -28,9 +28,16 @@ cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t col
 cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format,
                          int64_t shape[2]) CS_MUST_CHECK;
 
-/* Item `at` of an index member, of which `a` has those from `first` on; it must lie in low..high. */
-cs_status cs_index_at(const char *path, const char *member, const cs_array *a, int64_t first,
-                      int64_t at, int64_t low, int64_t high, int64_t *out) CS_MUST_CHECK;
+/* The items of an index member of an archive from `first` on. */
+typedef struct {
+    const char *path, *member;
+    const cs_array *a;
+    int64_t first;
+} cs_index_items;
+
+/* Item `at`, which must lie in low..high. */
+cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int64_t high,
+                      int64_t *out) CS_MUST_CHECK;
 
 /* Of an entry of a file. */
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
@@ -39,8 +46,14 @@ cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) 
  * where what works on it could not hold even empty ones, and empty columns. */
 cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held) CS_MUST_CHECK;
 
-/* n triplets with entries in range into the rows of the matrix that are not empty; row[] is
- * renumbered. */
-cs_status cs_filled_from_triplets(const char *path, int64_t rows, int64_t cols, int64_t n,
-                                  int64_t *row, const int64_t *col, const double *val,
-                                  cs_kept_rows *set, cs_csr *out) CS_MUST_CHECK;
+/* n entries of a matrix, in its range. */
+typedef struct {
+    int64_t rows, cols, n;
+    int64_t *row;
+    const int64_t *col;
+    const double *val;
+} cs_triplets;
+
+/* The rows of the matrix that are not empty; row[] is renumbered. */
+cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
+                                  cs_csr *out) CS_MUST_CHECK;

@@ -298,9 +298,8 @@ cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
     status = status ? status : read_size(&r);
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);
     status = status ? status : read_entries(&r, &t);
-    status =
-        status ? status
-               : cs_filled_from_triplets(path, r.rows, r.cols, t.n, t.row, t.col, t.val, rows, out);
+    const cs_triplets entries = {r.rows, r.cols, t.n, t.row, t.col, t.val};
+    status = status ? status : cs_filled_from_triplets(path, &entries, rows, out);
     out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */
