@@ -58,7 +58,7 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
     const int64_t times[3][3] = {{2, 6, 0}, {1, 1, 6}, {2, 6, 0}};
     for (int variant = 0; variant < 6; ++variant) {
         int prefix = variant / 2;
-        cs_toy toy = {plan_objective("diffusion"), 2, 4, 2, false, false};
+        cs_toy toy = {plan_objective("diffusion"), 2, 4, 2, false, false, 0};
         cs_toy_spectrum spectrum;
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;

@@ -73,7 +73,7 @@ TEST(its_toy_spectrum_is_that_of_ar)
 {
     for (int prefix = 0; prefix < 3; ++prefix) {
         const int64_t ones[] = {6, 7, 8};
-        cs_toy toy = {plan_objective("prefix-lm"), 2, 4, 2, false, false};
+        cs_toy toy = {plan_objective("prefix-lm"), 2, 4, 2, false, false, 0};
         cs_toy_spectrum spectrum;
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
         OK(cs_toy_reduce(&toy, &spectrum));

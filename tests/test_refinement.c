@@ -309,7 +309,7 @@ static const cs_theorem *const entry = &cs_entry_refinement;
 
 TEST(a_toy_is_all_its_sequences)
 {
-    cs_toy toy = {plan_objective("masked:unmasked=2"), 2, 4, 2, false, false};
+    cs_toy toy = {plan_objective("masked:unmasked=2"), 2, 4, 2, false, false, 0};
     const cs_theorem_input in = {.toy = &toy};
     cs_result *result = cs_result_new();
     cs_theorem_report report = {.rows = rows_of(result)};
@@ -368,7 +368,7 @@ TEST(random_texts_obey_it)
 static cs_status small_study(const char *path)
 {
     (void)path;
-    cs_toy toy = {cs_objective_default(CS_OBJ_AR), 1, 2, 2, false, false};
+    cs_toy toy = {cs_objective_default(CS_OBJ_AR), 1, 2, 2, false, false, 0};
     const cs_theorem_input in = {.toy = &toy, .threads = 1};
     cs_theorem_report report = {.rows = NULL};
     cs_status status = entry->run[CS_ON_TOY](&in, &report);

@@ -61,7 +61,7 @@ TEST(its_toy_spectrum_is_golden)
                             0.40512472068855487,
                             0.37796447300922703,
                             0.29814239699997203};
-    cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false};
+    cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false, 0};
     cs_toy_spectrum spectrum;
     OK(cs_toy_reduce(&toy, &spectrum));
     assert_int_equal(spectrum.values, 6);

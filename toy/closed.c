@@ -43,6 +43,14 @@ static long double one_minus_power(long double log_base, int64_t n)
 
 /* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
+/* An objective with the law of sizes of permuted-ar has its spectrum: masked diffusion (theory 10). */
+static cs_objective_kind law_of(const cs_objective *o)
+{
+    const bool permuted =
+        cs_objective_table(o->kind)->sizes == cs_objective_table(CS_OBJ_PERMUTED_AR)->sizes;
+    return permuted ? CS_OBJ_PERMUTED_AR : o->kind;
+}
+
 /* q(0): 0 without an empty prefix and for objectives that always leave a token; NaN where no
  * formula is known. */
 static double empty_mass(const cs_toy *toy)
@@ -53,7 +61,7 @@ static double empty_mass(const cs_toy *toy)
     if (o->empty_prefix == CS_PREFIX_NONE) {
         return 0;
     }
-    switch (o->kind) {
+    switch (law_of(o)) {
     case CS_OBJ_PERMUTED_AR:
         return 1 / s;
     case CS_OBJ_BERNOULLI_MASKED:
@@ -180,7 +188,7 @@ static cs_status closed_invariant(closed *c)
         c->source = "one position: 1, from the empty set alone";
         return CS_OK;
     }
-    switch (toy->objective.kind) {
+    switch (law_of(&toy->objective)) {
     case CS_OBJ_PERMUTED_AR:
         c->source = lambda_permuted(toy, &lambda);
         break;
@@ -311,7 +319,7 @@ static void closed_given(closed *c)
             : "target given: 1 for every target position and class (theory 5)";
 }
 
-cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
+static cs_status closed_spectrum(const cs_toy *toy, cs_toy_spectrum *out)
 {
     closed c = {.toy = toy};
     cs_status status = cs_toy_check(toy);
@@ -348,4 +356,9 @@ cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
     }
     cs_free(c.values.value);
     return status;
+}
+
+cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
+{
+    return cs_toy_told_by(closed_spectrum, toy, out);
 }

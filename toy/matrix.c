@@ -1,6 +1,7 @@
 /* The full co-occurrence matrix of the toy model, over all contents.
  *
- * A row is a conditioning set S with its tokens (and the target position if `given`). A content of
+ * A row is a conditioning set S with its tokens (and the target position if `given`, or the one that
+ * is told). A content of
  * class y is a tuple of m digits in 0..T-1; its tokens' offsets within their positions are y T + d
  * (disjoint) or (y+1)(d+1) - 1 (literal, LA 4.1.2 as printed). Offsets of different positions never
  * meet, so a row is (S, offsets). With disjoint sets every (class, tuple) is a row of its own; with
@@ -10,6 +11,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "plan/pairs.h"
@@ -29,6 +31,7 @@ typedef struct {
     int64_t *target_base;  /* s: first column of the target position, -1 if never predicted */
     int32_t *offset_index; /* r T: index among the offsets in use, -1 if unused */
     int64_t offsets;       /* in use */
+    double *weight;        /* of the events, those of the rows at hand */
     content *list;         /* contents of the set at hand */
     double *sum;           /* r T: a row's entries at one target position, by offset */
     cs_csr a, row_label;
@@ -96,7 +99,7 @@ static void add_row(builder *b, const content *run, int64_t classes, int64_t m, 
     double mass = 0;
     b->a.ptr[b->rows + 1] = b->a.ptr[b->rows];
     for (int64_t e = first; e < last; ++e) {
-        double weight = b->pairs.weight[e] * share;
+        double weight = b->weight[e] * share;
         mass += weight;
         add_entries(b, run, classes, b->pairs.target[e], weight / (double)b->toy->tokens);
     }
@@ -132,6 +135,23 @@ static void add_set(builder *b, int64_t first, int64_t last)
             ++next;
         }
         add_row(b, b->list + i, next - i, m, first, last);
+    }
+}
+
+/* The rows of a set by the position that is told: that of event t, where the target is that of e,
+ * with probability theta [t = e] + (1 - theta) P(t | S). */
+static void add_told(builder *b, int64_t first, int64_t last)
+{
+    const double theta = b->toy->told, *w = b->pairs.weight;
+    double sum = 0;
+    for (int64_t e = first; e < last; ++e) {
+        sum += w[e];
+    }
+    for (int64_t t = first; t < last; ++t) {
+        for (int64_t e = first; e < last; ++e) {
+            b->weight[e] = w[e] * ((e == t ? theta : 0) + (1 - theta) * w[t] / sum);
+        }
+        add_set(b, first, last);
     }
 }
 
@@ -196,7 +216,7 @@ static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
 {
     int64_t most = 0, contents = 0;
     for (int64_t e = 0; e < b->pairs.events; ++e) {
-        if (b->toy->given || e == 0 || b->pairs.set[e] != b->pairs.set[e - 1]) {
+        if (b->toy->given || b->toy->told > 0 || e == 0 || b->pairs.set[e] != b->pairs.set[e - 1]) {
             int64_t m = cs_pairs_set_of(&b->pairs, e).size;
             int64_t count = b->toy->classes * cs_toy_power(b->toy->tokens, m);
             most = count > most ? count : most;
@@ -204,6 +224,8 @@ static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
         }
     }
     b->list = cs_pool_take(&b->pool, most, sizeof *b->list);
+    b->weight = cs_pool_take(&b->pool, b->pairs.events, sizeof *b->weight);
+    if (b->weight) memcpy(b->weight, b->pairs.weight, (size_t)b->pairs.events * sizeof *b->weight);
     cs_status status = b->pool.status;
     if (status == CS_OK) status = cs_csr_init(&b->a, (int64_t)rows, cols, (int64_t)nnz);
     if (status == CS_OK)
@@ -222,7 +244,11 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
         while (!b->toy->given && next < b->pairs.events && b->pairs.set[next] == b->pairs.set[e]) {
             ++next;
         }
-        add_set(b, e, next);
+        if (b->toy->told > 0) {
+            add_told(b, e, next);
+        } else {
+            add_set(b, e, next);
+        }
     }
     if (status == CS_OK) {
         b->a.rows = b->row_label.rows = b->rows; /* merged contents leave room unused */

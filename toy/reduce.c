@@ -350,7 +350,7 @@ static bool has_fixed_order(const cs_objective *o)
     return shape == CS_PAIRS_PREFIX || (shape != CS_PAIRS_INVARIANT && o->kind == CS_OBJ_MIX);
 }
 
-cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
+static cs_status reduce(const cs_toy *toy, cs_toy_spectrum *out)
 {
     reduction r = {.toy = toy};
     cs_status status = cs_toy_check(toy);
@@ -368,4 +368,9 @@ cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
     }
     cs_free(r.values.value);
     return status;
+}
+
+cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
+{
+    return cs_toy_told_by(reduce, toy, out);
 }

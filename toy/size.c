@@ -8,6 +8,7 @@
  * double. Nothing is allocated but for plan files and mixtures, whatever the length. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "plan/count.h"
@@ -21,16 +22,27 @@ const char *cs_prefix_name(cs_empty_prefix prefix)
     return prefix == CS_PREFIX_NONE ? "none" : prefix == CS_PREFIX_SHARED ? "shared" : "class";
 }
 
+void cs_toy_position(const cs_toy *toy, char text[32])
+{
+    (void)snprintf(text, 32,
+                   toy->told > 0 ? "told %.15g"
+                   : toy->given  ? "given"
+                                 : "blind",
+                   toy->told);
+}
+
 char *cs_toy_describe(const cs_toy *toy)
 {
     char *objective = cs_objective_describe(&toy->objective);
     if (!objective) {
         return NULL;
     }
+    char position[32];
+    cs_toy_position(toy, position);
     char *text =
         cs_format("r=%lld s=%lld T=%lld, %s, target position %s, %s token sets, empty prefix %s",
                   (long long)toy->classes, (long long)toy->length, (long long)toy->tokens,
-                  objective, toy->given ? "given" : "blind", toy->literal ? "literal" : "disjoint",
+                  objective, position, toy->literal ? "literal" : "disjoint",
                   cs_prefix_name(toy->objective.empty_prefix));
     cs_free(objective);
     return text;
@@ -49,6 +61,7 @@ cs_toy cs_toy_masked(const cs_toy *toy, int64_t m)
     cs_toy masked = cs_toy_with(toy, CS_OBJ_MASKED, CS_PREFIX_NONE);
     masked.objective.unmasked_lo = masked.objective.unmasked_hi = m;
     masked.given = masked.literal = false;
+    masked.told = 0;
     return masked;
 }
 
@@ -79,6 +92,14 @@ cs_status cs_toy_check(const cs_toy *toy)
                            counts[i].value, INT32_MAX);
         }
     }
+    if (!(toy->told >= 0 && toy->told < 1)) {
+        return cs_fail(CS_ERR_USAGE, "toy model: a position told with probability %g not in [0, 1)",
+                       toy->told);
+    }
+    if (toy->told > 0 && (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
+        return cs_fail(CS_ERR_USAGE, "a position told with probability %g goes with no %s",
+                       toy->told, toy->given ? "given position" : "empty text that is shared");
+    }
     cs_status status = cs_objective_check(&toy->objective);
     return status == CS_OK ? cs_objective_check_length(&toy->objective, toy->length) : status;
 }
@@ -93,8 +114,9 @@ static void add_sets(const cs_toy *toy, double sets, int64_t m, double targets, 
     double classes = (double)toy->classes, tokens = (double)toy->tokens;
     double contents = classes * pow(tokens, (double)m);
     bool one = m == 0 && toy->objective.empty_prefix == CS_PREFIX_SHARED;
-    size->rows += sets * (one ? 1 : contents) * (toy->given ? targets : 1);
-    size->nnz += sets * contents * targets * tokens;
+    const bool rows = toy->given || toy->told > 0; /* one a target */
+    size->rows += sets * (one ? 1 : contents) * (rows ? targets : 1);
+    size->nnz += sets * contents * targets * tokens * (toy->told > 0 ? targets : 1);
 }
 
 /* A prefix predicts the tokens of its window, and every position but the first is in one. */

@@ -26,6 +26,11 @@ void cs_toy_values_add(cs_toy_values *values, double sigma, int64_t multiplicity
 void cs_toy_values_add_ones(cs_toy_values *values, const cs_toy *toy, double empty,
                             int64_t columns);
 
+/* By a method for positions that are blind or given: the same, or of a position that is told what
+ * cs_toy_tell makes of the blind spectrum. */
+cs_status cs_toy_told_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum *out),
+                         const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
+
 /* All singular values of a dense matrix, each `multiplicity` times, their largest residual
  * max_j max(||A v_j - sigma_j u_j||, ||A^T u_j - sigma_j v_j||) recomputed from a copy, and the
  * floor below which a value is rounding. The matrix is destroyed. */

@@ -10,6 +10,10 @@
  *               S shared by all classes couples them: sigma(B), plus r-1 copies of sigma(B without
  *               its empty row, not renormalised). Any r and T
  *   closed      formulas, where there is one
+ *
+ * Between a blind X and one with the target's position lies one that is told it with probability
+ * theta: P(k-told | k, S) = theta [k-told = k] + (1 - theta) P(k-told | S). Of n masked tokens that
+ * is the symmetric channel that is right with probability 1 - eps, theta = 1 - eps n / (n - 1).
  */
 #pragma once
 
@@ -24,6 +28,8 @@ typedef struct {
     int64_t classes, length, tokens; /* r, s, T */
     bool literal;                    /* token sets as printed */
     bool given;                      /* target position part of X */
+    double told; /* theta: with this probability a position that is part of X is the target's, else
+                    one drawn as the target itself, given the text; 0: as `given` says */
 } cs_toy;
 
 /* A spectrum as (value, multiplicity), values descending and apart by more than 1e-9; zeros are not
@@ -46,6 +52,9 @@ cs_status cs_toy_check(const cs_toy *toy) CS_MUST_CHECK;
 
 /* "r=3 s=4 T=2, masked unmasked=2 ..., target position blind, ...", fresh memory; NULL: none. */
 char *cs_toy_describe(const cs_toy *toy) CS_MUST_CHECK;
+
+/* "blind", "given" or "told 0.5". */
+void cs_toy_position(const cs_toy *toy, char text[32]);
 
 /* "none", "shared", "class" */
 const char *cs_prefix_name(cs_empty_prefix prefix);
@@ -72,6 +81,20 @@ cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz
 cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out) CS_MUST_CHECK;
 
 cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *out) CS_MUST_CHECK;
+
+/* sigma of a position that is told with probability theta, from the blind spectrum: 1 - sigma^2 =
+ * (1 - theta^2) (1 - sigma_blind^2) for every class and target position, zeros of the blind one
+ * among them. Not for an empty text that classes share. */
+cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind,
+                      cs_toy_spectrum *out) CS_MUST_CHECK;
+
+/* The floor of sum sigma^2 of a class, blind and without an empty text (ours):
+ *
+ *   sum sigma^2 >= E_S[ 1 / (1 - P_G(S)) ],   equality iff P(. | S) is P_G off S, normalised,
+ *
+ * by Cauchy and Schwarz in each S, P_G(S) the target mass of the positions in S. *met: whether the
+ * condition holds, to 1e-12. CS_ERR_USAGE: an empty prefix, or more than 2^20 events of a mixture. */
+cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met) CS_MUST_CHECK;
 
 /* CS_ERR_USAGE for literal token sets (classes are coupled), or a length too large (fixed order:
  * 2,000). */

@@ -95,6 +95,8 @@ static void record_one(const cs_42_case *c, const char *objective, cs_42_method 
                        cs_item *spectra)
 {
     const cs_toy_spectrum *s = &c->by[method]; /* without values where there is none */
+    char position[32];
+    cs_toy_position(&c->toy, position);
     for (int64_t i = 0; i < s->values; ++i) {
         cs_item *row = cs_item_object(spectra, NULL);
         cs_item_int(row, "classes", c->toy.classes);
@@ -102,7 +104,7 @@ static void record_one(const cs_42_case *c, const char *objective, cs_42_method 
         cs_item_int(row, "tokens", c->toy.tokens);
         cs_item_text(row, "objective", objective);
         cs_item_text(row, "empty_prefix", cs_prefix_name(c->toy.objective.empty_prefix));
-        cs_item_text(row, "target_position", c->toy.given ? "given" : "blind");
+        cs_item_text(row, "target_position", position);
         cs_item_text(row, "token_sets", c->toy.literal ? "literal" : "disjoint");
         cs_item_text(row, "method", method_name[method]);
         cs_item_real(row, "sigma", s->sigma[i]);
@@ -299,6 +301,7 @@ static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_
     for (size_t i = 0; status == CS_OK && i < sizeof reading / sizeof *reading; ++i) {
         cs_toy ar = cs_toy_with(toy, CS_OBJ_AR, reading[i].prefix);
         ar.given = ar.literal = false;
+        ar.told = 0;
         cs_42_case c = {0};
         status = cs_42_case_of(&ar, &c);
         if (status == CS_OK) {
@@ -400,6 +403,7 @@ static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, 
     for (int i = 0; status == CS_OK && i < 2; ++i) {
         model[i].literal = true;
         model[i].given = false;
+        model[i].told = 0;
         bool fits = false;
         cs_42_case c = {0};
         status = cs_42_fits(&model[i], &fits);

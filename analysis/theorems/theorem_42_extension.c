@@ -1,10 +1,14 @@
 /* Theorem 4.2 beyond the two objectives of the paper (theory.md 5): each spectrum by enumeration,
  * position reduction and closed form, blind and given; and LA 5.1's "Eq. 6 is equivalent to Eq. 3".
  */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/mem.h"
+#include "linalg/dense.h"
+#include "plan/kernel.h"
 
 typedef struct {
     const char *name;
@@ -32,20 +36,145 @@ static cs_status agree(const cs_42_case *c, const char *name, cs_42_method secon
     return CS_OK;
 }
 
+/* sum sigma^2 of a class against its floor: met where P(. | S) is P_G off S, else above. */
+static cs_status floor_of(const cs_42_case *c, const char *name, cs_statements *out)
+{
+    const double r = (double)c->toy.classes, e = c->best->residual + c->rounding;
+    const double sum = c->best->sum_sigma2 / r, rank = (double)c->best->rank / r;
+    double floor = 0;
+    bool met = false;
+    char id[40];
+    if (c->toy.objective.empty_prefix != CS_PREFIX_NONE) {
+        return CS_OK;
+    }
+    cs_status status = cs_toy_floor(&c->toy, &floor, &met);
+    if (status == CS_ERR_USAGE) { /* too many events of a mixture */
+        cs_reason_clear();
+        return CS_OK;
+    }
+    if (status != CS_OK) return status;
+    (void)snprintf(id, sizeof id, "4.2-%s-floor", name);
+    char *text = cs_format("%s: a class' sum sigma^2 is at least E_S[1 / (1 - P_G(S))], and %s it "
+                           "(lhs: the floor)",
+                           name, met ? "meets" : "is above");
+    if (!text) return CS_ERR_MEMORY;
+    /* Each sigma is off by e, the floor by its sums. */
+    cs_statement *s = cs_statements_claim(
+        out, &(cs_claim){id, CS_CORRECTED, met ? CS_RELATION_EQUAL : CS_RELATION_LESS, text,
+                         c->input, floor, sum,
+                         2 * e * sqrt(rank * sum) + rank * e * e +
+                             8 * (double)c->toy.length * DBL_EPSILON * floor});
+    cs_free(text);
+    if (met) cs_42_unspecify(c->best, s);
+    return CS_OK;
+}
+
 static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs_item *spectra)
 {
     cs_toy model = *toy;
     model.objective = e->objective;
     model.given = model.literal = false;
+    model.told = 0;
     cs_42_case c = {0};
     cs_status status = cs_42_case_of(&model, &c);
     if (status == CS_OK && c.has[CS_42_ENUMERATE] && c.has[CS_42_REDUCE])
         status = agree(&c, e->name, CS_42_REDUCE, CS_42_ENUMERATE, out);
     if (status == CS_OK && c.has[CS_42_CLOSED] && c.method != CS_42_CLOSED)
         status = agree(&c, e->name, CS_42_CLOSED, c.method, out);
+    if (status == CS_OK) status = floor_of(&c, e->name, out);
     if (status == CS_OK) status = cs_42_record(&c, spectra);
     cs_42_case_free(&c);
     return status;
+}
+
+/* A position that is told with probability theta: the enumerated matrix against what the blind
+ * spectrum says of it. */
+static cs_status told(const cs_toy *toy, const char *name, const cs_objective *objective,
+                      cs_statements *out, cs_item *spectra)
+{
+    const double theta = toy->told > 0 ? toy->told : 0.5;
+    cs_toy model = *toy;
+    char id[40];
+    model.objective = *objective;
+    model.objective.empty_prefix = CS_PREFIX_NONE;
+    model.given = model.literal = false;
+    model.told = theta;
+    cs_42_case c = {0};
+    (void)snprintf(id, sizeof id, "4.2-%s-told", name);
+    cs_status status = cs_42_case_of(&model, &c);
+    if (status == CS_OK && c.has[CS_42_REDUCE]) {
+        const cs_toy_spectrum *s = c.best, *by = &c.by[CS_42_REDUCE];
+        const cs_42_difference d = cs_42_compare(s, by);
+        /* The formula's roots move by at most the residual of the blind values over theta. */
+        cs_statement *claim = cs_statements_claim(
+            out,
+            &(cs_claim){id, CS_CORRECTED, CS_RELATION_EQUAL,
+                        "the target's position told with probability theta: 1 - sigma^2 = (1 - "
+                        "theta^2) (1 - sigma_blind^2), so that the advantage of Theorem 4.2 is "
+                        "multiplied by 1 - theta^2 (sides: where they differ most)",
+                        c.input, d.a, d.b, s->residual + by->residual / theta + c.rounding});
+        cs_statement_real(claim, "theta", theta);
+        if (s == by) cs_statement_unspecify(claim, "the matrix was enumerated (value: 0)", 0);
+        status = cs_42_record(&c, spectra);
+    }
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* Masked diffusion, from all its plans, against permuted-ar with an empty prefix. The toy's Gram
+ * form over positions is D^{-1/2} R D^{-1/2}, R the position kernel (plan/kernel.h). */
+static cs_status diffusion(const cs_toy *toy, cs_statements *out)
+{
+    enum { LONGEST = 12 };
+    const int64_t s = toy->length;
+    cs_toy permuted = cs_toy_with(toy, CS_OBJ_PERMUTED_AR, CS_PREFIX_CLASS);
+    cs_objective plans = cs_objective_default(CS_OBJ_DIFFUSION);
+    cs_42_case c = {0};
+    cs_dense r = {0};
+    double value[LONGEST];
+    if (s > LONGEST) {
+        return CS_OK;
+    }
+    permuted.given = permuted.literal = false;
+    permuted.told = 0;
+    plans.empty_prefix = CS_PREFIX_CLASS;
+    cs_status status = cs_42_case_of(&permuted, &c);
+    if (status == CS_OK) status = cs_dense_init(&r, s, s);
+    if (status == CS_OK) status = cs_kernel_of_plans(&plans, s, r.data);
+    for (int64_t i = 0; i < s * s && status == CS_OK; ++i) {
+        r.data[i] *= (double)s; /* D is uniform */
+    }
+    if (status == CS_OK) status = cs_dense_eigh(&r, value, true);
+    if (status == CS_OK) {
+        double worst = 0, sigma = 0, other = 0;
+        for (int64_t j = 0; j < s; ++j) {
+            const double x = sqrt(fmax(value[s - 1 - j], 0));
+            const double y = cs_42_sigma(c.best, (double)(j * toy->classes + 1));
+            if (fabs(x - y) >= worst) {
+                worst = fabs(x - y);
+                sigma = x;
+                other = y;
+            }
+        }
+        cs_statements_claim(
+            out, &(cs_claim){"4.2-diffusion", CS_CORRECTED, CS_RELATION_EQUAL,
+                             "masked diffusion (absorbing state, weight 1/t), all masks: its "
+                             "spectrum is that of permuted-ar with an empty prefix (sides: where "
+                             "they differ most)",
+                             c.input, sigma, other,
+                             c.best->residual + c.rounding +
+                                 64 * (double)s * DBL_EPSILON / sqrt(fmax(value[0], DBL_EPSILON))});
+    }
+    cs_dense_free(&r);
+    cs_42_case_free(&c);
+    return status;
+}
+
+/* One head an offset predicts one of the tokens that follow a prefix each: its row is the prefix and
+ * the offset. */
+static bool multi_token(const cs_objective *o)
+{
+    return o->kind == CS_OBJ_DIVERSE_AR;
 }
 
 /* With the target position in X every nonzero sigma is 1, unless an empty context is shared. */
@@ -56,13 +185,18 @@ static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs
     model.objective.empty_prefix = CS_PREFIX_NONE;
     model.given = true;
     model.literal = false;
+    model.told = 0;
     cs_42_case c = {0};
     char id[40];
     (void)snprintf(id, sizeof id, "4.2-%s-given", e->name);
     cs_status status = cs_42_case_of(&model, &c);
     if (status == CS_OK) {
         cs_42_state_ones(&c, id, CS_CORRECTED,
-                         "target position given: every nonzero sigma is 1 (number of ones = rank)",
+                         multi_token(&e->objective)
+                             ? "target position given (multi-token prediction, a head an offset): "
+                               "every nonzero sigma is 1 (number of ones = rank)"
+                             : "target position given: every nonzero sigma is 1 (number of ones = "
+                               "rank)",
                          (double)c.best->rank, out);
         status = cs_42_record(&c, spectra);
     }
@@ -128,6 +262,7 @@ static cs_status equivalence(const cs_toy *toy, int64_t t, cs_statements *out)
     cs_toy diverse = cs_toy_with(toy, CS_OBJ_DIVERSE_AR, CS_PREFIX_NONE);
     group.objective.t = diverse.objective.t = t;
     group.given = group.literal = diverse.given = diverse.literal = false;
+    group.told = diverse.told = 0;
     return compare(&group, &diverse, false,
                    &(comparison){.id = "5.1-equivalence",
                                  .form = CS_PRINTED,
@@ -193,7 +328,9 @@ cs_status cs_42_extension(const cs_toy *toy, cs_statements *out, cs_item *spectr
     for (int i = 0; status == CS_OK && i < count; ++i) {
         status = blind(toy, &list[i], out, spectra);
         if (status == CS_OK) status = given(toy, &list[i], out, spectra);
+        if (status == CS_OK) status = told(toy, list[i].name, &list[i].objective, out, spectra);
     }
+    if (status == CS_OK) status = diffusion(toy, out);
     if (status == CS_OK) status = convexity(toy, &variable, out);
     return status == CS_OK ? equivalence(toy, t, out) : status;
 }

@@ -414,6 +414,7 @@ cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out)
 {
     cs_toy model = *toy;
     model.literal = model.given = false;
+    model.told = 0;
     bool ar_fits = false, masked_fits = false;
     cs_toy ar = cs_toy_with(&model, CS_OBJ_AR, CS_PREFIX_NONE), mask = cs_toy_masked(&model, m);
     cs_status status = cs_42_fits(&ar, &ar_fits);

@@ -197,7 +197,7 @@ static cs_status check(const cs_toy *toy, int64_t limit, double *nnz)
 {
     double rows, cols;
     cs_status status = cs_toy_size(toy, &rows, &cols, nnz);
-    if (status == CS_OK && toy->given)
+    if (status == CS_OK && (toy->given || toy->told > 0))
         status = cs_fail(CS_ERR_USAGE, "contexts with their tokens are blind: the target's "
                                        "position is not part of them");
     if (status == CS_OK && toy->objective.empty_prefix == CS_PREFIX_CLASS)

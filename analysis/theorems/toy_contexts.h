@@ -30,7 +30,7 @@ typedef struct {
 
 void cs_toy_contexts_free(cs_toy_contexts *contexts);
 
-/* Enumerates all contexts. Time and memory O(events x r T^m (m + T)). CS_ERR_USAGE: a `given`
+/* Enumerates all contexts. Time and memory O(events x r T^m (m + T)). CS_ERR_USAGE: a `given` or told
  * target or a class-tagged empty prefix (no text distinguishes them), an objective that does not
  * exist at this length; CS_ERR_MEMORY when the matrix has more than `limit` nonzeros. */
 cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *out) CS_MUST_CHECK;

@@ -61,13 +61,15 @@ typedef struct {
 static void add_model(const point *p, cs_item *item)
 {
     const cs_toy *toy = p->toy;
+    char position[32];
+    cs_toy_position(toy, position);
     cs_item_text(item, "objective", p->objective);
     cs_item_int(item, "classes", toy->classes);
     cs_item_int(item, "length", toy->length);
     cs_item_int(item, "tokens", toy->tokens);
     cs_item_text(item, "token_sets", toy->literal ? "literal" : "disjoint");
     cs_item_text(item, "empty_prefix", prefix_name(toy->objective.empty_prefix));
-    cs_item_text(item, "target_position", toy->given ? "given" : "blind");
+    cs_item_text(item, "target_position", position);
     cs_item_text(item, "method", p->method);
 }
 

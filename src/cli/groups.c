@@ -72,6 +72,11 @@ const cs_opt cs_group_toy[] = {
     CS_TEXT("classes", "R|A:B:STEP", NULL, "Toy model: number of classes."),
     CS_TEXT("length", "S|A:B:STEP", NULL, "Toy model: positions of a sequence."),
     CS_TEXT("tokens", "T|A:B:STEP", NULL, "Toy model: tokens for each class and position."),
+    CS_REAL(
+        "told", "THETA", NULL, 0, 1,
+        "Toy model: the position that a text comes with is the target's with this probability, "
+        "and else drawn as the target is, given the text (0: blind; below 1). Of n masked tokens "
+        "it is right with probability THETA + (1 - THETA) / n."),
     CS_CHOICE(
         "token-sets", "disjoint|literal", "disjoint",
         "Toy model: token sets apart, as the theorem needs, or as printed, where classes collide."),
@@ -337,6 +342,7 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
                       const char *fallback_objective, cs_plan_file *file, cs_toy *out)
 {
     cs_toy toy = {.given = cs_args_target_given(args),
+                  .told = cs_args_real_or(args, "told", 0),
                   .literal = cs_args_is(args, "token-sets", "literal")};
     cs_status status =
         cs_args_objective(args, sweep, point, fallback_objective, file, &toy.objective);
