@@ -154,7 +154,7 @@ static void spectrum_by_hand(const listing *l, double sigma[VOCAB], double form[
 {
     static const char *name[6 * MOST];
     static double a[6 * MOST][VOCAB];
-    double row[6 * MOST] = {0}, col[VOCAB] = {0}, all = 0;
+    double row[6 * MOST] = {0}, col[VOCAB] = {0};
     int rows = 0;
     memset(a, 0, sizeof a);
     for (int64_t e = 0; e < l->events; ++e) {
@@ -169,7 +169,6 @@ static void spectrum_by_hand(const listing *l, double sigma[VOCAB], double form[
             a[at][l->token[e]] += w;
             row[at] += w;
             col[l->token[e]] += w;
-            all += w;
         }
     }
     memset(form, 0, VOCAB * VOCAB * sizeof *form);

@@ -195,7 +195,7 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
     corpus.label_name = cs_pool_take(&pool, toy->classes, sizeof *corpus.label_name);
     status = input ? pool.status : CS_ERR_MEMORY;
     for (int64_t i = 0; i < texts && status == CS_OK; ++i) {
-        const int64_t number = texts < all ? cs_rng_below(&rng, (int64_t)all) : i;
+        const int64_t number = (double)texts < all ? cs_rng_below(&rng, (int64_t)all) : i;
         cs_toy_sequence(toy, number, corpus.token + i * toy->length);
         corpus.label[i] = (int32_t)(number / cs_toy_power(toy->tokens, toy->length));
     }
