@@ -205,6 +205,19 @@ static inline __attribute__((always_inline)) void fetch(const int32_t *from, con
     }
 }
 
+static inline __attribute__((always_inline)) void fetch_place(const cs_unique *u,
+                                                              cs_window_place at)
+{
+    if (u->types) {
+        const int64_t first = u->begin[at.sequence], end = u->begin[at.sequence + 1];
+        fetch(u->type + first, u->type + end);
+        fetch(u->times + first, u->times + end);
+    } else {
+        const int32_t *here = u->c->job->corpus->token + at.cell;
+        fetch(here - u->c->width / 2, here + u->c->width / 2);
+    }
+}
+
 /* Adds `count` units to the columns of as many tokens; touched, if any: those met first are noted. */
 static inline int64_t add_units(const int32_t *token, const int64_t *units, int64_t count,
                                 int64_t *row, int32_t *touched, int64_t noted)
@@ -246,14 +259,15 @@ static int64_t add_types(const cs_unique *u, cs_window_place at, cs_window_tally
     const int64_t reach = cs_context_table_of(u->plan, length)->reach;
     const int64_t *units = cs_units_at(u, length, 0, y, sums);
     const int64_t off = reach > 0 ? units[2 * reach] : 0, own = times * (units[reach] - off);
-    for (int64_t j = first; j < end; ++j) {
+    const int64_t each = off * times;
+    for (int64_t j = first; j < end && !touched; ++j) {
+        y->row[u->type[j]] += each * u->times[j];
+    }
+    for (int64_t j = first; j < end && touched; ++j) {
         const int32_t v = u->type[j];
-        const int64_t sum = y->row[v];
-        if (touched) {
-            touched[noted] = v;
-            noted += (sum == 0) & (off != 0);
-        }
-        y->row[v] = sum + off * times * u->times[j];
+        touched[noted] = v;
+        noted += (y->row[v] == 0) & (each != 0);
+        y->row[v] += each * u->times[j];
     }
     if (touched) {
         touched[noted] = u->type[at.cell];
@@ -318,9 +332,8 @@ static cs_status count_row(const cs_unique *u, int64_t group, int32_t token, cs_
     for (int64_t o = c->ptr[token]; o < last; ++o) {
         const cs_window_place at = c->at[o - u->base];
         cs_unit_sums sums;
-        if (o + AHEAD < last && !u->types) {
-            const int32_t *far = c->job->corpus->token + c->at[o + AHEAD - u->base].cell;
-            fetch(far - c->width / 2, far + c->width / 2);
+        if (o + AHEAD < last) {
+            fetch_place(u, c->at[o + AHEAD - u->base]);
         }
         noted = u->types ? add_types(u, at, y, touched, noted, &sums)
                          : add_pairs(u, at, y, touched, noted, &sums);
