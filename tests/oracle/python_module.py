@@ -55,6 +55,16 @@ c = cospec.connectivity(counts)
 near(c["gap"], 1 - sigma[sigma < 1 - 1e-9][0], 1e-12)
 assert c["cheeger_lower"] <= c["sweep_cut"] <= c["cheeger_upper"]
 
+texts = [rng.integers(0, 30, 40).tolist() for _ in range(50)]
+form = cospec.cooc(texts, "masked:mask-ratio=0.5", context="unique", max_length=8, stride=1)["matrix"]
+root = 1 / np.sqrt(np.asarray(form.sum(0)).ravel())
+lam = np.linalg.eigvalsh(form.toarray() * np.outer(root, root))[::-1]
+s = cospec.svd(form, gram=True)
+near(s["sigma"] ** 2, lam, 1e-13)
+near([s["sum_sigma2"], s["sum_sigma4"]], [lam.sum(), np.sum(lam ** 2)], 1e-12)
+assert "u" not in s and s["v"].shape == (30, 30)
+near(cospec.connectivity(form, gram=True)["gap"], 1 - np.sqrt(lam[1]), 1e-12)
+
 t = cospec.toy("masked:unmasked=2", classes=3, length=4, tokens=2)
 near(t["sigma"], [1, np.sqrt(1 / 3)], 1e-15)
 assert list(t["multiplicity"]) == [3, 9]
