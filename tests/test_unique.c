@@ -425,6 +425,7 @@ TEST_IN_DIR(stored_forms_come_back)
     OK(cs_cooc_write(dir, &corpus, &o, &m, true, false));
     OK(cs_cooc_read(dir, &back));
     assert_true(back.cooc.matrix.a.gram);
+    assert_string_equal(json_string_value(json_object_get(back.sidecar, "form")), "gram");
     assert_same_csr(&back.cooc.matrix.a, &m.matrix.a);
     assert_int_equal(back.cooc.sequences, m.sequences);
     for (int64_t r = 0; r < m.matrix.a.rows; ++r) { /* every token has mass here */

@@ -115,6 +115,7 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
     set(&w, "seed", json_string(seed));
     set(&w, "tail", cs_json_number(o->tail));
     set(&w, "sampled", json_boolean(o->draws > 0));
+    set(&w, "form", json_string(m->matrix.a.gram ? "gram" : "counts"));
     set(&w, "exact", json_boolean(m->exact));
     set(&w, "unit", cs_json_number(m->unit));
     set(&w, "mass", cs_json_number(m->mass));
