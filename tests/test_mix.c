@@ -112,7 +112,8 @@ TEST(networks_read_what_parts_have_in_common)
     } cases[] = {{"mix:1*ar+1*mix(1*ar+2*ar)", CS_READS_NEXT},
                  {"mix:1*masked(unmasked=1)+1*bernoulli-masked(mask-ratio=0.5)", CS_READS_MASKS},
                  {"mix:1*ar+1*masked(unmasked=1)", CS_READS_GROUPS},
-                 {"mix:1*offset-ar+1*offset-ar(offset-weights=mix:0.5)", CS_READS_GROUPS}};
+                 {"mix:1*offset-ar(offset-weights=uniform:2)+1*offset-ar(offset-weights=mix:0.5)",
+                  CS_READS_GROUPS}};
     for (int i = 0; i < 4; ++i) {
         cs_plan_file file;
         cs_task task = batch_task("ar");
@@ -144,8 +145,8 @@ TEST(text_and_json_lead_back)
     assert_string_equal(second, text);
     cs_free(second);
     cs_plan_file_free(&again);
-    OK(cs_objective_parse_held("mix:1*ar+1*masked,event-weight=mask,empty-prefix=shared", &again,
-                               &back));
+    OK(cs_objective_parse_held(
+        "mix:1*ar+1*masked(unmasked=0),event-weight=mask,empty-prefix=shared", &again, &back));
     assert_true(back.event_weight == CS_EVENT_MASK && back.empty_prefix == CS_PREFIX_SHARED);
     json_decref(json);
     cs_free(text);
@@ -228,7 +229,8 @@ TEST(printed_shares_read_back)
             u[j] = cs_rng_uniform(&rng);
         }
         (void)snprintf(spec, sizeof spec,
-                       "mix:%.17g*ar+%.17g*masked+%.17g*mix(%.17g*gvp(groups=2)+%.17g*permuted-ar)",
+                       "mix:%.17g*ar+%.17g*masked(unmasked=1)+%.17g*mix(%.17g*gvp(groups=2)+%.17g*"
+                       "permuted-ar)",
                        u[0], u[1], u[2], u[3], u[4]);
         cs_objective one = plan_held(spec, &file);
         char *text = cs_objective_describe(&one);
@@ -275,6 +277,8 @@ TEST(bad_mixtures_are_named)
         {"mix:1*ar+1*masked(mask-ratio=0.5", "parenthesis"},
         {"mix:nan*ar+1*masked", "share \"nan\""},
         {"mix:1e308*ar+1e308*masked", "shares sum to inf"},
+        {"mix:1*ar+1*masked", "part 2 of the mixture: masked needs a number of unmasked tokens"},
+        {"mix:1*ar+1*mix(1*ar+1*span-masked)", "as span-masked(mask-ratio=0.15,t=3)"},
         {"mix", "two parts"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {

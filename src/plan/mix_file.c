@@ -123,11 +123,11 @@ static cs_status set_objective(cs_objective_kind kind, json_t *const value[], pl
         }
     }
     at.file->varies = at.file->varies || part->varies;
-    if (status == CS_OK) status = cs_objective_complete(&part->objective, set);
-    if (status != CS_OK || part->varies) return status;
-    cs_objective any = part->objective; /* the empty prefix is not known yet */
+    part->set = set;
+    cs_objective any = part->objective; /* its empty prefix and whether it is completed: unknown */
     any.empty_prefix = CS_PREFIX_SHARED;
-    return cs_objective_check(&any);
+    if (status == CS_OK && !part->varies) status = cs_objective_complete(&any, set);
+    return status == CS_OK && !part->varies ? cs_objective_check(&any) : status;
 }
 
 /* Chooses the parameters from number i on: of a law every value, each in a part of its own. */

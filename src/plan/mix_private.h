@@ -15,6 +15,7 @@ typedef struct cs_mix_part {
     bool group;             /* nothing below is meant */
     bool varies;            /* there are values */
     cs_objective objective; /* its constant parameters */
+    unsigned set;           /* a bit for each parameter that is given */
     cs_expression *value[CS_PARAMETERS_ALL][2]; /* those that s is in: one value, or LO and HI */
     cs_plan_file *plans;                        /* of an objective `file`; NULL: none */
 } cs_mix_part;

@@ -144,6 +144,7 @@ static cs_status get_mix(const json_t *object, cs_plan_file *held, cs_objective 
         status = parts ? cs_plan_file_mixture(parts, path, held) : bad_field("mixture", "an array");
         o->file = held;
     }
+    if (status == CS_OK) status = cs_objective_complete(o, 0);
     return status == CS_ERR_USAGE ? cs_blame(CS_ERR_INPUT, "field 'parameters.mixture'") : status;
 }
 

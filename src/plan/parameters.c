@@ -396,6 +396,14 @@ char *cs_objective_describe(const cs_objective *o)
 
 /* --- checks --- */
 
+/* With the values of training for an example. */
+static cs_status lacks(const cs_objective *o, const char *what)
+{
+    const char *name = cs_objective_name(o->kind);
+    return cs_fail(CS_ERR_USAGE, "%s needs %s, as %s(%s)", name, what, name,
+                   cs_objective_table(o->kind)->trained);
+}
+
 cs_status cs_check_unmasked(const cs_objective *o)
 {
     const cs_objective_row *row = cs_objective_table(o->kind);
@@ -412,8 +420,9 @@ cs_status cs_check_unmasked(const cs_objective *o)
                        name, o->unmasked_lo, o->mask_ratio_lo);
     }
     if (!by_number && !by_ratio) {
-        return cs_fail(CS_ERR_USAGE, "%s needs %sa mask ratio (mask-ratio)", name,
-                       counts ? "a number of unmasked tokens (unmasked) or " : "");
+        return lacks(o, counts
+                            ? "a number of unmasked tokens (unmasked) or a mask ratio (mask-ratio)"
+                            : "a mask ratio (mask-ratio)");
     }
     if (by_ratio) {
         cs_status status = check_ratio(o->mask_ratio_lo, o->mask_ratio_hi, false);
@@ -440,20 +449,18 @@ cs_status cs_check_unmasked(const cs_objective *o)
 
 cs_status cs_check_t(const cs_objective *o)
 {
-    const char *name = cs_objective_name(o->kind);
     if (o->t >= 1) {
         return CS_OK;
     }
-    return o->t == -1 ? cs_fail(CS_ERR_USAGE, "%s needs a number of tokens (t)", name)
-                      : cs_fail(CS_ERR_USAGE, "%s: t %" PRId64 " is below 1", name, o->t);
+    return o->t == -1 ? lacks(o, "a number of tokens (t)")
+                      : cs_fail(CS_ERR_USAGE, "%s: t %" PRId64 " is below 1",
+                                cs_objective_name(o->kind), o->t);
 }
 
 cs_status cs_check_offset(const cs_objective *o)
 {
     if (isnan(o->offset_value)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s needs offset weights (offset-weights: uniform:T, power:A or mix:L)",
-                       cs_objective_name(o->kind));
+        return lacks(o, "offset weights (offset-weights: uniform:T, power:A or mix:L)");
     }
     return check_offset(o->offset, o->offset_value);
 }
@@ -463,6 +470,6 @@ cs_status cs_check_gvp(const cs_objective *o)
     if (o->groups >= 1) {
         return CS_OK;
     }
-    return o->groups == -1 ? cs_fail(CS_ERR_USAGE, "gvp needs a number of groups (groups)")
+    return o->groups == -1 ? lacks(o, "a number of groups (groups)")
                            : cs_fail(CS_ERR_USAGE, "gvp: groups %" PRId64 " is below 1", o->groups);
 }

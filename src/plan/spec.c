@@ -13,15 +13,19 @@
 static const unsigned RATIO = 1U << CS_PARAMETER_ID_MASK_RATIO,
                       COUNTED = 1U << CS_PARAMETER_ID_UNMASKED;
 
+static void append(const char *name, size_t size, char *list)
+{
+    (void)strncat(list, list[0] ? ", " : "", size - strlen(list) - 1);
+    (void)strncat(list, name, size - strlen(list) - 1);
+}
+
 /* Which objectives take it, for the message. */
 static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
 {
     char takers[512] = "";
     for (int k = 0; k < CS_OBJ_COUNT; ++k) {
         if (cs_objective_takes((cs_objective_kind)k, p)) {
-            (void)strncat(takers, takers[0] ? ", " : "", sizeof takers - strlen(takers) - 1);
-            (void)strncat(takers, cs_objective_name((cs_objective_kind)k),
-                          sizeof takers - strlen(takers) - 1);
+            append(cs_objective_name((cs_objective_kind)k), sizeof takers, takers);
         }
     }
     return cs_fail(CS_ERR_USAGE, "--%s: %s does not take it (it is for %s)", p->name,
@@ -32,10 +36,12 @@ cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const
                                  int *index)
 {
     cs_hint hint = {0};
+    char taken[256] = "";
     for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
         const cs_parameter *p = cs_parameter_table(i);
         if (cs_objective_takes(kind, p)) {
             cs_hint_consider(name, p->name, &hint);
+            append(p->name, sizeof taken, taken);
         }
         if (strcmp(p->name, name) == 0) {
             /* What is so without being said may be said. */
@@ -44,8 +50,8 @@ cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const
             return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
         }
     }
-    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\"%s", name,
-                   cs_hint_text("", &hint));
+    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\" (%s takes %s)%s", name,
+                   cs_objective_name(kind), taken, cs_hint_text("", &hint));
 }
 
 cs_status cs_objective_set(cs_objective *objective, const char *name, const char *value)
@@ -277,6 +283,11 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set)
         if (status == CS_OK && !(own & set) && !counted) *objective = with;
     }
     cs_free(text);
+    for (int64_t j = 0;
+         objective->kind == CS_OBJ_MIX && objective->file && j < objective->file->parts; ++j) {
+        cs_mix_part *part = &objective->file->part[j];
+        if (status == CS_OK) status = cs_objective_complete(&part->objective, part->set);
+    }
     return status;
 }
 

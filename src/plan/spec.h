@@ -23,12 +23,12 @@ cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const
 
 /* Parses a whole specification, unchecked; *set receives a bit for each parameter it sets, by its
  * number in parameters.h. A mixture or the plans of file(plan-file=FILE) are put into *file, which
- * must be zeroed or so filled, is borrowed by *out and freed by the caller; NULL: they are refused. Parameters of
- * parts that are not given are those of training. */
+ * must be zeroed or so filled, is borrowed by *out and freed by the caller; NULL: they are refused. */
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;
 
-/* Gives parameters whose bits are not set the values of training (cs_objective_row.trained). */
+/* Gives parameters whose bits are not set the values of training (cs_objective_row.trained); of a
+ * mixture those that its parts were not given. */
 cs_status cs_objective_complete(cs_objective *objective, unsigned set) CS_MUST_CHECK;
 
 /* Parses and checks; the reason names the whole specification. The second refuses mixtures. */

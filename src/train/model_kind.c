@@ -153,6 +153,7 @@ static cs_status of_file(const cs_model_kind *kind, cs_plan_file *file, cs_objec
     out->empty_prefix = kind->from_nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
     if (kind->mixture) status = cs_plan_file_mixture(kind->mixture, path, file);
     if (status == CS_OK) status = cs_objective_of_file(path ? path : "", file, out);
+    if (status == CS_OK) status = cs_objective_complete(out, 0);
     return cs_blame(status, "the plans that the model was trained on");
 }
 

@@ -84,6 +84,20 @@ test_other_commands_take_it() {
         [ "$(grep -c 'sum_sigma4  *plug-in' out)" = 6 ] && exits 0 "$COSPEC" tradeoff --length 4 --compare 'mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))'
 }
 
+# A part has values for what it is not given in training alone, as an objective by itself has; a model keeps them.
+test_training_completes_parts() {
+    texts
+    needs='masked needs a number of unmasked tokens (unmasked) or a mask ratio (mask-ratio), as masked(mask-ratio=0.15)'
+    echo '{"mixture": [{"share": 1, "objective": "ar"}, {"share": 1, "objective": "masked"}]}' > part.json
+    refuses 2 "toy: $needs" "$COSPEC" toy --objective masked --classes 2 --length 4 --tokens 2 &&
+        refuses 2 "part 2 of the mixture: $needs" "$COSPEC" toy --objective 'mix:1*ar+1*masked' --classes 2 --length 4 --tokens 2 &&
+        refuses 2 "part.json: part 2: $needs" "$COSPEC" cooc --corpus c.txt --objective file --plan-file part.json -o d || return 1
+    set -- train --corpus c.txt --layers 1 --width 16 --heads 2 --batch 2 --max-length 8 --steps 2
+    exits 0 "$COSPEC" "$@" --objective 'mix:1*ar+1*masked' -o t && exits 0 "$COSPEC" "$@" --objective file --plan-file part.json -o u &&
+        cmp t/model.safetensors u/model.safetensors && grep -q '0.5\*masked(mask-ratio=0.15)' t/config.json && rm part.json &&
+        exits 0 "$COSPEC" features t c.txt -o f && exits 0 "$COSPEC" features u c.txt -o g || fail "$(cat err)"
+}
+
 # Prefixes and masks together, on whole documents: masses are those of the parts, clamped lengths are named, what would list every set says
 # how many there are.
 test_forms_mix_on_whole_documents() {
@@ -121,6 +135,6 @@ test_defects_are_named() {
         refuses 2 'unknown name t (the length is s)' "$COSPEC" cooc --corpus c.txt --objective 'mix:1/t*ar+1*masked' -o d
 }
 
-for t in cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture other_commands_take_it forms_mix_on_whole_documents defects_are_named; do
+for t in cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture training_completes_parts other_commands_take_it forms_mix_on_whole_documents defects_are_named; do
     check $t
 done
