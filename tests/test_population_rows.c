@@ -199,8 +199,9 @@ TEST(sizes_are_means_over_disjoint_corpora)
     const double seen = (half[0][SEEN] + half[1][SEEN]) / 2,
                  value = (half[0][CORRECTED4] + half[1][CORRECTED4]) / 2;
     const cs_population_row *r = row_of(&rows, "sum_sigma4_extrapolated", "distinct-document", n);
-    assert_close(r->value, all[CORRECTED4] +
-                               (all[CORRECTED4] - value) * (1 - all[SEEN]) / (all[SEEN] - seen));
+    /* what is beyond adds to the sum m x as what came with the second half */
+    const double slope = (all[SEEN] * all[CORRECTED4] - seen * value) / (all[SEEN] - seen);
+    assert_close(r->value, all[SEEN] * all[CORRECTED4] + slope * (1 - all[SEEN]));
     assert_true(r->se > 0 && r->low < r->value && r->value < r->high);
     for (int64_t i = 0; i < rows.count;
          ++i) { /* 58, 29, 14, 7: 3 has fewer documents than blocks */

@@ -327,11 +327,12 @@ static cs_status add_values(const study *s, cs_population_rows *rows, measured w
     return status;
 }
 
-/* x(n) + (x(n) - x(n/2)) (1 - m(n)) / (m(n) - m(n/2)) */
+/* Sums over contexts are m x, not x: with the next contexts like those that are in n documents and
+ * not in n/2, y = m x goes on by its slope, y(n) + (y(n) - y(n/2)) / (m(n) - m(n/2)) (1 - m(n)). */
 static double extrapolated(const double *whole, const double *half, int value, int seen)
 {
-    return whole[value] +
-           (whole[value] - half[value]) * (1 - whole[seen]) / (whole[seen] - half[seen]);
+    const double slope = (whole[value] - half[value]) / (whole[seen] - half[seen]);
+    return whole[value] + slope * half[seen] * (1 - whole[seen]);
 }
 
 static cs_status add_extrapolated(cs_population_rows *rows, int64_t documents, int64_t blocks,
