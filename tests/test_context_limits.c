@@ -121,8 +121,9 @@ TEST(bad_input_is_named)
 {
     const cs_context all = {CS_CONTEXT_ALL, 1, false};
     expect_failure("masked:mask-ratio=0.5", all, 0, 64,
-                   "all under masked at length 64 has 5.86e+19 contexts, of which "
-                   "shorter sequences have fewer and cospec cooc --draws N takes a sample");
+                   "all under masked at length 64 has 5.86e+19 contexts, more than 1.05e+06: "
+                   "shorter sequences "
+                   "have fewer, and cospec cooc --draws N takes a sample of them");
     expect_failure("masked:unmasked=2", all, -3, 4, "-3 draws");
     const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true};
     const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true};

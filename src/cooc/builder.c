@@ -367,9 +367,11 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
     cs_status status = cs_build_resources_of(options, &b->may_use);
     if (status == CS_OK && options->by_document &&
         (cs_context_gram(&options->context) || corpus->documents > CS_MOST_DOCUMENTS))
-        status = cs_fail(CS_ERR_INPUT,
-                         "rows by document want contexts, and at most 2^32 of %lld documents",
-                         (long long)corpus->documents);
+        status =
+            cs_fail(CS_ERR_INPUT,
+                    "rows by document are for contexts that have rows and at most 2^32 documents, "
+                    "not %lld",
+                    (long long)corpus->documents);
     if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);

@@ -111,9 +111,10 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
 static cs_status out_of_reach(const cs_context_plan *plan, int64_t s, double events)
 {
     return cs_fail(CS_ERR_USAGE,
-                   "all under %s at length %lld has %.3g contexts, of which shorter sequences "
-                   "have fewer and cospec cooc --draws N takes a sample",
-                   cs_objective_name(plan->objective.kind), (long long)s, events);
+                   "all under %s at length %lld has %.3g contexts, more than %.3g: shorter "
+                   "sequences have fewer, and cospec cooc --draws N takes a sample of them",
+                   cs_objective_name(plan->objective.kind), (long long)s, events,
+                   (double)plan->max_events);
 }
 
 static cs_status enumerate(const cs_context_plan *plan, cs_context_table *t)

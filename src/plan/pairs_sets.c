@@ -328,8 +328,8 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     listing list = {0};
     cs_status status = cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list);
     if (status != CS_OK)
-        return cs_blame(status, "exact events are sums over all plans, of which shorter sequences "
-                                "have fewer and cospec cooc --draws N takes a sample");
+        return cs_blame(status, "exact events are sums over all plans; shorter sequences have "
+                                "fewer of them, and cospec cooc --draws N takes a sample");
     int32_t *room = cs_alloc(list.rows * s, sizeof *room);
     set_event *event = cs_alloc(list.events, sizeof *event);
     list = (listing){.room = room, .event = event};
