@@ -429,6 +429,11 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 assert_non_null(perfect);
                 assert_int_equal(perfect->verdict, CS_PASS);
                 assert_true(perfect->lhs == (double)(m == 0 ? r * (s - 1) : r));
+                /* No label errs: 0 <= alpha~ says nothing, alpha~ <= 0 all there is to say. */
+                const cs_statement *lower = statement_of(&list, "4.1-alpha-lower", CS_CORRECTED);
+                assert_true(lower->lhs == 0 && lower->rhs == 0 && lower->verdict == CS_VACUOUS);
+                assert_int_equal(statement_of(&list, "4.1-alpha-upper", CS_CORRECTED)->verdict,
+                                 CS_PASS);
                 cs_statements_free(&list);
                 cs_result_free(&result);
             }

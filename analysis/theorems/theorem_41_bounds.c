@@ -250,7 +250,11 @@ static void labelling_errors(const cs_41_curve *c, const char *input, cs_stateme
     };
     for (size_t i = 0; i < sizeof alphas / sizeof *alphas; ++i) {
         cs_statement *s = cs_statements_claim(out, &alphas[i]);
-        if (i == 0) cs_statement_real(s, "alpha_tilde", l->alpha_t);
+        if (i == 0 && s) {
+            s->trivial = l->alpha == 0 ? 0 : NAN; /* alpha~ >= 0 is known of any labels */
+            cs_statement_judge(s, s->lhs, s->rhs, s->error);
+            cs_statement_real(s, "alpha_tilde", l->alpha_t);
+        }
     }
 }
 
