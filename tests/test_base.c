@@ -101,17 +101,15 @@ TEST(draws_have_their_moments)
     assert_true(fabs(below / N - 3) < 5 * 2 / sqrt(N));
 }
 
-static cs_status square_item(void *ctx, int64_t item, int worker)
+static cs_status square_item(void *ctx, int64_t item)
 {
-    (void)worker;
     ((int64_t *)ctx)[item] = item * item;
     return CS_OK;
 }
 
-static cs_status fail_some(void *ctx, int64_t item, int worker)
+static cs_status fail_some(void *ctx, int64_t item)
 {
     (void)ctx;
-    (void)worker;
     return item % 10 == 3 ? cs_fail(CS_ERR_INPUT, "item %lld", (long long)item) : CS_OK;
 }
 
@@ -145,10 +143,9 @@ typedef struct {
     int threads; /* of the loop inside, 0: none */
 } shared_work;
 
-static cs_status count_item(void *ctx, int64_t item, int worker)
+static cs_status count_item(void *ctx, int64_t item)
 {
     (void)item;
-    (void)worker;
     atomic_fetch_add((atomic_int *)ctx, 1);
     return CS_OK;
 }
@@ -174,7 +171,7 @@ TEST(workers_have_numbers_of_their_own)
 {
     shared_work w = {.threads = 0};
     for (int i = 0; i < 200; ++i) {
-        OK(cs_parallel(100, WORKERS, use_scratch, &w));
+        OK(cs_parallel_workers(100, WORKERS, use_scratch, &w));
     }
     assert_int_equal(atomic_load(&w.clashes), 0);
 }
@@ -184,7 +181,7 @@ TEST(loops_nest)
     for (int threads = 1; threads <= 5; ++threads) {
         shared_work w = {.threads = threads};
         for (int i = 0; i < 50; ++i) {
-            OK(cs_parallel(OUTER, WORKERS, use_scratch, &w));
+            OK(cs_parallel_workers(OUTER, WORKERS, use_scratch, &w));
         }
         assert_int_equal(atomic_load(&w.clashes), 0);
         assert_int_equal(atomic_load(&w.done), 50 * OUTER * INNER);
@@ -195,7 +192,7 @@ static void *run_nested(void *arg)
 {
     shared_work *w = arg;
     for (int i = 0; i < 50; ++i) {
-        if (cs_parallel(OUTER, WORKERS, use_scratch, w) != CS_OK) {
+        if (cs_parallel_workers(OUTER, WORKERS, use_scratch, w) != CS_OK) {
             atomic_fetch_add(&w->clashes, 1);
         }
     }
@@ -230,7 +227,7 @@ static cs_status leave_a_reason(void *ctx, int64_t item, int worker)
 TEST(reasons_do_not_outlive_their_loop)
 {
     for (int i = 0; i < 100; ++i) {
-        OK(cs_parallel(100, 4, leave_a_reason, NULL));
+        OK(cs_parallel_workers(100, 4, leave_a_reason, NULL));
         assert_int_equal(cs_parallel(100, 4, fail_some, NULL), CS_ERR_INPUT);
         assert_string_equal(cs_reason(), "item 3");
         cs_reason_clear();
@@ -294,10 +291,9 @@ TEST(children_have_workers_of_their_own)
 
 /* Forks in items of workers and of the caller; the child goes on as a thread of a loop whose other
  * threads are gone, and starts another loop. */
-static cs_status fork_in_item(void *ctx, int64_t item, int worker)
+static cs_status fork_in_item(void *ctx, int64_t item)
 {
     (void)item;
-    (void)worker;
     pid_t child = fork_limited();
     if (child == 0) {
         _exit(squares_are_right() ? 7 : 1);
@@ -369,7 +365,7 @@ TEST(a_forked_caller_ends_its_loop)
     FORK_TEST();
     meeting m = {.forker = 0};
     pid_t self = getpid();
-    cs_status status = cs_parallel(2, 2, fork_while_both_are_inside, &m);
+    cs_status status = cs_parallel_workers(2, 2, fork_while_both_are_inside, &m);
     if (getpid() != self) {
         _exit(status == CS_OK && squares_are_right() ? 7 : 1);
     }
@@ -381,7 +377,7 @@ TEST(a_forked_worker_ends)
 {
     FORK_TEST();
     meeting m = {.forker = 1};
-    OK(cs_parallel(2, 2, fork_while_both_are_inside, &m));
+    OK(cs_parallel_workers(2, 2, fork_while_both_are_inside, &m));
     assert_int_equal(code_of(atomic_load(&m.child)), 7);
 }
 
@@ -406,15 +402,14 @@ TEST(exit_does_not_wait_for_a_loop)
         meeting m = {.forker = forker};
         pid_t child = fork_limited();
         if (child == 0) {
-            _exit(cs_parallel(3, 3, exit_while_others_work, &m) == CS_OK ? 1 : 2);
+            _exit(cs_parallel_workers(3, 3, exit_while_others_work, &m) == CS_OK ? 1 : 2);
         }
         assert_int_equal(code_of(child), 7);
     }
 }
 
-static cs_status interrupt_item(void *ctx, int64_t item, int worker)
+static cs_status interrupt_item(void *ctx, int64_t item)
 {
-    (void)worker;
     if (item == 20) {
         cs_interrupt_set();
     }

@@ -79,7 +79,7 @@ typedef struct {
     int64_t stride;
 } partition;
 
-static cs_status partition_chunk(void *ctx, int64_t item, int worker)
+static cs_status partition_chunk(void *ctx, int64_t item)
 {
     const partition *p = ctx;
     const int64_t d = p->rows->cols, first = item * CHUNK, left = p->rows->rows - first;
@@ -87,7 +87,6 @@ static cs_status partition_chunk(void *ctx, int64_t item, int worker)
     double *part = p->part + item * p->stride, *unit = part + 2 * d;
     cs_pool pool = {0};
     cs_dense x = cs_dense_in(&pool, d, count), y = cs_dense_in(&pool, d, count); /* columns: rows */
-    (void)worker;
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_rows_read_f64(p->rows, first, count, x.data);
     if (status == CS_OK) status = cs_gemm(true, false, 1.0 / p->scale, p->vectors, &x, 0.0, &y);

@@ -201,13 +201,12 @@ static double tolerance_of(const cs_rank_options *options, int64_t rows, int64_t
     return plain > least ? plain : least;
 }
 
-static cs_status solve(void *ctx, int64_t item, int worker)
+static cs_status solve(void *ctx, int64_t item)
 {
     const study *s = ctx;
     problem *p = &s->problem[item];
     cs_dense total = {0};
     int64_t below = 0;
-    (void)worker;
     cs_status status = cs_gram_total(s->g, p->without, s->options->centred, &total, &p->point.rows);
     if (status != CS_OK) return status;
     const int64_t d = s->g->cols, n = p->point.rows;

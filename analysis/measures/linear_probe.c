@@ -146,9 +146,10 @@ static cs_status answer(asked *a, int threads)
 {
     const int workers = threads > 0 ? threads : cs_threads();
     a->scratch = cs_alloc(workers * (a->p->features + a->p->outputs), sizeof *a->scratch);
-    cs_status status = a->scratch ? cs_parallel((a->s->count + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE,
-                                                workers, answer_some, a)
-                                  : CS_ERR_MEMORY;
+    cs_status status = a->scratch
+                           ? cs_parallel_workers((a->s->count + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE,
+                                                 workers, answer_some, a)
+                           : CS_ERR_MEMORY;
     cs_free(a->scratch);
     return status;
 }

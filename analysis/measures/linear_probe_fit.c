@@ -104,7 +104,7 @@ cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f, dou
     double loss = 0.0, square = 0.0;
     evaluation e = {q, x};
     memset(gradient, 0, (size_t)all * sizeof *gradient);
-    cs_status status = cs_parallel(q->runs, q->threads, evaluate_run, &e);
+    cs_status status = cs_parallel_workers(q->runs, q->threads, evaluate_run, &e);
     if (status != CS_OK) return status;
     for (int64_t run = 0; run < q->runs; ++run) {
         const double *part = q->partial + run * (all + 1);

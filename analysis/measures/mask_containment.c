@@ -150,11 +150,10 @@ typedef struct {
 } study;
 
 /* Without block `item`; -1: the whole. */
-static cs_status solve(void *ctx, int64_t item, int worker)
+static cs_status solve(void *ctx, int64_t item)
 {
     const study *s = ctx;
     space real = {0}, mask = {0};
-    (void)worker;
     cs_status status = space_of(s->real, item, s->options->centred, &real);
     if (status == CS_OK) status = space_of(s->mask, item, s->options->centred, &mask);
     if (status == CS_OK && item < 0) {
@@ -182,7 +181,7 @@ cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
     cs_status status = s.left_out ? CS_OK : CS_ERR_MEMORY;
     int threads = openblas_get_num_threads();
     openblas_set_num_threads(1); /* the problems run in parallel */
-    if (status == CS_OK && (status = solve(&s, -1, 0)) == CS_OK)
+    if (status == CS_OK && (status = solve(&s, -1)) == CS_OK)
         status = cs_parallel(blocks, options->threads, solve, &s);
     openblas_set_num_threads(threads);
     for (int m = 0; m < CS_CONTAIN_MEASURES; ++m) {

@@ -102,9 +102,8 @@ static void pair_sums_free(pair_sums *p)
     cs_signed_gram_free(&p->sum[1]);
 }
 
-static cs_status take_sum(void *ctx, int64_t item, int worker)
+static cs_status take_sum(void *ctx, int64_t item)
 {
-    (void)worker;
     pair_sums *p = ctx;
     return cs_pairs_of_contexts(&p->counts->rows, &p->pairs[item], &p->sum[item], &p->seen[item]);
 }

@@ -49,9 +49,8 @@ static cs_status take_table(feature_work *w, const cs_dense *vectors, const doub
     return CS_OK;
 }
 
-static cs_status token_item(void *ctx, int64_t item, int worker)
+static cs_status token_item(void *ctx, int64_t item)
 {
-    (void)worker;
     const feature_work *w = ctx;
     const cs_corpus *corpus = w->source->corpus;
     int64_t k = w->source->features, d = w->document[item];
@@ -88,9 +87,8 @@ static cs_status add_context(void *ctx, const cs_contribution *c)
     return CS_OK;
 }
 
-static cs_status context_item(void *ctx, int64_t item, int worker)
+static cs_status context_item(void *ctx, int64_t item)
 {
-    (void)worker;
     const feature_work *w = ctx;
     int64_t k = w->source->features, d = w->document[item];
     visit_state state = {.work = w, .sum = cs_calloc(k, sizeof *state.sum)};

@@ -283,11 +283,10 @@ static cs_status head_of(const study *s, int64_t number, head *h)
     return status == CS_OK ? product_norm(&h->v, &h->o, &h->norm_vo) : status;
 }
 
-static cs_status solve_head(void *ctx, int64_t number, int worker)
+static cs_status solve_head(void *ctx, int64_t number)
 {
     study *s = ctx;
     head h = {0};
-    (void)worker;
     cs_status status = head_of(s, number, &h);
     for (int64_t k = 0; k < s->pieces && status == CS_OK; ++k) {
         const cs_22_layer layer = {.h = &s->real[k],

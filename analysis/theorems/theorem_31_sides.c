@@ -219,9 +219,8 @@ static double rest_by_gram(const norm_work *work, int64_t row)
     return sum;
 }
 
-static cs_status norm_block(void *ctx, int64_t item, int worker)
+static cs_status norm_block(void *ctx, int64_t item)
 {
-    (void)worker;
     const norm_work *work = ctx;
     const cs_csr *abar = &work->problem->abar;
     int64_t last = (item + 1) * BLOCK < abar->rows ? (item + 1) * BLOCK : abar->rows;

@@ -52,9 +52,8 @@ static int64_t last_row(const cs_41_fit *fit, int64_t item)
 }
 
 /* partial = this chunk's part of u^T diag(root) target. */
-static cs_status project_chunk(void *ctx, int64_t item, int worker)
+static cs_status project_chunk(void *ctx, int64_t item)
 {
-    (void)worker;
     const step_work *w = ctx;
     const cs_csr *target = w->fit->target;
     int64_t classes = w->fit->labels->classes;
@@ -83,9 +82,8 @@ static int64_t decide(const double *score, int64_t classes, double tie)
     return best;
 }
 
-static cs_status update_chunk(void *ctx, int64_t item, int worker)
+static cs_status update_chunk(void *ctx, int64_t item)
 {
-    (void)worker;
     const step_work *w = ctx;
     cs_41_fit *fit = w->fit;
     const cs_41_labels *l = fit->labels;

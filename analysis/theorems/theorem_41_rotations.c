@@ -45,9 +45,8 @@ void cs_41_rotations_free(cs_41_rotations *r)
 }
 
 /* out = basis of the space times one column of the rotation. */
-static cs_status combine_chunk(void *ctx, int64_t item, int worker)
+static cs_status combine_chunk(void *ctx, int64_t item)
 {
-    (void)worker;
     const combine_work *w = ctx;
     int64_t first = item * CHUNK;
     int64_t last = first + CHUNK < w->labels->rows ? first + CHUNK : w->labels->rows;

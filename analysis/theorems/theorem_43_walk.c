@@ -111,12 +111,11 @@ static cs_status check_size(const cs_43_walk *w, const cs_43_rows *r)
 }
 
 /* eta of sequence w->chunk + item, in both forms. */
-static cs_status one_eta(void *ctx, int64_t item, int worker)
+static cs_status one_eta(void *ctx, int64_t item)
 {
     cs_43_walk *w = ctx;
     const int64_t i = w->chunk + item;
     cs_43_rows r = {0};
-    (void)worker;
     if (unmasked_of(w, i) == 0) {
         return CS_OK;
     }
@@ -192,10 +191,9 @@ static void put_features(cs_43_walk *w, const cs_43_rows *r, int64_t count, int6
     }
 }
 
-static cs_status one_column(void *ctx, int64_t item, int worker)
+static cs_status one_column(void *ctx, int64_t item)
 {
     cs_43_walk *w = ctx;
-    (void)worker;
     cs_43_apply(w->m, w->f.data + item * w->f.ld, w->z.data + item * w->z.ld);
     return CS_OK;
 }

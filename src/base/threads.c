@@ -38,7 +38,8 @@ static atomic_bool blas_is_broken;
 typedef struct loop loop;
 
 struct loop {
-    cs_item_fn fn;
+    cs_item_fn fn; /* NULL: of_worker */
+    cs_worker_fn of_worker;
     void *ctx;
     int64_t items;
     int count;         /* threads asked for */
@@ -108,7 +109,8 @@ static void take_items(loop *l, int worker)
             break;
         }
         cs_status status = l->through ? CS_OK : cs_interrupt_check();
-        if (status == CS_OK) status = l->fn(l->ctx, item, worker);
+        if (status == CS_OK)
+            status = l->fn ? l->fn(l->ctx, item) : l->of_worker(l->ctx, item, worker);
         if (status != CS_OK) record_failure(l, item, status);
     }
 }
@@ -266,22 +268,17 @@ static void withdraw(loop *l)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-static cs_status run_loop(int64_t items, int threads, cs_item_fn fn, void *ctx, bool through)
+static cs_status run_loop(loop l, int threads)
 {
-    loop l = {.fn = fn,
-              .ctx = ctx,
-              .items = items,
-              .through = through,
-              .entered = 1, /* the caller is worker 0 */
-              .left = PTHREAD_COND_INITIALIZER,
-              .outcome = PTHREAD_MUTEX_INITIALIZER,
-              .status = CS_OK};
+    l.entered = 1; /* the caller is worker 0 */
+    l.left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    l.outcome = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     l.count = threads > 0 ? threads : cs_threads();
     if (l.count > MAX_THREADS) {
         l.count = MAX_THREADS;
     }
-    if (l.count > items) {
-        l.count = items > 0 ? (int)items : 1;
+    if (l.count > l.items) {
+        l.count = l.items > 0 ? (int)l.items : 1;
     }
     if (l.count > 1) {
         post(&l);
@@ -297,12 +294,17 @@ static cs_status run_loop(int64_t items, int threads, cs_item_fn fn, void *ctx, 
 
 cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx)
 {
-    return run_loop(items, threads, fn, ctx, false);
+    return run_loop((loop){.fn = fn, .ctx = ctx, .items = items}, threads);
 }
 
-cs_status cs_parallel_through(int64_t items, int threads, cs_item_fn fn, void *ctx)
+cs_status cs_parallel_workers(int64_t items, int threads, cs_worker_fn fn, void *ctx)
 {
-    return run_loop(items, threads, fn, ctx, true);
+    return run_loop((loop){.of_worker = fn, .ctx = ctx, .items = items}, threads);
+}
+
+cs_status cs_parallel_through(int64_t items, int threads, cs_worker_fn fn, void *ctx)
+{
+    return run_loop((loop){.of_worker = fn, .ctx = ctx, .items = items, .through = true}, threads);
 }
 
 int cs_threads(void)

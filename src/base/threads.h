@@ -10,8 +10,9 @@
 
 #include "base/status.h"
 
-/* Work on one item; `worker` in 0..threads-1 selects scratch space. */
-typedef cs_status (*cs_item_fn)(void *ctx, int64_t item, int worker);
+/* Work on one item; of the second kind `worker`, in 0..threads-1, selects scratch space. */
+typedef cs_status (*cs_item_fn)(void *ctx, int64_t item);
+typedef cs_status (*cs_worker_fn)(void *ctx, int64_t item, int worker);
 
 /* Runs fn for items 0..items-1 on `threads` threads (0: cs_threads()). Stops handing out items
  * after the first failure or interrupt; returns the failure of the lowest failed item with its
@@ -21,9 +22,10 @@ typedef cs_status (*cs_item_fn)(void *ctx, int64_t item, int worker);
  * About 1 us a loop when the workers are awake; after some microseconds without work they sleep,
  * and waking takes tens of microseconds, in which the caller works on. */
 cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
+cs_status cs_parallel_workers(int64_t items, int threads, cs_worker_fn fn, void *ctx) CS_MUST_CHECK;
 
 /* The same without a look at the interrupt flag: for what must not be left half done. */
-cs_status cs_parallel_through(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
+cs_status cs_parallel_through(int64_t items, int threads, cs_worker_fn fn, void *ctx) CS_MUST_CHECK;
 
 /* The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the online
  * cores. */

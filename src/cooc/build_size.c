@@ -158,7 +158,7 @@ static cs_status size_by_walk(const cs_context_plan *plan, const cs_corpus *corp
             cs_context_walker_init(&job.worker[i].walker, plan, corpus, measure, &job.worker[i]);
     }
     int64_t items = (sequences->count + WALKED - 1) / WALKED;
-    if (status == CS_OK) status = cs_parallel(items, workers, measure_sequences, &job);
+    if (status == CS_OK) status = cs_parallel_workers(items, workers, measure_sequences, &job);
     for (int i = 1; i < workers && status == CS_OK; ++i) {
         cs_sketch_merge(&job.worker[0].rows, &job.worker[i].rows);
         cs_sketch_merge(&job.worker[0].entries, &job.worker[i].entries);

@@ -239,9 +239,8 @@ static void lose(build *b)
     (void)pthread_mutex_unlock(&b->lock);
 }
 
-static cs_status spill_collector(void *ctx, int64_t item, int number)
+static cs_status spill_collector(void *ctx, int64_t item)
 {
-    (void)number;
     build *b = ctx;
     cs_collector *c = &b->worker[item].collector;
     cs_status status = cs_collector_finish(c);
@@ -254,9 +253,8 @@ static cs_status spill_collector(void *ctx, int64_t item, int number)
     return status;
 }
 
-static cs_status cut_collector(void *ctx, int64_t item, int number)
+static cs_status cut_collector(void *ctx, int64_t item)
 {
-    (void)number;
     build *b = ctx;
     cs_status status = cs_collector_gather(&b->worker[item].collector);
     if (status == CS_OK) {
@@ -456,7 +454,7 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     if (status == CS_OK && b->checkpoint) status = take_up(b);
     if (status == CS_OK) {
         b->whole = true;
-        status = cs_parallel(b->blocks, b->may_use.workers, run_block, b);
+        status = cs_parallel_workers(b->blocks, b->may_use.workers, run_block, b);
     }
     if (status == CS_OK) status = add_up(b, result);
     if (status == CS_OK) {

@@ -116,9 +116,8 @@ static double weight_of(const cs_context_table *t, int64_t n, int64_t k, const d
     return top <= t->ranks ? t->pattern[top] : 0;
 }
 
-static cs_status count_class(void *ctx, int64_t item, int worker)
+static cs_status count_class(void *ctx, int64_t item)
 {
-    (void)worker;
     const job *j = ctx;
     drawn *d = &j->draw[item];
     cs_sketch *rows = cs_calloc(2, sizeof *rows), *entries = rows + 1;

@@ -46,9 +46,8 @@ typedef struct {
     uint64_t *hash;
 } hash_job;
 
-static cs_status hash_rows(void *ctx, int64_t item, int worker)
+static cs_status hash_rows(void *ctx, int64_t item)
 {
-    (void)worker;
     const hash_job *job = ctx;
     int64_t end = (item + 1) * HASHED_ROWS < job->a->rows ? (item + 1) * HASHED_ROWS : job->a->rows;
     for (int64_t i = item * HASHED_ROWS; i < end; ++i) {

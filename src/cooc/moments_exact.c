@@ -329,7 +329,7 @@ static cs_status run(walk *w, int threads, double *out)
     w->sum = cs_pool_take(w->pool, w->items, sizeof *w->sum);
     w->tile = cs_pool_take(w->pool, (int64_t)workers * TILE, sizeof *w->tile);
     if (w->pool->status != CS_OK) return w->pool->status;
-    status = cs_parallel(w->items, workers, walk_item, w);
+    status = cs_parallel_workers(w->items, workers, walk_item, w);
     *out = status == CS_OK ? cs_sum(w->items, w->sum) : *out;
     return status;
 }

@@ -36,9 +36,8 @@ typedef struct {
 } gram_job;
 
 /* This rank's part of one row, columns up to the diagonal. */
-static cs_status gram_row(void *ctx, int64_t item, int worker)
+static cs_status gram_row(void *ctx, int64_t item)
 {
-    (void)worker;
     const gram_job *g = ctx;
     const cs_csr *a = &g->r->a, *at = &g->r->at;
     int64_t j = g->first + item;

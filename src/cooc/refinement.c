@@ -117,13 +117,12 @@ static int64_t contributions_of(const study *s, const cs_context_plan *plan)
     return (int64_t)all;
 }
 
-static cs_status look(void *ctx, int64_t c, int worker)
+static cs_status look(void *ctx, int64_t c)
 {
     study *s = ctx;
     view *v = &s->view[c];
     cs_context_plan *plan = NULL;
     cs_pool scratch = {0};
-    (void)worker;
     cs_status status = plan_of(s, c, &plan);
     if (status == CS_OK) {
         const int64_t most = contributions_of(s, plan),

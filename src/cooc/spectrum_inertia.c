@@ -81,9 +81,8 @@ typedef struct {
 
 /* Lower triangle of columns item * COLUMNS .. of G - shift I: each entry summed in the order of the
  * line. */
-static cs_status gram_columns(void *ctx, int64_t item, int worker)
+static cs_status gram_columns(void *ctx, int64_t item)
 {
-    (void)worker;
     const gram_job *job = ctx;
     int64_t n = job->m->rows, end = (item + 1) * COLUMNS < n ? (item + 1) * COLUMNS : n;
     for (int64_t j = item * COLUMNS; j < end; ++j) {

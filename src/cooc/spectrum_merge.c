@@ -81,9 +81,8 @@ typedef struct {
     cs_spectrum *out;
 } lift_job;
 
-static cs_status lift_triplet(void *ctx, int64_t j, int worker)
+static cs_status lift_triplet(void *ctx, int64_t j)
 {
-    (void)worker;
     const lift_job *job = ctx;
     const choice *c = &job->chosen[j];
     const cs_part *part = &job->parts->part[c->block];
@@ -182,9 +181,8 @@ static double block_difference(const cs_reduction_side *s, int64_t block, double
 }
 
 /* Residuals of the triplets in one layer, which is a column of the panels. */
-static cs_status layer_residuals(void *ctx, int64_t column, int worker)
+static cs_status layer_residuals(void *ctx, int64_t column)
 {
-    (void)worker;
     const residual_job *job = ctx;
     const layering *l = job->layers;
     for (int64_t t = l->start[job->first + column]; t < l->start[job->first + column + 1]; ++t) {

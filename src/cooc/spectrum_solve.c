@@ -188,9 +188,8 @@ static cs_status keep_leading(int64_t k, const double *sigma, const cs_dense *u,
     return CS_OK;
 }
 
-static cs_status solve_small(void *ctx, int64_t item, int worker)
+static cs_status solve_small(void *ctx, int64_t item)
 {
-    (void)worker;
     batch *job = ctx;
     const cs_reduction *r = &job->system->reduced;
     int64_t block = job->block[item], rank = cs_block_rank(r, block);
@@ -221,7 +220,7 @@ static cs_status solve_small(void *ctx, int64_t item, int worker)
 static cs_status solve_batch(batch *job, int64_t items)
 {
     if (items <= 1) { /* one block may have all threads */
-        return items == 1 ? solve_small(job, 0, 0) : CS_OK;
+        return items == 1 ? solve_small(job, 0) : CS_OK;
     }
     int threads = openblas_get_num_threads();
     openblas_set_num_threads(1);

@@ -61,9 +61,8 @@ typedef struct {
     int64_t start[BUCKETS + 1];
 } buckets;
 
-static cs_status sort_bucket(void *ctx, int64_t item, int worker)
+static cs_status sort_bucket(void *ctx, int64_t item)
 {
-    (void)worker;
     buckets *b = ctx;
     qsort(b->item + b->start[item], (size_t)(b->start[item + 1] - b->start[item]), sizeof *b->item,
           by_key);
@@ -169,7 +168,7 @@ static cs_status count_windows(cs_window_counter *c)
     if (status == CS_OK) status = cs_window_group_rows(c);
     if (status == CS_OK) {
         cs_progress_report(c->job->options->progress, "rows", 0, 0);
-        status = cs_parallel(GROUPS, c->job->workers, cs_window_group, c);
+        status = cs_parallel_workers(GROUPS, c->job->workers, cs_window_group, c);
     }
     return status;
 }

@@ -104,9 +104,8 @@ static void find_stretch(const cs_window_counter *c, int64_t length, cs_window_l
     }
 }
 
-static cs_status weigh_length(void *ctx, int64_t item, int worker)
+static cs_status weigh_length(void *ctx, int64_t item)
 {
-    (void)worker;
     cs_window_counter *c = ctx;
     const cs_context_table *t = &c->job->plan->table[item];
     weigh(c, t, 0, t->outer, c->length[item].units, &c->length[item]);
@@ -135,9 +134,8 @@ static const cs_window_length *length_of(const cs_window_counter *c, int64_t seq
 }
 
 /* The dropped mass of a block, a sequence at a time. */
-static cs_status drop_block(void *ctx, int64_t item, int worker)
+static cs_status drop_block(void *ctx, int64_t item)
 {
-    (void)worker;
     cs_window_counter *c = ctx;
     cs_block *b = &c->job->block[item];
     for (int64_t i = b->first; i < b->last; ++i) {
@@ -170,9 +168,8 @@ static void add_labelled(cs_window_counter *c, cs_window_tally *y, int64_t i)
 
 /* Writes a share of the sequences into the stream, adds up their masses and counts their tokens in
  * its tally's row. */
-static cs_status lay_share(void *ctx, int64_t item, int worker)
+static cs_status lay_share(void *ctx, int64_t item)
 {
-    (void)worker;
     cs_window_counter *c = ctx;
     cs_window_tally *y = &c->tally[item];
     const cs_sequences *s = c->job->sequences;
@@ -197,9 +194,8 @@ static cs_status lay_share(void *ctx, int64_t item, int worker)
 
 /* Lists the places of a share by token; its tally's row says where each token's begin, and is left
  * empty. */
-static cs_status invert_share(void *ctx, int64_t item, int worker)
+static cs_status invert_share(void *ctx, int64_t item)
 {
-    (void)worker;
     cs_window_counter *c = ctx;
     const cs_sequences *s = c->job->sequences;
     int64_t *next = c->tally[item].row, from = first_sequence(c, item);

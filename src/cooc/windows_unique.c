@@ -77,9 +77,8 @@ static int64_t tell_types(const cs_window_counter *c, int64_t sequence, cs_windo
 }
 
 /* Counts the types of each sequence of a share, or, where there is room for them, writes them. */
-static cs_status type_share(void *ctx, int64_t item, int worker)
+static cs_status type_share(void *ctx, int64_t item)
 {
-    (void)worker;
     cs_unique *u = ctx;
     cs_window_tally *y = &u->c->tally[item];
     for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
@@ -135,9 +134,8 @@ static const int32_t *cells_of(const cs_unique *u)
 }
 
 /* Occurrences of all tokens in a share. */
-static cs_status count_share(void *ctx, int64_t item, int worker)
+static cs_status count_share(void *ctx, int64_t item)
 {
-    (void)worker;
     const cs_unique *u = ctx;
     const int32_t *cell = cells_of(u);
     int64_t *count = u->c->tally[item].row;
@@ -155,9 +153,8 @@ typedef struct {
     int64_t begin, end;
 } listing;
 
-static cs_status list_share(void *ctx, int64_t item, int worker)
+static cs_status list_share(void *ctx, int64_t item)
 {
-    (void)worker;
     const listing *l = ctx;
     const cs_unique *u = l->u;
     const int32_t *cell = cells_of(u);
@@ -385,7 +382,7 @@ static cs_status count_pass(cs_unique *u, int64_t first, int64_t end)
     if (status == CS_OK)
         status = cs_parallel(c->job->workers, c->job->workers, list_share, (void *)(uintptr_t)&l);
     clear_rows(c);
-    if (status == CS_OK) status = cs_parallel(end - first, c->job->workers, count_group, u);
+    if (status == CS_OK) status = cs_parallel_workers(end - first, c->job->workers, count_group, u);
     cs_free(c->at);
     c->at = NULL;
     return status;

@@ -80,9 +80,8 @@ typedef struct {
     bool runs;
 } filling;
 
-static cs_status fill_table(void *ctx, int64_t item, int worker)
+static cs_status fill_table(void *ctx, int64_t item)
 {
-    (void)worker;
     const filling *f = ctx;
     const cs_windows_job *job = f->u->c->job;
     cs_unit_lists *l = (f->runs ? f->u->run : f->u->one) + item;

@@ -110,9 +110,8 @@ static void rows_of_1(const cs_csr *a, const double *restrict x, double *restric
     }
 }
 
-static cs_status multiply_chunk(void *ctx, int64_t chunk, int worker)
+static cs_status multiply_chunk(void *ctx, int64_t chunk)
 {
-    (void)worker;
     const product *t = ctx;
     int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
     int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
@@ -127,9 +126,8 @@ static cs_status multiply_chunk(void *ctx, int64_t chunk, int worker)
     return CS_OK;
 }
 
-static cs_status pack_chunk(void *ctx, int64_t chunk, int worker)
+static cs_status pack_chunk(void *ctx, int64_t chunk)
 {
-    (void)worker;
     const product *t = ctx;
     int64_t cols = t->a->cols;
     int64_t begin = cols / t->chunks * chunk + cols % t->chunks * chunk / t->chunks;

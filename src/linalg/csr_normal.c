@@ -108,9 +108,8 @@ CS_CLONES static void both_rows(const cs_csr *a, const double *x, double *y, int
     rows_of(a, x, y, begin, end, z, product);
 }
 
-static cs_status normal_chunk(void *ctx, int64_t chunk, int worker)
+static cs_status normal_chunk(void *ctx, int64_t chunk)
 {
-    (void)worker;
     const normal_product *t = ctx;
     int64_t size = t->a->cols * TILE;
     double *y = chunk == 0 ? t->y : t->room + (chunk - 1) * size;
@@ -125,9 +124,8 @@ static cs_status normal_chunk(void *ctx, int64_t chunk, int worker)
     return CS_OK;
 }
 
-static cs_status reduce_rows(void *ctx, int64_t item, int worker)
+static cs_status reduce_rows(void *ctx, int64_t item)
 {
-    (void)worker;
     const normal_product *t = ctx;
     const int64_t reduced = (int64_t)REDUCED_ROWS * TILE, size = t->a->cols * TILE;
     int64_t begin = item * reduced, end = begin + reduced < size ? begin + reduced : size;

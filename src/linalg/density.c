@@ -120,9 +120,8 @@ typedef struct {
 } evaluation;
 
 /* All quantities of one sample. */
-static cs_status evaluate_sample(void *ctx, int64_t c, int worker)
+static cs_status evaluate_sample(void *ctx, int64_t c)
 {
-    (void)worker;
     const evaluation *e = ctx;
     const cs_density_options *o = e->options;
     const cs_jacobi *j = &e->group->j[c];

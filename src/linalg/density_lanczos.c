@@ -109,9 +109,8 @@ static double *column_of(const cs_dense *panel, int64_t c)
 }
 
 /* The start of one sample into its first basis vector and the panel. */
-static cs_status begin_sample(void *ctx, int64_t c, int worker)
+static cs_status begin_sample(void *ctx, int64_t c)
 {
-    (void)worker;
     lanczos *l = ctx;
     int64_t n = l->a->cols;
     double *z = column_of(&l->group->x, c);
@@ -132,9 +131,8 @@ static cs_status begin_sample(void *ctx, int64_t c, int worker)
 }
 
 /* From the product in y: alpha, beta and the next basis vector of one sample. */
-static cs_status step_sample(void *ctx, int64_t c, int worker)
+static cs_status step_sample(void *ctx, int64_t c)
 {
-    (void)worker;
     lanczos *l = ctx;
     int64_t n = l->a->cols, k = l->step;
     double *x = column_of(&l->group->x, c), *w = column_of(&l->group->y, c);

@@ -343,9 +343,9 @@ static void take_runs(const adder *a)
 static cs_status add_chunk(adder *a, int threads)
 {
     const int64_t runs = ceiling(a->count, STEPS);
-    cs_status status = cs_parallel(runs, threads, pack_run, a);
+    cs_status status = cs_parallel_workers(runs, threads, pack_run, a);
     if (status == CS_OK)
-        status = cs_parallel(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
+        status = cs_parallel_workers(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
     if (status == CS_OK) take_runs(a);
     return status;
 }

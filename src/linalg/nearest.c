@@ -145,8 +145,8 @@ cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double
     s.square = cs_calloc(s.panels * CS_TILE, sizeof *s.square);
     s.tiles = cs_alloc_aligned(threads, s.scratch * (int64_t)sizeof *s.tiles);
     cs_status status = s.packed && s.square && s.tiles ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_parallel(s.panels, threads, pack_rows, &s);
-    if (status == CS_OK) status = cs_parallel(s.panels, threads, search_panel, &s);
+    if (status == CS_OK) status = cs_parallel_workers(s.panels, threads, pack_rows, &s);
+    if (status == CS_OK) status = cs_parallel_workers(s.panels, threads, search_panel, &s);
     cs_free_aligned(s.packed);
     cs_free_aligned(s.tiles);
     cs_free(s.square);

@@ -263,7 +263,7 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
     if (status == CS_OK && f) memcpy(w.f, f, (size_t)cols * sizeof *f);
     if (status == CS_OK) {
         deal(&w);
-        status = cs_parallel(w.items, workers, take_item, &w);
+        status = cs_parallel_workers(w.items, workers, take_item, &w);
     }
     sums s = {0};
     for (int64_t i = 0; i < w.items && status == CS_OK; ++i) {

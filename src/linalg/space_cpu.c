@@ -112,9 +112,8 @@ static double **data_of(int64_t p, cs_panel *const *panels)
     return data;
 }
 
-static cs_status random_run(void *ctx, int64_t item, int worker)
+static cs_status random_run(void *ctx, int64_t item)
 {
-    (void)worker;
     const row_job *j = ctx;
     int64_t end = run_end(j, item);
     end = end < j->rows ? end : j->rows;
@@ -145,9 +144,8 @@ static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_pan
     return cs_space_random(seed, index, x->rows, m->threads, x->data);
 }
 
-static cs_status gram_run(void *ctx, int64_t item, int worker)
+static cs_status gram_run(void *ctx, int64_t item)
 {
-    (void)worker;
     const row_job *j = ctx;
     double *h = j->sums + item * j->p * B * B;
     memset(h, 0, (size_t)(j->p * B * B) * sizeof *h);
@@ -188,9 +186,8 @@ static cs_status gram_panels(cs_space *s, int64_t p, cs_panel *const *panels, co
     return status;
 }
 
-static cs_status combine_run(void *ctx, int64_t item, int worker)
+static cs_status combine_run(void *ctx, int64_t item)
 {
-    (void)worker;
     const row_job *j = ctx;
     int64_t begin = item * j->run, end = run_end(j, item);
     for (int64_t i = begin; i < end; i += COMBINED_ROWS) {
@@ -288,9 +285,8 @@ typedef struct {
     double *columns;
 } column_job;
 
-static cs_status get_run(void *ctx, int64_t item, int worker)
+static cs_status get_run(void *ctx, int64_t item)
 {
-    (void)worker;
     const column_job *j = ctx;
     int64_t end = run_end(&j->rows, item);
     end = end < j->rows.rows ? end : j->rows.rows;

@@ -116,10 +116,9 @@ static void select_first(cs_pair *p, int64_t n, int64_t k)
 /* --- packing ---------------------------------------------------------------------------------- */
 
 /* One panel: CS_TILE rows, turned. */
-static cs_status pack_rows(void *ctx, int64_t p, int worker)
+static cs_status pack_rows(void *ctx, int64_t p)
 {
     const finder *f = ctx;
-    (void)worker;
     const int64_t d = f->d, count = cs_least(CS_TILE, f->n - p * CS_TILE);
     float *panel = f->packed + p * d * CS_TILE, *x = cs_alloc(d, sizeof *x);
     if (!x) return CS_ERR_MEMORY;
@@ -316,10 +315,9 @@ typedef struct {
     int64_t count, part; /* pairs in all, in a part */
 } sorter;
 
-static cs_status sort_part(void *ctx, int64_t item, int worker)
+static cs_status sort_part(void *ctx, int64_t item)
 {
     const sorter *s = ctx;
-    (void)worker;
     const int64_t from = item * s->part;
     qsort(s->pair + from, (size_t)cs_least(s->part, s->count - from), sizeof *s->pair, in_order);
     return CS_OK;
@@ -439,7 +437,8 @@ cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *optio
     cs_top_pairs top = {.total = options->self ? n * (n + 1) / 2 : n * (n - 1) / 2};
     if ((status = finder_init(rows, options, threads, top.total, &f)) != CS_OK ||
         (status = cs_parallel(f.panels, threads, pack_rows, &f)) != CS_OK ||
-        (status = cs_parallel(f.blocks * (f.blocks + 1) / 2, threads, search_block, &f)) != CS_OK ||
+        (status = cs_parallel_workers(f.blocks * (f.blocks + 1) / 2, threads, search_block, &f)) !=
+            CS_OK ||
         (status = fill_mean_and_quantiles(&f, threads, &top)) != CS_OK ||
         (status = fill_pairs(&f, threads, &top)) != CS_OK) {
         goto done;

@@ -262,9 +262,8 @@ typedef struct {
     float *value;
 } normal_fill;
 
-static cs_status fill_rows(void *ctx, int64_t item, int worker)
+static cs_status fill_rows(void *ctx, int64_t item)
 {
-    (void)worker;
     const normal_fill *f = ctx;
     int64_t from = item * ROWS_AT_ONCE, to = from + ROWS_AT_ONCE;
     for (int64_t r = from; r < to && r < f->param->rows; ++r) {

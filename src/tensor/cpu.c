@@ -163,7 +163,8 @@ cs_status cs_cpu_rows(cs_cpu *cpu, int64_t rows, int64_t items, cs_cpu_row row, 
 {
     row_job t = {cpu, rows, row, ctx};
     cs_status status = cs_cpu_local(cpu, items + 1);
-    return status ? status : cs_parallel((rows + ROWS - 1) / ROWS, cpu->threads, some_rows, &t);
+    return status ? status
+                  : cs_parallel_workers((rows + ROWS - 1) / ROWS, cpu->threads, some_rows, &t);
 }
 
 enum { REDUCE_COLS = 256 };
@@ -175,9 +176,8 @@ typedef struct {
     float *out;
 } reduction;
 
-static cs_status reduce_cols(void *ctx, int64_t item, int worker)
+static cs_status reduce_cols(void *ctx, int64_t item)
 {
-    (void)worker;
     const reduction *r = ctx;
     int64_t from = item * REDUCE_COLS, n = r->n - from < REDUCE_COLS ? r->n - from : REDUCE_COLS;
     for (int64_t p = 0; p < r->parts; ++p) {
@@ -214,9 +214,8 @@ typedef struct {
     double *sum;
 } squaring;
 
-static cs_status square_part(void *ctx, int64_t item, int worker)
+static cs_status square_part(void *ctx, int64_t item)
 {
-    (void)worker;
     const squaring *s = ctx;
     int64_t from = item * PART, n = s->n - from < PART ? s->n - from : PART;
     s->sum[item] = s->cpu->kernels->squares(n, s->x + from);

@@ -318,7 +318,7 @@ cs_status cs_cpu_attention(const cs_run *run, const cs_op *op)
 {
     attention t;
     cs_status status = open_attention(run, op, false, &t);
-    return status == CS_OK ? cs_parallel(t.q.batch * t.o->heads, t.cpu->threads, attend, &t)
+    return status == CS_OK ? cs_parallel_workers(t.q.batch * t.o->heads, t.cpu->threads, attend, &t)
                            : status;
 }
 
@@ -419,7 +419,7 @@ cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op)
     cs_status status = open_attention(run, op, true, &t);
     if (status != CS_OK) return status;
     const int64_t items = t.q.batch * t.o->heads, buckets = t.table.rows;
-    status = cs_parallel(items, t.cpu->threads, attend_back, &t);
+    status = cs_parallel_workers(items, t.cpu->threads, attend_back, &t);
     for (int64_t i = 0; i < items && t.table.grad && status == CS_OK; ++i) {
         for (int64_t b = 0; b < buckets; ++b) {
             t.table.grad[b * t.table.ld + i % t.o->heads] += t.table_part[i * buckets + b];

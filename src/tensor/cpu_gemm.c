@@ -152,9 +152,8 @@ static void step_block(const job *t, int64_t s, int64_t *k0, int64_t *steps)
 }
 
 /* Packs one panel of B whose steps lie along rows. The panels of a block of k lie together. */
-static cs_status pack_panel(void *ctx, int64_t item, int worker)
+static cs_status pack_panel(void *ctx, int64_t item)
 {
-    (void)worker;
     const job *t = ctx;
     const cs_cpu_product *p = t->p;
     int64_t cols = t->cpu->kernels->cols, j = item * cols, k0, steps;
@@ -168,9 +167,8 @@ static cs_status pack_panel(void *ctx, int64_t item, int worker)
 }
 
 /* Packs some steps of B whose steps are rows: a block of k in SPLITS items. */
-static cs_status pack_steps(void *ctx, int64_t item, int worker)
+static cs_status pack_steps(void *ctx, int64_t item)
 {
-    (void)worker;
     const job *t = ctx;
     const cs_cpu_product *p = t->p;
     int64_t k0, steps, split = item % SPLITS;
@@ -217,9 +215,8 @@ static cs_status block(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-static cs_status before_only(void *ctx, int64_t item, int worker)
+static cs_status before_only(void *ctx, int64_t item)
 {
-    (void)worker;
     const job *t = ctx;
     int64_t row = item * t->row_block;
     t->p->before(t->p->ctx, row, cs_least(t->p->m - row, t->row_block));
@@ -270,8 +267,9 @@ static cs_status one_part(job *t)
     if (status == CS_OK)
         status = p->b_along ? cs_parallel(panels, cpu->threads, pack_panel, t)
                             : cs_parallel(t->step_blocks * SPLITS, cpu->threads, pack_steps, t);
-    return status == CS_OK ? cs_parallel(t->row_blocks * t->col_blocks, cpu->threads, block, t)
-                           : status;
+    return status == CS_OK
+               ? cs_parallel_workers(t->row_blocks * t->col_blocks, cpu->threads, block, t)
+               : status;
 }
 
 cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)

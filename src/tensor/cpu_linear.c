@@ -76,9 +76,8 @@ static void start_rows(void *ctx, int64_t row, int64_t rows)
     }
 }
 
-static cs_status start_chunk(void *ctx, int64_t item, int worker)
+static cs_status start_chunk(void *ctx, int64_t item)
 {
-    (void)worker;
     const linear *t = ctx;
     int64_t row = item * CS_CPU_CHUNK, left = t->y.rows - row;
     start_rows(ctx, row, left < CS_CPU_CHUNK ? left : CS_CPU_CHUNK);

@@ -108,7 +108,7 @@ cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
     if (status == CS_OK) status = cs_cpu_partial(t.cpu, cs_cpu_chunks(t.y.rows) * 2 * n);
     if (status != CS_OK) return status;
     t.partial = t.cpu->partial;
-    status = cs_parallel(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_back_chunk, &t);
+    status = cs_parallel_workers(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_back_chunk, &t);
     if (status == CS_OK)
         status = cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial, t.gain.grad);
     return status == CS_OK

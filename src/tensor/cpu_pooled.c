@@ -94,7 +94,8 @@ cs_status cs_cpu_linear_attention(const cs_run *run, const cs_op *op)
 {
     pooled t;
     cs_status status = open_pooled(run, &op->attention, &t);
-    return status == CS_OK ? cs_parallel(t.k.batch * t.o->heads, t.cpu->threads, pool, &t) : status;
+    return status == CS_OK ? cs_parallel_workers(t.k.batch * t.o->heads, t.cpu->threads, pool, &t)
+                           : status;
 }
 
 static void put_row(const pooled *t, const cs_cpu_matrix *to, int64_t row, int64_t col,
@@ -158,5 +159,6 @@ cs_status cs_cpu_linear_attention_back(const cs_run *run, const cs_op *op)
 {
     pooled t;
     cs_status status = open_pooled(run, &op->attention, &t);
-    return status ? status : cs_parallel(t.k.batch * t.o->heads, t.cpu->threads, pool_back, &t);
+    return status ? status
+                  : cs_parallel_workers(t.k.batch * t.o->heads, t.cpu->threads, pool_back, &t);
 }

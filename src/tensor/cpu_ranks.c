@@ -69,9 +69,8 @@ static int32_t count_seen(int64_t n, const uint64_t *sorted, int32_t limit)
     return (int32_t)low;
 }
 
-static cs_status rank_sequence(void *ctx, int64_t item, int worker)
+static cs_status rank_sequence(void *ctx, int64_t item)
 {
-    (void)worker;
     const ranking *t = ctx;
     const int64_t keys = t->vis.length, queries = t->lim.length;
     int32_t *key = (int32_t *)(void *)t->cpu->ranked + item * room(keys, queries);

@@ -36,9 +36,8 @@ static void scatter_chunk(const cs_cpu *cpu, int64_t chunk, const int32_t *index
     }
 }
 
-static cs_status scatter_table(void *ctx, int64_t item, int worker)
+static cs_status scatter_table(void *ctx, int64_t item)
 {
-    (void)worker;
     const rows_job *t = ctx;
     const cs_cpu_matrix *table = &t->table[t->at];
     scatter_chunk(t->cpu, item, t->index[t->at], t->order[t->at], &t->y, table->grad, table->ld);
