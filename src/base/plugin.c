@@ -123,7 +123,7 @@ cs_status cs_plugin_use(const char *plugin, const char *symbol,
     if (!path) return CS_ERR_MEMORY;
     cs_status status = load(path, symbol, &table);
     status = status ? status : use(table, ctx);
-    if (status == CS_ERR_DEVICE) status = cs_blame(status, "%s", path);
+    if (status == CS_ERR_DEVICE) status = cs_blame(status, "%s", *path ? path : "--device cuda");
     cs_free(path);
     return status;
 }
