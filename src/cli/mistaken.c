@@ -118,6 +118,12 @@ cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is w
         return cs_fail(CS_ERR_USAGE, "%s is %s and %s is %s: they are in each other's place", path,
                        words[found].present, meant, words[wanted].present);
     }
+    static const char *const parts[] = {"model.safetensors", "pytorch_model.bin", "tokenizer.json",
+                                        "vocab.txt"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && wanted == CS_IS_MODEL; ++i) {
+        if (holds(path, parts[i]))
+            return cs_fail(code, "%s: config.json is missing beside %s", path, parts[i]);
+    }
     cs_hint hint = {0};
     return cs_fail(code, "%s: %s%s %s%s", path, words[wanted].missing,
                    found == CS_IS_ABSENT ? ":" : " but", words[found].present,

@@ -144,9 +144,7 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
 {
     cs_corpus_options options = {0};
     cs_status status = cs_args_open_corpus(args, source, &options);
-    if (status == CS_OK && !t->tokenizer && !cs_has_suffix(source, ".npy"))
-        status =
-            cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and '%s' is text", t->dir, source);
+    if (status == CS_OK && !cs_has_suffix(source, ".npy")) status = cs_model_text_has_tokenizer(t);
     if (status == CS_OK) {
         options.encoder = t->tokenizer;
         status = cs_args_read_corpus(args, source, &options, out);
@@ -189,7 +187,11 @@ cs_status cs_model_text_has_tokenizer(const cs_model_text *t)
 {
     return t->tokenizer
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s/tokenizer.json: not there, and texts need it", t->dir);
+               : cs_fail(CS_ERR_INPUT,
+                         "%s/tokenizer.json: not there, and texts need it; of vocab.txt or "
+                         "vocab.json transformers makes it: "
+                         "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+                         t->dir);
 }
 
 static cs_status layers_of(const char *text, const char *option, int64_t last, int64_t *count,

@@ -185,7 +185,7 @@ test_bad_models() {
 
 test_bad_texts() {
     small_corpus c.tsv
-    refuses 3 "tokenizer.json: not there, and 'c.tsv' is text" "$COSPEC" features "$golden/gpt2" c.tsv -o d || return 1
+    refuses 3 "tokenizer.json: not there, and texts need it; of vocab.txt or vocab.json transformers makes it" "$COSPEC" features "$golden/gpt2" c.tsv -o d || return 1
     ids c.npy 2 3 3 4 5 6 7 19
     refuses 3 "document 1: token 19 at place 2 is not in 0..18" "$COSPEC" features "$golden/gpt2" c.npy -o d &&
         refuses 3 "document 1: token 19 at place 2 is not in 0..18" "$COSPEC" perplexity "$golden/gpt2" c.npy || return 1

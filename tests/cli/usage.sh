@@ -116,7 +116,13 @@ test_mistaken() {
         refuses 3 "other: no matrix" "$COSPEC" connectivity other && refuses 3 "other: no folder that cospec cooc wrote" "$COSPEC" verify 4.1 --matrix other &&
         refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" inspect x.npy &&
         refuses 3 "gone: no folder that cospec cooc wrote: there is no such file" "$COSPEC" inspect gone &&
-        refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" angles x.npy x.npy
+        refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" angles x.npy x.npy || return 1
+    # a model of which a part is missing
+    for part in model.safetensors tokenizer.json vocab.txt; do
+        rm -rf part && mkdir part && : > part/$part
+        refuses 3 "part: config.json is missing beside $part" "$COSPEC" features part l.tsv -o f &&
+            refuses 3 "part: config.json is missing beside $part" "$COSPEC" probe part l.tsv l.tsv || return 1
+    done
 }
 
 # Values are suggested as options are: names of every list, and files beside the one that is not there.
