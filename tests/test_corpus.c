@@ -87,6 +87,8 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
         int64_t min_tokens;
     } cases[] = {
         {"a.tsv", "x\tone\nonly\n", "a.tsv:2: 1 column, wanted the text in column 2", 0},
+        {"a.tsv", "x one\n",
+         "the text in column 2; lines of LABEL SPACE TEXT are read with --format space", 0},
         {"b.tsv", "", "b.tsv: no documents (empty)", 0},
         {"c.txt", "\n\r\n\n", "c.txt: no documents (empty)", 0},
         {"d.txt", "one\ntwo words\n", "none of the 2 documents has 3 tokens or more", 3},

@@ -150,7 +150,8 @@ TEST_IN_DIR(bad_lines)
                      "no such file, and not a corpus");
     }
     assert_fails(cs_labelled_text_read(put(state, "a.txt", "plain\n"), &plain, NULL, &t),
-                 CS_ERR_INPUT, "a.txt:1: no label");
+                 CS_ERR_INPUT,
+                 "a.txt:1: no label; lines of LABEL SPACE TEXT are read with --format space");
     assert_fails(cs_labelled_text_read(put(state, "a.tsv.xz", "x"), &plain, NULL, &t), CS_ERR_INPUT,
                  "unpack it first");
     assert_fails(cs_labelled_text_read("gcide", &plain, NULL, &t), CS_ERR_USAGE, "no labels");

@@ -78,8 +78,11 @@ static cs_status column_of(const reader *r, const char *what, int64_t number, co
             break;
         }
         if (!tab) {
-            return cs_fail(CS_ERR_INPUT, "%lld column%s, wanted %s in column %lld", (long long)c,
-                           c == 1 ? "" : "s", what, (long long)number);
+            return cs_fail(CS_ERR_INPUT, "%lld column%s, wanted %s in column %lld%s", (long long)c,
+                           c == 1 ? "" : "s", what, (long long)number,
+                           c == 1 && memchr(r->line, ' ', (size_t)r->size)
+                               ? "; lines of LABEL SPACE TEXT are read with --format space"
+                               : "");
         }
         at = tab + 1;
     }
@@ -219,6 +222,7 @@ static cs_status label_of(reader *r, cs_document *out)
     const char *key = r->options->label_field;
     const json_t *label = json_object_get(r->object, key);
     if (!label || json_is_null(label)) {
+        out->label = ""; /* its place is empty, where other formats have none */
         return CS_OK;
     }
     if (json_is_string(label)) {

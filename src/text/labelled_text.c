@@ -101,7 +101,10 @@ static cs_status take(void *to, const cs_document *d, bool held_out, bool *enoug
                           : pairs && is_blank(d->pair, d->pair_size) ? "second text"
                                                                      : NULL;
     if (missing) {
-        return cs_fail(CS_ERR_INPUT, "no %s", missing);
+        return cs_fail(CS_ERR_INPUT, "no %s%s", missing,
+                       d->label ? ""
+                                : "; lines of LABEL SPACE TEXT are read with --format space, "
+                                  "LABEL TAB TEXT with --format tsv");
     }
     cs_status status = add_label(r, d->label, d->label_size);
     if (status == CS_OK && r->texts)
