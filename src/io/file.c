@@ -396,6 +396,12 @@ const char *cs_path_hint(const char *path, cs_hint *hint)
     char folder[sizeof hint->text] = "";
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     struct dirent **entry = NULL;
+    struct stat st;
+    if (lstat(path, &st) == 0 && stat(path, &st) != 0) {
+        (void)snprintf(hint->text, sizeof hint->text, "; the symbolic link is there: %s",
+                       strerror(errno));
+        return hint->text;
+    }
     (void)snprintf(folder, sizeof folder, "%.*s", (int)(base - path), path);
     const int count = scandir(folder[0] ? folder : ".", &entry, NULL, alphasort);
     for (int i = 0; i < count; ++i) {

@@ -136,6 +136,9 @@ test_suggestions() {
         refuses 3 "there is no such file; did you mean model?" "$COSPEC" verify 4.1 --matrix modle &&
         refuses 3 "f.npy: No such file or directory" "$COSPEC" rank f.npy &&
         refuses 3 "config.jsn: cannot read: No such file or directory; did you mean model/config.json?" "$COSPEC" toy --config model/config.jsn || return 1
+    ln -s loop.txt loop.txt && ln -s gone.npz link.npz || return 1
+    refuses 3 "; the symbolic link is there: Too many levels of symbolic links" "$COSPEC" cooc --corpus loop.txt --objective ar -o c &&
+        refuses 3 "; the symbolic link is there: No such file or directory" "$COSPEC" svd link.npz && ! grep -q 'did you mean' err || return 1
     refuses 2 "unknown certificate 'momets' (none, components, moments, probe, inertia); did you mean moments?" "$COSPEC" svd d.tsv --certify components,momets &&
         refuses 2 "did you mean uniform:2?" "$COSPEC" toy --objective offset-ar --offset-weights unform:2 --classes 2 --length 3 --tokens 2 &&
         refuses 2 "no scale smok;" "$COSPEC" reproduce --scale smok -o r && says "did you mean smoke?" &&
