@@ -6,45 +6,50 @@
  *   "scope"             what the interval covers, what this scale cannot show
  *   "left", "right"     SIDE
  *   "want"              ">" or "<"
+ *   "budgets"           optional: budgets over which it is stated, numbers from small to large
  *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...]: baselines, without which the
  *                       comparison has no ground; or a text that says why there are none. A claim
  *                       about a model that a step has trained must have it
- *   "runs"              [RUNS, ...], optional: what another training seed would change
  *   "not_at"            optional: a scale of the study too small to tell
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
  *
  * SIDE is a number, or
  *
  *   {"label": TEXT, "file": "STEP/FILE.csv", "value": "COLUMN WHERE...", "minus": "WHERE...",
- *    "se": COLUMN, "exact": true, "df": N or "inf", "models": 2}
+ *    "se": COLUMN, "exact": true, "df": N or "inf", "p": COLUMN}
  *
  * the number in COLUMN of the one row that fits every WHERE (where=COLUMN:VALUE, as in a report's
  * directives), less that of a second row of the file; its standard error in column se ("se"; none
  * of what is exact), with N degrees of freedom (19: a jackknife of 20 blocks; the least of the
- * study's); models: trained ones in the number (1; 2 in a difference of two). RUNS is {"label": TEXT,
- * "files": [FILE, FILE], "value": "COLUMN WHERE...", "minus": "WHERE..."}, the same number in two
- * runs a_i, b_i of one objective under two seeds.
+ * study's). "p" in place of an error: the column has the exact chance of so large a number where
+ * there is nothing (an exact test: Kendall's tau of two rankings); the other side is then a number.
  *
  * A file whose step is named with '#' stands for one a seed, each of the variable `seeds` in its place
- * (study.h): the side is their mean, and at least 3 are needed. With d = left - right, its error has
- * these parts (stats/decide.h):
+ * (study.h): the side is their mean, and at least 3 are needed (of "p" the largest counts). In a claim
+ * over budgets '%' in file, value and minus is each of them in turn: the claim is then one comparison
+ * a budget, each with its own needs, and a curve with a band.
+ *
+ * With d = left - right, its error has these parts (stats/decide.h):
  *
  *   documents   where both sides have X-blocks.csv of the same documents, the paired jackknife of d;
  *               else the jackknife of each, or its `se` with `df`
- *   seeds       of either side, their variance moderated over the sides of the family (moderated.h);
- *               or, with RUNS a_i, b_i and m trained models, m sum_i (a_i - b_i)^2 / 2P with P degrees
- *               of freedom
+ *   seeds       of either side, their variance moderated over the sides of the family (moderated.h)
  *
- * and M is the margin of them all.
+ * and M is the margin of them all. Of a comparison:
  *
- *   agree         d has the sign wanted and is decided at .05 among the claims of its family (Holm);
- *                 PASS
+ *   agree         d has the sign wanted and is decided at .05 among the comparisons of its family
+ *                 (Holm, all budgets of all its claims); PASS
  *   disagree      it has the other and is decided;  FAIL
- *   cannot tell   else; a `needs` is not met: its difference has not its sign, or lies within the
- *                 margin of its two sides (without seeds): models that pass no baseline that knows
- *                 nothing of what is compared; a side that is not `exact` has no error; INCONCLUSIVE
- *   open          what no number could decide: VACUOUS, UNSPECIFIED, and the PASS of a printed
- *                 statement one of whose assumptions fails
+ *   cannot tell   else; a side that is not `exact` has no error; INCONCLUSIVE
+ *   open          what no number could decide: VACUOUS, UNSPECIFIED, the PASS of a printed statement
+ *                 one of whose assumptions fails; and where a `needs` is not met: its difference has
+ *                 not its sign, or lies within the margin of its two sides: models that pass no
+ *                 baseline that knows nothing of what is compared
+ *
+ * Of a claim over budgets: turns where it agrees at one and disagrees at another, else agree or
+ * disagree where it does at one or more, else cannot tell, and open where every budget is. All
+ * decisions of a family are right together with a chance of .95, so that a claim turns with a
+ * chance of .05 at most where its differences have one sign.
  *
  * A family is the claims with the same text under "family" (their source, where they have none).
  */
@@ -56,28 +61,24 @@
 #include "base/status.h"
 #include "stats/decide.h"
 
-/* Texts are the study's, but for those of a number. */
+/* Texts are the study's, but for those at a budget and of a number. */
 typedef struct {
     const char *label;
-    const char *file;          /* STEP/FILE.csv; NULL: a number */
-    const char *pick, *minus;  /* minus NULL: no second row */
-    const char *error;         /* column of the standard error; NULL: exact */
+    char *file;                /* STEP/FILE.csv; NULL: a number */
+    char *pick, *minus;        /* minus NULL: no second row */
+    const char *error;         /* column of the standard error, or chance; NULL: exact */
+    const char *chance;        /* column of an exact p; NULL: none */
     double value, se, freedom; /* the mean over runs; se: the mean of theirs */
+    double p;                  /* the largest over runs */
     int64_t runs;              /* seeds; 0: the file names none */
     double variance;           /* over them */
     int64_t blocks;            /* of documents, the same for all runs; 0: not known */
     double *left_out;          /* the mean without each */
     double bias;               /* an error that blocks do not show */
     char partition[40];
-    int models;      /* trained models in it */
     bool trained;    /* it is about a model that a step has trained */
     char digits[32]; /* of a number, its label */
 } cs_claim_side;
-
-typedef struct {
-    const char *label, *file[2], *pick, *minus;
-    double value[2];
-} cs_claim_runs;
 
 /* left > right, or left < right. */
 typedef struct {
@@ -89,10 +90,31 @@ typedef enum {
     CS_CLAIM_AGREES,
     CS_CLAIM_DISAGREES,
     CS_CLAIM_UNDECIDED,
-    CS_CLAIM_OPEN
+    CS_CLAIM_OPEN,
+    CS_CLAIM_TURNS
 } cs_claim_verdict;
 
 enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either side */
+
+/* A claim's comparison, at one of its budgets where it has them. */
+typedef struct {
+    char *budget; /* NULL: none */
+    cs_study_comparison sides;
+    int64_t needs;
+    cs_study_comparison *need;
+    /* measured */
+    double difference; /* d */
+    cs_error_part part[CS_CLAIM_PARTS];
+    double margin;      /* M at .05, of this comparison alone */
+    double p, adjusted; /* the least level at which d is decided; Holm's, over the family */
+    double resolution;  /* the least |d| that would have been decided */
+    cs_prior prior;     /* of its family's seeds, and the level for one more decision */
+    double level;
+    double seeds_needed; /* a side, for d as it is; infinite: documents hide it; NaN: not asked */
+    char *unmet;         /* the first of its needs that is not met, in words; NULL: none */
+    const char *why;     /* a few words */
+    cs_claim_verdict verdict;
+} cs_claim_point;
 
 typedef struct {
     const char *name, *source, *says, *scope;
@@ -100,22 +122,12 @@ typedef struct {
     const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */
     const char *statement; /* STEP ID FORM; NULL: two sides */
-    cs_study_comparison sides;
-    int64_t pairs, needs;
-    cs_claim_runs *runs;
-    cs_study_comparison *need;
+    int64_t points;        /* one a budget, from small to large; of a statement 0 */
+    cs_claim_point *point;
     /* measured */
-    double seeds;      /* s; NaN without RUNS */
-    double between;    /* variance over the seeds of `runs` in d */
-    double difference; /* d */
-    cs_error_part part[CS_CLAIM_PARTS];
-    double margin;       /* M at .05, of this claim alone */
-    double p, adjusted;  /* the least level at which d is decided; Holm's, over the family */
-    int64_t family_size; /* its claims with a p */
-    double resolution;   /* the least |d| that would have been decided */
-    double seeds_needed; /* a side, for d as it is; infinite: documents hide it; NaN: not asked */
+    int64_t family_size; /* comparisons of its family that have a p */
     char *found;         /* of a statement: its verdict */
-    char *unmet;         /* the first of its needs that is not met, in words; NULL: none */
+    char *course;        /* over budgets: which says what; NULL: without budgets */
     const char *why;     /* a few words */
     cs_claim_verdict verdict;
 } cs_study_claim;
@@ -130,14 +142,25 @@ typedef struct {
 cs_status cs_claims_read(const cs_study *study, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 
+/* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
+const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
+
 /* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
  * row that is missing, or rows of which more than one fits. */
 cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
 
-/* "agree", "disagree", "cannot tell", "open" */
+/* Decides claims whose sides are measured, family by family. CS_ERR_MEMORY is all that can fail. */
+cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
+
+/* "agree", "disagree", "cannot tell", "open", "turns" */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
- * right_se, seeds, difference, low, high, interval,
- * family, family_size, p, p_holm, resolution, seeds_needed, verdict, why, scope. */
+ * right_se, seeds, difference, low, high, interval, family, family_size, p, p_holm, resolution,
+ * seeds_needed, budgets, verdict, why, scope; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
+
+/* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,
+ * high, p, p_holm, resolution, seeds_needed, verdict, why. *count: rows; none, no file. */
+cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
+                                  int64_t *count) CS_MUST_CHECK;

@@ -8,7 +8,8 @@
 /* The scripts of plots/, NAME.gp each. */
 #define CS_FIGURES                                                                                 \
     "toy-spectra, mask-ratio, bound, spectra, connectivity, similarity, draws, draws-spectra, "    \
-    "heavy-tails, pareto, mask-rank, mask-rank-depth, training, length, density, theorem43"
+    "heavy-tails, pareto, mask-rank, mask-rank-depth, training, length, density, theorem43, "      \
+    "budgets"
 
 typedef struct {
     const char *name;          /* of CS_FIGURES */

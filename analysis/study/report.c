@@ -264,26 +264,41 @@ static cs_status put_data_uri(FILE *out, const char *path)
     return status;
 }
 
-/* {{figure STEP FIGURE caption...}} */
-static cs_status put_figure(report *r)
+/* A figure in a folder of the study; its caption begins with the word `from`. */
+static cs_status put_figure_of(report *r, const char *folder, const char *figure, int from)
 {
     static const char *const kind[] = {"csv", "gp", "png", "pdf"};
-    const char *step = r->word[1], *figure = r->word[2];
-    char *file = cs_format("%s/%s.svg", step, figure), *path = NULL;
-    cs_status status = file ? cs_study_file(r->study, file, &path) : CS_ERR_MEMORY;
+    char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     put(r->out, "<figure><img alt=\"%\" src=\"", figure);
-    if (status == CS_OK) status = put_data_uri(r->out, path);
+    cs_status status = path ? put_data_uri(r->out, path) : CS_ERR_MEMORY;
     put(r->out, "\"><figcaption>");
-    for (int i = 3; i < r->words; ++i) {
+    for (int i = from; i < r->words; ++i) {
         put(r->out, "% ", r->word[i]);
     }
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
-        put(r->out, "<a href=\"%/%.%\">%</a> ", step, figure, kind[i], kind[i]);
+        put(r->out, "<a href=\"%/%.%\">%</a> ", folder, figure, kind[i], kind[i]);
     }
     put(r->out, "</figcaption></figure>\n");
-    cs_free(file);
     cs_free(path);
     return status;
+}
+
+/* {{figure STEP FIGURE caption...}} */
+static cs_status put_figure(report *r)
+{
+    return cs_study_name_is_good(r->word[2])
+               ? put_figure_of(r, r->word[1], r->word[2], 3)
+               : cs_fail(CS_ERR_INPUT, "no figure \"%s\"", r->word[2]);
+}
+
+/* {{curves caption...}}: the claims over budgets, where there are any */
+static cs_status put_curves(report *r)
+{
+    bool any = false;
+    for (int64_t i = 0; i < r->claims->count; ++i) {
+        any = any || r->claims->claim[i].course;
+    }
+    return any ? put_figure_of(r, "curves", "budgets", 1) : CS_OK;
 }
 
 /* {{machine}} */
@@ -363,29 +378,39 @@ static void put_side(FILE *out, const cs_claim_side *side)
     put(out, "</td>");
 }
 
+static void put_numbers(FILE *out, const cs_study_claim *c)
+{
+    const cs_claim_point *p = cs_claim_last(c);
+    if (!p) {
+        return;
+    }
+    (void)fprintf(out, ": %.3g", p->difference);
+    if (!isnan(p->margin)) (void)fprintf(out, ", 95 %% interval &plusmn; %.2g", p->margin);
+    (void)fprintf(out, "; p %.2g, %.2g among %lld", p->p, p->adjusted, (long long)c->family_size);
+    if (p->verdict == CS_CLAIM_UNDECIDED && p->resolution > 0)
+        (void)fprintf(out, "; told from %.2g on", p->resolution);
+    if (p->verdict == CS_CLAIM_UNDECIDED && p->seeds_needed > 0)
+        (void)fprintf(out,
+                      isinf(p->seeds_needed) ? "; no number of seeds would tell this one"
+                                             : "; %.0f seeds a side would tell this one",
+                      p->seeds_needed);
+    if (c->course) put(out, " (budget %). By budget: %", p->budget, c->course);
+}
+
 static void put_claim(FILE *out, const cs_study_claim *c)
 {
-    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE", "UNSPECIFIED"};
+    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE", "UNSPECIFIED", "VACUOUS"};
+    const cs_claim_point *last = cs_claim_last(c);
     put(out, "<tr><td>%</td><td>%<div class=\"source\">%</div></td>", c->source, c->says, c->scope);
-    if (c->statement) {
-        put(out, "<td colspan=\"2\"><code>%</code>: %</td>", c->statement, c->found);
+    if (last) {
+        put_side(out, &last->sides.left);
+        put_side(out, &last->sides.right);
     } else {
-        put_side(out, &c->sides.left);
-        put_side(out, &c->sides.right);
+        put(out, "<td colspan=\"2\"><code>%</code>: %</td>", c->statement, c->found);
     }
     put(out, "<td><b class=\"v %\">%</b><div class=\"source\">%", style[c->verdict],
         cs_claim_verdict_name(c->verdict), c->why);
-    if (!c->statement) {
-        (void)fprintf(out, ": %.3g, 95 %% interval &plusmn; %.2g; p %.2g, %.2g among %lld",
-                      c->difference, c->margin, c->p, c->adjusted, (long long)c->family_size);
-        if (c->verdict == CS_CLAIM_UNDECIDED && c->resolution > 0)
-            (void)fprintf(out, "; told from %.2g on", c->resolution);
-        if (c->verdict == CS_CLAIM_UNDECIDED && c->seeds_needed > 0)
-            (void)fprintf(out,
-                          isinf(c->seeds_needed) ? "; no number of seeds would tell this one"
-                                                 : "; %.0f seeds a side would tell this one",
-                          c->seeds_needed);
-    }
+    put_numbers(out, c);
     put(out, "</div></td></tr>\n");
 }
 
@@ -434,6 +459,7 @@ static cs_status directive(report *r, char *text)
                  {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
                  {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
+                 {"curves", put_curves, 1, MOST_WORDS, "caption"},
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},
                  {"steps", put_steps, 1, MOST_WORDS, ""},
                  {"machine", put_machine, 1, MOST_WORDS, ""},

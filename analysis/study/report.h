@@ -16,6 +16,7 @@
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
  *   {{figure STEP FIGURE caption...}}   the SVG inline, links to PNG, PDF, CSV and script
  *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
+ *   {{curves caption...}}               the figure of the claims over budgets, where there are any
  *   {{text WORD...}}                    prose with variables of the study
  *   {{steps}}                           all steps with commands, times, exit codes
  *

@@ -18,7 +18,11 @@ enum { MOST_WORDS = 24 };
 void cs_side_free(cs_claim_side *side)
 {
     cs_free(side->left_out);
+    cs_free(side->file);
+    cs_free(side->pick);
+    cs_free(side->minus);
     side->left_out = NULL;
+    side->file = side->pick = side->minus = NULL;
 }
 
 /* The number in a cell; an empty one is no number. */
@@ -170,6 +174,10 @@ static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squ
     const bool first = side->runs++ == 0;
     side->value += off / (double)side->runs;
     *squares += off * (run->value - side->value);
+    if (side->chance) { /* where its standard error would be */
+        side->p = run->se > side->p || isnan(run->se) ? run->se : side->p;
+        run->se = NAN;
+    }
     side->se += run->se / (double)n; /* of the same documents: they do not average out */
     side->bias += run->bias / (double)n;
     if (first) {
@@ -189,17 +197,18 @@ static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squ
 cs_status cs_side_measure(const cs_study *study, cs_claim_side *side)
 {
     const bool each = strchr(side->file, '#') != NULL;
-    char *seeds = cs_strdup(each ? cs_study_seeds(study) : "-"), *word[MOST_WORDS];
+    char *seeds = cs_strdup(each ? cs_study_list(study, "seeds") : "-"), *word[MOST_WORDS];
     double squares = 0;
     cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
     const int64_t n = seeds ? cs_study_words(seeds, MOST_WORDS, word) : 0;
-    cs_side_free(side);
-    side->value = side->se = side->bias = side->variance = 0;
+    cs_free(side->left_out);
+    side->left_out = NULL;
+    side->value = side->se = side->bias = side->variance = side->p = 0;
     side->runs = side->blocks = 0;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         run_number run = {0};
         char *file = NULL;
-        status = cs_study_for_seed(side->file, word[i], &file);
+        status = cs_study_put(side->file, '#', word[i], &file);
         if (status == CS_OK) status = measure_run(study, side, file, &run);
         if (status == CS_OK) add_run(side, &run, n, &squares);
         cs_free(run.left_out);

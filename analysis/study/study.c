@@ -25,7 +25,7 @@ void cs_study_free(cs_study *study)
     for (int64_t i = 0; i < study->steps; ++i) {
         cs_step *step = &study->step[i];
         cs_free(step->command);
-        cs_free(step->own_name);
+        cs_free(step->name);
         for (int w = 0; w < step->words; ++w) {
             cs_free(step->word[w]);
         }
@@ -234,8 +234,7 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
         return cs_fail(CS_ERR_INPUT,
                        "want a name of letters, digits, '.', '_' and '-', no '.' first");
     }
-    if (strcmp(name, "report.html") == 0 || strcmp(name, "claims.csv") == 0 ||
-        strcmp(name, "manifest.json") == 0) {
+    if (cs_listed("report.html, claims.csv, claims-budgets.csv, curves, manifest.json", name)) {
         return cs_fail(CS_ERR_INPUT, "a file of the study has that name");
     }
     for (int64_t i = 0; i < study->steps; ++i) {
@@ -250,28 +249,31 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     if (!longer) return CS_ERR_MEMORY;
     study->step = longer;
     cs_step *step = &longer[study->steps++];
-    *step = (cs_step){.name = name, .exit_code = -1, .command = expand(command, study->dir)};
+    *step =
+        (cs_step){.name = cs_strdup(name), .exit_code = -1, .command = expand(command, study->dir)};
     char *text = cs_strdup(command);
-    cs_status status = step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
+    cs_status status =
+        step->name && step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
     if (status == CS_OK) status = check_words(step);
     if (status == CS_OK) status = mark_trained(study, step);
     cs_free(text);
     return status;
 }
 
-const char *cs_study_seeds(const cs_study *study)
+const char *cs_study_list(const cs_study *study, const char *variable)
 {
     const json_t *variables = json_object_get(study->json, "variables");
-    const char *seeds = json_string_value(json_object_get(variables, "seeds"));
-    return seeds ? seeds : "";
+    const char *words = json_string_value(json_object_get(variables, variable));
+    return words ? words : "";
 }
 
-cs_status cs_study_for_seed(const char *text, const char *seed, char **out)
+cs_status cs_study_put(const char *text, char mark, const char *word, char **out)
 {
+    const char marks[] = {mark, '\0'};
     char *done = cs_strdup("");
     while (done) {
-        const size_t plain = strcspn(text, "#");
-        char *longer = cs_format("%s%.*s%s", done, (int)plain, text, text[plain] ? seed : "");
+        const size_t plain = strcspn(text, marks);
+        char *longer = cs_format("%s%.*s%s", done, (int)plain, text, text[plain] ? word : "");
         cs_free(done);
         done = longer;
         if (!text[plain]) {
@@ -283,31 +285,41 @@ cs_status cs_study_for_seed(const char *text, const char *seed, char **out)
     return done ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* A step whose name holds '#' is run for each seed, which takes its place in name and command. */
-static cs_status add_for_seeds(cs_study *study, const char *name, const char *command)
+typedef cs_status (*step_adder)(cs_study *study, const char *name, const char *command);
+
+/* A step whose name holds the mark is run for each word of the variable, which takes its place in
+ * name and command. */
+static cs_status add_each(cs_study *study, char mark, const char *variable, step_adder add,
+                          const char *name, const char *command)
 {
-    if (!strchr(name, '#') || !command) {
-        return add_step(study, name, command);
+    if (!strchr(name, mark) || !command) {
+        return add(study, name, command);
     }
-    char *seeds = cs_strdup(cs_study_seeds(study)), *save = NULL;
-    if (!seeds) return CS_ERR_MEMORY;
-    cs_status status = *seeds ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable seeds for the #");
-    for (char *seed = strtok_r(seeds, " ", &save); seed && status == CS_OK;
-         seed = strtok_r(NULL, " ", &save)) {
+    char *words = cs_strdup(cs_study_list(study, variable)), *save = NULL;
+    if (!words) return CS_ERR_MEMORY;
+    cs_status status =
+        *words ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable %s for the %c", variable, mark);
+    for (char *word = strtok_r(words, " ", &save); word && status == CS_OK;
+         word = strtok_r(NULL, " ", &save)) {
         char *own_name = NULL, *own = NULL;
-        const int64_t before = study->steps;
-        status = cs_study_for_seed(name, seed, &own_name);
-        if (status == CS_OK) status = cs_study_for_seed(command, seed, &own);
-        if (status == CS_OK) status = add_step(study, own_name, own);
-        if (study->steps > before) {
-            study->step[before].own_name = own_name;
-            own_name = NULL;
-        }
+        status = cs_study_put(name, mark, word, &own_name);
+        if (status == CS_OK) status = cs_study_put(command, mark, word, &own);
+        if (status == CS_OK) status = add(study, own_name, own);
         cs_free(own_name);
         cs_free(own);
     }
-    cs_free(seeds);
+    cs_free(words);
     return status;
+}
+
+static cs_status add_for_seeds(cs_study *study, const char *name, const char *command)
+{
+    return add_each(study, '#', "seeds", add_step, name, command);
+}
+
+static cs_status add_for_all(cs_study *study, const char *name, const char *command)
+{
+    return add_each(study, '%', "budgets", add_for_seeds, name, command);
 }
 
 /* [{"about": TEXT, "run": {NAME: COMMAND, ...}}, ...] */
@@ -326,7 +338,7 @@ static cs_status add_steps(cs_study *study)
         if (status != CS_OK) return cs_blame(status, "steps %zu", i + 1);
         json_object_foreach(run, name, command)
         {
-            status = add_for_seeds(study, name, json_string_value(command));
+            status = add_for_all(study, name, json_string_value(command));
             if (status != CS_OK) return cs_blame(status, "step %s", name);
         }
     }

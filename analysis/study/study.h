@@ -20,9 +20,8 @@
 #include "base/status.h"
 
 typedef struct {
-    const char *name;
-    char *own_name; /* of a step that is run for each seed; NULL: the file's */
-    char *command;  /* as it would be typed, without -o */
+    char *name;
+    char *command; /* as it would be typed, without -o */
     int words;
     char **word;   /* COMMAND ARGUMENT..., @ replaced */
     int exit_code; /* -1: not run */
@@ -48,10 +47,10 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale,
                         cs_study *out) CS_MUST_CHECK;
 void cs_study_free(cs_study *study);
 
-/* The words of the variable `seeds`, parted by blanks; "" without it. A text in which every '#' is one
- * of them, in fresh memory. */
-const char *cs_study_seeds(const cs_study *study);
-cs_status cs_study_for_seed(const char *text, const char *seed, char **out) CS_MUST_CHECK;
+/* The words of a variable, parted by blanks; "" without it. `text` in which every mark is a word, in
+ * fresh memory: '#' in a step's name stands for one of `seeds`, '%' for one of `budgets`. */
+const char *cs_study_list(const cs_study *study, const char *variable);
+cs_status cs_study_put(const char *text, char mark, const char *word, char **out) CS_MUST_CHECK;
 
 /* Whether a name can be that of a file: letters, digits, '.', '_' and '-', no '.' first. */
 bool cs_study_name_is_good(const char *name);

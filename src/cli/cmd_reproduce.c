@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "analysis/study/report.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -33,7 +34,7 @@ typedef struct {
     cs_study study;
     cs_claims claims;
     const char *steps, *template, *report, *verdicts; /* paths */
-    const cs_args *args;
+    cs_args *args;
     cs_pace pace;
 } job;
 
@@ -98,6 +99,23 @@ static cs_status prepare(cs_args *args, job *j)
     return status;
 }
 
+/* The claims over budgets as a table and, drawn by `cospec plot`, as a figure. */
+static cs_status write_curves(job *j, const char *self)
+{
+    const char *table = NULL, *folder = NULL;
+    int64_t count = 0;
+    int exit_code = 0;
+    cs_status status = cs_output_path(j->args, "claims-budgets.csv", &table);
+    if (status == CS_OK) status = cs_output_path(j->args, "curves", &folder);
+    if (status == CS_OK) status = cs_claims_write_budgets(&j->claims, table, &count);
+    if (status != CS_OK || count == 0) return status;
+    const char *const argv[] = {self, "plot", "budgets", table, "-o", folder, "--force", NULL};
+    status = cs_child_run(&(cs_child){.argv = argv}, &exit_code);
+    return status == CS_OK && exit_code != 0
+               ? cs_fail(CS_ERR_INPUT, "plot budgets %s ended with exit code %d", table, exit_code)
+               : status;
+}
+
 static cs_status run(cs_args *args)
 {
     char self[4096];
@@ -112,6 +130,7 @@ static cs_status run(cs_args *args)
         status = cs_study_run(&j.study, self, cs_args_flag(args, "resume"), announce, &j);
     if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
     if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
+    if (status == CS_OK && j.verdicts) status = write_curves(&j, self);
     if (status == CS_OK) status = cs_report_write(&j.study, &j.claims, j.template, j.report);
     if (status == CS_OK) (void)printf("%s\n", j.report);
     cs_claims_free(&j.claims);

@@ -58,28 +58,26 @@ test_scales_and_claims() {
     all='"a": {"source": "S", "says": "more than 5", "left": '$ones', "want": ">", "right": 5, "scope": "exact"},
          "b": {"source": "S", "says": "less than 5", "left": '$ones', "want": "<", "right": 5, "scope": "exact", "not_at": "small"},
          "wide": {"source": "S", "says": "6 within 1.96 of 5", "left": {"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": 5, "scope": "-"},
-         "printed": {"source": "S", "says": "3.1 as printed", "statement": "whole 3.1 printed", "scope": "-"},
-         "seeds": {"source": "S", "says": "more than 5, seeds 1 apart", "left": '$ones', "want": ">", "right": 5, "scope": "-",
-                   "runs": [{"label": "two sizes", "files": ["ar/toy.csv", "ar-3/toy.csv"], '$where'}]}'
+         "printed": {"source": "S", "says": "3.1 as printed", "statement": "whole 3.1 printed", "scope": "-"}'
     study s.json "$steps" "$scaled, \"claims\": {$all}"
     exits 0 "$COSPEC" $run -o r && grep -q '<p>cpu length 4 <table' r/report.html &&
-        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;seeds:cannot tell;' ] && grep -q '^seeds,.*,2\.12132[0-9]*,1,-25\.9539[0-9]*,27\.9539[0-9]*,95 %[^,]*,S,4,0\.7195[0-9]*,0\.7195[0-9]*,53\.9912[0-9]*,46,cannot tell' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+        [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;' ] && [ ! -e r/claims-budgets.csv ] || { fail "$(cat err r/claims.csv)"; return 1; }
     exits 0 "$COSPEC" $run --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,-1,-1,.*,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
     cp s.json good
     # families: t = 2.2 with 19 degrees of freedom has p = .0404, told by itself and not as one of two; the least that would be is 2.433 (.025)
     one() { echo '"'$1'": {"source": "S", "says": "-", "family": "'$2'", "left": {"label": "l", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": '$3', "scope": "-"}'; }
     study s.json "$steps" "$scaled, \"claims\": {$(one alone G 3.8), $(one first F 3.8), $(one second F 5.9),
         \"u\": {\"source\": \"S\", \"says\": \"-\", \"statement\": \"whole 3.1 printed\", \"scope\": \"-\"}}"
-    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^alone,.*,G,1,0\.0403[0-9]*,0\.0403[0-9]*,2\.0930[0-9]*,,agree,' r/claims.csv &&
-        grep -q '^first,.*,F,2,0\.0403[0-9]*,0\.0807[0-9]*,2\.4334[0-9]*,,cannot tell,outside its own' r/claims.csv && grep -q '^second,.*cannot tell,the difference is within' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^alone,.*,G,1,0\.0403[0-9]*,0\.0403[0-9]*,2\.0930[0-9]*,,,agree,' r/claims.csv &&
+        grep -q '^first,.*,F,2,0\.0403[0-9]*,0\.0807[0-9]*,2\.4334[0-9]*,,,cannot tell,told by itself' r/claims.csv && grep -q '^second,.*cannot tell,the difference is within' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     # what no number could decide is open
     sed -i 's/"verdict": "FAIL"/"verdict": "UNSPECIFIED"/' r/whole/statements.json
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,open,the verdict of the audit' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     cp good s.json
     # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
     wide='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}' three='{"label": "three", "file": "ar-3/toy.csv", '$where', "exact": true}'
-    for case in "agree,the difference|$ones > 5" "agree,the difference|$ones < 7" "cannot tell,ones of ar (6) is not above 6|$ones > 6" "cannot tell,ones of ar (6) is not below 6|$ones < 6" \
-        "cannot tell,ones of ar (6) is not above 5|$wide > 5" "cannot tell,three ([0-9]*) is not below ones of ar (6)|$three < $ones"; do
+    for case in "agree,the difference|$ones > 5" "agree,the difference|$ones < 7" "open,ones of ar (6) is not above 6|$ones > 6" "open,ones of ar (6) is not below 6|$ones < 6" \
+        "open,ones of ar (6) is not above 5|$wide > 5" "open,three ([0-9]*) is not below ones of ar (6)|$three < $ones"; do
         need=${case#*|} sign='>'
         case $need in *' < '*) sign='<' ;; esac
         study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\",
@@ -109,8 +107,8 @@ test_seeds_and_blocks() {
     claim() { echo '"'$1'": {"source": "S", "says": "-", "family": "'$1'", "left": '$2', "want": ">", "right": '$3', "scope": "-"}'; }
     study s.json "$steps" "$scaled, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1), $(claim near "$(side 't-#' '"exact": true')" 5), $(claim pair "$(side t-2 '"se": "sigma"')" "$(side u '"se": "sigma"')")}"
     # 6, 9 and 12 ones: mean 9, standard deviation 3, margin 4.30265 sqrt 3 = 7.4524
-    exits 0 "$COSPEC" $run -o r && [ -f r/t-4/toy.csv ] && grep -q '^far,.*,9,0,>,1,1,0,,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' r/claims.csv &&
-        grep -q '^near,.*,9,0,>,5,5,0,,4,-3\.4524[0-9]*,11\.4524[0-9]*,.*,7\.4524[0-9]*,[0-9]*,cannot tell,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run -o r && [ -f r/t-4/toy.csv ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' r/claims.csv &&
+        grep -q '^near,.*,9,0,>,5,5,0,3,4,-3\.4524[0-9]*,11\.4524[0-9]*,.*,7\.4524[0-9]*,[0-9]*,,cannot tell,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     for b in 1 2 3; do echo "1,$b,$((4 + b)),d" >> left && echo "1,$b,$((7 + b)),d" >> right; done
     (echo index,block,multiplicity,partition; cat left) > r/t-2/toy-blocks.csv && (echo index,block,multiplicity,partition; cat right) > r/u/toy-blocks.csv
     # 6 against 9, and 3 apart without each block: no error; as other documents sqrt(2 2/3 2/3 ...) = 1.633, margin 7.0262
@@ -124,6 +122,34 @@ test_seeds_and_blocks() {
     study s.json "$steps" && refuses 3 "step t-#: no variable seeds for the #" "$COSPEC" $run -o x
 }
 
+# A claim at each of its budgets: where it agrees, disagrees, is undecided or open; turns; a curve as table and figure.
+test_claims_over_budgets() {
+    printf '{{claims}}{{curves All of them.}}\n' > t.html
+    scaled='"variables": {"seeds": ["2 3 4"], "budgets": ["2 3 4"]}, "scales": ["cpu"]' run="reproduce --steps s.json --template t.html"
+    steps='"t-#-%": "toy --objective ar --classes % --length 4 --tokens #", "b": "toy --objective ar --classes 3 --length 4 --tokens 2"'
+    # 3 ones a class: 6, 9, 12 at the budgets 2, 3, 4, with no error over seeds, which are numbers of tokens
+    side='{"label": "ones", "file": "t-#-%/toy.csv", "value": "multiplicity where=index:1", "exact": true}'
+    over() { echo '"'$1'": {"source": "S", "says": "-", "family": "F", "budgets": "'"$2"'", "left": '$side', "want": "'$3'", "right": '$4', "scope": "-"'"${5:-}"'}'; }
+    toy() { echo '{"label": "at %", "file": "b/toy.csv", "value": "multiplicity where=index:1", "exact": true}'; }
+    study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 8), $(over falls '2 3 4' '<' 8), $(over always '2 4' '>' 5), $(over never '2 4' '<' 5), $(over half '2 3' '>' 9), $(over some '2 3' '<' 9),
+        $(over unmet '3 4' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": 9}]"), $(over none '2 3' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": $(toy)}]")}"
+    exits 0 "$COSPEC" $run -o r && [ -f r/t-4-3/toy.csv ] && [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'turns:turns;falls:turns;always:agree;never:disagree;half:disagree;some:agree;unmet:agree;none:open;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
+    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,18,0,0,0,,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
+        grep -q '^unmet,.*,3: 4 (4 to 4) open; 4: 7 (7 to 7) agree,agree,at some budgets' r/claims.csv && grep -q '^none,.*,open,ones (9) is not above at % (9),-$' r/claims.csv &&
+        grep -q '^half,.*,2: -3 (-3 to -3) disagree; 3: 0 (0 to 0) cannot tell,disagree,' r/claims.csv || { fail "$(cat r/claims.csv)"; return 1; }
+    [ "$(wc -l < r/claims-budgets.csv)" = 19 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
+        [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\|By budget: 2: -2' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
+    # an exact p in place of an error: of the seeds the largest
+    printf 'index,multiplicity,chance\n1,1,0.02\n' > r/t-2-2/toy.csv && printf 'index,multiplicity,chance\n1,.8,0.04\n' > r/t-3-2/toy.csv && printf 'index,multiplicity,chance\n1,.9,0.01\n' > r/t-4-2/toy.csv
+    exact='{"label": "tau", "file": "t-#-2/toy.csv", "value": "multiplicity where=index:1", "p": "chance"}'
+    study s.json "$steps" "$scaled, \"claims\": {\"tau\": {\"source\": \"S\", \"says\": \"-\", \"left\": $exact, \"want\": \">\", \"right\": 0, \"scope\": \"-\"}}"
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^tau,.*,0\.9[0-9]*,,>,0,0,0,3,0\.9[0-9]*,,,,S,1,0\.04[0-9]*,0\.04[0-9]*,,,,agree,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    sed 's/"want": ">", "right": 0/"want": ">", "right": 1/' s.json > w.json && refuses 3 'w.json: claim tau: p is that of a number against 0' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
+    study w.json "$steps" "$scaled, \"claims\": {$(over a '4 2' '>' 8)}" && refuses 3 'claim a: budgets: want numbers from small to large, got "4 2"' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
+    study w.json "$steps" "$scaled, \"claims\": {$(over a '2 5' '>' 8)}" && refuses 3 'claim a: left: the study has no step t-2-5' "$COSPEC" reproduce --steps w.json --template t.html -o w && [ ! -e w ] || return 1
+    study w.json '"t-%": "toy"' && refuses 3 "step t-%: no variable budgets for the %" "$COSPEC" reproduce --steps w.json --template t.html -o w
+}
+
 # Names are names of folders within the study.
 test_names_are_restricted() {
     printf 'x\n' > t.html
@@ -131,7 +157,7 @@ test_names_are_restricted() {
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
         refuses 3 "want a name of letters" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/esc ] && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
-    for name in report.html claims.csv manifest.json; do
+    for name in report.html claims.csv claims-budgets.csv curves manifest.json; do
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
         refuses 3 "step $name: a file of the study has that name" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
@@ -172,4 +198,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce time_left_is_said scales_and_claims seeds_and_blocks names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

@@ -1,0 +1,239 @@
+/* The claims of a study's file (claims.h has their form). */
+#include "analysis/study/claims.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/study/lookup_private.h"
+#include "analysis/study/sides_private.h"
+#include "base/mem.h"
+#include "io/json.h"
+#include "io/number.h"
+
+enum { BLOCKS = 20, MOST_BUDGETS = 24 };
+
+static void free_comparison(cs_study_comparison *c)
+{
+    cs_side_free(&c->left);
+    cs_side_free(&c->right);
+}
+
+void cs_claims_free(cs_claims *claims)
+{
+    for (int64_t i = 0; i < claims->count; ++i) {
+        cs_study_claim *c = &claims->claim[i];
+        for (int64_t p = 0; p < c->points; ++p) {
+            cs_claim_point *point = &c->point[p];
+            free_comparison(&point->sides);
+            for (int64_t j = 0; j < point->needs; ++j) {
+                free_comparison(&point->need[j]);
+            }
+            cs_free(point->need);
+            cs_free(point->budget);
+            cs_free(point->unmet);
+        }
+        cs_free(c->point);
+        cs_free(c->found);
+        cs_free(c->course);
+    }
+    cs_free(claims->claim);
+    *claims = (cs_claims){0};
+}
+
+/* A number, or "inf"; texts hold numbers too, since variables are texts. */
+static cs_status read_freedom(const json_t *value, double *out)
+{
+    const char *text = json_string_value(value);
+    *out = text && strcmp(text, "inf") == 0 ? (double)INFINITY : json_number_value(value);
+    bool ok = (text && cs_real_scan(text, out)) || *out >= 1;
+    return ok && *out >= 1 ? CS_OK
+                           : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
+}
+
+/* The step of a file, or those of all seeds, and whether it is about a trained model. */
+static cs_status check_file(const cs_study *study, cs_claim_side *side)
+{
+    const bool each = strchr(side->file, '#') != NULL;
+    char *seeds = cs_strdup(each ? cs_study_list(study, "seeds") : "-"), *save = NULL;
+    if (!seeds) return CS_ERR_MEMORY;
+    cs_status status =
+        *seeds ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", side->file);
+    for (char *seed = strtok_r(seeds, " ", &save); seed && status == CS_OK;
+         seed = strtok_r(NULL, " ", &save)) {
+        char *own = NULL;
+        const cs_step *step = NULL;
+        status = cs_study_put(side->file, '#', seed, &own);
+        if (status == CS_OK) status = cs_study_file(study, own, NULL);
+        if (status == CS_OK) status = cs_study_step(study, own, &step);
+        side->trained = status == CS_OK && step->trained;
+        cs_free(own);
+    }
+    cs_free(seeds);
+    return status;
+}
+
+/* A text of a side, at a budget where the claim has them. */
+static cs_status own_text(const char *text, const char *budget, char **out)
+{
+    if (!text) {
+        return CS_OK;
+    }
+    if (budget) {
+        return cs_study_put(text, '%', budget, out);
+    }
+    *out = cs_strdup(text);
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status read_side(const cs_study *study, const json_t *value, const char *budget,
+                           cs_claim_side *out)
+{
+    const char *file = NULL, *pick = NULL, *minus = NULL;
+    json_t *freedom = NULL;
+    int exact = 0;
+    if (json_is_number(value)) {
+        *out = (cs_claim_side){.value = json_number_value(value)};
+        (void)snprintf(out->digits, sizeof out->digits, "%.15g", out->value);
+        out->label = out->digits;
+        return CS_OK;
+    }
+    *out = (cs_claim_side){.error = "se", .freedom = BLOCKS - 1};
+    cs_status status =
+        cs_json_unpack(value, "label, file, value, minus, se, exact, df, p",
+                       "{s:s, s:s, s:s, s?s, s?s, s?b, s?o, s?s}", "label", &out->label, "file",
+                       &file, "value", &pick, "minus", &minus, "se", &out->error, "exact", &exact,
+                       "df", &freedom, "p", &out->chance);
+    out->error = exact ? NULL : out->chance ? out->chance : out->error;
+    if (status == CS_OK && out->chance && minus)
+        status = cs_fail(CS_ERR_INPUT, "p goes without minus");
+    if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);
+    if (status == CS_OK) status = own_text(file, budget, &out->file);
+    if (status == CS_OK) status = own_text(pick, budget, &out->pick);
+    if (status == CS_OK) status = own_text(minus, budget, &out->minus);
+    return status == CS_OK ? check_file(study, out) : status;
+}
+
+/* What a comparison is read from. */
+typedef struct {
+    const json_t *left, *right;
+    const char *want, *budget;
+} written;
+
+static cs_status read_comparison(const cs_study *study, const written *w, cs_study_comparison *out)
+{
+    out->want = w->want;
+    if (strcmp(out->want, ">") != 0 && strcmp(out->want, "<") != 0) {
+        return cs_fail(CS_ERR_INPUT, "want > or <, got \"%s\"", out->want);
+    }
+    cs_status status = cs_blame(read_side(study, w->left, w->budget, &out->left), "left");
+    if (status == CS_OK)
+        status = cs_blame(read_side(study, w->right, w->budget, &out->right), "right");
+    if (status == CS_OK && out->right.chance) {
+        return cs_fail(CS_ERR_INPUT, "p is of the left side");
+    }
+    if (status == CS_OK && out->left.chance && (out->right.file || out->right.value != 0))
+        status = cs_fail(CS_ERR_INPUT, "p is that of a number against 0, the right side");
+    return status;
+}
+
+static cs_status read_needs(const cs_study *study, const json_t *list, cs_claim_point *out)
+{
+    size_t i = 0;
+    json_t *item = NULL;
+    cs_status status = CS_OK;
+    out->need = cs_calloc((int64_t)json_array_size(list), sizeof *out->need);
+    if (!out->need) return CS_ERR_MEMORY;
+    json_array_foreach(list, i, item)
+    {
+        json_t *left = NULL, *right = NULL;
+        written w = {.budget = out->budget};
+        status = cs_json_unpack(item, "left, want, right", "{s:o, s:s, s:o}", "left", &left, "want",
+                                &w.want, "right", &right);
+        w.left = left;
+        w.right = right;
+        if (status == CS_OK) status = read_comparison(study, &w, &out->need[out->needs++]);
+        if (status != CS_OK) break;
+    }
+    return cs_blame(status, "needs");
+}
+
+/* The comparison at a budget, NULL without. */
+static cs_status read_point(const cs_study *study, written *w, const json_t *needs,
+                            cs_study_claim *c)
+{
+    cs_claim_point *point = &c->point[c->points++];
+    cs_status status = own_text(w->budget, NULL, &point->budget);
+    if (status == CS_OK) status = read_comparison(study, w, &point->sides);
+    if (status == CS_OK && needs && !c->no_need) status = read_needs(study, needs, point);
+    const bool trained = point->sides.left.trained || point->sides.right.trained;
+    if (status == CS_OK && !point->needs && !c->no_need && trained)
+        status = cs_fail(CS_ERR_INPUT, "a claim about trained models needs baselines: \"needs\", a "
+                                       "list, or a text that says why there are none");
+    return status;
+}
+
+/* The budgets: numbers from small to large. */
+static cs_status read_points(const cs_study *study, written *w, const char *budgets,
+                             const json_t *needs, cs_study_claim *c)
+{
+    char *text = cs_strdup(budgets ? budgets : "-"), *word[MOST_BUDGETS];
+    double before = -INFINITY, at = 0;
+    cs_status status = text ? CS_OK : CS_ERR_MEMORY;
+    const int count = text ? cs_study_words(text, MOST_BUDGETS, word) : 0;
+    c->point = cs_calloc(count, sizeof *c->point);
+    if (!c->point) status = CS_ERR_MEMORY;
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        w->budget = budgets ? word[i] : NULL;
+        if (budgets && (!cs_real_scan(word[i], &at) || !(at > before)))
+            status = cs_fail(CS_ERR_INPUT, "budgets: want numbers from small to large, got \"%s\"",
+                             budgets);
+        before = at;
+        if (status == CS_OK) status = read_point(study, w, needs, c);
+    }
+    if (status == CS_OK && count == 0) status = cs_fail(CS_ERR_INPUT, "budgets: none");
+    cs_free(text);
+    return status;
+}
+
+static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim *c)
+{
+    json_t *left = NULL, *right = NULL, *needs = NULL;
+    const char *budgets = NULL, *want = NULL;
+    cs_status status = cs_json_unpack(
+        json, "source, says, scope, family, not_at, statement, want, left, right, needs, budgets",
+        "{s:s, s:s, s:s, s?s, s?s, s?s, s?s, s?o, s?o, s?o, s?s}", "source", &c->source, "says",
+        &c->says, "scope", &c->scope, "family", &c->family, "not_at", &c->not_at, "statement",
+        &c->statement, "want", &want, "left", &left, "right", &right, "needs", &needs, "budgets",
+        &budgets);
+    if (status != CS_OK) return status;
+    c->family = c->family ? c->family : c->source;
+    bool sides = left && right && want;
+    bool any = left || right || want || needs || budgets;
+    if (c->statement ? any : !sides) {
+        return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
+    }
+    if (c->statement) {
+        return cs_study_step(study, c->statement, NULL);
+    }
+    c->no_need = json_string_value(needs);
+    written w = {.left = left, .right = right, .want = want};
+    return read_points(study, &w, budgets, needs, c);
+}
+
+cs_status cs_claims_read(const cs_study *study, cs_claims *out)
+{
+    json_t *all = json_object_get(study->json, "claims"), *json = NULL;
+    const char *name = NULL;
+    cs_claims claims = {.claim = cs_calloc((int64_t)json_object_size(all), sizeof *claims.claim)};
+    cs_status status = claims.claim ? CS_OK : CS_ERR_MEMORY;
+    json_object_foreach(all, name, json)
+    {
+        if (status == CS_OK) {
+            cs_study_claim *c = &claims.claim[claims.count++];
+            c->name = name;
+            status = cs_blame(read_claim(study, json, c), "claim %s", name);
+        }
+    }
+    return CS_DELIVER(status, out, claims, cs_claims_free);
+}

@@ -1,0 +1,118 @@
+/* Claims as tables: one row a claim, and one a budget of those that are stated over budgets. */
+#include <math.h>
+
+#include "analysis/study/claims.h"
+#include "base/mem.h"
+#include "io/result.h"
+
+const char *cs_claim_verdict_name(cs_claim_verdict verdict)
+{
+    static const char *const name[] = {"agree", "disagree", "cannot tell", "open", "turns"};
+    return name[verdict];
+}
+
+/* The least number of seeds of a side that has them; 0: none has. */
+static int64_t seeds_of(const cs_study_comparison *c)
+{
+    const int64_t left = c->left.runs, right = c->right.runs;
+    return left == 0 ? right : right == 0 ? left : left < right ? left : right;
+}
+
+static void record_test(cs_item *row, const cs_claim_point *p)
+{
+    cs_item_real(row, "difference", p->difference);
+    cs_item_real(row, "low", p->difference - p->margin);
+    cs_item_real(row, "high", p->difference + p->margin);
+    cs_item_real(row, "p", p->p);
+    cs_item_real(row, "p_holm", p->adjusted);
+    cs_item_real(row, "resolution", p->resolution);
+    cs_item_real(row, "seeds_needed", p->seeds_needed);
+}
+
+static void record_claim(cs_item *row, const cs_study_claim *c)
+{
+    const cs_claim_point *p = cs_claim_last(c);
+    cs_item_text(row, "claim", c->name);
+    cs_item_text(row, "source", c->source);
+    cs_item_text(row, "says", c->says);
+    cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
+    cs_item_text(row, "why", c->why);
+    cs_item_text(row, "scope", c->scope);
+    cs_item_text(row, "left", c->statement ? c->statement : p->sides.left.label);
+    cs_item_text(row, "right", c->statement ? c->found : p->sides.right.label);
+    if (!p) {
+        return;
+    }
+    cs_item_real(row, "left_value", p->sides.left.value);
+    cs_item_real(row, "left_se", p->sides.left.se);
+    cs_item_text(row, "want", p->sides.want);
+    cs_item_real(row, "right_value", p->sides.right.value);
+    cs_item_real(row, "right_se", p->sides.right.se);
+    if (seeds_of(&p->sides) > 0) cs_item_int(row, "seeds", seeds_of(&p->sides));
+    record_test(row, p);
+    if (!isnan(p->margin))
+        cs_item_text(row, "interval", "95 % of this comparison alone: documents and seeds");
+    cs_item_text(row, "family", c->family);
+    cs_item_int(row, "family_size", c->family_size);
+    if (c->course) cs_item_text(row, "budgets", c->course);
+}
+
+/* A table of the record's items at "rows". */
+static cs_status write_rows(cs_result *result, const cs_view *view, const char *path)
+{
+    cs_table table = {0};
+    cs_status status = cs_result_table(result, view, &table);
+    if (status == CS_OK) status = cs_table_write_csv(&table, path);
+    cs_table_free(&table);
+    return status;
+}
+
+cs_status cs_claims_write(const cs_claims *claims, const char *path)
+{
+    static const cs_view view = {
+        "claims[]", "claim source says left left_value left_se want right right_value right_se "
+                    "seeds difference low high interval family family_size p p_holm resolution "
+                    "seeds_needed budgets verdict why scope"};
+    cs_result *result = cs_result_new();
+    cs_item *rows = cs_item_array(cs_result_root(result), "claims");
+    for (int64_t i = 0; i < claims->count; ++i) {
+        record_claim(cs_item_object(rows, NULL), &claims->claim[i]);
+    }
+    cs_status status = write_rows(result, &view, path);
+    cs_result_free(&result);
+    return status;
+}
+
+static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p)
+{
+    const cs_study_comparison *s = &p->sides;
+    const bool more = *s->want == '>';
+    cs_item_take(row, "series",
+                 cs_format("%s: %s \342\210\222 %s", c->name, more ? s->left.label : s->right.label,
+                           more ? s->right.label : s->left.label));
+    cs_item_text(row, "claim", c->name);
+    cs_item_text(row, "budget", p->budget);
+    cs_item_int(row, "wanted", more ? 1 : -1);
+    record_test(row, p);
+    cs_item_text(row, "verdict", cs_claim_verdict_name(p->verdict));
+    cs_item_text(row, "why", p->why);
+}
+
+cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int64_t *count)
+{
+    static const cs_view view = {"budgets[]",
+                                 "series claim budget wanted difference low high p p_holm "
+                                 "resolution seeds_needed verdict why"};
+    cs_result *result = cs_result_new();
+    cs_item *rows = cs_item_array(cs_result_root(result), "budgets");
+    *count = 0;
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        for (int64_t p = 0; p < c->points && c->point[p].budget; ++p, ++*count) {
+            record_budget(cs_item_object(rows, NULL), c, &c->point[p]);
+        }
+    }
+    cs_status status = *count > 0 ? write_rows(result, &view, path) : CS_OK;
+    cs_result_free(&result);
+    return status;
+}

@@ -1,0 +1,124 @@
+/* analysis/study/claims: what claims over budgets come to, and how often they turn where nothing does,
+ * by simulation of the decision itself. tests/cli/study.sh has the rest. */
+#include <math.h>
+
+#include "analysis/study/claims.h"
+#include "base/rng.h"
+#include "test.h"
+
+enum { CLAIMS = 2, BUDGETS = 3, REPETITIONS = 400 };
+
+/* Differences over budgets of the first claim, in seed deviations; the second has none at all. */
+typedef struct {
+    const char *name;
+    double d[BUDGETS];
+    double sd[2]; /* of one seed: left, right */
+    int seeds;
+    bool turns;
+} row;
+
+static const row rows[] = {
+    {"no difference, 3 seeds", {0, 0, 0}, {1, 1}, 3, false},
+    {"no difference, 5 seeds, 14 times", {0, 0, 0}, {14, 1}, 5, false},
+    {"one sign, small at the ends", {0.2, 30, 0.2}, {1, 1}, 5, false},
+    {"one sign, large at the ends", {30, 0.1, 30}, {3, 1}, 3, false},
+    {"it turns, 3 seeds", {-25, 1, 25}, {1, 1}, 3, true},
+    {"it turns, 5 seeds", {-6, 1, 6}, {1, 1}, 5, true},
+};
+
+/* A side of n seeds with a mean; half of a seed's variance is shared by all budgets, as runs share
+ * their first steps. */
+static void draw_side(cs_rng *rng, int n, double mean, double sd, const double *shared,
+                      cs_claim_side *side)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; ++i) {
+        const double x = sd * sqrt(0.5) * (shared[i] + cs_rng_normal(rng));
+        sum += x;
+        squares += x * x;
+    }
+    side->runs = n;
+    side->value = mean + sum / n;
+    side->variance = (squares - sum * sum / n) / (n - 1);
+}
+
+static void draw(const row *r, int number, cs_study_claim *claim)
+{
+    cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, (uint64_t)number);
+    for (int c = 0; c < CLAIMS; ++c) {
+        double shared[2][8];
+        for (int i = 0; i < 16; ++i) {
+            shared[i / 8][i % 8] = cs_rng_normal(&rng);
+        }
+        for (int b = 0; b < BUDGETS; ++b) {
+            cs_study_comparison *s = &claim[c].point[b].sides;
+            draw_side(&rng, r->seeds, c == 0 ? r->d[b] : 0, r->sd[0], shared[0], &s->left);
+            draw_side(&rng, r->seeds, 0, r->sd[1], shared[1], &s->right);
+        }
+    }
+}
+
+/* At most 5 %, beyond what 4 standard deviations of the count allow. */
+TEST(false_turns_are_at_most_nominal)
+{
+    static char files[CLAIMS * BUDGETS * 2][8];
+    cs_claim_point point[CLAIMS][BUDGETS] = {0};
+    cs_study_claim claim[CLAIMS] = {0};
+    cs_claims claims = {CLAIMS, claim};
+    for (int c = 0, f = 0; c < CLAIMS; ++c) {
+        claim[c] =
+            (cs_study_claim){.name = "c", .family = "F", .points = BUDGETS, .point = point[c]};
+        for (int b = 0; b < BUDGETS; ++b, f += 2) {
+            files[f][0] = (char)('a' + f);
+            files[f + 1][0] = (char)('b' + f);
+            point[c][b].sides = (cs_study_comparison){
+                .want = ">", .left.file = files[f], .right.file = files[f + 1]};
+        }
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        int turns = 0, wrong = 0;
+        for (int k = 0; k < REPETITIONS; ++k) {
+            draw(&rows[i], k, claim);
+            OK(cs_claims_decide(&claims));
+            turns += claim[0].verdict == CS_CLAIM_TURNS;
+            wrong += claim[1].verdict != CS_CLAIM_UNDECIDED;
+            assert_int_equal(claim[0].family_size, CLAIMS * BUDGETS);
+        }
+        print_message("%s: %.4f turn, %.4f false decisions of the other claim\n", rows[i].name,
+                      (double)turns / REPETITIONS, (double)wrong / REPETITIONS);
+        const double most = 0.05 * REPETITIONS + 4 * sqrt(0.05 * 0.95 * REPETITIONS);
+        assert_true(wrong <= most && (rows[i].turns || turns <= most));
+        assert_true(!rows[i].turns || turns > REPETITIONS / 2);
+    }
+}
+
+/* One claim of exact numbers at three budgets. */
+static cs_claim_verdict verdict_of(double first, double second, double third, int unmet)
+{
+    const double value[] = {first, second, third};
+    static char why[] = "a baseline";
+    cs_claim_point point[BUDGETS] = {0};
+    cs_study_claim claim = {.name = "c", .family = "F", .points = BUDGETS, .point = point};
+    cs_claims claims = {1, &claim};
+    for (int b = 0; b < BUDGETS; ++b) {
+        point[b] = (cs_claim_point){.sides = {.want = "<", .left.value = value[b]},
+                                    .unmet = b < unmet ? why : NULL};
+    }
+    OK(cs_claims_decide(&claims));
+    assert_ptr_equal(cs_claim_last(&claim), &point[BUDGETS - 1]);
+    assert_true(claim.points == BUDGETS && claim.why != NULL);
+    return claim.verdict;
+}
+
+TEST(verdicts_over_budgets)
+{
+    assert_int_equal(verdict_of(-1, -2, -3, 0), CS_CLAIM_AGREES);
+    assert_int_equal(verdict_of(-1, 0, -3, 0), CS_CLAIM_AGREES);
+    assert_int_equal(verdict_of(1, 2, 3, 0), CS_CLAIM_DISAGREES);
+    assert_int_equal(verdict_of(-1, 0, 3, 0), CS_CLAIM_TURNS);
+    assert_int_equal(verdict_of(0, 0, 0, 0), CS_CLAIM_UNDECIDED);
+    assert_int_equal(verdict_of(0, NAN, 0, 0), CS_CLAIM_UNDECIDED);
+    assert_int_equal(verdict_of(-1, -1, 3, 2), CS_CLAIM_DISAGREES); /* two are open */
+    assert_int_equal(verdict_of(-1, -1, 0, 2), CS_CLAIM_UNDECIDED);
+    assert_int_equal(verdict_of(-1, -1, 3, 3), CS_CLAIM_OPEN);
+}
