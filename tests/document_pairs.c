@@ -76,6 +76,7 @@ double pairs_by_events(const document_events *events, const cs_pair_options *opt
     const document_events *e = events;
     const bool documents = options->between == CS_PAIRS_OF_DOCUMENTS;
     double total = 0, seen = 0;
+    int64_t groups = 0, last = -1; /* of the context of i: events come by document */
     memset(out, 0, (size_t)(vocab * vocab) * sizeof *out);
     for (int64_t i = 0; i < e->count; ++i) {
         const bool kept = options->part[e->document[i]] != CS_LEFT_OUT;
@@ -83,17 +84,22 @@ double pairs_by_events(const document_events *events, const cs_pair_options *opt
     }
     for (int64_t i = 0; i < e->count; ++i) {
         double n = 0, all = 0, pairs = 0; /* of the context of i */
+        groups = 0;
+        last = -1;
         for (int64_t j = 0; j < e->count && counted(&p, i); ++j) {
             if (!same(e, i, j)) {
                 continue;
             }
             all += options->part[e->document[j]] != CS_LEFT_OUT ? e->weight[j] : 0;
             n += counted(&p, j) ? e->weight[j] : 0;
+            groups += counted(&p, j) && e->document[j] != last;
+            last = counted(&p, j) ? e->document[j] : last;
             for (int64_t k = 0; k < e->count && counted(&p, j); ++k) {
                 const bool pair = same(e, i, k) && counted(&p, k) && two_groups(&p, j, k);
                 pairs += pair ? e->weight[j] * e->weight[k] : 0;
             }
         }
+        pairs = groups < options->least ? 0 : pairs;
         seen += pairs > 0 ? e->weight[i] : 0;
         for (int64_t j = 0; j < e->count && pairs > 0; ++j) {
             if (same(e, i, j) && counted(&p, j) && two_groups(&p, i, j)) {

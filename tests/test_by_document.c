@@ -162,9 +162,10 @@ TEST(pairs_are_those_of_all_events)
         o.by_document = true;
         OK(cs_cooc_build(&corpus, &o, &rows));
         /* masses are in units of the build, which cancel but from the weight of parts */
-        for (int c = 0; c < 6; ++c) {
+        for (int c = 0; c < 8; ++c) {
             const cs_pair_options pairs = {.part = part,
-                                           .chosen = chosen[c / 2],
+                                           .chosen = chosen[c / 2 % 3],
+                                           .least = c < 6 || c % 2 ? 0 : 4,
                                            .weight = 8,
                                            .scale = scale,
                                            .between =
@@ -176,7 +177,7 @@ TEST(pairs_are_those_of_all_events)
             if (!(c % 2)) {
                 assert_true(fabs(got - seen) <= 1e-12);
             }
-            assert_true((got > 0) == (k < KINDS - 1)); /* of `document`, two share no context */
+            assert_true(c == 6 || (got > 0) == (k < KINDS - 1)); /* of `document`, two share none */
             assert_pairs(&gram, want);
             cs_signed_gram_free(&gram);
         }

@@ -75,6 +75,19 @@ TEST(interval_without_its_bias)
                  width = quantile * sqrt(square * (N - 1) / N);
     assert_true(fabs(log(low) - (center - width)) < 1e-11 &&
                 fabs(log(high) - (center + width)) < 1e-11);
+    /* its middle, and what that is without each pseudo-value: their mean over the others */
+    double left_out[N];
+    assert_true(fabs(cs_jackknife_corrected(N, mean, without, 2, true, left_out) - exp(center)) <
+                1e-11);
+    for (int b = 0; b < N; ++b) {
+        double others = 0;
+        for (int i = 0; i < N; ++i) {
+            others += i == b ? 0 : (N * log(mean) - (N - 1) * log(without[2 * i])) / (N - 1);
+        }
+        assert_true(fabs(log(left_out[b]) - others) < 1e-11);
+    }
+    assert_true(fabs(cs_jackknife_corrected(N, mean * mean, without + 1, 2, false, NULL) -
+                     (mean * mean - variance / N)) < 1e-9);
 }
 
 /* A number that is not above 0 has no logarithm; one that is no number has no interval. */
@@ -84,7 +97,10 @@ TEST(interval_of_what_has_no_logarithm)
     cs_jackknife_interval(4, 1, without, 1, true, &low, &high);
     cs_jackknife_interval(4, 1, without, 1, false, &plain_low, &plain_high);
     assert_true(low == plain_low && high == plain_high && low < high);
+    const double middle = cs_jackknife_corrected(4, 1, without, 1, true, NULL);
+    assert_true(fabs(middle - (low + high) / 2) < 1e-12);
     without[2] = NAN;
+    assert_true(isnan(cs_jackknife_corrected(4, 1, without, 1, true, NULL)));
     cs_jackknife_interval(4, 1, without, 1, true, &low, &high);
     assert_true(isnan(low) && isnan(high));
     cs_jackknife_interval(1, 1, without, 1, true, &low, &high);

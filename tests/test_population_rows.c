@@ -87,7 +87,7 @@ static void assert_close(double got, double want)
     assert_true(fabs(got - want) <= 1e-10 * fmax(1, fabs(want)));
 }
 
-enum { SUM4, CORRECTED2, CORRECTED4, SUM2, SEEN, CROSS4, PLUG2, GAP, COUNT };
+enum { SUM4, CORRECTED2, CORRECTED4, SUM2, SEEN, CROSS4, PLUG2, GAP, DRIFT2, DRIFT4, LEFT, COUNT };
 
 /* Numbers of the documents with events that part[] keeps; those of the matrix from a corpus of them.
  */
@@ -100,7 +100,14 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
     cs_connectivity c = {0};
     uint8_t keep[DOCUMENTS];
     const cs_population_options o = {.threads = 1};
+    const cs_population_options held = {.threads = 1, .least = 4};
+    OK(cs_population_of(counts, part, &held, &p));
+    out[DRIFT2] = p.corrected2;
+    out[DRIFT4] = p.corrected4;
+    out[LEFT] = p.seen;
     OK(cs_population_of(counts, part, &o, &p));
+    out[DRIFT2] -= p.corrected2;
+    out[DRIFT4] -= p.corrected4;
     for (int d = 0; d < DOCUMENTS; ++d) {
         keep[d] = part[d] != CS_LEFT_OUT;
     }
@@ -167,6 +174,54 @@ TEST(intervals_leave_blocks_out)
     }
     r = row_of(&rows, "components", "plug-in", n);
     assert_true(r->value >= 1 && isnan(r->se) && isnan(r->low) && r->blocks == 0);
+    cs_population_rows_free(&rows);
+    cs_population_counts_free(&counts);
+    cs_corpus_free(&corpus);
+}
+
+/* Drifts are differences, with blocks; what is corrected has the interval and blocks of its own. */
+TEST(rows_with_the_number_without_each_block)
+{
+    cs_corpus corpus = corpus_of();
+    cs_population_plan plan = plan_of(BLOCKS);
+    cs_population_rows rows = {0};
+    cs_population_counts counts = {0};
+    int64_t rank[DOCUMENTS];
+    uint8_t part[DOCUMENTS];
+    double all[COUNT], without[BLOCKS][COUNT], left_out[BLOCKS];
+    const int64_t n = DOCUMENTS - 2;
+    plan.hold_back = true;
+    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    OK(cs_population_count(&corpus, &plan.build, &counts));
+    ranks(&corpus, plan.seed, rank);
+    fold(rank, 0, n, -1, part);
+    numbers(&corpus, &plan, &counts, part, all);
+    for (int b = 0; b < BLOCKS; ++b) {
+        fold(rank, 0, n, b, part);
+        numbers(&corpus, &plan, &counts, part, without[b]);
+    }
+    static const char *const metric[] = {"sum_sigma2_drift_4", "sum_sigma4_drift_4", "mass_seen_4",
+                                         "sum_sigma4"};
+    const int number[] = {DRIFT2, DRIFT4, LEFT, SUM4};
+    for (int i = 0; i < 4; ++i) {
+        const cs_population_row *r = row_of(&rows, metric[i], "distinct-document", n);
+        assert_close(r->value, all[number[i]]);
+        assert_close(r->se, cs_jackknife_error(BLOCKS, &without[0][number[i]], COUNT));
+        for (int b = 0; b < BLOCKS; ++b) {
+            assert_close(r->left_out[b], without[b][number[i]]);
+        }
+    }
+    assert_true(all[DRIFT2] != 0 && all[LEFT] < 0.95);
+    const cs_population_row *sum = row_of(&rows, "sum_sigma4", "distinct-document", n),
+                            *r = row_of(&rows, "sum_sigma4_corrected", "distinct-document", n);
+    assert_close(r->value, cs_jackknife_corrected(BLOCKS, all[CORRECTED4], &without[0][CORRECTED4],
+                                                  COUNT, true, left_out));
+    assert_close(r->value * r->value, sum->low * sum->high);
+    assert_true(r->low == sum->low && r->high == sum->high);
+    for (int b = 0; b < BLOCKS; ++b) {
+        assert_close(r->left_out[b], left_out[b]);
+    }
+    assert_close(r->se, cs_jackknife_error(BLOCKS, left_out, 1));
     cs_population_rows_free(&rows);
     cs_population_counts_free(&counts);
     cs_corpus_free(&corpus);

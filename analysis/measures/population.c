@@ -193,6 +193,7 @@ static cs_status add_splitting(const choice *c, int splitting, cs_population *ou
         p.pairs[i] = (cs_pair_options){.part = c->part,
                                        .chosen = i ? ALL & ~half : half,
                                        .between = CS_PAIRS_OF_DOCUMENTS,
+                                       .least = c->options->least,
                                        .scale = c->scale};
     }
     cs_status status = cs_parallel(2, c->options->threads, take_sum, &p);
@@ -235,8 +236,11 @@ static cs_status add_pairing(const choice *c, int pairing, cs_population *out)
 /* M of all documents: sum sigma^2, the mass seen, eigenvalues. */
 static cs_status add_whole(const choice *c, cs_population *out)
 {
-    const cs_pair_options pairs = {
-        .part = c->part, .chosen = ALL, .between = CS_PAIRS_OF_DOCUMENTS, .scale = c->scale};
+    const cs_pair_options pairs = {.part = c->part,
+                                   .chosen = ALL,
+                                   .between = CS_PAIRS_OF_DOCUMENTS,
+                                   .least = c->options->least,
+                                   .scale = c->scale};
     cs_signed_gram m = {0};
     cs_status status = cs_pairs_of_contexts(&c->counts->rows, &pairs, &m, &out->seen);
     if (status == CS_OK) {
@@ -274,7 +278,7 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
     for (int i = 1; i <= SPLITTINGS && status == CS_OK; ++i) {
         status = add_splitting(&c, i, &result);
     }
-    for (int i = 0; i < PAIRINGS && status == CS_OK; ++i) {
+    for (int i = 0; i < PAIRINGS && options->least == 0 && status == CS_OK; ++i) {
         status = add_pairing(&c, i, &result);
     }
     cs_pool_free(&pool);

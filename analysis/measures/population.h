@@ -58,7 +58,9 @@ cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *op
 void cs_population_counts_free(cs_population_counts *counts);
 
 typedef struct {
-    bool leading; /* also lambda */
+    bool leading;  /* also lambda */
+    int64_t least; /* contexts of fewer documents (of a half, in a half) count as not seen, and the
+                      second estimate is not taken; 0: 2 documents, and it is */
     uint64_t seed;
     int threads;
     cs_dense *start; /* leading vectors of M: a guess or, empty, room for those found; or NULL */

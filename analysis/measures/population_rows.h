@@ -8,7 +8,9 @@
  * into. 95% by Student's quantile of
  * B - 1 degrees of freedom: of plug-in and cross-fit around the value; of distinct-document numbers
  * around the bias-corrected mean of the pseudo-values (cs_jackknife_interval), those of the sums with
- * P_G from pairs of documents (analysis/measures/population.h), on a logarithmic scale.
+ * P_G from pairs of documents (analysis/measures/population.h), on a logarithmic scale. Their middle
+ * is the row sum_sigma2_corrected or sum_sigma4_corrected, whose blocks are its pseudo-values: what
+ * is to be compared is this.
  */
 #pragma once
 
@@ -19,12 +21,14 @@ typedef struct {
     const char *metric, *estimate, *definition;
     double value, se, low, high; /* NaN: none */
     int64_t documents, blocks;   /* 0: not known; no jackknife */
+    double *left_out;            /* the number without each block; NULL: no jackknife */
 } cs_population_row;
 
 typedef struct {
     int64_t count, room;
     cs_population_row *row;
     cs_connectivity plug_in;                 /* of the corpus; empty for a null */
+    char partition[33];                      /* of the blocks (cs_corpus_partition); "": none */
     double sigma_se[CS_CONNECTIVITY_SIGMAS]; /* of its leading values below 1 */
 } cs_population_rows;
 
@@ -39,6 +43,8 @@ typedef struct {
                        seen, and from the largest two the sums extrapolated to mass seen 1:
                        x(n) + (x(n) - x(n/2)) m(n/2) (1 - m(n)) / (m(n) - m(n/2)) */
     bool sums;        /* sums and mass seen alone: no spectra, which take most of the time */
+    bool hold_back;   /* also the drift of the sums where contexts of fewer than 4, 8, 16 documents
+                         count as not seen: a test that the unseen are like the seen */
     int64_t shuffles; /* of the null */
     uint64_t seed;
 } cs_population_plan;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_rows.h"
+#include "analysis/measures/population_record.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -41,96 +41,6 @@ typedef struct {
         uncovered; /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
     cs_population_plan plan; /* of a corpus, but for the objective */
 } study;
-
-static void add_row(const study *t, const char *series, const char *position,
-                    const cs_population_row *row, cs_item *rows)
-{
-    cs_item *item = cs_item_object(rows, NULL);
-    cs_item_text(item, "series", series);
-    cs_item_text(item, "target_position", position);
-    cs_item_text(item, "context", t->context);
-    cs_item_text(item, "metric", row->metric);
-    cs_item_text(item, "estimate", row->estimate);
-    cs_item_text(item, "definition", row->definition);
-    cs_item_real(item, "value", row->value);
-    cs_item_real(item, "se", row->se);
-    cs_item_real(item, "low", row->low);
-    cs_item_real(item, "high", row->high);
-    if (row->documents > 0) {
-        cs_item_int(item, "documents", row->documents);
-    } else {
-        cs_item_null(item, "documents");
-    }
-    cs_item_int(item, "blocks", row->blocks);
-    cs_item_int(item, "seed", (int64_t)t->plan.seed);
-}
-
-/* {"series", "objective", "context", "target_position", "numbers": the rows of connectivity.csv}
- * and, where it is no null, <metric>: {"value", "se"} of the matrix itself, "sigma": [...],
- * "sigma_se": [...], "residual": [...] and, of a corpus, "uncovered_tokens". */
-static cs_status record_of(const study *t, const char *series, const char *position,
-                           const cs_population_rows *rows, json_t **out)
-{
-    const cs_spectrum *p = &rows->plug_in.spectrum;
-    cs_result *record = cs_result_new();
-    cs_item *root = cs_result_root(record);
-    cs_item_text(root, "series", series);
-    cs_item_text(root, "objective", t->objective);
-    cs_item_text(root, "context", t->context);
-    cs_item_text(root, "target_position", position);
-    cs_item *numbers = cs_item_array(root, "numbers");
-    for (int64_t i = 0; i < rows->count; ++i) {
-        add_row(t, series, position, &rows->row[i], numbers);
-    }
-    for (int i = 0; i < CS_CONNECTIVITY_METRICS && p->sigma; ++i) { /* which the rows begin with */
-        cs_item *metric = cs_item_object(root, rows->row[i].metric);
-        cs_item_real(metric, "value", rows->row[i].value);
-        cs_item_real(metric, "se", rows->row[i].se);
-    }
-    if (p->sigma) {
-        cs_item_reals(root, "sigma", p->k, p->sigma);
-        cs_item *sigma_se = cs_item_array(root, "sigma_se");
-        for (int64_t j = 0; j < p->k; ++j) {
-            int64_t below = j - p->components;
-            bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
-            cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : NAN);
-        }
-        cs_item_reals(root, "residual", p->k, p->residual);
-    }
-    if (p->sigma && t->uncovered >= 0) {
-        cs_item_int(root, "uncovered_tokens", t->uncovered);
-    }
-    cs_status status = cs_result_json(record, out);
-    cs_result_free(&record);
-    return status;
-}
-
-/* Adds a record, which may come from a file that was edited, to the rows of the result and, where it
- * is no null, to the matrices, with its name in spectrum.csv as "~name". */
-static cs_status add_record(json_t *record, cs_item *rows, cs_item *matrices)
-{
-    const char *series = json_string_value(json_object_get(record, "series"));
-    const char *position = json_string_value(json_object_get(record, "target_position"));
-    const json_t *numbers = json_object_get(record, "numbers");
-    json_t *row;
-    size_t i;
-    if (!series || !position || !json_is_array(numbers)) {
-        return cs_fail(CS_ERR_INPUT, "a record lacks %s",
-                       !series     ? "series"
-                       : !position ? "target_position"
-                                   : "numbers");
-    }
-    json_array_foreach(numbers, i, row)
-    {
-        cs_item_json(rows, NULL, json_incref(row));
-    }
-    (void)json_object_del(record, "numbers");
-    if (json_object_get(record, "sigma")) {
-        cs_item *item = cs_item_json(matrices, NULL, json_incref(record));
-        cs_item_take(item, "~name", cs_format("%s%s%s", series, *position ? " " : "", position));
-    }
-    return CS_OK;
-}
 
 static const char *const default_specs[] = {"ar",
                                             "masked:mask-ratio=0.25",
@@ -207,11 +117,13 @@ static cs_status keep_record(study *t, const char *series, const char *position,
                              const cs_population_rows *rows)
 {
     const cs_spectrum *p = &rows->plug_in.spectrum;
+    const cs_population_source source = {series,   t->objective, t->context,
+                                         position, t->uncovered, t->plan.seed};
     json_t *record = NULL;
     cs_status status = p->sigma && !p->converged
                            ? cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
                                      series, position)
-                           : record_of(t, series, position, rows, &record);
+                           : cs_population_record(&source, rows, &record);
     if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
                             json_array_append_new(t->inputs, json_string(t->input)) != 0))
         status = CS_ERR_MEMORY;
@@ -363,6 +275,13 @@ static cs_status report(cs_args *args, const study *t)
     static const cs_view numbers = {"rows[]",
                                     "series target_position context metric estimate definition "
                                     "value se low high documents blocks seed"},
+                         blocks = {"rows[].~left_out[]",
+                                   "series=^series target_position=^target_position "
+                                   "context=^context metric=^metric estimate=^estimate "
+                                   "documents=^documents block=# value=. partition=^~partition"},
+                         verdicts = {"verdicts[]", "series target_position against "
+                                                   "against_position of ratio low high verdict "
+                                                   "reason"},
                          spectrum = {"matrices[].sigma[]",
                                      "series=^~name target_position=^target_position index=# "
                                      "sigma=. se=^sigma_se[#] residual=^residual[#]"};
@@ -378,10 +297,14 @@ static cs_status report(cs_args *args, const study *t)
     cs_status status = CS_OK;
     json_t *record;
     size_t i;
+    if (cs_args_given(args, "corpus"))
+        status = cs_population_verdicts(t->records, cs_item_array(root, "verdicts"));
     json_array_foreach(t->records, i, record)
     {
-        if (status == CS_OK) status = add_record(record, rows, matrices);
+        if (status == CS_OK) status = cs_population_record_add(record, rows, matrices);
     }
+    if (status == CS_OK) status = cs_output_csv(args, "connectivity-blocks.csv", &blocks);
+    if (status == CS_OK) status = cs_output_csv(args, "verdicts.csv", &verdicts);
     if (status == CS_OK) status = cs_output_csv(args, "spectrum.csv", &spectrum);
     if (status == CS_OK) status = cs_output_record(args, "connectivity", &numbers);
     return status;
@@ -397,8 +320,9 @@ static cs_status check_mode(const cs_args *args)
     static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_cooc, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
-    const char *other = features ? cs_args_given_in(args, "compare k curve null") : NULL;
-    const char *built = matrices ? cs_args_given_in(args, "compare jackknife curve null") : NULL;
+    const char *other = features ? cs_args_given_in(args, "compare k curve null hold-back") : NULL;
+    const char *built =
+        matrices ? cs_args_given_in(args, "compare jackknife curve null hold-back") : NULL;
     for (; *group && !other; ++group) {
         other = cs_args_given_of(args, *group);
     }
@@ -429,9 +353,11 @@ static cs_status run(cs_args *args)
     study t = {.plan = {.seed = cs_args_seed(args),
                         .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
                         .sizes = cs_args_int(args, "curve"),
+                        .hold_back = cs_args_flag(args, "hold-back"),
                         .shuffles = cs_args_int(args, "null")},
                .uncovered = -1};
-    status = cs_output_claim(args, "connectivity.json connectivity.csv spectrum.csv");
+    status = cs_output_claim(args, "connectivity.json connectivity.csv connectivity-blocks.csv "
+                                   "verdicts.csv spectrum.csv");
     if (status == CS_OK) status = cs_unfinished_begin(args, &t.unfinished);
     if (status != CS_OK) return status;
     status = take_records(&t);
@@ -454,6 +380,10 @@ static const cs_opt connectivity_options[] = {
     CS_INT("curve", "K", "0", 0, 20,
            "With --corpus: the sums also of 1/2, 1/4, ... 1/2^K of the documents, and extrapolated "
            "to contexts that were not seen."),
+    CS_FLAG(
+        "hold-back",
+        "With --corpus: how far the distinct-document sums drift where contexts of fewer than 4, "
+        "8, 16 documents count as not seen."),
     CS_INT("null", "N", "0", 0, 1000,
            "With --corpus: the same of N shuffles of the tokens over the documents (series "
            "\"... shuffled\"), whose sums are 1 in truth."),
@@ -479,7 +409,11 @@ const cs_command cs_cmd_connectivity = {
         "sum_sigma2, sum_sigma4, sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4. A claim "
         "about "
         "the language rests on the last where its null holds 1 and its curve over documents does "
-        "not cross. DIR receives connectivity.csv, connectivity.json and spectrum.csv.\n\n"
+        "not cross: verdicts.csv has, of each series against the first and of blind against given, "
+        "whether it is more or less connected, in the corpus and in the language (--null, "
+        "--curve). "
+        "DIR receives connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv "
+        "and spectrum.csv.\n\n"
         "With --pairs, the estimate of LA (Figure 2) from features, a row an input (FILE.npy, "
         "FILE.npz:MEMBER, FILE.safetensors:TENSOR): the mean of the K most similar pairs, the mean "
         "and quantiles of all. The K largest of many pairs are a tail whose mean grows with n, and "
@@ -496,7 +430,10 @@ const cs_command cs_cmd_connectivity = {
     .metrics = "components,gap,sum_sigma4,mass_seen,sum_sigma4_extrapolated,top_mean,mean,tau_b",
     .more_metrics =
         "rows,cols,nnz,giant_mass,sigma2,cheeger_lower,sweep_cut,sweep_volume,cheeger_upper,"
-        "sum_sigma2,sum_sigma2_extrapolated,mass_seen_halves,sigma_1,sigma_2,sigma_3,sigma_4,sigma_"
+        "sum_sigma2,sum_sigma2_corrected,sum_sigma4_corrected,sum_sigma2_extrapolated,mass_seen_"
+        "halves,sum_sigma2_drift_4,sum_sigma4_drift_4,mass_seen_4,sum_sigma2_drift_8,sum_sigma4_"
+        "drift_8,mass_seen_8,sum_sigma2_drift_16,sum_sigma4_drift_16,mass_seen_16,sigma_1,sigma_2,"
+        "sigma_3,sigma_4,sigma_"
         "5,"
         "sigma_6,sigma_7,sigma_8,tail_1,tail_2,tail_4,tail_8,sum_sigma4_error,sum_sigma4_low,sum_"
         "sigma4_high,sum_sigma4_samples,"

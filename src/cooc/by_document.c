@@ -180,6 +180,11 @@ static context_size size_of(const cs_cooc *rows, const cs_pair_options *o, int64
     return s;
 }
 
+static bool makes_pairs(const cs_pair_options *o, const context_size *s)
+{
+    return s->groups >= (o->least > 2 ? o->least : 2);
+}
+
 typedef struct {
     const cs_cooc *rows;
     const cs_pair_options *o;
@@ -244,9 +249,10 @@ static cs_status make_room(pairing *b, double *all, double *chosen)
         const context_size s = size_of(b->rows, b->o, r, end);
         *all += s.all;
         *chosen += s.chosen;
-        contexts += s.groups > 1;
-        groups += s.groups > 1 ? s.groups : 0;
-        entries += s.groups > 1 ? s.entries : 0;
+        const bool pairs = makes_pairs(b->o, &s);
+        contexts += pairs;
+        groups += pairs ? s.groups : 0;
+        entries += pairs ? s.entries : 0;
         status = check_at(r, &check);
     }
     if (status == CS_OK)
@@ -274,7 +280,7 @@ cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_pair_options *optio
     for (int64_t r = 0, end; r < a->rows && status == CS_OK; r = end) {
         end = cs_next_context(rows, r);
         const context_size s = end - r > 1 ? size_of(rows, options, r, end) : (context_size){0};
-        if (s.groups > 1) {
+        if (makes_pairs(options, &s)) {
             held += documents ? s.chosen : s.all;
             put_context(
                 &b, r, end,

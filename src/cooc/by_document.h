@@ -44,13 +44,14 @@ typedef struct {
     const uint8_t *part;
     unsigned chosen; /* the sum of 1 << part of the parts whose documents make pairs */
     cs_pairs_between between;
+    int64_t least;       /* contexts of fewer groups are left out; 0: 2 */
     double weight;       /* CS_PAIRS_OF_PARTS */
     const double *scale; /* cols: s_v >= 0 */
 } cs_pair_options;
 
 /* P = diag(s) [ sum_X w_X ( T_X T_X' - sum_g c_g c_g' ) ] diag(s)
  *
- * over the contexts that two groups g have, T_X and c_g counts of the chosen parts.
+ * over the contexts that two groups g (or `least`) have, T_X and c_g counts of the chosen parts.
  *
  *   documents: w_X = n_X / (N (n_X^2 - sum_g n_g^2)), n and N sums over the chosen parts. Given X,
  *              the tokens of a pair are independent draws from p_X, so that P has the mean

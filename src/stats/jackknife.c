@@ -62,3 +62,21 @@ void cs_jackknife_interval(int64_t count, double whole, const double *without, i
     *low = logarithm ? exp(center - width) : center - width;
     *high = logarithm ? exp(center + width) : center + width;
 }
+
+/* Without pseudo-value b the mean of the others is center + (theta_b - mean). */
+double cs_jackknife_corrected(int64_t count, double whole, const double *without, int64_t stride,
+                              bool positive, double *left_out)
+{
+    double center = NAN;
+    const bool logarithm =
+        positive && isfinite(interval(count, whole, without, stride, true, &center));
+    if (!logarithm && isnan(interval(count, whole, without, stride, false, &center))) {
+        center = NAN;
+    }
+    const double mean = ((double)count * scaled(whole, logarithm) - center) / (double)(count - 1);
+    for (int64_t b = 0; left_out && b < count; ++b) {
+        const double x = center + scaled(without[b * stride], logarithm) - mean;
+        left_out[b] = logarithm ? exp(x) : x;
+    }
+    return logarithm ? exp(center) : center;
+}

@@ -28,3 +28,9 @@ double cs_jackknife_difference(int64_t count, const double *theta, const double 
  * (cs_jackknife_error). */
 void cs_jackknife_interval(int64_t count, double whole, const double *without, int64_t stride,
                            bool positive, double *low, double *high);
+
+/* The middle of that interval, on its scale, and what it is without the pseudo-value of each block
+ * (left_out, count values, NULL: not wanted): the corrected number, with blocks whose jackknife error
+ * is its own. NaN where there is no interval. */
+double cs_jackknife_corrected(int64_t count, double whole, const double *without, int64_t stride,
+                              bool positive, double *left_out);

@@ -52,6 +52,14 @@ test_connectivity_estimates() {
     [ "$(grep -c '^ar,blind,all,sum_sigma4,distinct-document,' rows.csv)" = 2 ] || { fail "no smaller corpus"; return 1; }
     "$COSPEC" connectivity "$@" --compare ar --null 3 --curve 1 --csv --threads 3 > again.csv 2> err && cmp -s rows.csv again.csv || { fail "threads change $(diff rows.csv again.csv | head -3)"; return 1; }
     exits 0 "$COSPEC" connectivity "$@" --compare ar --json && grep -q '"rows": \[' out && grep -q '"estimate": "distinct-document"' out || return 1
+    # blocks beside the table, whose jackknife is its error; contexts held back; verdicts
+    exits 0 "$COSPEC" connectivity "$@" --compare ar --compare masked:unmasked=1 --null 3 --curve 1 --hold-back -o e || return 1
+    for row in 'ar,blind,all,sum_sigma4,plug-in' 'ar,given,all,sum_sigma4_corrected,distinct-document' 'ar,blind,all,sum_sigma2_drift_4,distinct-document'; do
+        near "$(sed -n "s/^\($row,[0-9]*\),/\1,/p;1p" e/connectivity-blocks.csv > few-blocks.csv && awk -F, '{ print $6 }' few-blocks.csv | sort -n | tail -1 | { read n; blocks few value "^$row,$n,"; })" \
+            "$(awk -F, -v row="$row" 'index($0, row) == 1 { print $(NF - 5) }' e/connectivity.csv | head -1)" 1e-9 || return 1
+    done
+    [ "$(head -1 e/verdicts.csv)" = series,target_position,against,against_position,of,ratio,low,high,verdict,reason ] &&
+        [ "$(wc -l < e/verdicts.csv)" = 9 ] && grep -q '^ar,blind,ar,given,corpus,' e/verdicts.csv && grep -q '^masked:unmasked=1,given,ar,given,language,' e/verdicts.csv || { fail "$(cat e/verdicts.csv)"; return 1; }
     # of contexts that are all different there is the matrix alone
     exits 0 "$COSPEC" connectivity --corpus c.tsv --context unique --max-length 3 --stride 1 --jackknife 3 -k 2 --compare ar --csv && ! grep -q distinct-document out && grep -q ',sum_sigma4,plug-in,' out || return 1
     refuses 2 "--null is for --corpus" "$COSPEC" connectivity d --null 2 && refuses 2 "--curve is for co-occurrence matrices" "$COSPEC" connectivity d --pairs 3 --curve 2 &&

@@ -1,0 +1,271 @@
+/* The list of numbers of a choice of documents, how it is measured and what its members are called. */
+#include <math.h>
+
+#include "analysis/measures/population_numbers_private.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "cooc/build_sequences.h"
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static const int tail_from[] = {1, 2, 4, 8};
+static const char *const estimate_name[] = {"plug-in", "cross-fit", "distinct-document"};
+static const char *const name_of[CS_POP_OF_ESTIMATE] = {
+    "sum_sigma2", "sum_sigma4", "sigma_1", "sigma_2", "sigma_3", "sigma_4", "sigma_5",
+    "sigma_6",    "sigma_7",    "sigma_8", "tail_1",  "tail_2",  "tail_4",  "tail_8"};
+static const char *const definition_of[CS_POP_ESTIMATES][3] = {
+    {"||Abar||_F^2", "||Abar^T Abar||_F^2", "j-th singular value"},
+    {"mean of tr A_f' A_g over pairs of four quarters", "tr A_f' A_g A_h' A_i over four quarters",
+     "root of the j-th eigenvalue of A_h' A_i on the leading vectors of A_f' A_g"},
+    {"tr M / m; interval without the bias",
+     "tr M_a M_b / (m_a m_b) over two halves; interval without the bias",
+     "root of the j-th eigenvalue of M / m"}};
+static const char *const held_name[CS_POP_HOLDS * CS_POP_OF_HOLD] = {
+    "sum_sigma2_drift_4",  "sum_sigma4_drift_4",  "mass_seen_4",
+    "sum_sigma2_drift_8",  "sum_sigma4_drift_8",  "mass_seen_8",
+    "sum_sigma2_drift_16", "sum_sigma4_drift_16", "mass_seen_16"};
+static const char *const held_definition[CS_POP_OF_HOLD] = {
+    "tr M / m from contexts of at least so many documents, less that of all seen",
+    "tr M_a M_b / (m_a m_b) from contexts of at least so many documents a half, less that of all "
+    "seen",
+    "share of mass in contexts of at least so many documents"};
+static const char tail_definition[] = "sum sigma^4 less those of sigma_1 .. sigma_t";
+
+static void put_sums(double sum2, double sum4, const double *lambda, double *to)
+{
+    double left = sum4;
+    to[CS_POP_SUM2] = sum2;
+    to[CS_POP_SUM4] = sum4;
+    for (int j = 0, t = 0; j < CS_LEADING; ++j) {
+        to[CS_POP_SIGMA + j] = lambda[j] > 0 ? sqrt(lambda[j]) : lambda[j] <= 0 ? 0 : (double)NAN;
+        left -= lambda[j] > 0 ? lambda[j] * lambda[j] : lambda[j] <= 0 ? 0 : (double)NAN;
+        if (j + 1 == tail_from[t]) {
+            to[CS_POP_TAIL + t++] = left;
+        }
+    }
+}
+
+/* --- a choice of documents -------------------------------------------------------------------- */
+
+void cs_population_study_free(cs_population_study *s)
+{
+    cs_population_counts_free(&s->counts);
+    cs_dense_free(&s->start);
+    cs_pool_free(&s->pool);
+}
+
+/* Numbers the documents that have sequences in a random order. */
+static cs_status order_documents(cs_population_study *s)
+{
+    cs_sequences sequences = {0};
+    int64_t skipped = 0;
+    int32_t *order = cs_pool_take(&s->pool, s->corpus->documents, sizeof *order);
+    cs_status status = s->pool.status;
+    if (status == CS_OK)
+        status = cs_cooc_sequences(s->corpus, &s->plan->build, &sequences, &skipped);
+    for (int64_t i = 0; i < sequences.count; ++i) { /* in the order of documents */
+        s->documents += i == 0 || sequences.document[i] != sequences.document[i - 1];
+        s->part[sequences.document[i]] = 1;
+    }
+    if (status == CS_OK) {
+        cs_rng rng = cs_rng_at(s->plan->seed, CS_STREAM_SPLIT, 0);
+        cs_rng_permutation(&rng, s->documents, order);
+    }
+    for (int64_t d = 0, n = 0; d < s->corpus->documents && status == CS_OK; ++d) {
+        s->rank[d] = s->part[d] ? order[n++] : -1;
+    }
+    cs_sequences_free(&sequences);
+    return status;
+}
+
+cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_plan *plan,
+                                 cs_population_study *out)
+{
+    cs_population_study s = {
+        .corpus = corpus, .plan = plan, .gram = cs_context_gram(&plan->build.context)};
+    s.rank = cs_pool_take(&s.pool, corpus->documents, sizeof *s.rank);
+    s.part = cs_pool_take(&s.pool, corpus->documents, sizeof *s.part);
+    cs_status status = s.pool.status;
+    if (status == CS_OK) status = order_documents(&s);
+    if (status == CS_OK && !s.gram) status = cs_population_count(corpus, &plan->build, &s.counts);
+    return CS_DELIVER(status, out, s, cs_population_study_free);
+}
+
+void cs_population_choose(cs_population_study *s, int64_t first, int64_t size, int64_t block)
+{
+    const int64_t blocks = s->plan->blocks, run = size >= CS_FOLDS * blocks ? CS_FOLDS : 1;
+    for (int64_t d = 0; d < s->corpus->documents; ++d) {
+        const int64_t r = s->rank[d];
+        const bool chosen =
+            r >= first && r < first + size && r >= 0 && (block < 0 || r / run % blocks != block);
+        s->part[d] = chosen ? (uint8_t)(r % CS_FOLDS) : CS_LEFT_OUT;
+    }
+}
+
+static void forget(double *values)
+{
+    for (int i = 0; i < CS_POP_VALUES; ++i) {
+        values[i] = NAN;
+    }
+}
+
+/* Sums of the corpus' own matrix; sum sigma^4 where its cost is within the budget. */
+static cs_status plain_sums(const cs_population_study *s, const cs_csr *a, double *to)
+{
+    const double budget = s->plan->spectrum.moment4_budget;
+    double sum4 = NAN, lambda[CS_LEADING];
+    cs_csr abar = {0};
+    cs_moment4_cost cost = {0};
+    cs_status status = cs_normalise(a, &abar, NULL, NULL);
+    if (status == CS_OK) status = cs_moment4_cost_of(&abar, &cost);
+    if (status == CS_OK && cost.multiply_adds <= (budget > 0 ? budget : CS_MOMENT4_BUDGET))
+        status = cs_moment4(&abar, s->plan->build.threads, NULL, &sum4);
+    for (int j = 0; j < CS_LEADING; ++j) {
+        lambda[j] = NAN;
+    }
+    if (status == CS_OK) put_sums(cs_moment2(&abar), sum4, lambda, to);
+    cs_csr_free(&abar);
+    return status;
+}
+
+cs_status cs_population_measure_matrix(const cs_csr *a, const cs_connectivity_options *spectrum,
+                                       cs_connectivity *keep, double *values)
+{
+    cs_connectivity_options o = *spectrum;
+    cs_connectivity c = {0};
+    double lambda[CS_LEADING];
+    forget(values);
+    if (!keep) {
+        o.k = CS_CONNECTIVITY_SIGMAS;
+        o.certify = CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
+        o.progress = NULL;
+    }
+    cs_status status = cs_connectivity_of(a, &o, &c);
+    if (status != CS_OK) return status;
+    const cs_spectrum *p = &c.spectrum;
+    cs_connectivity_values(&c, values, !keep);
+    for (int64_t j = 0; j < CS_LEADING; ++j) {
+        lambda[j] = j < p->k ? p->sigma[j] * p->sigma[j] : p->rank >= 0 ? 0 : (double)NAN;
+    }
+    put_sums(p->sum_sigma2, !keep && p->sum4.samples > 0 ? (double)NAN : p->sum_sigma4, lambda,
+             values + cs_population_number(CS_POP_PLUG_IN, 0));
+    if (keep) {
+        *keep = c;
+    } else {
+        cs_connectivity_free(&c);
+    }
+    return CS_OK;
+}
+
+/* The matrix of the choice in s->part: a sum of rows, or of a corpus of its documents. */
+static cs_status matrix_of(const cs_population_study *s, cs_cooc *out)
+{
+    cs_corpus chosen = {0};
+    if (!s->gram) {
+        return cs_contexts_of(&s->counts.rows, s->part, &out->matrix.a);
+    }
+    uint8_t *keep = cs_alloc(s->corpus->documents, 1);
+    if (!keep) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < s->corpus->documents; ++d) {
+        keep[d] = s->part[d] != CS_LEFT_OUT;
+    }
+    cs_status status = cs_corpus_select(s->corpus, keep, &chosen);
+    if (status == CS_OK) status = cs_cooc_build(&chosen, &s->plan->build, out);
+    cs_corpus_free(&chosen);
+    cs_free(keep);
+    return status;
+}
+
+/* What the distinct-document sums would be if contexts of fewer than 4, 8, ... documents were not
+ * seen, less what they are: 0 where these are like the others. */
+static cs_status hold_back(const cs_population_study *s, cs_population_options o, double *values)
+{
+    cs_status status = CS_OK;
+    o.leading = false;
+    for (int i = 0; i < CS_POP_HOLDS && status == CS_OK; ++i) {
+        double *to = values + CS_POP_HELD + i * CS_POP_OF_HOLD;
+        cs_population p = {0};
+        o.least = INT64_C(4) << i;
+        status = cs_population_of(&s->counts, s->part, &o, &p);
+        to[CS_POP_DRIFT2] = p.corrected2 - values[CS_POP_CORRECTED2];
+        to[CS_POP_DRIFT4] = p.corrected4 - values[CS_POP_CORRECTED4];
+        to[CS_POP_LEFT] = p.seen;
+    }
+    return status;
+}
+
+cs_status cs_population_measure(cs_population_study *s, cs_population_taken what,
+                                cs_connectivity *keep, double *values)
+{
+    cs_cooc built = {0};
+    cs_population p = {0};
+    const bool spectra = what >= CS_POP_SPECTRA;
+    const cs_population_options o = {.leading = what != CS_POP_SUMS,
+                                     .seed = s->plan->seed,
+                                     .threads = s->plan->build.threads,
+                                     .start = spectra ? &s->start : NULL};
+    forget(values);
+    cs_status status = matrix_of(s, &built);
+    if (status == CS_OK)
+        status =
+            spectra
+                ? cs_population_measure_matrix(&built.matrix.a, &s->plan->spectrum, keep, values)
+                : plain_sums(s, &built.matrix.a, values + cs_population_number(CS_POP_PLUG_IN, 0));
+    cs_cooc_free(&built);
+    if (status != CS_OK || s->gram ||
+        (status = cs_population_of(&s->counts, s->part, &o, &p)) != CS_OK)
+        return status;
+    put_sums(p.cross_fit.sum_sigma2, p.cross_fit.sum_sigma4, p.cross_fit.lambda,
+             values + cs_population_number(CS_POP_CROSS_FIT, 0));
+    put_sums(p.distinct.sum_sigma2, p.distinct.sum_sigma4, p.distinct.lambda,
+             values + cs_population_number(CS_POP_DISTINCT, 0));
+    values[CS_POP_SEEN] = p.seen;
+    values[CS_POP_SEEN_HALVES] = p.seen_halves;
+    values[CS_POP_CORRECTED2] = p.corrected2;
+    values[CS_POP_CORRECTED4] = p.corrected4;
+    return what == CS_POP_HELD_BACK ? hold_back(s, o, values) : CS_OK;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+bool cs_population_describe(int i, cs_population_taken what, cs_population_row *row)
+{
+    const int estimate = (i - CS_POP_ESTIMATED) / CS_POP_OF_ESTIMATE,
+              number = (i - CS_POP_ESTIMATED) % CS_POP_OF_ESTIMATE;
+    if (i < CS_POP_BELOW) {
+        row->metric = cs_connectivity_metric[i].name;
+        row->definition = cs_connectivity_metric[i].definition;
+        row->estimate = estimate_name[CS_POP_PLUG_IN];
+        return what >= CS_POP_SPECTRA;
+    }
+    if (i < CS_POP_ESTIMATED || i >= CS_POP_CORRECTED2) {
+        return false;
+    }
+    if (i >= CS_POP_HELD) {
+        row->metric = held_name[i - CS_POP_HELD];
+        row->estimate = estimate_name[CS_POP_DISTINCT];
+        row->definition = held_definition[(i - CS_POP_HELD) % CS_POP_OF_HOLD];
+        return what == CS_POP_HELD_BACK;
+    }
+    if (i >= CS_POP_SEEN) {
+        row->metric = i == CS_POP_SEEN ? "mass_seen" : "mass_seen_halves";
+        row->definition = i == CS_POP_SEEN ? "m: share of mass in contexts of two documents"
+                                           : "the same within the halves: mean of m_a and m_b";
+        row->estimate = estimate_name[CS_POP_DISTINCT];
+        return true;
+    }
+    row->metric = name_of[number];
+    row->estimate = estimate_name[estimate];
+    row->definition = number >= CS_POP_TAIL
+                          ? tail_definition
+                          : definition_of[estimate][number < CS_POP_SIGMA ? number : 2];
+    return estimate == CS_POP_PLUG_IN ? (number >= CS_POP_SIGMA) == (what >= CS_POP_SPECTRA)
+                                      : number < CS_POP_SIGMA || what != CS_POP_SUMS;
+}
+
+int cs_population_basis(int i)
+{
+    return i == cs_population_number(CS_POP_DISTINCT, CS_POP_SUM2)   ? CS_POP_CORRECTED2
+           : i == cs_population_number(CS_POP_DISTINCT, CS_POP_SUM4) ? CS_POP_CORRECTED4
+                                                                     : i;
+}

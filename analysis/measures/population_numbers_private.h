@@ -1,0 +1,80 @@
+/* The numbers of a choice of documents, private to the rows of a corpus (population_rows.c) and of its
+ * null (population_null.c): one list of values, in which jackknife, smaller corpora and null differ by
+ * their choice alone. */
+#pragma once
+
+#include "analysis/measures/population_rows.h"
+
+/* Of each estimate: sum sigma^2, sum sigma^4, sigma_j, tails. */
+enum {
+    CS_POP_SUM2,
+    CS_POP_SUM4,
+    CS_POP_SIGMA,
+    CS_POP_TAIL = CS_POP_SIGMA + CS_LEADING,
+    CS_POP_OF_ESTIMATE = CS_POP_TAIL + 4
+};
+enum { CS_POP_PLUG_IN, CS_POP_CROSS_FIT, CS_POP_DISTINCT, CS_POP_ESTIMATES };
+
+/* Contexts held back: of each of HOLDS least numbers of documents, both drifts and the mass left. */
+enum { CS_POP_DRIFT2, CS_POP_DRIFT4, CS_POP_LEFT, CS_POP_OF_HOLD, CS_POP_HOLDS = 3 };
+
+/* The list: metrics of the corpus' matrix, its values below 1, the three estimates, and what is of
+ * the distinct-document one alone. */
+enum {
+    CS_POP_BELOW = CS_CONNECTIVITY_METRICS,
+    CS_POP_ESTIMATED = CS_POP_BELOW + CS_CONNECTIVITY_SIGMAS,
+    CS_POP_SEEN = CS_POP_ESTIMATED + CS_POP_ESTIMATES * CS_POP_OF_ESTIMATE,
+    CS_POP_SEEN_HALVES,
+    CS_POP_HELD,
+    CS_POP_CORRECTED2 = CS_POP_HELD + CS_POP_HOLDS * CS_POP_OF_HOLD, /* not a row: intervals of the
+                                                                        sums rest on them */
+    CS_POP_CORRECTED4,
+    CS_POP_VALUES
+};
+
+/* What is taken of a choice of documents: the sums; lambda besides, but of the plug-in; all; all, and
+ * with contexts held back. */
+typedef enum { CS_POP_SUMS, CS_POP_LEADING, CS_POP_SPECTRA, CS_POP_HELD_BACK } cs_population_taken;
+
+static inline int cs_population_number(int estimate, int number)
+{
+    return CS_POP_ESTIMATED + estimate * CS_POP_OF_ESTIMATE + number;
+}
+
+typedef struct {
+    const cs_corpus *corpus;
+    const cs_population_plan *plan;
+    bool gram; /* contexts are not at hand: a corpus is counted anew for every choice */
+    cs_population_counts counts;
+    int64_t documents; /* that have sequences */
+    int32_t *rank;     /* by document of the corpus, -1: it has none */
+    uint8_t *part;     /* of the choice at hand */
+    cs_dense start;    /* leading vectors of all documents */
+    cs_pool pool;
+} cs_population_study;
+
+cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_plan *plan,
+                                 cs_population_study *out) CS_MUST_CHECK;
+void cs_population_study_free(cs_population_study *study);
+
+/* `size` documents of the order from the first-th on, but those of one block (-1: none). A document
+ * is in the same block whatever the size, so that differences between sizes are paired. */
+void cs_population_choose(cs_population_study *s, int64_t first, int64_t size, int64_t block);
+
+/* The list of CS_POP_VALUES values of the choice; NaN for what is not taken. keep: where the
+ * connectivity of all documents goes, NULL of a part of them. */
+cs_status cs_population_measure(cs_population_study *s, cs_population_taken what,
+                                cs_connectivity *keep, double *values) CS_MUST_CHECK;
+
+/* The same of a matrix alone. */
+cs_status cs_population_measure_matrix(const cs_csr *a, const cs_connectivity_options *spectrum,
+                                       cs_connectivity *keep, double *values) CS_MUST_CHECK;
+
+/* What the i-th value is called; false: it is no row. The sums of the plug-in are among the metrics
+ * of the matrix where these are taken. */
+bool cs_population_describe(int i, cs_population_taken what, cs_population_row *row);
+
+/* The value whose interval that of value i is. */
+int cs_population_basis(int i);
+
+cs_status cs_population_add(cs_population_rows *rows, const cs_population_row *row) CS_MUST_CHECK;

@@ -1,0 +1,103 @@
+/* Records of numbers: written from rows, read back from JSON that may be a file of an earlier run. */
+#include "analysis/measures/population_record.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+static void put_row(const cs_population_source *s, const cs_population_row *row, cs_item *rows)
+{
+    cs_item *item = cs_item_object(rows, NULL);
+    cs_item_text(item, "series", s->series);
+    cs_item_text(item, "target_position", s->position);
+    cs_item_text(item, "context", s->context);
+    cs_item_text(item, "metric", row->metric);
+    cs_item_text(item, "estimate", row->estimate);
+    cs_item_text(item, "definition", row->definition);
+    cs_item_real(item, "value", row->value);
+    cs_item_real(item, "se", row->se);
+    cs_item_real(item, "low", row->low);
+    cs_item_real(item, "high", row->high);
+    if (row->documents > 0) {
+        cs_item_int(item, "documents", row->documents);
+    } else {
+        cs_item_null(item, "documents");
+    }
+    cs_item_int(item, "blocks", row->blocks);
+    cs_item_int(item, "seed", (int64_t)s->seed);
+    cs_item_reals(item, "left_out", row->left_out ? row->blocks : 0, row->left_out);
+}
+
+cs_status cs_population_record(const cs_population_source *source, const cs_population_rows *rows,
+                               json_t **out)
+{
+    const cs_spectrum *p = &rows->plug_in.spectrum;
+    cs_result *record = cs_result_new();
+    cs_item *root = cs_result_root(record);
+    cs_item_text(root, "series", source->series);
+    cs_item_text(root, "objective", source->objective);
+    cs_item_text(root, "context", source->context);
+    cs_item_text(root, "target_position", source->position);
+    cs_item *numbers = cs_item_array(root, "numbers");
+    for (int64_t i = 0; i < rows->count; ++i) {
+        put_row(source, &rows->row[i], numbers);
+    }
+    for (int i = 0; i < CS_CONNECTIVITY_METRICS && p->sigma; ++i) { /* which the rows begin with */
+        cs_item *metric = cs_item_object(root, rows->row[i].metric);
+        cs_item_real(metric, "value", rows->row[i].value);
+        cs_item_real(metric, "se", rows->row[i].se);
+    }
+    if (p->sigma) {
+        cs_item_reals(root, "sigma", p->k, p->sigma);
+        cs_item *sigma_se = cs_item_array(root, "sigma_se");
+        for (int64_t j = 0; j < p->k; ++j) {
+            const int64_t below = j - p->components;
+            const bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
+            cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : (double)NAN);
+        }
+        cs_item_reals(root, "residual", p->k, p->residual);
+    }
+    cs_item_text(root, "partition", rows->partition);
+    if (p->sigma && source->uncovered >= 0) {
+        cs_item_int(root, "uncovered_tokens", source->uncovered);
+    }
+    cs_status status = cs_result_json(record, out);
+    cs_result_free(&record);
+    return status;
+}
+
+/* A row, whose blocks are for tables alone. */
+static void add_row(json_t *row, const char *partition, cs_item *rows)
+{
+    json_t *left_out = json_incref(json_object_get(row, "left_out"));
+    (void)json_object_del(row, "left_out");
+    cs_item *item = cs_item_json(rows, NULL, json_incref(row));
+    if (left_out) cs_item_json(item, "~left_out", left_out);
+    cs_item_text(item, "~partition", partition);
+}
+
+cs_status cs_population_record_add(json_t *record, cs_item *rows, cs_item *matrices)
+{
+    const char *series = json_string_value(json_object_get(record, "series"));
+    const char *position = json_string_value(json_object_get(record, "target_position"));
+    const json_t *numbers = json_object_get(record, "numbers");
+    json_t *row;
+    size_t i;
+    if (!series || !position || !json_is_array(numbers)) {
+        return cs_fail(CS_ERR_INPUT, "a record lacks %s",
+                       !series     ? "series"
+                       : !position ? "target_position"
+                                   : "numbers");
+    }
+    json_array_foreach(numbers, i, row)
+    {
+        add_row(row, json_string_value(json_object_get(record, "partition")), rows);
+    }
+    (void)json_object_del(record, "numbers");
+    (void)json_object_del(record, "partition");
+    if (json_object_get(record, "sigma")) {
+        cs_item *item = cs_item_json(matrices, NULL, json_incref(record));
+        cs_item_take(item, "~name", cs_format("%s%s%s", series, *position ? " " : "", position));
+    }
+    return CS_OK;
+}
