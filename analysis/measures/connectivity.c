@@ -149,6 +149,22 @@ done:
     return status;
 }
 
+static double entropy_of(const cs_csr *a)
+{
+    double sum = 0, mass = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double row = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            row += a->val[e];
+        }
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            sum -= a->val[e] > 0 ? a->val[e] * log(a->val[e] / row) : 0;
+        }
+        mass += row;
+    }
+    return a->gram ? (double)NAN : sum / mass;
+}
+
 cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
                              cs_connectivity *out)
 {
@@ -175,6 +191,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
         (status = cs_cut_of(&part, options, &result.cut)) != CS_OK) {
         goto done;
     }
+    result.entropy = entropy_of(a);
     result.gap = !result.spectrum.converged        ? NAN
                  : result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count]
                                                    : 1.0;
@@ -212,7 +229,8 @@ done:
     X("sum_sigma4_high", "95% interval of an estimate", false, p->sum4.high)                       \
     X("sum_sigma4_samples", "random vectors of an estimate; 0: exact", false,                      \
       (double)p->sum4.samples)                                                                     \
-    X("largest_residual", "of the singular triplets, through Abar", false, residual)
+    X("largest_residual", "of the singular triplets, through Abar", false, residual)               \
+    X("conditional_entropy", "H(X+ | X) in nats; no model that reads X has less", true, c->entropy)
 
 #define INFO_OF(name, definition, interval, value) {name, definition, interval},
 #define VALUE_OF(name, definition, interval, value) value,

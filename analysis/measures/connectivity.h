@@ -10,8 +10,10 @@
  * The sweep over (u_2 / sqrt(P_C), v_2 / sqrt(P_G)) finds a cut below the upper bound (Chung 1997,
  * for the bipartite double cover).
  *
- * A Gram form (cs_csr.gram) says all of this but the contexts: numbers of rows and of pairs, and the
- * sweep, are NaN.
+ * The least cross-entropy of a model that predicts X+ from X is H(X+ | X) = -sum A log P(X+ | X).
+ *
+ * A Gram form (cs_csr.gram) says all of this but the contexts: numbers of rows and of pairs, the
+ * sweep and the entropy are NaN.
  */
 #pragma once
 
@@ -37,9 +39,10 @@ typedef cs_spectrum_options cs_connectivity_options;
 typedef struct {
     cs_spectrum spectrum; /* values only: the ones (a component each) and then k more */
     double giant_mass;    /* share of mass of the heaviest component */
-    double gap; /* 1 - the largest singular value that is not a component's 1; 1 when there
+    double gap;     /* 1 - the largest singular value that is not a component's 1; 1 when there
                    is none; NaN when the spectrum did not converge */
-    cs_cut cut; /* of the heaviest component */
+    cs_cut cut;     /* of the heaviest component */
+    double entropy; /* H(X+ | X), nats */
 } cs_connectivity;
 
 void cs_connectivity_free(cs_connectivity *c);
@@ -60,7 +63,7 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options,
 /* --- as a list of numbers with names, which a jackknife can measure --- */
 
 enum {
-    CS_CONNECTIVITY_METRICS = 18,
+    CS_CONNECTIVITY_METRICS = 19,
     CS_CONNECTIVITY_SIGMAS = 8, /* leading values below 1, which get an interval too */
     CS_CONNECTIVITY_VALUES = CS_CONNECTIVITY_METRICS + CS_CONNECTIVITY_SIGMAS,
 };

@@ -31,6 +31,8 @@ typedef enum {
     CS_STREAM_SKETCH,   /* sign vectors that sketch the top of a spectrum */
     CS_STREAM_CONTENT,  /* plans under which a trained model reads a text */
     CS_STREAM_NULL,     /* tokens shuffled over documents */
+    CS_STREAM_LAW,      /* rows of a law of text */
+    CS_STREAM_TEXT,     /* documents of a law of text */
 } cs_stream;
 
 typedef struct cs_rng {

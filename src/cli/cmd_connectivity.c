@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/measures/population_record.h"
+#include "analysis/measures/population_truth.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -140,6 +141,7 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     cs_population_rows rows = {0};
     const char *position = given ? "given" : "blind";
     const char *series = null ? cs_args_format(args, "%s shuffled", spec) : spec;
+    char *why = NULL;
     bool kept = false;
     cs_status status = series ? take_kept(t, &kept) : CS_ERR_MEMORY;
     if (status != CS_OK || kept) return status;
@@ -155,6 +157,9 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     if (status == CS_OK)
         status = null ? cs_population_null(corpus, &plan, &rows)
                       : cs_population_rows_of(corpus, &plan, &rows);
+    if (status == CS_OK && !null) status = cs_population_truth(corpus, &plan, &rows, &why);
+    if (why) cs_output_note(args, "no rows of the population: %s", why);
+    cs_free(why);
     if (status == CS_OK) status = keep_record(t, series, position, &rows);
     cs_population_rows_free(&rows);
     cs_plan_file_free(&parts);
@@ -412,6 +417,7 @@ const cs_command cs_cmd_connectivity = {
         "not cross: verdicts.csv has, of each series against the first and of blind against given, "
         "whether it is more or less connected, in the corpus and in the language (--null, "
         "--curve). "
+        "Of a law of text the truth stands beside them as `population`. "
         "DIR receives connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv "
         "and spectrum.csv.\n\n"
         "With --pairs, the estimate of LA (Figure 2) from features, a row an input (FILE.npy, "
@@ -437,7 +443,8 @@ const cs_command cs_cmd_connectivity = {
         "5,"
         "sigma_6,sigma_7,sigma_8,tail_1,tail_2,tail_4,tail_8,sum_sigma4_error,sum_sigma4_low,sum_"
         "sigma4_high,sum_sigma4_samples,"
-        "largest_residual,top_least,quantile_0.001,quantile_0.01,quantile_0.05,quantile_0.25,"
+        "largest_residual,conditional_entropy,top_least,quantile_0.001,quantile_0.01,quantile_0.05,"
+        "quantile_0.25,"
         "quantile_0.5,quantile_0.75,quantile_0.95,quantile_0.99,quantile_0.999,agree,disagree,"
         "cannot_tell",
     .examples = "# two objectives on a file of your own, windows of 3\n"

@@ -20,6 +20,7 @@ static const cs_opt cooc_options[] = {
         "Sample N plans a sequence where enumeration is out of reach: all under masks of long "
         "sequences (nearest, each and document have exact weights); 0: exact. With a list, build "
         "DIR/draws-N for each and tabulate the spectrum against N."),
+    CS_FLAG("population", "The matrix of the law of --corpus markov:... or hmm:... itself."),
     CS_FLAG("mtx", "Write matrix.mtx as well."),
     {0},
 };
@@ -51,6 +52,7 @@ static cs_status add_build(const cs_args *args, const cs_corpus *corpus,
     cs_item_real(item, "unit", cooc->unit);
     cs_item_real(item, "mass", cooc->mass);
     cs_item_real(item, "dropped_mass", cooc->dropped_mass);
+    cs_item_real(item, "label_noise", cs_label_noise(&cooc->matrix));
     return status;
 }
 
@@ -61,7 +63,8 @@ static cs_status print_build(cs_args *args, const cs_corpus *corpus, const cs_co
     static const cs_view view = {
         "",
         "corpus objective context target_position rows cols nonzeros sequences skipped_sequences "
-        "uncovered_tokens contributions runs draws seed sampled exact unit mass dropped_mass"};
+        "uncovered_tokens contributions runs draws seed sampled exact unit mass dropped_mass "
+        "label_noise"};
     cs_status status = add_build(args, corpus, options, cooc, cs_output_root(args));
     return status == CS_OK ? cs_output_record(args, "cooc", &view) : status;
 }
@@ -338,15 +341,15 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
 }
 
 /* Rank 0 first: a corpus may have to be prepared. */
-static cs_status load(cs_args *args, cs_comm *comm, cs_corpus *corpus)
+static cs_status load(cs_args *args, const cs_cooc_options *options, cs_corpus *corpus)
 {
-    const char *name = cs_args_text(args, "corpus");
+    cs_comm *comm = options->comm;
     if (!comm) {
-        return cs_args_load_corpus(args, name, corpus);
+        return cs_args_load_built(args, options, corpus);
     }
-    cs_status status = comm->rank == 0 ? cs_args_load_corpus(args, name, corpus) : CS_OK;
+    cs_status status = comm->rank == 0 ? cs_args_load_built(args, options, corpus) : CS_OK;
     status = cs_comm_agree(comm, status);
-    if (status == CS_OK && comm->rank > 0) status = cs_args_load_corpus(args, name, corpus);
+    if (status == CS_OK && comm->rank > 0) status = cs_args_load_built(args, options, corpus);
     return comm->agreed ? status : cs_comm_agree(comm, status);
 }
 
@@ -382,7 +385,7 @@ static cs_status run_cooc(cs_args *args)
     if (options.comm) {
         status = cs_comm_agree(&comm, status);
     }
-    status = status ? status : load(args, options.comm, &corpus);
+    status = status ? status : load(args, &options, &corpus);
     if (status == CS_OK) {
         note_target_position(args, &options);
         cs_args_note_clamped(args, &corpus, &options);

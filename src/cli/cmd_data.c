@@ -1,8 +1,8 @@
 /* cospec data: the corpora known by name, their preparation, and what is in a corpus. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/measures/corpus_stats.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/threads.h"
@@ -85,59 +85,6 @@ static cs_status run_prepare(cs_args *args)
 
 /* --- stats ------------------------------------------------------------------------------------ */
 
-static int compare_lengths(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static cs_status length_stats(const cs_corpus *c, cs_item *root)
-{
-    int64_t n = c->documents;
-    int64_t *length = cs_alloc(n, sizeof *length);
-    if (!length) return CS_ERR_MEMORY;
-    for (int64_t d = 0; d < n; ++d) {
-        length[d] = c->doc_ptr[d + 1] - c->doc_ptr[d];
-    }
-    qsort(length, (size_t)n, sizeof *length, compare_lengths);
-    cs_item *stats = cs_item_object(root, "document_length");
-    cs_item_int(stats, "min", n ? length[0] : 0);
-    cs_item_int(stats, "median", n ? length[n / 2] : 0);
-    cs_item_real(stats, "mean", n ? (double)c->tokens / (double)n : 0.0);
-    cs_item_int(stats, "p90", n ? length[(n - 1) * 9 / 10] : 0);
-    cs_item_int(stats, "max", n ? length[n - 1] : 0);
-    cs_free(length);
-    return CS_OK;
-}
-
-/* A row a class, and one row "-" for documents without one. */
-static cs_status class_stats(const cs_corpus *c, cs_item *root)
-{
-    cs_item *classes = cs_item_array(root, "classes");
-    int64_t *count =
-        cs_calloc(3 * (c->labels + 1), sizeof *count); /* documents, tokens, held out */
-    if (!count) return CS_ERR_MEMORY;
-    for (int64_t d = 0; d < c->documents; ++d) {
-        int64_t *of = count + 3 * (c->label[d] < 0 ? c->labels : c->label[d]);
-        of[0] += 1;
-        of[1] += c->doc_ptr[d + 1] - c->doc_ptr[d];
-        of[2] += c->held_out[d];
-    }
-    for (int64_t l = 0; l <= c->labels; ++l) {
-        const int64_t *of = count + 3 * l;
-        if (of[0] == 0) {
-            continue;
-        }
-        cs_item *item = cs_item_object(classes, NULL);
-        cs_item_text(item, "label", l < c->labels ? c->label_name[l] : "-");
-        cs_item_int(item, "documents", of[0]);
-        cs_item_int(item, "tokens", of[1]);
-        cs_item_int(item, "held_out", of[2]);
-    }
-    cs_free(count);
-    return CS_OK;
-}
-
 static const char *plural(int64_t count)
 {
     return count == 1 ? "" : "s";
@@ -172,8 +119,7 @@ static cs_status run_stats(cs_args *args)
     cs_item_int(root, "labels", c.labels);
     cs_item_int(root, "dropped_documents", c.dropped_documents);
     cs_item_int(root, "unknown_tokens", c.unknown_tokens);
-    status = length_stats(&c, root);
-    if (status == CS_OK) status = class_stats(&c, root);
+    status = cs_corpus_stats(&c, root);
     if (status == CS_OK) {
         note_totals(args, &c);
         status = cs_output_record(args, "stats", &view);

@@ -95,6 +95,10 @@ cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
 
+/* That of --corpus, or under --population every text of the law that it names (cs_population_texts). */
+cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options,
+                             cs_corpus *out) CS_MUST_CHECK;
+
 /* cs_corpus_load, saying on stderr how much text was not UTF-8; that alone. */
 cs_status cs_args_read_corpus(const cs_args *args, const char *source,
                               const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;

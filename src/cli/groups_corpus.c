@@ -1,6 +1,7 @@
 /* The option groups of corpora: where the text comes from, and what its tokens are. */
 #include <string.h>
 
+#include "analysis/measures/population_truth.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "cli/groups.h"
@@ -8,11 +9,12 @@
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "io/file.h"
+#include "text/law.h"
 
 #define CORPUS_SOURCE                                                                              \
     CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
-            "A corpus by name (cospec data list), a .tsv, .txt or .npy file, or a directory with " \
-            "a folder a class.")
+            "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
+            "folder a class, or a law, markov:... or hmm:... (docs/formats.md, Laws of text).")
 
 #define CORPUS_TOKENS                                                                              \
     CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
@@ -128,11 +130,11 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
 static cs_status open_source(cs_args *args, const char *source)
 {
     const cs_corpus_source *named = cs_corpus_named(source, NULL);
-    char *prepared = NULL;
-    cs_status status = CS_OK;
-    status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
+    const bool law = cs_law_named(source);
+    char *prepared = NULL; /* of a law, its file */
+    cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
     if (status != CS_OK) return status;
-    if (!named && !cs_path_exists(source)) {
+    if (!law && !named && !cs_path_exists(source)) {
         return cs_corpus_unknown(source);
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
@@ -142,8 +144,11 @@ static cs_status open_source(cs_args *args, const char *source)
     }
     if (named) {
         status = ensure_prepared(args, source, &prepared);
+    } else if (law) {
+        status = cs_law_file(source, &prepared);
     }
-    if (status == CS_OK) status = cs_output_input(args, prepared ? prepared : source);
+    if (status == CS_OK && (prepared || !law))
+        status = cs_output_input(args, prepared ? prepared : source);
     cs_free(prepared);
     return status;
 }
@@ -179,6 +184,20 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     if (status == CS_OK) status = cs_args_read_corpus(args, source, &options, out);
     cs_tokenizer_free(&encoder);
     return status;
+}
+
+cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options, cs_corpus *out)
+{
+    const char *source = cs_args_text(args, "corpus"),
+               *other = cs_args_given_in(args, "tokenizer vocab min-tokens test-share split");
+    if (!cs_args_flag(args, "population")) {
+        return cs_args_load_corpus(args, source, out);
+    }
+    if (other) {
+        return cs_fail(CS_ERR_USAGE, "--%s has no meaning with --population", other);
+    }
+    cs_status status = cs_law_named(source) ? open_source(args, source) : CS_OK;
+    return status == CS_OK ? cs_population_texts(source, options, out) : status;
 }
 
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_text out[2])

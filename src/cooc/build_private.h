@@ -16,11 +16,12 @@ typedef struct {
 cs_status cs_build_resources_of(const cs_cooc_options *options,
                                 cs_build_resources *out) CS_MUST_CHECK;
 
-/* Weight of a sequence, and units of weight 1: an integer number of them in every contribution where
- * *exact. */
-double cs_build_weight(const cs_context_plan *plan, const cs_cooc_options *options, int64_t length);
-double cs_build_scale(const cs_context_plan *plan, const cs_sequences *sequences,
-                      const cs_cooc_options *options, bool *exact);
+/* Weight of sequence i, and units of weight 1: an integer number of them in every contribution where
+ * *exact, which documents that have weights of their own never are. */
+double cs_build_weight(const cs_context_plan *plan, const cs_corpus *corpus,
+                       const cs_sequences *sequences, const cs_cooc_options *options, int64_t i);
+double cs_build_scale(const cs_context_plan *plan, const cs_corpus *corpus,
+                      const cs_sequences *sequences, const cs_cooc_options *options, bool *exact);
 
 /* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
 typedef struct {

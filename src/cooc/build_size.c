@@ -36,24 +36,27 @@ cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resourc
     return CS_OK;
 }
 
-double cs_build_weight(const cs_context_plan *plan, const cs_cooc_options *options, int64_t length)
+double cs_build_weight(const cs_context_plan *plan, const cs_corpus *corpus,
+                       const cs_sequences *sequences, const cs_cooc_options *options, int64_t i)
 {
-    return options->weight_by_document ? 1 : cs_context_predicted(plan, length);
+    const double own =
+        options->weight_by_document ? 1 : cs_context_predicted(plan, sequences->length[i]);
+    return corpus->weight ? own * corpus->weight[sequences->document[i]] : own;
 }
 
-double cs_build_scale(const cs_context_plan *plan, const cs_sequences *sequences,
-                      const cs_cooc_options *options, bool *exact)
+double cs_build_scale(const cs_context_plan *plan, const cs_corpus *corpus,
+                      const cs_sequences *sequences, const cs_cooc_options *options, bool *exact)
 {
     double total = 0;
     for (int64_t i = 0; i < sequences->count; ++i) {
-        total += cs_build_weight(plan, options, sequences->length[i]) *
+        total += cs_build_weight(plan, corpus, sequences, options, i) *
                  (double)cs_context_windows(plan, sequences->length[i]);
     }
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
     double room = options->draws > 0 ? 8 : 1;
     int64_t d = cs_context_denominator(plan, options->weight_by_document);
-    *exact = d > 0 && total * (double)d * room < 0x1p53;
+    *exact = d > 0 && !corpus->weight && total * (double)d * room < 0x1p53;
     return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
@@ -199,7 +202,7 @@ static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
 {
     bool exact = false;
     cs_context_size s = {.contributions = contributions_of(plan, sequences),
-                         .scale = cs_build_scale(plan, sequences, options, &exact),
+                         .scale = cs_build_scale(plan, corpus, sequences, options, &exact),
                          .by_document = options->weight_by_document};
     cs_context_size estimated = s, rest = s;
     estimated.contributions = 0;

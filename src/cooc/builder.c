@@ -159,7 +159,7 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
 {
     const cs_sequences *s = &b->sequences;
     int64_t length = s->length[sequence], document = s->document[sequence];
-    double weight = cs_build_weight(b->plan, b->options, length);
+    double weight = cs_build_weight(b->plan, b->corpus, s, b->options, sequence);
     emitter *e = &w->emitter;
     e->sequence = sequence;
     e->document = b->options->by_document ? document : -1;
@@ -502,7 +502,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     cs_assembler *assembler = NULL;
     cs_status status = prepare(corpus, options, &b);
     if (status == CS_OK) {
-        b.scale = cs_build_scale(b.plan, &b.sequences, options, &b.exact);
+        b.scale = cs_build_scale(b.plan, corpus, &b.sequences, options, &b.exact);
         status = cut_blocks(&b);
         deal_blocks(&b);
     }

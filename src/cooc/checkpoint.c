@@ -68,7 +68,9 @@ static cs_hash128 hash_corpus(const cs_corpus *c)
     if (c->labels > 0) {
         h = cs_checkpoint_chain(h, c->label, (size_t)c->documents * sizeof *c->label);
     }
-    return c->held_out ? cs_checkpoint_chain(h, c->held_out, (size_t)c->documents) : h;
+    h = c->held_out ? cs_checkpoint_chain(h, c->held_out, (size_t)c->documents) : h;
+    return c->weight ? cs_checkpoint_chain(h, c->weight, (size_t)c->documents * sizeof *c->weight)
+                     : h;
 }
 
 cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,

@@ -1,5 +1,7 @@
-/* Labelled matrices: release, and the majority class of each row. */
+/* Labelled matrices: release, and the majority class of each row with its error. */
 #include "cooc/labelled.h"
+
+#include <math.h>
 
 void cs_labelled_free(cs_labelled *m)
 {
@@ -21,4 +23,18 @@ void cs_majority(const cs_csr *mass, int32_t *label)
             }
         }
     }
+}
+
+double cs_label_noise(const cs_labelled *m)
+{
+    double mass = 0, majority = 0;
+    for (int64_t i = 0; i < m->row_label.rows; ++i) {
+        double most = 0;
+        for (int64_t e = m->row_label.ptr[i]; e < m->row_label.ptr[i + 1]; ++e) {
+            most = fmax(most, m->row_label.val[e]);
+            mass += m->row_label.val[e];
+        }
+        majority += most;
+    }
+    return mass > 0 ? 1 - majority / mass : (double)NAN;
 }

@@ -18,6 +18,10 @@ typedef struct {
 
 void cs_labelled_free(cs_labelled *m);
 
+/* The share of the rows' labelled mass that is of other classes than the most of its row: the error of
+ * the best guess of the class from the row, on a population the Bayes risk. NaN: nothing labelled. */
+double cs_label_noise(const cs_labelled *m);
+
 /* The majority class of each row (col): lowest class on ties, -1 where no mass is labelled.
  * n = mass.rows values. */
 void cs_majority(const cs_csr *mass, int32_t *label);

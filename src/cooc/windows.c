@@ -30,6 +30,9 @@ double cs_window_row_bytes(const cs_windows_job *job)
 bool cs_windows_apply(const cs_windows_job *job)
 {
     const cs_cooc_options *o = job->options;
+    if (job->corpus->weight) {
+        return false;
+    }
     if (cs_context_gram(&o->context)) {
         return cs_window_unique_applies(job);
     }

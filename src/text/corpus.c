@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "io/file.h"
 #include "text/corpus_read_private.h"
+#include "text/law.h"
 
 const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
 {
@@ -116,9 +117,12 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
         if (status == CS_OK)
             status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
     } else {
-        name = base_name(source);
+        const bool law = cs_law_named(source);
+        name = law ? cs_strdup(source) : base_name(source);
         path = cs_strdup(source);
-        status = name && path ? read_path(source, &resolved, &made) : CS_ERR_MEMORY;
+        status = !name || !path ? CS_ERR_MEMORY
+                 : law          ? cs_law_read(source, &resolved, &made)
+                                : read_path(source, &resolved, &made);
     }
     if (status == CS_OK) {
         made.name = name;
@@ -176,6 +180,7 @@ void cs_corpus_free(cs_corpus *corpus)
     cs_free(corpus->real);
     cs_free(corpus->label);
     cs_free(corpus->held_out);
+    cs_free(corpus->weight);
     memset(corpus, 0, sizeof *corpus);
 }
 
@@ -225,7 +230,9 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
     status = cs_corpus_allocate(made.documents, made.tokens, &made);
     made.real_width = corpus->real_width;
     made.real = corpus->real ? cs_alloc(made.tokens * made.real_width, sizeof *made.real) : NULL;
-    if (status == CS_OK && corpus->real && !made.real) status = CS_ERR_MEMORY;
+    made.weight = corpus->weight ? cs_alloc(made.documents, sizeof *made.weight) : NULL;
+    if (status == CS_OK && ((corpus->real && !made.real) || (corpus->weight && !made.weight)))
+        status = CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
     int64_t to = 0, at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {
@@ -237,6 +244,9 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
                        (size_t)(length * made.real_width) * sizeof *made.real);
             }
             at += length;
+            if (corpus->weight) {
+                made.weight[to] = corpus->weight[d];
+            }
             made.label[to] = corpus->label[d];
             made.held_out[to] = corpus->held_out[d];
             made.doc_ptr[++to] = at;

@@ -5,7 +5,8 @@
  * document, or the whole file one document), FILE.jsonl (an object a line), each with .gz behind it
  * too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
  * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a
- * row, whose end may be padded with -1). docs/formats.md has the formats.
+ * row, whose end may be padded with -1); or documents drawn from a law, markov:... and hmm:...
+ * (text/law.h). docs/formats.md has the formats.
  *
  * Text must be UTF-8 without NUL, or is met by `invalid`; the error names file, line and byte. A
  * byte order mark is skipped, a line ends at LF or CR LF, an empty line is no document. Tokenizers:
@@ -117,8 +118,11 @@ typedef struct {
     float *real;      /* tokens x real_width: the vector at each place, read instead of its id,
                                   which names it; NULL: rows are ids */
     int64_t real_width;
-    int32_t *label;            /* documents: class, -1 when unlabelled */
-    uint8_t *held_out;         /* documents: 1 in the test split */
+    int32_t *label;    /* documents: class, -1 when unlabelled */
+    uint8_t *held_out; /* documents: 1 in the test split */
+    double
+        *weight; /* documents: how often each counts in a matrix; NULL: once. Of every text of a law
+                       (text/law.h) its probability */
     int64_t labels;            /* classes; 0 when unlabelled */
     char **label_name;         /* labels */
     int64_t vocab;             /* ids, <unk> included; NPY corpora: largest id + 1 */

@@ -179,13 +179,27 @@ static cs_status word_texts(const cs_word_table *table, const int32_t *ranked, i
     return CS_OK;
 }
 
+/* All words as they come, or by rank. */
+static cs_status order_words(const cs_corpus_builder *b, int32_t **out, int64_t *count)
+{
+    if (!b->in_order) {
+        return cs_word_table_rank(&b->words, false, out, count);
+    }
+    *count = b->words.words;
+    *out = cs_alloc(*count, sizeof **out);
+    for (int64_t i = 0; *out && i < *count; ++i) {
+        (*out)[i] = (int32_t)i;
+    }
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
 /* Ids 1.. by rank; words past the vocabulary, and a literal <unk> in the text, become 0. */
 static cs_status rank_words(cs_corpus_builder *b)
 {
     cs_corpus *out = &b->made;
     int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0, kept = 0;
-    cs_status status = cs_word_table_rank(&b->words, false, &ranked, &count);
+    cs_status status = order_words(b, &ranked, &count);
     if (status != CS_OK) return status;
     id = cs_calloc(b->words.words, sizeof *id);
     if (!id) {

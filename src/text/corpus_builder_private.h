@@ -20,6 +20,7 @@ typedef struct {
     cs_corpus made;
     int64_t token_room, ptr_room, label_room, held_room;
     bool enough;         /* the rest is not wanted */
+    bool in_order;       /* ids by first appearance: the vocabulary was put into `words` before */
     cs_text_rules rules; /* what was met by the readers of text */
     cs_refused refused;  /* where the options have no place for it */
 } cs_corpus_builder;

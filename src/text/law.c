@@ -1,0 +1,456 @@
+/* Laws of text: from a command line or a file to start, transitions and emissions.
+ *
+ * A chain of order K has the K-tuples of words for states and emits the last of a tuple, so that all
+ * laws are hidden Markov chains. Dirichlet's rows are gamma variables in proportion (Marsaglia and
+ * Tsang, ACM TOMS 26, 2000), in logarithms: shapes far below 1 underflow otherwise. The stationary law
+ * is by elimination without subtractions (Grassmann, Taksar and Heyman, Operations Research 33, 1985),
+ * which keeps the relative accuracy of small probabilities. */
+#include "text/law.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "io/json.h"
+#include "io/parse.h"
+
+enum { MARKOV = 1, HMM = 2, MOST_STATES = 4096 };
+
+static const double SUM_ERROR = 1e-9; /* of the probabilities of a file */
+
+/* What a source says. */
+typedef struct {
+    int kind;
+    int64_t states, words, order, classes, length, documents, seed, sample;
+    double concentration, emission, zipf;
+    char *file;
+} spec;
+
+/* `drawn`: says how rows are drawn, which a file has. A real may be inf where `infinite`. */
+static const struct {
+    const char *name;
+    int kinds;
+    bool drawn, real, infinite;
+    size_t at;
+    int64_t low, high;
+} keys[] = {
+    {"states", MARKOV | HMM, true, false, false, offsetof(spec, states), 1, MOST_STATES},
+    {"order", MARKOV, true, false, false, offsetof(spec, order), 0, 12},
+    {"words", HMM, true, false, false, offsetof(spec, words), 1, 1 << 20},
+    {"concentration", MARKOV | HMM, true, true, true, offsetof(spec, concentration), 0, 0},
+    {"emission", HMM, true, true, true, offsetof(spec, emission), 0, 0},
+    {"zipf", MARKOV | HMM, true, true, false, offsetof(spec, zipf), 0, 0},
+    {"classes", MARKOV | HMM, true, false, false, offsetof(spec, classes), 1, 1000},
+    {"seed", MARKOV | HMM, true, false, false, offsetof(spec, seed), 0, INT64_MAX},
+    {"length", MARKOV | HMM, false, false, false, offsetof(spec, length), 1, INT32_MAX},
+    {"documents", MARKOV | HMM, false, false, false, offsetof(spec, documents), 1, INT32_MAX},
+    {"sample", MARKOV | HMM, false, false, false, offsetof(spec, sample), 0, INT64_MAX},
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+void cs_law_free(cs_law *law)
+{
+    cs_free(law->weight);
+    cs_free(law->start);
+    cs_free(law->next);
+    cs_free(law->emit);
+    memset(law, 0, sizeof *law);
+}
+
+bool cs_law_named(const char *source)
+{
+    return source && (strncmp(source, "markov:", 7) == 0 || strncmp(source, "hmm:", 4) == 0);
+}
+
+void cs_law_word(int64_t v, char out[16])
+{
+    int digits = 1;
+    for (int64_t left = v / 26; left > 0; left /= 26) {
+        ++digits;
+    }
+    out[digits] = '\0';
+    for (; digits > 0; v /= 26) {
+        out[--digits] = (char)('a' + v % 26);
+    }
+}
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+static cs_status unknown_key(const spec *s, const char *name)
+{
+    cs_hint hint = {0};
+    cs_hint_consider(name, "file", &hint);
+    for (int i = 0; i < KEYS; ++i) {
+        if (keys[i].kinds & s->kind) cs_hint_consider(name, keys[i].name, &hint);
+    }
+    return cs_fail(CS_ERR_USAGE, "%s has no '%s'%s", s->kind == HMM ? "hmm" : "markov", name,
+                   cs_hint_text("", &hint));
+}
+
+static cs_status set_value(int key, const char *value, spec *s)
+{
+    char *at = (char *)s + keys[key].at;
+    double real = INFINITY;
+    if (!keys[key].real) {
+        return cs_parse_int(value, keys[key].name, keys[key].low, keys[key].high, (int64_t *)at);
+    }
+    cs_status status =
+        keys[key].infinite && strcmp(value, "inf") == 0
+            ? CS_OK
+            : cs_parse_real(value, keys[key].name, keys[key].infinite ? CS_ABOVE_0 : 0, 1e6, &real);
+    memcpy(at, &real, sizeof real);
+    return status;
+}
+
+/* "KEY=VALUE" is cut at the '='. */
+static cs_status take_item(char *item, unsigned *set, spec *s)
+{
+    char *value = strchr(item, '=');
+    int key = 0;
+    if (!value) {
+        return cs_fail(CS_ERR_USAGE, "\"%s\" is not KEY=VALUE", item);
+    }
+    *value++ = '\0';
+    while (key < KEYS && (strcmp(keys[key].name, item) != 0 || !(keys[key].kinds & s->kind))) {
+        ++key;
+    }
+    const bool file = strcmp(item, "file") == 0;
+    if (key == KEYS && !file) {
+        return unknown_key(s, item);
+    }
+    if (*set & 1U << key) {
+        return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", item, item, value);
+    }
+    *set |= 1U << key;
+    if (!file) {
+        return set_value(key, value, s);
+    }
+    s->file = cs_strdup(value);
+    return s->file ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* s->file is the caller's, whatever happens. */
+static cs_status read_spec(const char *source, spec *s)
+{
+    unsigned set = 0;
+    char *held = cs_strdup(strchr(source, ':') + 1);
+    *s = (spec){.kind = source[0] == 'h' ? HMM : MARKOV,
+                .order = 1,
+                .classes = 1,
+                .length = 16,
+                .documents = 1000,
+                .seed = 1,
+                .sample = 1,
+                .concentration = 1,
+                .emission = NAN,
+                .zipf = 1,
+                .words = 20};
+    s->states = s->kind == HMM ? 4 : 20;
+    cs_status status = held ? CS_OK : CS_ERR_MEMORY;
+    for (char *save = NULL, *item = held ? strtok_r(held, ",", &save) : NULL;
+         item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
+        status = take_item(item, &set, s);
+    }
+    for (int i = 0; i < KEYS && s->file && status == CS_OK; ++i) {
+        if (keys[i].drawn && set & 1U << i)
+            status = cs_fail(CS_ERR_USAGE, "%s has no meaning with file=%s, which has the rows",
+                             keys[i].name, s->file);
+    }
+    cs_free(held);
+    s->emission = isnan(s->emission) ? s->concentration : s->emission;
+    s->words = s->kind == HMM ? s->words : s->states;
+    return cs_blame(status, "%s", source);
+}
+
+cs_status cs_law_file(const char *source, char **out)
+{
+    spec s = {0};
+    cs_status status = read_spec(source, &s);
+    if (status == CS_OK) {
+        *out = s.file;
+    } else {
+        cs_free(s.file);
+    }
+    return status;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static cs_status allocate(cs_law *law, const char *source)
+{
+    const double k = (double)law->classes, h = (double)law->states, v = (double)law->words;
+    cs_status status = cs_mem_check(sizeof(double) * k * h * (2 * h + v), NULL,
+                                    "%s: %.4g states of %.4g words take", source, h, v);
+    if (status != CS_OK) return status;
+    const int64_t states = law->classes * law->states;
+    law->weight = cs_calloc(law->classes, sizeof *law->weight);
+    law->start = cs_calloc(states, sizeof *law->start);
+    law->next = cs_calloc(states * law->states, sizeof *law->next);
+    law->emit = cs_calloc(states * law->words, sizeof *law->emit);
+    return law->weight && law->start && law->next && law->emit ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* The logarithm of a gamma variable of shape a. */
+static double log_gamma_of(cs_rng *rng, double a)
+{
+    const double lift = a < 1 ? log(1 - cs_rng_uniform(rng)) / a : 0,
+                 d = (a < 1 ? a + 1 : a) - 1.0 / 3;
+    for (;;) {
+        const double x = cs_rng_normal(rng), root = 1 + x / sqrt(9 * d), v = root * root * root;
+        if (v > 0 && log(1 - cs_rng_uniform(rng)) < x * x / 2 + d - d * v + d * log(v)) {
+            return lift + log(d * v);
+        }
+    }
+}
+
+/* Dirichlet's with parameters a n p_v. */
+static void draw_row(uint64_t seed, uint64_t row, double a, int64_t n, const double *p, double *out)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_LAW, row);
+    double most = -INFINITY, sum = 0;
+    if (isinf(a)) {
+        memcpy(out, p, (size_t)n * sizeof *out);
+        return;
+    }
+    for (int64_t v = 0; v < n; ++v) {
+        out[v] = log_gamma_of(&rng, a * (double)n * p[v]);
+        most = fmax(most, out[v]);
+    }
+    for (int64_t v = 0; v < n; ++v) {
+        out[v] = exp(out[v] - most);
+        sum += out[v];
+    }
+    for (int64_t v = 0; v < n; ++v) {
+        out[v] /= sum;
+    }
+}
+
+/* Proportional to 1 / (rank + 1)^zipf. */
+static void base_law(int64_t n, double zipf, double *out)
+{
+    double sum = 0;
+    for (int64_t v = 0; v < n; ++v) {
+        out[v] = pow((double)v + 2, -zipf);
+        sum += out[v];
+    }
+    for (int64_t v = 0; v < n; ++v) {
+        out[v] /= sum;
+    }
+}
+
+/* Row i of the whole law goes to the states that follow: of a chain of words, to the tuples with each
+ * word behind those of the row. */
+static cs_status draw_rows(const spec *s, cs_law *law)
+{
+    const int64_t h = law->states, v = law->words, wide = s->kind == HMM ? h : v;
+    cs_pool pool = {0};
+    double *p = cs_pool_take(&pool, v, sizeof *p), *even = cs_pool_take(&pool, h, sizeof *even),
+           *row = cs_pool_take(&pool, wide, sizeof *row);
+    cs_status status = pool.status;
+    if (status != CS_OK) goto done;
+    base_law(v, s->zipf, p);
+    base_law(h, 0, even);
+    for (int64_t i = 0; i < law->classes * h; ++i) {
+        const int64_t drawn = s->order > 0 || s->kind == HMM ? i : i - i % h;
+        draw_row((uint64_t)s->seed, (uint64_t)(2 * drawn), s->concentration, wide,
+                 s->kind == HMM ? even : p, row);
+        for (int64_t j = 0; j < wide; ++j) {
+            law->next[i * h + (s->kind == HMM ? j : (i % h * v + j) % h)] = row[j];
+        }
+        if (s->kind == HMM) {
+            draw_row((uint64_t)s->seed, (uint64_t)(2 * i + 1), s->emission, v, p,
+                     law->emit + i * v);
+        } else {
+            law->emit[i * v + i % v] = 1;
+        }
+    }
+done:
+    cs_pool_free(&pool);
+    return status;
+}
+
+static cs_status stationary(int64_t n, const double *next, double *start)
+{
+    cs_status status = CS_OK;
+    double *a = cs_alloc(n * n, sizeof *a), total = 1;
+    if (!a) return CS_ERR_MEMORY;
+    memcpy(a, next, (size_t)(n * n) * sizeof *a);
+    for (int64_t k = n - 1; k > 0 && status == CS_OK; --k) {
+        double back = 0;
+        for (int64_t j = 0; j < k; ++j) {
+            back += a[k * n + j];
+        }
+        if (!(back > 0)) {
+            status = cs_fail(CS_ERR_INPUT,
+                             "state %lld never comes to the states before it, and the chain has no "
+                             "stationary start that is sure: a file with \"initial\" says where it "
+                             "starts, or draw with a larger concentration",
+                             (long long)k);
+            break;
+        }
+        for (int64_t i = 0; i < k; ++i) {
+            const double to = a[i * n + k] / back;
+            a[i * n + k] = to;
+            for (int64_t j = 0; j < k && to > 0; ++j) {
+                a[i * n + j] += to * a[k * n + j];
+            }
+        }
+        status = cs_interrupt_check();
+    }
+    start[0] = 1;
+    for (int64_t k = 1; k < n && status == CS_OK; ++k) {
+        start[k] = 0;
+        for (int64_t i = 0; i < k; ++i) {
+            start[k] += start[i] * a[i * n + k];
+        }
+        total += start[k];
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        start[k] /= total;
+    }
+    cs_free(a);
+    return status;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* n probabilities that sum to 1. */
+static cs_status read_row(const json_t *array, int64_t n, double *out)
+{
+    double sum = 0;
+    if (!json_is_array(array) || (int64_t)json_array_size(array) != n) {
+        return cs_fail(CS_ERR_INPUT, "wanted an array of %lld probabilities", (long long)n);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        const json_t *x = json_array_get(array, (size_t)i);
+        out[i] = json_number_value(x);
+        if (!json_is_number(x) || !(out[i] >= 0)) {
+            return cs_fail(CS_ERR_INPUT, "[%lld] is not a probability", (long long)i);
+        }
+        sum += out[i];
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        out[i] /= sum;
+    }
+    return fabs(sum - 1) <= SUM_ERROR ? CS_OK
+                                      : cs_fail(CS_ERR_INPUT, "sums to %.12g, not to 1", sum);
+}
+
+static cs_status read_rows(const json_t *array, const char *name, int64_t rows, int64_t n,
+                           double *out)
+{
+    cs_status status =
+        json_is_array(array) && (int64_t)json_array_size(array) == rows
+            ? CS_OK
+            : cs_fail(CS_ERR_INPUT, "%s: wanted %lld rows, one a state", name, (long long)rows);
+    for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
+        status = cs_blame(read_row(json_array_get(array, (size_t)i), n, out + i * n), "%s[%lld]",
+                          name, (long long)i);
+    }
+    return status;
+}
+
+static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_law *law)
+{
+    const int64_t h = law->states, v = law->words;
+    const json_t *initial = json_object_get(class, "initial"),
+                 *weight = json_object_get(class, "weight");
+    double *start = law->start + c * h, *next = law->next + c * h * h,
+           *emit = law->emit + c * h * v;
+    cs_status status = cs_json_known(class, s->kind == HMM ? "weight, initial, transition, emission"
+                                                           : "weight, initial, transition");
+    law->weight[c] = weight ? json_number_value(weight) : 1;
+    if (status == CS_OK && !(law->weight[c] > 0))
+        status = cs_fail(CS_ERR_INPUT, "weight: wanted a number above 0");
+    if (status == CS_OK)
+        status = read_rows(json_object_get(class, "transition"), "transition", h, h, next);
+    if (status == CS_OK && s->kind == HMM)
+        status = read_rows(json_object_get(class, "emission"), "emission", h, v, emit);
+    for (int64_t i = 0; i < h && s->kind == MARKOV; ++i) {
+        emit[i * v + i] = 1;
+    }
+    if (status != CS_OK) return status;
+    return initial ? cs_blame(read_row(initial, h, start), "initial") : stationary(h, next, start);
+}
+
+static cs_status read_file(const char *source, const spec *s, cs_law *law)
+{
+    json_t *root = NULL;
+    const json_t *classes = NULL, *first = NULL;
+    cs_status status = cs_sha256_file(s->file, law->sha256);
+    if (status == CS_OK) status = cs_json_read(s->file, &root);
+    if (status == CS_OK) status = cs_blame(cs_json_known(root, "classes"), "%s", s->file);
+    if (status != CS_OK) goto done;
+    classes = json_object_get(root, "classes");
+    first = json_array_get(classes, 0);
+    law->classes = (int64_t)json_array_size(classes);
+    law->states = (int64_t)json_array_size(json_object_get(first, "transition"));
+    law->words =
+        s->kind == MARKOV
+            ? law->states
+            : (int64_t)json_array_size(json_array_get(json_object_get(first, "emission"), 0));
+    if (law->states < 1 || law->states > MOST_STATES || law->words < 1) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: \"classes\" wants an array of objects with \"transition\"%s, of 1 to "
+                         "%d states",
+                         s->file, s->kind == HMM ? " and \"emission\"" : "", MOST_STATES);
+        goto done;
+    }
+    status = allocate(law, source);
+    for (int64_t c = 0; c < law->classes && status == CS_OK; ++c) {
+        status = cs_blame(read_class(json_array_get(classes, (size_t)c), s, c, law),
+                          "%s: classes[%lld]", s->file, (long long)c);
+    }
+done:
+    json_decref(root);
+    return status;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static cs_status draw_law(const char *source, const spec *s, cs_law *law)
+{
+    law->classes = s->classes;
+    law->words = s->words;
+    law->states = s->states;
+    for (int64_t k = 1; s->kind == MARKOV && k < s->order && law->states <= MOST_STATES; ++k) {
+        law->states *= s->states;
+    }
+    if (law->states > MOST_STATES) {
+        return cs_fail(CS_ERR_USAGE, "%s: %lld words to the power %lld are more than %d states",
+                       source, (long long)s->states, (long long)s->order, MOST_STATES);
+    }
+    cs_sha256(source, strlen(source), law->sha256);
+    cs_status status = allocate(law, source);
+    if (status == CS_OK) status = draw_rows(s, law);
+    for (int64_t c = 0, h = law->states; c < law->classes && status == CS_OK; ++c) {
+        law->weight[c] = 1;
+        status = cs_blame(stationary(h, law->next + c * h * h, law->start + c * h), "%s", source);
+    }
+    return status;
+}
+
+cs_status cs_law_parse(const char *source, cs_law *out)
+{
+    spec s = {0};
+    cs_law law = {0};
+    double total = 0;
+    cs_status status = read_spec(source, &s);
+    law.length = s.length;
+    law.documents = s.documents;
+    law.sample = (uint64_t)s.sample;
+    if (status == CS_OK) status = s.file ? read_file(source, &s, &law) : draw_law(source, &s, &law);
+    for (int64_t c = 0; c < law.classes && status == CS_OK; ++c) {
+        total += law.weight[c];
+    }
+    for (int64_t c = 0; c < law.classes && status == CS_OK; ++c) {
+        law.weight[c] /= total;
+    }
+    cs_free(s.file);
+    return CS_DELIVER(status, out, law, cs_law_free);
+}

@@ -1,0 +1,69 @@
+# Laws of text as corpora: documents, populations, and what no model passes.
+. tests/cli/lib.sh
+
+cooc() { "$COSPEC" cooc "$@"; }
+
+# The value of a metric and an estimate in connectivity.csv; the first of them.
+row() { awk -F, -v m="$1" -v e="$2" -v v="$(head -1 "$3" | tr , '\n' | grep -nx value | cut -d: -f1)" '$4 == m && $5 == e { print $v; exit }' "$3"; }
+
+test_documents_are_a_corpus() {
+    law=markov:states=6,classes=2,length=5,documents=50
+    exits 0 "$COSPEC" data stats $law --json && [ "$(number documents out)" = 50 ] && [ "$(number vocabulary out)" = 7 ] &&
+        [ "$(number labels out)" = 2 ] && [ -n "$(number next_token_nats out)" ] && [ -n "$(number bayes_risk out)" ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    exits 0 cooc --corpus $law --objective ar --context nearest:1 -o a && exits 0 cooc --corpus $law --objective ar --context nearest:1 --threads 2 -o b &&
+        cmp -s a/matrix.npz b/matrix.npz && exits 0 cooc --corpus $law,sample=2 --objective ar --context nearest:1 -o c || { fail "${why:-differs}"; return 1; }
+    cmp -s a/matrix.npz c/matrix.npz && fail "another sample has the same matrix"
+    exits 0 "$COSPEC" data stats $law --test-share 0 --json && [ "$(grep -c next_token_nats out)" = 1 ] || fail "${why:-two splits}"
+}
+
+# Two states that stay with probability 0.9: sigma_2 = 0.8, and -0.9 ln 0.9 - 0.1 ln 0.1 nats a token.
+test_population_of_a_file() {
+    printf '{"classes": [{"transition": [[0.9, 0.1], [0.1, 0.9]]}]}\n' > two.json
+    exits 0 cooc --corpus markov:file=two.json,length=6 --population --objective ar -o p && exits 0 "$COSPEC" connectivity p --csv && cp out p.csv || return 1
+    near "$(row sigma_2 plug-in p.csv)" 0.8 1e-9 && near "$(row conditional_entropy plug-in p.csv)" 0.325082973391448 1e-9 || return 1
+    grep -q '"path": "two.json"' p/manifest.json || grep -q two.json p/manifest.json || { fail "the file is no input"; return 1; }
+    exits 0 "$COSPEC" inspect p && exits 0 "$COSPEC" svd p -k 2
+}
+
+test_truth_stands_beside_estimates() {
+    exits 0 "$COSPEC" connectivity --corpus markov:states=5,length=8,documents=40 --max-length 3 --stride 1 --compare ar --jackknife 4 -k 4 --csv && cp out c.csv || return 1
+    exits 0 cooc --corpus markov:states=5,length=8 --population --max-length 3 --stride 1 --objective ar -o p && exits 0 "$COSPEC" connectivity p --csv || return 1
+    near "$(row sum_sigma4 population c.csv)" "$(row sum_sigma4 plug-in out)" 1e-12 || return 1
+    exits 0 "$COSPEC" connectivity --corpus markov:states=40,length=30,documents=40 --context nearest:1 --compare ar --jackknife 0 -k 4 --csv &&
+        grep -qF "no rows of the population: markov:states=40,length=30,documents=40: all 1.153e+48 texts of 30 tokens take" err || { fail "${why:-$(cat err)}"; return 1; }
+    [ -z "$(row sum_sigma4 population out)" ] || fail "rows of the population"
+}
+
+# The label noise of a context is the Bayes risk: of two classes that differ in one word of the second place, by hand.
+test_bayes_risk_of_a_context() {
+    printf '{"classes": [{"initial": [1, 0], "transition": [[0.75, 0.25], [0.5, 0.5]]}, {"initial": [1, 0], "transition": [[0.25, 0.75], [0.5, 0.5]]}]}\n' > c.json
+    exits 0 cooc --corpus markov:file=c.json,length=3 --population --objective ar -o p --json || return 1
+    # Rows: "a" (half of the mass), classes even: 1/2; "a a" and "a b": 1/4. In all 3/8.
+    near "$(number label_noise out)" 0.375 1e-12
+}
+
+test_models_learn_it() {
+    law=markov:states=6,length=8,documents=200
+    exits 0 "$COSPEC" train --corpus $law --objective ar --steps 5 --width 16 --layers 1 --batch 8 -o m &&
+        exits 0 "$COSPEC" perplexity m $law --json && nll=$(number value out) || return 1
+    exits 0 "$COSPEC" probe m markov:states=6,length=8,documents=60,classes=2 --json
+}
+
+test_refusals() {
+    refuses 2 "markov has no 'sates'; did you mean states?" cooc --corpus markov:sates=3 --objective ar -o d &&
+        refuses 2 "length: 0 is not in 1..2147483647" "$COSPEC" data stats hmm:length=0 &&
+        refuses 2 "c.tsv: a population is that of a law" cooc --corpus c.tsv --population --objective ar -o d &&
+        refuses 2 "--vocab has no meaning with --population" cooc --corpus markov:states=3 --population --vocab 2 --objective ar -o d &&
+        refuses 3 "all 1.153e+48 texts of 30 tokens take" cooc --corpus markov:states=40,length=30 --population --objective ar -o d &&
+        refuses 2 "leave --max-length out under --context document" cooc --corpus markov:states=3,length=5 --population --max-length 3 --context document --objective ar -o d &&
+        refuses 3 "absent.json" cooc --corpus markov:file=absent.json --objective ar -o d || return 1
+    printf '{"classes": [{"transition": [[0.9, 0.2], [0.1, 0.9]]}]}\n' > bad.json
+    refuses 3 "bad.json: classes[0]: transition[0]: sums to 1.1, not to 1" "$COSPEC" data stats markov:file=bad.json
+}
+
+check documents_are_a_corpus
+check population_of_a_file
+check truth_stands_beside_estimates
+check bayes_risk_of_a_context
+check models_learn_it
+check refusals
