@@ -71,6 +71,17 @@ static cs_status check_commands(const cs_study *study)
     return status;
 }
 
+/* The report, and records of steps that finished before. */
+static cs_status claim(cs_args *args, const cs_study *study)
+{
+    cs_status status = cs_output_claim(args, "report.html claims.csv");
+    for (int64_t i = 0; i < study->steps && !cs_args_flag(args, "resume") && status == CS_OK; ++i) {
+        const char *record = cs_args_format(args, "%s/step.json", study->step[i].name);
+        status = record ? cs_output_claim(args, record) : CS_ERR_MEMORY;
+    }
+    return cs_blame(status, "--resume keeps finished steps");
+}
+
 /* Everything that can be wrong before the first step. */
 static cs_status prepare(cs_args *args, job *j)
 {
@@ -89,9 +100,7 @@ static cs_status prepare(cs_args *args, job *j)
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
     if (status == CS_OK && !given) status = cs_output_into(args, dir);
-    if (status == CS_OK)
-        status = cs_blame(cs_output_claim(args, "report.html claims.csv"),
-                          "--resume keeps finished steps");
+    if (status == CS_OK) status = claim(args, &j->study);
     if (status == CS_OK) status = cs_output_path(args, "report.html", &j->report);
     if (status == CS_OK && j->claims.count > 0)
         status = cs_output_path(args, "claims.csv", &j->verdicts);

@@ -271,7 +271,6 @@ static cs_status read_steps(cs_args *args, run *r)
 /* A folder with checkpoints is a run's, to go on with. */
 static cs_status claim(cs_args *args)
 {
-    char reason[1024];
     if (cs_args_flag(args, "dry-run")) {
         return CS_OK;
     }
@@ -282,12 +281,11 @@ static cs_status claim(cs_args *args)
     if (last >= 0 && cs_args_flag(args, "resume")) {
         cs_output_takes_over(args);
     }
-    cs_status status = cs_output_claim(args, "log.csv model.safetensors train.json config.json "
-                                             "tokenizer.json tokenizer_config.json");
-    if (status != CS_ERR_USAGE || last < 0) return status;
-    (void)snprintf(reason, sizeof reason, "%s", cs_reason());
-    cs_reason_clear();
-    return cs_fail(status, "%s; --resume goes on from checkpoint-%lld", reason, (long long)last);
+    const char *held = last < 0 ? "" : cs_args_format(args, "checkpoint-%lld", (long long)last);
+    cs_status status = held ? cs_output_claim(args, held) : CS_ERR_MEMORY;
+    if (status != CS_OK) return cs_blame(status, "--resume goes on from the last checkpoint");
+    return cs_output_claim(args, "log.csv model.safetensors train.json config.json tokenizer.json "
+                                 "tokenizer_config.json");
 }
 
 static cs_status prepare(cs_args *args, run *r)

@@ -13,6 +13,10 @@ test_reproduce() {
     before=$(stat -c %Y.%i r/t/step.json)
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
         refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
+    # what was killed has no report; its finished steps are not run again without a word
+    rm -r r/report.html r/f
+    refuses 2 "--resume keeps finished steps: r/whole/step.json exists; --force overwrites it" "$COSPEC" reproduce --steps s.json --template t.html -o r &&
+        exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] || return 1
     study bad.json '"a": "toy --objective nonsense"'
     printf '{{steps}}\n' > steps.html
     exits 3 "$COSPEC" reproduce --steps bad.json --template steps.html -o b && says nonsense || return 1

@@ -68,7 +68,7 @@ test_interrupt_and_resume() {
         if [ $got = 130 ]; then
             says "interrupted after step" && says "--resume goes on from there" || return 1
             [ ! -e torn/model.safetensors ] && grep -q '"finished": false' torn/manifest.json && [ ! -e torn/train.json ] || { fail "an interrupted run left a result"; return 1; }
-            refuses 2 "log.csv exists; --force overwrites it; --resume goes on from checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn || return 1
+            mv torn/log.csv held && refuses 2 "--resume goes on from the last checkpoint: torn/checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn && mv held torn/log.csv && says "exists; --force overwrites it" || return 1
             refuses 2 "torn holds a run with another --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
             refuses 2 "--steps 400, not 500" "$COSPEC" train --corpus c.tsv $size $args --steps 500 --resume -o torn || return 1
             refuses 2 "torn holds a run with another --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
