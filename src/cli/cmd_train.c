@@ -284,8 +284,9 @@ static cs_status claim(cs_args *args)
     const char *held = last < 0 ? "" : cs_args_format(args, "checkpoint-%lld", (long long)last);
     cs_status status = held ? cs_output_claim(args, held) : CS_ERR_MEMORY;
     if (status != CS_OK) return cs_blame(status, "--resume goes on from the last checkpoint");
-    return cs_output_claim(args, "log.csv model.safetensors train.json config.json tokenizer.json "
-                                 "tokenizer_config.json");
+    return cs_output_claim(
+        args, "log.csv model.safetensors train.json losses.csv config.json tokenizer.json "
+              "tokenizer_config.json");
 }
 
 static cs_status prepare(cs_args *args, run *r)
@@ -354,11 +355,16 @@ static void put_result(cs_item *item, const cs_train_result *trained)
     cs_item_int(item, "skipped", trained->skipped);
     cs_item_real(item, "loss", trained->loss);
     cs_item_real(item, "eval_loss", trained->eval_loss);
+    cs_item_real(item, "unigram_loss", trained->unigram_loss);
+    cs_item_real(item, "unigram_difference", trained->eval_loss - trained->unigram_loss);
     cs_item_real(item, "seconds", trained->seconds);
 }
 
 static cs_status write_result(cs_args *args, const run *r, const cs_train_result *trained)
 {
+    static const cs_view view = {"{.,budgets[]}",
+                                 "folder steps=step tokens loss eval_loss unigram_loss "
+                                 "unigram_difference"};
     cs_item *root = cs_output_root(args);
     describe(args, r, root);
     put_result(root, trained);
@@ -366,9 +372,11 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
     for (int64_t i = 0; i < r->budgets; ++i) {
         cs_item *budget = cs_item_object(budgets, NULL);
         cs_item_int(budget, "steps", r->budget[i].steps);
+        cs_item_take(budget, "folder", cs_format("budget-%lld", (long long)r->budget[i].steps));
         put_result(budget, &r->budget[i].result);
     }
-    return cs_output_record(args, "train", NULL);
+    cs_status status = cs_output_csv(args, "losses.csv", &view);
+    return status == CS_OK ? cs_output_record(args, "train", NULL) : status;
 }
 
 /* The manifest is there from the first step on, whatever ends the run: its checkpoints are of these

@@ -10,12 +10,12 @@ char *cs_train_budget_dir(const char *dir, int64_t steps)
     return cs_format("%s/budget-%lld", dir, (long long)steps);
 }
 
-/* The steps that a run of so many shares with a longer one. */
+/* The steps that a run of so many shares with a longer one, or with one of as many. */
 static int64_t shared(const cs_train_options *options, int64_t steps)
 {
     cs_train_options o = *options;
     o.steps = steps;
-    return steps - cs_train_cool(&o);
+    return steps < options->steps ? steps - cs_train_cool(&o) : steps;
 }
 
 int64_t cs_train_budget_steps(const cs_train_options *options, int64_t count,
@@ -36,9 +36,9 @@ static cs_status check(const cs_train_options *o, int64_t count, const cs_train_
     }
     for (int64_t i = 0; i < count; ++i) {
         long long steps = budget[i].steps;
-        if (steps < 1 || steps >= o->steps) {
-            return cs_fail(CS_ERR_USAGE, "budget %lld not in 1..%lld, below the steps of the run",
-                           steps, (long long)o->steps - 1);
+        if (steps < 1 || steps > o->steps) {
+            return cs_fail(CS_ERR_USAGE, "budget %lld not in 1..%lld, the steps of the run", steps,
+                           (long long)o->steps);
         }
         if (shared(o, budget[i].steps) < 1) {
             return cs_fail(CS_ERR_USAGE, "budget %lld is all cool-down (%g of it)", steps,

@@ -298,6 +298,48 @@ cs_status cs_trainer_evaluate(cs_trainer *t, double *out)
     return status;
 }
 
+/* The logarithms of the frequencies. */
+static cs_status unigram_of(const cs_examples *train, int64_t vocab, double **out)
+{
+    double *log_share = cs_calloc(vocab, sizeof *log_share), tokens = 0;
+    if (!log_share) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < train->count; ++i) {
+        const int32_t *token = train->token + train->start[i];
+        for (int64_t k = 0; k < train->length[i]; ++k) {
+            if (token[k] >= 0 && token[k] < vocab) {
+                log_share[token[k]] += 1;
+                tokens += 1;
+            }
+        }
+    }
+    for (int64_t v = 0; v < vocab; ++v) {
+        log_share[v] = log((log_share[v] + 1) / (tokens + (double)vocab));
+    }
+    *out = log_share;
+    return CS_OK;
+}
+
+cs_status cs_trainer_unigram(cs_trainer *t, double *out)
+{
+    const int64_t size = t->options.batch;
+    const int64_t count = cs_least(t->held.count, size * t->options.eval_batches);
+    double loss = 0.0, weight = 0.0, *log_share = NULL;
+    cs_batch *batch = &t->eval.batch;
+    cs_status status = unigram_of(&t->train, t->model->config.vocab, &log_share);
+    for (int64_t at = 0; at < count && status == CS_OK; at += size) {
+        const slice part = {at, cs_least(count - at, size), at, 0};
+        cs_batch_free(batch);
+        status = build_batch(t, &t->held, part, &t->eval, batch);
+        for (int64_t i = 0; i < batch->predictions && status == CS_OK; ++i) {
+            loss -= batch->target[i] < 0 ? 0.0 : batch->weight[i] * log_share[batch->target[i]];
+        }
+        weight += batch->weight_sum;
+    }
+    cs_free(log_share);
+    *out = weight > 0.0 ? loss / weight : NAN;
+    return status;
+}
+
 /* --- what a run would take ----------------------------------------------------------------------*/
 
 /* The first step pays for pages that are touched for the first time and is left out. */

@@ -412,8 +412,10 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
         status = loop(&s);
     }
     bool done = s.t.state.step >= s.t.options.steps;
+    double unigram = NAN;
     if (begun && status == CS_OK && done) {
-        status = finish(&s);
+        if (options->loss == CS_LOSS_CROSS_ENTROPY) status = cs_trainer_unigram(&s.t, &unigram);
+        if (status == CS_OK) status = finish(&s);
     } else if (begun && status == CS_OK && cs_interrupted()) {
         status =
             cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld", (long long)s.t.state.step);
@@ -425,6 +427,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
                              .skipped = s.t.state.skipped,
                              .loss = s.t.state.loss,
                              .eval_loss = s.t.state.eval_loss,
+                             .unigram_loss = unigram,
                              .seconds = cs_seconds() - s.start,
                              .finished = status == CS_OK && done};
     cs_interrupt_hold(false);

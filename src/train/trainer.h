@@ -67,8 +67,10 @@ cs_train_options cs_train_defaults(void);
 typedef struct {
     int64_t step, tokens, skipped;
     double loss, eval_loss; /* of the last step; nats a predicted token; NaN: not measured */
-    double seconds;         /* of this call */
-    bool finished;          /* all steps are done */
+    double unigram_loss; /* of the training tokens' frequencies on what eval_loss is of; NaN: of a
+                               run that did not end or of the spectral loss */
+    double seconds;      /* of this call */
+    bool finished;       /* all steps are done */
 } cs_train_result;
 
 /* Trains on the documents of `corpus` that are not held out; evaluates on those that are: the same

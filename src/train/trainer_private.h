@@ -36,3 +36,7 @@ double cs_trainer_rate(const cs_train_options *options, int64_t step);
 
 /* Mean loss a predicted token of the fixed held-out sequences; NaN where there are none. */
 cs_status cs_trainer_evaluate(cs_trainer *t, double *out) CS_MUST_CHECK;
+
+/* On the same predictions, the mean of -ln (n_v + 1) / (n + V): n_v of the n tokens of training are v,
+ * of a vocabulary of V. NaN where there are none. */
+cs_status cs_trainer_unigram(cs_trainer *t, double *out) CS_MUST_CHECK;
