@@ -407,6 +407,7 @@ TEST_IN_DIR(json_errors_name_their_place)
         {"[1, 2", "bad.json:1:5: "},
         {"[1] x", "bad.json:1:"},
         {"[99999999999999999999]", "too big integer"},
+        {"{\n\"a\\u0000\": 1}", "bad.json:2: \\u0000, a NUL byte"},
         {"\"\xff\"", "bad.json:1:"},
         {"version https://git-lfs.github.com/spec/v1\n", "bad.json: is a Git LFS pointer"},
     };
@@ -417,7 +418,42 @@ TEST_IN_DIR(json_errors_name_their_place)
         assert_null(value);
     }
     json_t *value = NULL;
+    assert_fails(cs_json_parse("x.json", "[1,\n2]\n\0\n", 9, &value), CS_ERR_INPUT,
+                 "x.json:3: a NUL byte");
     assert_fails(cs_json_read(in_dir(state, "none.json"), &value), CS_ERR_IO, "none.json");
+}
+
+TEST(json_members_have_their_kinds)
+{
+    const struct {
+        const char *text, *reason;
+    } bad[] = {
+        {"[]", "not an object"},
+        {"{\"t\": \"x\", \"b\": true, \"l\": []}", "\"m\" is missing"},
+        {"{\"t\": null, \"m\": {}}", "\"t\" is not a text"},
+        {"{\"b\": 1, \"m\": {}}", "\"b\" is not true or false"},
+        {"{\"l\": {}, \"m\": {}}", "\"l\" is not an array"},
+        {"{\"m\": []}", "\"m\" is not an object"},
+        {"{\"k\": 1}", "unknown key \"k\" (known: t, b, l, m, o)"},
+    };
+    json_t *json = NULL, *list = NULL, *map = NULL, *any = NULL;
+    const char *word = NULL;
+    int truth = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        OK(cs_json_parse("x", bad[i].text, (int64_t)strlen(bad[i].text), &json));
+        assert_fails(cs_json_unpack(json, "s?b?l?mo?", "t", &word, "b", &truth, "l", &list, "m",
+                                    &map, "o", &any),
+                     CS_ERR_INPUT, bad[i].reason);
+        cs_reason_clear();
+        json_decref(json);
+    }
+    OK(cs_json_parse("x", "{\"b\": true, \"m\": {}, \"o\": 3}", 28, &json));
+    word = "as it was";
+    truth = 0;
+    OK(cs_json_unpack(json, "s?b?mo?", "t", &word, "b", &truth, "m", &map, "o", &any));
+    assert_true(strcmp(word, "as it was") == 0 && truth == 1 && json_is_object(map));
+    assert_true(json_integer_value(any) == 3);
+    json_decref(json);
 }
 
 static cs_status write_json(const char *path)

@@ -99,11 +99,9 @@ static cs_status read_side(const cs_study *study, const json_t *value, const cha
         return CS_OK;
     }
     *out = (cs_claim_side){.error = "se", .freedom = BLOCKS - 1};
-    cs_status status =
-        cs_json_unpack(value, "label, file, value, minus, se, exact, df, p",
-                       "{s:s, s:s, s:s, s?s, s?s, s?b, s?o, s?s}", "label", &out->label, "file",
-                       &file, "value", &pick, "minus", &minus, "se", &out->error, "exact", &exact,
-                       "df", &freedom, "p", &out->chance);
+    cs_status status = cs_json_unpack(value, "ssss?s?b?o?s?", "label", &out->label, "file", &file,
+                                      "value", &pick, "minus", &minus, "se", &out->error, "exact",
+                                      &exact, "df", &freedom, "p", &out->chance);
     out->error = exact ? NULL : out->chance ? out->chance : out->error;
     if (status == CS_OK && out->chance && minus)
         status = cs_fail(CS_ERR_INPUT, "p goes without minus");
@@ -148,8 +146,7 @@ static cs_status read_needs(const cs_study *study, const json_t *list, cs_claim_
     {
         json_t *left = NULL, *right = NULL;
         written w = {.budget = out->budget};
-        status = cs_json_unpack(item, "left, want, right", "{s:o, s:s, s:o}", "left", &left, "want",
-                                &w.want, "right", &right);
+        status = cs_json_unpack(item, "oso", "left", &left, "want", &w.want, "right", &right);
         w.left = left;
         w.right = right;
         if (status == CS_OK) status = read_comparison(study, &w, &out->need[out->needs++]);
@@ -200,12 +197,10 @@ static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim 
 {
     json_t *left = NULL, *right = NULL, *needs = NULL;
     const char *budgets = NULL, *want = NULL;
-    cs_status status = cs_json_unpack(
-        json, "source, says, scope, family, not_at, statement, want, left, right, needs, budgets",
-        "{s:s, s:s, s:s, s?s, s?s, s?s, s?s, s?o, s?o, s?o, s?s}", "source", &c->source, "says",
-        &c->says, "scope", &c->scope, "family", &c->family, "not_at", &c->not_at, "statement",
-        &c->statement, "want", &want, "left", &left, "right", &right, "needs", &needs, "budgets",
-        &budgets);
+    cs_status status = cs_json_unpack(json, "ssss?s?s?s?o?o?o?s?", "source", &c->source, "says",
+                                      &c->says, "scope", &c->scope, "family", &c->family, "not_at",
+                                      &c->not_at, "statement", &c->statement, "want", &want, "left",
+                                      &left, "right", &right, "needs", &needs, "budgets", &budgets);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     bool sides = left && right && want;

@@ -331,10 +331,7 @@ static cs_status add_steps(cs_study *study)
     {
         json_t *run = NULL, *command = NULL;
         const char *about = NULL, *name = NULL;
-        cs_status status =
-            cs_json_unpack(section, "about, run", "{s?s, s:o}", "about", &about, "run", &run);
-        if (status == CS_OK && !json_is_object(run))
-            status = cs_fail(CS_ERR_INPUT, "run is not an object {\"NAME\": \"COMMAND ...\"}");
+        cs_status status = cs_json_unpack(section, "s?m", "about", &about, "run", &run);
         if (status != CS_OK) return cs_blame(status, "steps %zu", i + 1);
         json_object_foreach(run, name, command)
         {
@@ -350,13 +347,8 @@ static cs_status read_study(cs_study *study, const char *scale)
     const char *about = NULL;
     json_t *scales = NULL, *variables = NULL, *steps = NULL, *claims = NULL;
     size_t chosen = 0;
-    cs_status status =
-        cs_json_unpack(study->json, "about, scales, variables, steps, claims",
-                       "{s?s, s?o, s?o, s:o, s?o}", "about", &about, "scales", &scales, "variables",
-                       &variables, "steps", &steps, "claims", &claims);
-    if (status == CS_OK && (!json_is_array(steps) || (scales && !json_is_array(scales))))
-        status =
-            cs_fail(CS_ERR_INPUT, "%s is not an array", json_is_array(steps) ? "scales" : "steps");
+    cs_status status = cs_json_unpack(study->json, "s?l?m?lm?", "about", &about, "scales", &scales,
+                                      "variables", &variables, "steps", &steps, "claims", &claims);
     if (status == CS_OK) status = choose_scale(study, scale, &chosen);
     if (status == CS_OK) status = choose_values(study, chosen);
     if (status == CS_OK) status = put_values(study, steps);

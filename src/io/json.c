@@ -108,6 +108,13 @@ void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *val
 cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t **out)
 {
     json_error_t error;
+    int64_t line = 1;
+    for (const char *p = text, *nul = memchr(text, '\0', (size_t)size); nul; ++p) {
+        line += *p == '\n';
+        if (p == nul) {
+            return cs_fail(CS_ERR_INPUT, "%s:%lld: a NUL byte", name, (long long)line);
+        }
+    }
     const bool before_short = short_of_memory;
     void *before = cs_locale_enter();
     parsing = true;
@@ -118,6 +125,10 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t
     parsing = false;
     short_of_memory = before_short;
     cs_locale_leave(before);
+    if (!value && (json_error_code(&error) == json_error_null_character ||
+                   json_error_code(&error) == json_error_null_byte_in_key)) {
+        return cs_fail(CS_ERR_INPUT, "%s:%d: \\u0000, a NUL byte", name, error.line);
+    }
     if (!value && (missed || json_error_code(&error) == json_error_out_of_memory)) {
         return cs_fail(CS_ERR_MEMORY, "%s: out of memory", name);
     }
@@ -145,20 +156,53 @@ cs_status cs_json_known(const json_t *object, const char *known)
     return CS_OK;
 }
 
-cs_status cs_json_unpack(const json_t *object, const char *known, const char *format, ...)
+/* One member of the kind *letter, which may be absent where a '?' follows. */
+static cs_status take_member(const json_t *object, const char *letter, const char *key, void *out)
 {
-    static const char missing[] = "Object item not found: "; /* as Jansson says it */
-    json_error_t error;
+    const json_t *v = json_object_get(object, key);
+    const bool text = *letter == 's', truth = *letter == 'b', list = *letter == 'l',
+               map = *letter == 'm';
+    if (!v) {
+        return letter[1] == '?' ? CS_OK : cs_fail(CS_ERR_INPUT, "\"%s\" is missing", key);
+    }
+    if ((text && !json_is_string(v)) || (truth && !json_is_boolean(v)) ||
+        (list && !json_is_array(v)) || (map && !json_is_object(v))) {
+        return cs_fail(CS_ERR_INPUT, "\"%s\" is not %s", key,
+                       text    ? "a text"
+                       : truth ? "true or false"
+                       : list  ? "an array"
+                               : "an object");
+    }
+    if (text) {
+        *(const char **)out = json_string_value(v);
+    } else if (truth) {
+        *(int *)out = json_is_true(v);
+    } else {
+        *(const json_t **)out = v;
+    }
+    return CS_OK;
+}
+
+cs_status cs_json_unpack(const json_t *object, const char *kinds, ...)
+{
+    char known[512] = "";
     va_list members;
-    cs_status status = cs_json_known(object, known);
-    if (status != CS_OK) return status;
-    va_start(members, format);
-    const bool ok = json_vunpack_ex((json_t *)(uintptr_t)object, &error, 0, format, members) == 0;
+    va_start(members, kinds);
+    for (const char *p = kinds; *p; p += p[1] == '?' ? 2 : 1) {
+        const size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "",
+                       va_arg(members, const char *));
+        (void)va_arg(members, void *);
+    }
     va_end(members);
-    return ok ? CS_OK
-           : strncmp(error.text, missing, sizeof missing - 1) == 0
-               ? cs_fail(CS_ERR_INPUT, "\"%s\" is missing", error.text + sizeof missing - 1)
-               : cs_fail(CS_ERR_INPUT, "a value is of another kind: %s", error.text);
+    cs_status status = cs_json_known(object, known);
+    va_start(members, kinds);
+    for (const char *p = kinds; *p && status == CS_OK; p += p[1] == '?' ? 2 : 1) {
+        const char *key = va_arg(members, const char *);
+        status = take_member(object, p, key, va_arg(members, void *));
+    }
+    va_end(members);
+    return status;
 }
 
 cs_status cs_json_read(const char *path, json_t **out)

@@ -46,10 +46,10 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size,
  * commas), with the nearest. */
 cs_status cs_json_known(const json_t *object, const char *known) CS_MUST_CHECK;
 
-/* The same, then json_unpack of its members; CS_ERR_INPUT names one that is missing, or says what
- * kind was wanted. */
-cs_status cs_json_unpack(const json_t *object, const char *known, const char *format,
-                         ...) CS_MUST_CHECK;
+/* The same, and its members: for each a letter of `kinds`, its key, and where it goes, borrowed. s
+ * const char *, b int, l an array, m an object, o any value, json_t *; one that may be absent, whose place stays as it is, has a '?' behind its
+ * letter. CS_ERR_INPUT names one that is missing or of another kind. */
+cs_status cs_json_unpack(const json_t *object, const char *kinds, ...) CS_MUST_CHECK;
 
 /* Writes pretty JSON atomically / to an open stream. CS_ERR_IO when the stream fails (what is still
  * in its buffer is seen by the caller's close), CS_ERR_MEMORY when memory is short or a value holds

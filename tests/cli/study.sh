@@ -189,6 +189,11 @@ test_nul_is_refused() {
     printf 'one\ntwo \000 {{steps}}\n' > t.html
     refuses 3 "t.html:2: a NUL byte" "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
     small_corpus c.tsv
+    for case in '{"steps": [{"run": 3}]}|steps 1: "run" is not an object' '{"steps": [{"run": {"a": "toy"}}], "claims": []}|"claims" is not an object' \
+        '{"steps":\n"\000"}|s.json:2: a NUL byte'; do
+        printf "${case%%|*}" > s.json
+        refuses 3 "${case#*|}" "$COSPEC" reproduce --steps s.json -o n || return 1
+    done
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && printf 'a\000b\n' > m/vocab.txt &&
         refuses 3 "m/vocab.txt:1: a NUL byte" "$COSPEC" inspect m --row 0 || return 1
     f32 0 1 2 1 2 0 1 2 | npy x.npy '<f4' '(4, 2)' && printf '1\n\0002\n' > rows.txt &&
