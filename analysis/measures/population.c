@@ -71,7 +71,7 @@ static cs_status marginals(const cs_population_counts *c, const uint8_t *part, d
 
 /* Halves of the eight folds: fold f is in half a of splitting s where s & f has an even number of
  * bits, as in the columns of Hadamard's matrix: two folds are in one half in three of seven. */
-enum { SPLITTINGS = CS_FOLDS - 1, ALL = (1 << CS_FOLDS) - 1 };
+enum { SPLITTINGS = CS_FOLDS - 1 };
 
 static unsigned half_of(int splitting)
 {
@@ -191,7 +191,7 @@ static cs_status add_splitting(const choice *c, int splitting, cs_population *ou
     double product = 0, corrected = 0;
     for (int i = 0; i < 2; ++i) {
         p.pairs[i] = (cs_pair_options){.part = c->part,
-                                       .chosen = i ? ALL & ~half : half,
+                                       .chosen = i ? CS_ALL_FOLDS & ~half : half,
                                        .between = CS_PAIRS_OF_DOCUMENTS,
                                        .least = c->options->least,
                                        .scale = c->scale};
@@ -237,7 +237,7 @@ static cs_status add_pairing(const choice *c, int pairing, cs_population *out)
 static cs_status add_whole(const choice *c, cs_population *out)
 {
     const cs_pair_options pairs = {.part = c->part,
-                                   .chosen = ALL,
+                                   .chosen = CS_ALL_FOLDS,
                                    .between = CS_PAIRS_OF_DOCUMENTS,
                                    .least = c->options->least,
                                    .scale = c->scale};
@@ -254,6 +254,42 @@ static cs_status add_whole(const choice *c, cs_population *out)
     }
     cs_signed_gram_free(&m);
     return status;
+}
+
+static void multiply(cs_csr *a, double by)
+{
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        a->val[e] *= by;
+    }
+}
+
+cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t *part,
+                               unsigned chosen, cs_signed_gram *out, double *seen, double *scale)
+{
+    const int64_t cols = counts->rows.matrix.a.cols;
+    cs_signed_gram m = {0};
+    cs_pool pool = {0};
+    double *s = cs_pool_take(&pool, cols, sizeof *s), *f = cs_pool_take(&pool, cols, sizeof *f);
+    cs_status status = pool.status;
+    if (status == CS_OK) status = marginals(counts, part, s, f);
+    const cs_pair_options pairs = {
+        .part = part, .chosen = chosen, .between = CS_PAIRS_OF_DOCUMENTS, .scale = s};
+    if (status == CS_OK) status = cs_pairs_of_contexts(&counts->rows, &pairs, &m, seen);
+    if (status == CS_OK && !(*seen > 0))
+        status = cs_fail(CS_ERR_INPUT, "no context is in two documents: of the language nothing is "
+                                       "told");
+    for (int64_t v = 0; v < cols && status == CS_OK; ++v) {
+        m.diagonal[v] /= *seen;
+        if (scale) {
+            scale[v] = s[v];
+        }
+    }
+    if (status == CS_OK) {
+        multiply(&m.plus, 1 / sqrt(*seen));
+        multiply(&m.minus, 1 / sqrt(*seen));
+    }
+    cs_pool_free(&pool);
+    return CS_DELIVER(status, out, m, cs_signed_gram_free);
 }
 
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,

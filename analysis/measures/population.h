@@ -73,3 +73,12 @@ typedef struct {
  * CS_ERR_MEMORY, CS_ERR_CONVERGE (lambda), CS_ERR_INTERRUPT. */
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
                            const cs_population_options *options, cs_population *out) CS_MUST_CHECK;
+
+/* M / m of the chosen folds (bits; CS_ALL_FOLDS: every one) of the documents that part[] does not
+ * leave out, P_G of all of these: what it says of the language is in docs/theory.md. *seen: m; scale:
+ * 1 / sqrt(P_G(v)), 0 of absent tokens, cols values, NULL: not wanted. CS_ERR_INPUT: no context is in
+ * two documents. */
+enum { CS_ALL_FOLDS = (1 << CS_FOLDS) - 1 };
+cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t *part,
+                               unsigned chosen, cs_signed_gram *out, double *seen,
+                               double *scale) CS_MUST_CHECK;

@@ -11,7 +11,6 @@
 
 #include "analysis/measures/population_record.h"
 #include "analysis/measures/population_truth.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "cli/commands.h"
@@ -166,21 +165,6 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     return status;
 }
 
-/* Tokens and documents, on which all else depends. */
-static cs_status hash_corpus(const cs_corpus *c, char out[65])
-{
-    cs_hasher h = {0};
-    char hex[33];
-    cs_status status = cs_hasher_make(0, &h);
-    if (status != CS_OK) return status;
-    cs_hasher_add(&h, c->doc_ptr, (size_t)(c->documents + 1) * sizeof *c->doc_ptr);
-    cs_hasher_add(&h, c->token, (size_t)c->tokens * sizeof *c->token);
-    cs_hash_hex(cs_hasher_value(&h), hex);
-    cs_hasher_free(&h);
-    memcpy(out, hex, sizeof hex);
-    return CS_OK;
-}
-
 /* What is compared at place i; NULL behind the last. */
 static const char *spec_at(const cs_args *args, int i)
 {
@@ -213,7 +197,7 @@ static cs_status study_corpus(cs_args *args, study *t)
     if (status == CS_OK) status = check_specs(args, NULL, *base);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
     if (status == CS_OK) status = check_specs(args, &corpus, *base);
-    if (status == CS_OK) status = hash_corpus(&corpus, t->input);
+    if (status == CS_OK) status = cs_corpus_partition(&corpus, NULL, 0, 0, t->input);
     if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base->context))))
         status = CS_ERR_MEMORY;
     /* nearest is relative to the target: it is `given` by construction. */

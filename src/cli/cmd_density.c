@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/language.h"
 #include "cli/output.h"
 #include "cli/tail_report.h"
 #include "cooc/spectrum_density.h"
@@ -28,52 +29,6 @@ static const cs_opt density_options[] = {
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-static void add_result(const cs_args *args, const cs_spectrum_density *d, cs_item *root)
-{
-    cs_item_text(root, "matrix", cs_args_positional(args, 0));
-    cs_item_int(root, "rows", d->rows);
-    cs_item_int(root, "cols", d->cols);
-    cs_item_int(root, "nonzeros", d->nnz);
-    cs_item_int(root, "components", d->components);
-    cs_item_int(root, "lumped_rows", d->lumped_rows);
-    cs_item_int(root, "lumped_cols", d->lumped_cols);
-    cs_item_int(root, "values", d->density.dimension);
-    cs_item_int(root, "known", d->density.known);
-    cs_item_int(root, "samples", cs_args_int(args, "samples"));
-    cs_item_int(root, "degree", cs_args_int(args, "degree"));
-    cs_item_int(root, "samples_without_quadrature_error", d->density.ended);
-    cs_item_int(root, "seed", (int64_t)cs_args_seed(args));
-    cs_item_real(root, "level", cs_args_real(args, "level"));
-    cs_item_real(root, "student_factor", d->density.factor);
-    cs_item_real(root, "bound", d->top);
-    cs_item_real(root, "width", d->density.width);
-    cs_item_real(root, "density_bias_bound", d->density.bias);
-    cs_item_real(root, "residual", d->residual);
-    cs_item_real(root, "sum_sigma2", d->sum_sigma2);
-    cs_item_real(root, "sum_sigma4", d->sum_sigma4);
-    cs_item_real(root, "sum_sigma4_cost", d->sum_sigma4_cost);
-    cs_item_real(root, "sum_sigma4_budget", cs_args_real(args, "moment-budget"));
-    cs_item_real(root, "rest_sigma4_error", d->density.rest4_error);
-    cs_item_interval(root, "sum_sigma2_estimate", &d->sum2);
-    cs_item_interval(root, "sum_sigma4_estimate", &d->sum4);
-    cs_item_reals(root, "sigma", d->k, d->sigma);
-    cs_item_tails(root, d->k, d->tail, d->tail_exact);
-}
-
-/* The curves, which are for tables alone. */
-static void add_curves(const cs_spectrum_density *d, cs_item *root)
-{
-    const cs_density *e = &d->density;
-    cs_item *curve = cs_item_array(root, "~curve");
-    for (int64_t i = 0; i < e->points; ++i) {
-        cs_item *point = cs_item_object(curve, NULL);
-        cs_item_real(point, "sigma", d->x[i]);
-        cs_item_interval(point, "density", &e->density[i]);
-        cs_item_interval(point, "above", &e->above[i]);
-        cs_item_interval(point, "fourth_below", &e->fourth_below[i]);
-    }
-}
-
 static void note_summary(const cs_args *args, const cs_spectrum_density *d)
 {
     const cs_interval *tail = &d->tail[d->k];
@@ -95,7 +50,8 @@ static void note_summary(const cs_args *args, const cs_spectrum_density *d)
     }
 }
 
-static cs_status print_result(cs_args *args, const cs_spectrum_density *d)
+static cs_status print_result(cs_args *args, const cs_spectrum_density_options *o,
+                              const cs_spectrum_density *d)
 {
     static const cs_view view = {
         "~curve[]", "sigma density=density.value density_low=density.low density_high=density.high "
@@ -103,8 +59,7 @@ static cs_status print_result(cs_args *args, const cs_spectrum_density *d)
                     "fourth_below=fourth_below.value fourth_below_low=fourth_below.low "
                     "fourth_below_high=fourth_below.high"};
     cs_item *root = cs_output_root(args);
-    add_result(args, d, root);
-    add_curves(d, root);
+    cs_spectrum_density_record(cs_args_positional(args, 0), o, d, root);
     cs_status status = cs_item_stored(root, cs_args_positional(args, 0));
     if (status == CS_OK) status = cs_tails_write(args);
     if (status == CS_OK) {
@@ -163,6 +118,10 @@ static cs_status run(cs_args *args)
     double cost = 0;
     const char *path = NULL;
     cs_status status = options_of(args, &options);
+    if (status == CS_OK && cs_args_language(args)) {
+        return cs_language_run(args, options.spectrum.k, &options);
+    }
+    if (status == CS_OK) status = cs_args_no_language(args);
     if (status == CS_OK)
         status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &rows, &a);
     options.spectrum.rows = &rows;
@@ -172,7 +131,7 @@ static cs_status run(cs_args *args)
     } else if (status == CS_OK) {
         status = cs_spectrum_density_of(&a, &options, &density);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", path) : status;
-        if (status == CS_OK) status = print_result(args, &density);
+        if (status == CS_OK) status = print_result(args, &options, &density);
     }
     cs_spectrum_density_free(&density);
     cs_csr_free(&a);
@@ -198,9 +157,14 @@ const cs_command cs_cmd_density = {
         "the estimates can be held against them.\n\n"
         "A count of one or two large values is skewed, and its interval misses them a little more "
         "often than the level says: take them out with -k. DIR receives density.csv (the curves), "
-        "density.json and tail.csv; draw with cospec plot density.",
+        "density.json and tail.csv; draw with cospec plot density.\n\n"
+        "--estimate distinct-document: of the eigenvalues lambda of M / m, the language's estimate "
+        "(cospec svd), which are noise about 0 but for the leading ones: the negative side says "
+        "how "
+        "far noise reaches.",
     .positional = "FILE|DIR",
-    .groups = (const cs_opt *const[]){density_options, cs_group_solver, cs_group_moments, NULL},
+    .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,
+                                      cs_group_moments, NULL},
     .examples = "# the spectrum of a bigram matrix, its five largest values known\n"
                 "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o "
                 "bigrams\n"
@@ -208,6 +172,6 @@ const cs_command cs_cmd_density = {
                 "cospec plot density bigrams=bigram-density/density.csv -o density-figure\n",
     .run = run,
     .files = "density.json density.csv tail.csv",
-    .shown = "sigma density above fourth_below",
+    .shown = "sigma lambda density above fourth_below",
     .most = -12, /* the large values */
 };

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/language.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -39,8 +40,13 @@ static const cs_opt svd_options[] = {
             "Start the block solver from u.npy and v.npy there, the vectors of a similar matrix."),
     {0},
 };
-static const cs_opt *const svd_groups[] = {svd_options,      cs_group_solver, cs_group_certify,
-                                           cs_group_moments, cs_group_ranks,  NULL};
+static const cs_opt *const svd_groups[] = {svd_options,
+                                           cs_group_language,
+                                           cs_group_solver,
+                                           cs_group_certify,
+                                           cs_group_moments,
+                                           cs_group_ranks,
+                                           NULL};
 
 /* --- results ---------------------------------------------------------------------------------- */
 
@@ -379,8 +385,22 @@ static cs_status check_disk(const cs_args *args, const cs_kept_rows *rows, const
                          8 * triplets * ((double)rows->rows + (double)a->cols), "u.npy and v.npy");
 }
 
+static cs_status run_language(cs_args *args)
+{
+    int64_t k = 0;
+    cs_status status = cs_args_refuse(args, "after-ones start memory certify mpi",
+                                      "has no meaning with --estimate distinct-document");
+    if (status == CS_OK && cs_args_given(args, "rank"))
+        status = cs_parse_int(cs_args_text(args, "rank"), "-k N", 1, INT64_MAX, &k);
+    if (status == CS_OK) status = claim_all(args);
+    return status == CS_OK ? cs_language_run(args, k, NULL) : status;
+}
+
 static cs_status run_svd(cs_args *args)
 {
+    if (cs_args_language(args)) {
+        return run_language(args);
+    }
     if (cs_args_flag(args, "mpi")) {
         return run_ranks(args);
     }
@@ -391,6 +411,7 @@ static cs_status run_svd(cs_args *args)
     cs_dense start_u = {0}, start_v = {0};
     const char *path = NULL;
     cs_status status = take_options(args, &options);
+    if (status == CS_OK) status = cs_args_no_language(args);
     if (status == CS_OK) status = check_choices(args, &options);
     if (status == CS_OK) status = claim_all(args);
     if (status == CS_OK) status = open_gpu(args, &options.gpu);
@@ -464,6 +485,11 @@ const cs_command cs_cmd_svd = {
         "printed as far as it is known, with exit code 4. An interrupt (Ctrl-C, SIGTERM) in the "
         "block solver, which is the default for large sparse matrices, prints and writes the "
         "triplets that have converged, not certified, with exit code 130.\n\n"
+        "--estimate distinct-document takes a folder of cospec cooc for what it says of the "
+        "language: the leading eigenvalues lambda of M / m, which estimate sigma^2 of the "
+        "language's matrix, from pairs of tokens of two documents that share a context, sums, "
+        "tails "
+        "and jackknife errors over documents (docs/theory.md).\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
         "processes, each of which holds its part of the nonzeros and vectors "
         "(docs/scaling.md). There mpirun takes the interrupt: it ends all processes without a "
@@ -477,6 +503,8 @@ const cs_command cs_cmd_svd = {
         "cospec svd m -k 10\n"
         "# with vectors, as numpy files\n"
         "cospec svd m -k 5 --vectors -o svd5 --json\n"
+        "# what it says of the language\n"
+        "cospec svd m -k 5 --estimate distinct-document\n"
         "# proof that exactly 5 values are that large\n"
         "cospec svd m -k 5 --certify components,inertia --json",
     .run = run_svd,

@@ -6,29 +6,6 @@
 #include "base/mem.h"
 #include "cli/output.h"
 
-static void set_interval(cs_item *item, const cs_interval *x)
-{
-    cs_item_real(item, "value", x->value);
-    cs_item_real(item, "low", x->low);
-    cs_item_real(item, "high", x->high);
-}
-
-void cs_item_interval(cs_item *in, const char *key, const cs_interval *x)
-{
-    set_interval(cs_item_object(in, key), x);
-}
-
-void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact)
-{
-    cs_item *tails = cs_item_array(in, "tail");
-    for (int64_t t = 0; t <= k; ++t) {
-        cs_item *row = cs_item_object(tails, NULL);
-        set_interval(row, &tail[t]);
-        cs_item_int(row, "t", t);
-        cs_item_real(row, "exact", exact ? exact[t] : NAN);
-    }
-}
-
 cs_status cs_tails_write(cs_args *args)
 {
     static const cs_view view = {"tail[]", "t tail=value tail_low=low tail_high=high exact"};

@@ -5,16 +5,9 @@
 
 #include "base/status.h"
 #include "cli/opt.h"
-#include "cooc/spectrum.h"
+#include "cooc/spectrum_record.h"
 #include "io/result.h"
 #include "linalg/density.h"
-
-/* {"value", "low", "high"} in an object. */
-void cs_item_interval(cs_item *in, const char *key, const cs_interval *x);
-
-/* Tails sum_{j>t} sigma_j^4 for t = 0..k: "tail": [{"value", "low", "high", "t", "exact"}, ...];
- * exact: k + 1 values, or NULL where there are none (null). */
-void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact);
 
 /* What the record has under "tail", as DIR/tail.csv: t,tail,tail_low,tail_high,exact. */
 cs_status cs_tails_write(cs_args *args) CS_MUST_CHECK;

@@ -107,3 +107,77 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
     cs_item_reals(root, "sigma", s->k, s->sigma);
     cs_item_reals(root, "residual", s->k, s->residual);
 }
+
+/* --- density ---------------------------------------------------------------------------------- */
+
+static void set_interval(cs_item *item, const cs_interval *x)
+{
+    cs_item_real(item, "value", x->value);
+    cs_item_real(item, "low", x->low);
+    cs_item_real(item, "high", x->high);
+}
+
+void cs_item_interval(cs_item *in, const char *key, const cs_interval *x)
+{
+    set_interval(cs_item_object(in, key), x);
+}
+
+void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact)
+{
+    cs_item *tails = cs_item_array(in, "tail");
+    for (int64_t t = 0; t <= k; ++t) {
+        cs_item *row = cs_item_object(tails, NULL);
+        set_interval(row, &tail[t]);
+        cs_item_int(row, "t", t);
+        cs_item_real(row, "exact", exact ? exact[t] : NAN);
+    }
+}
+
+/* The curves, which are for tables alone. */
+static void add_curves(const cs_spectrum_density *d, cs_item *root)
+{
+    const cs_density *e = &d->density;
+    cs_item *curve = cs_item_array(root, "~curve");
+    for (int64_t i = 0; i < e->points; ++i) {
+        cs_item *point = cs_item_object(curve, NULL);
+        cs_item_real(point, "sigma", d->x[i]);
+        cs_item_interval(point, "density", &e->density[i]);
+        cs_item_interval(point, "above", &e->above[i]);
+        cs_item_interval(point, "fourth_below", &e->fourth_below[i]);
+    }
+}
+
+void cs_spectrum_density_record(const char *name, const cs_spectrum_density_options *options,
+                                const cs_spectrum_density *d, cs_item *root)
+{
+    cs_item_text(root, "matrix", name);
+    cs_item_int(root, "rows", d->rows);
+    cs_item_int(root, "cols", d->cols);
+    cs_item_int(root, "nonzeros", d->nnz);
+    cs_item_int(root, "components", d->components);
+    cs_item_int(root, "lumped_rows", d->lumped_rows);
+    cs_item_int(root, "lumped_cols", d->lumped_cols);
+    cs_item_int(root, "values", d->density.dimension);
+    cs_item_int(root, "known", d->density.known);
+    cs_item_int(root, "samples", options->samples);
+    cs_item_int(root, "degree", options->degree);
+    cs_item_int(root, "samples_without_quadrature_error", d->density.ended);
+    cs_item_int(root, "seed", (int64_t)options->spectrum.seed);
+    cs_item_real(root, "level", options->level);
+    cs_item_real(root, "student_factor", d->density.factor);
+    cs_item_real(root, "bound", d->top);
+    cs_item_real(root, "width", d->density.width);
+    cs_item_real(root, "density_bias_bound", d->density.bias);
+    cs_item_real(root, "residual", d->residual);
+    cs_item_real(root, "sum_sigma2", d->sum_sigma2);
+    cs_item_real(root, "sum_sigma4", d->sum_sigma4);
+    cs_item_real(root, "sum_sigma4_cost", d->sum_sigma4_cost);
+    cs_item_real(root, "sum_sigma4_budget",
+                 options->spectrum.moment4_budget < 1.0 ? 0.0 : options->spectrum.moment4_budget);
+    cs_item_real(root, "rest_sigma4_error", d->density.rest4_error);
+    cs_item_interval(root, "sum_sigma2_estimate", &d->sum2);
+    cs_item_interval(root, "sum_sigma4_estimate", &d->sum4);
+    cs_item_reals(root, "sigma", d->k, d->sigma);
+    cs_item_tails(root, d->k, d->tail, d->tail_exact);
+    add_curves(d, root);
+}

@@ -1,7 +1,9 @@
-/* A spectrum as the record of a result: sizes, sums, certificates with their meaning, values. */
+/* A spectrum or a density as the record of a result: sizes, sums, certificates with their meaning,
+ * values. */
 #pragma once
 
 #include "cooc/spectrum.h"
+#include "cooc/spectrum_density.h"
 #include "io/result.h"
 
 /* Adds the members of svd.json (docs/formats.md) to `root`; options are those of the spectrum, the
@@ -14,3 +16,14 @@ const char *cs_cert_state_name(cs_cert_state state);
 
 /* The solver of the largest component, "closed form" where none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s);
+
+/* {"value", "low", "high"} in an object. */
+void cs_item_interval(cs_item *in, const char *key, const cs_interval *x);
+
+/* Tails sum_{j>t} sigma_j^4 for t = 0..k: "tail": [{"value", "low", "high", "t", "exact"}, ...];
+ * exact: k + 1 values, or NULL where there are none (null). */
+void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact);
+
+/* Adds the members of density.json, and under "~curve", for tables alone, its points. */
+void cs_spectrum_density_record(const char *name, const cs_spectrum_density_options *options,
+                                const cs_spectrum_density *d, cs_item *root);

@@ -282,7 +282,7 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
 /* --- eigenvalues ------------------------------------------------------------------------------ */
 
 /* P + shift I; or, negative, E^T E - min(diag(d), 0). */
-typedef struct {
+typedef struct cs_signed_gram_shifted {
     const cs_signed_gram *p;
     double shift;
     bool negative;
@@ -395,41 +395,60 @@ static cs_status bound_negative(shifted *s, double *out)
     return status;
 }
 
+void cs_signed_gram_shift_free(cs_signed_gram_shift *shift)
+{
+    if (shift->held) {
+        shifted_free(shift->held);
+        cs_free(shift->held);
+    }
+    *shift = (cs_signed_gram_shift){0};
+}
+
+cs_status cs_signed_gram_shift_of(const cs_signed_gram *p, int threads, cs_signed_gram_shift *out)
+{
+    const int64_t n = p->plus.cols;
+    cs_signed_gram_shift s = {.held = cs_calloc(1, sizeof *s.held)};
+    if (!s.held) return CS_ERR_MEMORY;
+    cs_status status = shifted_of(p, threads, s.held);
+    if (status == CS_OK) status = bound_negative(s.held, &s.held->shift);
+    s.c = s.held->shift;
+    s.op = (cs_linop){.rows = n,
+                      .cols = n,
+                      .ctx = s.held,
+                      .apply = apply,
+                      .panel = apply_panel,
+                      .room = -1,
+                      .room_t = -1};
+    return CS_DELIVER(status, out, s, cs_signed_gram_shift_free);
+}
+
 cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
                                  const cs_signed_gram_options *options, double *values,
                                  cs_dense *vectors)
 {
     const int64_t n = p->plus.cols, wanted = k < n ? k : n;
-    shifted s = {0};
+    cs_signed_gram_shift s = {0};
     cs_svd svd = {0};
-    cs_status status = shifted_of(p, options->threads, &s);
-    if (status == CS_OK) status = bound_negative(&s, &s.shift);
-    const cs_linop op = {.rows = n,
-                         .cols = n,
-                         .ctx = &s,
-                         .apply = apply,
-                         .panel = apply_panel,
-                         .room = -1,
-                         .room_t = -1};
+    cs_status status = cs_signed_gram_shift_of(p, options->threads, &s);
     const cs_svd_options solver = {.k = wanted,
                                    .tol = 1e-9,
                                    .seed = options->seed,
                                    .threads = options->threads,
                                    .start = options->start,
                                    .progress = options->progress};
-    if (status == CS_OK) status = cs_svd_compute(&op, &solver, &svd);
+    if (status == CS_OK) status = cs_svd_compute(&s.op, &solver, &svd);
     if (status == CS_OK && !svd.converged)
         status = cs_fail(CS_ERR_CONVERGE, "only %lld of %lld eigenvalues converged",
                          (long long)svd.k, (long long)wanted);
     for (int64_t j = 0; j < k && status == CS_OK; ++j) {
         /* fewer come where P + c I is singular: the others are -c */
-        values[j] = j < svd.k ? svd.sigma[j] - s.shift : j < n ? -s.shift : (double)NAN;
+        values[j] = j < svd.k ? svd.sigma[j] - s.c : j < n ? -s.c : (double)NAN;
     }
     for (int64_t j = 0; vectors && j < svd.k && status == CS_OK; ++j) {
         memcpy(vectors->data + j * vectors->ld, svd.v.data + j * svd.v.ld,
                (size_t)n * sizeof(double));
     }
     cs_svd_free(&svd);
-    shifted_free(&s);
+    cs_signed_gram_shift_free(&s);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/progress.h"
 #include "linalg/csr.h"
+#include "linalg/linop.h"
 
 typedef struct {
     cs_csr plus, minus; /* B, E: of as many columns */
@@ -43,3 +44,14 @@ typedef struct {
 cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
                                  const cs_signed_gram_options *options, double *values,
                                  cs_dense *vectors) CS_MUST_CHECK;
+
+/* P + c I as an operator that is symmetric and has no negative eigenvalue, c as above. What it has is
+ * freed by cs_signed_gram_shift_free, before P. */
+typedef struct {
+    struct cs_signed_gram_shifted *held;
+    cs_linop op;
+    double c;
+} cs_signed_gram_shift;
+cs_status cs_signed_gram_shift_of(const cs_signed_gram *p, int threads,
+                                  cs_signed_gram_shift *out) CS_MUST_CHECK;
+void cs_signed_gram_shift_free(cs_signed_gram_shift *shift);

@@ -3,7 +3,7 @@
  * table of docs/results/population.md.
  *
  *     make build/release/tests/bench/population_coverage
- *     build/release/tests/bench/population_coverage [CORPORA [BLOCKS]]
+ *     build/release/tests/bench/population_coverage [CORPORA [BLOCKS [LINE...]]]
  *
  * Documents have 16 tokens, windows 4 (ar) or 3 (one token of three shown, blind and given) with
  * stride 1. Of a stationary chain with law pi and transitions P the matrices are exact: `ar` has the
@@ -275,6 +275,11 @@ int main(int count_of, char **word)
            "truth |\n");
     printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof setting / sizeof *setting; ++i) {
+        bool wanted = count_of <= 3;
+        for (int k = 3; k < count_of; ++k) {
+            wanted = wanted || (size_t)atoi(word[k]) == i + 1;
+        }
+        if (!wanted) continue;
         run(&laws[setting[i].law], setting[i].spec, setting[i].given, setting[i].documents, corpora,
             blocks);
     }

@@ -66,6 +66,21 @@ test_connectivity_estimates() {
         refuses 2 "1 jackknife blocks" "$COSPEC" connectivity --corpus c.tsv --compare ar --jackknife 1
 }
 
+# What a stored matrix says of the language is what connectivity says of its corpus; the density counts the same eigenvalues.
+test_language_of_a_folder() {
+    built ar m "" && exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar --jackknife 4 -k 3 -o c &&
+        exits 0 "$COSPEC" svd m -k 3 --estimate distinct-document --jackknife 4 --vectors -o s && cp out text || return 1
+    of() { awk -F, -v m="$1" -v c="$2" '$1 == "ar" && $2 == "blind" && $4 == m && $5 == "distinct-document" { print $(NF - c); exit }' c/connectivity.csv; }
+    near "$(sed -n 3p s/svd.csv | cut -d, -f2)" "$(of sigma_2 6)" 1e-7 && near "$(sed -n 2p s/svd.csv | cut -d, -f8)" "$(of tail_1 6)" 1e-7 &&
+        near "$(sed -n 2p s/svd.csv | cut -d, -f9)" "$(of tail_1 4)" 1e-5 && [ -s s/v.npy ] && [ ! -f s/u.npy ] || { fail "${why:-$(cat s/svd.csv)}"; return 1; }
+    exits 0 "$COSPEC" density m -k 3 --estimate distinct-document --jackknife 0 --csv && [ "$(head -1 out)" = lambda,density,density_low,density_high,above,above_low,above_high ] || { fail "${why:-$(head -1 out)}"; return 1; }
+    # below everything are all eigenvalues, one a word
+    near "$(sed -n 2p out | cut -d, -f5)" "$(head -1 m/vocab.txt > /dev/null && wc -l < m/vocab.txt)" 1e-6 || return 1
+    refuses 2 "--solver has no meaning with --estimate" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
+        refuses 2 "--jackknife goes with --estimate distinct-document" "$COSPEC" svd m --jackknife 3 &&
+        refuses 3 "m/matrix.npz" "$COSPEC" density m/matrix.npz --estimate distinct-document
+}
+
 # However an objective was typed, JSON has its one form, and a run says what it was made of.
 test_objectives_have_one_form() {
     small_corpus c.tsv
@@ -215,4 +230,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd connectivity_estimates connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done

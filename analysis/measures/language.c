@@ -1,0 +1,254 @@
+/* The leading spectrum of a language: a list of numbers is taken of all documents and of those without
+ * each block. */
+#include "analysis/measures/language.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/population_numbers_private.h"
+#include "base/mem.h"
+#include "stats/jackknife.h"
+
+/* The list: both sums, the sums that their intervals are of, m, lambda (k), tails (k + 1). */
+enum { SUM2, SUM4, CORRECTED2, CORRECTED4, SEEN, LAMBDA };
+
+void cs_language_free(cs_language *l)
+{
+    cs_signed_gram_free(&l->m);
+    cs_dense_free(&l->v);
+    cs_free(l->residual);
+    cs_free(l->lambda);
+    cs_free(l->tail);
+    memset(l, 0, sizeof *l);
+}
+
+static int64_t length_of(int64_t k)
+{
+    return LAMBDA + 2 * k + 1;
+}
+
+/* The list of the documents that were chosen; of all (keep) also matrix and vectors stay. */
+static cs_status measure(const cs_population_study *s, const cs_language_options *o, cs_language *l,
+                         bool keep, double *value)
+{
+    const cs_population_options sums = {.least = 2, .seed = o->seed, .threads = o->threads};
+    const cs_signed_gram_options eigen = {
+        .seed = o->seed, .threads = o->threads, .start = keep ? NULL : &l->v};
+    cs_signed_gram m = {0};
+    cs_population p = {0};
+    cs_status status =
+        cs_population_matrix(&s->counts, s->part, CS_ALL_FOLDS, &m, &value[SEEN], NULL);
+    if (status == CS_OK) status = cs_population_of(&s->counts, s->part, &sums, &p);
+    if (status == CS_OK)
+        status = cs_signed_gram_leading(&m, l->k, &eigen, value + LAMBDA, keep ? &l->v : NULL);
+    value[SUM2] = p.distinct.sum_sigma2;
+    value[SUM4] = p.distinct.sum_sigma4;
+    value[CORRECTED2] = p.corrected2;
+    value[CORRECTED4] = p.corrected4;
+    double left = p.distinct.sum_sigma4;
+    for (int64_t t = 0; t <= l->k; ++t) {
+        const double lambda = t < l->k ? fmax(0, value[LAMBDA + t]) : 0;
+        value[LAMBDA + l->k + t] = left;
+        left -= lambda * lambda;
+    }
+    if (status == CS_OK && keep) {
+        l->m = m;
+        m = (cs_signed_gram){0};
+    }
+    cs_signed_gram_free(&m);
+    return status;
+}
+
+static cs_status take_residuals(const cs_language_options *o, const double *lambda, cs_language *l)
+{
+    cs_dense y = {0};
+    cs_status status = cs_dense_init(&y, l->v.rows, l->k);
+    if (status == CS_OK) status = cs_signed_gram_apply(&l->m, &l->v, o->threads, &y);
+    for (int64_t j = 0; j < l->k && status == CS_OK; ++j) {
+        double square = 0;
+        for (int64_t i = 0; i < y.rows; ++i) {
+            const double off = y.data[i + j * y.ld] - lambda[j] * l->v.data[i + j * l->v.ld];
+            square += off * off;
+        }
+        l->residual[j] = sqrt(square);
+    }
+    cs_dense_free(&y);
+    return status;
+}
+
+/* Number i of the lists; its interval is of number `basis`. */
+static cs_language_number number_of(const cs_language *l, const double *value, int64_t i,
+                                    int64_t basis)
+{
+    const int64_t length = length_of(l->k), blocks = l->blocks;
+    cs_language_number n = {.value = value[i], .se = NAN, .low = NAN, .high = NAN};
+    if (blocks > 1) {
+        n.se = cs_jackknife_error(blocks, value + length + i, length);
+        cs_jackknife_interval(blocks, value[basis], value + length + basis, length, basis != i,
+                              &n.low, &n.high);
+    }
+    return n;
+}
+
+static void fill(const double *value, cs_language *l)
+{
+    l->sum2 = number_of(l, value, SUM2, CORRECTED2);
+    l->sum4 = number_of(l, value, SUM4, CORRECTED4);
+    l->seen = number_of(l, value, SEEN, SEEN);
+    for (int64_t t = 0; t <= l->k; ++t) {
+        l->tail[t] = number_of(l, value, LAMBDA + l->k + t, LAMBDA + l->k + t);
+        if (t < l->k) {
+            l->lambda[t] = number_of(l, value, LAMBDA + t, LAMBDA + t);
+        }
+    }
+    l->tail[0] = l->sum4;
+}
+
+static cs_status check(const cs_cooc_options *build, const cs_language_options *o, int64_t cols,
+                       int64_t documents)
+{
+    return cs_context_gram(&build->context)
+               ? cs_fail(CS_ERR_USAGE,
+                         "contexts that are all different say nothing of the language")
+           : o->k < 1 || o->k > cols ? cs_fail(CS_ERR_USAGE, "%lld eigenvalues wanted: 1 to %lld",
+                                               (long long)o->k, (long long)cols)
+           : o->blocks < 0 || o->blocks == 1 || o->blocks > documents
+               ? cs_fail(CS_ERR_USAGE,
+                         "%lld jackknife blocks: want 0, or 2 to %lld (the documents)",
+                         (long long)o->blocks, (long long)documents)
+               : CS_OK;
+}
+
+cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
+                         const cs_language_options *options, cs_language *out)
+{
+    const cs_population_plan plan = {
+        .build = *build, .blocks = options->blocks, .seed = options->seed};
+    cs_language l = {.k = options->k, .blocks = options->blocks};
+    cs_population_study s = {0};
+    double *value = NULL;
+    cs_status status = check(build, options, corpus->vocab, corpus->documents);
+    if (status == CS_OK) status = cs_population_study_of(corpus, &plan, &s);
+    l.documents = s.documents;
+    if (status == CS_OK) status = check(build, options, s.counts.rows.matrix.a.cols, s.documents);
+    if (status == CS_OK) status = cs_dense_init(&l.v, s.counts.rows.matrix.a.cols, l.k);
+    if (status == CS_OK) {
+        value = cs_alloc((l.blocks + 1) * length_of(l.k), sizeof *value);
+        l.residual = cs_alloc(l.k, sizeof *l.residual);
+        l.lambda = cs_alloc(l.k, sizeof *l.lambda);
+        l.tail = cs_alloc(l.k + 1, sizeof *l.tail);
+        status = value && l.residual && l.lambda && l.tail ? CS_OK : CS_ERR_MEMORY;
+    }
+    for (int64_t b = -1; b < l.blocks && status == CS_OK; ++b) {
+        cs_population_choose(&s, 0, s.documents, b);
+        status = measure(&s, options, &l, b < 0, value + (b + 1) * length_of(l.k));
+        cs_progress_report(options->progress, "blocks left out", b + 1, l.blocks);
+    }
+    if (status == CS_OK) status = take_residuals(options, value + LAMBDA, &l);
+    if (status == CS_OK) fill(value, &l);
+    cs_free(value);
+    cs_population_study_free(&s);
+    return CS_DELIVER(status, out, l, cs_language_free);
+}
+
+/* --- record ----------------------------------------------------------------------------------- */
+
+const cs_view cs_language_view = {
+    "spectrum[]", "index sigma lambda se low high residual tail tail_low tail_high"};
+
+static void put_number(cs_item *in, const char *key, const cs_language_number *n)
+{
+    cs_item *item = key ? cs_item_object(in, key) : in;
+    cs_item_real(item, key ? "value" : "lambda", n->value);
+    cs_item_real(item, "se", n->se);
+    cs_item_real(item, "low", n->low);
+    cs_item_real(item, "high", n->high);
+}
+
+void cs_language_record(const cs_language *l, cs_item *root)
+{
+    cs_item_text(root, "estimate", "distinct-document");
+    cs_item_int(root, "documents", l->documents);
+    cs_item_int(root, "blocks", l->blocks);
+    put_number(root, "mass_seen", &l->seen);
+    put_number(root, "sum_sigma2", &l->sum2);
+    put_number(root, "sum_sigma4", &l->sum4);
+    cs_item *rows = cs_item_array(root, "spectrum");
+    for (int64_t j = 0; j < l->k; ++j) {
+        cs_item *row = cs_item_object(rows, NULL);
+        cs_item_int(row, "index", j + 1);
+        put_number(row, NULL, &l->lambda[j]);
+        cs_item_real(row, "sigma", sqrt(fmax(0, l->lambda[j].value)));
+        cs_item_real(row, "residual", l->residual[j]);
+        cs_item_real(row, "tail", l->tail[j + 1].value);
+        cs_item_real(row, "tail_low", l->tail[j + 1].low);
+        cs_item_real(row, "tail_high", l->tail[j + 1].high);
+    }
+}
+
+/* --- density ---------------------------------------------------------------------------------- */
+
+const cs_view cs_language_density_view = {
+    "curve[]", "lambda density density_low density_high above above_low above_high"};
+
+/* lambda = x^2 - c, so that per unit of lambda there is 1 / (2 x) of what there is per unit of x. */
+static void put_curve(const cs_density *d, const double *x, double c, cs_item *curve)
+{
+    for (int64_t i = 0; i < d->points; ++i) {
+        const double per = x[i] > 0 ? 1 / (2 * x[i]) : (double)NAN;
+        cs_item *point = cs_item_object(curve, NULL);
+        cs_item_real(point, "lambda", x[i] * x[i] - c);
+        cs_item_real(point, "density", per * d->density[i].value);
+        cs_item_real(point, "density_low", per * d->density[i].low);
+        cs_item_real(point, "density_high", per * d->density[i].high);
+        cs_item_real(point, "above", d->above[i].value);
+        cs_item_real(point, "above_low", d->above[i].low);
+        cs_item_real(point, "above_high", d->above[i].high);
+    }
+}
+
+cs_status cs_language_density(const cs_language *l, const cs_spectrum_density_options *o,
+                              cs_item *root)
+{
+    const int64_t n = l->v.rows, start[] = {0, n};
+    cs_signed_gram_shift shift = {0};
+    cs_density d = {0};
+    cs_pool pool = {0};
+    double *x = cs_pool_take(&pool, o->bins + 1, sizeof *x);
+    double *known = cs_pool_take(&pool, l->k, sizeof *known), sum2 = 0;
+    cs_status status = pool.status;
+    if (status == CS_OK) status = cs_signed_gram_shift_of(&l->m, o->spectrum.threads, &shift);
+    for (int64_t j = 0; j < l->k && status == CS_OK; ++j) {
+        known[j] = sqrt(fmax(0, l->lambda[j].value + shift.c));
+    }
+    for (int64_t i = 0; i <= o->bins && status == CS_OK; ++i) {
+        x[i] = known[0] * (double)i / (double)o->bins;
+    }
+    const cs_density_known taken = {
+        .blocks = 1, .count = l->k, .start = start, .v = &l->v, .sigma = known};
+    const cs_density_options options = {.samples = o->samples,
+                                        .degree = o->degree,
+                                        .top = status == CS_OK ? known[l->k - 1] * (1 + 1e-6) : 1,
+                                        .gram = true,
+                                        .width = o->width,
+                                        .level = o->level,
+                                        .known = &taken,
+                                        .points = o->bins + 1,
+                                        .x = x,
+                                        .seed = o->spectrum.seed,
+                                        .threads = o->spectrum.threads,
+                                        .progress = o->spectrum.progress};
+    if (status == CS_OK) status = cs_density_of(&shift.op, &options, &d);
+    if (status == CS_OK)
+        status = cs_signed_gram_inner(&l->m, &l->m, NULL, o->spectrum.threads, &sum2, NULL);
+    if (status == CS_OK) {
+        cs_item_real(root, "shift", shift.c);
+        cs_item_real(root, "sum_lambda", cs_signed_gram_trace(&l->m, NULL));
+        cs_item_real(root, "sum_lambda2", sum2);
+        put_curve(&d, x, shift.c, cs_item_array(root, "curve"));
+    }
+    cs_density_free(&d);
+    cs_signed_gram_shift_free(&shift);
+    cs_pool_free(&pool);
+    return status;
+}

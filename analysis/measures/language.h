@@ -1,0 +1,63 @@
+/* The leading spectrum of the language behind a corpus, by pairs of documents: eigenvalues of M / m,
+ * which estimate sigma_j^2, with vectors, sums, tails and their errors; and the density of all of its
+ * eigenvalues, most of which are noise about 0.
+ *
+ * M / m is symmetric and not positive semidefinite: what is positive in it may be the language's or
+ * noise, what is negative is noise, so that the negative end of the density shows how far noise
+ * reaches. Definitions and biases: docs/theory.md, What a corpus tells of its language.
+ */
+#pragma once
+
+#include "analysis/measures/population.h"
+#include "cooc/spectrum_density.h"
+#include "io/result.h"
+
+typedef struct {
+    int64_t k;      /* eigenpairs, 1 .. columns; tails for t = 0 .. k */
+    int64_t blocks; /* of documents, for the delete-block jackknife of everything; 0: no errors */
+    uint64_t seed;
+    int threads;
+    const cs_progress *progress;
+} cs_language_options;
+
+/* low, high: 95%, without the bias that falls as 1 / documents (cs_jackknife_interval); NaN: none. */
+typedef struct {
+    double value, se, low, high;
+} cs_language_number;
+
+typedef struct {
+    int64_t documents, blocks, k;
+    cs_signed_gram m;           /* M / m of all documents */
+    cs_dense v;                 /* columns x k */
+    double *residual;           /* k: ||(M / m) v - lambda v|| */
+    cs_language_number *lambda; /* k, descending */
+    cs_language_number *tail;   /* k + 1: sum sigma^4 less the first t of max(lambda, 0)^2 */
+    cs_language_number seen, sum2, sum4; /* m; sums as in analysis/measures/population_rows.h */
+} cs_language;
+
+void cs_language_free(cs_language *language);
+
+/* Everything above, of the documents of a corpus under the options of a build (by_document is set
+ * here). CS_ERR_USAGE: k or blocks out of range, or a context whose rows are not at hand (unique);
+ * CS_ERR_INPUT: no context is in two documents. Cost: (blocks + 1) times cs_population_of and
+ * eigenvalues. */
+cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
+                         const cs_language_options *options, cs_language *out) CS_MUST_CHECK;
+
+/* {"estimate", "documents", "blocks", "mass_seen", "sum_sigma2", "sum_sigma4": {"value", "se", "low",
+ * "high"}, "spectrum": [{"index", "lambda", "sigma", "se", "low", "high" (of lambda), "residual",
+ * "tail", "tail_low", "tail_high"}, ...]}, sigma = sqrt(max(lambda, 0)), tail that behind it.
+ * cs_language_view is its table. */
+void cs_language_record(const cs_language *language, cs_item *root);
+extern const cs_view cs_language_view;
+
+/* Adds to a record "shift" (c: no eigenvalue is below -c), "sum_lambda" and "sum_lambda2" (exact, with
+ * the noise) and "curve": [{"lambda", "density", "density_low", "density_high", "above", "above_low",
+ * "above_high"}, ...], by stochastic Lanczos quadrature on M / m + c I with the eigenpairs that are
+ * known taken out: counts are bounded, the density is that of sqrt(lambda + c), smoothed there, per
+ * unit of lambda. Of options: samples, degree, bins, width (of sqrt(lambda + c)), level; spectrum.seed,
+ * .threads, .progress. Errors of cs_density_of. */
+cs_status cs_language_density(const cs_language *language,
+                              const cs_spectrum_density_options *options,
+                              cs_item *root) CS_MUST_CHECK;
+extern const cs_view cs_language_density_view;

@@ -1,0 +1,68 @@
+#include "cli/language.h"
+
+#include "cli/groups.h"
+#include "cli/mistaken.h"
+#include "cli/output.h"
+#include "cooc/store.h"
+#include "linalg/vectors_file.h"
+
+const cs_opt cs_group_language[] = {
+    CS_CHOICE("estimate", "plug-in|distinct-document", "plug-in",
+              "Of a folder of cospec cooc: the matrix of its corpus, or the language's, estimated "
+              "from pairs of documents."),
+    CS_INT("jackknife", "B", "10", 0, 1000,
+           "Of the latter: blocks of documents for the delete-block jackknife; 0 for none."),
+    {0},
+};
+
+bool cs_args_language(const cs_args *args)
+{
+    return cs_args_is(args, "estimate", "distinct-document");
+}
+
+cs_status cs_args_no_language(const cs_args *args)
+{
+    return cs_args_refuse(args, "jackknife", "goes with --estimate distinct-document");
+}
+
+static cs_status write_vectors(cs_args *args, const cs_language *l)
+{
+    const cs_kept_rows all = cs_kept_rows_all(l->v.rows);
+    const char *path = NULL;
+    cs_status status = cs_output_path(args, "v.npy", &path);
+    return status == CS_OK ? cs_vectors_write(path, &all, &l->v) : status;
+}
+
+cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_options *density)
+{
+    enum { USUAL = 10 };
+    const char *dir = cs_args_positional(args, 0), *name = density ? "density" : "svd";
+    cs_cooc_store store = {0};
+    cs_language l = {0};
+    cs_status status = cs_args_refuse(
+        args, "normalised solver tol max-iterations no-reduction moment-budget dry-run",
+        "has no meaning with --estimate distinct-document");
+    if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
+    if (status == CS_OK) status = cs_output_input(args, dir);
+    if (status == CS_OK) status = cs_cooc_read(dir, &store);
+    const int64_t cols = store.corpus.vocab;
+    const cs_language_options options = {.k = k > 0          ? k
+                                              : cols < USUAL ? cols
+                                                             : USUAL,
+                                         .blocks = cs_args_int(args, "jackknife"),
+                                         .seed = cs_args_seed(args),
+                                         .threads = cs_args_threads(args),
+                                         .progress = cs_output_progress(args)};
+    store.options.threads = options.threads;
+    if (status == CS_OK) status = cs_language_of(&store.corpus, &store.options, &options, &l);
+    if (status == CS_OK) cs_language_record(&l, cs_output_root(args));
+    if (status == CS_OK && density) status = cs_language_density(&l, density, cs_output_root(args));
+    if (status == CS_OK && !density && cs_args_flag(args, "vectors"))
+        status = write_vectors(args, &l);
+    cs_language_free(&l);
+    cs_cooc_store_free(&store);
+    return status == CS_OK
+               ? cs_output_record(args, name,
+                                  density ? &cs_language_density_view : &cs_language_view)
+               : status;
+}

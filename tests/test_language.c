@@ -1,0 +1,208 @@
+/* analysis/measures/language: eigenpairs, sums, tails and errors against all pairs of events of a tiny
+ * corpus, and the density against its eigenvalues. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/language.h"
+#include "base/rng.h"
+#include "document_pairs.h"
+#include "io/json.h"
+#include "plan/spec.h"
+#include "small_corpus.h"
+#include "stats/jackknife.h"
+#include "test.h"
+
+enum { DOCUMENTS = 40, VOCAB = 9, BLOCKS = 4, K = 3 };
+
+static cs_corpus corpus_of(void)
+{
+    int64_t length[DOCUMENTS];
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 3);
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        length[d] = 3 + cs_rng_below(&rng, 7);
+    }
+    return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
+}
+
+static cs_cooc_options build_of(const char *context)
+{
+    cs_cooc_options o = {.threads = 1, .max_length = 3, .stride = 1};
+    OK(cs_objective_parse("ar", &o.objective));
+    OK(cs_context_parse(context, &o.context));
+    return o;
+}
+
+/* The r-th of the order of documents, all of which have events, is in fold r mod 8 and block r mod B
+ * (analysis/measures/population_rows.h). */
+static void choose(uint64_t seed, int block, uint8_t *part)
+{
+    int32_t order[DOCUMENTS];
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, 0);
+    cs_rng_permutation(&rng, DOCUMENTS, order);
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        const int of = order[d] / (DOCUMENTS >= 8 * BLOCKS ? 8 : 1) % BLOCKS;
+        part[d] = of == block ? CS_LEFT_OUT : (uint8_t)(order[d] % 8);
+    }
+}
+
+/* M / m by all pairs of events, and its eigenvalues, descending. */
+static double spectrum_of(const document_events *e, const uint8_t *part, cs_dense *m, double *value)
+{
+    double p[VOCAB] = {0}, all = 0, scale[VOCAB], pairs[VOCAB * VOCAB], up[VOCAB];
+    for (int64_t i = 0; i < e->count; ++i) {
+        const double w = part[e->document[i]] == CS_LEFT_OUT ? 0 : e->weight[i];
+        p[e->token[i]] += w;
+        all += w;
+    }
+    for (int v = 0; v < VOCAB; ++v) {
+        scale[v] = p[v] > 0 ? sqrt(all / p[v]) : 0;
+    }
+    const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
+    const double seen = pairs_by_events(e, &o, VOCAB, pairs);
+    cs_dense copy = {0};
+    OK(cs_dense_init(m, VOCAB, VOCAB));
+    OK(cs_dense_init(&copy, VOCAB, VOCAB));
+    for (int i = 0; i < VOCAB * VOCAB; ++i) {
+        m->data[i % VOCAB + i / VOCAB * m->ld] = pairs[i] / seen;
+        copy.data[i % VOCAB + i / VOCAB * copy.ld] = pairs[i] / seen;
+    }
+    OK(cs_dense_eigh(&copy, up, true));
+    for (int j = 0; j < VOCAB; ++j) {
+        value[j] = up[VOCAB - 1 - j];
+    }
+    cs_dense_free(&copy);
+    return seen;
+}
+
+TEST(eigenpairs_and_errors_are_those_of_all_pairs)
+{
+    cs_corpus corpus = corpus_of();
+    const cs_cooc_options build = build_of("all");
+    const cs_language_options o = {.k = K, .blocks = BLOCKS, .seed = 7, .threads = 1};
+    const document_events e = events_of(&corpus, &build);
+    cs_population_counts counts = {0};
+    cs_language l = {0};
+    double value[VOCAB], one[VOCAB], lambda2[BLOCKS], tail1[BLOCKS], low, high;
+    uint8_t part[DOCUMENTS];
+    cs_dense m = {0};
+    const cs_population_options sums = {.threads = 1};
+    cs_population p = {0};
+    OK(cs_language_of(&corpus, &build, &o, &l));
+    OK(cs_population_count(&corpus, &build, &counts));
+    choose(7, -1, part);
+    const double seen = spectrum_of(&e, part, &m, value);
+    OK(cs_population_of(&counts, part, &sums, &p));
+    assert_int_equal(l.documents, DOCUMENTS);
+    assert_true(fabs(l.seen.value - seen) < 1e-12);
+    assert_true(fabs(l.sum4.value - p.distinct.sum_sigma4) < 1e-11);
+    for (int j = 0; j < K; ++j) {
+        double square = 0, norm = 0;
+        assert_true(fabs(l.lambda[j].value - value[j]) < 1e-8);
+        for (int i = 0; i < VOCAB; ++i) {
+            double product = 0;
+            for (int u = 0; u < VOCAB; ++u) {
+                product += m.data[i + u * m.ld] * l.v.data[u + j * l.v.ld];
+            }
+            const double off = product - value[j] * l.v.data[i + j * l.v.ld];
+            square += off * off;
+            norm += l.v.data[i + j * l.v.ld] * l.v.data[i + j * l.v.ld];
+        }
+        assert_true(sqrt(square) < 1e-7 && l.residual[j] < 1e-7 && fabs(norm - 1) < 1e-10);
+    }
+    assert_true(fabs(l.tail[2].value -
+                     (p.distinct.sum_sigma4 - value[0] * value[0] - value[1] * value[1])) < 1e-7);
+    for (int b = 0; b < BLOCKS; ++b) {
+        cs_dense part_m = {0};
+        choose(7, b, part);
+        (void)spectrum_of(&e, part, &part_m, one);
+        OK(cs_population_of(&counts, part, &sums, &p));
+        lambda2[b] = one[1];
+        tail1[b] = p.distinct.sum_sigma4 - one[0] * one[0];
+        cs_dense_free(&part_m);
+    }
+    assert_true(fabs(l.lambda[1].se - cs_jackknife_error(BLOCKS, lambda2, 1)) < 1e-7);
+    assert_true(fabs(l.tail[1].se - cs_jackknife_error(BLOCKS, tail1, 1)) < 1e-7);
+    cs_jackknife_interval(BLOCKS, value[1], lambda2, 1, false, &low, &high);
+    assert_true(fabs(l.lambda[1].low - low) < 1e-6 && fabs(l.lambda[1].high - high) < 1e-6);
+    cs_dense_free(&m);
+    cs_population_counts_free(&counts);
+    cs_language_free(&l);
+    cs_corpus_free(&corpus);
+}
+
+/* With more steps than there are eigenvalues every sample's measure is exact, so that the bounds of
+ * counts meet up to sampling; each interval (99.99%) holds the count of the eigenvalues. */
+TEST(counts_of_the_density_hold_the_eigenvalues)
+{
+    cs_corpus corpus = corpus_of();
+    const cs_cooc_options build = build_of("nearest:1");
+    const cs_language_options o = {.k = 1, .seed = 7, .threads = 1};
+    const cs_spectrum_density_options d = {.samples = 400,
+                                           .degree = 12,
+                                           .bins = 40,
+                                           .level = 0.9999,
+                                           .spectrum = {.seed = 1, .threads = 1}};
+    cs_language l = {0};
+    uint8_t part[DOCUMENTS];
+    double value[VOCAB], sum = 0, square = 0, negative = 0;
+    cs_dense m = {0};
+    json_t *json = NULL, *point;
+    size_t i;
+    OK(cs_language_of(&corpus, &build, &o, &l));
+    const document_events e = events_of(&corpus, &build);
+    choose(7, -1, part);
+    (void)spectrum_of(&e, part, &m, value);
+    cs_result *result = cs_result_new();
+    OK(cs_language_density(&l, &d, cs_result_root(result)));
+    OK(cs_result_json(result, &json));
+    cs_result_free(&result);
+    for (int j = 0; j < VOCAB; ++j) {
+        sum += value[j];
+        square += value[j] * value[j];
+        negative = fmin(negative, value[j]);
+    }
+    assert_true(fabs(json_real_value(json_object_get(json, "sum_lambda")) - sum) < 1e-10);
+    assert_true(fabs(json_real_value(json_object_get(json, "sum_lambda2")) - square) < 1e-10);
+    assert_true(negative < -1e-3 && -json_real_value(json_object_get(json, "shift")) <= negative);
+    json_array_foreach(json_object_get(json, "curve"), i, point)
+    {
+        const double x = json_number_value(json_object_get(point, "lambda")),
+                     low = json_number_value(json_object_get(point, "above_low")),
+                     high = json_number_value(json_object_get(point, "above_high"));
+        int above = 0;
+        bool near = false; /* to an eigenvalue, where the count is not defined to rounding */
+        for (int j = 0; j < VOCAB; ++j) {
+            above += value[j] > x;
+            near = near || fabs(value[j] - x) < 1e-6;
+        }
+        if (!near && !(low - 1e-6 <= above && above <= high + 1e-6)) {
+            print_error("above %g: %d, %g .. %g\n", x, above, low, high);
+        }
+        assert_true(near || (low - 1e-6 <= above && above <= high + 1e-6));
+    }
+    assert_int_equal(i, 41);
+    json_decref(json);
+    cs_dense_free(&m);
+    cs_language_free(&l);
+    cs_corpus_free(&corpus);
+}
+
+TEST(what_says_nothing_is_refused)
+{
+    cs_corpus corpus = corpus_of();
+    cs_language l = {0};
+    cs_cooc_options build = build_of("unique");
+    cs_language_options o = {.k = 2, .threads = 1};
+    assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "all different");
+    build = build_of("all");
+    o.k = 1000;
+    assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "1000 eigenvalues");
+    o.k = 2;
+    o.blocks = 1;
+    assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "1 jackknife blocks");
+    o.blocks = 0;
+    build = build_of("document");
+    build.max_length = build.stride = 0;
+    assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_INPUT, "two documents");
+    cs_corpus_free(&corpus);
+}
