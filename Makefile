@@ -29,7 +29,7 @@ OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
 $(error CONFIG=$(CONFIG) is not release, debug or asan)
 endif
-PACKAGES := openblas jansson libzip libxxhash libutf8proc nettle zlib
+PACKAGES := openblas jansson libzip libxxhash libutf8proc nettle zlib libpng libjpeg freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
@@ -50,7 +50,7 @@ LIBS := -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
 MPI_SRC := src/dist/carrier_mpi.c
-ROOMS := src/base src/io src/stats src/dist src/plan src/text src/linalg src/cooc src/tensor src/model src/train src/infer toy \
+ROOMS := src/base src/io src/stats src/dist src/plan src/text src/image src/linalg src/cooc src/tensor src/model src/train src/infer toy \
   analysis/measures analysis/theorems analysis/design analysis/trained analysis/study
 LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard $(ROOMS:%=%/*.c))))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing, and says which. Needs root or sudo only when something is missing.
 set -eu
 packages="build-essential pkg-config git libopenblas-dev liblapacke-dev libarpack2-dev libjansson-dev libzip-dev libxxhash-dev zlib1g-dev
-libutf8proc-dev nettle-dev liblbfgs-dev libcmocka-dev gnuplot-nox wordnet-base bible-kjv dict-gcide manpages manpages-dev groff-base man-db locales fonts-dejavu-core
+libutf8proc-dev nettle-dev liblbfgs-dev libpng-dev libjpeg62-turbo-dev libfreetype-dev libcmocka-dev gnuplot-nox wordnet-base bible-kjv dict-gcide manpages manpages-dev groff-base man-db locales fonts-dejavu-core
 libopenmpi-dev openmpi-bin libparpack2-dev"
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "deps: not a Debian system; install these libraries by hand (Debian package names): $packages" >&2

@@ -11,6 +11,7 @@ BEGIN {
     allow["plan"] = "base io"
     allow["tensor"] = "base io plan"
     allow["text"] = "base io"
+    allow["image"] = "base io text"
     allow["linalg"] = "base io stats dist"
     allow["cooc"] = "base io stats dist plan text linalg"
     allow["model"] = "base io plan tensor"
@@ -23,8 +24,8 @@ BEGIN {
     allow["analysis/design"] = "base io plan linalg cooc text toy analysis/theorems"
     allow["analysis/trained"] = "base io stats plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems"
     allow["analysis/study"] = "base io stats analysis/measures analysis/theorems analysis/trained"
-    allow["python"] = "base io stats dist plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
-    allow["cli"] = "base io stats dist plan text linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
+    allow["python"] = "base io stats dist plan text image linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
+    allow["cli"] = "base io stats dist plan text image linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
     while (1) { # rooms that include none of those left are taken away: a circle would stay
         gone = left = 0
         for (room in allow) {

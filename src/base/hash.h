@@ -53,3 +53,9 @@ cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
 /* SHA-256 of bytes in memory. */
 void cs_sha256(const void *bytes, size_t size, char hex[65]);
+
+/* Whether the item with this key is in a share in [0, 1] of all, by its hash under the seed. */
+static inline bool cs_hash_below(const void *key, size_t size, uint64_t seed, double share)
+{
+    return (double)(cs_hash(key, size, seed).high >> 11) * 0x1p-53 < share;
+}

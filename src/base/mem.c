@@ -267,3 +267,22 @@ cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...
     return cs_fail(CS_ERR_MEMORY, "%s %.3g GB, more than the %.3g GB of free memory%s%s", what,
                    bytes / 1e9, available / 1e9, advice ? "; " : "", advice ? advice : "");
 }
+
+void cs_text_list_free(char **text, int64_t count)
+{
+    for (int64_t i = 0; text && i < count; ++i) {
+        cs_free(text[i]);
+    }
+    cs_free(text);
+}
+
+cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out)
+{
+    *out = text ? cs_calloc(count, sizeof **out) : NULL;
+    if (text && !*out) return CS_ERR_MEMORY;
+    for (int64_t i = 0; text && i < count; ++i) {
+        (*out)[i] = cs_strdup(text[i]);
+        if (!(*out)[i]) return CS_ERR_MEMORY;
+    }
+    return CS_OK;
+}

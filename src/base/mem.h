@@ -44,6 +44,10 @@ void cs_pool_free(cs_pool *pool);
 /* A copy of a string, NULL on failure. */
 char *cs_strdup(const char *text) CS_MUST_CHECK;
 
+/* Lists of strings. The copy of no list is none; what was copied stays the caller's on failure. */
+cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out) CS_MUST_CHECK;
+void cs_text_list_free(char **text, int64_t count);
+
 /* Formats into fresh memory, NULL on failure. */
 char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
 char *cs_format_list(const char *format, va_list args) CS_PRINTF(1, 0) CS_MUST_CHECK;

@@ -151,14 +151,6 @@ cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, 
     return status;
 }
 
-void cs_text_list_free(char **text, int64_t count)
-{
-    for (int64_t i = 0; text && i < count; ++i) {
-        cs_free(text[i]);
-    }
-    cs_free(text);
-}
-
 cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus)
 {
     corpus->doc_ptr = cs_calloc(documents + 1, sizeof *corpus->doc_ptr);
@@ -182,17 +174,6 @@ void cs_corpus_free(cs_corpus *corpus)
     cs_free(corpus->held_out);
     cs_free(corpus->weight);
     memset(corpus, 0, sizeof *corpus);
-}
-
-cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out)
-{
-    *out = text ? cs_calloc(count, sizeof **out) : NULL;
-    if (text && !*out) return CS_ERR_MEMORY;
-    for (int64_t i = 0; text && i < count; ++i) {
-        (*out)[i] = cs_strdup(text[i]);
-        if (!(*out)[i]) return CS_ERR_MEMORY;
-    }
-    return CS_OK;
 }
 
 /* Everything that does not depend on which documents are kept. */

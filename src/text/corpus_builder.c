@@ -48,8 +48,7 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_
 
 bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int64_t size)
 {
-    uint64_t hash = cs_hash(key, (size_t)size, options->seed).high;
-    return (double)(hash >> 11) * 0x1p-53 < options->test_share;
+    return cs_hash_below(key, (size_t)size, options->seed, options->test_share);
 }
 
 void cs_corpus_builder_init(cs_corpus_builder *b, const cs_corpus_options *resolved)

@@ -20,7 +20,3 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
 
 /* Memory of the arrays that every corpus has; the caller's whatever happens. */
 cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus) CS_MUST_CHECK;
-
-/* Lists of texts. The copy of no list is none; what was copied stays the caller's on failure. */
-cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out) CS_MUST_CHECK;
-void cs_text_list_free(char **text, int64_t count);

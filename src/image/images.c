@@ -1,0 +1,216 @@
+/* Which reader a source needs, and what every corpus of images has. */
+#include "image/images.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/range.h"
+#include "image/images_private.h"
+#include "image/picture.h"
+#include "io/file.h"
+#include "io/gzip.h"
+#include "io/npz.h"
+
+cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
+                             int64_t channels, cs_images *out)
+{
+    const double values = (double)count * (double)height * (double)width * (double)channels;
+    if (count < 1 || height < 1 || width < 1 || height > 65535 || width > 65535 ||
+        (channels != 1 && channels != 3)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: %lld pictures of %lld x %lld with %lld channels (wanted: 1 or more, 1 "
+                       "to 65535 rows and columns, 1 or 3 channels)",
+                       path, (long long)count, (long long)height, (long long)width,
+                       (long long)channels);
+    }
+    cs_status status =
+        cs_mem_check(values + 16.0 * (double)count, NULL, "%s: %lld pictures of %lld x %lld take",
+                     path, (long long)count, (long long)height, (long long)width);
+    if (status != CS_OK) return status;
+    out->count = count;
+    out->height = height;
+    out->width = width;
+    out->channels = channels;
+    out->pixel = cs_alloc(count * height * width * channels, 1);
+    out->label = cs_alloc(count, sizeof *out->label);
+    out->held_out = cs_calloc(count, 1);
+    if (!out->pixel || !out->label || !out->held_out) return CS_ERR_MEMORY;
+    memset(out->label, -1, (size_t)count * sizeof *out->label);
+    return CS_OK;
+}
+
+void cs_images_free(cs_images *images)
+{
+    cs_text_list_free(images->label_name, images->labels);
+    cs_text_list_free(images->group_name, images->groups);
+    cs_free(images->name);
+    cs_free(images->path);
+    cs_free(images->pixel);
+    cs_free(images->value);
+    cs_free(images->label);
+    cs_free(images->held_out);
+    cs_free(images->group);
+    cs_free(images->mask);
+    cs_free(images->box_ptr);
+    cs_free(images->box);
+    *images = (cs_images){0};
+}
+
+void cs_images_hold_out(const cs_images_options *options, cs_images *images)
+{
+    for (int64_t i = 0; i < images->count; ++i) {
+        images->held_out[i] = cs_hash_below(&i, sizeof i, options->seed, options->test_share);
+    }
+}
+
+cs_status cs_images_number_classes(const char *path, cs_images *images)
+{
+    enum { MOST_CLASSES = 1 << 20 };
+    int32_t most = -1;
+    for (int64_t i = 0; i < images->count; ++i) {
+        if (images->label[i] >= MOST_CLASSES) {
+            return cs_fail(CS_ERR_INPUT, "%s: label %d of picture %lld (of 0..%d)", path,
+                           images->label[i], (long long)i, MOST_CLASSES - 1);
+        }
+        most = images->label[i] > most ? images->label[i] : most;
+    }
+    images->label_name = cs_calloc(most + 1, sizeof *images->label_name);
+    if (!images->label_name) return CS_ERR_MEMORY;
+    for (images->labels = 0; images->labels <= most; ++images->labels) {
+        char *name = cs_format("%lld", (long long)images->labels);
+        if (!name) return CS_ERR_MEMORY;
+        images->label_name[images->labels] = name;
+    }
+    return CS_OK;
+}
+
+/* --- which reader ----------------------------------------------------------------------------- */
+
+typedef enum { NO_IMAGES, IS_IDX, IS_CIFAR, IS_CIFAR_DIRECTORY, IS_NPY, IS_NPZ, IS_DIRECTORY } kind;
+
+/* A file of IDX by its first bytes, unpacked where its name says that it is packed. */
+static bool begins_as_idx(const char *path)
+{
+    uint8_t first[4] = {0};
+    FILE *file = fopen(path, "rb");
+    const bool read = file && fread(first, 1, sizeof first, file) == sizeof first;
+    if (file) {
+        (void)fclose(file);
+    }
+    return read && ((first[0] == 0x1F && first[1] == 0x8B && cs_has_suffix(path, "-ubyte.gz")) ||
+                    cs_idx_is(first, sizeof first));
+}
+
+/* An array of three dimensions or more: fewer are token ids. */
+static bool is_npy_of_pictures(const char *path)
+{
+    char head[256] = "";
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(head, 1, sizeof head - 1, file) : 0;
+    if (file) {
+        (void)fclose(file);
+    }
+    for (size_t i = 0; i < size; ++i) {
+        head[i] = head[i] ? head[i] : ' '; /* the version has zeros */
+    }
+    const char *shape = strstr(head, "'shape': (");
+    int commas = 0;
+    for (const char *c = shape; c && *c && *c != ')'; ++c) {
+        commas += *c == ',' && c[1] == ' ';
+    }
+    return commas >= 2;
+}
+
+static cs_status kind_of(const char *path, kind *out)
+{
+    char *batch = cs_path_join(path, "test_batch.bin");
+    if (!batch) return CS_ERR_MEMORY;
+    const bool cifar = cs_path_exists(batch);
+    bool pictures = false;
+    cs_free(batch);
+    if (cs_path_is_dir(path)) {
+        cs_status status = cifar ? CS_OK : cs_images_directory_is(path, &pictures);
+        *out = cifar ? IS_CIFAR_DIRECTORY : pictures ? IS_DIRECTORY : NO_IMAGES;
+        return status;
+    }
+    *out = cs_has_suffix(path, ".npz")   ? IS_NPZ
+           : cs_has_suffix(path, ".bin") ? IS_CIFAR
+           : cs_has_suffix(path, ".npy") ? (is_npy_of_pictures(path) ? IS_NPY : NO_IMAGES)
+           : begins_as_idx(path)         ? IS_IDX
+                                         : NO_IMAGES;
+    return CS_OK;
+}
+
+bool cs_images_are(const char *source)
+{
+    kind found = NO_IMAGES;
+    if (kind_of(source, &found) != CS_OK) {
+        cs_reason_clear(); /* whoever reads it will be told */
+    }
+    return found != NO_IMAGES && cs_path_exists(source);
+}
+
+static cs_status read_idx(const char *path, cs_images *out)
+{
+    char *bytes = NULL;
+    int64_t size = 0;
+    cs_status status = cs_file_unpacked(path, &bytes, &size, out->sha256);
+    if (status == CS_OK) status = cs_idx_read(path, (const uint8_t *)bytes, size, out);
+    cs_free(bytes);
+    return status;
+}
+
+/* Readers of whole files leave the split to be made here. */
+static cs_status read_kind(kind what, const char *path, const cs_images_options *options,
+                           cs_images *out)
+{
+    cs_status status = CS_OK;
+    switch (what) {
+    case IS_IDX:
+        status = read_idx(path, out);
+        break;
+    case IS_CIFAR:
+        status = cs_cifar_read(path, out);
+        break;
+    case IS_NPY:
+        status = cs_images_read_npy(path, out);
+        break;
+    case IS_CIFAR_DIRECTORY:
+        return cs_cifar_read_directory(path, out);
+    case IS_NPZ:
+        return cs_images_read_npz(path, options, out);
+    case IS_DIRECTORY:
+        return cs_images_read_directory(path, options, out);
+    case NO_IMAGES:
+        return cs_fail(
+            CS_ERR_INPUT,
+            "%s: no pictures (wanted IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, "
+            "or a directory of PNG, JPEG, PGM or PPM files or of a directory a class)",
+            path);
+    }
+    if (status == CS_OK) cs_images_hold_out(options, out);
+    return status;
+}
+
+cs_status cs_images_load(const char *source, const cs_images_options *options, cs_images *out)
+{
+    cs_images made = {0};
+    kind found = NO_IMAGES;
+    cs_images_options resolved = options ? *options : (cs_images_options){.test_share = -1};
+    if (resolved.test_share < 0) {
+        resolved.test_share = 0.2;
+    }
+    const cs_range share = {"test share", resolved.test_share, 0, 1 - 0x1p-53};
+    cs_status status = cs_ranges_check(1, &share);
+    if (status == CS_OK) status = kind_of(source, &found);
+    if (status == CS_OK) status = read_kind(found, source, &resolved, &made);
+    if (status == CS_OK) {
+        const char *slash = strrchr(source, '/');
+        made.name = cs_strdup(slash && slash[1] ? slash + 1 : source);
+        made.path = cs_strdup(source);
+        status = made.name && made.path ? CS_OK : CS_ERR_MEMORY;
+    }
+    return CS_DELIVER(status, out, made, cs_images_free);
+}

@@ -1,0 +1,80 @@
+/* Corpora of images: pictures of one size with a class, a split, and what else is known of each.
+ *
+ * Sources: the corpora known by name (image/prepare.h), or the user's own:
+ *   IDX      unsigned bytes of 3 or 4 dimensions, as MNIST's (count, rows, columns[, channels]); with
+ *            "images" in the name of the file its labels are in the file beside it with "labels",
+ *            and idx1 for idx3 or idx4, where that is there. Either may be packed (.gz)
+ *   CIFAR    FILE.bin of records of 3,073 bytes (class, then 32 x 32 of red, green and blue); a
+ *            directory with data_batch_N.bin and test_batch.bin, which is the held-out side, and
+ *            names of classes in batches.meta.txt
+ *   NPY      uint8, count x height x width [x 1 or 3]; labels, integers from 0, in NAME.labels.npy
+ *   NPZ      the members of a prepared corpus (docs/formats.md), all but `image` optional
+ *   a directory   of directories: a class each, of PNG, JPEG, PGM and PPM (image/picture.h); or of
+ *            such files, unlabelled. Sorted by bytes; names that begin with a dot are passed over;
+ *            all of one size; grey and colour together become colour
+ *
+ * Pictures are uint8 (image/picture.h). A corpus whose pictures are numbers has them in `value`
+ * also, and its pixels show them.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "io/result.h"
+
+typedef struct {
+    /* Share of pictures in the held-out split, in [0, 1): by XXH3 of the path below the directory, or
+     * the number in the file, under `seed`. < 0: 0.2. Not where the source has a split. */
+    double test_share;
+    uint64_t seed;
+    int threads; /* of decoding; 0: cs_threads() */
+    const cs_progress *progress;
+} cs_images_options;
+
+/* A thing in a picture: its class and the rows top..bottom-1 and columns left..right-1 it covers. */
+typedef struct {
+    int32_t label, top, left, bottom, right;
+} cs_box;
+
+typedef struct {
+    char *name, *path;
+    char sha256[65]; /* of the file; of a directory: of the lines "SHA-256  path below it" */
+    int64_t count, height, width, channels;
+    uint8_t *pixel; /* count x height x width x channels */
+    float *value;   /* the same places: the numbers that the pixels show; NULL: pixel / 255 */
+    int32_t *label; /* count: class, -1: none */
+    int64_t labels; /* classes, 0 when unlabelled */
+    char **label_name;
+    uint8_t *held_out; /* count: 1 in the test split */
+    int32_t *group;    /* count: what is held out whole, as a typeface; NULL: nothing is */
+    int64_t groups;
+    char **group_name;
+    uint8_t *mask; /* count x height x width: 0 background, else 1 + class; NULL: not known */
+    int64_t
+        *box_ptr; /* count + 1: boxes box_ptr[i] .. box_ptr[i+1]-1 of picture i; NULL: not known */
+    cs_box *box;
+} cs_images;
+
+/* Whether a source is one of pictures: a name of theirs, or a file or directory by its first bytes. */
+bool cs_images_are(const char *source);
+
+/* Reads a corpus; a named one is prepared first where it is not. options may be NULL. Sizes are
+ * checked before memory is taken. CS_ERR_INPUT names file and place; CS_ERR_USAGE, CS_ERR_IO,
+ * CS_ERR_MEMORY, CS_ERR_INTERRUPT. Cost: one pass; memory of the pictures and one file a thread. */
+cs_status cs_images_load(const char *source, const cs_images_options *options,
+                         cs_images *out) CS_MUST_CHECK;
+void cs_images_free(cs_images *images);
+
+/* Writes NPZ as prepared corpora are (docs/formats.md); the bytes depend on the content alone. */
+cs_status cs_images_write(const char *path, const cs_images *images) CS_MUST_CHECK;
+
+/* Adds sizes, splits and classes to a record (cospec data stats). */
+cs_status cs_images_describe(const cs_images *images, cs_item *root) CS_MUST_CHECK;
+
+/* Pictures of a corpus on one sheet: a row a class (unlabelled: in order), `columns` of each, drawn
+ * without replacement by seed, at most `rows` rows; masks beside pictures where there are any. White
+ * where a class has fewer. CS_ERR_USAGE: rows or columns below 1. */
+cs_status cs_images_sheet(const cs_images *images, int64_t rows, int64_t columns, uint64_t seed,
+                          const char *path) CS_MUST_CHECK;

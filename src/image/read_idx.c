@@ -1,0 +1,110 @@
+/* IDX, the format of MNIST (LeCun and Cortes): two zeros, a type (8: unsigned bytes), the number of
+ * dimensions, each dimension as four bytes, the highest first, then the values. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "image/images_private.h"
+#include "io/file.h"
+#include "io/gzip.h"
+
+bool cs_idx_is(const uint8_t *bytes, int64_t size)
+{
+    return size >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] == 8 && bytes[3] >= 1 &&
+           bytes[3] <= 4;
+}
+
+/* Reads the header of an array of `low` to `high` dimensions and compares what it says with the
+ * size of the file; absent dimensions are 1. *values receives where they begin. */
+static cs_status header(const char *path, const uint8_t *bytes, int64_t size, int low, int high,
+                        int64_t shape[4], int64_t *values)
+{
+    const int dimensions = cs_idx_is(bytes, size) ? bytes[3] : 0;
+    if (dimensions < low || dimensions > high) {
+        return cs_fail(CS_ERR_INPUT, "%s: byte 0: no IDX of unsigned bytes with %d%s dimensions",
+                       path, low, low == high ? "" : " or 4");
+    }
+    *values = 4 + 4 * dimensions;
+    int64_t count = 1;
+    for (int d = 0; d < 4; ++d) {
+        const uint8_t *at = bytes + 4 + 4 * d;
+        shape[d] = 1;
+        if (d < dimensions && 8 + 4 * d <= size) {
+            shape[d] = (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+        }
+        if (shape[d] < 1 || shape[d] > size / count) { /* a value is a byte of the file */
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: byte %d: dimension %d is %lld in a file of %lld bytes", path,
+                           4 + 4 * d, d + 1, (long long)shape[d], (long long)size);
+        }
+        count *= shape[d];
+    }
+    return count == size - *values
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: %lld bytes behind the header, which says %lld", path,
+                         (long long)(size > *values ? size - *values : 0), (long long)count);
+}
+
+/* A copy of a path with the first `old` behind its last slash replaced; unchanged where it has none. */
+static char *renamed(const char *path, const char *old, const char *new)
+{
+    const char *slash = strrchr(path, '/'), *found = strstr(slash ? slash : path, old);
+    return found ? cs_format("%.*s%s%s", (int)(found - path), path, new, found + strlen(old))
+                 : cs_strdup(path);
+}
+
+/* Where the labels of a file of images are, packed or not; NULL: nowhere. */
+static cs_status labels_path(const char *images, char **out)
+{
+    char *labels = renamed(images, "images", "labels");
+    char *of3 = labels ? renamed(labels, "idx3", "idx1") : NULL;
+    char *plain = of3 ? renamed(of3, "idx4", "idx1") : NULL;
+    const int length = plain ? (int)strlen(plain) - (cs_has_suffix(plain, ".gz") ? 3 : 0) : 0;
+    cs_status status = plain ? CS_OK : CS_ERR_MEMORY;
+    const bool named = labels && strcmp(labels, images) != 0;
+    for (int packed = 0; packed < 2 && named && status == CS_OK && !*out; ++packed) {
+        char *path = cs_format("%.*s%s", length, plain, packed ? ".gz" : "");
+        status = path ? CS_OK : CS_ERR_MEMORY;
+        if (path && cs_path_exists(path)) {
+            *out = path;
+        } else {
+            cs_free(path);
+        }
+    }
+    cs_free(labels);
+    cs_free(of3);
+    cs_free(plain);
+    return status;
+}
+
+static cs_status read_labels(const char *path, cs_images *out)
+{
+    char *bytes = NULL, sha256[65];
+    int64_t size = 0, shape[4] = {0}, at = 0;
+    cs_status status = cs_file_unpacked(path, &bytes, &size, sha256);
+    if (status == CS_OK) status = header(path, (const uint8_t *)bytes, size, 1, 1, shape, &at);
+    if (status == CS_OK && shape[0] != out->count)
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld labels of %lld pictures", path,
+                         (long long)shape[0], (long long)out->count);
+    for (int64_t i = 0; status == CS_OK && i < out->count; ++i) {
+        out->label[i] = (uint8_t)bytes[at + i];
+    }
+    cs_free(bytes);
+    return status == CS_OK ? cs_images_number_classes(path, out) : status;
+}
+
+cs_status cs_idx_read(const char *path, const uint8_t *bytes, int64_t size, cs_images *out)
+{
+    int64_t shape[4] = {0}, at = 0;
+    cs_status status = header(path, bytes, size, 3, 4, shape, &at);
+    if (status == CS_OK)
+        status = cs_images_allocate(path, shape[0], shape[1], shape[2], shape[3], out);
+    if (status != CS_OK) return status;
+    memcpy(out->pixel, bytes + at, (size_t)(size - at));
+    char *labels = NULL;
+    status = labels_path(path, &labels);
+    if (labels) {
+        status = read_labels(labels, out);
+    }
+    cs_free(labels);
+    return status;
+}

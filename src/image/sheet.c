@@ -1,0 +1,151 @@
+/* What is in a corpus of images: its numbers for a record, and a contact sheet. */
+#include <math.h>
+#include <string.h>
+
+#include "base/ints.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "image/images.h"
+#include "image/picture.h"
+
+/* Pictures, and how many are held out, of each of `kinds` numbers in `of`; of[i] < 0 is not counted. */
+static cs_status count_kinds(const cs_images *m, const int32_t *of, int64_t kinds,
+                             char *const *name, cs_item *list)
+{
+    int64_t *count = cs_calloc(2 * kinds, sizeof *count);
+    if (!count) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < m->count; ++i) {
+        if (of[i] >= 0) {
+            count[2 * of[i]] += 1;
+            count[2 * of[i] + 1] += m->held_out[i];
+        }
+    }
+    for (int64_t k = 0; k < kinds; ++k) {
+        cs_item *item = cs_item_object(list, NULL);
+        cs_item_text(item, "label", name[k]);
+        cs_item_int(item, "images", count[2 * k]);
+        cs_item_int(item, "held_out", count[2 * k + 1]);
+    }
+    cs_free(count);
+    return CS_OK;
+}
+
+cs_status cs_images_describe(const cs_images *m, cs_item *root)
+{
+    const int64_t values = m->count * m->height * m->width * m->channels;
+    int64_t sum = 0, squares = 0, out = 0, unlabelled = 0;
+    for (int64_t i = 0; i < values; ++i) {
+        sum += m->pixel[i];
+        squares += (int64_t)m->pixel[i] * m->pixel[i];
+    }
+    for (int64_t i = 0; i < m->count; ++i) {
+        out += m->held_out[i];
+        unlabelled += m->label[i] < 0;
+    }
+    const double mean = (double)sum / (double)values;
+    cs_item_text(root, "name", m->name);
+    cs_item_text(root, "path", m->path);
+    cs_item_text(root, "sha256", m->sha256);
+    cs_item_int(root, "images", m->count);
+    cs_item_int(root, "height", m->height);
+    cs_item_int(root, "width", m->width);
+    cs_item_int(root, "channels", m->channels);
+    cs_item_int(root, "held_out", out);
+    cs_item_int(root, "unlabelled", unlabelled);
+    cs_item_int(root, "labels", m->labels);
+    cs_item_int(root, "boxes", m->box_ptr ? m->box_ptr[m->count] : 0);
+    cs_item_flag(root, "masks", m->mask != NULL);
+    cs_item_real(root, "pixel_mean", mean);
+    cs_item_real(root, "pixel_sd", sqrt(fmax((double)squares / (double)values - mean * mean, 0.0)));
+    cs_status status =
+        count_kinds(m, m->label, m->labels, m->label_name, cs_item_array(root, "classes"));
+    cs_item *groups = cs_item_array(root, "groups");
+    return status == CS_OK && m->group ? count_kinds(m, m->group, m->groups, m->group_name, groups)
+                                       : status;
+}
+
+/* --- the sheet -------------------------------------------------------------------------------- */
+
+typedef struct {
+    cs_picture picture;
+    int64_t scale, cell_height, cell_width; /* of a cell with the line after it */
+} sheet;
+
+/* Background black; classes differ in colour, neighbours clearly. */
+static void mask_colour(int number, uint8_t rgb[3])
+{
+    for (int c = 0; c < 3; ++c) {
+        rgb[c] = number == 0 ? 0
+                             : (uint8_t)(64 + (number * (c == 0   ? 67
+                                                         : c == 1 ? 131
+                                                                  : 29)) %
+                                                  192);
+    }
+}
+
+/* Draws picture i (mask: what its pixels belong to) into a cell. */
+static void draw(const cs_images *m, int64_t i, bool mask, int64_t row, int64_t column, sheet *s)
+{
+    for (int64_t y = 0; y < m->height * s->scale; ++y) {
+        for (int64_t x = 0; x < m->width * s->scale; ++x) {
+            const int64_t at = (i * m->height + y / s->scale) * m->width + x / s->scale;
+            uint8_t *to = s->picture.pixel + ((row * s->cell_height + y) * s->picture.width +
+                                              column * s->cell_width + x) *
+                                                 s->picture.channels;
+            if (mask) {
+                mask_colour(m->mask[at], to);
+            } else {
+                for (int64_t c = 0; c < s->picture.channels; ++c) {
+                    to[c] = m->pixel[at * m->channels + (m->channels == 1 ? 0 : c)];
+                }
+            }
+        }
+    }
+}
+
+/* The pictures of one class (kind -1: all), `columns` of them at random, in order. */
+static void draw_row(const cs_images *m, int64_t kind, int64_t row, int64_t columns, uint64_t seed,
+                     sheet *s)
+{
+    int64_t left = 0, wanted = columns, column = 0;
+    for (int64_t i = 0; i < m->count; ++i) {
+        left += kind < 0 || m->label[i] == kind;
+    }
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_SHOWN, (uint64_t)row);
+    for (int64_t i = 0; i < m->count && wanted > 0; ++i) {
+        if ((kind < 0 || m->label[i] == kind) && cs_rng_selects(&rng, &left, &wanted)) {
+            draw(m, i, false, row, column++, s);
+            if (m->mask) {
+                draw(m, i, true, row, column++, s);
+            }
+        }
+    }
+}
+
+cs_status cs_images_sheet(const cs_images *m, int64_t rows, int64_t columns, uint64_t seed,
+                          const char *path)
+{
+    enum { SMALL = 64 }; /* smaller pictures are enlarged to about this */
+    if (rows < 1 || columns < 1) {
+        return cs_fail(CS_ERR_USAGE, "a sheet of %lld x %lld pictures", (long long)rows,
+                       (long long)columns);
+    }
+    sheet s = {.scale = cs_most(1, SMALL / cs_most(m->height, m->width))};
+    s.cell_height = m->height * s.scale + 1;
+    s.cell_width = m->width * s.scale + 1;
+    rows = m->labels > 0 ? cs_least(rows, m->labels) : rows;
+    s.picture = (cs_picture){.height = rows * s.cell_height,
+                             .width = columns * (m->mask ? 2 : 1) * s.cell_width,
+                             .channels = m->mask ? 3 : m->channels};
+    const int64_t values = s.picture.height * s.picture.width * s.picture.channels;
+    s.picture.pixel = cs_alloc(values, 1);
+    if (!s.picture.pixel) return CS_ERR_MEMORY;
+    memset(s.picture.pixel, 255, (size_t)values);
+    for (int64_t r = 0; r < rows; ++r) {
+        /* Of more classes than rows, those at equal distances. */
+        draw_row(m, m->labels > 0 ? r * m->labels / rows : -1, r, columns, seed, &s);
+    }
+    cs_status status = cs_png_write(path, &s.picture);
+    cs_picture_free(&s.picture);
+    return status;
+}

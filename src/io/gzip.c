@@ -1,0 +1,106 @@
+/* Gzip by zlib, told by the file's first bytes. The size that the trailer claims is not believed:
+ * memory doubles as the data come, up to half of the free memory. */
+#include "io/gzip.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/file.h"
+
+static int64_t most_bytes(void)
+{
+    int64_t free_now = cs_mem_available();
+    return free_now > 0 ? free_now / 2 : INT64_MAX / 2;
+}
+
+static cs_status grow(char **bytes, int64_t *room, const char *path)
+{
+    const int64_t most = most_bytes();
+    if (*room >= most) {
+        return cs_fail(CS_ERR_INPUT, "%s: unpacks to more than %lld bytes, half of the free memory",
+                       path, (long long)most);
+    }
+    int64_t larger = *room < most / 2 ? 2 * *room : most;
+    char *grown = cs_realloc(*bytes, larger + 1, 1);
+    if (!grown) return CS_ERR_MEMORY;
+    *bytes = grown;
+    *room = larger;
+    return CS_OK;
+}
+
+/* All members of the file, one after the other. */
+static cs_status inflate_all(const char *path, z_stream *z, const char *packed, int64_t size,
+                             char **bytes, int64_t *room, int64_t *length)
+{
+    int64_t taken = 0;
+    cs_status status = CS_OK;
+    while (taken < size && status == CS_OK) {
+        const int64_t step = size - taken < 1 << 30 ? size - taken : 1 << 30;
+        if (*length == *room) status = grow(bytes, room, path);
+        if (status != CS_OK) break;
+        const int64_t space = *room - *length < 1 << 30 ? *room - *length : 1 << 30;
+        z->next_in = (z_const Bytef *)(packed + taken);
+        z->avail_in = (uInt)step;
+        z->next_out = (Bytef *)(*bytes + *length);
+        z->avail_out = (uInt)space;
+        int code = inflate(z, Z_NO_FLUSH);
+        taken += step - z->avail_in;
+        *length += space - z->avail_out;
+        if (code == Z_STREAM_END) {
+            code = inflateReset(z);
+        } else if (code == Z_OK && taken == size && z->avail_out > 0) {
+            code = Z_BUF_ERROR; /* it ends within a member */
+        }
+        if (code == Z_MEM_ERROR) return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
+        if (code != Z_OK) {
+            status = cs_fail(CS_ERR_INPUT, "%s: damaged gzip (%s)", path,
+                             code == Z_BUF_ERROR ? "it ends too soon"
+                             : z->msg            ? z->msg
+                                                 : "no gzip");
+        }
+    }
+    return status;
+}
+
+static cs_status unpack(const char *path, char **held, int64_t *size)
+{
+    enum { GZIP_ALONE = 16 };
+    z_stream z = {0};
+    char *bytes = NULL;
+    int64_t room = *size < 1 << 20 ? 1 << 20 : *size, length = 0;
+    if (inflateInit2(&z, MAX_WBITS + GZIP_ALONE) != Z_OK) {
+        return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
+    }
+    bytes = cs_alloc(room + 1, 1);
+    cs_status status =
+        bytes ? inflate_all(path, &z, *held, *size, &bytes, &room, &length) : CS_ERR_MEMORY;
+    (void)inflateEnd(&z);
+    if (status != CS_OK) {
+        cs_free(bytes);
+        return status;
+    }
+    bytes[length] = '\0';
+    cs_free(*held);
+    *held = bytes;
+    *size = length;
+    return CS_OK;
+}
+
+cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha256[65])
+{
+    char *bytes = NULL;
+    cs_status status = cs_file_read(path, most_bytes(), &bytes, size);
+    if (status == CS_OK) status = cs_lfs_check(path, bytes, *size);
+    if (status != CS_OK) goto done;
+    cs_sha256(bytes, (size_t)*size, sha256);
+    if (*size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0) status = unpack(path, &bytes, size);
+done:
+    if (status != CS_OK) {
+        cs_free(bytes);
+        return status;
+    }
+    *out = bytes;
+    return CS_OK;
+}
