@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "image/images.h"
 #include "io/file.h"
 #include "io/result.h"
 
@@ -103,11 +104,45 @@ static void note_totals(const cs_args *args, const cs_corpus *c)
                    (long long)c->dropped_documents, plural(c->dropped_documents));
 }
 
+static cs_status image_stats(cs_args *args, const char *source)
+{
+    static const cs_view view = {"classes[]", "label images held_out"};
+    enum { ROWS = 16, COLUMNS = 12 };
+    const cs_images_options options = {.test_share = cs_args_real(args, "test-share"),
+                                       .seed = cs_args_seed(args),
+                                       .threads = cs_args_threads(args),
+                                       .progress = cs_output_progress(args)};
+    const char *other = cs_args_given_of(args, cs_group_corpus_reading), *sheet = NULL;
+    if (other && strcmp(other, "test-share") != 0) {
+        return cs_fail(CS_ERR_USAGE, "--%s has no meaning for pictures", other);
+    }
+    cs_images m = {0};
+    cs_status status = cs_images_load(source, &options, &m);
+    if (status == CS_OK) status = cs_output_input(args, m.path);
+    if (status == CS_OK) status = cs_images_describe(&m, cs_output_root(args));
+    if (status == CS_OK && cs_args_given(args, "output")) {
+        status = cs_output_path(args, "contact.png", &sheet);
+        if (status == CS_OK) status = cs_images_sheet(&m, ROWS, COLUMNS, options.seed, sheet);
+    }
+    if (status == CS_OK) {
+        cs_output_note(args, "%lld pictures of %lld x %lld x %lld in %lld classes",
+                       (long long)m.count, (long long)m.height, (long long)m.width,
+                       (long long)m.channels, (long long)m.labels);
+        status = cs_output_record(args, "stats", &view);
+    }
+    cs_images_free(&m);
+    return status;
+}
+
 static cs_status run_stats(cs_args *args)
 {
+    const char *source = cs_args_positional(args, 1);
+    if (!cs_corpus_named(source, NULL) && cs_images_are(source)) {
+        return image_stats(args, source);
+    }
     static const cs_view view = {"classes[]", "label documents tokens held_out"};
     cs_corpus c = {0};
-    cs_status status = cs_args_load_corpus(args, cs_args_positional(args, 1), &c);
+    cs_status status = cs_args_load_corpus(args, source, &c);
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
     cs_item_text(root, "name", c.name ? c.name : "");
@@ -162,7 +197,9 @@ const cs_command cs_cmd_data = {
         "Named corpora are made from Debian packages by the scripts in data/, checked against a "
         "recorded checksum, and kept in the cache; --force makes them again. Other corpora are "
         "files: .tsv (label, TAB, text), .txt (a document a line), .npy (token ids), or a "
-        "directory with a folder a class. Text must be UTF-8.",
+        "directory with a folder a class. Text must be UTF-8.\n\n"
+        "Of pictures (IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a directory of PNG, "
+        "JPEG, PGM and PPM) stats -o DIR also writes a sheet of some of each class, contact.png.",
     .positional = "list|prepare|stats [NAME|FILE|DIR...]",
     .groups = data_groups,
     .examples = "# what there is\n"

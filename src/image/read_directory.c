@@ -155,7 +155,7 @@ static cs_status list(listing *l, const char *path, const cs_progress *progress)
 
 /* --- the second ------------------------------------------------------------------------------- */
 
-static cs_status decode_file(void *ctx, int64_t i, int worker)
+static cs_status decode_file(void *ctx, int64_t i)
 {
     const listing *l = ctx;
     const entry *e = &l->file[i];
@@ -163,7 +163,6 @@ static cs_status decode_file(void *ctx, int64_t i, int worker)
     char *bytes = NULL;
     int64_t size = 0;
     cs_picture p = {0};
-    (void)worker;
     cs_status status = cs_file_read(e->path, MOST_BYTES, &bytes, &size);
     if (status == CS_OK) status = cs_picture_decode(e->path, bytes, size, false, &p);
     if (status == CS_OK && (p.height != l->height || p.width != l->width || p.channels > channels))

@@ -1,0 +1,35 @@
+# Corpora of images from the command line.
+. tests/cli/lib.sh
+
+data() { "$COSPEC" data "$@"; }
+
+# Two classes of PGM, one value a picture.
+pictures() {
+    mkdir -p p/dark p/light
+    for i in 1 2 3; do
+        printf 'P5 2 2 255\n\001\001\001\001' > p/dark/$i.pgm
+        printf 'P5 2 2 255\n\377\377\377\377' > p/light/$i.pgm
+    done
+}
+
+test_stats_and_contact_sheet() {
+    pictures
+    exits 0 data stats p -o s --json || return 1
+    [ "$(number images out)" = 6 ] && [ "$(number height out)" = 2 ] && [ "$(number labels out)" = 2 ] && near "$(number pixel_mean out)" 128 0 || { fail "$(tr -d '\n ' < out)"; return 1; }
+    [ "$(head -c 4 s/contact.png | tail -c 3)" = PNG ] && grep -q '"path": "p"' s/manifest.json || { fail "no sheet, or p is no input"; return 1; }
+    exits 0 data stats p -o t --threads 2 && cmp s/contact.png t/contact.png || { fail "${why:-the sheet depends on the threads}"; return 1; }
+    refuses 2 "--vocab has no meaning for pictures" data stats p --vocab 9
+}
+
+test_bad_pictures() {
+    pictures
+    printf 'P5 2 2 255\n\001' > p/light/4.pgm
+    refuses 3 "p/light/4.pgm: 1 bytes of pixels, and 2 x 2 take 4" data stats p || return 1
+    printf 'P5 1 1 255\n\001' > p/light/4.pgm
+    refuses 3 "p/light/4.pgm is 1 x 1, p/dark/1.pgm is 2 x 2" data stats p || return 1
+    printf '\000\000\010\003\377\377\377\377\000\000\000\001\000\000\000\001x' > idx
+    refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx
+}
+
+check stats_and_contact_sheet
+check bad_pictures
