@@ -1,5 +1,5 @@
-/* text/law: the rows of a source, documents drawn from it, every text with its probability and what
- * the law says of documents, against sums over all paths of states. */
+/* text/law: the rows of a source, documents drawn from it, its population and what the law says of
+ * documents, against sums over all paths of states. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,14 +7,7 @@
 #include "base/mem.h"
 #include "corpus_support.h"
 #include "io_support.h"
-#include "text/law.h"
-
-static void assert_near(double x, double y, double tolerance)
-{
-    if (!(fabs(x - y) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", x, y, tolerance);
-    }
-}
+#include "law_support.h"
 
 static cs_law law_of(const char *source)
 {
@@ -37,30 +30,6 @@ static const char *hidden_source(void **state, const char *more)
     static char source[512];
     (void)snprintf(source, sizeof source, "hmm:file=%s%s", put(state, "law.json", hidden), more);
     return source;
-}
-
-/* P(tokens | class), the sum over all paths of states, the first at `place` of its document. */
-static double by_paths(const cs_law *law, int64_t c, int64_t place, int64_t n, const int32_t *word)
-{
-    const int64_t h = law->states, all = place + n;
-    const double *next = law->next + c * h * h, *emit = law->emit + c * h * law->words;
-    int64_t paths = 1;
-    double sum = 0;
-    for (int64_t i = 0; i < all; ++i) {
-        paths *= h;
-    }
-    for (int64_t path = 0; path < paths; ++path) {
-        int64_t left = path, before = -1;
-        double p = 1;
-        for (int64_t i = 0; i < all; ++i, left /= h) {
-            const int64_t z = left % h;
-            p *= before < 0 ? law->start[c * h + z] : next[before * h + z];
-            p *= i < place ? 1 : emit[z * law->words + word[i - place]];
-            before = z;
-        }
-        sum += p;
-    }
-    return sum;
 }
 
 /* Rows and starts sum to 1, and the start stays what it is. */
@@ -161,68 +130,44 @@ TEST(words_count_in_letters)
     }
 }
 
-TEST_IN_DIR(texts_have_their_probability)
+/* Pieces of two of five tokens begin at 0 and 2, a last of one at 4; windows begin everywhere. The first
+ * class is not stationary, so that these have laws of their own: P(word) of their first places. */
+TEST_IN_DIR(populations_have_the_mean_of_their_places)
 {
-    cs_law law = law_of(hidden_source(state, ",length=5"));
-    cs_corpus texts = {0};
-    double total = 0;
-    int64_t possible = 0;
-    OK(cs_law_texts(&law, "law", 0, 0, &texts));
-    assert_true(texts.vocab == 3 && texts.labels == 2);
-    for (int64_t d = 0; d < texts.documents; ++d) {
-        int32_t word[5];
-        assert_int_equal(texts.doc_ptr[d], 5 * d);
-        for (int i = 0; i < 5; ++i) {
-            word[i] = texts.token[5 * d + i] - 1;
-        }
-        const double p =
-            by_paths(&law, texts.label[d], 0, 5, word) * (texts.label[d] ? 0.25 : 0.75);
-        assert_near(texts.weight[d], p, 1e-15);
-        total += texts.weight[d];
-    }
-    assert_near(total, 1, 1e-14);
-    for (int32_t c = 0; c < 2; ++c) { /* those that are left out are impossible */
-        for (int32_t t = 0; t < 32; ++t) {
-            const int32_t word[] = {t & 1, t >> 1 & 1, t >> 2 & 1, t >> 3 & 1, t >> 4};
-            possible += by_paths(&law, c, 0, 5, word) > 0;
-        }
-    }
-    assert_int_equal(texts.documents, possible);
-    assert_true(possible < 64);
-    cs_corpus_free(&texts);
-    cs_law_free(&law);
-}
-
-/* Pieces of two of five tokens begin at 0 and 2, a last of one at 4; windows begin everywhere. The
- * first class is not stationary, so that these have laws of their own. */
-TEST_IN_DIR(windows_have_the_mean_of_their_places)
-{
-    cs_law law = law_of(hidden_source(state, ",length=5"));
+    const char *source = hidden_source(state, ",length=5");
     static const struct {
-        int64_t stride, count, start[5], length[5];
-    } cut[] = {{0, 3, {0, 2, 4}, {2, 2, 1}}, {1, 4, {0, 1, 2, 3}, {2, 2, 2, 2}}};
+        int64_t stride, documents, length[2];
+        double share[2];
+        int64_t count[2], start[2][4];
+    } cut[] = {{0, 4, {2, 1}, {2.0 / 3, 1.0 / 3}, {2, 1}, {{0, 2}, {4}}},
+               {1, 2, {2, 0}, {1, 0}, {4, 0}, {{0, 1, 2, 3}}}};
     for (int k = 0; k < 2; ++k) {
-        cs_corpus texts = {0};
-        double total = 0;
-        OK(cs_law_texts(&law, "law", 2, cut[k].stride, &texts));
-        for (int64_t d = 0; d < texts.documents; ++d) {
-            const int32_t *token = texts.token + texts.doc_ptr[d];
-            const int64_t n = texts.doc_ptr[d + 1] - texts.doc_ptr[d];
-            const int32_t word[] = {token[0] - 1, n > 1 ? token[1] - 1 : 0};
-            double p = 0;
-            for (int64_t i = 0; i < cut[k].count; ++i) {
-                p += n == cut[k].length[i]
-                         ? by_paths(&law, texts.label[d], cut[k].start[i], n, word)
-                         : 0;
+        cs_corpus c = {0};
+        OK(cs_law_population_of(source, 2, cut[k].stride, &c));
+        const cs_law *law = &c.population->law;
+        const int64_t lengths = cut[k].documents / 2;
+        assert_int_equal(c.documents, cut[k].documents);
+        assert_true(c.vocab == 3 && c.labels == 2);
+        for (int64_t d = 0; d < c.documents; ++d) {
+            const int64_t label = d / lengths, which = d % lengths;
+            assert_int_equal(c.label[d], label);
+            assert_int_equal(c.doc_ptr[d + 1] - c.doc_ptr[d], cut[k].length[which]);
+            assert_int_equal(c.token[c.doc_ptr[d + 1] - 1], cut[k].length[which] - 1);
+            assert_near(c.weight[d], (label ? 0.25 : 0.75) * cut[k].share[which], 1e-15);
+            for (int32_t v = 0; v < 2; ++v) {
+                double p = 0, mine = 0;
+                for (int64_t i = 0; i < cut[k].count[which]; ++i) {
+                    p += law_probability(law, label, cut[k].start[which][i], 1, &v) /
+                         (double)cut[k].count[which];
+                }
+                for (int64_t z = 0; z < 3; ++z) {
+                    mine += c.population->start[d * 3 + z] * law->emit[(label * 3 + z) * 2 + v];
+                }
+                assert_near(mine, p, 1e-15);
             }
-            p *= (texts.label[d] ? 0.25 : 0.75) / (double)cut[k].count;
-            assert_near(texts.weight[d], p, 1e-15);
-            total += p;
         }
-        assert_near(total, 1, 1e-14);
-        cs_corpus_free(&texts);
+        cs_corpus_free(&c);
     }
-    cs_law_free(&law);
 }
 
 /* Frequencies of (class, first word, second word) over documents: chi-squared, 5 degrees of freedom, is
@@ -231,24 +176,26 @@ TEST_IN_DIR(documents_follow_the_law)
 {
     const char *source = hidden_source(state, ",length=2,documents=20000,sample=3");
     cs_law law = law_of(source);
-    cs_corpus texts = {0}, corpus = loaded(source, NULL);
+    cs_corpus corpus = loaded(source, NULL);
     double chi2 = 0;
     int cells = 0;
-    OK(cs_law_texts(&law, source, 0, 0, &texts));
-    for (int64_t t = 0; t < texts.documents; ++t) {
+    for (int32_t t = 0; t < 8; ++t) {
+        const int32_t word[] = {t & 1, t >> 1 & 1}, label = t >> 2;
         int64_t seen = 0;
         for (int64_t d = 0; d < corpus.documents; ++d) {
-            seen += corpus.label[d] == texts.label[t] &&
-                    corpus.token[2 * d] == texts.token[2 * t] &&
-                    corpus.token[2 * d + 1] == texts.token[2 * t + 1];
+            seen += corpus.label[d] == label && corpus.token[2 * d] == word[0] + 1 &&
+                    corpus.token[2 * d + 1] == word[1] + 1;
         }
-        const double expected = texts.weight[t] * 20000;
-        chi2 += ((double)seen - expected) * ((double)seen - expected) / expected;
-        ++cells;
+        const double expected =
+            law_probability(&law, label, 0, 2, word) * (label ? 0.25 : 0.75) * 20000;
+        assert_true(expected > 0 || seen == 0);
+        if (expected > 0) {
+            chi2 += ((double)seen - expected) * ((double)seen - expected) / expected;
+            ++cells;
+        }
     }
     assert_int_equal(cells, 6);
     assert_true(chi2 > 0.1 && chi2 < 25.7);
-    cs_corpus_free(&texts);
     cs_corpus_free(&corpus);
     cs_law_free(&law);
 }
@@ -305,8 +252,8 @@ TEST_IN_DIR(scores_are_those_of_all_paths)
                 word[i] = corpus.token[4 * d + i] - 1;
             }
             for (int c = 0; c < 2; ++c) {
-                p[c][0] = by_paths(&law, c, 0, 1, word) * (c ? 0.25 : 0.75);
-                p[c][1] = by_paths(&law, c, 0, 4, word) * (c ? 0.25 : 0.75);
+                p[c][0] = law_probability(&law, c, 0, 1, word) * (c ? 0.25 : 0.75);
+                p[c][1] = law_probability(&law, c, 0, 4, word) * (c ? 0.25 : 0.75);
             }
             if (corpus.held_out[d] != out) {
                 continue;
@@ -387,36 +334,13 @@ TEST_IN_DIR(bad_files_are_named_with_their_place)
     refused("markov:file=absent.json", CS_ERR_IO, "absent.json");
 }
 
-/* 40^30 texts; those of a cycle are as many as its states. */
-TEST_IN_DIR(too_many_texts_are_refused_with_their_number)
-{
-    cs_law law = law_of("markov:states=40,length=30"), cycle;
-    cs_corpus texts = {0};
-    char source[256];
-    assert_fails(cs_law_texts(&law, "m", 0, 0, &texts), CS_ERR_MEMORY,
-                 "m: all 1.153e+48 texts of 30 tokens take");
-    (void)snprintf(source, sizeof source, "markov:length=300,file=%s",
-                   put(state, "cycle.json",
-                       "{\"classes\": [{\"transition\": [[0, 1, 0], [0, 0, 1], [1, 0, 0]]}]}"));
-    cycle = law_of(source);
-    OK(cs_law_texts(&cycle, source, 0, 0, &texts));
-    assert_int_equal(texts.documents, 3);
-    assert_near(texts.weight[1], 1.0 / 3, 1e-15);
-    cs_corpus_free(&texts);
-    cs_law_free(&law);
-    cs_law_free(&cycle);
-}
-
 static cs_status read_and_list(const char *path)
 {
     cs_corpus corpus = {0}, texts = {0};
-    cs_law law = {0};
-    cs_status status = cs_law_parse(path, &law);
-    if (status == CS_OK) status = cs_law_texts(&law, path, 2, 1, &texts);
+    cs_status status = cs_law_population_of(path, 2, 1, &texts);
     if (status == CS_OK) status = cs_corpus_load(path, NULL, &corpus);
     cs_corpus_free(&corpus);
     cs_corpus_free(&texts);
-    cs_law_free(&law);
     return status;
 }
 

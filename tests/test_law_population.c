@@ -1,5 +1,5 @@
-/* The population of a law: the matrices of weighted texts against those of a corpus that has each
- * text as often as its probability says, closed forms, and what sampled matrices come to. */
+/* The population of a law: its matrices against those of a corpus that has each text as often as its
+ * probability says, closed forms, and what sampled matrices come to. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,15 +10,8 @@
 #include "cooc_compare.h"
 #include "corpus_support.h"
 #include "io_support.h"
+#include "law_support.h"
 #include "plan/spec.h"
-#include "text/law.h"
-
-static void assert_near(double x, double y, double tolerance)
-{
-    if (!(fabs(x - y) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", x, y, tolerance);
-    }
-}
 
 static cs_cooc_options options_of(const char *spec, const char *context, bool given)
 {
@@ -31,26 +24,27 @@ static cs_cooc_options options_of(const char *spec, const char *context, bool gi
 
 static cs_cooc population_of(const char *source, const cs_cooc_options *options)
 {
-    cs_corpus texts = {0};
+    cs_corpus population = {0};
     cs_cooc cooc = {0};
-    OK(cs_population_texts(source, options, &texts));
-    OK(cs_cooc_build(&texts, options, &cooc));
-    cs_corpus_free(&texts);
+    OK(cs_law_population_of(source, options->max_length, options->stride, &population));
+    OK(cs_cooc_build(&population, options, &cooc));
+    cs_corpus_free(&population);
     return cooc;
 }
 
-/* A text of four tokens has a multiple of 2^-8 for its probability: of its class 2^-1, of its start at
- * least 2^-1, of a step 2^-2. */
-enum { LENGTH = 4, COPIES = 256 };
-static const char dyadic[] =
-    "{\"classes\": ["
-    "{\"initial\": [0.5, 0.5], \"transition\": [[0.25, 0.75], [0.5, 0.5]]},"
-    "{\"initial\": [0, 1], \"transition\": [[0.5, 0.5], [0.75, 0.25]]}]}";
+/* A text of four tokens has a multiple of 2^-9 for its probability: of its class 2^-1, of its start at
+ * least 2^-1, of a step 2^-1 and of a word 2^-1. */
+enum { LENGTH = 4, COPIES = 512 };
+static const char dyadic[] = "{\"classes\": ["
+                             "{\"initial\": [1, 0], \"transition\": [[0.5, 0.5], [1, 0]], "
+                             "\"emission\": [[0.5, 0.5, 0], [0, 0, 1]]},"
+                             "{\"initial\": [0.5, 0.5], \"transition\": [[0, 1], [0.5, 0.5]], "
+                             "\"emission\": [[1, 0, 0], [0, 0.5, 0.5]]}]}";
 
 static const char *dyadic_source(void **state)
 {
     static char source[256];
-    (void)snprintf(source, sizeof source, "markov:length=%d,file=%s", LENGTH,
+    (void)snprintf(source, sizeof source, "hmm:length=%d,file=%s", LENGTH,
                    put(state, "dyadic.json", dyadic));
     return source;
 }
@@ -59,25 +53,25 @@ static const char *dyadic_source(void **state)
 static cs_corpus in_proportion(const char *source)
 {
     cs_law law = {0};
-    cs_corpus texts = {0}, c = {.documents = COPIES, .tokens = COPIES * LENGTH};
+    cs_corpus c = {.documents = COPIES, .tokens = COPIES * LENGTH, .vocab = 4, .labels = 2};
     OK(cs_law_parse(source, &law));
-    OK(cs_law_texts(&law, source, 0, 0, &texts));
     c.doc_ptr = test_room(COPIES + 1, sizeof *c.doc_ptr);
     c.token = test_room(COPIES * LENGTH, sizeof *c.token);
     c.label = test_room(COPIES, sizeof *c.label);
-    c.vocab = texts.vocab;
-    c.labels = texts.labels;
-    for (int64_t d = 0, at = 0; d < texts.documents; ++d) {
-        const double copies = texts.weight[d] * COPIES;
+    int64_t at = 0;
+    for (int32_t t = 0; t < 2 * 81; ++t) {
+        const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3}, label = t / 81;
+        const double copies = law_probability(&law, label, 0, LENGTH, word) / 2 * COPIES;
         assert_true(copies == floor(copies));
         for (int i = 0; i < (int)copies; ++i, ++at) {
-            c.label[at] = texts.label[d];
+            c.label[at] = label;
             c.doc_ptr[at + 1] = (at + 1) * LENGTH;
-            memcpy(c.token + at * LENGTH, texts.token + d * LENGTH, LENGTH * sizeof *c.token);
+            for (int k = 0; k < LENGTH; ++k) {
+                c.token[at * LENGTH + k] = word[k] + 1;
+            }
         }
     }
-    assert_int_equal(c.doc_ptr[COPIES], c.tokens);
-    cs_corpus_free(&texts);
+    assert_int_equal(at, COPIES);
     cs_law_free(&law);
     return c;
 }
@@ -101,7 +95,7 @@ static void assert_proportional(const cs_csr *a, const cs_csr *b)
 
 /* Objectives and contexts in every way that builds go, windows and weights: the same rows, entries and
  * class masses. A unit is 2^-61 of the whole, of which an entry takes fewer than a thousand. */
-TEST_IN_DIR(texts_with_weights_are_texts_that_often)
+TEST_IN_DIR(populations_are_texts_in_proportion)
 {
     static const char *const specs[] = {
         "ar",          "masked:unmasked=1", "variable-masked:unmasked=1:2", "diverse-ar:t=2",
@@ -120,7 +114,7 @@ TEST_IN_DIR(texts_with_weights_are_texts_that_often)
         assert_proportional(&a.matrix.row_label, &b.matrix.row_label);
         assert_proportional(&a.matrix.col_label, &b.matrix.col_label);
         assert_memory_equal(a.key, b.key, (size_t)a.matrix.a.rows * sizeof *a.key);
-        assert_true(!a.exact && b.sequences > a.sequences);
+        assert_true(!a.exact);
         assert_near(a.mass + a.dropped_mass,
                     (b.mass + b.dropped_mass) / (double)(b.sequences + b.skipped_sequences), 1e-14);
         cs_cooc_free(&a);
@@ -221,46 +215,56 @@ TEST(entropy_is_the_mean_score)
     const char *source = "hmm:states=3,words=3,classes=2,concentration=0.5,length=4";
     cs_cooc_options o = options_of("ar", "all", false);
     cs_law law = {0};
-    cs_corpus texts = {0};
+    cs_corpus one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
     double mean = 0;
     OK(cs_law_parse(source, &law));
-    OK(cs_law_texts(&law, source, 0, 0, &texts));
-    for (int64_t d = 0; d < texts.documents; ++d) {
-        int64_t ptr[] = {0, LENGTH};
-        cs_corpus one = texts;
+    one.held_out[0] = 0;
+    for (int32_t t = 0; t < 2 * 81; ++t) {
+        const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3};
         cs_law_score score = {0};
-        one.documents = 1;
-        one.tokens = LENGTH;
-        one.doc_ptr = ptr;
-        one.token = texts.token + d * LENGTH;
-        one.label = texts.label + d;
+        for (int k = 0; k < LENGTH; ++k) {
+            one.token[k] = word[k] + 1;
+        }
         OK(cs_law_score_of(&law, &one, false, &score));
-        mean += texts.weight[d] * score.next;
+        mean += law_probability(&law, t / 81, 0, LENGTH, word) / 2 * score.next;
     }
     assert_near(measured(source, &o, "conditional_entropy"), mean, 1e-12);
-    cs_corpus_free(&texts);
+    cs_corpus_free(&one);
     cs_law_free(&law);
 }
 
-/* Rows that are documents: as many as texts and classes where these are whole documents. */
-TEST_IN_DIR(documents_are_whole_texts)
+/* Every context seen once, at a length that no text is listed of: sigma^2 = kappa + (1 - kappa) c with
+ * kappa = 1 / n of n masked tokens and c the mean of lambda^|k - l| over pairs (theory 10). */
+TEST_IN_DIR(long_documents_need_no_texts)
 {
-    const char *source = dyadic_source(state);
-    const cs_connectivity_options spectrum = {.threads = 1};
-    cs_cooc_options o = options_of("ar", "document", false);
-    cs_corpus corpus = in_proportion(source), texts = {0};
-    cs_cooc b = {0};
-    cs_population_rows rows = {0};
-    OK(cs_cooc_build(&corpus, &o, &b));
-    OK(cs_population_rows_of_matrix(&b.matrix.a, &spectrum, &rows));
-    assert_near(measured(source, &o, "sum_sigma4"), metric_of(&rows, "sum_sigma4", "plug-in"),
-                1e-12);
-    o.max_length = 2;
-    assert_fails(cs_population_texts(source, &o, &texts), CS_ERR_USAGE,
-                 "has no documents of which");
-    assert_fails(cs_population_texts("wordnet", &o, &texts), CS_ERR_USAGE, "wordnet: a population");
-    cs_population_rows_free(&rows);
-    cs_cooc_free(&b);
+    enum { S = 40, SHOWN = 30 };
+    const double q = 0.8, lambda = 2 * q - 1, kappa = 1.0 / (S - SHOWN);
+    char source[300];
+    double c = 0;
+    (void)snprintf(source, sizeof source, "%s,length=%d", symmetric(state, q), S);
+    for (int d = 1; d < S; ++d) {
+        c += 2.0 * (S - d) / (S * (S - 1.0)) * pow(lambda, d);
+    }
+    const double sigma2 = kappa + (1 - kappa) * c;
+    cs_cooc_options o = options_of("masked:unmasked=30", "unique", false);
+    assert_near(measured(source, &o, "sum_sigma2"), 1 + sigma2, 1e-12);
+    assert_near(measured(source, &o, "sigma_2"), sqrt(sigma2), 1e-10);
+    cs_cooc_options ar = options_of("ar", "nearest:1", false);
+    assert_near(measured(source, &ar, "sum_sigma4"), 1 + pow(lambda, 4), 1e-12);
+}
+
+TEST(what_is_no_matrix_is_refused)
+{
+    cs_corpus c = {0};
+    cs_cooc cooc = {0};
+    cs_cooc_options document = options_of("ar", "document", false),
+                    all = options_of("ar", "all", false);
+    assert_fails(cs_law_population_of("wordnet", 0, 0, &c), CS_ERR_USAGE, "wordnet: wanted a law");
+    OK(cs_law_population_of("markov:states=40,length=7", 0, 0, &c));
+    assert_fails(cs_cooc_build(&c, &document, &cooc), CS_ERR_USAGE, "no documents to be rows");
+    assert_fails(cs_cooc_build(&c, &all, &cooc), CS_ERR_INPUT,
+                 "length=7: 1.68e+11 contributions of all words, at most 4.3e+09 are counted");
+    cs_corpus_free(&c);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -338,27 +342,75 @@ TEST(estimates_stand_beside_the_truth)
     cs_corpus_free(&corpus);
 }
 
-/* Stored and read again, weights and all; a row says its text. */
+/* Any threads and any memory make the same bits. */
+TEST(threads_and_memory_change_nothing)
+{
+    const char *source = "hmm:states=5,words=12,classes=2,length=5";
+    cs_cooc_options one = options_of("masked:unmasked=2", "all", true), two = one;
+    two.threads = 3;
+    two.memory_budget = 1 << 20;
+    cs_cooc a = population_of(source, &one), b = population_of(source, &two);
+    assert_true(b.runs > a.runs);
+    b.runs = a.runs;
+    assert_same_cooc(&a, &b);
+    cs_cooc_free(&a);
+    cs_cooc_free(&b);
+}
+
+/* Stored and read again, a text for each row, which its witness leads to: a row that did not lead to
+ * its key would be refused. */
 TEST_IN_DIR(a_stored_population_is_read_again)
 {
+    static const struct {
+        const char *spec, *context;
+        bool given;
+    } kinds[] = {{"masked:unmasked=2", "all", true},
+                 {"masked:unmasked=2", "all", false},
+                 {"ar", "nearest:3", false},
+                 {"variable-masked:unmasked=1:3", "nearest:2", false},
+                 {"permuted-ar", "each:2", true},
+                 {"masked:unmasked=1", "each:1", false},
+                 {"ar", "unique", false}};
     const char *source = dyadic_source(state);
-    cs_cooc_options o = options_of("masked:unmasked=2", "all", true);
-    cs_corpus texts = {0};
+    for (int i = 0; i < 7; ++i) {
+        cs_cooc_options o = options_of(kinds[i].spec, kinds[i].context, kinds[i].given);
+        cs_corpus population = {0};
+        cs_cooc cooc = {0};
+        cs_cooc_store store = {0};
+        OK(cs_law_population_of(source, 0, 0, &population));
+        OK(cs_cooc_build(&population, &o, &cooc));
+        OK(cs_cooc_write(in_dir(state, "m"), &population, &o, &cooc, false, true));
+        OK(cs_cooc_read(in_dir(state, "m"), &store));
+        assert_same_csr(&store.cooc.matrix.a, &cooc.matrix.a);
+        assert_int_equal(store.corpus.documents, cooc.matrix.a.rows);
+        for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
+            char *text = NULL;
+            OK(cs_cooc_row_text(&store, r, &text));
+            assert_true(text[0] != '\0');
+            cs_free(text);
+        }
+        cs_cooc_store_free(&store);
+        cs_cooc_free(&cooc);
+        cs_corpus_free(&population);
+    }
+}
+
+static cs_cooc_options small_build;
+
+static cs_status build_small(const char *path)
+{
+    cs_corpus population = {0};
     cs_cooc cooc = {0};
-    cs_cooc_store store = {0};
-    char *text = NULL;
-    OK(cs_population_texts(source, &o, &texts));
-    OK(cs_cooc_build(&texts, &o, &cooc));
-    OK(cs_cooc_write(in_dir(state, "m"), &texts, &o, &cooc, false, false));
-    OK(cs_cooc_read(in_dir(state, "m"), &store));
-    assert_same_csr(&store.cooc.matrix.a, &cooc.matrix.a);
-    assert_int_equal(store.corpus.documents, texts.documents);
-    assert_memory_equal(store.corpus.weight, texts.weight,
-                        (size_t)texts.documents * sizeof *texts.weight);
-    OK(cs_cooc_row_text(&store, 0, &text));
-    assert_non_null(strchr(text, '_'));
-    cs_free(text);
-    cs_cooc_store_free(&store);
+    cs_status status = cs_law_population_of(path, 0, 0, &population);
+    if (status == CS_OK) status = cs_cooc_build(&population, &small_build, &cooc);
     cs_cooc_free(&cooc);
-    cs_corpus_free(&texts);
+    cs_corpus_free(&population);
+    return status;
+}
+
+TEST(memory_that_fails_is_told)
+{
+    small_build = options_of("masked:unmasked=1", "all", false);
+    small_build.memory_budget = 1 << 20;
+    fail_each_allocation(build_small, "markov:states=2,classes=2,length=3");
 }

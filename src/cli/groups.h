@@ -95,7 +95,7 @@ cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
 
-/* That of --corpus, or under --population every text of the law that it names (cs_population_texts). */
+/* That of --corpus, or under --population that of the law that it names (cs_law_population_of). */
 cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options,
                              cs_corpus *out) CS_MUST_CHECK;
 

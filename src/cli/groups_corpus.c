@@ -1,7 +1,6 @@
 /* The option groups of corpora: where the text comes from, and what its tokens are. */
 #include <string.h>
 
-#include "analysis/measures/population_truth.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "cli/groups.h"
@@ -197,7 +196,8 @@ cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options, cs_c
         return cs_fail(CS_ERR_USAGE, "--%s has no meaning with --population", other);
     }
     cs_status status = cs_law_named(source) ? open_source(args, source) : CS_OK;
-    return status == CS_OK ? cs_population_texts(source, options, out) : status;
+    return status == CS_OK ? cs_law_population_of(source, options->max_length, options->stride, out)
+                           : status;
 }
 
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_text out[2])

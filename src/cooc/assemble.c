@@ -23,6 +23,7 @@ static void free_files(struct cs_cooc_files *f)
 void cs_cooc_free(cs_cooc *cooc)
 {
     cs_csr_free(&cooc->matrix.col_label);
+    cs_corpus_free(&cooc->texts);
     if (cooc->files) { /* which hold all other arrays */
         free_files(cooc->files);
     } else {

@@ -13,6 +13,7 @@
 #include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
+#include "cooc/law_spread_private.h"
 #include "cooc/record_private.h"
 #include "cooc/sketch_private.h"
 
@@ -195,12 +196,27 @@ static bool has_patterns(const cs_context_plan *plan)
     return found;
 }
 
+/* Of a population, each contribution an entry and a row. */
+static cs_status size_of_population(const cs_context_plan *plan, const cs_corpus *corpus,
+                                    const cs_sequences *sequences, cs_context_size *out)
+{
+    cs_law_spread law = {0};
+    cs_status status = cs_law_spread_init(plan, corpus, sequences, &law);
+    const double all = law.contributions;
+    cs_law_spread_free(&law);
+    *out = (cs_context_size){.contributions = all, .rows = all, .entries = all};
+    return status;
+}
+
 /* What the mode does not estimate is walked. */
 static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
                          const cs_sequences *sequences, const cs_cooc_options *options, int workers,
                          cs_context_size *out)
 {
     bool exact = false;
+    if (corpus->population) {
+        return size_of_population(plan, corpus, sequences, out);
+    }
     cs_context_size s = {.contributions = contributions_of(plan, sequences),
                          .scale = cs_build_scale(plan, corpus, sequences, options, &exact),
                          .by_document = options->weight_by_document};

@@ -26,6 +26,7 @@
 #include "cooc/checkpoint_private.h"
 #include "cooc/context_private.h"
 #include "cooc/exchange_private.h"
+#include "cooc/law_spread_private.h"
 #include "cooc/merge_private.h"
 #include "cooc/windows_private.h"
 
@@ -33,6 +34,7 @@ enum { BLOCK = 1 << 15 };
 
 typedef struct {
     int64_t sequence, document; /* -1: not part of the row */
+    int64_t of, sequences;      /* population: the sequence at hand, of how many */
     double scale;               /* units per unit of weight */
     double weight, exact;       /* the last weight, */
     int64_t weighed;            /* and its units: most contributions weigh as the one before */
@@ -45,6 +47,7 @@ typedef struct {
 
 typedef struct {
     cs_context_walker walker;
+    cs_law_spreader spreader;
     cs_collector collector;
     emitter emitter;
 } worker;
@@ -55,6 +58,7 @@ typedef struct {
     cs_sequences sequences;
     int64_t skipped;
     cs_context_plan *plan;
+    cs_law_spread law; /* of a population */
     bool exact;
     double scale; /* units per predicted token (or document) */
     int64_t blocks, room;
@@ -90,7 +94,9 @@ static cs_status cut_blocks(build *b)
     double held = 0;
     for (int64_t i = 0; i < b->sequences.count && status == CS_OK; ++i) {
         const int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
-        const double contributions = cs_context_contributions(b->plan, b->sequences.length[i]);
+        const double contributions =
+            b->law.population ? 2.0 * BLOCK * (double)outer /* a block each */
+                              : cs_context_contributions(b->plan, b->sequences.length[i]);
         b->expected += contributions;
         if (contributions < 2 * BLOCK) {
             held += contributions + 1;
@@ -154,6 +160,14 @@ static cs_status emit(void *ctx, const cs_contribution *c)
     return cs_collector_add(e->collector, &record);
 }
 
+/* Of the words that are coded: with the sequence they are the witness. */
+static cs_status emit_words(void *ctx, const cs_contribution *c, int64_t code)
+{
+    emitter *e = ctx;
+    e->sequence = code * e->sequences + e->of;
+    return emit(ctx, c);
+}
+
 static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64_t to,
                       double *dropped)
 {
@@ -161,7 +175,9 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
     int64_t length = s->length[sequence], document = s->document[sequence];
     double weight = cs_build_weight(b->plan, b->corpus, s, b->options, sequence);
     emitter *e = &w->emitter;
-    e->sequence = sequence;
+    e->sequence = e->of = sequence;
+    e->sequences = s->count;
+    w->spreader.document = document;
     e->document = b->options->by_document ? document : -1;
     e->scale = weight * b->scale;
     e->weight = e->exact = 0;
@@ -212,7 +228,14 @@ static cs_status start_workers(build *b)
     int64_t bytes = (int64_t)(most < share ? most : share);
     for (int i = 0; i < b->may_use.workers && status == CS_OK; ++i) {
         worker *w = &b->worker[i];
-        status = cs_context_walker_init(&w->walker, b->plan, b->corpus, emit, &w->emitter);
+        status = b->law.population
+                     ? cs_law_spreader_init(&b->law, emit_words, &w->emitter, &w->spreader)
+                     : CS_OK;
+        if (status == CS_OK)
+            status = b->law.population ? cs_context_walker_init(&w->walker, b->plan, b->corpus,
+                                                                cs_law_spread_visit, &w->spreader)
+                                       : cs_context_walker_init(&w->walker, b->plan, b->corpus,
+                                                                emit, &w->emitter);
         if (status == CS_OK) status = cs_collector_init(&w->collector, &b->runs, bytes);
         w->collector.patient = b->options->checkpoint != NULL;
         w->emitter.collector = &w->collector;
@@ -224,6 +247,7 @@ static void stop_workers(build *b)
 {
     for (int i = 0; b->worker && i < b->may_use.workers; ++i) {
         cs_context_walker_free(&b->worker[i].walker);
+        cs_law_spreader_free(&b->worker[i].spreader);
         cs_collector_free(&b->worker[i].collector);
     }
     cs_pool_free(&b->pool);
@@ -375,13 +399,14 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
         cs_context_options context = cs_cooc_context_options(options);
         status = cs_context_prepare(&b->sequences, &context, &b->plan);
     }
-    return status;
+    return status == CS_OK ? cs_law_spread_init(b->plan, corpus, &b->sequences, &b->law) : status;
 }
 
 static void release(build *b)
 {
     stop_workers(b);
     cs_runs_free(&b->runs);
+    cs_law_spread_free(&b->law);
     cs_context_plan_free(&b->plan);
     cs_checkpoint_close(&b->checkpoint);
     json_decref(b->identity);
@@ -504,6 +529,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     if (status == CS_OK) {
         b.scale = cs_build_scale(b.plan, corpus, &b.sequences, options, &b.exact);
         status = cut_blocks(&b);
+        b.expected = b.law.population ? b.law.contributions : b.expected;
         deal_blocks(&b);
     }
     if (options->comm) {
@@ -523,7 +549,15 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         status = cs_assembler_finish(assembler, &result);
         result.matrix.a.gram = cs_context_gram(&options->context);
     }
-    if (status == CS_OK) *out = result;
+    if (status == CS_OK && b.law.population && result.matrix.a.rows > 0) {
+        status = cs_law_witnesses(&b.law, &b.sequences, &result);
+        result.sequences = result.matrix.a.rows;
+    }
+    if (status == CS_OK) {
+        *out = result;
+    } else {
+        cs_cooc_free(&result);
+    }
     cs_assembler_free(&assembler);
     release(&b);
     return status;

@@ -67,9 +67,11 @@ typedef struct {
     int64_t *witness_ordinal;
     int64_t sequences, skipped_sequences; /* skipped: too short for the objective */
     int64_t contributions;                /* emitted */
-    double mass, dropped_mass;   /* in predicted tokens (or documents): kept, and lost to empty
+    double mass, dropped_mass; /* in predicted tokens (or documents): kept, and lost to empty
                                     windows or rounding */
-    int64_t runs;                /* sorted runs spilled to disk */
+    int64_t runs;              /* sorted runs spilled to disk */
+    cs_corpus texts; /* of a population (text/law.h): a text for each row, which are its sequences:
+                        witnesses lead to them. Else empty */
     struct cs_cooc_files *files; /* scratch files in which the arrays lie; NULL: in memory. Arrays
                                    must not be taken out then */
 } cs_cooc;

@@ -69,8 +69,7 @@ static cs_hash128 hash_corpus(const cs_corpus *c)
         h = cs_checkpoint_chain(h, c->label, (size_t)c->documents * sizeof *c->label);
     }
     h = c->held_out ? cs_checkpoint_chain(h, c->held_out, (size_t)c->documents) : h;
-    return c->weight ? cs_checkpoint_chain(h, c->weight, (size_t)c->documents * sizeof *c->weight)
-                     : h;
+    return c->population ? cs_checkpoint_chain(h, c->sha256, sizeof c->sha256) : h;
 }
 
 cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,

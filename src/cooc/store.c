@@ -26,14 +26,12 @@ void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS])
     out[2] = (cs_store_member){"witness_ordinal", CS_I64, {rows}, &m->witness_ordinal};
 }
 
-int cs_store_corpus(cs_corpus *c, bool weighted, cs_store_member out[CS_STORE_CORPUS])
+void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS])
 {
     out[0] = (cs_store_member){"token", CS_I32, {c->tokens}, &c->token};
     out[1] = (cs_store_member){"doc_ptr", CS_I64, {c->documents + 1}, &c->doc_ptr};
     out[2] = (cs_store_member){"label", CS_I32, {c->documents}, &c->label};
     out[3] = (cs_store_member){"held_out", CS_U8, {c->documents}, &c->held_out};
-    out[4] = (cs_store_member){"weight", CS_F64, {c->documents}, &c->weight};
-    return weighted ? 5 : 4;
 }
 
 static cs_status write_members(const char *path, int count, const cs_store_member *member)
@@ -65,8 +63,8 @@ static cs_status write_corpus(const char *path, const cs_corpus *corpus)
     uint8_t *none = cs_calloc(c.documents, 1);
     if (!none) return CS_ERR_MEMORY;
     c.held_out = c.held_out ? c.held_out : none;
-    const int members = cs_store_corpus(&c, c.weight != NULL, member);
-    cs_status status = write_members(path, members, member);
+    cs_store_corpus(&c, member);
+    cs_status status = write_members(path, CS_STORE_CORPUS, member);
     cs_free(none);
     return status;
 }
@@ -180,6 +178,7 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
     cs_pool pool = {0};
     char *path[CS_STORE_FILES];
     json_t *sidecar = NULL;
+    corpus = cooc->texts.documents > 0 ? &cooc->texts : corpus;
     cs_status status = cs_sidecar_make(corpus, options, cooc, &sidecar);
     if (status == CS_OK) status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = cs_dir_make(dir);

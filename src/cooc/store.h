@@ -4,7 +4,7 @@
  * - matrix.json: sidecar with objective, context, weights, unit, sums, corpus;
  * - rows.npz: key (rows x 2 uint64: high, low), witness_sequence, witness_ordinal;
  * - row_labels.npz, col_labels.npz: scipy CSR class masses (absent when unlabelled);
- * - corpus.npz: token, doc_ptr, label, held_out, where documents have them weight; vocab.txt: a word a line (absent without words;
+ * - corpus.npz: token, doc_ptr, label, held_out; vocab.txt: a word a line (absent without words;
  * line ends and backslashes inside a word as \n, \r, \\);
  * - plan.json: the plans, when the objective came from a file; matrix.mtx when asked for.
  *

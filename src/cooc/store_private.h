@@ -28,10 +28,9 @@ typedef struct {
     void *at;
 } cs_store_member;
 
-enum { CS_STORE_ROWS = 3, CS_STORE_CORPUS = 5 };
+enum { CS_STORE_ROWS = 3, CS_STORE_CORPUS = 4 };
 void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS]);
-/* How many there are: of documents that have no weights, one less. */
-int cs_store_corpus(cs_corpus *c, bool weighted, cs_store_member out[CS_STORE_CORPUS]);
+void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS]);
 
 /* The sidecar of a build, and back: options, sums and the corpus' small fields (names, labels,
  * counts) of *store. `file` is for messages. Reading leaves arrays of the corpus but label_name
@@ -41,7 +40,7 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
 
 typedef struct {
     int64_t rows, cols, nnz, labels;
-    bool plan_file, words, weighted;
+    bool plan_file, words;
 } cs_sidecar_sizes;
 cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_store *store,
                            cs_sidecar_sizes *sizes) CS_MUST_CHECK;

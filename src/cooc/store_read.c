@@ -72,10 +72,6 @@ static cs_status check_corpus(const cs_corpus *c)
             return cs_fail(CS_ERR_INPUT, "document %lld: label %d of %lld", (long long)d,
                            (int)c->label[d], (long long)c->labels);
         }
-        if (c->weight && !(c->weight[d] > 0 && isfinite(c->weight[d]))) {
-            return cs_fail(CS_ERR_INPUT, "document %lld: weight %g is not above 0", (long long)d,
-                           c->weight[d]);
-        }
         if (c->held_out[d] > 1) {
             return cs_fail(CS_ERR_INPUT, "document %lld: held_out is %d, not 0 or 1", (long long)d,
                            (int)c->held_out[d]);
@@ -90,11 +86,11 @@ static cs_status check_corpus(const cs_corpus *c)
     return CS_OK;
 }
 
-static cs_status read_corpus(const char *path, bool weighted, cs_corpus *c)
+static cs_status read_corpus(const char *path, cs_corpus *c)
 {
     cs_store_member member[CS_STORE_CORPUS];
-    const int members = cs_store_corpus(c, weighted, member);
-    cs_status status = read_members(path, members, member);
+    cs_store_corpus(c, member);
+    cs_status status = read_members(path, CS_STORE_CORPUS, member);
     if (status == CS_OK) status = check_corpus(c);
     return cs_blame(status, "%s", path);
 }
@@ -229,8 +225,7 @@ static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
         status =
             read_labels(path[CS_STORE_ROW_LABELS], path[CS_STORE_COL_LABELS], &sizes, &s->cooc);
     if (status == CS_OK) status = read_rows(path[CS_STORE_ROWS_FILE], sizes.rows, &s->cooc);
-    if (status == CS_OK)
-        status = read_corpus(path[CS_STORE_CORPUS_FILE], sizes.weighted, &s->corpus);
+    if (status == CS_OK) status = read_corpus(path[CS_STORE_CORPUS_FILE], &s->corpus);
     if (status == CS_OK && sizes.words) status = read_vocab(path[CS_STORE_VOCAB], &s->corpus);
     if (status == CS_OK) status = recut(path[CS_STORE_SIDECAR], s);
     return status ? status

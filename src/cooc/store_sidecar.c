@@ -77,9 +77,6 @@ static void put_corpus(writer *parent, const cs_corpus *c)
     set_int(&w, "tokens", c->tokens);
     set_int(&w, "vocab", c->vocab);
     set(&w, "words", json_boolean(c->word != NULL));
-    if (c->weight) {
-        set(&w, "weighted", json_true());
-    }
     set(&w, "labels", labels);
     set_int(&w, "dropped_documents", c->dropped_documents);
     set_int(&w, "unknown_tokens", c->unknown_tokens);
@@ -258,7 +255,7 @@ static void take_labels(reader *r, cs_corpus *c)
     }
 }
 
-static void take_corpus(reader *r, cs_corpus *c, cs_sidecar_sizes *sizes)
+static void take_corpus(reader *r, cs_corpus *c, bool *words)
 {
     reader i = inner(r, "corpus", "corpus.");
     const char *sha = get_text(&i, "sha256");
@@ -271,8 +268,7 @@ static void take_corpus(reader *r, cs_corpus *c, cs_sidecar_sizes *sizes)
     c->documents = get_int(&i, "documents", 0);
     c->tokens = get_int(&i, "tokens", 0);
     c->vocab = get_int(&i, "vocab", 0);
-    sizes->words = get_bool(&i, "words");
-    sizes->weighted = json_object_get(i.object, "weighted") != NULL && get_bool(&i, "weighted");
+    *words = get_bool(&i, "words");
     c->dropped_documents = get_int(&i, "dropped_documents", 0);
     c->unknown_tokens = get_int(&i, "unknown_tokens", 0);
     take_labels(&i, c);
@@ -364,7 +360,7 @@ cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_stor
     take_seed(&r, &o->seed);
     o->tail = get_real(&r, "tail", false);
     take_sums(&r, &store->cooc, sizes);
-    take_corpus(&r, &store->corpus, sizes);
+    take_corpus(&r, &store->corpus, &sizes->words);
     sizes->plan_file = o->objective.kind == CS_OBJ_FILE;
     if (r.status == CS_OK &&
         (sizes->cols != store->corpus.vocab || sizes->labels != store->corpus.labels)) {

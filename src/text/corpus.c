@@ -173,6 +173,11 @@ void cs_corpus_free(cs_corpus *corpus)
     cs_free(corpus->label);
     cs_free(corpus->held_out);
     cs_free(corpus->weight);
+    if (corpus->population) {
+        cs_law_free(&corpus->population->law);
+        cs_free(corpus->population->start);
+        cs_free(corpus->population);
+    }
     memset(corpus, 0, sizeof *corpus);
 }
 
@@ -211,9 +216,7 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
     status = cs_corpus_allocate(made.documents, made.tokens, &made);
     made.real_width = corpus->real_width;
     made.real = corpus->real ? cs_alloc(made.tokens * made.real_width, sizeof *made.real) : NULL;
-    made.weight = corpus->weight ? cs_alloc(made.documents, sizeof *made.weight) : NULL;
-    if (status == CS_OK && ((corpus->real && !made.real) || (corpus->weight && !made.weight)))
-        status = CS_ERR_MEMORY;
+    if (status == CS_OK && corpus->real && !made.real) status = CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
     int64_t to = 0, at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {
@@ -225,9 +228,6 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
                        (size_t)(length * made.real_width) * sizeof *made.real);
             }
             at += length;
-            if (corpus->weight) {
-                made.weight[to] = corpus->weight[d];
-            }
             made.label[to] = corpus->label[d];
             made.held_out[to] = corpus->held_out[d];
             made.doc_ptr[++to] = at;

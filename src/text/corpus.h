@@ -120,13 +120,12 @@ typedef struct {
     int64_t real_width;
     int32_t *label;    /* documents: class, -1 when unlabelled */
     uint8_t *held_out; /* documents: 1 in the test split */
-    double
-        *weight; /* documents: how often each counts in a matrix; NULL: once. Of every text of a law
-                       (text/law.h) its probability */
-    int64_t labels;            /* classes; 0 when unlabelled */
-    char **label_name;         /* labels */
-    int64_t vocab;             /* ids, <unk> included; NPY corpora: largest id + 1 */
-    char **word;               /* vocab; NULL for NPY corpora */
+    double *weight;    /* documents: how often each counts in a matrix; NULL: once */
+    struct cs_law_population *population; /* documents stand for all texts of a law (law.h) */
+    int64_t labels;                       /* classes; 0 when unlabelled */
+    char **label_name;                    /* labels */
+    int64_t vocab;                        /* ids, <unk> included; NPY corpora: largest id + 1 */
+    char **word;                          /* vocab; NULL for NPY corpora */
     int32_t unknown;           /* id of <unk>: 0, or the encoder's, -1 when it has none */
     int64_t dropped_documents; /* shorter than min_tokens */
     int64_t unknown_tokens;    /* mapped to <unk> */

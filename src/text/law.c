@@ -440,7 +440,10 @@ cs_status cs_law_parse(const char *source, cs_law *out)
     spec s = {0};
     cs_law law = {0};
     double total = 0;
-    cs_status status = read_spec(source, &s);
+    cs_status status =
+        cs_law_named(source)
+            ? read_spec(source, &s)
+            : cs_fail(CS_ERR_USAGE, "%s: wanted a law of text, markov:... or hmm:...", source);
     law.length = s.length;
     law.documents = s.documents;
     law.sample = (uint64_t)s.sample;

@@ -44,13 +44,16 @@ bool cs_law_named(const char *source);
 /* The file that a law names, in fresh memory; NULL: none. CS_ERR_USAGE as cs_law_parse. */
 cs_status cs_law_file(const char *source, char **out) CS_MUST_CHECK;
 
-/* The law of a source. Cost of the stationary start: states^3 a class. CS_ERR_USAGE: a key or value that is
+/* The law of a source. Cost of the stationary start: states^3 a class. CS_ERR_USAGE: no law; a key or value that is
  * not known, given twice or out of range; CS_ERR_INPUT: the file, with the place in it; a chain that
  * has no single stationary start; CS_ERR_MEMORY: more states than fit. */
 cs_status cs_law_parse(const char *source, cs_law *out) CS_MUST_CHECK;
 
 /* Word v of all laws. */
 void cs_law_word(int64_t v, char out[16]);
+
+/* out = a next, of `states` numbers. */
+void cs_law_step(int64_t states, const double *a, const double *next, double *out);
 
 /* --- documents --- */
 
@@ -65,14 +68,21 @@ cs_status cs_law_read(const char *source, const cs_corpus_options *resolved,
 
 /* --- the population --- */
 
-/* Every text of the sequences that cs_sequences_of cuts from documents of this law, a document each, of
- * weight P(text, class): a corpus with the matrices of the population, as the numbers of documents
- * pass all bounds. Vocabulary and classes are those of cs_law_read; texts of probability 0 are left
- * out; sequences of several lengths count as often as they occur, and those of one length that
- * begin at several places of a document start with the mean law of their states. Cost: V^s texts a class,
- * 21 + 4 s bytes each. CS_ERR_MEMORY with their number where they do not fit. */
-cs_status cs_law_texts(const cs_law *law, const char *source, int64_t max_length, int64_t stride,
-                       cs_corpus *out) CS_MUST_CHECK;
+/* A corpus whose documents stand for all texts: one for each class and each length of the sequences
+ * that cs_sequences_of cuts from documents of this law. Its tokens are the numbers of the places, 0, 1,
+ * ..., and cs_cooc_build counts each contribution for all words at its places, with their probability:
+ * the matrix of the population, to which those of documents come. weight: of the class, times the
+ * share of the sequences that have the length. */
+struct cs_law_population {
+    cs_law law;
+    double *
+        start; /* documents x states: of the first place, the mean over where such sequences begin */
+};
+
+/* That corpus. Vocabulary and classes are those of cs_law_read. O(length states^2) a class and length,
+ * beside cs_law_parse. Errors of both. */
+cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t stride,
+                               cs_corpus *out) CS_MUST_CHECK;
 
 /* Whether the words of a corpus are those of the law, so that both have the same matrix. */
 bool cs_law_speaks(const cs_law *law, const cs_corpus *corpus);

@@ -111,37 +111,7 @@ cs_status cs_law_read(const char *source, const cs_corpus_options *resolved, cs_
     return status;
 }
 
-/* --- every text ------------------------------------------------------------------------------- */
-
-/* Words that a state may emit, by word: those of word v are state[ptr[v]] .. with p[]. */
-typedef struct {
-    int64_t *ptr, *state;
-    double *p;
-} emissions;
-
-static void emissions_of(const cs_law *law, const double *emit, cs_pool *pool, emissions *out)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < law->states * law->words; ++i) {
-        count += emit[i] > 0;
-    }
-    out->ptr = cs_pool_take(pool, law->words + 1, sizeof *out->ptr);
-    out->state = cs_pool_take(pool, count, sizeof *out->state);
-    out->p = cs_pool_take(pool, count, sizeof *out->p);
-    count = 0;
-    for (int64_t v = 0; v < law->words && pool->status == CS_OK; ++v) {
-        for (int64_t z = 0; z < law->states; ++z) {
-            if (emit[z * law->words + v] > 0) {
-                out->state[count] = z;
-                out->p[count++] = emit[z * law->words + v];
-            }
-        }
-        out->ptr[v + 1] = count;
-    }
-}
-
-/* out = a next */
-static void step(int64_t states, const double *a, const double *next, double *out)
+void cs_law_step(int64_t states, const double *a, const double *next, double *out)
 {
     memset(out, 0, (size_t)states * sizeof *out);
     for (int64_t i = 0; i < states; ++i) {
@@ -149,92 +119,6 @@ static void step(int64_t states, const double *a, const double *next, double *ou
             out[j] += a[i] * next[i * states + j];
         }
     }
-}
-
-/* The texts of one class and length. */
-typedef struct {
-    const cs_law *law;
-    const double *next;
-    emissions emit;
-    int64_t label, length;
-    double share;   /* of the sequences, times the class's weight */
-    double *before; /* (length + 1) x states: a, the prefix at hand of each length */
-    double *after;  /* states: a of its last token's state */
-    int32_t *token;
-} walk;
-
-static void add_text(const walk *w, double p, cs_corpus *out)
-{
-    memcpy(out->token + out->tokens, w->token, (size_t)w->length * sizeof *out->token);
-    out->label[out->documents] = w->law->classes > 1 ? (int32_t)w->label : -1;
-    out->held_out[out->documents] = 0;
-    out->weight[out->documents] = w->share * p;
-    if (out->weight[out->documents] > 0) { /* and did not underflow */
-        out->doc_ptr[++out->documents] = out->tokens += w->length;
-    }
-}
-
-/* All texts in the order of their words: a counter whose digits are words, as long as the
- * prefix is possible. */
-static cs_status walk_texts(walk *w, cs_corpus *out)
-{
-    const int64_t h = w->law->states;
-    int64_t depth = 0;
-    cs_status status = CS_OK;
-    w->token[0] = 0; /* the last word tried at each place is one below: ids begin at 1 */
-    while (depth >= 0 && status == CS_OK) {
-        const double *a = w->before + depth * h;
-        const int64_t v = w->token[depth]++;
-        double p = 0;
-        if (v == w->law->words) {
-            --depth;
-            continue;
-        }
-        memset(w->after, 0, (size_t)h * sizeof *w->after);
-        for (int64_t e = w->emit.ptr[v]; e < w->emit.ptr[v + 1]; ++e) {
-            w->after[w->emit.state[e]] = a[w->emit.state[e]] * w->emit.p[e];
-            p += w->after[w->emit.state[e]];
-        }
-        if (p > 0 && depth + 1 == w->length) {
-            add_text(w, p, out);
-        } else if (p > 0) {
-            step(h, w->after, w->next, w->before + (depth + 1) * h);
-            w->token[++depth] = 0;
-            status = depth < 3 ? cs_interrupt_check() : CS_OK;
-        }
-    }
-    return status;
-}
-
-/* At most so many texts of a class: V^s, or the paths of states with the words that they emit. */
-static double most_texts(const cs_law *law, int64_t label, int64_t length, double *paths,
-                         double *further)
-{
-    const int64_t h = law->states;
-    const double *next = law->next + label * h * h, *emit = law->emit + label * h * law->words;
-    double sum = 0;
-    for (int64_t z = 0; z < h; ++z) {
-        paths[z] = 1;
-    }
-    for (int64_t k = 0; k < length; ++k) {
-        sum = 0;
-        for (int64_t z = 0; z < h; ++z) {
-            double words = 0;
-            for (int64_t v = 0; v < law->words; ++v) {
-                words += emit[z * law->words + v] > 0;
-            }
-            paths[z] *= words;
-            sum += paths[z];
-        }
-        for (int64_t j = 0; j < h; ++j) {
-            further[j] = 0;
-            for (int64_t i = 0; i < h; ++i) {
-                further[j] += next[i * h + j] > 0 ? paths[i] : 0;
-            }
-        }
-        memcpy(paths, further, (size_t)h * sizeof *paths);
-    }
-    return fmin(pow((double)law->words, (double)length), sum);
 }
 
 /* The mean law of the state where sequences of this length begin. */
@@ -247,7 +131,7 @@ static void start_of(const cs_law *law, int64_t label, const cs_sequences *s, in
     memset(out, 0, (size_t)h * sizeof *out);
     for (int64_t i = 0, place = 0; i < s->count; ++i) {
         for (; place < s->start[i]; ++place) {
-            step(h, at, law->next + label * h * h, further);
+            cs_law_step(h, at, law->next + label * h * h, further);
             memcpy(at, further, (size_t)h * sizeof *at);
         }
         for (int64_t z = 0; z < h && s->length[i] == length; ++z) {
@@ -282,39 +166,31 @@ static cs_status cut_of(const cs_law *law, int64_t max_length, int64_t stride, c
     return status;
 }
 
-/* Room for all texts, and their vocabulary and classes. */
-static cs_status begin_texts(const cs_law *law, const char *source, const cut *c, cs_pool *pool,
-                             cs_corpus *out)
+/* Words and classes, and room for a document of each class and length. */
+static cs_status begin_frame(const cs_law *law, const char *source, const cut *c, cs_corpus *out)
 {
-    enum { BYTES = 41 }; /* a text beside its tokens, its sequence included */
-    double texts = 0, tokens = 0, *paths = cs_pool_take(pool, law->states, sizeof *paths),
-           *further = cs_pool_take(pool, law->states, sizeof *further);
     char name[24];
-    cs_status status = pool->status;
-    for (int64_t l = 0; l < law->classes && status == CS_OK; ++l) {
-        for (int k = 0; k < c->lengths; ++k) {
-            const double most = most_texts(law, l, c->length[k], paths, further);
-            texts += most;
-            tokens += most * c->length[k];
-        }
-    }
-    if (status == CS_OK)
-        status = cs_mem_check(BYTES * texts + sizeof(int32_t) * tokens,
-                              "give a smaller --max-length with --stride 1, or fewer words",
-                              "%s: all %.4g texts of %d tokens take", source, texts, c->length[0]);
-    if (status == CS_OK) status = cs_corpus_allocate((int64_t)texts, (int64_t)tokens, out);
+    const int64_t documents = law->classes * c->lengths;
+    cs_status status =
+        cs_corpus_allocate(documents, law->classes * ((int64_t)c->length[0] + c->length[1]), out);
     if (status != CS_OK) return status;
     out->vocab = law->words + 1;
     out->labels = law->classes > 1 ? law->classes : 0;
-    out->weight = cs_alloc((int64_t)texts, sizeof *out->weight);
+    out->weight = cs_alloc(documents, sizeof *out->weight);
+    out->population = cs_calloc(1, sizeof *out->population);
     out->word = cs_calloc(out->vocab, sizeof *out->word);
     out->label_name = cs_calloc(out->labels, sizeof *out->label_name);
     out->name = cs_strdup(source);
     out->path = cs_strdup(source);
     memcpy(out->sha256, law->sha256, sizeof out->sha256);
-    bool whole = out->weight && out->word && out->label_name && out->name && out->path;
+    if (!out->weight || !out->population || !out->word || !out->label_name || !out->name ||
+        !out->path) {
+        return CS_ERR_MEMORY;
+    }
+    out->population->start = cs_alloc(documents * law->states, sizeof *out->population->start);
+    bool whole = out->population->start != NULL;
     for (int64_t v = 0; v < out->vocab && whole; ++v) {
-        cs_law_word(v - 1, name);
+        cs_law_word(v - (v > 0), name);
         whole = (out->word[v] = cs_strdup(v > 0 ? name : "<unk>")) != NULL;
     }
     for (int64_t l = 0; l < out->labels && whole; ++l) {
@@ -324,47 +200,45 @@ static cs_status begin_texts(const cs_law *law, const char *source, const cut *c
     return whole ? CS_OK : CS_ERR_MEMORY;
 }
 
-static cs_status add_class(const cs_law *law, int64_t label, const cs_sequences *s, const cut *c,
-                           cs_corpus *out)
+/* A document of class `label`, whose tokens are the numbers of their places. */
+static void add_frame(const cs_law *law, int64_t label, int32_t length, double share, cs_corpus *c)
 {
-    const int64_t h = law->states;
-    cs_status status = CS_OK;
-    for (int k = 0; k < c->lengths && status == CS_OK; ++k) {
-        cs_pool pool = {0};
-        walk w = {.law = law,
-                  .next = law->next + label * h * h,
-                  .label = label,
-                  .length = c->length[k],
-                  .share = law->weight[label] * (double)c->count[k] / (double)s->count,
-                  .before = cs_pool_take(&pool, (c->length[k] + 1) * h, sizeof *w.before),
-                  .after = cs_pool_take(&pool, h, sizeof *w.after),
-                  .token = cs_pool_take(&pool, c->length[k] + 1, sizeof *w.token)};
-        double *at = cs_pool_take(&pool, h, sizeof *at);
-        emissions_of(law, law->emit + label * h * law->words, &pool, &w.emit);
-        status = pool.status;
-        if (status == CS_OK) {
-            start_of(law, label, s, c->length[k], at, w.after, w.before);
-            status = walk_texts(&w, out);
-        }
-        cs_pool_free(&pool);
+    for (int32_t i = 0; i < length; ++i) {
+        c->token[c->tokens++] = i;
     }
-    return status;
+    c->label[c->documents] = law->classes > 1 ? (int32_t)label : -1;
+    c->held_out[c->documents] = 0;
+    c->weight[c->documents] = law->weight[label] * share;
+    c->doc_ptr[++c->documents] = c->tokens;
 }
 
-cs_status cs_law_texts(const cs_law *law, const char *source, int64_t max_length, int64_t stride,
-                       cs_corpus *out)
+cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t stride,
+                               cs_corpus *out)
 {
+    cs_law law = {0};
     cs_corpus made = {0};
     cs_sequences s = {0};
     cs_pool pool = {0};
     cut c = {0};
-    cs_status status = cut_of(law, max_length, stride, &s, &c);
-    if (status == CS_OK) status = begin_texts(law, source, &c, &pool, &made);
-    for (int64_t l = 0; l < law->classes && status == CS_OK; ++l) {
-        status = add_class(law, l, &s, &c, &made);
+    cs_status status = cs_law_parse(source, &law);
+    if (status == CS_OK) status = cut_of(&law, max_length, stride, &s, &c);
+    if (status == CS_OK) status = begin_frame(&law, source, &c, &made);
+    double *at = cs_pool_take(&pool, law.states, sizeof *at),
+           *further = cs_pool_take(&pool, law.states, sizeof *further);
+    status = status ? status : pool.status;
+    for (int64_t i = 0; i < law.classes * c.lengths && status == CS_OK; ++i) {
+        const int64_t label = i / c.lengths, k = i % c.lengths;
+        start_of(&law, label, &s, c.length[k], at, further,
+                 made.population->start + i * law.states);
+        add_frame(&law, label, c.length[k], (double)c.count[k] / (double)s.count, &made);
     }
-    cs_sequences_free(&s);
     cs_pool_free(&pool);
+    cs_sequences_free(&s);
+    if (status == CS_OK) {
+        made.population->law = law;
+        law = (cs_law){0};
+    }
+    cs_law_free(&law);
     return CS_DELIVER(status, out, made, cs_corpus_free);
 }
 
@@ -394,7 +268,7 @@ static double read_token(const cs_law *law, int64_t word, double *a, double *fur
         a[i] /= p;
     }
     for (int64_t c = 0; c < law->classes; ++c) {
-        step(h, a + c * h, law->next + c * h * h, further + c * h);
+        cs_law_step(h, a + c * h, law->next + c * h * h, further + c * h);
     }
     memcpy(a, further, (size_t)all * sizeof *a);
     return p;

@@ -1,0 +1,34 @@
+#include "law_support.h"
+
+#include <math.h>
+
+void assert_near(double x, double y, double tolerance)
+{
+    if (!(fabs(x - y) <= tolerance)) {
+        fail_msg("%.17g is not %.17g within %g", x, y, tolerance);
+    }
+}
+
+double law_probability(const cs_law *law, int64_t label, int64_t place, int64_t n,
+                       const int32_t *word)
+{
+    const int64_t h = law->states, all = place + n;
+    const double *next = law->next + label * h * h, *emit = law->emit + label * h * law->words;
+    int64_t paths = 1;
+    double sum = 0;
+    for (int64_t i = 0; i < all; ++i) {
+        paths *= h;
+    }
+    for (int64_t path = 0; path < paths; ++path) {
+        int64_t left = path, before = -1;
+        double p = 1;
+        for (int64_t i = 0; i < all; ++i, left /= h) {
+            const int64_t z = left % h;
+            p *= before < 0 ? law->start[label * h + z] : next[before * h + z];
+            p *= i < place ? 1 : emit[z * law->words + word[i - place]];
+            before = z;
+        }
+        sum += p;
+    }
+    return sum;
+}
