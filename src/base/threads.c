@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -347,9 +348,21 @@ static int threads_possible(int count)
     return made + 1;
 }
 
+/* Threads that OpenBLAS has made: it keeps those that it began with, and their memory. */
+static int blas_threads(void)
+{
+    static atomic_int most;
+    const int now = openblas_get_num_threads();
+    if (now > atomic_load(&most)) {
+        atomic_store(&most, now);
+    }
+    return atomic_load(&most);
+}
+
 void cs_threads_set(int threads)
 {
     atomic_store(&configured, threads);
+    (void)blas_threads();
     int count = cs_threads();
     if (count > openblas_get_num_threads()) {
         count = atomic_load(&blas_is_broken) ? 1 : threads_possible(count);
@@ -365,12 +378,20 @@ cs_status cs_threads_blas_check(void)
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return CS_OK;
     }
-    int threads = openblas_get_num_threads();
-    if (limit.rlim_cur < program + (rlim_t)threads * (buffer + stack)) {
+    const int threads = blas_threads();
+    const rlim_t one = program + buffer + stack,
+                 all = one + (rlim_t)(threads - 1) * (buffer + stack);
+    const char *set = getenv("OPENBLAS_NUM_THREADS");
+    if (limit.rlim_cur < all) {
         return cs_fail(CS_ERR_MEMORY,
-                       "the address space is limited to %lld MiB (ulimit -v), and OpenBLAS takes "
-                       "%lld MiB for each of its %d threads; OPENBLAS_NUM_THREADS=1 makes it one",
-                       (long long)(limit.rlim_cur / mib), (long long)(buffer / mib), threads);
+                       "the address space is limited to %lld MiB (ulimit -v), and OpenBLAS with "
+                       "%d thread%s needs %lld MiB%s%s",
+                       (long long)(limit.rlim_cur / mib), threads, threads > 1 ? "s" : "",
+                       (long long)(all / mib), limit.rlim_cur < one ? "" : "; ",
+                       limit.rlim_cur < one ? ""
+                       : set && strcmp(set, "1") == 0
+                           ? "--threads 1 makes it one thread"
+                           : "OPENBLAS_NUM_THREADS=1 with --threads 1 makes it one thread");
     }
     /* A product that is large enough makes it take them now, before others do; it keeps them. */
     double *a = cs_calloc(SIDE * SIDE, sizeof *a), *b = cs_calloc(SIDE * SIDE, sizeof *b);
