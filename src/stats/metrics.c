@@ -418,12 +418,13 @@ cs_status cs_seed_summary_of(int64_t count, const double *value, cs_seed_summary
            1.0 - 2.0 * binomial_below(count, r + 1) >= COVERAGE_PERCENT / 100.0) {
         ++r;
     }
+    const bool interval = count > 1;
     *out = (cs_seed_summary){
         .count = count,
         .median = 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]),
-        .low = sorted[r - 1],
-        .high = sorted[count - r],
-        .coverage = 1.0 - 2.0 * binomial_below(count, r),
+        .low = interval ? sorted[r - 1] : NAN,
+        .high = interval ? sorted[count - r] : NAN,
+        .coverage = interval ? 1.0 - 2.0 * binomial_below(count, r) : NAN,
     };
     cs_free(sorted);
     return CS_OK;

@@ -84,8 +84,8 @@ cs_status cs_mcnemar(int64_t count, const double *truth, const double *a, const 
 
 /* Over seeds: median (mean of the middle two of an even number), and the widest pair of order
  * statistics x_(r), x_(n+1-r) with the chance that it covers the median of the distribution, 1 - 2
- * P(Bin(n, 1/2) < r): r the largest with coverage of at least 0.95, else 1. One seed: all three
- * the same, coverage 0. */
+ * P(Bin(n, 1/2) < r): r the largest with coverage of at least 0.95, else 1. One seed has no
+ * interval: low, high and coverage are NaN. */
 typedef struct {
     int64_t count;
     double median, low, high, coverage;

@@ -80,7 +80,7 @@ test_against() {
     [ "$(head -1 out | awk '{ print $NF }')" = seed ] && [ "$(grep -c ' median$' out)" = 2 ] && [ "$(grep -c ' difference$' out)" = 3 ] || { fail "$(cat out)"; return 1; }
     exits 0 "$COSPEC" finetune model values.tsv values.tsv --regression $quick --seeds 1 --epochs 2 -o v && exits 0 "$COSPEC" finetune model values.tsv values.tsv \
         --regression $quick --seeds 1 --epochs 2 --against v/predictions.csv --csv || return 1
-    [ "$(grep -c ',difference$' out)" = 3 ] && ! grep -q mcnemar out && grep ',mse,.*,difference$' out | grep -q '",0,0,0,0,,0,80,' || { fail "values: $(cat out)"; return 1; }
+    [ "$(grep -c ',difference$' out)" = 3 ] && ! grep -q mcnemar out && grep ',mse,.*,difference$' out | grep -q '",0,,,,,0,80,' || { fail "values: $(cat out)"; return 1; }
     # other examples are refused before any run
     sed 3d b/predictions.csv > short.csv
     refuses 3 "short.csv: 79 predictions of layer all for 80 test examples" "$COSPEC" $fine --epochs 100000 --against short.csv || return 1
@@ -93,6 +93,7 @@ test_against() {
 test_rates() {
     task; trained model ar
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 6 --seeds 1 --batch 8 --lr 1e-7,1e-2 --metric accuracy -o d --json || return 1
+    grep -q '^model,all,accuracy,[^,]*,[0-9.]*,,,,' d/finetune.csv || { fail "an interval of one seed: $(cat d/finetune.csv)"; return 1; }
     [ "$(number learning_rate out)" = 0.01 ] && [ "$(grep -c '"learning_rate"' out)" = 3 ] && [ -s d/runs/trial-1e-07-seed-0/run.json ] && [ -s d/runs/lr-0.01-seed-0/run.json ] || { fail "$(cat out)"; return 1; }
     # 10 % of each class was kept from the trials: 72 examples are 9 batches
     [ "$(tail -1 d/runs/trial-0.01-seed-0/log.csv | cut -d, -f1)" = 54 ] || fail "$(cat d/runs/trial-0.01-seed-0/log.csv)"
