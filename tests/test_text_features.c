@@ -115,3 +115,30 @@ TEST_IN_DIR(texts_without_a_token)
     cs_labelled_text_free(&t);
     close_world(&w);
 }
+
+/* Of the text's own tokens: "a b a" has 2/3 of a; what has none is the unknown one. */
+TEST_IN_DIR(shares_of_tokens)
+{
+    world w = {0};
+    cs_labelled_text t = {0};
+    const cs_labelled_options plain = {0}, both = {.corpus.pair_column = 3};
+    float *x = NULL;
+    open_world(state, &w);
+    const int64_t vocab = cs_tokenizer_vocab(w.tokenizer);
+    const int32_t a = cs_tokenizer_id(w.tokenizer, "a"), b = cs_tokenizer_id(w.tokenizer, "b");
+    const int32_t unknown = cs_tokenizer_special(w.tokenizer, CS_TOKEN_UNK);
+    OK(cs_labelled_text_read(put(state, "t.tsv", "0\ta b a\n1\t42\n0\tb zebra\n"), &plain, NULL,
+                             &t));
+    OK(cs_text_frequencies(w.tokenizer, &t, &x));
+    for (int64_t v = 0; v < vocab; ++v) {
+        assert_true(fabs(x[v] - (v == a ? 2 / 3.0 : v == b ? 1 / 3.0 : 0)) < 1e-7);
+        assert_true(x[vocab + v] == (v == unknown ? 1 : 0));
+        assert_true(x[2 * vocab + v] == (v == unknown || v == b ? 0.5F : 0));
+    }
+    cs_free(x);
+    cs_labelled_text_free(&t);
+    OK(cs_labelled_text_read(put(state, "p.tsv", "0\ta\tb\n1\tb\ta\n"), &both, NULL, &t));
+    assert_fails(cs_text_frequencies(w.tokenizer, &t, &x), CS_ERR_USAGE, "not of pairs");
+    cs_labelled_text_free(&t);
+    close_world(&w);
+}

@@ -539,7 +539,7 @@ static void refused(int64_t steps, int64_t accumulate, const char *reason)
 /* Beyond them the key of dropout would repeat. */
 TEST(test_limits)
 {
-    refused((int64_t)1 << 32, 1, "steps 4294967296 is not in [1, 4294967295]");
+    refused((int64_t)1 << 32, 1, "steps 4294967296 is not in [0, 4294967295]");
     refused(12, 65536, "accumulate 65536 is not in [1, 65535]");
     recipe r = {0};
     training t = make_training(&r, NULL);

@@ -329,14 +329,33 @@ static cs_status read_texts(run *r)
     return status;
 }
 
+static bool of_tokens(const run *r)
+{
+    return cs_args_flag(r->args, "tokens");
+}
+
+static int64_t columns(const run *r, const cs_model_text *m)
+{
+    return of_tokens(r) ? cs_tokenizer_vocab(m->tokenizer)
+                        : cs_text_features_width(&m->model, &r->train);
+}
+
+static cs_status features_of(const run *r, cs_model_text *m, const cs_labelled_text *texts,
+                             const cs_hidden_options *o, float **out)
+{
+    return of_tokens(r) ? cs_text_frequencies(m->tokenizer, texts, out)
+                        : cs_text_features(&m->model, m->tokenizer, texts, o, out);
+}
+
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
 {
-    const int64_t d = cs_text_features_width(&m->model, &r->train);
+    const int64_t d = columns(r, m);
     float *train = NULL, *test = NULL;
-    cs_status status = cs_text_features(&m->model, m->tokenizer, &r->train, o, &train);
-    if (status == CS_OK) status = cs_text_features(&m->model, m->tokenizer, &r->test, o, &test);
+    cs_status status = features_of(r, m, &r->train, o, &train);
+    if (status == CS_OK) status = features_of(r, m, &r->test, o, &test);
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
-        const char *name = cs_args_format(r->args, "%lld", (long long)o->layer[l]);
+        const char *name =
+            of_tokens(r) ? "tokens" : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
         cs_rows a =
             cs_rows_of_f32(r->train.count, d, train + l * r->train.count * d, r->train.path);
         cs_rows b = cs_rows_of_f32(r->test.count, d, test + l * r->test.count * d, r->test.path);
@@ -360,8 +379,10 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = cs_model_text_has_states(&m);
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
+    if (status == CS_OK && of_tokens(r) && cs_args_given(r->args, "layer"))
+        status = cs_fail(CS_ERR_USAGE, "--tokens probes no layer: leave --layer out");
     if (status == CS_OK && dry(r)) {
-        estimate(r, r->train.count, cs_text_features_width(&m.model, &r->train), o.layers);
+        estimate(r, r->train.count, columns(r, &m), o.layers);
     } else if (status == CS_OK) {
         begin_result(r, o.layers);
         status = probe_states(r, &m, &o);

@@ -56,6 +56,9 @@ const cs_opt cs_group_probe_texts[] = {
            "Most tokens of a text that are read, special ones included. Default: the positions "
            "of the model, at most 512."),
     CS_INT("batch", "B", "16", 1, 65536, "Most texts a forward pass."),
+    CS_FLAG("tokens",
+            "The share of each of the model's tokens in a text in place of its states: what "
+            "words tell without their order, a baseline."),
     {0},
 };
 

@@ -90,7 +90,7 @@ const cs_opt cs_group_train_recipe[] = {
         "independently of length."),
     CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences a micro-batch."),
     CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches a step."),
-    CS_INT("steps", "N", "1000", 1, UINT32_MAX, "Updates."),
+    CS_INT("steps", "N", "1000", 0, UINT32_MAX, "Updates; 0: the untrained network."),
     CS_REAL("epochs", "E", NULL, 1e-9, 1e9, "Instead of --steps: passes over the text."),
     CS_REAL("lr", "RATE", "1e-3", 0, 1e30, "Peak learning rate."),
     CS_CHOICE("schedule", "one-cycle|cosine|linear|constant", "one-cycle",

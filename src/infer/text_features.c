@@ -116,3 +116,28 @@ cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
     cs_corpus_free(&corpus);
     return status;
 }
+
+cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_text *texts,
+                              float **out)
+{
+    const int64_t vocab = cs_tokenizer_vocab(tokenizer);
+    cs_corpus corpus = {0};
+    if (texts->pair) {
+        return cs_fail(CS_ERR_USAGE, "shares of tokens are of single texts, not of pairs");
+    }
+    cs_status status =
+        cs_mem_check(4.0 * (double)texts->count * (double)vocab, "fewer texts take less",
+                     "%lld texts, %lld tokens take", (long long)texts->count, (long long)vocab);
+    if (status == CS_OK) status = make_corpus(texts, tokenizer, &corpus);
+    float *share = status == CS_OK ? cs_calloc(texts->count * vocab, sizeof *share) : NULL;
+    if (status == CS_OK && !share) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < texts->count && status == CS_OK; ++i) {
+        const int64_t first = corpus.doc_ptr[i], end = corpus.doc_ptr[i + 1];
+        for (int64_t k = first; k < end; ++k) {
+            share[i * vocab + corpus.token[k]] += 1.0F / (float)(end - first);
+        }
+    }
+    cs_corpus_free(&corpus);
+    if (status == CS_OK) *out = share;
+    return status;
+}

@@ -24,3 +24,9 @@ int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *te
 cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
                            const cs_labelled_text *texts, const cs_hidden_options *options,
                            float **out) CS_MUST_CHECK;
+
+/* What a text is without a model: out[i V + v] the share of token v among those of text i, in fresh
+ * memory, V the tokenizer's vocabulary. Of single texts (CS_ERR_USAGE for pairs); errors of texts
+ * as above. */
+cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_text *texts,
+                              float **out) CS_MUST_CHECK;

@@ -22,7 +22,7 @@ static cs_status check_options(const cs_train_options *o)
 {
     /* Dropout's counter has 32 bits for the step and 16 for the micro-batch (tensor/dropout.h). */
     const cs_range range[] = {
-        {"steps", (double)o->steps, 1, UINT32_MAX},
+        {"steps", (double)o->steps, 0, UINT32_MAX},
         {"batch", (double)o->batch, 1, 1 << 20},
         {"accumulate", (double)o->accumulate, 1, UINT16_MAX},
         {"sequences a step", (double)o->batch * (double)o->accumulate, 1, (1 << 20) - 1},

@@ -68,6 +68,11 @@ test_texts() {
     awk -F '\t' '{ print $1 "\t" $2 "\t" $2 " again" }' labelled.tsv > pairs.tsv
     exits 0 "$COSPEC" probe small pairs.tsv pairs.tsv --pair --few 10% --json && [ "$(number d out)" = 64 ] && [ "$(number n out)" = 8 ] &&
         [ "$(number seeds out)" = 5 ] || { fail "${why:-d $(number d out), n $(number n out)}"; return 1; }
+    # Shares of tokens have a column a token; the untrained network is a model like any.
+    exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --penalties 0.1 --json && [ "$(number d out)" = "$(number vocab_size small/config.json)" ] && grep -q '"layer": "tokens"' out || { fail "${why:-d $(number d out)}"; return 1; }
+    refuses 2 "--tokens probes no layer" "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --layer 1 || return 1
+    refuses 2 "single texts" "$COSPEC" probe small pairs.tsv pairs.tsv --pair --tokens || return 1
+    exits 0 "$COSPEC" train --corpus labelled.tsv --objective ar --width 16 --layers 1 --heads 1 --steps 0 -o zero && exits 0 "$COSPEC" probe zero labelled.tsv labelled.tsv --few 10% || return 1
     refuses 2 "texts hold their own" "$COSPEC" probe small labelled.tsv labelled.tsv --labels x.npy || return 1
     printf 'fungus\ta mushroom\n' > odd.tsv
     refuses 3 'odd.tsv:1: class "fungus" is none of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
