@@ -1,5 +1,5 @@
 # Effective rank by layer of the rows at [MASK] alone (MAE-LM, Figure 1b) or of rare tokens, beside as many other rows of the same text.
-# input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_interpolated; bars +- 1.96 se
+# input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_corrected; bars +- 1.96 se
 set xlabel "layer (0: embeddings)"
 set ylabel "effective rank (rank_τ, interpolated)"
 set xtics 1
@@ -10,7 +10,7 @@ ends(s, e) = strlen(s) >= strlen(e) && s[strlen(s) - strlen(e) + 1:] eq e
 shown(s) = ends(s, " mask-only") || ends(s, " real-sample") || ends(s, " rare-only") || ends(s, " others-sample")
 list = ""
 do for [i=1:|S|] { if (shown(S[i])) { list = list . i . " " } }
-pick(s, c) = strcol("metric") eq "rank_tau_interpolated" ? of(s, c) : NaN
+pick(s, c) = strcol("metric") eq "rank_tau_corrected" ? of(s, c) : NaN
 # Curves that coincide stay visible: every other one is dashed.
 plot for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")):(1.96 * column("se")) with yerrorbars lt k ps 0 notitle, \
     for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")) with linespoints lt k dt 2 - k % 2 title S[int(word(list, k))]

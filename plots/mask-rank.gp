@@ -1,5 +1,5 @@
 # Effective rank by layer of one text with [MASK] and without, and of the encoder of MAE-LM (its Figures 1a, 5a, 6).
-# input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_interpolated; bars +- 1.96 se
+# input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_corrected; bars +- 1.96 se
 set xlabel "layer (0: embeddings)"
 set ylabel "effective rank (rank_τ, interpolated)"
 set xtics 1
@@ -15,7 +15,7 @@ whole(s) = ends(s, " without-mask") && strstrt(encoders, "|" . s[:strlen(s) - 13
 shown(s) = ends(s, " with-mask") || whole(s) || ends(s, " dropped") || ends(s, " without-kept")
 list = ""
 do for [i=1:|S|] { if (shown(S[i])) { list = list . i . " " } }
-pick(s, c) = strcol("metric") eq "rank_tau_interpolated" ? of(s, c) : NaN
+pick(s, c) = strcol("metric") eq "rank_tau_corrected" ? of(s, c) : NaN
 # Curves that coincide stay visible: every other one is dashed.
 plot for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")):(1.96 * column("se")) with yerrorbars lt k ps 0 notitle, \
     for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")) with linespoints lt k dt 2 - k % 2 title S[int(word(list, k))]
