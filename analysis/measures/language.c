@@ -8,6 +8,7 @@
 #include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
 #include "stats/jackknife.h"
+#include "text/law.h"
 
 /* The list: both sums, the sums that their intervals are of, m, lambda (k), tails (k + 1). */
 enum { SUM2, SUM4, CORRECTED2, CORRECTED4, SEEN, LAMBDA };
@@ -19,12 +20,23 @@ void cs_language_free(cs_language *l)
     cs_free(l->residual);
     cs_free(l->lambda);
     cs_free(l->tail);
+    cs_free(l->list);
     memset(l, 0, sizeof *l);
 }
 
 static int64_t length_of(int64_t k)
 {
     return LAMBDA + 2 * k + 1;
+}
+
+const double *cs_language_lambda(const cs_language *l, int64_t b)
+{
+    return l->list + (b + 1) * length_of(l->k) + LAMBDA;
+}
+
+const double *cs_language_tail(const cs_language *l, int64_t b)
+{
+    return cs_language_lambda(l, b) + l->k;
 }
 
 /* The list of the documents that were chosen; of all (keep) also matrix and vectors stay. */
@@ -77,9 +89,9 @@ static cs_status take_residuals(const cs_language_options *o, const double *lamb
 }
 
 /* Number i of the lists; its interval is of number `basis`. */
-static cs_language_number number_of(const cs_language *l, const double *value, int64_t i,
-                                    int64_t basis)
+static cs_language_number number_of(const cs_language *l, int64_t i, int64_t basis)
 {
+    const double *value = l->list;
     const int64_t length = length_of(l->k), blocks = l->blocks;
     cs_language_number n = {.value = value[i], .se = NAN, .low = NAN, .high = NAN};
     if (blocks > 1) {
@@ -90,18 +102,35 @@ static cs_language_number number_of(const cs_language *l, const double *value, i
     return n;
 }
 
-static void fill(const double *value, cs_language *l)
+static void fill(cs_language *l)
 {
-    l->sum2 = number_of(l, value, SUM2, CORRECTED2);
-    l->sum4 = number_of(l, value, SUM4, CORRECTED4);
-    l->seen = number_of(l, value, SEEN, SEEN);
+    l->sum2 = number_of(l, SUM2, CORRECTED2);
+    l->sum4 = number_of(l, SUM4, CORRECTED4);
+    l->seen = number_of(l, SEEN, SEEN);
     for (int64_t t = 0; t <= l->k; ++t) {
-        l->tail[t] = number_of(l, value, LAMBDA + l->k + t, LAMBDA + l->k + t);
+        l->tail[t] = number_of(l, LAMBDA + l->k + t, LAMBDA + l->k + t);
         if (t < l->k) {
-            l->lambda[t] = number_of(l, value, LAMBDA + t, LAMBDA + t);
+            l->lambda[t] = number_of(l, LAMBDA + t, LAMBDA + t);
         }
     }
     l->tail[0] = l->sum4;
+}
+
+/* Documents drawn from a law are as many as it has; those that stand for all of its texts are not
+ * drawn. */
+static cs_status check_drawn(const cs_corpus *corpus)
+{
+    cs_law law = {0};
+    if (!corpus->path || !cs_law_named(corpus->path)) {
+        return CS_OK;
+    }
+    cs_status status = cs_law_parse(corpus->path, &law);
+    if (status == CS_OK && law.documents != corpus->documents + corpus->dropped_documents)
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s: the matrix of the population itself; estimates are from documents",
+                         corpus->path);
+    cs_law_free(&law);
+    return status;
 }
 
 static cs_status check(const cs_cooc_options *build, const cs_language_options *o, int64_t cols,
@@ -126,27 +155,26 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
         .build = *build, .blocks = options->blocks, .seed = options->seed};
     cs_language l = {.k = options->k, .blocks = options->blocks};
     cs_population_study s = {0};
-    double *value = NULL;
     cs_status status = check(build, options, corpus->vocab, corpus->documents);
+    if (status == CS_OK) status = check_drawn(corpus);
     if (status == CS_OK) status = cs_population_study_of(corpus, &plan, &s);
     l.documents = s.documents;
     if (status == CS_OK) status = check(build, options, s.counts.rows.matrix.a.cols, s.documents);
     if (status == CS_OK) status = cs_dense_init(&l.v, s.counts.rows.matrix.a.cols, l.k);
     if (status == CS_OK) {
-        value = cs_alloc((l.blocks + 1) * length_of(l.k), sizeof *value);
+        l.list = cs_alloc((l.blocks + 1) * length_of(l.k), sizeof *l.list);
         l.residual = cs_alloc(l.k, sizeof *l.residual);
         l.lambda = cs_alloc(l.k, sizeof *l.lambda);
         l.tail = cs_alloc(l.k + 1, sizeof *l.tail);
-        status = value && l.residual && l.lambda && l.tail ? CS_OK : CS_ERR_MEMORY;
+        status = l.list && l.residual && l.lambda && l.tail ? CS_OK : CS_ERR_MEMORY;
     }
     for (int64_t b = -1; b < l.blocks && status == CS_OK; ++b) {
         cs_population_choose(&s, 0, s.documents, b);
-        status = measure(&s, options, &l, b < 0, value + (b + 1) * length_of(l.k));
+        status = measure(&s, options, &l, b < 0, l.list + (b + 1) * length_of(l.k));
         cs_progress_report(options->progress, "blocks left out", b + 1, l.blocks);
     }
-    if (status == CS_OK) status = take_residuals(options, value + LAMBDA, &l);
-    if (status == CS_OK) fill(value, &l);
-    cs_free(value);
+    if (status == CS_OK) status = take_residuals(options, l.list + LAMBDA, &l);
+    if (status == CS_OK) fill(&l);
     cs_population_study_free(&s);
     return CS_DELIVER(status, out, l, cs_language_free);
 }

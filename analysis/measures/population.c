@@ -69,18 +69,7 @@ static cs_status marginals(const cs_population_counts *c, const uint8_t *part, d
 
 /* --- sums over pairs -------------------------------------------------------------------------- */
 
-/* Halves of the eight folds: fold f is in half a of splitting s where s & f has an even number of
- * bits, as in the columns of Hadamard's matrix: two folds are in one half in three of seven. */
 enum { SPLITTINGS = CS_FOLDS - 1 };
-
-static unsigned half_of(int splitting)
-{
-    unsigned half = 0;
-    for (int f = 0; f < CS_FOLDS; ++f) {
-        half |= (unsigned)!(__builtin_popcount((unsigned)(splitting & f)) % 2) << f;
-    }
-    return half;
-}
 
 /* The three ways to pair the quarters, folds 0 and 1, 2 and 3, ...: A_f' A_g and A_h' A_i, whose
  * symmetric parts are 8 times the pairs of two quarters: the mean over two orders of 16 c c' / (n N). */
@@ -186,7 +175,7 @@ typedef struct {
 /* What one splitting adds to the means over all. */
 static cs_status add_splitting(const choice *c, int splitting, cs_population *out)
 {
-    const unsigned half = half_of(splitting);
+    const unsigned half = cs_half_of_folds(splitting);
     pair_sums p = {.counts = c->counts};
     double product = 0, corrected = 0;
     for (int i = 0; i < 2; ++i) {

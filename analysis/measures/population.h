@@ -30,7 +30,18 @@
 #include "base/progress.h"
 #include "cooc/by_document.h"
 
-enum { CS_FOLDS = 8, CS_LEADING = 8 };
+enum { CS_FOLDS = 8, CS_LEADING = 8, CS_ALL_FOLDS = (1 << CS_FOLDS) - 1 };
+
+/* Half a of splitting 1 .. 7 of the eight folds: fold f is in it where splitting & f has an even number
+ * of bits, as in the columns of Hadamard's matrix: two folds are in one half in three of seven. */
+static inline unsigned cs_half_of_folds(int splitting)
+{
+    unsigned half = 0;
+    for (int f = 0; f < CS_FOLDS; ++f) {
+        half |= (unsigned)!(__builtin_popcount((unsigned)(splitting & f)) % 2) << f;
+    }
+    return half;
+}
 
 typedef struct {
     double sum_sigma2, sum_sigma4; /* NaN: there is no pair, or nothing to compute it from */
@@ -78,7 +89,6 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
  * leave out, P_G of all of these: what it says of the language is in docs/theory.md. *seen: m; scale:
  * 1 / sqrt(P_G(v)), 0 of absent tokens, cols values, NULL: not wanted. CS_ERR_INPUT: no context is in
  * two documents. */
-enum { CS_ALL_FOLDS = (1 << CS_FOLDS) - 1 };
 cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t *part,
                                unsigned chosen, cs_signed_gram *out, double *seen,
                                double *scale) CS_MUST_CHECK;

@@ -91,13 +91,24 @@ cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_pl
     return CS_DELIVER(status, out, s, cs_population_study_free);
 }
 
+/* A block is a run of all folds where there are enough documents. */
+static int64_t block_of(const cs_population_study *s, int64_t rank, int64_t size)
+{
+    const int64_t blocks = s->plan->blocks;
+    return blocks > 0 ? rank / (size >= CS_FOLDS * blocks ? CS_FOLDS : 1) % blocks : 0;
+}
+
+int64_t cs_population_block(const cs_population_study *s, int64_t document)
+{
+    return block_of(s, s->rank[document], s->documents);
+}
+
 void cs_population_choose(cs_population_study *s, int64_t first, int64_t size, int64_t block)
 {
-    const int64_t blocks = s->plan->blocks, run = size >= CS_FOLDS * blocks ? CS_FOLDS : 1;
     for (int64_t d = 0; d < s->corpus->documents; ++d) {
         const int64_t r = s->rank[d];
-        const bool chosen =
-            r >= first && r < first + size && r >= 0 && (block < 0 || r / run % blocks != block);
+        const bool chosen = r >= first && r < first + size && r >= 0 &&
+                            (block < 0 || block_of(s, r, size) != block);
         s->part[d] = chosen ? (uint8_t)(r % CS_FOLDS) : CS_LEFT_OUT;
     }
 }

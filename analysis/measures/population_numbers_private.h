@@ -61,6 +61,9 @@ void cs_population_study_free(cs_population_study *study);
  * is in the same block whatever the size, so that differences between sizes are paired. */
 void cs_population_choose(cs_population_study *s, int64_t first, int64_t size, int64_t block);
 
+/* The block of a document among all. */
+int64_t cs_population_block(const cs_population_study *s, int64_t document);
+
 /* The list of CS_POP_VALUES values of the choice; NaN for what is not taken. keep: where the
  * connectivity of all documents goes, NULL of a part of them. */
 cs_status cs_population_measure(cs_population_study *s, cs_population_taken what,

@@ -48,6 +48,7 @@ typedef struct {
 
     const cs_spectrum_options *spectrum; /* how singular values are found; NULL: by default */
     int64_t triplets;                    /* 4.1: features t = 1..triplets; 0: all */
+    int64_t blocks;                      /* 4.1 of a language: of documents, for its errors */
     int64_t rotations;                   /* 4.1 */
     int64_t features, trials;            /* 3.1 */
     int64_t masks;                       /* 4.3 */
@@ -70,6 +71,7 @@ typedef enum {
     CS_ON_MATRIX,
     CS_ON_MODEL,
     CS_ON_CORPUS,
+    CS_ON_LANGUAGE, /* behind a corpus */
     CS_ON_NOTHING,
     CS_THEOREM_INPUTS
 } cs_theorem_on;

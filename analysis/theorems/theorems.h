@@ -30,6 +30,12 @@ cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_i
  * which it does, beside the bound that holds there with weights P_C. */
 cs_status cs_theorem_41_unweighted(const cs_theorem_input *in, cs_statements *out) CS_MUST_CHECK;
 
+/* Theorem 4.1 of the language behind in->corpus under in->build, a row for t = 1..in->triplets (0: 16,
+ * or the words), in->blocks blocks of documents for its errors (0: none, and no verdict). Errors of
+ * cs_language_of and cs_language_labels_of. */
+cs_status cs_theorem_41_language(const cs_theorem_input *in,
+                                 cs_theorem_report *report) CS_MUST_CHECK;
+
 /* The number of unmasked tokens: the toy's own, else half the sequence. */
 cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out) CS_MUST_CHECK;
 

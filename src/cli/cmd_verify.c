@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/language.h"
 #include "cli/output.h"
 #include "cli/verdicts.h"
 #include "cli/verify_inputs.h"
@@ -59,10 +60,19 @@ static const cs_opt model_options[] = {
     {0},
 };
 
-static const cs_opt *const verify_groups[] = {
-    verify_options,     model_options,    cs_group_corpus,  cs_group_toy,
-    cs_group_objective, cs_group_plan,    cs_group_target,  cs_group_plan_sweeps,
-    cs_group_solver,    cs_group_certify, cs_group_moments, NULL};
+static const cs_opt *const verify_groups[] = {verify_options,
+                                              cs_group_language,
+                                              model_options,
+                                              cs_group_corpus,
+                                              cs_group_toy,
+                                              cs_group_objective,
+                                              cs_group_plan,
+                                              cs_group_target,
+                                              cs_group_plan_sweeps,
+                                              cs_group_solver,
+                                              cs_group_certify,
+                                              cs_group_moments,
+                                              NULL};
 
 /* --- which theorems -------------------------------------------------------------------------- */
 
@@ -132,6 +142,7 @@ static void take_numbers(cs_verify *v)
     const cs_args *args = v->args;
     v->input = (cs_theorem_input){.spectrum = &v->solver,
                                   .triplets = cs_args_int_or(args, "triplets", 0),
+                                  .blocks = cs_args_int(args, "jackknife"),
                                   .rotations = cs_args_int(args, "rotations"),
                                   .features = cs_args_int(args, "features"),
                                   .trials = cs_args_int(args, "trials"),
@@ -162,7 +173,7 @@ static cs_status show(cs_verify *v)
 /* "toy model, matrix, model" as far as the theorem takes them, or "nothing". */
 static void inputs_of(const cs_theorem *theorem, char text[64])
 {
-    static const char *const name[] = {"toy model", "matrix", "model", "corpus"};
+    static const char *const name[] = {"toy model", "matrix", "model", "corpus", "language"};
     int at = snprintf(text, 64, "%s", "");
     for (int i = 0; i < CS_ON_NOTHING; ++i) {
         if (theorem->run[i]) {
@@ -217,7 +228,8 @@ static cs_status check_options(const cs_verify *v)
         status = cs_fail(CS_ERR_USAGE, "--stride %lld needs --max-length L",
                          (long long)cs_args_int(args, "stride"));
     if (status == CS_OK && !cs_args_given(args, "matrix"))
-        status = cs_args_refuse(args, "labels", "goes with --matrix FILE");
+        status = cs_args_refuse(args, "labels estimate", "goes with --matrix");
+    if (status == CS_OK && !cs_args_language(args)) status = cs_args_no_language(args);
     return status ? status : cs_args_need_counts(args, "the theorems");
 }
 
@@ -279,7 +291,10 @@ const cs_command cs_cmd_verify = {
         "full SVD: the tail sum_{j>t} sigma_j^4 is sum sigma^4 less the first t of K triplets "
         "(-k), exact where that sum costs no more than --moment-budget, else estimated; then the "
         "half-width of its interval at 99.73% is part of the numerical error, and tail_source says "
-        "so. cospec density gives the same tail with no triplet at all.\n"
+        "so. cospec density gives the same tail with no triplet at all. With --estimate "
+        "distinct-document (and --matrix DIR) the bound is that of the language, its tail and "
+        "alpha~ "
+        "estimated from pairs of documents, with their errors.\n"
         "\n"
         "4.3 takes a random model of linear attention on the toy model's sequences, or a trained "
         "one (--model, cospec train --arch linear) on a text. It evaluates the printed bound with "

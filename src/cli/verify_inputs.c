@@ -6,6 +6,7 @@
 
 #include "analysis/theorems/row_labels.h"
 #include "cli/groups.h"
+#include "cli/language.h"
 #include "cli/mistaken.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
@@ -186,9 +187,16 @@ static cs_status on_matrix(cs_verify *v, const cs_labelled *m, const char *name,
 static cs_status verify_store(cs_verify *v, const char *path)
 {
     cs_cooc_store store = {0};
+    const bool language = cs_args_language(v->args);
     cs_status status = cs_cooc_read(path, &store);
     if (status == CS_OK) status = cs_output_input(v->args, path);
-    if (status == CS_OK) status = on_matrix(v, &store.cooc.matrix, path, &store);
+    if (status == CS_OK && !language) status = on_matrix(v, &store.cooc.matrix, path, &store);
+    v->input.corpus = &store.corpus;
+    v->input.build = &store.options;
+    v->input.name = path;
+    for (int i = 0; i < CS_THEOREMS && language && status == CS_OK; ++i) {
+        status = cs_verify_run_one(v, i, CS_ON_LANGUAGE);
+    }
     cs_cooc_store_free(&store);
     return status;
 }
@@ -217,9 +225,13 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
                                       "belongs to the toy model and --matrix replaces it");
     if (status == CS_OK && cs_verify_named(v) && !cs_verify_named(v)->run[CS_ON_MATRIX])
         status = cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix", cs_verify_named(v)->about);
+    if (status == CS_OK && cs_args_language(v->args) &&
+        !(cs_verify_named(v) && cs_verify_named(v)->run[CS_ON_LANGUAGE]))
+        status = cs_fail(CS_ERR_USAGE, "--estimate goes with verify 4.1 --matrix DIR");
     if (status == CS_OK)
         status =
-            cs_want(v->args, CS_ERR_INPUT, path, cs_path_is_dir(path) ? CS_IS_STORE : CS_IS_MATRIX);
+            cs_want(v->args, CS_ERR_INPUT, path,
+                    cs_path_is_dir(path) || cs_args_language(v->args) ? CS_IS_STORE : CS_IS_MATRIX);
     if (status != CS_OK) return status;
     if (!cs_path_is_dir(path)) {
         return verify_file(v, path);

@@ -153,5 +153,16 @@ test_refinement() {
         refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it takes no --matrix' verify refinement --matrix r
 }
 
-for t in refinement all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
+# The language's bound from the folder of a law of text: its class told by its words, the bound below the trivial one.
+test_language() {
+    exits 0 "$COSPEC" cooc --corpus hmm:states=2,words=6,classes=2,emission=0.05,concentration=0.2,zipf=0.5,seed=2,length=4,documents=3000 --objective ar --context nearest:2 -o law &&
+        exits 0 verify 4.1 --matrix law --estimate distinct-document -k 3 -o v && grep -q '^4.1-language,corrected,PASS,' v/statements.csv && [ "$(grep -c '^law,' v/theorem41_curve.csv)" = 3 ] || { fail "${why:-$(cat v/statements.csv)}"; return 1; }
+    exits 0 verify 4.1 --matrix law --estimate distinct-document -k 3 --seed 2 --csv && grep -q '4.1-language' out || return 1
+    exits 4 verify 4.1 --matrix law --estimate distinct-document -k 3 --jackknife 0 --csv && grep -q '4.1-language,corrected,INCONCLUSIVE' out || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus markov:states=4,length=4 --population --objective ar -o all && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document || return 1
+    refuses 2 "--estimate goes with verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate goes with --matrix" verify 4.1 --estimate distinct-document &&
+        refuses 2 "--jackknife goes with" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
+}
+
+for t in refinement language all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
     matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
