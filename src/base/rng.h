@@ -33,6 +33,8 @@ typedef enum {
     CS_STREAM_NULL,     /* tokens shuffled over documents */
     CS_STREAM_LAW,      /* rows of a law of text */
     CS_STREAM_TEXT,     /* documents of a law of text */
+    CS_STREAM_IMAGE,    /* pictures of a corpus that is drawn */
+    CS_STREAM_AUGMENT,  /* crops and flips of a training step */
 } cs_stream;
 
 typedef struct cs_rng {

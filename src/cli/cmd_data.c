@@ -10,6 +10,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "image/images.h"
+#include "image/prepare.h"
 #include "io/file.h"
 #include "io/result.h"
 
@@ -17,10 +18,16 @@ static const cs_opt *const data_groups[] = {cs_group_corpus_reading, NULL};
 
 /* --- list ------------------------------------------------------------------------------------- */
 
+static cs_status prepared_path(const char *name, char **out)
+{
+    return cs_images_named(name) ? cs_images_prepared_path(name, out)
+                                 : cs_corpus_prepared_path(name, out);
+}
+
 static cs_status list_source(const cs_corpus_source *source, cs_item *list)
 {
     char *path = NULL;
-    cs_status status = cs_corpus_prepared_path(source->name, &path);
+    cs_status status = prepared_path(source->name, &path);
     if (status != CS_OK) return status;
     bool prepared = cs_path_exists(path);
     cs_item *item = cs_item_object(list, NULL);
@@ -41,12 +48,12 @@ static cs_status run_list(cs_args *args)
 {
     static const cs_view view = {
         "corpora[]", "name package licence labelled=~labelled prepared=~prepared summary"};
-    int count = 0;
-    const cs_corpus_source *source = cs_corpus_sources(&count);
+    int texts = 0, images = 0;
+    const cs_corpus_source *text = cs_corpus_sources(&texts), *image = cs_images_sources(&images);
     cs_item *list = cs_item_array(cs_output_root(args), "corpora");
     cs_status status = CS_OK;
-    for (int i = 0; i < count && status == CS_OK; ++i) {
-        status = list_source(&source[i], list);
+    for (int i = 0; i < texts + images && status == CS_OK; ++i) {
+        status = list_source(i < texts ? &text[i] : &image[i - texts], list);
     }
     return status == CS_OK ? cs_output_record(args, "corpora", &view) : status;
 }
@@ -56,8 +63,10 @@ static cs_status run_list(cs_args *args)
 static cs_status prepare_one(cs_args *args, const char *name, cs_item *list)
 {
     char *note = NULL, *path = NULL;
-    cs_status status = cs_corpus_prepare(name, cs_args_flag(args, "force"), &note);
-    if (status == CS_OK) status = cs_corpus_prepared_path(name, &path);
+    const bool force = cs_args_flag(args, "force");
+    cs_status status = cs_images_named(name) ? cs_images_prepare(name, force, &note)
+                                             : cs_corpus_prepare(name, force, &note);
+    if (status == CS_OK) status = prepared_path(name, &path);
     if (status == CS_OK) {
         cs_item *item = cs_item_object(list, NULL);
         cs_item_text(item, "name", name);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/range.h"
 #include "image/images_private.h"
-#include "image/picture.h"
+#include "image/prepare.h"
 #include "io/file.h"
 #include "io/gzip.h"
 #include "io/npz.h"
@@ -149,7 +149,7 @@ bool cs_images_are(const char *source)
     if (kind_of(source, &found) != CS_OK) {
         cs_reason_clear(); /* whoever reads it will be told */
     }
-    return found != NO_IMAGES && cs_path_exists(source);
+    return cs_images_named(source) || (found != NO_IMAGES && cs_path_exists(source));
 }
 
 static cs_status read_idx(const char *path, cs_images *out)
@@ -194,6 +194,14 @@ static cs_status read_kind(kind what, const char *path, const cs_images_options 
     return status;
 }
 
+/* Where a named corpus is, prepared now when it is not there; *path is the caller's. */
+static cs_status ready(const char *name, char **path)
+{
+    cs_status status = cs_images_prepared_path(name, path);
+    return status == CS_OK && !cs_path_exists(*path) ? cs_images_prepare(name, false, NULL)
+                                                     : status;
+}
+
 cs_status cs_images_load(const char *source, const cs_images_options *options, cs_images *out)
 {
     cs_images made = {0};
@@ -203,14 +211,19 @@ cs_status cs_images_load(const char *source, const cs_images_options *options, c
         resolved.test_share = 0.2;
     }
     const cs_range share = {"test share", resolved.test_share, 0, 1 - 0x1p-53};
+    const bool named = cs_images_named(source) != NULL;
+    char *path = NULL;
     cs_status status = cs_ranges_check(1, &share);
-    if (status == CS_OK) status = kind_of(source, &found);
-    if (status == CS_OK) status = read_kind(found, source, &resolved, &made);
+    if (status == CS_OK) status = named ? ready(source, &path) : kind_of(source, &found);
+    if (status == CS_OK)
+        status = read_kind(named ? IS_NPZ : found, named ? path : source, &resolved, &made);
     if (status == CS_OK) {
         const char *slash = strrchr(source, '/');
         made.name = cs_strdup(slash && slash[1] ? slash + 1 : source);
-        made.path = cs_strdup(source);
+        made.path = named ? path : cs_strdup(source);
+        path = NULL;
         status = made.name && made.path ? CS_OK : CS_ERR_MEMORY;
     }
+    cs_free(path);
     return CS_DELIVER(status, out, made, cs_images_free);
 }

@@ -1,0 +1,24 @@
+/* The toy model of vision: Gaussian random fields whose covariance is known, so that the best
+ * prediction of any pixel from any others has a closed form.
+ *
+ *     E x(y, u) = 0,   E x(y, u) x(y', u') = rho^|y - y'| rho^|u - u'|
+ *
+ * (a stationary first-order Markov field in each direction: Habibi, Proc. IEEE 60, 1972). Sampled
+ * exactly: white noise through x_t = rho x_(t-1) + sqrt(1 - rho^2) e_t, begun with x_0 = e_0, along
+ * rows and then along columns.
+ *
+ * The corpus `field` has 8,000 of 32 x 32 with rho = 0.9, values in steps of 2^-12 (an error of sd
+ * 7e-5, so that the bits do not depend on the mathematics library); pixels show 128 + 32 x.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* x: height x width values of sample `index`; rho in (-1, 1). */
+void cs_field_sample(uint64_t seed, int64_t index, double rho, int64_t height, int64_t width,
+                     double *x);
+
+/* The covariance of places a and b of a field of `width` columns, numbered along rows. */
+double cs_field_covariance(double rho, int64_t width, int64_t a, int64_t b);
+
+extern const double cs_field_rho; /* of the corpus */

@@ -1,0 +1,226 @@
+/* Corpora of images known by name: records, scenes against their masks, fields against their
+ * covariance, and the prepared files. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "image/field.h"
+#include "image/images.h"
+#include "image/prepare.h"
+#include "image/scenes.h"
+#include "io/file.h"
+#include "io/share.h"
+#include "io_support.h"
+#include "test.h"
+
+TEST(sources_are_recorded)
+{
+    int count = 0;
+    const cs_corpus_source *s = cs_images_sources(&count);
+    char *path = NULL, *text = NULL;
+    int64_t size = 0;
+    OK(cs_share_path("data/SOURCES.tsv", &path));
+    OK(cs_file_read(path, 1 << 20, &text, &size));
+    for (int i = 0; i < count; ++i) {
+        char *start = cs_format("\n%s\t", s[i].name);
+        char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
+        const char *line = strstr(text, start);
+        assert_non_null(line);
+        assert_ptr_equal(strchr(line + 1, '\n') + 1, strstr(line, end) + strlen(end));
+        assert_true(cs_images_are(s[i].name));
+        assert_ptr_equal(cs_images_named(s[i].name), &s[i]);
+        cs_free(start);
+        cs_free(end);
+    }
+    cs_free(path);
+    cs_free(text);
+    assert_null(cs_images_named("glyph"));
+    assert_fails(cs_images_prepare("glyphs-runic", false, NULL), CS_ERR_USAGE,
+                 "unknown corpus 'glyphs-runic'");
+}
+
+/* Pixels of a class in a box; *edges: how many of its four sides have one. */
+static int seen_in(const uint8_t *mask, cs_box b, int *edges)
+{
+    int seen = 0, side[4] = {0};
+    for (int y = b.top; y < b.bottom; ++y) {
+        for (int x = b.left; x < b.right; ++x) {
+            if (mask[y * CS_SCENE_SIDE + x] == b.label + 1) {
+                seen += 1;
+                side[0] |= y == b.top;
+                side[1] |= y == b.bottom - 1;
+                side[2] |= x == b.left;
+                side[3] |= x == b.right - 1;
+            }
+        }
+    }
+    *edges = side[0] + side[1] + side[2] + side[3];
+    return seen;
+}
+
+TEST(scenes_have_exact_masks_and_boxes)
+{
+    enum { PIXELS = CS_SCENE_SIDE * CS_SCENE_SIDE };
+    uint8_t pixel[2][3 * PIXELS], mask[2][PIXELS];
+    cs_box box[2][CS_SCENE_SHAPES];
+    int32_t label[2];
+    int count[CS_SCENE_SHAPES + 1] = {0}, classes[CS_SCENE_CLASSES] = {0}, discs = 0;
+    for (int64_t i = 0; i < 600; ++i) {
+        const int n = cs_scene_draw(7, i, pixel[0], mask[0], box[0], &label[0]);
+        assert_in_range(n, 1, CS_SCENE_SHAPES);
+        count[n] += 1;
+        classes[label[0]] += 1;
+        /* The same again; another seed is another scene. */
+        assert_int_equal(cs_scene_draw(7, i, pixel[1], mask[1], box[1], &label[1]), n);
+        assert_memory_equal(pixel[0], pixel[1], sizeof pixel[0]);
+        assert_memory_equal(mask[0], mask[1], PIXELS);
+        (void)cs_scene_draw(8, i, pixel[1], mask[1], box[1], &label[1]);
+        assert_true(memcmp(pixel[0], pixel[1], sizeof pixel[0]) != 0);
+        /* Every side of a box touches its shape, what is outside all boxes is background. */
+        uint8_t rest[PIXELS];
+        memcpy(rest, mask[0], PIXELS);
+        bool labelled = false;
+        for (int b = 0; b < n; ++b) {
+            int edges = 0;
+            const int seen = seen_in(mask[0], box[0][b], &edges);
+            const int height = box[0][b].bottom - box[0][b].top,
+                      width = box[0][b].right - box[0][b].left;
+            assert_int_equal(edges, 4);
+            labelled |= box[0][b].label == label[0];
+            if (n == 1 &&
+                label[0] == 0) { /* a disc fills pi / 4 of its square, give or take its rim */
+                assert_in_range(abs(height - width), 0, 1);
+                assert_true(fabs(seen / (double)(height * width) - M_PI / 4) < 0.08);
+                discs += 1;
+            }
+            for (int y = box[0][b].top; y < box[0][b].bottom; ++y) {
+                memset(rest + y * CS_SCENE_SIDE + box[0][b].left, 0, (size_t)width);
+            }
+        }
+        assert_true(labelled);
+        for (int p = 0; p < PIXELS; ++p) {
+            assert_int_equal(rest[p], 0);
+        }
+    }
+    assert_true(discs > 3);
+    for (int n = 1; n <= CS_SCENE_SHAPES; ++n) {
+        assert_true(count[n] > 30);
+    }
+    for (int c = 0; c < CS_SCENE_CLASSES; ++c) {
+        assert_true(classes[c] > 30); /* of 75: 5 sd are 41 */
+    }
+}
+
+/* Sums of products over N samples have mean N c and variance N (1 + c^2) (Isserlis). */
+TEST(fields_have_the_stated_covariance)
+{
+    enum { H = 4, W = 5, N = 4000 };
+    static double sum[H * W][H * W];
+    double x[H * W], mean[H * W] = {0};
+    for (int64_t i = 0; i < N; ++i) {
+        cs_field_sample(3, i, 0.7, H, W, x);
+        for (int a = 0; a < H * W; ++a) {
+            mean[a] += x[a];
+            for (int b = 0; b < H * W; ++b) {
+                sum[a][b] += x[a] * x[b];
+            }
+        }
+    }
+    for (int a = 0; a < H * W; ++a) {
+        assert_true(fabs(mean[a]) < 5 * sqrt(N));
+        for (int b = 0; b < H * W; ++b) {
+            const double c = cs_field_covariance(0.7, W, a, b);
+            assert_true(fabs(sum[a][b] - N * c) < 5 * sqrt(N * (1 + c * c)));
+        }
+    }
+    /* Three places to the right and one down: 0.7^4. */
+    assert_float_equal(cs_field_covariance(0.7, W, 1, 9), 0.2401, 1e-15);
+}
+
+static void use_cache(void **state)
+{
+    assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, ""), 1), 0);
+}
+
+TEST_IN_DIR(corpora_without_packages_have_the_recorded_bytes)
+{
+    static const char *const name[] = {"scenes", "field"};
+    use_cache(state);
+    for (int k = 0; k < 2; ++k) {
+        char *note = NULL;
+        cs_images m = {0};
+        OK(cs_images_prepare(name[k], false, &note));
+        assert_non_null(strstr(note, "prepared from none, SHA-256 as recorded"));
+        cs_free(note);
+        OK(cs_images_load(name[k], NULL, &m));
+        assert_int_equal(m.count, 8000);
+        assert_string_equal(m.name, name[k]);
+        assert_int_equal(m.mask != NULL, k == 0);
+        assert_int_equal(m.value != NULL, k == 1);
+        cs_images_free(&m);
+    }
+}
+
+/* Typefaces are on one side each, and every one has every character as often. */
+TEST_IN_DIR(glyphs_are_held_out_by_typeface)
+{
+    static const char *const name[] = {"glyphs-greek", "glyphs-serif"};
+    use_cache(state);
+    for (int k = 0; k < 2; ++k) {
+        char *note = NULL;
+        cs_images m = {0};
+        const cs_status status = cs_images_prepare(name[k], false, &note);
+        if (status == CS_ERR_INPUT && strstr(cs_reason(), "install fonts-")) {
+            skip(); /* make deps was not run */
+        }
+        OK(status);
+        assert_non_null(strstr(note, "prepared from fonts-"));
+        cs_free(note);
+        OK(cs_images_load(name[k], NULL, &m));
+        assert_int_equal(m.labels, k == 0 ? 48 : 62);
+        assert_string_equal(m.label_name[47], k == 0 ? "\xCF\x89" : "l"); /* omega */
+        int64_t *seen = test_room(m.groups * m.labels, sizeof *seen), side[2] = {0};
+        int8_t *held_out = test_room(m.groups, 1);
+        memset(held_out, -1, (size_t)m.groups);
+        for (int64_t i = 0; i < m.count; ++i) {
+            const int32_t g = m.group[i];
+            assert_true(held_out[g] == -1 || held_out[g] == m.held_out[i]);
+            held_out[g] = (int8_t)m.held_out[i];
+            seen[g * m.labels + m.label[i]] += 1;
+            int ink = 0;
+            for (int p = 0; p < 32 * 32; ++p) {
+                ink += m.pixel[i * 1024 + p] > 127;
+            }
+            assert_in_range(ink, 4, 400);
+        }
+        for (int64_t g = 0; g < m.groups; ++g) {
+            side[held_out[g]] += 1;
+            for (int64_t l = 0; l < m.labels; ++l) {
+                assert_int_equal(seen[g * m.labels + l], 4);
+            }
+        }
+        assert_true(side[0] >= 5 && side[1] >= 2);
+        cs_images_free(&m);
+    }
+}
+
+TEST_IN_DIR(emoji_by_group)
+{
+    use_cache(state);
+    cs_images m = {0};
+    const cs_status status = cs_images_load("emoji", NULL, &m);
+    if (status == CS_ERR_INPUT && strstr(cs_reason(), "install ")) {
+        skip(); /* make deps was not run */
+    }
+    OK(status);
+    assert_true(m.count > 1000);
+    assert_int_equal(m.channels, 3);
+    assert_int_equal(m.labels, 9); /* the groups of UTS 51, less its components */
+    assert_string_equal(m.label_name[0], "Smileys & Emotion");
+    /* The first is U+1F600, a yellow face: more red and green than blue in the middle, white corners. */
+    const uint8_t *middle = m.pixel + 3 * (10 * 32 + 16);
+    assert_true(middle[0] > 200 && middle[1] > 150 && middle[2] < 120);
+    assert_int_equal(m.pixel[0], 255);
+    cs_images_free(&m);
+}
