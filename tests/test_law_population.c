@@ -93,32 +93,51 @@ static void assert_proportional(const cs_csr *a, const cs_csr *b)
     }
 }
 
-/* Objectives and contexts in every way that builds go, windows and weights: the same rows, entries and
- * class masses. A unit is 2^-61 of the whole, of which an entry takes fewer than a thousand. */
+/* The same rows, entries and class masses. A unit is 2^-61 of the whole, of which an entry takes fewer
+ * than a thousand. */
+static void assert_population(const char *source, const cs_corpus *corpus, const cs_cooc_options *o)
+{
+    cs_cooc a = population_of(source, o), b = {0};
+    OK(cs_cooc_build(corpus, o, &b));
+    assert_proportional(&a.matrix.a, &b.matrix.a);
+    assert_proportional(&a.matrix.row_label, &b.matrix.row_label);
+    assert_proportional(&a.matrix.col_label, &b.matrix.col_label);
+    assert_memory_equal(a.key, b.key, (size_t)a.matrix.a.rows * sizeof *a.key);
+    assert_true(!a.exact);
+    assert_near(a.mass + a.dropped_mass,
+                (b.mass + b.dropped_mass) / (double)(b.sequences + b.skipped_sequences), 1e-14);
+    cs_cooc_free(&a);
+    cs_cooc_free(&b);
+}
+
+/* Objectives and contexts in every way that builds go, windows and weights. */
 TEST_IN_DIR(populations_are_texts_in_proportion)
 {
-    static const char *const specs[] = {
-        "ar",          "masked:unmasked=1", "variable-masked:unmasked=1:2", "diverse-ar:t=2",
-        "permuted-ar", "group-ar:t=2"};
-    static const char *const contexts[] = {"all", "nearest:1", "nearest:2", "each:2", "unique"};
+    enum { SPECS = 9, CONTEXTS = 5 };
+    static const char *const specs[SPECS] = {"ar",
+                                             "masked:unmasked=1",
+                                             "variable-masked:unmasked=1:2",
+                                             "diverse-ar:t=2",
+                                             "permuted-ar",
+                                             "group-ar:t=2",
+                                             "ar:empty-prefix=class",
+                                             "permuted-ar:empty-prefix=shared",
+                                             "mix:0.25*ar+0.75*masked(unmasked=2)"};
+    static const char *const contexts[CONTEXTS] = {"all", "nearest:1", "nearest:2", "each:2",
+                                                   "unique"};
     const char *source = dyadic_source(state);
     cs_corpus corpus = in_proportion(source);
-    for (int i = 0; i < 6 * 5 * 2 * 3; ++i) {
-        cs_cooc_options o = options_of(specs[i % 6], contexts[i / 6 % 5], i / 30 % 2);
-        o.max_length = i / 60 == 0 ? 0 : 3;
-        o.stride = i / 60 == 1;
-        o.weight_by_document = i / 60 == 2;
-        cs_cooc a = population_of(source, &o), b = {0};
-        OK(cs_cooc_build(&corpus, &o, &b));
-        assert_proportional(&a.matrix.a, &b.matrix.a);
-        assert_proportional(&a.matrix.row_label, &b.matrix.row_label);
-        assert_proportional(&a.matrix.col_label, &b.matrix.col_label);
-        assert_memory_equal(a.key, b.key, (size_t)a.matrix.a.rows * sizeof *a.key);
-        assert_true(!a.exact);
-        assert_near(a.mass + a.dropped_mass,
-                    (b.mass + b.dropped_mass) / (double)(b.sequences + b.skipped_sequences), 1e-14);
-        cs_cooc_free(&a);
-        cs_cooc_free(&b);
+    for (int i = 0; i < SPECS * CONTEXTS * 2 * 3; ++i) {
+        const int way = i / (2 * SPECS * CONTEXTS);
+        cs_plan_file parts = {0};
+        cs_cooc_options o =
+            options_of("ar", contexts[i / SPECS % CONTEXTS], i / (SPECS * CONTEXTS) % 2);
+        OK(cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
+        o.max_length = way == 0 ? 0 : 3;
+        o.stride = way == 1;
+        o.weight_by_document = way == 2;
+        assert_population(source, &corpus, &o);
+        cs_plan_file_free(&parts);
     }
 }
 

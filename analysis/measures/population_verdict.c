@@ -69,16 +69,17 @@ static void cannot_tell(verdict *v, const char *reason)
     (void)snprintf(v->reason, REASON, "%s", reason);
 }
 
-/* --- corpus ----------------------------------------------------------------------------------- */
+/* --- corpus and population --------------------------------------------------------------------- */
 
-static verdict of_corpus(const json_t *left, const json_t *right)
+/* Of matrices that are known: "plug-in" of the corpus, "population" of the law. */
+static verdict of_matrix(const json_t *left, const json_t *right, const char *estimate)
 {
     const json_t *side[] = {left, right};
     double value[2], low[2], high[2];
     for (int i = 0; i < 2; ++i) {
-        value[i] = real_of(number_of(side[i], "sum_sigma4", "plug-in", 0), "value");
-        low[i] = real_of(number_of(side[i], "sum_sigma4_low", "plug-in", 0), "value");
-        high[i] = real_of(number_of(side[i], "sum_sigma4_high", "plug-in", 0), "value");
+        value[i] = real_of(number_of(side[i], "sum_sigma4", estimate, 0), "value");
+        low[i] = real_of(number_of(side[i], "sum_sigma4_low", estimate, 0), "value");
+        high[i] = real_of(number_of(side[i], "sum_sigma4_high", estimate, 0), "value");
     }
     verdict v = {.ratio = value[0] / value[1], .low = low[0] / high[1], .high = high[0] / low[1]};
     v.sign = v.high < 1 ? -1 : v.low > 1;
@@ -236,8 +237,12 @@ cs_status cs_population_verdicts(const json_t *records, cs_item *out)
                                    given ? NULL : record_of(records, series, "given")};
         for (int j = 0; j < 2 && !null && status == CS_OK; ++j) {
             if (against[j]) {
-                verdict v = of_corpus(left, against[j]);
+                verdict v = of_matrix(left, against[j], "plug-in");
                 put(left, against[j], "corpus", &v, out);
+                if (number_of(left, "sum_sigma4", "population", 0)) {
+                    v = of_matrix(left, against[j], "population");
+                    put(left, against[j], "population", &v, out);
+                }
                 status = of_language(records, left, against[j], &v);
                 put(left, against[j], "language", &v, out);
             }

@@ -22,11 +22,15 @@ test_population_of_a_file() {
     exits 0 cooc --corpus markov:file=two.json,length=6 --population --objective ar -o p && exits 0 "$COSPEC" connectivity p --csv && cp out p.csv || return 1
     near "$(row sigma_2 plug-in p.csv)" 0.8 1e-9 && near "$(row conditional_entropy plug-in p.csv)" 0.325082973391448 1e-9 || return 1
     grep -q '"path": "two.json"' p/manifest.json || grep -q two.json p/manifest.json || { fail "the file is no input"; return 1; }
-    exits 0 "$COSPEC" inspect p && exits 0 "$COSPEC" svd p -k 2
+    exits 0 "$COSPEC" inspect p && exits 0 "$COSPEC" svd p -k 2 && exits 0 "$COSPEC" verify 3.1 --matrix p || return 1
+    # Prefixes of 1 to 5 words and the next one, blind: 2^2 + ... + 2^6.
+    exits 0 cooc --corpus markov:file=two.json,length=6 --population --objective ar --dry-run --json && near "$(number contributions out)" 124 0
 }
 
 test_truth_stands_beside_estimates() {
-    exits 0 "$COSPEC" connectivity --corpus markov:states=5,length=8,documents=40 --max-length 3 --stride 1 --compare ar --jackknife 4 -k 4 --csv && cp out c.csv || return 1
+    exits 0 "$COSPEC" connectivity --corpus markov:states=5,length=8,documents=40 --max-length 3 --stride 1 --compare ar --compare masked:unmasked=1 --jackknife 4 -k 4 --csv -o d && cp out c.csv || return 1
+    # With one token of three shown and the target's place unknown, the law itself is the better connected.
+    grep -q '^masked:unmasked=1,blind,ar,blind,population,0.*,more connected,' d/verdicts.csv || { fail "$(cat d/verdicts.csv)"; return 1; }
     exits 0 cooc --corpus markov:states=5,length=8 --population --max-length 3 --stride 1 --objective ar -o p && exits 0 "$COSPEC" connectivity p --csv || return 1
     near "$(row sum_sigma4 population c.csv)" "$(row sum_sigma4 plug-in out)" 1e-12 || return 1
     exits 0 "$COSPEC" connectivity --corpus markov:states=40,length=30,documents=40 --compare ar --jackknife 0 -k 4 --csv &&
