@@ -125,6 +125,15 @@ TEST(rule_of_the_language)
     m.half = 4;
     m.plug_in = 90;
     expect(&m, true, "more connected", "less connected", "");
+    m = ar; /* equal but for rounding, in all blocks alike */
+    m.series = "x";
+    m.plug_in = 100 * (1 + 1e-14);
+    m.language = 4 * (1 + 1e-14);
+    expect(&m, true, "cannot tell", "cannot tell", "");
+    m = less;
+    m.language = 5;
+    m.half = 4;
+    m.plug_in = 90;
     m.error = 15; /* 75 .. 105 about 100 */
     expect(&m, true, "cannot tell", "less connected", "");
 }

@@ -10,6 +10,7 @@
 #include "stats/student.h"
 
 enum { REASON = 160 };
+static const double SAME = 1e-9; /* of sums that differ by rounding at most */
 
 typedef struct {
     double ratio, low, high;
@@ -63,6 +64,11 @@ static const json_t *record_of(const json_t *records, const char *series, const 
     return NULL;
 }
 
+static int sign_of(double low, double high)
+{
+    return high < 1 - SAME ? -1 : low > 1 + SAME;
+}
+
 static void cannot_tell(verdict *v, const char *reason)
 {
     v->sign = 0;
@@ -82,7 +88,7 @@ static verdict of_matrix(const json_t *left, const json_t *right, const char *es
         high[i] = real_of(number_of(side[i], "sum_sigma4_high", estimate, 0), "value");
     }
     verdict v = {.ratio = value[0] / value[1], .low = low[0] / high[1], .high = high[0] / low[1]};
-    v.sign = v.high < 1 ? -1 : v.low > 1;
+    v.sign = sign_of(v.low, v.high);
     if (isnan(v.ratio)) {
         cannot_tell(&v, "a sum is not known");
     } else if (v.sign == 0) {
@@ -130,7 +136,7 @@ static cs_status take_ratio(const json_t *left, const json_t *right, verdict *v)
                      width = l.blocks > 1 ? cs_student_width(0.95, (double)(l.blocks - 1)) * se
                                           : (double)NAN;
         *v = (verdict){.ratio = exp(d), .low = exp(d - width), .high = exp(d + width)};
-        v->sign = v->high < 1 ? -1 : v->low > 1;
+        v->sign = sign_of(v->low, v->high);
     }
     cs_free(l.left_out);
     cs_free(r.left_out);
