@@ -150,6 +150,7 @@ TEST(refusals_name_the_value)
     assert_refused("f --rank", "--rank needs a value: K");
     assert_refused("f --rank --vectors", "--rank needs a value");
     assert_refused("f --rank 3 --rank 4", "given twice ('3' and '4')");
+    assert_refused("f --name a --name b --name a", "--name a is given twice");
     assert_refused("f --rnak 3", "did you mean --rank?");
     assert_refused("f --vec", "did you mean --vectors?");
     assert_refused("f --zzzzzz", "probe does not know it");

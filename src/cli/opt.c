@@ -120,6 +120,10 @@ static cs_status give_value(cs_opt_value *v, const char *text)
         return cs_fail(CS_ERR_USAGE, "--%s is given twice ('%s' and '%s')", v->opt->name,
                        v->text.text[0], text);
     }
+    for (int i = 0; v->given && i < v->text.count; ++i) {
+        if (strcmp(v->text.text[i], text) == 0)
+            return cs_fail(CS_ERR_USAGE, "--%s %s is given twice", v->opt->name, text);
+    }
     v->given = true;
     return add_value(v, text);
 }
