@@ -297,7 +297,8 @@ install-python: python
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \
 	  $(DESTDIR)$(PREFIX)/include/cospec $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1 \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec \
+	  $(addsuffix /cospec,$(addprefix $(DESTDIR),$(PYTHON_SITE)))
 
 clean:
 	rm -rf build

@@ -8,7 +8,12 @@ test_install() {
         [ -f "root/usr/share/cospec/${f#"$root"/}" ] || { fail "${f#"$root"/} is not installed"; return 1; }
     done
     [ -s root/usr/share/man/man1/cospec.1 ] && [ -s root/usr/share/bash-completion/completions/cospec ] || { fail "man page or completion is missing"; return 1; }
-    [ "$(root/usr/bin/cospec --version)" = "$("$COSPEC" --version)" ] || fail "the installed program is another"
+    [ "$(root/usr/bin/cospec --version)" = "$("$COSPEC" --version)" ] || { fail "the installed program is another"; return 1; }
+    # nothing of it stays, the Python module included, and what is another's does
+    set -- DESTDIR="$PWD/root" PREFIX=/usr PYTHON_SITE=/usr/site
+    make -s -C "$root" install-python "$@" > out 2> err && [ -s root/usr/site/cospec/__init__.py ] || { fail "make install-python: $(tail -3 err)"; return 1; }
+    : > root/usr/site/other.py
+    make -s -C "$root" uninstall "$@" > out 2> err && [ "$(find root -type f -o -type l)" = root/usr/site/other.py ] || fail "make uninstall: $(tail -3 err) $(find root -type f)"
 }
 
 # Every public header compiles by itself, and all of them together from the first to the last and back, in C and in C++.
