@@ -285,41 +285,80 @@ cs_status cs_study_put(const char *text, char mark, const char *word, char **out
     return done ? CS_OK : CS_ERR_MEMORY;
 }
 
-typedef cs_status (*step_adder)(cs_study *study, const char *name, const char *command);
+/* The words that a mark stands for; one, NULL, where the variable is not there. */
+typedef struct {
+    char *text, *word[MOST_WORDS];
+    int count;
+} mark_words;
 
-/* A step whose name holds the mark is run for each word of the variable, which takes its place in
- * name and command. */
-static cs_status add_each(cs_study *study, char mark, const char *variable, step_adder add,
-                          const char *name, const char *command)
+static cs_status words_of(const cs_study *study, const char *variable, mark_words *out)
 {
-    if (!strchr(name, mark) || !command) {
-        return add(study, name, command);
+    char *save = NULL;
+    *out = (mark_words){.text = cs_strdup(cs_study_list(study, variable))};
+    if (!out->text) return CS_ERR_MEMORY;
+    for (char *word = strtok_r(out->text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        if (out->count == MOST_WORDS) {
+            return cs_fail(CS_ERR_INPUT, "variables: %s has more than %d words", variable,
+                           MOST_WORDS);
+        }
+        out->word[out->count++] = word;
     }
-    char *words = cs_strdup(cs_study_list(study, variable)), *save = NULL;
-    if (!words) return CS_ERR_MEMORY;
-    cs_status status =
-        *words ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable %s for the %c", variable, mark);
-    for (char *word = strtok_r(words, " ", &save); word && status == CS_OK;
-         word = strtok_r(NULL, " ", &save)) {
-        char *own_name = NULL, *own = NULL;
-        status = cs_study_put(name, mark, word, &own_name);
-        if (status == CS_OK) status = cs_study_put(command, mark, word, &own);
-        if (status == CS_OK) status = add(study, own_name, own);
-        cs_free(own_name);
-        cs_free(own);
+    out->count += out->count == 0;
+    return CS_OK;
+}
+
+/* The step in round `round` of a mark, whose word then stands for it; without the mark it is of the
+ * first round alone, and *out stays NULL in others. */
+static cs_status put_round(const char *text, const char *name, char mark, const mark_words *words,
+                           int round, char **out)
+{
+    if (!strchr(name, mark)) {
+        *out = round == 0 ? cs_strdup(text) : NULL;
+        return *out || round > 0 ? CS_OK : CS_ERR_MEMORY;
     }
-    cs_free(words);
+    return words->word[round] ? cs_study_put(text, mark, words->word[round], out)
+                              : cs_fail(CS_ERR_INPUT, "no variable %s for the %c",
+                                        mark == '%' ? "budgets" : "seeds", mark);
+}
+
+static cs_status put_both(const char *text, const char *name, const mark_words words[2], int budget,
+                          int seed, char **out)
+{
+    char *half = NULL;
+    cs_status status = put_round(text, name, '%', &words[0], budget, &half);
+    if (status == CS_OK && half) status = put_round(half, name, '#', &words[1], seed, out);
+    cs_free(half);
     return status;
 }
 
-static cs_status add_for_seeds(cs_study *study, const char *name, const char *command)
+/* The steps of a section: budget by budget, in each seed by seed, so that a run that is interrupted
+ * has all of the small models before any of the large ones. */
+static cs_status add_section(cs_study *study, json_t *run)
 {
-    return add_each(study, '#', "seeds", add_step, name, command);
-}
-
-static cs_status add_for_all(cs_study *study, const char *name, const char *command)
-{
-    return add_each(study, '%', "budgets", add_for_seeds, name, command);
+    mark_words words[2] = {{0}};
+    json_t *command = NULL;
+    const char *name = NULL;
+    cs_status status = words_of(study, "budgets", &words[0]);
+    if (status == CS_OK) status = words_of(study, "seeds", &words[1]);
+    const int seeds = words[1].count, rounds = words[0].count * seeds;
+    for (int round = 0; round < rounds && status == CS_OK; ++round) {
+        json_object_foreach(run, name, command)
+        {
+            const char *text = json_string_value(command);
+            char *own_name = NULL, *own = NULL;
+            const int budget = round / seeds, seed = round % seeds;
+            status = put_both(name, name, words, budget, seed, &own_name);
+            if (status == CS_OK && text) status = put_both(text, name, words, budget, seed, &own);
+            if (status == CS_OK && own_name) status = add_step(study, own_name, own);
+            status = cs_blame(status, "step %s", name);
+            cs_free(own_name);
+            cs_free(own);
+            if (status != CS_OK) break;
+        }
+    }
+    cs_free(words[0].text);
+    cs_free(words[1].text);
+    return status;
 }
 
 /* [{"about": TEXT, "run": {NAME: COMMAND, ...}}, ...] */
@@ -329,15 +368,12 @@ static cs_status add_steps(cs_study *study)
     size_t i = 0;
     json_array_foreach(json_object_get(study->json, "steps"), i, section)
     {
-        json_t *run = NULL, *command = NULL;
-        const char *about = NULL, *name = NULL;
+        json_t *run = NULL;
+        const char *about = NULL;
         cs_status status = cs_json_unpack(section, "s?m", "about", &about, "run", &run);
         if (status != CS_OK) return cs_blame(status, "steps %zu", i + 1);
-        json_object_foreach(run, name, command)
-        {
-            status = add_for_all(study, name, json_string_value(command));
-            if (status != CS_OK) return cs_blame(status, "step %s", name);
-        }
+        status = add_section(study, run);
+        if (status != CS_OK) return status;
     }
     return study->steps > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "no steps");
 }
@@ -386,8 +422,8 @@ static bool is_outcome(int exit_code)
     return exit_code == 0 || exit_code == 1 || exit_code == 4;
 }
 
-/* Keeps a step that an earlier run of the same version finished. */
-static bool finished_before(const char *record, cs_step *step)
+/* Keeps a step that an earlier run of the same version, or of any, finished. */
+static bool finished_before(const cs_study *study, const char *record, cs_step *step)
 {
     json_t *json = NULL;
     if (!cs_path_exists(record) || cs_json_read(record, &json) != CS_OK) {
@@ -400,7 +436,8 @@ static bool finished_before(const char *record, cs_step *step)
     bool same = json_unpack(json, "{s:s, s:s, s:i, s:F}", "command", &command, "commit", &commit,
                             "exit", &exit_code, "seconds", &seconds) == 0 &&
                 strcmp(command, step->command) == 0 &&
-                strcmp(commit, CS_VERSION " " CS_COMMIT) == 0 && is_outcome(exit_code);
+                (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
+                is_outcome(exit_code);
     if (same) {
         step->exit_code = exit_code;
         step->seconds = seconds;
@@ -541,7 +578,7 @@ cs_status cs_study_run(cs_study *study, const char *program, bool resume,
         char *folder = cs_path_join(study->dir, step->name);
         char *record = folder ? cs_path_join(folder, "step.json") : NULL;
         status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
-        if (status == CS_OK && !(resume && finished_before(record, step))) {
+        if (status == CS_OK && !(resume && finished_before(study, record, step))) {
             announce(ctx, study, i);
             if ((status = take_folder(folder)) == CS_OK) {
                 status = run_step(step, program, folder, record,

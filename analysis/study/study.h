@@ -36,6 +36,7 @@ typedef struct {
     const char *scale; /* NULL: the study has none */
     int64_t steps;
     cs_step *step;
+    bool any_version; /* finished steps of other versions of the program are kept too */
     bool (*resumes)(const char *command); /* whether the command takes --resume; the caller's */
 } cs_study;
 
@@ -48,7 +49,9 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale,
 void cs_study_free(cs_study *study);
 
 /* The words of a variable, parted by blanks; "" without it. `text` in which every mark is a word, in
- * fresh memory: '#' in a step's name stands for one of `seeds`, '%' for one of `budgets`. */
+ * fresh memory: '#' in a step's name stands for one of `seeds`, '%' for one of `budgets`. The steps
+ * of a section are in the order of budgets, in it of seeds, in it of the file; without a mark they
+ * are of the first round. */
 const char *cs_study_list(const cs_study *study, const char *variable);
 cs_status cs_study_put(const char *text, char mark, const char *word, char **out) CS_MUST_CHECK;
 
@@ -59,8 +62,8 @@ bool cs_study_name_is_good(const char *name);
  * that the study has not. */
 cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
-/* Runs the steps with `program`; with `resume`, finished ones of the same version and command are
- * kept. `announce` hears of each step before it runs. Exit codes 0, 1 (a corrected statement
+/* Runs the steps with `program`; with `resume`, finished ones of the same command, and version unless
+ * any_version, are kept. `announce` hears of each step before it runs. Exit codes 0, 1 (a corrected statement
  * failed) and 4 (inconclusive) are outcomes and go on to the report; any other ends the study with
  * that step's last message. CS_ERR_INPUT where studies that run studies are 4 deep already. */
 typedef void (*cs_study_announce)(void *ctx, const cs_study *study, int64_t step);

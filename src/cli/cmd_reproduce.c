@@ -105,6 +105,7 @@ static cs_status prepare(cs_args *args, job *j)
     if (status == CS_OK && j->claims.count > 0)
         status = cs_output_path(args, "claims.csv", &j->verdicts);
     j->study.resumes = resumes;
+    j->study.any_version = cs_args_flag(args, "any-version");
     return status;
 }
 
@@ -157,6 +158,8 @@ static const cs_opt study_options[] = {
             "no claim can be decided), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html."),
+    CS_FLAG("any-version", "With --resume: keep finished steps of other versions of the program "
+                           "too, if their commands are the same; step.json has the version."),
     {0},
 };
 
@@ -172,4 +175,5 @@ const cs_command cs_cmd_reproduce = {
                 "cospec reproduce -o results --resume",
     .run = run,
     .without = "dry-run",
+    .continues = "any-version",
 };

@@ -154,6 +154,22 @@ test_claims_over_budgets() {
     study w.json '"t-%": "toy"' && refuses 3 "step t-%: no variable budgets for the %" "$COSPEC" reproduce --steps w.json --template t.html -o w
 }
 
+# Budget by budget, seed by seed, in the order of the file; what is added to the file later does not undo what is done.
+test_rounds_and_additions() {
+    printf '{{steps}}\n' > t.html
+    scaled='"variables": {"seeds": "3 4", "budgets": "5 6"}' run="reproduce --steps s.json --template t.html -o r"
+    toy='toy --objective ar --length 4 --tokens 2 --classes' both='"a-#-%": "toy --objective ar --classes # --length 4 --tokens %", "b-%-#": "toy --objective ar --classes % --length 4 --tokens #"'
+    study s.json "$both, \"c-#\": \"$toy #\", \"d\": \"$toy 2\"" "$scaled"
+    exits 0 "$COSPEC" $run && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err | tr '\n' ' ')" = "a-3-5 b-5-3 c-3 d a-4-5 b-5-4 c-4 a-3-6 b-6-3 a-4-6 b-6-4 " ] || { fail "$(cat err)"; return 1; }
+    study s.json "\"e\": \"$toy 7\", $both, \"c-#\": \"$toy #\", \"d\": \"$toy 3\"" "$scaled, \"claims\": {}"
+    exits 0 "$COSPEC" $run --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err | tr '\n' ' ')" = "e d " ] || { fail "added: $(cat err)"; return 1; }
+    # another version's step is run again unless --any-version keeps it; one whose command is another is run in any case
+    sed -i 's/"commit": "[^"]*"/"commit": "0.0.0 old"/' r/c-3/step.json r/d/step.json
+    sed -i 's/--classes 3"/--classes 8"/' s.json
+    exits 0 "$COSPEC" $run --resume --any-version && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = d ] || { fail "any version: $(cat err)"; return 1; }
+    exits 0 "$COSPEC" $run --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = c-3 ] || fail "old: $(cat err)"
+}
+
 # Names are names of folders within the study.
 test_names_are_restricted() {
     printf 'x\n' > t.html
@@ -207,4 +223,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
