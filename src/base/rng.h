@@ -35,6 +35,7 @@ typedef enum {
     CS_STREAM_TEXT,     /* documents of a law of text */
     CS_STREAM_IMAGE,    /* pictures of a corpus that is drawn */
     CS_STREAM_AUGMENT,  /* crops and flips of a training step */
+    CS_STREAM_RUNS,     /* runs of a model drawn again */
 } cs_stream;
 
 typedef struct cs_rng {

@@ -26,6 +26,7 @@
     X(kernel)                                                                                      \
     X(design)                                                                                      \
     X(tradeoff)                                                                                    \
+    X(correlate)                                                                                   \
     X(plot)                                                                                        \
     X(reproduce)                                                                                   \
     X(data)                                                                                        \

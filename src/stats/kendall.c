@@ -106,30 +106,50 @@ static int64_t ties(int64_t count, const double *x, int64_t *tied)
     return groups;
 }
 
-cs_status cs_kendall_of(int64_t count, const double *first, const double *second, cs_kendall *out)
+/* S and the pairs that are not tied in the one and the other. */
+typedef struct {
+    int64_t balance, untied1, untied2;
+} pair_counts;
+
+static pair_counts count_pairs(int64_t count, const double *first, const double *second)
 {
-    cs_kendall r = {NAN, NAN};
-    int64_t balance = 0, untied1 = 0, untied2 = 0, most = 0;
+    pair_counts c = {0};
     for (int64_t i = 0; i < count; ++i) {
         for (int64_t j = i + 1; j < count; ++j) {
             const int s1 = sign(first[i], first[j]), s2 = sign(second[i], second[j]);
-            balance += (int64_t)s1 * s2;
-            untied1 += s1 != 0;
-            untied2 += s2 != 0;
+            c.balance += (int64_t)s1 * s2;
+            c.untied1 += s1 != 0;
+            c.untied2 += s2 != 0;
         }
     }
+    return c;
+}
+
+static double tau_of(pair_counts c)
+{
+    return c.untied1 > 0 && c.untied2 > 0
+               ? (double)c.balance / sqrt((double)c.untied1 * (double)c.untied2)
+               : NAN;
+}
+
+double cs_kendall_tau(int64_t count, const double *first, const double *second)
+{
+    return tau_of(count_pairs(count, first, second));
+}
+
+cs_status cs_kendall_of(int64_t count, const double *first, const double *second, cs_kendall *out)
+{
+    const pair_counts c = count_pairs(count, first, second);
     const int64_t pairs = count * (count - 1) / 2;
-    if (untied1 > 0 && untied2 > 0) {
-        r.tau = (double)balance / sqrt((double)untied1 * (double)untied2);
-    }
-    if (!isnan(r.tau) && (untied1 == pairs || untied2 == pairs)) {
+    cs_kendall r = {tau_of(c), NAN};
+    if (!isnan(r.tau) && (c.untied1 == pairs || c.untied2 == pairs)) {
         double *chance = NULL;
-        int64_t *tied = cs_alloc(count, sizeof *tied);
+        int64_t most = 0, *tied = cs_alloc(count, sizeof *tied);
         if (!tied) return CS_ERR_MEMORY;
-        const int64_t groups = ties(count, untied1 < pairs ? first : second, tied);
+        const int64_t groups = ties(count, c.untied1 < pairs ? first : second, tied);
         cs_status status = inversions(groups, tied, &most, &chance);
         if (status == CS_OK) {
-            r.p = beyond(most, chance, balance < 0 ? -balance : balance);
+            r.p = beyond(most, chance, c.balance < 0 ? -c.balance : c.balance);
         }
         cs_free(tied);
         cs_free(chance);

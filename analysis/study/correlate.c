@@ -1,0 +1,364 @@
+/* Every number is read where it lies, one file at a time: there are few thousand, of small tables. */
+#include "analysis/study/correlate.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/number.h"
+#include "io/parse.h"
+#include "io/table.h"
+#include "stats/rank_correlation.h"
+
+enum { MOST_WHERE = 8 };
+
+static const char best[] = "best";
+
+/* The words of a list. */
+typedef struct {
+    int64_t count;
+    char **word;
+} words;
+
+typedef struct {
+    char *name;
+    const char *pattern; /* behind the '=' */
+    double *value;       /* objects x budgets x runs */
+    bool exact;          /* the same in all runs */
+} quantity;
+
+/* Predictions, then outcomes, then the loss where there is one. */
+typedef struct {
+    const cs_correlate_options *options;
+    words budgets, runs;
+    int quantities;
+    quantity *quantity;
+    cs_pool pool;
+    cs_item *correlations, *values, *pairs;
+} atlas;
+
+static cs_status take_word(void *to, const char *part)
+{
+    words *list = to;
+    char **longer = cs_realloc(list->word, list->count + 1, sizeof *longer);
+    if (!longer) return CS_ERR_MEMORY;
+    list->word = longer;
+    longer[list->count] = cs_strdup(part);
+    return longer[list->count++] ? CS_OK : CS_ERR_MEMORY;
+}
+
+static void free_words(words *list)
+{
+    for (int64_t i = 0; i < list->count; ++i) {
+        cs_free(list->word[i]);
+    }
+    cs_free(list->word);
+}
+
+/* --- patterns --------------------------------------------------------------------------------- */
+
+/* The part of an object's name with this number, from 1; its length 0 where it has none. */
+static const char *part_of(const char *object, int number, int *length)
+{
+    while (--number > 0 && *object) {
+        object += strcspn(object, ".");
+        object += *object == '.';
+    }
+    *length = (int)strcspn(object, ".");
+    return object;
+}
+
+/* The pattern with its marks replaced, in fresh memory. */
+static cs_status put_marks(const char *pattern, const char *object, const char *budget,
+                           const char *run, char **out)
+{
+    char *done = cs_strdup("");
+    while (done && *pattern) {
+        const char *word = budget;
+        const int plain = (int)strcspn(pattern, "*%#");
+        const char mark = pattern[plain];
+        int length = (int)strlen(budget);
+        const bool part = mark == '*' && isdigit((unsigned char)pattern[plain + 1]);
+        if (part) {
+            word = part_of(object, pattern[plain + 1] - '0', &length);
+        } else if (mark != '%') {
+            word = mark == '*' ? object : run;
+            length = (int)strlen(word);
+        }
+        if (part && length == 0) {
+            cs_free(done);
+            return cs_fail(CS_ERR_INPUT, "object %s has no part %c", object, pattern[plain + 1]);
+        }
+        char *longer = cs_format("%s%.*s%.*s", done, plain, pattern, mark ? length : 0, word);
+        cs_free(done);
+        done = longer;
+        pattern += plain + (mark ? 1 : 0) + part;
+    }
+    *out = done;
+    return done ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* FILE,COLUMN,COLUMN:VALUE,... without marks, cut up. */
+typedef struct {
+    char *file, *column, *where[MOST_WHERE], *want[MOST_WHERE];
+    int wheres;
+} address;
+
+static cs_status cut(char *text, address *out)
+{
+    char *save = NULL, *word = NULL;
+    *out = (address){.file = strtok_r(text, ",", &save), .column = strtok_r(NULL, ",", &save)};
+    bool good = out->file && out->column;
+    while (good && (word = strtok_r(NULL, ",", &save))) {
+        char *colon = strchr(word, ':');
+        good = colon && out->wheres < MOST_WHERE;
+        if (good) {
+            *colon = '\0';
+            out->where[out->wheres] = word;
+            out->want[out->wheres++] = colon + 1;
+        }
+    }
+    return good ? CS_OK
+                : cs_fail(CS_ERR_USAGE,
+                          "want NAME=FILE,COLUMN,COLUMN:VALUE,... with at most %d values",
+                          MOST_WHERE);
+}
+
+static cs_status column_of(const cs_table *table, const char *name, int *out)
+{
+    *out = cs_table_column(table, name);
+    return *out >= 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "no column %s", name);
+}
+
+/* The number of the row that fits, or of rows that have the same. */
+static cs_status find(const cs_table *table, const address *a, double *out)
+{
+    int column = 0, where[MOST_WHERE];
+    int64_t found = 0;
+    const char *cell = NULL;
+    cs_status status = column_of(table, a->column, &column);
+    for (int w = 0; w < a->wheres && status == CS_OK; ++w) {
+        status = column_of(table, a->where[w], &where[w]);
+    }
+    for (int64_t r = 0; r < table->rows && status == CS_OK; ++r) {
+        char *const *row = table->cell + r * table->columns;
+        bool fits = true;
+        for (int w = 0; w < a->wheres; ++w) {
+            fits = fits && strcmp(row[where[w]], a->want[w]) == 0;
+        }
+        if (fits && (!cell || strcmp(cell, row[column]) != 0)) {
+            cell = row[column];
+            found += 1;
+        }
+    }
+    if (status != CS_OK) return status;
+    if (found != 1) {
+        return cs_fail(CS_ERR_INPUT, found ? "rows that fit differ in %s" : "no row fits",
+                       a->column);
+    }
+    status = cs_real_parse(cell, out);
+    return status != CS_OK || isfinite(*out) ? status
+                                             : cs_fail(CS_ERR_INPUT, "%s is %s", a->column, cell);
+}
+
+static cs_status read_number(const char *pattern, const char *object, const char *budget,
+                             const char *run, double *out)
+{
+    char *text = NULL;
+    address a;
+    cs_table table = {0};
+    cs_status status = put_marks(pattern, object, budget, run, &text);
+    if (status == CS_OK) status = cut(text, &a);
+    if (status == CS_OK) status = cs_table_read_csv(a.file, &table);
+    if (status == CS_OK) status = cs_blame(find(&table, &a, out), "%s", a.file);
+    cs_table_free(&table);
+    cs_free(text);
+    return status;
+}
+
+static cs_status read_quantity(const atlas *t, quantity *q)
+{
+    const int64_t runs = t->runs.count, budgets = t->budgets.count;
+    const bool fixed = !strchr(q->pattern, '%');
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < t->options->objects * budgets && status == CS_OK; ++i) {
+        double *value = q->value + i * runs;
+        const char *object = t->options->object[i / budgets];
+        if (fixed && i % budgets > 0) {
+            memcpy(value, value - runs, (size_t)runs * sizeof *value);
+            continue;
+        }
+        for (int64_t r = 0; r < runs && status == CS_OK; ++r) {
+            value[r] = value[0];
+            if (r == 0 || !q->exact) {
+                status = read_number(q->pattern, object, t->budgets.word[i % budgets],
+                                     t->runs.word[r], &value[r]);
+            }
+        }
+        status = cs_blame(status, "%s of %s", q->name, object);
+    }
+    return status;
+}
+
+static cs_status add_quantity(atlas *t, const char *text)
+{
+    quantity *q = &t->quantity[t->quantities];
+    const char *equal = strchr(text, '=');
+    if (!equal || equal == text) {
+        return cs_fail(CS_ERR_USAGE, "want NAME=FILE,COLUMN,COLUMN:VALUE,..., got '%s'", text);
+    }
+    q->name = cs_format("%.*s", (int)(equal - text), text);
+    q->pattern = equal + 1;
+    q->exact = !strchr(q->pattern, '#');
+    q->value = cs_pool_take(&t->pool, t->options->objects * t->budgets.count * t->runs.count,
+                            sizeof *q->value);
+    t->quantities += 1;
+    return q->name && q->value ? read_quantity(t, q) : CS_ERR_MEMORY;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* The values of one budget, objects x runs; the last budget but one is the best of each run. */
+static void at_budget(const atlas *t, const quantity *q, int64_t budget, double *out)
+{
+    const int64_t runs = t->runs.count, budgets = t->budgets.count;
+    const double *loss = t->options->loss ? t->quantity[t->quantities - 1].value : NULL;
+    for (int64_t i = 0; i < t->options->objects; ++i) {
+        for (int64_t r = 0; r < runs; ++r) {
+            int64_t b = budget < budgets ? budget : 0;
+            for (int64_t other = 1; other < budgets && budget == budgets; ++other) {
+                const int64_t at = i * budgets;
+                b = loss[(at + other) * runs + r] < loss[(at + b) * runs + r] ? other : b;
+            }
+            out[i * runs + r] = q->value[(i * budgets + b) * runs + r];
+        }
+    }
+}
+
+static void mean_of(const double *value, int64_t count, double *mean, double *sd)
+{
+    double sum = 0, squares = 0;
+    for (int64_t r = 0; r < count; ++r) {
+        sum += value[r] / (double)count;
+    }
+    for (int64_t r = 0; r < count; ++r) {
+        squares += (value[r] - sum) * (value[r] - sum);
+    }
+    *mean = sum;
+    *sd = count > 1 ? sqrt(squares / (double)(count - 1)) : NAN;
+}
+
+/* One object's means of x and y: a row of `pairs`. */
+static void add_pair(const atlas *t, const quantity *p, const quantity *o, const char *budget,
+                     int64_t object, const double *x, const double *y)
+{
+    double mean = 0, sd = 0;
+    cs_item *row = cs_item_object(t->pairs, NULL);
+    cs_item_text(row, "prediction", p->name);
+    cs_item_text(row, "outcome", o->name);
+    cs_item_text(row, "budget", budget);
+    cs_item_text(row, "object", t->options->object[object]);
+    mean_of(x + object * t->runs.count, t->runs.count, &mean, &sd);
+    cs_item_real(row, "x", mean);
+    mean_of(y + object * t->runs.count, t->runs.count, &mean, &sd);
+    cs_item_real(row, "y", mean);
+    cs_item_real(row, "y_sd", sd);
+}
+
+static cs_status add_correlation(const atlas *t, const quantity *p, const quantity *o,
+                                 const char *budget, const cs_rank_data *data)
+{
+    cs_rank_correlation c;
+    cs_status status = cs_rank_correlation_of(data, &c);
+    if (status != CS_OK) return status;
+    cs_item *row = cs_item_object(t->correlations, NULL);
+    cs_item_text(row, "prediction", p->name);
+    cs_item_text(row, "outcome", o->name);
+    cs_item_text(row, "budget", budget);
+    cs_item_text(row, "given", data->z ? t->quantity[t->quantities - 1].name : "");
+    cs_item_int(row, "objects", data->objects);
+    cs_item_int(row, "runs", p->exact && o->exact ? 1 : data->runs);
+    cs_item_real(row, "tau", c.tau);
+    cs_item_real(row, "p", c.p);
+    cs_item_real(row, "low", c.low);
+    cs_item_real(row, "high", c.high);
+    cs_item_real(row, "runs_se", c.runs_se);
+    cs_item_real(row, "rho", c.rho);
+    return CS_OK;
+}
+
+/* Every prediction against every outcome at one budget. */
+static cs_status correlate_at(atlas *t, int64_t budget)
+{
+    const cs_correlate_options *o = t->options;
+    const char *name = budget < t->budgets.count ? t->budgets.word[budget] : best;
+    const int64_t runs = t->runs.count, size = o->objects * runs;
+    double *room = cs_alloc(t->quantities * size, sizeof *room);
+    if (!room) return CS_ERR_MEMORY;
+    for (int q = 0; q < t->quantities; ++q) {
+        double mean = 0, sd = 0;
+        at_budget(t, &t->quantity[q], budget, room + q * size);
+        for (int64_t i = 0; i < o->objects; ++i) {
+            cs_item *row = cs_item_object(t->values, NULL);
+            const int64_t measured = t->quantity[q].exact && budget < t->budgets.count ? 1 : runs;
+            mean_of(room + q * size + i * runs, measured, &mean, &sd);
+            cs_item_text(row, "object", o->object[i]);
+            cs_item_text(row, "budget", name);
+            cs_item_text(row, "quantity", t->quantity[q].name);
+            cs_item_real(row, "value", mean);
+            cs_item_real(row, "sd", sd);
+            cs_item_int(row, "runs", measured);
+        }
+    }
+    cs_status status = CS_OK;
+    for (int q = 0; q < o->predictions * o->outcomes && status == CS_OK; ++q) {
+        const int p = q / o->outcomes, y = o->predictions + q % o->outcomes;
+        const cs_rank_data data = {o->objects,      runs, room + p * size,
+                                   room + y * size, NULL, o->seed};
+        cs_rank_data given = data;
+        given.z = o->loss ? room + (t->quantities - 1) * size : NULL;
+        for (int64_t i = 0; i < o->objects && y == o->predictions; ++i) {
+            add_pair(t, &t->quantity[p], &t->quantity[y], name, i, data.x, data.y);
+        }
+        status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &data);
+        if (status == CS_OK && given.z)
+            status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &given);
+    }
+    cs_free(room);
+    return status;
+}
+
+cs_status cs_correlate(const cs_correlate_options *options, cs_item *root)
+{
+    atlas t = {.options = options};
+    const int all = options->predictions + options->outcomes + 1;
+    if (options->objects < 3) {
+        return cs_fail(CS_ERR_USAGE, "%d objects: an order of fewer than 3 says nothing",
+                       options->objects);
+    }
+    t.quantity = cs_calloc(all, sizeof *t.quantity);
+    cs_status status =
+        t.quantity ? cs_parse_each(options->budgets, take_word, &t.budgets) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_parse_each(options->runs, take_word, &t.runs);
+    for (int i = 0; i < all && status == CS_OK; ++i) {
+        const char *text = i < options->predictions ? options->prediction[i]
+                           : i < all - 1            ? options->outcome[i - options->predictions]
+                                                    : options->loss;
+        status = text ? add_quantity(&t, text) : CS_OK;
+    }
+    t.correlations = cs_item_array(root, "correlations");
+    t.values = cs_item_array(root, "values");
+    t.pairs = cs_item_array(root, "pairs");
+    for (int64_t b = 0; b < t.budgets.count + (options->loss ? 1 : 0) && status == CS_OK; ++b) {
+        status = correlate_at(&t, b);
+    }
+    for (int q = 0; q < t.quantities; ++q) {
+        cs_free(t.quantity[q].name);
+    }
+    cs_free(t.quantity);
+    cs_pool_free(&t.pool);
+    free_words(&t.budgets);
+    free_words(&t.runs);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* cospec correlate: do predictions about objectives rank their models as outcomes do? */
+#include "analysis/study/correlate.h"
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+
+static cs_status run(cs_args *args)
+{
+    static const cs_view rows = {"correlations[]", "prediction outcome budget given objects runs "
+                                                   "tau p low high runs_se rho"},
+                         values = {"values[]", "object budget quantity value sd runs"},
+                         pairs = {"pairs[]", "prediction outcome budget object x y y_sd"};
+    cs_correlate_options o = {.objects = cs_args_positionals(args),
+                              .predictions = cs_args_count(args, "predict"),
+                              .outcomes = cs_args_count(args, "outcome"),
+                              .loss = cs_args_text(args, "loss"),
+                              .budgets = cs_args_text(args, "budgets"),
+                              .runs = cs_args_text(args, "runs"),
+                              .seed = (uint64_t)cs_args_int(args, "seed")};
+    const int count = o.objects + o.predictions + o.outcomes;
+    const char **text = cs_alloc(count, sizeof *text);
+    for (int i = 0; i < count && text; ++i) {
+        const int p = i - o.objects, y = p - o.predictions;
+        text[i] = p < 0   ? cs_args_positional(args, i)
+                  : y < 0 ? cs_args_text_at(args, "predict", p)
+                          : cs_args_text_at(args, "outcome", y);
+    }
+    o.object = text;
+    o.prediction = text + o.objects;
+    o.outcome = o.prediction + o.predictions;
+    cs_status status = text ? cs_correlate(&o, cs_output_root(args)) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_output_record(args, "correlations", &rows);
+    if (status == CS_OK) status = cs_output_csv(args, "values.csv", &values);
+    if (status == CS_OK) status = cs_output_csv(args, "pairs.csv", &pairs);
+    cs_free(text);
+    return status;
+}
+
+static const cs_opt correlate_options[] = {
+    CS_TEXTS("predict", "NAME=PATTERN", "What is known of every object before."),
+    CS_TEXTS("outcome", "NAME=PATTERN", "What was measured; pairs.csv has the first."),
+    CS_TEXT("loss", "NAME=PATTERN", NULL, "Adds partial correlations, and budget best."),
+    CS_TEXT("budgets", "LIST", "all", "What % is, parted by commas."),
+    CS_TEXT("runs", "LIST", "0", "What # is: the seeds."),
+    {0},
+};
+
+const cs_command cs_cmd_correlate = {
+    .name = "correlate",
+    .summary = "Do predictions about objectives rank their models as what was measured does?",
+    .description =
+        "PATTERN is FILE,COLUMN,COLUMN:VALUE,...: the number in COLUMN of the row that has "
+        "every VALUE. * is the object (*1, *2: its parts between dots), % a budget, # a run.\n\n"
+        "Kendall's tau of the means over runs with its exact p and a 95 % interval (other objects "
+        "and runs: jackknife over objects), its error over other runs alone, Spearman's rho. With "
+        "--loss also at constant loss, and at each run's budget of least loss (best).",
+    .positional = "OBJECT...",
+    .groups = (const cs_opt *const[]){correlate_options, NULL},
+    .examples =
+        "# the collision probability of three objectives against what their toy spectra sum to\n"
+        "cospec kernel ar --length 8 -o k-ar\n"
+        "cospec kernel masked:unmasked=4 --length 8 -o k-masked\n"
+        "cospec kernel permuted-ar --length 8 -o k-permuted\n"
+        "cospec toy --objective ar --classes 2 --length 8 --tokens 2 -o t-ar\n"
+        "cospec toy --objective masked --unmasked 4 --classes 2 --length 8 --tokens 2 "
+        "-o t-masked\n"
+        "cospec toy --objective permuted-ar --classes 2 --length 8 --tokens 2 "
+        "-o t-permuted\n"
+        "cospec correlate ar masked permuted --predict 'kappa=k-*/kernel.csv,kappa' "
+        "--outcome 'sum=t-*/toy.csv,sum_sigma4'\n",
+    .run = run,
+    .without = "dry-run device",
+    .files = "correlations.json correlations.csv values.csv pairs.csv",
+};
