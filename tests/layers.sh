@@ -19,7 +19,7 @@ BEGIN {
     allow["infer"] = "base io stats plan text model train"
     allow["cuda"] = "base tensor linalg"
     allow["toy"] = "base plan linalg cooc"
-    allow["analysis/measures"] = "base io stats plan text linalg cooc infer"
+    allow["analysis/measures"] = "base io stats plan text image linalg cooc infer"
     allow["analysis/theorems"] = "base io stats plan text linalg cooc tensor model toy infer analysis/measures"
     allow["analysis/design"] = "base io plan cooc text analysis/theorems"
     allow["analysis/trained"] = "base io stats text cooc model train analysis/measures analysis/theorems"

@@ -215,7 +215,7 @@ TEST_IN_DIR(directories_of_pictures)
 /* Two pictures of 2 x 2 with everything that a corpus may have. */
 static cs_images full_corpus(void)
 {
-    static uint8_t pixel[8] = {1, 2, 3, 4, 5, 6, 7, 8}, held_out[2] = {0, 1},
+    static uint8_t pixel[8] = {1, 2, 3, 4, 5, 6, 7, 8}, held_out[2] = {0, 1}, mirror[2] = {0, 1},
                    mask[8] = {0, 1, 0, 2, 0, 0, 0, 0};
     static int32_t label[2] = {1, -1}, group[2] = {0, 0};
     static float value[8] = {0.5F, -1.25F, 0, 0, 0, 0, 0, 3};
@@ -233,6 +233,7 @@ static cs_images full_corpus(void)
                        .labels = 2,
                        .label_name = label_name,
                        .held_out = held_out,
+                       .mirror = mirror,
                        .group = group,
                        .groups = 1,
                        .group_name = group_name,
@@ -254,6 +255,7 @@ TEST_IN_DIR(npz_has_all_that_is_known)
     assert_memory_equal(m.mask, w.mask, 8);
     assert_memory_equal(m.label, w.label, sizeof(int32_t[2]));
     assert_memory_equal(m.held_out, w.held_out, 2);
+    assert_memory_equal(m.mirror, w.mirror, 2);
     assert_memory_equal(m.box, w.box, sizeof *w.box);
     assert_memory_equal(m.box_ptr, w.box_ptr, sizeof(int64_t[3]));
     assert_string_equal(m.label_name[0], "a b");

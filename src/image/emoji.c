@@ -114,8 +114,8 @@ static cs_status draw_one(painter *p, int64_t i)
     return CS_OK;
 }
 
-/* Classes without a character (components of others) go. */
-static void drop_empty_classes(cs_images *m)
+/* Classes without a character (components of others) go; mirror images are of the same group. */
+static cs_status finish_classes(cs_images *m)
 {
     int64_t kept = 0;
     for (int32_t l = 0; l < m->labels; ++l) {
@@ -133,6 +133,10 @@ static void drop_empty_classes(cs_images *m)
         }
     }
     m->labels = kept;
+    m->mirror = cs_alloc(kept, 1);
+    if (!m->mirror) return CS_ERR_MEMORY;
+    memset(m->mirror, 1, (size_t)kept);
+    return CS_OK;
 }
 
 cs_status cs_emoji_draw(cs_images *out, char **packages)
@@ -158,7 +162,7 @@ cs_status cs_emoji_draw(cs_images *out, char **packages)
     for (int64_t i = 0; i < p.items && status == CS_OK; ++i) {
         status = draw_one(&p, i);
     }
-    if (status == CS_OK) drop_empty_classes(out);
+    if (status == CS_OK) status = finish_classes(out);
     (void)FT_Done_FreeType(p.library);
     cs_free(p.item);
     return status;

@@ -67,6 +67,15 @@ typedef struct {
     cs_images *out;
 } painter;
 
+/* Characters that are symmetric about the vertical, in most typefaces. */
+static const char symmetric[] = "0 8 A H I M O T U V W X Y i l o v w x \xCE\x91 \xCE\x94 \xCE\x97 "
+                                "\xCE\x98 \xCE\x99 \xCE\x9B \xCE\x9C \xCE\x9E \xCE\x9F "
+                                "\xCE\xA0 \xCE\xA4 \xCE\xA5 \xCE\xA6 \xCE\xA7 \xCE\xA8 "
+                                "\xCE\xA9 \xCE\xBF \xCF\x89 \xD0\x90 \xD0\x96 \xD0\x9C "
+                                "\xD0\x9D \xD0\x9E \xD0\x9F \xD0\xA2 \xD0\xA4 \xD0\xA5 "
+                                "\xD0\xA8 \xD0\xB6 \xD0\xBC \xD0\xBD \xD0\xBE \xD0\xBF "
+                                "\xD1\x82 \xD1\x84 \xD1\x85 \xD1\x88";
+
 static cs_status put_letters(painter *p)
 {
     const uint32_t *range = range_table[p->set->letters];
@@ -79,7 +88,12 @@ static cs_status put_letters(painter *p)
             status = cs_name_add(c < 0x80 ? narrow : wide, &p->out->label_name, &p->out->labels);
         }
     }
-    return status;
+    if (status != CS_OK) return status;
+    p->out->mirror = cs_alloc(p->letters, 1);
+    for (int l = 0; l < p->letters && p->out->mirror; ++l) {
+        p->out->mirror[l] = cs_listed(symmetric, p->out->label_name[l]);
+    }
+    return p->out->mirror ? CS_OK : CS_ERR_MEMORY;
 }
 
 /* --- typefaces -------------------------------------------------------------------------------- */

@@ -51,6 +51,7 @@ void cs_images_free(cs_images *images)
     cs_free(images->value);
     cs_free(images->label);
     cs_free(images->held_out);
+    cs_free(images->mirror);
     cs_free(images->group);
     cs_free(images->mask);
     cs_free(images->box_ptr);

@@ -47,6 +47,7 @@ typedef struct {
     int32_t *label; /* count: class, -1: none */
     int64_t labels; /* classes, 0 when unlabelled */
     char **label_name;
+    uint8_t *mirror;   /* labels: 1 where the mirror image is of the same class; NULL: of none */
     uint8_t *held_out; /* count: 1 in the test split */
     int32_t *group;    /* count: what is held out whole, as a typeface; NULL: nothing is */
     int64_t groups;

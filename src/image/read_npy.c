@@ -190,6 +190,9 @@ static cs_status take_member(const char *path, const char *what, cs_array *array
     if (strcmp(what, "value") == 0) {
         return take_plane(path, what, array, CS_F32, pixels * out->channels, &out->value);
     }
+    if (strcmp(what, "mirror") == 0) {
+        return take_plane(path, what, array, CS_U8, out->labels, &out->mirror);
+    }
     if (strcmp(what, "mask") == 0) {
         status = take_plane(path, what, array, CS_U8, pixels, &out->mask);
         return status == CS_OK ? check_mask(path, out) : status;
@@ -222,8 +225,8 @@ static cs_status take_split(const char *path, cs_npz *npz, const cs_images_optio
 
 cs_status cs_images_read_npz(const char *path, const cs_images_options *options, cs_images *out)
 {
-    static const char *const members[] = {"label_name", "label", "group_name", "group",
-                                          "value",      "mask",  "box"};
+    static const char *const members[] = {"label_name", "label", "mirror", "group_name",
+                                          "group",      "value", "mask",   "box"};
     cs_npz *npz = NULL;
     cs_array array = {0};
     cs_status status = cs_npz_open(path, 0, &npz);
@@ -270,6 +273,8 @@ cs_status cs_images_write(const char *path, const cs_images *images)
     if (status == CS_OK) status = cs_npz_add(w, "held_out", CS_U8, 1, shape, images->held_out);
     if (status == CS_OK && images->labels)
         status = add_names(w, "label_name", images->label_name, images->labels);
+    if (status == CS_OK && images->mirror)
+        status = cs_npz_add(w, "mirror", CS_U8, 1, &images->labels, images->mirror);
     if (status == CS_OK && images->group)
         status = cs_npz_add(w, "group", CS_I32, 1, shape, images->group);
     if (status == CS_OK && images->group)

@@ -200,10 +200,12 @@ cs_status cs_scenes_draw(cs_images *m)
         status = cs_name_add(cs_scene_class[c], &m->label_name, &m->labels);
     }
     if (status != CS_OK) return status;
+    m->mirror = cs_alloc(m->labels, 1);
     m->mask = cs_alloc(SCENES * pixels, 1);
     m->box_ptr = cs_calloc(SCENES + 1, sizeof *m->box_ptr);
     m->box = cs_alloc((int64_t)SCENES * CS_SCENE_SHAPES, sizeof *m->box);
-    if (!m->mask || !m->box_ptr || !m->box) return CS_ERR_MEMORY;
+    if (!m->mirror || !m->mask || !m->box_ptr || !m->box) return CS_ERR_MEMORY;
+    memset(m->mirror, 1, (size_t)m->labels);
     for (int64_t i = 0; i < SCENES; ++i) {
         m->box_ptr[i + 1] =
             m->box_ptr[i] + cs_scene_draw(0, i, m->pixel + 3 * i * pixels, m->mask + i * pixels,

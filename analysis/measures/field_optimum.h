@@ -1,0 +1,35 @@
+/* The best prediction in the Gaussian fields of image/field.h, in closed form.
+ *
+ * Of places t from places s, jointly Gaussian with mean 0: E(x_t | x_s) = W x_s, W = C_ts C_ss^-1,
+ * with the covariance C_tt - C_ts C_ss^-1 C_st of the error (the Schur complement). No prediction
+ * has a smaller mean squared error, so this is the floor of every objective with pixel targets; and
+ * since E(x_2 | x_s, W x_s) = E(x_2 | x_s), feeding back predicted means cannot lower it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "plan/objective.h"
+
+/* Places are numbered along rows of a field of `width` columns. weights: targets x count, a row a
+ * target, or NULL; error: the mean squared error of each target. count 0: error 1. Cholesky,
+ * count^3 / 3 flops, 8 count (count + targets) bytes. CS_ERR_USAGE: a place twice among those seen;
+ * CS_ERR_MEMORY. */
+cs_status cs_field_predict(double rho, int64_t width, int64_t count, const int64_t *seen,
+                           int64_t targets, const int64_t *target, double *weights,
+                           double *error) CS_MUST_CHECK;
+
+typedef struct {
+    double rho;
+    int64_t height, width, patch;
+    const int32_t *order; /* of the patches (image/patches.h), NULL: along rows */
+    int64_t draws;        /* plans; at least 2 */
+    uint64_t seed;
+} cs_field_case;
+
+/* The smallest mean squared error a pixel that a model can have which predicts the pixels of patches
+ * from those that the objective's plans show: the mean over drawn plans, weighted as events are, and
+ * its standard error. CS_ERR_USAGE where the objective has no plan of that many patches. */
+cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *field, double *mean,
+                           double *se) CS_MUST_CHECK;

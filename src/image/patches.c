@@ -1,0 +1,223 @@
+/* Patches of pictures, their orders, and pictures of patches. */
+#include "image/patches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io/npy.h"
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* Place d of Hilbert's curve through side x side, a power of two (Warren, Hacker's Delight, 16): two
+ * bits of d at a time choose a quarter, which is turned as its part of the curve is. */
+static void hilbert_place(int64_t side, int64_t d, int64_t *row, int64_t *column)
+{
+    int64_t x = 0, y = 0;
+    for (int64_t s = 1; s < side; s *= 2, d /= 4) {
+        const int64_t right = d / 2 & 1, up = (d ^ right) & 1;
+        if (up == 0) {
+            if (right == 1) {
+                x = s - 1 - x;
+                y = s - 1 - y;
+            }
+            const int64_t t = x;
+            x = y;
+            y = t;
+        }
+        x += s * right;
+        y += s * up;
+    }
+    *row = y;
+    *column = x;
+}
+
+cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns, int64_t side,
+                              uint64_t seed, int32_t *order)
+{
+    if (rows < 1 || columns < 1 || rows > INT32_MAX / columns) {
+        return cs_fail(CS_ERR_USAGE, "an order of %lld x %lld patches", (long long)rows,
+                       (long long)columns);
+    }
+    if (kind == CS_ORDER_SQUARES && side < 1) {
+        return cs_fail(CS_ERR_USAGE, "squares of side %lld", (long long)side);
+    }
+    const int64_t patches = rows * columns;
+    int64_t k = 0, power = 1;
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_ORDER, 0);
+    switch (kind) {
+    case CS_ORDER_RANDOM:
+        cs_rng_permutation(&rng, patches, order);
+        break;
+    case CS_ORDER_HILBERT:
+        while (power < rows || power < columns) {
+            power *= 2;
+        }
+        for (int64_t d = 0; d < power * power; ++d) {
+            int64_t row = 0, column = 0;
+            hilbert_place(power, d, &row, &column);
+            if (row < rows && column < columns) {
+                order[k++] = (int32_t)(row * columns + column);
+            }
+        }
+        break;
+    case CS_ORDER_RASTER:
+    case CS_ORDER_SQUARES:
+        side = kind == CS_ORDER_RASTER ? patches : side;
+        for (int64_t top = 0; top < rows; top += side) {
+            for (int64_t left = 0; left < columns; left += side) {
+                for (int64_t y = top; y < rows && y < top + side; ++y) {
+                    for (int64_t x = left; x < columns && x < left + side; ++x) {
+                        order[k++] = (int32_t)(y * columns + x);
+                    }
+                }
+            }
+        }
+        break;
+    }
+    return CS_OK;
+}
+
+/* The numbers of patches in a file, each once. */
+static cs_status read_order(const char *path, int64_t patches, int32_t *order)
+{
+    cs_array array = {0};
+    uint8_t *seen = cs_calloc(patches, 1);
+    cs_status status = seen ? cs_npy_read(path, 0, &array) : CS_ERR_MEMORY;
+    if (status == CS_OK && array.size != patches)
+        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, and there are %lld", path,
+                         (long long)array.size, (long long)patches);
+    for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
+        int64_t t = 0;
+        status = cs_blame(cs_array_i64(&array, k, &t), "%s", path);
+        if (status == CS_OK && (t < 0 || t >= patches || seen[t]))
+            status = cs_fail(CS_ERR_INPUT, "%s: place %lld: patch %lld is %s", path, (long long)k,
+                             (long long)t, t < 0 || t >= patches ? "none" : "there twice");
+        if (status == CS_OK) {
+            seen[t] = 1;
+            order[k] = (int32_t)t;
+        }
+    }
+    cs_array_free(&array);
+    cs_free(seen);
+    return status;
+}
+
+cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
+                               int32_t **order)
+{
+    static const char squares[] = "squares:";
+    static const char *const word[] = {"raster", "random", "hilbert"};
+    const size_t length = strlen(name);
+    int32_t *made = rows > 0 && columns > 0 ? cs_alloc(rows * columns, sizeof *made)
+                                            : cs_alloc(1, sizeof *made);
+    if (!made) return CS_ERR_MEMORY;
+    cs_status status = CS_OK;
+    int kind = 0;
+    while (kind < 3 && strcmp(name, word[kind]) != 0) {
+        kind += 1;
+    }
+    if (kind < 3) {
+        status = cs_patch_order_make((cs_patch_order)kind, rows, columns, 0, seed, made);
+    } else if (strncmp(name, squares, sizeof squares - 1) == 0) {
+        char *end = NULL;
+        const long long side = strtoll(name + sizeof squares - 1, &end, 10);
+        status = *end || side < 1
+                     ? cs_fail(CS_ERR_USAGE, "order \"%s\": wanted squares:S, S from 1", name)
+                     : cs_patch_order_make(CS_ORDER_SQUARES, rows, columns, side, seed, made);
+    } else if (length > 4 && strcmp(name + length - 4, ".npy") == 0) {
+        status = read_order(name, rows * columns, made);
+    } else {
+        status =
+            cs_fail(CS_ERR_USAGE,
+                    "order \"%s\" is not raster, random, hilbert, squares:S or a FILE.npy", name);
+    }
+    if (status != CS_OK) {
+        cs_free(made);
+        return status;
+    }
+    *order = made;
+    return CS_OK;
+}
+
+/* --- patches ---------------------------------------------------------------------------------- */
+
+static double value_at(const cs_images *m, int64_t at)
+{
+    return m->value ? (double)m->value[at] : (double)m->pixel[at] / 255;
+}
+
+static void cut(const cs_images *m, int64_t i, int64_t patch, int64_t t, float *to)
+{
+    const int64_t across = m->width / patch, top = t / across * patch, left = t % across * patch;
+    for (int64_t y = 0; y < patch; ++y) {
+        const int64_t from = ((i * m->height + top + y) * m->width + left) * m->channels;
+        for (int64_t v = 0; v < patch * m->channels; ++v) {
+            *to++ = (float)value_at(m, from + v);
+        }
+    }
+}
+
+cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *order,
+                            const int32_t *code, int64_t codes, cs_corpus *out)
+{
+    if (patch < 1 || m->height % patch != 0 || m->width % patch != 0) {
+        return cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
+                       (long long)patch, (long long)m->height, (long long)m->width);
+    }
+    const int64_t patches = m->height / patch * (m->width / patch);
+    const int64_t wide = patch * patch * m->channels;
+    cs_corpus c = {.documents = m->count,
+                   .tokens = m->count * patches,
+                   .real_width = wide,
+                   .vocab = code ? codes : 1,
+                   .unknown = -1};
+    cs_status status = cs_mem_check(4.0 * (double)(c.tokens * (wide + 2)), NULL,
+                                    "%s: %lld patches of %lld values take", m->name,
+                                    (long long)c.tokens, (long long)wide);
+    if (status != CS_OK) return status;
+    c.name = cs_strdup(m->name);
+    c.path = cs_strdup(m->path);
+    c.doc_ptr = cs_alloc(m->count + 1, sizeof *c.doc_ptr);
+    c.token = cs_calloc(c.tokens, sizeof *c.token);
+    c.real = cs_alloc(c.tokens * wide, sizeof *c.real);
+    c.label = cs_alloc(m->count, sizeof *c.label);
+    c.held_out = cs_alloc(m->count, 1);
+    status = cs_text_list_copy(m->label_name, m->labels, &c.label_name);
+    if (!c.name || !c.path || !c.doc_ptr || !c.token || !c.real || !c.label || !c.held_out)
+        status = CS_ERR_MEMORY;
+    if (c.label_name) {
+        c.labels = m->labels;
+    }
+    if (status != CS_OK) goto done;
+    memcpy(c.sha256, m->sha256, sizeof c.sha256);
+    memcpy(c.label, m->label, (size_t)m->count * sizeof *c.label);
+    memcpy(c.held_out, m->held_out, (size_t)m->count);
+    for (int64_t i = 0; i <= m->count; ++i) {
+        c.doc_ptr[i] = i * patches;
+    }
+    for (int64_t i = 0; i < m->count; ++i) {
+        for (int64_t k = 0; k < patches; ++k) {
+            const int64_t t = order ? order[k] : k, at = i * patches + k;
+            cut(m, i, patch, t, c.real + at * wide);
+            c.token[at] = code ? code[i * patches + t] : 0;
+        }
+    }
+done:
+    return CS_DELIVER(status, out, c, cs_corpus_free);
+}
+
+void cs_patches_join(const float *vectors, int64_t height, int64_t width, int64_t channels,
+                     int64_t patch, const int32_t *order, float *to)
+{
+    const int64_t across = width / patch, patches = height / patch * across;
+    for (int64_t k = 0; k < patches; ++k) {
+        const int64_t t = order ? order[k] : k;
+        for (int64_t y = 0; y < patch; ++y) {
+            memcpy(to + ((t / across * patch + y) * width + t % across * patch) * channels, vectors,
+                   (size_t)(patch * channels) * sizeof *to);
+            vectors += patch * channels;
+        }
+    }
+}

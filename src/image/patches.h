@@ -1,0 +1,41 @@
+/* Patches: a picture as a sequence of rows of real vectors.
+ *
+ * Patch t of T = (height / P) (width / P), along rows of patches, is the vector of its P x P x
+ * channels values (rows from the top, channels last), pixel / 255 or `value` of the corpus. A corpus
+ * of patches is a corpus of documents of T places whose vectors are read in place of ids
+ * (text/corpus.h), so that plans, masks, batches and analyses take it as any other; ids are codes of
+ * the patches where there are any, else all 0.
+ */
+#pragma once
+
+#include "image/images.h"
+#include "text/corpus.h"
+
+/* Orders of the patches of a grid in their sequence. */
+typedef enum {
+    CS_ORDER_RASTER,  /* along rows */
+    CS_ORDER_RANDOM,  /* one permutation for all pictures, by seed */
+    CS_ORDER_HILBERT, /* along Hilbert's curve through the square of 2^k that holds the grid */
+    CS_ORDER_SQUARES  /* squares of S x S along rows, each along its rows */
+} cs_patch_order;
+
+/* order[k]: the patch at place k of the sequence, rows x columns of them. `side`: S of squares, which
+ * may be cut off at the right and the bottom. CS_ERR_USAGE: an empty grid or S below 1. */
+cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns, int64_t side,
+                              uint64_t seed, int32_t *order) CS_MUST_CHECK;
+
+/* "raster", "random", "hilbert", "squares:S", or a file of the T numbers of patches, NPY, each once.
+ * *order: fresh memory. CS_ERR_USAGE for a name that is none; CS_ERR_INPUT for a file. */
+cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
+                               int32_t **order) CS_MUST_CHECK;
+
+/* Every picture as a document. code: count x T in 0..codes-1 along rows, NULL: none. order: as above,
+ * NULL: along rows. CS_ERR_USAGE: P does not divide the sizes; CS_ERR_MEMORY with the sizes. Classes
+ * and splits are those of the images. Memory: 4 bytes a value and 8 a patch. */
+cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_t *order,
+                            const int32_t *code, int64_t codes, cs_corpus *out) CS_MUST_CHECK;
+
+/* The reverse: the values of one document (T vectors in the order of the sequence) as a picture of
+ * height x width x channels values. */
+void cs_patches_join(const float *vectors, int64_t height, int64_t width, int64_t channels,
+                     int64_t patch, const int32_t *order, float *to);
