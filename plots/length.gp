@@ -5,7 +5,7 @@ stats data using (column("n")) nooutput name "PREDICTED"
 least = PREDICTED_max < 120 ? PREDICTED_max / 4.0 : 30
 nll(s, a) = strcol("ask") eq a && column("n") >= least ? of(s, "nll") : NaN
 first(s) = strcol("ask") eq "append" ? nll(s, "append") : nll(s, "prefix")
-dodge(i) = 0.12 * (i - (|S| + 1) / 2.0) # bars of one length stand beside each other
+dodge(i) = 0.12 * (i - (|S| + 1) / 2.0) # bars of one length, side by side
 spread(s) = strcol("series") eq s && column("se") >= 0 ? 1.96 * column("se") : 0
 filled = ""
 do for [i=1:|S|] {

@@ -46,7 +46,7 @@ TEST(absent_plugin)
     assert_non_null(strstr(cs_reason(), "was not built"));
     assert_null(backend);
     cs_reason_clear();
-    (void)unsetenv("COSPEC_PLUGIN"); /* none stands beside a test program */
+    (void)unsetenv("COSPEC_PLUGIN"); /* the folder of a test program has none */
     assert_fails(cs_backend_cuda(NULL, NULL, &backend), CS_ERR_DEVICE,
                  "--device cuda: no GPU: the plug-in was not built");
     cs_reason_clear();

@@ -186,7 +186,7 @@ TEST(untrained_is_chance)
 TEST(values_do_not_leak)
 {
     double guess[2][40], loss[2];
-    const int64_t fit[] = {3, 1, 17, 20, 21, 30, 8, 9, 12, 13}, judged[] = {0, 2, 4, 5, 6, 7};
+    const int64_t fit[] = {3, 1, 17, 20, 21, 30, 8, 9, 12, 13}, scored[] = {0, 2, 4, 5, 6, 7};
     for (int changed = 0; changed < 2; ++changed) {
         const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_CHANCE, 3, 40, 0.1, 0};
         task t = open_task(&p);
@@ -202,7 +202,7 @@ TEST(values_do_not_leak)
             t.ids.value[i] = trained ? t.ids.value[i] : (double)(((int)t.ids.value[i] + 1) % 3);
         }
         OK(cs_finetune(&t.model, &t.ids, fit, 10, &t.options, &result));
-        OK(cs_finetune_predict(&t.model, &t.ids, judged, 6, &t.options, guess[changed],
+        OK(cs_finetune_predict(&t.model, &t.ids, scored, 6, &t.options, guess[changed],
                                &loss[changed]));
         close_task(&t);
     }

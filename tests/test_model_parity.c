@@ -52,7 +52,7 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
         compare(what, name, x, param->rows * param->cols, tolerance);
         cs_free(name);
     }
-    /* logits, losses and loss stand beside the gradients */
+    /* logits, losses and loss, in the record of the gradients */
     assert_int_equal(json_object_size(json_object_get(what, "expected")),
                      w->model.params.count + 3);
 }

@@ -15,7 +15,7 @@ static char *names[] = {"leaf", "mouse"};
 static double truth[N] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
 static const cs_labelled_text training = {
     .count = N, .value = truth, .classes = 2, .class_name = names};
-static const cs_judge of_classes = {
+static const cs_scoring of_classes = {
     .train = &training,
     .test = &training,
     .metrics = {.metric = {CS_METRIC_ACCURACY, CS_METRIC_MATTHEWS}, .count = 2},
@@ -32,18 +32,18 @@ static void guess(const int *wrong, double *out)
     }
 }
 
-static cs_status rival_of(const cs_judge *judge, const char *layer, const double *prediction,
-                          cs_rival *out)
+static cs_status reference_of(const cs_scoring *scoring, const char *layer,
+                              const double *prediction, cs_reference *out)
 {
-    cs_rival rival = {.file = "other.csv"};
-    cs_status status = cs_predictions_init(judge->seeds, &rival.table);
+    cs_reference reference = {.file = "other.csv"};
+    cs_status status = cs_predictions_init(scoring->seeds, &reference.table);
     if (status == CS_OK) {
-        status = cs_predictions_add(judge, layer, prediction, &rival.table);
+        status = cs_predictions_add(scoring, layer, prediction, &reference.table);
     }
     if (status != CS_OK) {
-        cs_rival_free(&rival);
+        cs_reference_free(&reference);
     }
-    *out = rival;
+    *out = reference;
     return status;
 }
 
@@ -52,7 +52,7 @@ TEST(scores_over_seeds)
     double p[SEEDS * N], scratch[ROOM], se[SEEDS];
     cs_seed_score s;
     guess((const int[]){4, 1, 2}, p);
-    OK(cs_judge_score(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
+    OK(cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
     assert_true(s.seeds.median == 0.8 && s.seeds.low == 0.6 && s.seeds.high == 0.9);
     assert_true(scratch[0] == 0.6 && scratch[1] == 0.9 && scratch[2] == 0.8);
     /* one left out at a time: sqrt(q (1 - q) / (n - 1)), here 0.16, 0.1 and 0.13: the middle one */
@@ -61,31 +61,32 @@ TEST(scores_over_seeds)
     }
     assert_true(fabs(s.se - se[2]) <= 1e-15);
     const cs_labelled_text one = {.count = 1, .value = truth, .classes = 2, .class_name = names};
-    cs_judge alone = of_classes;
+    cs_scoring alone = of_classes;
     alone.test = &one;
-    OK(cs_judge_score(&alone, CS_METRIC_ACCURACY, truth, scratch, &s));
+    OK(cs_seed_score_of(&alone, CS_METRIC_ACCURACY, truth, scratch, &s));
     assert_true(isnan(s.se));
     double values[3] = {1, 5, 3}, uneven[3] = {1, 0, 1};
     const cs_labelled_text numbers = {.count = 3, .value = values},
                            classes = {.count = 3, .value = uneven, .classes = 2};
-    assert_true(fabs(cs_judge_constant(&(cs_judge){.train = &numbers}) - 3) <= 1e-15);
-    assert_true(cs_judge_constant(&(cs_judge){.train = &classes}) == 1);
-    assert_true(cs_judge_constant(&of_classes) == 0); /* the first of equal ones */
+    assert_true(fabs(cs_scoring_constant(&(cs_scoring){.train = &numbers}) - 3) <= 1e-15);
+    assert_true(cs_scoring_constant(&(cs_scoring){.train = &classes}) == 1);
+    assert_true(cs_scoring_constant(&of_classes) == 0); /* the first of equal ones */
 }
 
 TEST(written_and_compared)
 {
     double mine[SEEDS * N], other[SEEDS * N];
-    cs_rival rival;
+    cs_reference reference;
     cs_comparison c;
     guess((const int[]){0, 4, 1}, mine);
     guess((const int[]){5, 1, 1}, other);
-    OK(rival_of(&of_classes, "last", other, &rival));
-    assert_int_equal(rival.table.rows, N);
-    assert_string_equal(rival.table.name[5], "seed_3");
-    assert_string_equal(rival.table.cell[2 * 6 + 2], "leaf");
-    assert_string_equal(rival.table.cell[2 * 6 + 3], "mouse");
-    OK(cs_compare(&rival, &of_classes, "4", mine, &c)); /* one layer alone: its name is no matter */
+    OK(reference_of(&of_classes, "last", other, &reference));
+    assert_int_equal(reference.table.rows, N);
+    assert_string_equal(reference.table.name[5], "seed_3");
+    assert_string_equal(reference.table.cell[2 * 6 + 2], "leaf");
+    assert_string_equal(reference.table.cell[2 * 6 + 3], "mouse");
+    OK(cs_compare(&reference, &of_classes, "4", mine,
+                  &c)); /* one layer alone: its name is no matter */
     assert_int_equal(c.seeds, SEEDS);
     const cs_seed_summary *d = &c.difference[0].seeds;
     assert_true(d->median == 0 && fabs(d->low + 0.3) <= 1e-15 && fabs(d->high - 0.5) <= 1e-15);
@@ -98,7 +99,7 @@ TEST(written_and_compared)
     assert_true(isnan(p.se) && isnan(p.seeds.low) && isnan(p.seeds.coverage));
     cs_result *result = cs_result_new();
     json_t *json = NULL;
-    (void)cs_comparison_add(&rival, &of_classes, &c, cs_result_root(result));
+    (void)cs_comparison_add(&reference, &of_classes, &c, cs_result_root(result));
     OK(cs_result_json(result, &json));
     const json_t *against = json_object_get(json, "against"),
                  *tests = json_object_get(against, "mcnemar");
@@ -108,18 +109,18 @@ TEST(written_and_compared)
     json_decref(json);
     cs_result_free(&result);
     cs_comparison_free(&c);
-    cs_judge fewer = of_classes; /* as many seeds as both have */
+    cs_scoring fewer = of_classes; /* as many seeds as both have */
     fewer.seeds = 1;
-    OK(cs_compare(&rival, &fewer, "4", mine, &c));
+    OK(cs_compare(&reference, &fewer, "4", mine, &c));
     assert_true(c.seeds == 1 && c.difference[0].seeds.median == 0.5);
     cs_comparison_free(&c);
-    cs_rival_free(&rival);
+    cs_reference_free(&reference);
 }
 
 /* Numbers survive the file to the last bit. */
 TEST(values_are_compared)
 {
-    cs_judge j = of_classes;
+    cs_scoring j = of_classes;
     double value[N], p[SEEDS * N];
     for (int i = 0; i < N; ++i) {
         value[i] = sin(i) / 3;
@@ -131,17 +132,17 @@ TEST(values_are_compared)
     j.train = j.test = &numbers;
     j.metrics.metric[0] = CS_METRIC_MSE;
     j.metrics.metric[1] = CS_METRIC_SPEARMAN;
-    cs_rival rival;
+    cs_reference reference;
     cs_comparison c;
-    OK(rival_of(&j, "all", p, &rival));
-    OK(cs_compare(&rival, &j, "all", p, &c));
+    OK(reference_of(&j, "all", p, &reference));
+    OK(cs_compare(&reference, &j, "all", p, &c));
     assert_null(c.mcnemar);
     for (int m = 0; m < 2; ++m) {
         assert_true(c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
         assert_true(c.difference[m].se == 0);
     }
     cs_comparison_free(&c);
-    cs_rival_free(&rival);
+    cs_reference_free(&reference);
 }
 
 static void set(cs_table *t, int64_t row, int column, const char *text)
@@ -163,41 +164,42 @@ TEST(other_examples)
                {2, "stone", "other.csv:5: \"stone\" is no class of this run"},
                {5, "", "other.csv:5: \"\" is no class of this run"}};
     double p[SEEDS * N];
-    cs_rival rival;
+    cs_reference reference;
     guess((const int[]){0, 0, 0}, p);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
-        OK(rival_of(&of_classes, "all", p, &rival));
-        OK(cs_rival_check(&rival, &of_classes, "all"));
-        set(&rival.table, 3, bad[i].column, bad[i].text);
-        assert_fails(cs_rival_check(&rival, &of_classes, "all"), CS_ERR_INPUT, bad[i].reason);
-        cs_rival_free(&rival);
+        OK(reference_of(&of_classes, "all", p, &reference));
+        OK(cs_reference_check(&reference, &of_classes, "all"));
+        set(&reference.table, 3, bad[i].column, bad[i].text);
+        assert_fails(cs_reference_check(&reference, &of_classes, "all"), CS_ERR_INPUT,
+                     bad[i].reason);
+        cs_reference_free(&reference);
     }
-    OK(rival_of(&of_classes, "1", p, &rival));
-    OK(cs_predictions_add(&of_classes, "2", p, &rival.table));
-    OK(cs_rival_check(&rival, &of_classes, "2"));
-    assert_fails(cs_rival_check(&rival, &of_classes, "all"), CS_ERR_INPUT,
+    OK(reference_of(&of_classes, "1", p, &reference));
+    OK(cs_predictions_add(&of_classes, "2", p, &reference.table));
+    OK(cs_reference_check(&reference, &of_classes, "2"));
+    assert_fails(cs_reference_check(&reference, &of_classes, "all"), CS_ERR_INPUT,
                  "other.csv: 0 predictions of layer all for 10 test examples");
-    cs_rival_free(&rival);
-    OK(cs_rival_check(&(cs_rival){0}, &of_classes, "all")); /* no --against */
+    cs_reference_free(&reference);
+    OK(cs_reference_check(&(cs_reference){0}, &of_classes, "all")); /* no --against */
 }
 
 static cs_status whole(const char *path)
 {
     (void)path;
     double p[SEEDS * N], scratch[ROOM];
-    cs_rival rival = {0};
+    cs_reference reference = {0};
     cs_comparison c = {0};
     cs_seed_score s;
     guess((const int[]){3, 1, 2}, p);
-    cs_status status = rival_of(&of_classes, "all", p, &rival);
+    cs_status status = reference_of(&of_classes, "all", p, &reference);
     if (status == CS_OK) {
-        status = cs_judge_score(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s);
+        status = cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s);
     }
-    if (status == CS_OK && (status = cs_rival_check(&rival, &of_classes, "all")) == CS_OK) {
-        status = cs_compare(&rival, &of_classes, "all", p, &c);
+    if (status == CS_OK && (status = cs_reference_check(&reference, &of_classes, "all")) == CS_OK) {
+        status = cs_compare(&reference, &of_classes, "all", p, &c);
     }
     cs_comparison_free(&c);
-    cs_rival_free(&rival);
+    cs_reference_free(&reference);
     return status;
 }
 

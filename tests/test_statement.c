@@ -43,7 +43,7 @@ TEST(verdicts_follow_from_numbers)
             cs_statements_add(&list, "x", CS_CORRECTED, cases[i].relation, "a <= b", NULL);
         assert_non_null(s);
         s->trivial = cases[i].trivial;
-        cs_statement_judge(s, cases[i].lhs, cases[i].rhs, cases[i].error);
+        cs_statement_evaluate(s, cases[i].lhs, cases[i].rhs, cases[i].error);
         assert_string_equal(cs_verdict_name(s->verdict), cs_verdict_name(cases[i].verdict));
     }
     assert_true(list.count == (int64_t)(sizeof cases / sizeof *cases));
@@ -72,13 +72,13 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
         cs_statement *s =
             cs_statements_add(&list, "x", CS_CORRECTED, cases[i].relation, "a <= b", NULL);
         assert_non_null(s);
-        cs_statement_judge(s, cases[i].lhs, cases[i].rhs, cases[i].error);
+        cs_statement_evaluate(s, cases[i].lhs, cases[i].rhs, cases[i].error);
         assert_int_equal(s->verdict, CS_INCONCLUSIVE);
         assert_true(s->attained == cases[i].attained);
         assert_true((cs_statements_inconclusive(&list) == NULL) == cases[i].attained);
         cs_statement_withhold(s);
         assert_non_null(cs_statements_inconclusive(&list));
-        cs_statement_judge(s, 0, 1, 0);
+        cs_statement_evaluate(s, 0, 1, 0);
         assert_false(s->attained || cs_statements_inconclusive(&list));
         cs_statements_free(&list);
     }
@@ -89,7 +89,7 @@ TEST(a_withheld_statement_has_no_verdict)
 {
     cs_statements list = {0};
     cs_statement *s = cs_statements_add(&list, "x", CS_CORRECTED, CS_RELATION_EQUAL, "a = b", NULL);
-    cs_statement_judge(s, 1, 2, 0);
+    cs_statement_evaluate(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
     cs_statement_counterexample(s, "1 is not 2");
     assert_string_equal(s->counterexample, "1 is not 2");
@@ -105,7 +105,7 @@ TEST(only_corrected_statements_count)
 {
     cs_statements list = {0};
     cs_statement *s = cs_statements_add(&list, "p", CS_PRINTED, CS_RELATION_EQUAL, "1 = 2", "");
-    cs_statement_judge(s, 1, 2, 0);
+    cs_statement_evaluate(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_false(cs_statements_failed(&list));
     assert_null(cs_statements_inconclusive(&list));

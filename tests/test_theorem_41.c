@@ -333,7 +333,7 @@ TEST(the_unweighted_example)
     fail_each_allocation(example_once, "");
 }
 
-/* A PASS never stands beside a t where the bound says nothing: 3 components, one class each, so
+/* There is no PASS where at some t the bound says nothing: 3 components, one class each, so
  * t = 1 and 2 are vacuous with E > 0 and t = 3 is perfect. */
 TEST(the_sides_shown_have_the_verdict)
 {

@@ -1,4 +1,4 @@
-/* Rows of the tables: laws that were found, and objectives as they stand beside them. */
+/* Rows of the tables: laws that were found, and objectives to compare them with. */
 #include <math.h>
 
 #include "analysis/design/design.h"

@@ -228,7 +228,7 @@ cs_status cs_claims_decide(cs_claims *claims)
     return status;
 }
 
-static void judge_statement(const json_t *s, cs_study_claim *c)
+static void take_verdict(const json_t *s, cs_study_claim *c)
 {
     bool pass = strcmp(c->found, "PASS") == 0, assumed = true;
     size_t i;
@@ -259,7 +259,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
         c->found = cs_strdup(cs_study_text(s, "verdict"));
         status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) judge_statement(s, c);
+    if (status == CS_OK) take_verdict(s, c);
     json_decref(json);
     cs_free(words);
     return status;

@@ -45,7 +45,7 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
                     "the difference)"
                   : "rank(H_M) of the first layer studied < of the last (numerical ranks)",
         input);
-    cs_statement_judge(s, low->value[m], high->value[m], error);
+    cs_statement_evaluate(s, low->value[m], high->value[m], error);
     cs_statement_counterexample(s, "layer %lld: %.6g, layer %lld: %.6g", (long long)first->layer,
                                 low->value[m], (long long)last->layer, high->value[m]);
     const double layers[] = {(double)first->layer, (double)last->layer};

@@ -100,7 +100,7 @@ cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statemen
 cs_statement *cs_statements_claim(cs_statements *list, const cs_claim *c)
 {
     cs_statement *s = cs_statements_add(list, c->id, c->form, c->relation, c->text, c->input);
-    cs_statement_judge(s, c->lhs, c->rhs, c->error);
+    cs_statement_evaluate(s, c->lhs, c->rhs, c->error);
     cs_statement_counterexample(s, "%s: %.12g against %.12g", c->input, c->lhs, c->rhs);
     return s;
 }
@@ -112,7 +112,7 @@ void cs_statements_mark(cs_statements *list, int64_t first)
     }
 }
 
-void cs_statement_judge(cs_statement *s, double lhs, double rhs, double error)
+void cs_statement_evaluate(cs_statement *s, double lhs, double rhs, double error)
 {
     if (!s) {
         return;

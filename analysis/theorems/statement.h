@@ -99,7 +99,7 @@ double cs_statement_margin(const cs_statement *s);
 /* Sets lhs, rhs, error and the verdict that follows from them (and from `trivial`, set before; NaN
  * by default). An equality passes when |lhs - rhs| <= error, an inequality when margin >= error, a
  * strict one when its margin is positive besides. */
-void cs_statement_judge(cs_statement *s, double lhs, double rhs, double error);
+void cs_statement_evaluate(cs_statement *s, double lhs, double rhs, double error);
 
 /* How near lhs <= rhs is to failing, the nearest first: of many cases that shown is of the least. A
  * side or an error that is not finite says nothing. */

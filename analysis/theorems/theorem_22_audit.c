@@ -140,7 +140,7 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
                                         which == CS_22_PRINTED ? CS_PRINTED : CS_CORRECTED,
                                         CS_RELATION_AT_MOST, bound_text[which], input);
     if (s) s->trivial = which == CS_22_PRINTED ? NAN : w->trivial;
-    cs_statement_judge(s, lhs, rhs, error);
+    cs_statement_evaluate(s, lhs, rhs, error);
     if (most == CS_STANDING_UNKNOWN) {
         cs_statement_withhold(s);
     }

@@ -161,8 +161,8 @@ static void assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_stateme
 }
 
 /* One claim over all t, by the rules above. */
-static void judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const claim *k,
-                        const char *input, cs_statements *out)
+static void evaluate_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const claim *k,
+                           const char *input, cs_statements *out)
 {
     tally n = {.informative = -1};
     int worst = -1;
@@ -175,7 +175,7 @@ static void judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const
     for (int64_t t = 0; t < c->t_max; ++t) {
         bound b = k->rhs(c, t);
         double lhs = lhs_of(c, k, t);
-        cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
+        cs_statement_evaluate(s, lhs, b.rhs, total_error(c, lhs, b));
         ++n.number[s->verdict];
         int now = 2 * severity(s) + (lhs > 0);
         double margin = cs_statement_margin(s);
@@ -188,7 +188,7 @@ static void judge_claim(const cs_41_curve *c, const cs_spectrum *spectrum, const
     }
     bound b = k->rhs(c, n.at);
     double lhs = lhs_of(c, k, n.at);
-    cs_statement_judge(s, lhs, b.rhs, total_error(c, lhs, b));
+    cs_statement_evaluate(s, lhs, b.rhs, total_error(c, lhs, b));
     assume(c, spectrum, s);
     describe(c, &n, s);
     cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)n.at + 1, lhs, b.rhs);
@@ -219,7 +219,7 @@ static void unspecified(const cs_41_curve *c, const cs_spectrum *spectrum, bool 
         }
     }
     s->trivial = 1 - c->labels.p_max;
-    cs_statement_judge(s, c->worst[at], isinf(least) ? 0 : least * base, 0);
+    cs_statement_evaluate(s, c->worst[at], isinf(least) ? 0 : least * base, 0);
     if (isinf(least)) { /* no constants can help: the verdict is that of E <= 0 */
         cs_statement_counterexample(s, "t = %lld: tail = alpha = 0 but E = %.12g",
                                     (long long)at + 1, c->worst[at]);
@@ -252,7 +252,7 @@ static void labelling_errors(const cs_41_curve *c, const char *input, cs_stateme
         cs_statement *s = cs_statements_claim(out, &alphas[i]);
         if (i == 0 && s) {
             s->trivial = l->alpha == 0 ? 0 : NAN; /* alpha~ >= 0 is known of any labels */
-            cs_statement_judge(s, s->lhs, s->rhs, s->error);
+            cs_statement_evaluate(s, s->lhs, s->rhs, s->error);
             cs_statement_real(s, "alpha_tilde", l->alpha_t);
         }
     }
@@ -313,8 +313,8 @@ void cs_41_weighting(const cs_41_curve *c, const cs_spectrum *spectrum, const ch
     static const claim by_mass = {"4.1-unweighted", CS_CORRECTED,
                                   "the sharp bound if the least squares weighs a context by P_C",
                                   offsetof(cs_41_curve, worst), sharp};
-    if (c->unweighted) judge_claim(c, spectrum, &alike, input, out);
-    judge_claim(c, spectrum, &by_mass, input, out);
+    if (c->unweighted) evaluate_claim(c, spectrum, &alike, input, out);
+    evaluate_claim(c, spectrum, &by_mass, input, out);
 }
 
 void cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
@@ -351,12 +351,12 @@ void cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const c
                 "sum_{j>t} of its squares",
                 input, out);
     for (size_t i = 0; i < sizeof claims / sizeof *claims; ++i) {
-        judge_claim(c, spectrum, &claims[i], input, out);
+        evaluate_claim(c, spectrum, &claims[i], input, out);
     }
     for (size_t i = 0; c->labels.noise > 0 && i < sizeof noisy / sizeof *noisy; ++i) {
-        judge_claim(c, spectrum, &noisy[i], input, out);
+        evaluate_claim(c, spectrum, &noisy[i], input, out);
     }
-    if (c->unweighted) judge_claim(c, spectrum, &alike, input, out);
+    if (c->unweighted) evaluate_claim(c, spectrum, &alike, input, out);
     labelling_errors(c, input, out);
     if (c->full && c->t_max == spectrum->k) identity(c, input, out);
     fill(c, spectrum, input, curve);

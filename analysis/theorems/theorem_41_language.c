@@ -88,7 +88,7 @@ static void state(const char *input, const cs_language *l, const cs_language_lab
         input);
     if (!s) return;
     s->trivial = 1 - y->p_max[0];
-    cs_statement_judge(s, shown.lhs, shown.rhs, shown.rhs_error + shown.lhs_error);
+    cs_statement_evaluate(s, shown.lhs, shown.rhs, shown.rhs_error + shown.lhs_error);
     if (s->verdict == CS_FAIL || above > 0) cs_statement_withhold(s);
     cs_statement_int(s, "t", at);
     cs_statement_int(s, "informative", informative);

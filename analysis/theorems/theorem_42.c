@@ -234,7 +234,7 @@ static void compare(const comparison *k, const char *input, double masked_tokens
     const double error =
         k->low->best->residual + k->low->rounding + k->high->best->residual + k->high->rounding;
     cs_statement *s = cs_statements_add(out, k->id, k->form, CS_RELATION_LESS, k->text, input);
-    cs_statement_judge(s, d.a, d.b, error);
+    cs_statement_evaluate(s, d.a, d.b, error);
     cs_statement_assume(s, "s rho > 1 (value: masked tokens)", masked_tokens > 1, masked_tokens);
     cs_statement_real(s, "j", d.index);
     cs_statement_counterexample(s, "%s: at j = %.15g %.12g is not below %.12g", input, d.index, d.a,

@@ -113,11 +113,11 @@ void cs_43_printed(const cs_43_model *m, const cs_43_audit *a, int p, const char
     }
     bool unit = fabs(farthest_norm(f) - 1) <= f->norm_error;
     s->trivial = unit ? 2 : f->delta_high;
-    cs_statement_judge(s, f->gen, least, error);
+    cs_statement_evaluate(s, f->gen, least, error);
     if (s->verdict != CS_PASS && s->verdict != CS_VACUOUS && most > least) {
-        cs_statement_judge(s, f->gen, most, error);
+        cs_statement_evaluate(s, f->gen, most, error);
         if (s->verdict != CS_FAIL) {
-            cs_statement_judge(s, f->gen, least, error);
+            cs_statement_evaluate(s, f->gen, least, error);
             cs_statement_withhold(s);
         }
     }
@@ -237,7 +237,7 @@ static void sharpened(const cs_43_audit *a, const cs_43_form *f, int p, const ch
              : NULL;
     if (s) {
         s->trivial = f->mean_trivial; /* by ||W|| and the largest term alone */
-        cs_statement_judge(s, f->mean_gen, f->mean_rhs, f->mean_error);
+        cs_statement_evaluate(s, f->mean_gen, f->mean_rhs, f->mean_error);
         cs_statement_counterexample(s, "%s: %.12g against %.12g", input, s->lhs, s->rhs);
         cs_statement_real(s, "looseness", f->mean_rhs / fabs(f->mean_gen));
     }

@@ -92,7 +92,7 @@ static void lengths(const evaluated *e)
         e->out, "4.3-example-first-prefix", CS_PRINTED, CS_RELATION_AT_MOST,
         "the bound with k = 1 in its sum, whose term divides by (k-1)^6 = 0", e->input);
     if (s) s->trivial = 2;
-    cs_statement_judge(s, f->gen, pow(pow(2, 3), 2) / pow(0, 6), 0);
+    cs_statement_evaluate(s, f->gen, pow(pow(2, 3), 2) / pow(0, 6), 0);
 }
 
 /* f_ar = 0 has L_gen = delta_ar = 0. Its bound is no larger than that of f_mask, its error is. */

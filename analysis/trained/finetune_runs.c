@@ -193,8 +193,8 @@ static cs_status write_model(const cs_finetune_task *task, const cs_model *model
 typedef struct {
     const int64_t *fit; /* of the training side */
     int64_t fits;
-    const cs_texts *judge;
-    const int64_t *judged; /* NULL: all */
+    const cs_texts *scored;
+    const int64_t *scored_row; /* NULL: all */
     int64_t count;
     bool trial;
 } job;
@@ -224,8 +224,8 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;
     }
     if (status == CS_OK &&
-        (status = cs_finetune_predict(&model, j->judge, j->judged, j->count, &o, run->predicted,
-                                      &run->test_loss)) == CS_OK &&
+        (status = cs_finetune_predict(&model, j->scored, j->scored_row, j->count, &o,
+                                      run->predicted, &run->test_loss)) == CS_OK &&
         folder && task->save_model && !j->trial) {
         status = write_model(task, &model, folder);
     }
@@ -270,7 +270,7 @@ static cs_status test_run(const cs_finetune_task *task, double rate, uint64_t se
     cs_status status = cs_few_shot(task->few, &task->train.text, seed, &count, &index);
     if (status == CS_OK) {
         const job j = {
-            .fit = index, .fits = count, .judge = &task->test.ids, .count = task->test.ids.count};
+            .fit = index, .fits = count, .scored = &task->test.ids, .count = task->test.ids.count};
         status = run_job(task, &j, rate, seed, out);
     }
     cs_free(index);
@@ -331,8 +331,8 @@ static cs_status try_rate(const cs_finetune_task *task, const cs_finetune_plan *
     const cs_labelled_text *t = &task->train.text;
     const job j = {.fit = s->fit,
                    .fits = s->fits,
-                   .judge = &task->train.ids,
-                   .judged = s->held,
+                   .scored = &task->train.ids,
+                   .scored_row = s->held,
                    .count = s->helds,
                    .trial = true};
     cs_finetune_run run = {0};
@@ -378,13 +378,13 @@ static cs_status choose_rate(const cs_finetune_task *task, const cs_finetune_pla
 
 /* --- the study ---------------------------------------------------------------------------------*/
 
-cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_finetune_plan *plan)
+cs_scoring cs_finetune_scoring(const cs_finetune_task *task, const cs_finetune_plan *plan)
 {
-    return (cs_judge){.train = &task->train.text,
-                      .test = &task->test.text,
-                      .metrics = plan->metrics,
-                      .seeds = plan->seeds,
-                      .seed = plan->seed};
+    return (cs_scoring){.train = &task->train.text,
+                        .test = &task->test.text,
+                        .metrics = plan->metrics,
+                        .seeds = plan->seeds,
+                        .seed = plan->seed};
 }
 
 cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,

@@ -72,7 +72,7 @@ cs_status cs_finetune_task_key(cs_finetune_task *task) CS_MUST_CHECK;
 #define CS_FINETUNE_LAYER "all"
 
 /* By what the predictions of the seeds are scored; borrows the task. */
-cs_judge cs_finetune_judge(const cs_finetune_task *task, const cs_finetune_plan *plan);
+cs_scoring cs_finetune_scoring(const cs_finetune_task *task, const cs_finetune_plan *plan);
 
 /* Of several rates each trains on the first seed's draw without 10 % of each class, and that with
  * the best score on these is chosen, of equal ones that with the smallest loss there. Then every

@@ -18,9 +18,9 @@ static cs_statement *add(cs_statements *out, const char *id, const char *text, c
     return s;
 }
 
-static void judge(cs_statement *s, double lhs, double rhs, double error)
+static void evaluate(cs_statement *s, double lhs, double rhs, double error)
 {
-    cs_statement_judge(s, lhs, rhs, error);
+    cs_statement_evaluate(s, lhs, rhs, error);
     cs_statement_counterexample(s, "%.17g against %.17g", lhs, rhs);
 }
 
@@ -30,7 +30,7 @@ static void minimum(const cs_learned *l, const char *model, const char *input, c
                           "-(b/2)^2 (sigma_1^2 + ... + sigma_d^2) <= L_b(f, W), by the exact "
                           "expectation over all contexts",
                           model, input);
-    judge(s, l->minimum, l->loss, l->error);
+    evaluate(s, l->minimum, l->loss, l->error);
     cs_statement_real(s, "factor", l->factor);
     cs_statement_int(s, "width", l->width);
     cs_statement_real(s, "excess", l->excess);
@@ -46,7 +46,7 @@ static void range(const cs_learned *l, const char *model, const char *input, cs_
                           "W' (lhs: the larger)",
                           model, input);
     if (s) s->trivial = (double)l->t;
-    judge(s, fmax(l->left_range, l->right_range), l->range_bound, l->range_error);
+    evaluate(s, fmax(l->left_range, l->right_range), l->range_bound, l->range_error);
     cs_statement_real(s, "left", l->left_range);
     cs_statement_real(s, "right", l->right_range);
     cs_statement_int(s, "t", l->t);
@@ -67,7 +67,7 @@ static void angle(const cs_learned *l, const char *model, const char *input,
                           "largest principal angle) of U_t and V_t",
                           model, input);
     double largest = fmax(l->left[l->t - 1], l->right[l->t - 1]);
-    cs_statement_judge(s, largest, tolerance, 0.0);
+    cs_statement_evaluate(s, largest, tolerance, 0.0);
     if (reach && !holds_optimum(l, reach)) {
         cs_statement_unspecify(s,
                                "the architecture holds the optimum (value: by how much the least "
@@ -91,7 +91,7 @@ static void reached(const cs_learned *l, const char *model, const char *input,
                           "the least L_b of d features that are quadratic in the presence of "
                           "tokens <= L_b(f, W)",
                           model, input);
-    judge(s, half2 * reach->any, l->loss, l->error + 1e-9 * fabs(l->minimum));
+    evaluate(s, half2 * reach->any, l->loss, l->error + 1e-9 * fabs(l->minimum));
     cs_statement_real(s, "uniform_attention", half2 * reach->uniform);
     cs_statement_real(s, "above_uniform_attention", l->loss - half2 * reach->uniform);
 }
@@ -118,14 +118,14 @@ cs_status cs_learned_entropy_state(const cs_learned_entropy *e, const char *mode
                           "H - 4 se <= cross-entropy a predicted token on fresh sequences; H the "
                           "least there is",
                           model, input);
-    judge(s, e->optimum - 4 * e->se, e->loss, rounding);
+    evaluate(s, e->optimum - 4 * e->se, e->loss, rounding);
     cs_statement_real(s, "optimum", e->optimum);
     cs_statement_real(s, "se", e->se);
     cs_statement_int(s, "sequences", e->sequences);
     cs_statement_real(s, "excess", e->loss - e->optimum);
     s = add(out, "trained-entropy-excess",
             "cross-entropy - H <= tolerance + 4 se (nats a predicted token)", model, input);
-    cs_statement_judge(s, e->loss - e->optimum, tolerance + 4 * e->se, 0.0);
+    cs_statement_evaluate(s, e->loss - e->optimum, tolerance + 4 * e->se, 0.0);
     if (s && s->verdict == CS_FAIL) {
         cs_statement_withhold(s);
     }

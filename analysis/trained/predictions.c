@@ -25,19 +25,19 @@ static cs_status sum_up(int64_t count, const double *value, const double *se, cs
     return status;
 }
 
-int64_t cs_judge_room(const cs_judge *judge)
+int64_t cs_scoring_room(const cs_scoring *scoring)
 {
-    const int64_t blocks = cs_metric_blocks(judge->test->count);
-    return judge->seeds * (2 + blocks) + blocks + judge->seeds;
+    const int64_t blocks = cs_metric_blocks(scoring->test->count);
+    return scoring->seeds * (2 + blocks) + blocks + scoring->seeds;
 }
 
-cs_status cs_judge_partition(const cs_judge *judge, char hex[33])
+cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33])
 {
-    const int64_t n = judge->test->count;
+    const int64_t n = scoring->test->count;
     cs_hasher h = {0};
-    cs_status status = cs_hasher_make(judge->seed, &h);
+    cs_status status = cs_hasher_make(scoring->seed, &h);
     if (status != CS_OK) return status;
-    cs_hasher_add(&h, judge->test->value, (size_t)n * sizeof *judge->test->value);
+    cs_hasher_add(&h, scoring->test->value, (size_t)n * sizeof *scoring->test->value);
     cs_hash_hex(cs_hasher_value(&h), hex);
     cs_hasher_free(&h);
     return CS_OK;
@@ -59,12 +59,13 @@ static cs_status medians(int64_t seeds, int64_t blocks, const double *each, doub
     return status;
 }
 
-cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *prediction,
-                         double *scratch, cs_seed_score *out)
+cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const double *prediction,
+                           double *scratch, cs_seed_score *out)
 {
-    const int64_t n = judge->test->count, classes = judge->train->classes, seeds = judge->seeds;
+    const int64_t n = scoring->test->count, classes = scoring->train->classes,
+                  seeds = scoring->seeds;
     const int64_t blocks = cs_metric_blocks(n);
-    const double *truth = judge->test->value;
+    const double *truth = scoring->test->value;
     double *value = scratch, *se = value + seeds, *left_out = se + seeds,
            *column = left_out + blocks, *each = column + seeds;
     cs_status status = CS_OK;
@@ -74,7 +75,7 @@ cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *
         status = cs_metric_of(metric, n, truth, guess, classes, &value[r]);
         if (status == CS_OK)
             status = cs_metric_error(metric, &(cs_metric_sample){n, truth, classes}, guess, 0,
-                                     judge->seed, &se[r], each + r * blocks);
+                                     scoring->seed, &se[r], each + r * blocks);
     }
     if (status == CS_OK) status = sum_up(seeds, value, se, out);
     if (status == CS_OK && blocks > 1) {
@@ -85,9 +86,9 @@ cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *
     return status;
 }
 
-double cs_judge_constant(const cs_judge *judge)
+double cs_scoring_constant(const cs_scoring *scoring)
 {
-    const cs_labelled_text *t = judge->train;
+    const cs_labelled_text *t = scoring->train;
     double mean = 0.0;
     int64_t best = 0, most = -1;
     for (int64_t i = 0; i < t->count; ++i) {
@@ -134,27 +135,27 @@ cs_status cs_predictions_init(int64_t seeds, cs_table *out)
     return status;
 }
 
-static cs_status put_target(const cs_judge *judge, cs_table *table, int column, double value)
+static cs_status put_target(const cs_scoring *scoring, cs_table *table, int column, double value)
 {
     const char *name = table->name[column];
-    return judge->train->classes > 0
-               ? cs_table_text(table, name, judge->train->class_name[(int64_t)value])
+    return scoring->train->classes > 0
+               ? cs_table_text(table, name, scoring->train->class_name[(int64_t)value])
                : cs_table_real(table, name, value);
 }
 
-cs_status cs_predictions_add(const cs_judge *judge, const char *layer, const double *prediction,
+cs_status cs_predictions_add(const cs_scoring *scoring, const char *layer, const double *prediction,
                              cs_table *table)
 {
-    const int64_t n = judge->test->count;
+    const int64_t n = scoring->test->count;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         if ((status = cs_table_row(table)) == CS_OK &&
             (status = cs_table_text(table, table->name[LAYER], layer)) == CS_OK &&
             (status = cs_table_int(table, table->name[EXAMPLE], i)) == CS_OK) {
-            status = put_target(judge, table, TRUTH, judge->test->value[i]);
+            status = put_target(scoring, table, TRUTH, scoring->test->value[i]);
         }
-        for (int64_t r = 0; r < judge->seeds && status == CS_OK; ++r) {
-            status = put_target(judge, table, FIRST_SEED + (int)r, prediction[r * n + i]);
+        for (int64_t r = 0; r < scoring->seeds && status == CS_OK; ++r) {
+            status = put_target(scoring, table, FIRST_SEED + (int)r, prediction[r * n + i]);
         }
     }
     return status;
@@ -162,48 +163,49 @@ cs_status cs_predictions_add(const cs_judge *judge, const char *layer, const dou
 
 /* --- another run -------------------------------------------------------------------------------*/
 
-cs_status cs_rival_open(const char *file, cs_rival *out)
+cs_status cs_reference_open(const char *file, cs_reference *out)
 {
     static const char *const want[] = {"layer", "example", "truth"};
-    cs_rival rival = {.file = file};
-    cs_status status = cs_table_read_csv(file, &rival.table);
+    cs_reference reference = {.file = file};
+    cs_status status = cs_table_read_csv(file, &reference.table);
     for (int c = 0; c < FIRST_SEED && status == CS_OK; ++c) {
-        if (cs_table_column(&rival.table, want[c]) != c || rival.table.columns <= FIRST_SEED) {
+        if (cs_table_column(&reference.table, want[c]) != c ||
+            reference.table.columns <= FIRST_SEED) {
             status = cs_fail(CS_ERR_INPUT,
                              "%s: is no predictions.csv (layer, example, truth, seed_1, ...)",
-                             rival.file);
+                             reference.file);
         }
     }
-    return CS_DELIVER(status, out, rival, cs_rival_free);
+    return CS_DELIVER(status, out, reference, cs_reference_free);
 }
 
-void cs_rival_free(cs_rival *rival)
+void cs_reference_free(cs_reference *reference)
 {
-    cs_table_free(&rival->table);
-    *rival = (cs_rival){0};
+    cs_table_free(&reference->table);
+    *reference = (cs_reference){0};
 }
 
-static cs_status target_of(const cs_rival *rival, const cs_judge *judge, const char *text,
-                           int64_t row, double *out)
+static cs_status target_of(const cs_reference *reference, const cs_scoring *scoring,
+                           const char *text, int64_t row, double *out)
 {
-    for (int64_t c = 0; c < judge->train->classes; ++c) {
-        if (strcmp(judge->train->class_name[c], text) == 0) {
+    for (int64_t c = 0; c < scoring->train->classes; ++c) {
+        if (strcmp(scoring->train->class_name[c], text) == 0) {
             *out = (double)c;
             return CS_OK;
         }
     }
-    if (judge->train->classes == 0 && cs_real_scan(text, out) && isfinite(*out)) {
+    if (scoring->train->classes == 0 && cs_real_scan(text, out) && isfinite(*out)) {
         return CS_OK;
     }
-    return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": \"%.80s\" is no %s", rival->file, row + 2, text,
-                   judge->train->classes > 0 ? "class of this run" : "finite number");
+    return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": \"%.80s\" is no %s", reference->file, row + 2,
+                   text, scoring->train->classes > 0 ? "class of this run" : "finite number");
 }
 
 /* The other run's rows of this layer, or of the only layer it has: first and how many. */
-static cs_status find_layer(const cs_rival *rival, const cs_judge *judge, const char *layer,
-                            int64_t *first, int64_t *count)
+static cs_status find_layer(const cs_reference *reference, const cs_scoring *scoring,
+                            const char *layer, int64_t *first, int64_t *count)
 {
-    const cs_table *t = &rival->table;
+    const cs_table *t = &reference->table;
     bool single = t->rows > 0;
     for (int64_t i = 1; i < t->rows; ++i) {
         single = single && strcmp(t->cell[i * t->columns], t->cell[0]) == 0;
@@ -215,51 +217,54 @@ static cs_status find_layer(const cs_rival *rival, const cs_judge *judge, const 
             *count += 1;
         }
     }
-    if (*count != judge->test->count) {
+    if (*count != scoring->test->count) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: %" PRId64 " predictions of layer %s for %" PRId64 " test examples",
-                       rival->file, *count, layer, judge->test->count);
+                       reference->file, *count, layer, scoring->test->count);
     }
     return CS_OK;
 }
 
 /* Its predictions, a seed a row of test->count, of as many seeds as both have. */
-static cs_status read_rival(const cs_rival *rival, const cs_judge *judge, const char *layer,
-                            cs_pool *pool, int64_t *seeds, double **out)
+static cs_status read_reference(const cs_reference *reference, const cs_scoring *scoring,
+                                const char *layer, cs_pool *pool, int64_t *seeds, double **out)
 {
-    const cs_table *t = &rival->table;
-    const int64_t theirs = t->columns - FIRST_SEED, n = judge->test->count;
-    *seeds = theirs < judge->seeds ? theirs : judge->seeds;
+    const cs_table *t = &reference->table;
+    const int64_t theirs = t->columns - FIRST_SEED, n = scoring->test->count;
+    *seeds = theirs < scoring->seeds ? theirs : scoring->seeds;
     double *made = cs_pool_take(pool, *seeds * n, sizeof *made);
     int64_t first = 0, count = 0;
-    cs_status status = made ? find_layer(rival, judge, layer, &first, &count) : CS_ERR_MEMORY;
+    cs_status status = made ? find_layer(reference, scoring, layer, &first, &count) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         char *const *cell = t->cell + (first + i) * t->columns;
         double truth = 0.0;
         int64_t example = -1;
-        status = cs_blame(cs_int_parse(cell[EXAMPLE], &example), "%s:%" PRId64, rival->file,
+        status = cs_blame(cs_int_parse(cell[EXAMPLE], &example), "%s:%" PRId64, reference->file,
                           first + i + 2);
-        if (status == CS_OK) status = target_of(rival, judge, cell[TRUTH], first + i, &truth);
-        if (status == CS_OK && (example != i || truth != judge->test->value[i]))
+        if (status == CS_OK) status = target_of(reference, scoring, cell[TRUTH], first + i, &truth);
+        if (status == CS_OK && (example != i || truth != scoring->test->value[i]))
             status = cs_fail(CS_ERR_INPUT,
                              "%s:%" PRId64 ": example %s of truth %s is not example %" PRId64
                              " of this run: not the same test examples",
-                             rival->file, first + i + 2, cell[EXAMPLE], cell[TRUTH], i);
+                             reference->file, first + i + 2, cell[EXAMPLE], cell[TRUTH], i);
         for (int64_t r = 0; r < *seeds && status == CS_OK; ++r) {
-            status = target_of(rival, judge, cell[FIRST_SEED + r], first + i, &made[r * count + i]);
+            status = target_of(reference, scoring, cell[FIRST_SEED + r], first + i,
+                               &made[r * count + i]);
         }
     }
     *out = made;
     return status;
 }
 
-cs_status cs_rival_check(const cs_rival *rival, const cs_judge *judge, const char *layer)
+cs_status cs_reference_check(const cs_reference *reference, const cs_scoring *scoring,
+                             const char *layer)
 {
     int64_t seeds = 0;
     double *prediction = NULL;
     cs_pool pool = {0};
-    cs_status status =
-        rival->file ? read_rival(rival, judge, layer, &pool, &seeds, &prediction) : CS_OK;
+    cs_status status = reference->file
+                           ? read_reference(reference, scoring, layer, &pool, &seeds, &prediction)
+                           : CS_OK;
     cs_pool_free(&pool);
     return status;
 }
@@ -279,41 +284,41 @@ void cs_comparison_free(cs_comparison *comparison)
     *comparison = (cs_comparison){0};
 }
 
-static cs_status differences(const cs_judge *judge, const double *prediction, const double *rival,
-                             double *scratch, cs_comparison *c)
+static cs_status differences(const cs_scoring *scoring, const double *prediction,
+                             const double *reference, double *scratch, cs_comparison *c)
 {
-    const int64_t n = judge->test->count;
+    const int64_t n = scoring->test->count;
     double *value = scratch, *se = scratch + c->seeds;
     cs_status status = CS_OK;
-    for (int64_t m = 0; m < judge->metrics.count && status == CS_OK; ++m) {
+    for (int64_t m = 0; m < scoring->metrics.count && status == CS_OK; ++m) {
         for (int64_t r = 0; r < c->seeds && status == CS_OK; ++r) {
             status = cs_metric_difference(
-                judge->metrics.metric[m],
-                &(cs_metric_sample){n, judge->test->value, judge->train->classes},
-                prediction + r * n, rival + r * n, judge->seed, &value[r], &se[r]);
+                scoring->metrics.metric[m],
+                &(cs_metric_sample){n, scoring->test->value, scoring->train->classes},
+                prediction + r * n, reference + r * n, scoring->seed, &value[r], &se[r]);
         }
         if (status == CS_OK) status = sum_up(c->seeds, value, se, &c->difference[m]);
     }
     return status;
 }
 
-cs_status cs_compare(const cs_rival *rival, const cs_judge *judge, const char *layer,
+cs_status cs_compare(const cs_reference *reference, const cs_scoring *scoring, const char *layer,
                      const double *prediction, cs_comparison *out)
 {
-    const int64_t n = judge->test->count;
-    const bool classes = judge->train->classes > 0;
+    const int64_t n = scoring->test->count;
+    const bool classes = scoring->train->classes > 0;
     cs_comparison c = {0};
     double *other = NULL;
     cs_pool pool = {0};
-    cs_status status = read_rival(rival, judge, layer, &pool, &c.seeds, &other);
+    cs_status status = read_reference(reference, scoring, layer, &pool, &c.seeds, &other);
     double *scratch = cs_pool_take(&pool, 2 * c.seeds, sizeof *scratch);
     c.mcnemar = classes ? cs_pool_take(&c.pool, c.seeds, sizeof *c.mcnemar) : NULL;
     if (status == CS_OK) status = pool.status;
     if (status == CS_OK) status = c.pool.status;
-    if (status == CS_OK) status = differences(judge, prediction, other, scratch, &c);
+    if (status == CS_OK) status = differences(scoring, prediction, other, scratch, &c);
     for (int64_t r = 0; r < c.seeds && classes && status == CS_OK; ++r) {
         status =
-            cs_mcnemar(n, judge->test->value, prediction + r * n, other + r * n, &c.mcnemar[r]);
+            cs_mcnemar(n, scoring->test->value, prediction + r * n, other + r * n, &c.mcnemar[r]);
     }
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, c, cs_comparison_free);
@@ -330,15 +335,15 @@ cs_seed_score cs_comparison_first_p(const cs_comparison *comparison)
                            .se = none};
 }
 
-cs_item *cs_comparison_add(const cs_rival *rival, const cs_judge *judge, const cs_comparison *c,
-                           cs_item *item)
+cs_item *cs_comparison_add(const cs_reference *reference, const cs_scoring *scoring,
+                           const cs_comparison *c, cs_item *item)
 {
     cs_item *against = cs_item_object(item, "against");
-    cs_item_text(against, "file", rival->file);
+    cs_item_text(against, "file", reference->file);
     cs_item_int(against, "seeds", c->seeds);
     cs_item *metrics = cs_item_array(against, "metrics");
-    for (int64_t m = 0; m < judge->metrics.count; ++m) {
-        cs_seed_score_add(metrics, cs_metric_name(judge->metrics.metric[m]),
+    for (int64_t m = 0; m < scoring->metrics.count; ++m) {
+        cs_seed_score_add(metrics, cs_metric_name(scoring->metrics.metric[m]),
                           cs_difference_definition, &c->difference[m]);
     }
     if (!c->mcnemar) {
@@ -349,7 +354,7 @@ cs_item *cs_comparison_add(const cs_rival *rival, const cs_judge *judge, const c
     cs_item *tests = cs_item_array(against, "mcnemar");
     for (int64_t r = 0; r < c->seeds; ++r) {
         cs_item *test = cs_item_object(tests, NULL);
-        cs_item_int(test, "seed", (int64_t)judge->seed + r);
+        cs_item_int(test, "seed", (int64_t)scoring->seed + r);
         cs_item_int(test, "only_this", c->mcnemar[r].only_a);
         cs_item_int(test, "only_other", c->mcnemar[r].only_b);
         cs_item_real(test, "p", c->mcnemar[r].p);

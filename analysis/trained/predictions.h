@@ -26,7 +26,7 @@ typedef struct {
     cs_metric_list metrics;
     int64_t seeds;
     uint64_t seed; /* of the first, and of the jackknife's blocks; the others follow it */
-} cs_judge;
+} cs_scoring;
 
 /* Over the seeds: their interval, and the test-sample error of one; the median without each block of
  * test examples (NULL: not known). */
@@ -37,20 +37,20 @@ typedef struct {
     const double *left_out;
 } cs_seed_score;
 
-/* The scratch of cs_judge_score, in numbers. */
-int64_t cs_judge_room(const cs_judge *judge);
+/* The scratch of cs_seed_score_of, in numbers. */
+int64_t cs_scoring_room(const cs_scoring *scoring);
 
 /* The first numbers of the scratch are then the scores of the seeds; left_out is in it too. Errors of
  * cs_metric_of. */
-cs_status cs_judge_score(const cs_judge *judge, cs_metric metric, const double *prediction,
-                         double *scratch, cs_seed_score *out) CS_MUST_CHECK;
+cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const double *prediction,
+                           double *scratch, cs_seed_score *out) CS_MUST_CHECK;
 
 /* What a guess without features is: the most frequent class of the training side (the first of
  * equal ones), or the mean of its values. */
-double cs_judge_constant(const cs_judge *judge);
+double cs_scoring_constant(const cs_scoring *scoring);
 
-/* 32 hex digits and a NUL: the same for two judges whose blocks hold the same examples. */
-cs_status cs_judge_partition(const cs_judge *judge, char hex[33]) CS_MUST_CHECK;
+/* 32 hex digits and a NUL: the same for two scorings whose blocks hold the same examples. */
+cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33]) CS_MUST_CHECK;
 
 /* Adds {"name", "definition", "value", "se", "seed_interval": {"low", "high", "coverage"}}; for
  * tables "~left_out". */
@@ -63,7 +63,7 @@ void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
 cs_status cs_predictions_init(int64_t seeds, cs_table *out) CS_MUST_CHECK;
 
 /* Its rows of one layer: examples from 0, classes by name. */
-cs_status cs_predictions_add(const cs_judge *judge, const char *layer, const double *prediction,
+cs_status cs_predictions_add(const cs_scoring *scoring, const char *layer, const double *prediction,
                              cs_table *table) CS_MUST_CHECK;
 
 /* --- another run -------------------------------------------------------------------------------*/
@@ -71,31 +71,31 @@ cs_status cs_predictions_add(const cs_judge *judge, const char *layer, const dou
 typedef struct {
     const char *file; /* borrowed; NULL: there is none */
     cs_table table;
-} cs_rival;
+} cs_reference;
 
 /* CS_ERR_INPUT when the file is no predictions.csv. */
-cs_status cs_rival_open(const char *file, cs_rival *out) CS_MUST_CHECK;
-void cs_rival_free(cs_rival *rival);
+cs_status cs_reference_open(const char *file, cs_reference *out) CS_MUST_CHECK;
+void cs_reference_free(cs_reference *reference);
 
 /* Whether the other run has predictions of this layer (or of one layer alone, whatever its name)
- * for the very examples of judge->test, in their order: CS_ERR_INPUT names file and line where not.
+ * for the very examples of scoring->test, in their order: CS_ERR_INPUT names file and line where not.
  * Without another run there is nothing to check. */
-cs_status cs_rival_check(const cs_rival *rival, const cs_judge *judge,
-                         const char *layer) CS_MUST_CHECK;
+cs_status cs_reference_check(const cs_reference *reference, const cs_scoring *scoring,
+                             const char *layer) CS_MUST_CHECK;
 
 /* This run less the other, the k-th seed of one with the k-th of the other as far as both have
  * them. */
 typedef struct {
     cs_pool pool; /* of mcnemar */
     int64_t seeds;
-    cs_seed_score difference[CS_METRICS]; /* judge->metrics, of differences seed by seed */
+    cs_seed_score difference[CS_METRICS]; /* scoring->metrics, of differences seed by seed */
     cs_mcnemar_result *mcnemar;           /* seeds; NULL: values, not classes */
 } cs_comparison;
 
 extern const char cs_difference_definition[], cs_mcnemar_definition[];
 
-/* Errors of cs_rival_check. */
-cs_status cs_compare(const cs_rival *rival, const cs_judge *judge, const char *layer,
+/* Errors of cs_reference_check. */
+cs_status cs_compare(const cs_reference *reference, const cs_scoring *scoring, const char *layer,
                      const double *prediction, cs_comparison *out) CS_MUST_CHECK;
 void cs_comparison_free(cs_comparison *comparison);
 
@@ -106,5 +106,5 @@ cs_seed_score cs_comparison_first_p(const cs_comparison *comparison);
 /* Adds, and returns, "against": {"file", "seeds", "metrics": [...], "mcnemar": [{"seed",
  * "only_this", "only_other", "p"}, ...]}, mcnemar for classes only; in tables "~first" is the row
  * of cs_comparison_first_p. */
-cs_item *cs_comparison_add(const cs_rival *rival, const cs_judge *judge,
+cs_item *cs_comparison_add(const cs_reference *reference, const cs_scoring *scoring,
                            const cs_comparison *comparison, cs_item *item);

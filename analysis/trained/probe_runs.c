@@ -7,13 +7,13 @@
 static cs_status probe_seed(const cs_probe_study *s, int64_t seed, const cs_rows *train,
                             const cs_rows *test, cs_probe_layer *l)
 {
-    const cs_labelled_text *t = s->judge.train;
-    const int64_t n = s->judge.test->count;
-    const double guess = cs_judge_constant(&s->judge);
+    const cs_labelled_text *t = s->scoring.train;
+    const int64_t n = s->scoring.test->count;
+    const double guess = cs_scoring_constant(&s->scoring);
     int64_t count = 0, *row = NULL;
     cs_linear_probe_options fit = s->fit;
     cs_linear_probe *p = &l->probe[seed];
-    fit.seed = s->judge.seed + (uint64_t)seed;
+    fit.seed = s->scoring.seed + (uint64_t)seed;
     cs_status status = cs_blame(cs_few_shot(s->few, t, fit.seed, &count, &row), "%s", t->path);
     if (status == CS_OK)
         status = cs_linear_probe_fit(train, count, row, t->value, t->classes, &fit, p);
@@ -46,7 +46,7 @@ static cs_status sum_up(int64_t seeds, cs_probe_layer *l)
 cs_status cs_probe_layer_of(const cs_probe_study *s, const char *layer, const cs_rows *train,
                             const cs_rows *test, cs_probe_layer *out)
 {
-    const int64_t seeds = s->judge.seeds, cells = seeds * s->judge.test->count;
+    const int64_t seeds = s->scoring.seeds, cells = seeds * s->scoring.test->count;
     cs_probe_layer l = {.layer = layer, .features = train->cols};
     l.probe = cs_pool_take(&l.pool, seeds, sizeof *l.probe);
     l.prediction = cs_pool_take(&l.pool, cells, sizeof *l.prediction);
@@ -66,7 +66,7 @@ cs_status cs_probe_layer_of(const cs_probe_study *s, const char *layer, const cs
 
 void cs_probe_layer_free(const cs_probe_study *s, cs_probe_layer *l)
 {
-    for (int64_t r = 0; r < s->judge.seeds && l->probe; ++r) {
+    for (int64_t r = 0; r < s->scoring.seeds && l->probe; ++r) {
         cs_linear_probe_free(&l->probe[r]);
     }
     cs_pool_free(&l->pool);

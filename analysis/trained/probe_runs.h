@@ -8,7 +8,7 @@
 /* The same for all layers. */
 typedef struct {
     const char *few;             /* of cs_few_shot: "all", "10%", "16" */
-    cs_judge judge;              /* of the predictions */
+    cs_scoring scoring;          /* of the predictions */
     cs_linear_probe_options fit; /* but for the seed */
 } cs_probe_study;
 
@@ -24,7 +24,7 @@ typedef struct {
     int64_t unconverged;           /* probes */
 } cs_probe_layer;
 
-/* Rows of train and test are the examples of study->judge. The baseline is cs_judge_constant: of
+/* Rows of train and test are the examples of study->scoring. The baseline is cs_scoring_constant: of
  * all training examples, as few drawn evenly have no most frequent class. Errors of cs_few_shot,
  * cs_linear_probe_fit and cs_linear_probe_predict. */
 cs_status cs_probe_layer_of(const cs_probe_study *study, const char *layer, const cs_rows *train,

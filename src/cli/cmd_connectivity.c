@@ -401,7 +401,7 @@ const cs_command cs_cmd_connectivity = {
         "not cross: verdicts.csv has, of each series against the first and of blind against given, "
         "whether it is more or less connected, in the corpus and in the language (--null, "
         "--curve). "
-        "Of a law of text the truth stands beside them as `population`. "
+        "Of a law of text the rows `population` have the true values. "
         "DIR receives connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv "
         "and spectrum.csv.\n\n"
         "With --pairs, the estimate of LA (Figure 2) from features, a row an input (FILE.npy, "

@@ -15,23 +15,23 @@
 typedef struct {
     const cs_finetune_task *task;
     const cs_finetune_study *study;
-    cs_judge judge;
-    double *prediction, *constant; /* as cs_judge_score takes them; constant of one seed */
+    cs_scoring scoring;
+    double *prediction, *constant; /* as cs_seed_score_of takes them; constant of one seed */
     double *scratch;
 } report;
 
 static cs_status take_results(report *r)
 {
-    const int64_t n = r->judge.test->count, runs = r->study->runs;
+    const int64_t n = r->scoring.test->count, runs = r->study->runs;
     r->prediction = cs_alloc(runs * n, sizeof *r->prediction);
     r->constant = cs_alloc(n, sizeof *r->constant);
-    r->scratch = cs_alloc(cs_judge_room(&r->judge), sizeof *r->scratch);
+    r->scratch = cs_alloc(cs_scoring_room(&r->scoring), sizeof *r->scratch);
     if (!r->prediction || !r->constant || !r->scratch) return CS_ERR_MEMORY;
     for (int64_t k = 0; k < runs; ++k) {
         memcpy(r->prediction + k * n, r->study->run[k].predicted, sizeof(double) * (size_t)n);
     }
     for (int64_t i = 0; i < n; ++i) {
-        r->constant[i] = cs_judge_constant(&r->judge);
+        r->constant[i] = cs_scoring_constant(&r->scoring);
     }
     return CS_OK;
 }
@@ -59,10 +59,10 @@ static void add_head(const report *r, cs_item *root)
 
 static cs_status add_score(const report *r, cs_metric metric, cs_item *list)
 {
-    const cs_judge *j = &r->judge;
+    const cs_scoring *j = &r->scoring;
     cs_seed_score over = {0};
     double constant = 0.0;
-    cs_status status = cs_judge_score(j, metric, r->prediction, r->scratch, &over);
+    cs_status status = cs_seed_score_of(j, metric, r->prediction, r->scratch, &over);
     if (status == CS_OK)
         status = cs_metric_of(metric, j->test->count, j->test->value, r->constant,
                               j->train->classes, &constant);
@@ -83,12 +83,12 @@ static cs_status add_score(const report *r, cs_metric metric, cs_item *list)
     return CS_OK;
 }
 
-static cs_status add_comparison(const report *r, const cs_rival *rival, cs_item *root)
+static cs_status add_comparison(const report *r, const cs_reference *reference, cs_item *root)
 {
     cs_comparison c = {0};
-    cs_status status = cs_compare(rival, &r->judge, CS_FINETUNE_LAYER, r->prediction, &c);
+    cs_status status = cs_compare(reference, &r->scoring, CS_FINETUNE_LAYER, r->prediction, &c);
     if (status == CS_OK)
-        cs_item_text(cs_comparison_add(rival, &r->judge, &c, root), "~of", "difference");
+        cs_item_text(cs_comparison_add(reference, &r->scoring, &c, root), "~of", "difference");
     cs_comparison_free(&c);
     return status;
 }
@@ -111,7 +111,7 @@ static void add_runs(const report *r, cs_item *root)
     for (int64_t i = 0; i < s->trials; ++i) {
         cs_item *item = cs_item_object(trials, NULL);
         cs_item_real(item, "learning_rate", s->trial[i].rate);
-        cs_item_text(item, "metric", cs_metric_name(r->judge.metrics.metric[0]));
+        cs_item_text(item, "metric", cs_metric_name(r->scoring.metrics.metric[0]));
         cs_item_real(item, "value", s->trial[i].score);
         cs_item_real(item, "loss", s->trial[i].loss);
     }
@@ -120,9 +120,9 @@ static void add_runs(const report *r, cs_item *root)
 static cs_status write_predictions(cs_args *args, const report *r)
 {
     cs_table table = {0};
-    cs_status status = cs_predictions_init(r->judge.seeds, &table);
+    cs_status status = cs_predictions_init(r->scoring.seeds, &table);
     if (status == CS_OK)
-        status = cs_predictions_add(&r->judge, CS_FINETUNE_LAYER, r->prediction, &table);
+        status = cs_predictions_add(&r->scoring, CS_FINETUNE_LAYER, r->prediction, &table);
     if (status == CS_OK) status = cs_output_predictions(args, &table);
     cs_table_free(&table);
     return status;
@@ -135,10 +135,10 @@ static cs_status write_predictions(cs_args *args, const report *r)
 #define SEED "seed=~seed|^~of|/runs[#].seed"
 
 /* Sets the command's result: finetune.json, finetune.csv (or standard output), predictions.csv.
- * rival: the run of --against, whose file may be NULL. */
+ * reference: the run of --against, whose file may be NULL. */
 static cs_status report_study(cs_args *args, const cs_finetune_task *task,
                               const cs_finetune_plan *plan, const cs_finetune_study *study,
-                              const cs_rival *rival)
+                              const cs_reference *reference)
 {
     static const cs_view view = {"metrics[].{.,of_seed[]} " DIFFERENCES,
                                  "model=/model layer=/~layer metric=name|^name "
@@ -147,10 +147,10 @@ static cs_status report_study(cs_args *args, const cs_finetune_task *task,
                                    "model=/model layer=/~layer seed=^~seed metric=^name block=# "
                                    "value=. partition=/~partition"};
     char partition[33];
-    report r = {.task = task, .study = study, .judge = cs_finetune_judge(task, plan)};
+    report r = {.task = task, .study = study, .scoring = cs_finetune_scoring(task, plan)};
     cs_item *root = cs_output_root(args);
     cs_status status = take_results(&r);
-    if (status == CS_OK) status = cs_judge_partition(&r.judge, partition);
+    if (status == CS_OK) status = cs_scoring_partition(&r.scoring, partition);
     if (status == CS_OK) {
         cs_item_text(root, "~partition", partition);
         add_head(&r, root);
@@ -159,7 +159,7 @@ static cs_status report_study(cs_args *args, const cs_finetune_task *task,
     for (int64_t m = 0; m < plan->metrics.count && status == CS_OK; ++m) {
         status = add_score(&r, plan->metrics.metric[m], scores);
     }
-    if (status == CS_OK && rival->file) status = add_comparison(&r, rival, root);
+    if (status == CS_OK && reference->file) status = add_comparison(&r, reference, root);
     add_runs(&r, root);
     if (status == CS_OK && task->dir) status = write_predictions(args, &r);
     if (status == CS_OK) status = cs_output_csv(args, "finetune-blocks.csv", &blocks);
@@ -174,7 +174,7 @@ typedef struct {
     cs_model_text from;
     cs_finetune_task task;
     cs_finetune_plan plan;
-    cs_rival rival;
+    cs_reference reference;
 } session;
 
 /* --- options -----------------------------------------------------------------------------------*/
@@ -238,10 +238,10 @@ static cs_status read_texts(cs_args *args, session *s)
     s->task.test.text = side[1];
     if (status == CS_OK)
         status = cs_args_metrics(args, s->task.train.text.classes, &s->plan.metrics);
-    if (status == CS_OK && (status = cs_args_against(args, &s->rival)) == CS_OK) {
-        const cs_judge judge = cs_finetune_judge(&s->task, &s->plan);
-        status = cs_rival_check(&s->rival, &judge,
-                                CS_FINETUNE_LAYER); /* before the work, not after it */
+    if (status == CS_OK && (status = cs_args_against(args, &s->reference)) == CS_OK) {
+        const cs_scoring scoring = cs_finetune_scoring(&s->task, &s->plan);
+        status = cs_reference_check(&s->reference, &scoring,
+                                    CS_FINETUNE_LAYER); /* before the work, not after it */
     }
     return status;
 }
@@ -355,10 +355,10 @@ static cs_status run_finetune(cs_args *args)
     cs_finetune_study study = {0};
     cs_status status = prepare(args, &s);
     if (status == CS_OK) status = cs_finetune_study_of(&s.task, &s.plan, &study);
-    if (status == CS_OK) status = report_study(args, &s.task, &s.plan, &study, &s.rival);
+    if (status == CS_OK) status = report_study(args, &s.task, &s.plan, &study, &s.reference);
     cs_finetune_study_free(&study);
     cs_free(s.plan.rate);
-    cs_rival_free(&s.rival);
+    cs_reference_free(&s.reference);
     cs_finetune_task_free(&s.task);
     cs_model_text_free(&s.from);
     return status;

@@ -19,7 +19,7 @@ static cs_status wants_csv(cs_args *args, const char *path)
     const bool there = cs_path_exists(csv);
     return cs_fail(CS_ERR_USAGE, "%s: figures are drawn from tables%s%s%s", path,
                    there ? ": give " : " (.csv)", there ? csv : "",
-                   there ? ", which stands beside it" : "");
+                   there ? ", which is in the same folder" : "");
 }
 
 /* Reads all "[LABEL=]FILE.csv" arguments into one table with a series column. */

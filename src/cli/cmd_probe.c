@@ -41,15 +41,15 @@ static const cs_view one_blocks = {"{" BLOCK_ROWS "}", BLOCK_COLUMNS},
                      several_blocks = {"layers[].{" BLOCK_ROWS "}", BLOCK_COLUMNS};
 
 /* The metrics of predictions. */
-static cs_status add_scores(const cs_judge *j, const double *prediction, cs_item *in)
+static cs_status add_scores(const cs_scoring *j, const double *prediction, cs_item *in)
 {
     cs_item *list = cs_item_array(in, "metrics");
-    double *scratch = cs_alloc(cs_judge_room(j), sizeof *scratch);
+    double *scratch = cs_alloc(cs_scoring_room(j), sizeof *scratch);
     cs_status status = scratch ? CS_OK : CS_ERR_MEMORY;
     for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
         const cs_metric metric = j->metrics.metric[m];
         cs_seed_score v = {0};
-        status = cs_judge_score(j, metric, prediction, scratch, &v);
+        status = cs_seed_score_of(j, metric, prediction, scratch, &v);
         cs_seed_score_add(list, cs_metric_name(metric), cs_metric_definition(metric), &v);
     }
     cs_free(scratch);
@@ -78,13 +78,13 @@ static void add_run(const cs_linear_probe *p, int64_t seed, cs_item *list)
     }
 }
 
-static cs_status add_comparison(const cs_probe_study *s, const cs_rival *rival,
+static cs_status add_comparison(const cs_probe_study *s, const cs_reference *reference,
                                 const cs_probe_layer *l, cs_item *item)
 {
     cs_comparison c = {0};
-    cs_status status = cs_compare(rival, &s->judge, l->layer, l->prediction, &c);
+    cs_status status = cs_compare(reference, &s->scoring, l->layer, l->prediction, &c);
     if (status == CS_OK) {
-        cs_item *against = cs_comparison_add(rival, &s->judge, &c, item);
+        cs_item *against = cs_comparison_add(reference, &s->scoring, &c, item);
         cs_item_text(against, "~probe", "difference");
     }
     cs_comparison_free(&c);
@@ -95,11 +95,11 @@ static void describe(const cs_probe_study *s, const cs_probe_layer *l, cs_item *
 {
     cs_item_text(item, "layer", l->layer);
     cs_item_int(item, "n", l->probe[0].rows);
-    cs_item_int(item, "n_test", s->judge.test->count);
+    cs_item_int(item, "n_test", s->scoring.test->count);
     cs_item_int(item, "d", l->features);
-    cs_item_int(item, "classes", s->judge.train->classes);
+    cs_item_int(item, "classes", s->scoring.train->classes);
     cs_item_text(item, "few", s->few);
-    cs_item_int(item, "seeds", s->judge.seeds);
+    cs_item_int(item, "seeds", s->scoring.seeds);
     cs_item_real(item, "penalty", l->penalty);
     cs_item_real(item, "gradient_norm", l->gradient);
     cs_item_int(item, "iterations", l->iterations);
@@ -107,26 +107,26 @@ static void describe(const cs_probe_study *s, const cs_probe_layer *l, cs_item *
     cs_item_text(item, "~probe", "linear");
 }
 
-/* Fills the layer's item. rival: the run of --against, whose file may be NULL. CS_ERR_INPUT when
+/* Fills the layer's item. reference: the run of --against, whose file may be NULL. CS_ERR_INPUT when
  * its predictions are of other examples. */
-static cs_status report_layer(const cs_probe_study *s, const cs_rival *rival,
+static cs_status report_layer(const cs_probe_study *s, const cs_reference *reference,
                               const cs_probe_layer *l, cs_item *item)
 {
-    const bool classes = s->judge.train->classes > 0;
+    const bool classes = s->scoring.train->classes > 0;
     describe(s, l, item);
-    cs_status status = add_scores(&s->judge, l->prediction, item);
+    cs_status status = add_scores(&s->scoring, l->prediction, item);
     cs_item *baseline = cs_item_object(item, "baseline");
     cs_item_text(baseline, "~probe", classes ? "majority" : "mean");
     cs_item_text(baseline, "predicts",
                  classes
                      ? "the most frequent class of the whole training file, the first of equal ones"
                      : "the mean of the whole training file");
-    if (status == CS_OK) status = add_scores(&s->judge, l->baseline, baseline);
+    if (status == CS_OK) status = add_scores(&s->scoring, l->baseline, baseline);
     cs_item *runs = cs_item_array(item, "runs");
-    for (int64_t r = 0; r < s->judge.seeds; ++r) {
-        add_run(&l->probe[r], (int64_t)s->judge.seed + r, runs);
+    for (int64_t r = 0; r < s->scoring.seeds; ++r) {
+        add_run(&l->probe[r], (int64_t)s->scoring.seed + r, runs);
     }
-    return status == CS_OK && rival->file ? add_comparison(s, rival, l, item) : status;
+    return status == CS_OK && reference->file ? add_comparison(s, reference, l, item) : status;
 }
 
 typedef struct {
@@ -136,7 +136,7 @@ typedef struct {
     cs_probe_study study;
     cs_table predictions;
     bool keeps_predictions;
-    cs_rival rival;
+    cs_reference reference;
     cs_item *root;
     cs_item *list; /* the layers; NULL: there is one, which is the result itself */
     int64_t unconverged;
@@ -147,7 +147,7 @@ typedef struct {
 static cs_status open_tables(run *r)
 {
     r->keeps_predictions = cs_args_given(r->args, "output") && !cs_args_flag(r->args, "dry-run");
-    return r->keeps_predictions ? cs_predictions_init(r->study.judge.seeds, &r->predictions)
+    return r->keeps_predictions ? cs_predictions_init(r->study.scoring.seeds, &r->predictions)
                                 : CS_OK;
 }
 
@@ -169,7 +169,7 @@ static void begin_result(run *r, int64_t layers)
 static cs_status check_few(const run *r)
 {
     int64_t count = 0, *row = NULL;
-    cs_status status = cs_few_shot(r->study.few, &r->train, r->study.judge.seed, &count, &row);
+    cs_status status = cs_few_shot(r->study.few, &r->train, r->study.scoring.seed, &count, &row);
     cs_free(row);
     return cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
 }
@@ -183,7 +183,7 @@ static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
     const cs_linear_probe *at = NULL;
     int64_t found = 0;
     char *seeds = cs_strdup("");
-    for (int64_t s = 0; s < r->study.judge.seeds && seeds; ++s) {
+    for (int64_t s = 0; s < r->study.scoring.seeds && seeds; ++s) {
         const cs_linear_probe *p = &l->probe[s];
         if (p->steps < 2 || p->chosen != (largest ? 0 : p->steps - 1)) {
             continue;
@@ -191,7 +191,7 @@ static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
         at = p;
         if (++found <= LISTED) {
             char *longer = cs_format("%s%s%llu", seeds, found > 1 ? ", " : "",
-                                     (unsigned long long)r->study.judge.seed + (uint64_t)s);
+                                     (unsigned long long)r->study.scoring.seed + (uint64_t)s);
             cs_free(seeds);
             seeds = longer;
         }
@@ -201,7 +201,7 @@ static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
                        "layer %s: the chosen penalty, %g, is the %s of the grid with %lld of %lld "
                        "seeds: %s%s",
                        l->layer, at->step[at->chosen].penalty, largest ? "largest" : "smallest",
-                       (long long)found, (long long)r->study.judge.seeds, seeds,
+                       (long long)found, (long long)r->study.scoring.seeds, seeds,
                        found > LISTED ? ", ..." : "");
     }
     cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
@@ -217,10 +217,10 @@ static cs_status probe_layer(run *r, const char *name, const cs_rows *train, con
     if (status == CS_OK) status = note_end(r, &l, false);
     if (status == CS_OK) {
         cs_item *item = r->list ? cs_item_object(r->list, NULL) : r->root;
-        status = report_layer(&r->study, &r->rival, &l, item);
+        status = report_layer(&r->study, &r->reference, &l, item);
     }
     if (status == CS_OK && r->keeps_predictions)
-        status = cs_predictions_add(&r->study.judge, name, l.prediction, &r->predictions);
+        status = cs_predictions_add(&r->study.scoring, name, l.prediction, &r->predictions);
     r->unconverged += l.unconverged;
     cs_probe_layer_free(&r->study, &l);
     return status;
@@ -250,7 +250,8 @@ static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
     const cs_linear_probe_options *fit = &r->study.fit;
     const double k = r->train.classes > 0 ? (double)r->train.classes : 1.0,
                  cells = (double)n * (double)d;
-    const int64_t fits = layers * r->study.judge.seeds * ((fit->share > 0.0 ? 1 : fit->folds) + 1) *
+    const int64_t fits = layers * r->study.scoring.seeds *
+                         ((fit->share > 0.0 ? 1 : fit->folds) + 1) *
                          (fit->penalties > 0 ? fit->penalties : 7);
     cs_item_int(r->root, "n", n);
     cs_item_int(r->root, "n_test", r->test.count);
@@ -269,7 +270,7 @@ static bool dry(const run *r)
 
 static cs_status read_metrics(run *r)
 {
-    return cs_args_metrics(r->args, r->train.classes, &r->study.judge.metrics);
+    return cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
 }
 
 static cs_status probe_matrices(run *r)
@@ -399,7 +400,7 @@ static cs_status report(run *r)
     char partition[33];
     cs_status status =
         r->keeps_predictions ? cs_output_predictions(r->args, &r->predictions) : CS_OK;
-    if (status == CS_OK && !dry(r)) status = cs_judge_partition(&r->study.judge, partition);
+    if (status == CS_OK && !dry(r)) status = cs_scoring_partition(&r->study.scoring, partition);
     if (status == CS_OK && !dry(r)) {
         cs_item_text(r->root, "~partition", partition);
         status =
@@ -450,19 +451,19 @@ static cs_status run_probe(cs_args *args)
 {
     bool model = false;
     run r = {.args = args, .root = cs_output_root(args)};
-    r.study.judge.train = &r.train;
-    r.study.judge.test = &r.test;
+    r.study.scoring.train = &r.train;
+    r.study.scoring.test = &r.test;
     cs_status status = check_arguments(args, &model);
     if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);
-    if (status == CS_OK) status = cs_args_against(args, &r.rival);
+    if (status == CS_OK) status = cs_args_against(args, &r.reference);
     if (status == CS_OK) status = open_tables(&r);
     if (status == CS_OK) status = model ? probe_texts(&r) : probe_matrices(&r);
     if (status == CS_OK) status = report(&r);
     cs_labelled_text_free(&r.train);
     cs_labelled_text_free(&r.test);
     cs_table_free(&r.predictions);
-    cs_rival_free(&r.rival);
+    cs_reference_free(&r.reference);
     cs_free(r.penalty);
     return status;
 }

@@ -84,8 +84,8 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
 {
     cs_linear_probe_options *fit = &s->fit;
     s->few = cs_args_text(args, "few");
-    s->judge.seed = cs_args_seed(args);
-    s->judge.seeds = cs_args_int_or(args, "seeds", strcmp(s->few, "all") == 0 ? 1 : USUAL_SEEDS);
+    s->scoring.seed = cs_args_seed(args);
+    s->scoring.seeds = cs_args_int_or(args, "seeds", strcmp(s->few, "all") == 0 ? 1 : USUAL_SEEDS);
     *fit = (cs_linear_probe_options){.folds = cs_args_int(args, "folds"),
                                      .share = cs_args_real_or(args, "validation-share", 0.0),
                                      .balanced = cs_args_flag(args, "balanced"),

@@ -59,11 +59,11 @@ cs_status cs_args_metrics_check(const cs_args *args)
     return cs_args_metrics(args, cs_args_flag(args, "regression") ? 0 : 2, &list);
 }
 
-cs_status cs_args_against(cs_args *args, cs_rival *out)
+cs_status cs_args_against(cs_args *args, cs_reference *out)
 {
     const char *file = cs_args_text(args, "against");
     cs_status status = file ? cs_output_input(args, file) : CS_OK;
-    return status == CS_OK && file ? cs_rival_open(file, out) : status;
+    return status == CS_OK && file ? cs_reference_open(file, out) : status;
 }
 
 cs_status cs_output_predictions(cs_args *args, const cs_table *table)

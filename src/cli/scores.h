@@ -16,7 +16,7 @@ cs_status cs_args_metrics(const cs_args *args, int64_t classes, cs_metric_list *
 cs_status cs_args_metrics_check(const cs_args *args) CS_MUST_CHECK;
 
 /* The run of --against, whose file becomes an input; zeros without it. */
-cs_status cs_args_against(cs_args *args, cs_rival *out) CS_MUST_CHECK;
+cs_status cs_args_against(cs_args *args, cs_reference *out) CS_MUST_CHECK;
 
 /* Writes DIR/predictions.csv. */
 cs_status cs_output_predictions(cs_args *args, const cs_table *table) CS_MUST_CHECK;

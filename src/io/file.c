@@ -108,7 +108,7 @@ static cs_status create_partial(const char *path, char **partial, int *fd)
             return io_error(path, "cannot write");
         }
     }
-    return cs_fail(CS_ERR_IO, "%s: %d partial files stand beside it", path, PARTIAL_TRIES);
+    return cs_fail(CS_ERR_IO, "%s: its folder has %d partial files of it", path, PARTIAL_TRIES);
 }
 
 cs_status cs_outfile_open(const char *path, cs_outfile *out)

@@ -183,7 +183,7 @@ static cs_solver choose(const cs_linop *a, const cs_svd_options *o)
     return CS_SOLVER_BLOCK;
 }
 
-/* Drops values that are zero to this solver, recomputes residuals and judges them. */
+/* Drops values that are zero to this solver, recomputes residuals and holds them against the tolerance. */
 static cs_status finish(const cs_linop *a, const cs_svd_options *o, cs_svd *svd)
 {
     while (svd->k > 0 && !(svd->sigma[svd->k - 1] > svd->floor)) {

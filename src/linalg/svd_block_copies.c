@@ -120,8 +120,8 @@ static int64_t degree_of(const cs_copies *c, double gain, bool *whole)
 
 /* How many leading columns are copies of the value, and how many of these have converged; *worst:
  * the largest excess among the copies. */
-static int judge(const cs_copies *c, const double *value, const double *excess, int active,
-                 int *copies, double *worst)
+static int converged_copies(const cs_copies *c, const double *value, const double *excess,
+                            int active, int *copies, double *worst)
 {
     int good = 0;
     *copies = 0;
@@ -156,7 +156,7 @@ static cs_status purify(cs_krylov *k, cs_copies *c, cs_panel **panel, double *va
         c->steps += 1;
         if (status == CS_OK) {
             double worst = 0;
-            *good = judge(c, value, excess, active, &copies, &worst);
+            *good = converged_copies(c, value, excess, active, &copies, &worst);
             if (stage == 0 && whole) { /* what the next block needs, with something to spare */
                 c->gain *= fmin(fmax(3 * worst, 1e-3), 1e3);
             }

@@ -98,7 +98,7 @@ test_mistaken() {
         refuses 2 "wordnet is a corpus and model is a model: they are in each other's place" "$COSPEC" features wordnet model -o f &&
         refuses 3 "wordnet: no directory of a model but a corpus" "$COSPEC" features wordnet wordnet -o f &&
         refuses 3 "model: no corpus but a model" "$COSPEC" cooc --corpus model --objective ar -o c &&
-        refuses 2 "toy/toy.json: figures are drawn from tables: give toy/toy.csv, which stands beside it" "$COSPEC" plot toy-spectra a=toy/toy.json -o p &&
+        refuses 2 "toy/toy.json: figures are drawn from tables: give toy/toy.csv, which is in the same folder" "$COSPEC" plot toy-spectra a=toy/toy.json -o p &&
         refuses 2 "the figure comes first, then its tables" "$COSPEC" plot toy/toy.csv toy-spectra -o p || return 1
     # probe: the model behind its texts, labels in the place of features; both would have been read
     printf 'a\tb c\nd\te f\n' > l.tsv

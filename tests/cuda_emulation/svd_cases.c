@@ -198,8 +198,8 @@ static bool say(char why[CS_SVD_WHY], const char *what, double is, double most)
     return false;
 }
 
-static bool judge(const cs_svd_case *c, const cs_linop *op, const cs_svd *s, const cs_svd *want,
-                  char why[CS_SVD_WHY])
+static bool agrees(const cs_svd_case *c, const cs_linop *op, const cs_svd *s, const cs_svd *want,
+                   char why[CS_SVD_WHY])
 {
     double first = want->sigma[0], rounding = 50 * (double)(op->rows + op->cols) * DBL_EPSILON;
     if (c->solver != CS_SOLVER_AUTO && s->solver != c->solver) {
@@ -246,7 +246,7 @@ bool cs_svd_compare(cs_gpu *gpu, const cs_svd_case *c, char why[CS_SVD_WHY])
         (void)snprintf(why, CS_SVD_WHY, "%s", cs_reason());
         cs_reason_clear();
     } else {
-        good = judge(c, &w.op, &got, &want, why);
+        good = agrees(c, &w.op, &got, &want, why);
         if (good && !same_bits(&got, &again)) {
             (void)snprintf(why, CS_SVD_WHY, "other bits when repeated");
             good = false;
