@@ -115,7 +115,6 @@ static void embed_one(cs_tensor_net *net)
     cs_net_output(net, cs_graph_embed(&net->graph, CS_NONE, rows, 1, &table, &index));
 }
 
-/* x and four tables, of which two are the same and one is rows of another. */
 /* Rows of real vectors, looked up, projected and added to what ids stand for. */
 static void embed_given(cs_tensor_net *net)
 {
@@ -129,6 +128,7 @@ static void embed_given(cs_tensor_net *net)
     cs_net_output(net, cs_graph_embed(&net->graph, x, rows, 1, &table, &index));
 }
 
+/* x and four tables, of which two are the same and one is rows of another. */
 static void embed_many(cs_tensor_net *net)
 {
     int rows = cs_net_rows_now(net, 4, 9, 3, 5);
@@ -228,7 +228,7 @@ static void norm_beside(cs_tensor_net *net)
     cs_graph *g = &net->graph;
     int rows = cs_net_rows(net, 3, 5), sum = CS_NONE;
     int x = cs_net_activation(net, "x", rows, 6), gain = cs_net_param(net, "gain", 1, 6);
-    int y = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, CS_NONE, 1e-3}, &sum);
+    int y = cs_graph_layer_norm(g, x, CS_NONE, 0, affine(gain, CS_NONE), &sum);
     cs_net_output(net, cs_graph_add(g, sum, y, 0.1));
 }
 

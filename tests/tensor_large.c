@@ -12,7 +12,8 @@ static void linears(cs_tensor_net *net)
     int up = cs_net_param(net, "up", 201, 130), b = cs_net_param(net, "b", 1, 201);
     int down = cs_net_param(net, "down", 130, 201), c = cs_net_param(net, "c", 1, 130);
     int gain = cs_net_param(net, "gain", 1, 130);
-    int n = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, CS_NONE, 1e-5}, NULL);
+    int n = cs_graph_layer_norm(g, x, CS_NONE, 0,
+                                (cs_norm){.gain = gain, .bias = CS_NONE, .eps = 1e-5}, NULL);
     int f = cs_graph_linear(g, n, up, b, CS_ACT_GELU_TANH);
     cs_net_output(net, cs_graph_linear(g, f, down, c, CS_ACT_TANH));
 }
@@ -71,7 +72,8 @@ static void rows_moved(cs_tensor_net *net)
         index = cs_net_index(net, rows, cs_fill_some, 11);
     int x = cs_graph_embed(g, CS_NONE, rows, 1, &table, &index);
     int gain = cs_net_param(net, "gain", 1, 130), bias = cs_net_param(net, "bias", 1, 130);
-    int n = cs_graph_layer_norm(g, x, x, 0.1, (cs_norm){gain, bias, 1e-5}, NULL);
+    int n =
+        cs_graph_layer_norm(g, x, x, 0.1, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, NULL);
     cs_net_output(net, cs_graph_gather(g, n, some, cs_net_index(net, some, cs_fill_some, 305)));
 }
 
@@ -98,16 +100,19 @@ static void model(cs_tensor_net *net)
                               .scale = 0.01,
                               .p = 0.1};
     for (int layer = 0; layer < 2; ++layer) {
-        int n = cs_graph_layer_norm(g, s, r, 0.1, (cs_norm){gain, bias, 1e-5}, &s);
+        int n = cs_graph_layer_norm(g, s, r, 0.1,
+                                    (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, &s);
         int all = cs_graph_linear(g, n, qkv, CS_NONE, CS_ACT_NONE);
         int a = cs_graph_attention(g, cs_graph_cols(g, all, 0, D), cs_graph_cols(g, all, D, D),
                                    cs_graph_cols(g, all, 2 * D, D), &o);
         a = cs_graph_linear(g, a, out, CS_NONE, CS_ACT_NONE);
-        n = cs_graph_layer_norm(g, s, a, 0.1, (cs_norm){gain, bias, 1e-5}, &s);
+        n = cs_graph_layer_norm(g, s, a, 0.1, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5},
+                                &s);
         r = cs_graph_linear(g, cs_graph_linear(g, n, up, CS_NONE, CS_ACT_GELU_ERF), down, CS_NONE,
                             CS_ACT_NONE);
     }
-    int last = cs_graph_layer_norm(g, s, r, 0.1, (cs_norm){gain, bias, 1e-5}, NULL);
+    int last =
+        cs_graph_layer_norm(g, s, r, 0.1, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, NULL);
     int chosen = cs_graph_gather(g, last, some, cs_net_index(net, some, cs_fill_some, 74));
     int z = cs_graph_linear(g, chosen, table, CS_NONE, CS_ACT_NONE);
     int target = cs_net_index(net, some, cs_fill_some, V);

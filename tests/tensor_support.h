@@ -57,6 +57,8 @@ typedef struct {
 
 /* All operations, all options; ends with a NULL name. */
 extern const cs_tensor_case cs_tensor_cases[];
+/* Of operations and options that some backends lack (cs_backend.basic), likewise. */
+extern const cs_tensor_case cs_tensor_part_cases[];
 /* Larger than the blocks of fast kernels: for cs_tensor_compare only. */
 extern const cs_tensor_case cs_tensor_large_cases[];
 
@@ -177,5 +179,5 @@ double cs_tensor_value(cs_rng *rng, double low, double high);
 /* The gain and bias of a layer norm. */
 static inline cs_norm affine(int gain, int bias)
 {
-    return (cs_norm){gain, bias, 1e-5};
+    return (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5};
 }

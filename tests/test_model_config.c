@@ -73,7 +73,7 @@ TEST(test_checks)
     REFUSES(roberta, decoder.heads, 3, "decoder heads 3");
     REFUSES(roberta, decoder.inner, 0, "decoder inner width 0");
     REFUSES(roberta, act, (cs_activation)9, "no activation has number 9");
-    REFUSES(roberta, arch, (cs_arch)9, "no architecture has number 9");
+    REFUSES(roberta, arch, (cs_arch)99, "no architecture has number 99");
     REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "no decoder attention");
     REFUSES(linear, layers, 2, "1 layer, not 2");
     REFUSES(linear, tied, true, "has no tied output");
@@ -218,7 +218,9 @@ TEST(test_refused_files)
                    "dir/config.json: unknown architecture 'xlnet'");
     assert_refused("model_type", json_string("linear"), "'linear' is no model_type");
     assert_refused("model_type", NULL, "no 'model_type'");
-    assert_refused("hidden_act", json_string("swish"), "unknown 'hidden_act' 'swish'");
+    assert_refused("hidden_act", json_string("mish"), "unknown 'hidden_act' 'mish'");
+    assert_refused("memory_layers", json_integer(2),
+                   "'memory_layers' is not a key that architecture roberta knows");
     assert_refused("hidden_act", json_integer(3), "unknown 'hidden_act' (not a string)");
     assert_refused("hidden_size", NULL, "no 'hidden_size'");
     assert_refused("hidden_size", json_string("8"), "'hidden_size' is not a whole number");

@@ -201,6 +201,10 @@ static int made_by(const cs_op *op)
         return op->add.y;
     case CS_OP_LAYER_NORM:
         return op->layer_norm.y;
+    case CS_OP_ROTATE:
+        return op->rotate.y;
+    case CS_OP_GATE:
+        return op->gate.y;
     case CS_OP_ATTENTION:
     case CS_OP_LINEAR_ATTENTION:
         return op->attention.y;

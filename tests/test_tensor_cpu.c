@@ -29,14 +29,16 @@ static int block(cs_tensor_net *net, int x, const cs_attention_options *o, int *
     int gain = cs_net_param(net, "gain", 1, WIDTH), bias = cs_net_param(net, "bias", 1, WIDTH);
     int w = cs_net_param(net, "qkv", 3 * WIDTH, WIDTH);
     int b = cs_net_param(net, "qkv bias", 1, 3 * WIDTH);
-    int h = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, bias, 1e-5}, NULL);
+    int h = cs_graph_layer_norm(g, x, CS_NONE, 0,
+                                (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, NULL);
     int qkv = cs_graph_linear(g, h, w, b, CS_ACT_NONE);
     int y =
         cs_graph_attention(g, cs_graph_cols(g, qkv, 0, WIDTH), cs_graph_cols(g, qkv, WIDTH, WIDTH),
                            cs_graph_cols(g, qkv, 2 * WIDTH, WIDTH), o);
     int up = cs_net_param(net, "up", 5 * WIDTH + 1, WIDTH);
     int down = cs_net_param(net, "down", WIDTH, 5 * WIDTH + 1);
-    h = cs_graph_layer_norm(g, x, y, 0.125, (cs_norm){gain, bias, 1e-5}, sum);
+    h = cs_graph_layer_norm(g, x, y, 0.125, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5},
+                            sum);
     return cs_graph_linear(g, cs_graph_linear(g, h, up, CS_NONE, CS_ACT_GELU_TANH), down, CS_NONE,
                            CS_ACT_NONE);
 }
@@ -66,7 +68,8 @@ static void transformer(cs_tensor_net *net)
     r = block(net, x, &o, &sum);
     x = cs_graph_add(g, sum, r, 0);
     int gain = cs_net_param(net, "last gain", 1, WIDTH);
-    x = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){gain, CS_NONE, 1e-5}, NULL);
+    x = cs_graph_layer_norm(g, x, CS_NONE, 0, (cs_norm){.gain = gain, .bias = CS_NONE, .eps = 1e-5},
+                            NULL);
     int logits = cs_graph_linear(g, x, words, CS_NONE, CS_ACT_NONE);
     cs_net_loss(net, cs_graph_cross_entropy(g, logits, WORDS,
                                             cs_net_index(net, rows, cs_fill_some, WORDS),
@@ -107,6 +110,11 @@ TEST_EACH_UNIT(test_reference)
         if (strstr(c->name, "attention") && c->build_with &&
             !cs_tensor_check_leaks(backend, c, &hidden, &seen, why)) {
             fail_msg("%s, %s leaks: %s", unit, c->name, why);
+        }
+    }
+    for (const cs_tensor_case *c = cs_tensor_part_cases; c->name; ++c) {
+        if (!cs_tensor_compare(backend, c, why)) {
+            fail_msg("%s, %s: %s", unit, c->name, why);
         }
     }
     for (int clip = 0; clip < 3; ++clip) {

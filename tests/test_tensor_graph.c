@@ -38,9 +38,11 @@ static void emit(small *s, bool training)
     int x = cs_graph_embed(g, CS_NONE, s->rows, 1, &table, &s->token);
     s->first = x;
     for (int layer = 0; layer < LAYERS; ++layer) {
-        int norm = cs_graph_layer_norm(
-            g, x, CS_NONE, 0,
-            (cs_norm){param(s, "gain", 1, WIDTH), param(s, "bias", 1, WIDTH), 1e-5}, NULL);
+        int norm = cs_graph_layer_norm(g, x, CS_NONE, 0,
+                                       (cs_norm){.gain = param(s, "gain", 1, WIDTH),
+                                                 .bias = param(s, "bias", 1, WIDTH),
+                                                 .eps = 1e-5},
+                                       NULL);
         int up =
             cs_graph_linear(g, norm, param(s, "up", 2 * WIDTH, WIDTH), CS_NONE, CS_ACT_GELU_ERF);
         int down = cs_graph_linear(g, up, param(s, "down", WIDTH, 2 * WIDTH), CS_NONE, CS_ACT_NONE);

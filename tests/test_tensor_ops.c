@@ -14,15 +14,19 @@ static cs_backend *double_backend(void)
     return backend;
 }
 
+static const cs_tensor_case *const TRAINED[] = {cs_tensor_cases, cs_tensor_part_cases};
+
 /* --- gradients -------------------------------------------------------------------------------- */
 
 TEST(test_gradients)
 {
     cs_backend *backend = double_backend();
     char why[CS_TENSOR_WHY];
-    for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
-        if (!cs_tensor_check_gradients(c, backend, why)) {
-            fail_msg("%s: %s", c->name, why);
+    for (int list = 0; list < 2; ++list) {
+        for (const cs_tensor_case *c = TRAINED[list]; c->name; ++c) {
+            if (!cs_tensor_check_gradients(c, backend, why)) {
+                fail_msg("%s: %s", c->name, why);
+            }
         }
     }
     cs_backend_free(&backend);
@@ -35,31 +39,40 @@ static cs_status does_nothing(const cs_run *run, const cs_op *op)
     return CS_OK;
 }
 
-/* The check of gradients sees a backward function that does nothing, in every case that has the
- * operation (but for those built to have zero gradients). */
+/* The cases of a list in which an operation has a gradient, all of which fail without it; but for
+ * those built to have zero gradients. */
+static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kind kind)
+{
+    char why[CS_TENSOR_WHY];
+    int cases = 0;
+    for (const cs_tensor_case *c = list; c->name; ++c) {
+        cs_tensor_world world;
+        cs_tensor_open(&world, c, backend, true);
+        bool has = false, still = world.net.stillness;
+        for (int64_t i = 0; i < world.net.graph.ops; ++i) {
+            has = has || (world.net.graph.op[i].kind == kind && world.net.graph.op[i].backward);
+        }
+        cs_tensor_close(&world);
+        if (has && !still) {
+            ++cases;
+            if (cs_tensor_check_gradients(c, backend, why)) {
+                fail_msg("%s: passes with idle backward %d", c->name, kind);
+            }
+        }
+    }
+    return cases;
+}
+
+/* The check of gradients sees a backward function that does nothing. */
 TEST(test_idle_backward)
 {
     cs_backend *backend = double_backend();
-    char why[CS_TENSOR_WHY];
     for (int kind = 0; kind < CS_OP_COUNT; ++kind) {
         cs_status (*works)(const cs_run *, const cs_op *) = backend->backward[kind];
         int cases = 0;
         backend->backward[kind] = does_nothing;
-        for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
-            cs_tensor_world world;
-            cs_tensor_open(&world, c, backend, true);
-            bool has = false, still = world.net.stillness;
-            for (int64_t i = 0; i < world.net.graph.ops; ++i) {
-                has = has || (world.net.graph.op[i].kind == (cs_op_kind)kind &&
-                              world.net.graph.op[i].backward);
-            }
-            cs_tensor_close(&world);
-            if (has && !still) {
-                ++cases;
-                if (cs_tensor_check_gradients(c, backend, why)) {
-                    fail_msg("%s: passes with idle backward %d", c->name, kind);
-                }
-            }
+        for (int list = 0; list < 2; ++list) {
+            cases += fails_idle(TRAINED[list], backend, (cs_op_kind)kind);
         }
         assert_true(cases > 0);
         backend->backward[kind] = works;
@@ -69,11 +82,11 @@ TEST(test_idle_backward)
 
 TEST(test_float)
 {
-    const cs_tensor_case *list[] = {cs_tensor_cases, cs_tensor_large_cases};
+    const cs_tensor_case *list[] = {cs_tensor_cases, cs_tensor_part_cases, cs_tensor_large_cases};
     cs_backend *backend = NULL;
     char why[CS_TENSOR_WHY];
     OK(cs_backend_ref(&backend));
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
         for (const cs_tensor_case *c = list[i]; c->name; ++c) {
             if (!cs_tensor_compare(backend, c, why)) {
                 fail_msg("%s: %s", c->name, why);

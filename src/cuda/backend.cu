@@ -413,6 +413,24 @@ static cs_status open_queues(Cuda *c)
     return status;
 }
 
+/* Not here: cs_backend.basic keeps networks with them away. */
+static cs_status refuse(const cs_run *run, const char *what)
+{
+    return cuda_of(run)->fail(CS_ERR_DEVICE, "%s on a GPU are not supported", what);
+}
+
+#define NOT_HERE(name, what)                                                                       \
+    template <typename T> cs_status name##_forward(const cs_run *run, const cs_op *)               \
+    {                                                                                              \
+        return refuse(run, what);                                                                  \
+    }                                                                                              \
+    template <typename T> cs_status name##_backward(const cs_run *run, const cs_op *)              \
+    {                                                                                              \
+        return refuse(run, what);                                                                  \
+    }
+NOT_HERE(rotate, "rotary positions")
+NOT_HERE(gate, "gates")
+
 template <typename T> static void fill_operations(cs_backend *t)
 {
 #define ENTRY(KIND, name, operands)                                                                \
@@ -426,6 +444,7 @@ static void fill_table(Cuda *c)
     cs_backend *t = &c->table;
     t->name = c->half ? "cuda (bf16)" : "cuda (fp32)";
     t->asynchronous = true;
+    t->basic = true;
     t->activation = c->half ? CS_REAL_BF16 : CS_REAL_F32;
     t->parameter = CS_REAL_F32;
     t->state = c;

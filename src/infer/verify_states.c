@@ -202,7 +202,8 @@ static double usual_tolerance(const check *c, int64_t layer, double scale)
 {
     const cs_model_config *config = &c->model->config;
     int64_t most = config->width > config->inner ? config->width : config->inner;
-    return 8.0 * (double)(layer + 1) * sqrt((double)most) * 0x1p-24 * scale;
+    const double angles = config->rotary.theta > 0 ? (double)c->s : 0;
+    return (8 * sqrt((double)most) + angles) * (double)(layer + 1) * 0x1p-24 * scale;
 }
 
 static void measure(const check *c, int64_t layer, const cs_array *theirs, cs_state_difference *out)

@@ -13,7 +13,9 @@
  *
  *   8 (l + 1) sqrt(m) 2^-24 max |reference_l|
  *
- * with l = N + 1 for logits. A wrong epsilon, activation or transpose is orders of magnitude above.
+ * with l = N + 1 for logits. With rotary positions 8 sqrt(m) + s stands for 8 sqrt(m), s the columns
+ * of input_ids: a program that forms angles of up to s radians in float is off by s 2^-24 in each
+ * layer (here they are formed in double). A wrong epsilon, activation or transpose is orders of magnitude above.
  */
 #pragma once
 

@@ -136,8 +136,7 @@ void cs_batch_free(cs_batch *batch)
 
 int32_t cs_batch_position(const cs_model_config *config, int64_t place)
 {
-    bool read = config->positions > 0 || config->relative_buckets > 0;
-    return read ? (int32_t)(place + config->position_offset) : -1;
+    return cs_model_config_places(config) ? (int32_t)(place + config->position_offset) : -1;
 }
 
 void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,

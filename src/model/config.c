@@ -2,31 +2,15 @@
  *
  * Sizes of the presets: GPT-2 small (Radford et al. 2019) and MAE-LM base have 12 x 768, cramming
  * (Geiping and Goldstein 2023; LA section 5.1) 16 x 768, MAE-LM large++ 24 x 1024; the smaller ones
- * are ours, for a CPU. The choices of each architecture are those of the Hugging Face class of its
- * name. Dropout is 0 unless asked for, as in cramming.
+ * are ours, for a CPU. Dropout is 0 unless asked for, as in cramming.
  */
 #include "model/config.h"
 
+#include <math.h>
+
 #include "base/names.h"
 #include "base/range.h"
-
-/* --- names ------------------------------------------------------------------------------------ */
-
-static const char *const ARCH[] = {[CS_ARCH_GPT2] = "gpt2",
-                                   [CS_ARCH_ROBERTA_PRELAYERNORM] = "roberta-prelayernorm",
-                                   [CS_ARCH_ROBERTA] = "roberta",
-                                   [CS_ARCH_BERT] = "bert",
-                                   [CS_ARCH_LINEAR] = "linear"};
-
-const char *cs_arch_name(cs_arch arch)
-{
-    return ARCH[arch];
-}
-
-cs_status cs_arch_by_name(const char *name, cs_arch *out)
-{
-    return CS_NAME_AMONG("architecture", name, ARCH, out);
-}
+#include "model/arch_private.h"
 
 /* --- presets ---------------------------------------------------------------------------------- */
 
@@ -64,58 +48,51 @@ void cs_model_config_ids(cs_model_config *config, cs_special_ids ids)
     config->eos_id = ids.eos;
     config->mask_id = ids.mask;
     config->unk_id = ids.unk;
-    bool behind = config->arch == CS_ARCH_ROBERTA || config->arch == CS_ARCH_ROBERTA_PRELAYERNORM;
-    config->position_offset = behind ? ids.pad + 1 : 0;
+    const cs_arch_row *row = cs_arch_row_of(config->arch);
+    config->position_offset = row->behind_pad ? ids.pad + 1 : row->plain.position_offset;
 }
 
 void cs_model_config_default(cs_arch arch, cs_model_config *config)
 {
-    cs_model_config c = {.arch = arch,
-                         .vocab = config->vocab,
-                         .positions = config->positions,
-                         .width = config->width,
-                         .layers = config->layers,
-                         .heads = config->heads,
-                         .inner = config->inner,
-                         .decoder = config->decoder,
-                         .act = CS_ACT_GELU_ERF,
-                         .bias = true,
-                         .tied = true,
-                         .eps = 1e-5,
-                         .init_range = 0.02,
-                         .pooling = 2};
-    cs_special_ids ids = {-1, -1, -1, -1, -1};
-    switch (arch) {
-    case CS_ARCH_GPT2:
-        c.act = CS_ACT_GELU_TANH;
-        break;
-    case CS_ARCH_ROBERTA:
-    case CS_ARCH_ROBERTA_PRELAYERNORM:
-        c.token_types = 1;
-        ids = (cs_special_ids){.pad = 1, .bos = 0, .eos = 2, .mask = -1, .unk = -1};
-        break;
-    case CS_ARCH_BERT:
-        c.token_types = 2;
-        c.eps = 1e-12;
-        ids.pad = 0;
-        break;
-    case CS_ARCH_LINEAR:
-        c.bias = c.tied = false;
-        break;
-    case CS_ARCH_COUNT:
-        break;
-    }
-    c.post_norm = arch == CS_ARCH_ROBERTA || arch == CS_ARCH_BERT;
-    c.embed_norm = c.head_transform = c.head_bias = c.token_types > 0;
-    cs_model_config_ids(&c, ids);
+    cs_model_config c = cs_arch_row_of(arch)->plain;
+    c.arch = arch;
+    c.vocab = config->vocab;
+    c.positions = config->positions;
+    c.width = config->width;
+    c.layers = config->layers;
+    c.heads = config->heads;
+    c.inner = config->inner;
+    c.decoder = config->decoder;
+    cs_model_config_ids(&c, (cs_special_ids){c.pad_id, c.bos_id, c.eos_id, c.mask_id, c.unk_id});
     *config = c;
+}
+
+int64_t cs_head_width(const cs_model_config *config)
+{
+    return config->head_width > 0 ? config->head_width : config->width / config->heads;
+}
+
+int64_t cs_key_width(const cs_model_config *config)
+{
+    return cs_head_width(config) * (config->kv_heads > 0 ? config->kv_heads : config->heads);
+}
+
+bool cs_model_config_places(const cs_model_config *config)
+{
+    return config->positions > 0 || config->relative_buckets > 0 || config->rotary.theta > 0 ||
+           config->window > 0;
+}
+
+bool cs_layer_is_local(const cs_model_config *config, int64_t layer)
+{
+    return config->local[layer / 64] >> layer % 64 & 1;
 }
 
 /* --- classification --------------------------------------------------------------------------- */
 
 cs_readout cs_readout_of(cs_arch arch)
 {
-    return arch == CS_ARCH_GPT2 ? CS_READ_LAST : CS_READ_FIRST;
+    return cs_arch_causal(arch) ? CS_READ_LAST : CS_READ_FIRST;
 }
 
 cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_t classes,
@@ -159,7 +136,7 @@ static cs_status ranges(const cs_model_config *c)
         {"vocabulary", (double)c->vocab, 1, 1 << 24},
         {"positions", (double)c->positions, 0, 1 << 24},
         {"width", (double)c->width, 1, 1 << 16},
-        {"layers", (double)c->layers, 1, 1 << 10},
+        {"layers", (double)c->layers, 1, CS_MOST_LAYERS},
         {"heads", (double)c->heads, 1, 64},
         {"width of real rows", (double)c->real_width, 0, 1 << 20},
         {"token types", (double)c->token_types, 0, 1 << 10},
@@ -182,7 +159,7 @@ static cs_status ranges(const cs_model_config *c)
         {"pooling power", linear ? c->pooling : 0, 0, 4},
     };
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
-    if (status == CS_OK && c->width % c->heads != 0)
+    if (status == CS_OK && c->head_width == 0 && c->width % c->heads != 0)
         status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
                          (long long)c->width);
     if (status == CS_OK && decoder && c->decoder.width % c->decoder.heads != 0)
@@ -206,14 +183,44 @@ static cs_status relative(const cs_model_config *c)
     return CS_OK;
 }
 
+/* Shapes of the parts that an architecture may have. */
+static cs_status parts(const cs_model_config *c)
+{
+    const int64_t keys = c->kv_heads > 0 ? c->kv_heads : c->heads, width = cs_head_width(c);
+    const cs_rotary *rotary[] = {&c->rotary, &c->local_rotary};
+    if (c->kv_heads < 0 || c->heads % keys != 0) {
+        return cs_fail(CS_ERR_USAGE, "heads %lld are not shared by %lld heads of keys",
+                       (long long)c->heads, (long long)c->kv_heads);
+    }
+    if (c->head_width < 0 || c->head_width > 1 << 16) {
+        return cs_fail(CS_ERR_USAGE, "head width %lld is not in [0, 65536]",
+                       (long long)c->head_width);
+    }
+    if (c->window < 0 || c->window > INT32_MAX) {
+        return cs_fail(CS_ERR_USAGE, "window %lld is not in [0, 2^31)", (long long)c->window);
+    }
+    for (int i = 0; i < 2; ++i) {
+        const double columns = floor((double)width * rotary[i]->share);
+        if (rotary[i]->theta > 0 && (!(rotary[i]->theta > 1) || columns < 2 ||
+                                     columns > (double)width || fmod(columns, 2) > 0)) {
+            return cs_fail(
+                CS_ERR_USAGE,
+                "rotary positions of base %g on %g of %lld columns of a head: not an even "
+                "number of them",
+                rotary[i]->theta, columns, (long long)width);
+        }
+    }
+    return CS_OK;
+}
+
 static cs_status first_position(const cs_model_config *c)
 {
-    bool behind = c->arch == CS_ARCH_ROBERTA || c->arch == CS_ARCH_ROBERTA_PRELAYERNORM;
-    if (behind && c->pad_id < 0) {
+    const cs_arch_row *row = cs_arch_row_of(c->arch);
+    if (row->behind_pad && c->pad_id < 0) {
         return cs_fail(CS_ERR_USAGE, "%s needs a padding token: its positions start behind it",
                        cs_arch_name(c->arch));
     }
-    int64_t offset = behind ? c->pad_id + 1 : 0;
+    int64_t offset = row->behind_pad ? c->pad_id + 1 : row->plain.position_offset;
     if (c->position_offset != offset) {
         return cs_fail(CS_ERR_USAGE, "positions of %s start at row %lld, not %lld",
                        cs_arch_name(c->arch), (long long)offset, (long long)c->position_offset);
@@ -269,7 +276,7 @@ cs_status cs_model_config_check(const cs_model_config *config)
     if ((unsigned)config->arch >= CS_ARCH_COUNT) {
         return cs_fail(CS_ERR_USAGE, "no architecture has number %d", (int)config->arch);
     }
-    if ((unsigned)config->act > CS_ACT_TANH) {
+    if ((unsigned)config->act > CS_ACT_SILU) {
         return cs_fail(CS_ERR_USAGE, "no activation has number %d", (int)config->act);
     }
     if ((unsigned)config->decoder.attention > CS_DECODER_CROSS) {
@@ -279,8 +286,8 @@ cs_status cs_model_config_check(const cs_model_config *config)
     if (config->blind_queries && !config->query_vector) {
         return cs_fail(CS_ERR_USAGE, "blind queries in a model without a query vector");
     }
-    cs_status (*check[])(const cs_model_config *) = {ranges, relative, first_position, classifier,
-                                                     plain_linear};
+    cs_status (*check[])(const cs_model_config *) = {ranges,         relative,   parts,
+                                                     first_position, classifier, plain_linear};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof check / sizeof *check && status == CS_OK; ++i) {
         status = check[i](config);

@@ -1,10 +1,10 @@
 /* What a model is: sizes and choices, and their form as config.json.
  *
- * Two architectures have the arithmetic of Hugging Face classes, so that checkpoints are exchanged:
- * `gpt2` (GPT2LMHeadModel) and `roberta-prelayernorm` (RobertaPreLayerNormForMaskedLM). `roberta`
- * and `bert` are the same network with the norm after each sublayer. `linear` is the single layer
- * of pooled linear attention of Theorem 4.3. Every architecture serves every objective; the masks
- * and rows differ (model/network.h).
+ * An architecture is a row of a table (model/arch.c): which parts it has, the keys of its
+ * config.json and the names of its tensors. All but `linear`, the single layer of pooled linear
+ * attention of Theorem 4.3, have the arithmetic of the Hugging Face class of their name. `gpt2`,
+ * `roberta-prelayernorm`, `roberta`, `bert` and `linear` are also trained here and serve every
+ * objective; the masks and rows differ (model/network.h). The others are read.
  */
 #pragma once
 
@@ -14,14 +14,27 @@
 #include "base/status.h"
 #include "tensor/graph.h"
 
-typedef enum {
-    CS_ARCH_GPT2,
-    CS_ARCH_ROBERTA_PRELAYERNORM,
-    CS_ARCH_ROBERTA,
-    CS_ARCH_BERT,
-    CS_ARCH_LINEAR,
-    CS_ARCH_COUNT
-} cs_arch;
+/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). Those up to linear are trained
+ * here. */
+#define CS_ARCHITECTURES(X)                                                                        \
+    X(GPT2, gpt2)                                                                                  \
+    X(ROBERTA_PRELAYERNORM, roberta_prelayernorm)                                                  \
+    X(ROBERTA, roberta)                                                                            \
+    X(BERT, bert)                                                                                  \
+    X(LINEAR, linear)                                                                              \
+    X(LLAMA, llama)                                                                                \
+    X(MISTRAL, mistral)                                                                            \
+    X(EUROBERT, eurobert)                                                                          \
+    X(QWEN2, qwen2)                                                                                \
+    X(QWEN3, qwen3)                                                                                \
+    X(GPT_NEOX, gpt_neox)                                                                          \
+    X(MODERNBERT, modernbert)                                                                      \
+    X(MODERNBERT_DECODER, modernbert_decoder)
+
+#define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
+typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
+
+enum { CS_MOST_LAYERS = 1 << 10 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -42,6 +55,26 @@ typedef struct {
     cs_decoder_attention attention;
 } cs_decoder_config;
 
+/* Rotary positions (Su et al. 2021): frequencies theta^(-2i/n) of the n columns that turn, scaled
+ * for lengths beyond those of training (model/rotary.h). */
+typedef enum {
+    CS_SCALING_NONE,
+    CS_SCALING_LINEAR,
+    CS_SCALING_DYNAMIC, /* none up to `original` positions; longer texts are refused */
+    CS_SCALING_YARN,
+    CS_SCALING_LLAMA3
+} cs_rotary_scaling;
+
+typedef struct {
+    double theta; /* 0: no rotary positions */
+    double share; /* of a head's columns, from the first, that turn */
+    cs_rotary_scaling scaling;
+    double factor, original; /* lengths, relative to the original one */
+    double low, high;        /* llama3: low and high frequency factor; yarn: beta slow and fast */
+    double attention;        /* factor of cosine and sine */
+    bool whole;              /* yarn: bounds of the ramp are whole numbers */
+} cs_rotary;
+
 typedef struct {
     cs_arch arch;
     int64_t vocab;     /* rows of the token table, classes of the loss */
@@ -56,8 +89,22 @@ typedef struct {
     int64_t classes;     /* outputs of a classification head, which replaces the language
                             model's: 1 a value (regression), 0 none */
     cs_readout readout;
-    bool bias;               /* biases of linear layers and norms; Hugging Face classes need true */
-    bool tied;               /* output embedding = token table */
+    bool bias; /* biases of linear layers and norms; Hugging Face classes need true */
+    /* parts of an architecture. With `bias`: which layers have one. */
+    bool qkv_bias, output_bias, mlp_bias, norm_bias, dense_bias;
+    bool rms;           /* norms divide by the root mean square, nothing is subtracted */
+    bool gated;         /* mlp: act(a) b of two products a, b */
+    bool parallel;      /* attention and mlp read the layer's input, not one the other's sum */
+    bool first_plain;   /* no norm before the first attention */
+    bool head_norm;     /* queries and keys of each head through a norm */
+    bool turn_pairs;    /* rotary: columns 2i, 2i + 1 turn together; else i, i + n / 2 */
+    int64_t kv_heads;   /* heads of keys and values, each read by heads / kv_heads; 0: heads */
+    int64_t head_width; /* 0: width / heads */
+    cs_rotary rotary, local_rotary; /* local_rotary.theta 0: local layers have `rotary` */
+    int64_t window; /* local layers see the rows closer than this; 0: none is local */
+    uint64_t local[CS_MOST_LAYERS / 64]; /* bit l: layer l is local */
+    cs_activation head_act;              /* of the head transform */
+    bool tied;                           /* output embedding = token table */
     int64_t token_types;     /* rows of the token type table (all rows use type 0); 0: none */
     int64_t position_offset; /* row of the first position: pad_id + 1 in roberta-*, else 0; set by
                                 cs_model_config_ids */
@@ -111,12 +158,24 @@ cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_widt
  * what the class knows. */
 bool cs_model_config_exchangeable(const cs_model_config *config);
 
+/* Of each head, and of all keys. */
+int64_t cs_head_width(const cs_model_config *config);
+int64_t cs_key_width(const cs_model_config *config);
+/* Whether a state depends on where its row sits: a table, relative or rotary positions, a window. */
+bool cs_model_config_places(const cs_model_config *config);
+bool cs_layer_is_local(const cs_model_config *config, int64_t layer);
+/* Whether the class of the architecture predicts the next token. */
+bool cs_arch_causal(cs_arch arch);
+/* CS_ERR_USAGE names an architecture that is read and not trained. */
+cs_status cs_arch_trained(cs_arch arch) CS_MUST_CHECK;
+
 /* config.json: the Hugging Face keys of the architecture; what those classes do not know stands
  * under "cospec" ("trained" there is no setting: cs_model.trained). A model that no class computes
  * says model_type "cospec" and names its architecture under "cospec", so that no library loads it
- * as something else. Reading refuses unknown architectures, activations and settings by name, and
- * keys that would change the arithmetic (scale_attn_by_inverse_layer_idx, position_embedding_type,
- * ...). NULL: no memory. */
+ * as something else. Reading refuses unknown architectures, activations and settings by name,
+ * values that would change the arithmetic (scale_attn_by_inverse_layer_idx, ...), and keys that
+ * neither its architecture's list nor that of keys without bearing on states has, unless null,
+ * false or empty: a part is never ignored. NULL: no memory. */
 json_t *cs_model_config_json(const cs_model_config *config) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;

@@ -1,9 +1,8 @@
-/* config.json: one table of the keys of Hugging Face classes and of ours.
+/* config.json: the keys of an architecture's row and ours, both ways.
  *
- * Keys, meanings and the values that stand for an absent key are those of transformers' GPT2Config,
- * RobertaPreLayerNormConfig, RobertaConfig and BertConfig. Everything else that differs from the
- * architecture's own choices goes under "cospec", so a model without peculiarities has a plain
- * file. Keys that bear on no number (labels, caches, versions) are read past.
+ * Keys, meanings and the values that stand for an absent key are those of transformers' classes, in
+ * the rows of the architectures. Everything else that differs from the architecture's own choices
+ * goes under "cospec", so a model without peculiarities has a plain file.
  */
 #include <math.h>
 #include <stddef.h>
@@ -11,102 +10,34 @@
 #include <string.h>
 
 #include "io/json.h"
-#include "model/config.h"
+#include "model/arch_private.h"
 
-typedef enum { FIELD_BOOL, FIELD_INT, FIELD_ID, FIELD_REAL } field_kind;
-
-enum {
-    GPT2 = 1 << CS_ARCH_GPT2,
-    ROBERTAS = 1 << CS_ARCH_ROBERTA | 1 << CS_ARCH_ROBERTA_PRELAYERNORM,
-    BERT = 1 << CS_ARCH_BERT | 1 << CS_ARCH_LINEAR,
-    ENCODERS = ROBERTAS | BERT,
-    ALL = GPT2 | ENCODERS,
-    OURS = 1 << CS_ARCH_COUNT /* under "cospec", where they differ from the architecture's */
+/* Under "cospec", where they differ from the architecture's. */
+static const cs_arch_key OURS[] = {
+    {"post_norm", CS_KEY_BOOL, CS_AT(post_norm), NAN},
+    {"embed_norm", CS_KEY_BOOL, CS_AT(embed_norm), NAN},
+    {"head_transform", CS_KEY_BOOL, CS_AT(head_transform), NAN},
+    {"head_bias", CS_KEY_BOOL, CS_AT(head_bias), NAN},
+    {"bias", CS_KEY_BOOL, CS_AT(bias), NAN},
+    {"token_types", CS_KEY_INT, CS_AT(token_types), NAN},
+    {"embed_dropout", CS_KEY_REAL, CS_AT(embed_dropout), NAN},
+    {"relative_buckets", CS_KEY_INT, CS_AT(relative_buckets), NAN},
+    {"relative_distance", CS_KEY_INT, CS_AT(relative_distance), NAN},
+    {"real_width", CS_KEY_INT, CS_AT(real_width), NAN},
+    {"query_vector", CS_KEY_BOOL, CS_AT(query_vector), NAN},
+    {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
+    {"classes", CS_KEY_INT, CS_AT(classes), NAN},
+    {"pooling", CS_KEY_REAL, CS_AT(pooling), NAN},
+    {"mask_id", CS_KEY_ID, CS_AT(mask_id), 0},
+    {"unk_id", CS_KEY_ID, CS_AT(unk_id), 0},
+    {"decoder_layers", CS_KEY_INT, CS_AT(decoder.layers), NAN},
+    {"decoder_width", CS_KEY_INT, CS_AT(decoder.width), NAN},
+    {"decoder_heads", CS_KEY_INT, CS_AT(decoder.heads), NAN},
+    {"decoder_inner", CS_KEY_INT, CS_AT(decoder.inner), NAN},
 };
 
-/* A key, whose it is, and the member that it sets; `absent` is the value without it, NAN: it must be
- * there. */
-typedef struct {
-    unsigned of;
-    const char *key;
-    field_kind kind;
-    size_t at;
-    double absent;
-} field;
+enum { OWN = sizeof OURS / sizeof *OURS };
 
-#define AT(member) offsetof(cs_model_config, member)
-
-static const field FIELD[] = {
-    {ALL, "vocab_size", FIELD_INT, AT(vocab), NAN},
-    {GPT2, "n_positions", FIELD_INT, AT(positions), NAN},
-    {ENCODERS, "max_position_embeddings", FIELD_INT, AT(positions), NAN},
-    {GPT2, "n_embd", FIELD_INT, AT(width), NAN},
-    {ENCODERS, "hidden_size", FIELD_INT, AT(width), NAN},
-    {GPT2, "n_layer", FIELD_INT, AT(layers), NAN},
-    {ENCODERS, "num_hidden_layers", FIELD_INT, AT(layers), NAN},
-    {GPT2, "n_head", FIELD_INT, AT(heads), NAN},
-    {ENCODERS, "num_attention_heads", FIELD_INT, AT(heads), NAN},
-    {GPT2, "n_inner", FIELD_INT, AT(inner), 0},
-    {ENCODERS, "intermediate_size", FIELD_INT, AT(inner), NAN},
-    {GPT2, "layer_norm_epsilon", FIELD_REAL, AT(eps), 1e-5},
-    {ENCODERS, "layer_norm_eps", FIELD_REAL, AT(eps), 1e-12},
-    {GPT2, "resid_pdrop", FIELD_REAL, AT(dropout), 0.1},
-    {ENCODERS, "hidden_dropout_prob", FIELD_REAL, AT(dropout), 0.1},
-    {GPT2, "embd_pdrop", FIELD_REAL, AT(embed_dropout), 0.1},
-    {GPT2, "attn_pdrop", FIELD_REAL, AT(attention_dropout), 0.1},
-    {ENCODERS, "attention_probs_dropout_prob", FIELD_REAL, AT(attention_dropout), 0.1},
-    {ALL, "initializer_range", FIELD_REAL, AT(init_range), 0.02},
-    {ENCODERS, "type_vocab_size", FIELD_INT, AT(token_types), 2},
-    {ALL, "tie_word_embeddings", FIELD_BOOL, AT(tied), 1},
-    {GPT2, "pad_token_id", FIELD_ID, AT(pad_id), -1},
-    {ROBERTAS, "pad_token_id", FIELD_ID, AT(pad_id), 1},
-    {BERT, "pad_token_id", FIELD_ID, AT(pad_id), 0},
-    {GPT2, "bos_token_id", FIELD_ID, AT(bos_id), 50256},
-    {ROBERTAS, "bos_token_id", FIELD_ID, AT(bos_id), 0},
-    {BERT, "bos_token_id", FIELD_ID, AT(bos_id), -1},
-    {GPT2, "eos_token_id", FIELD_ID, AT(eos_id), 50256},
-    {ROBERTAS, "eos_token_id", FIELD_ID, AT(eos_id), 2},
-    {BERT, "eos_token_id", FIELD_ID, AT(eos_id), -1},
-    {OURS, "post_norm", FIELD_BOOL, AT(post_norm), NAN},
-    {OURS, "embed_norm", FIELD_BOOL, AT(embed_norm), NAN},
-    {OURS, "head_transform", FIELD_BOOL, AT(head_transform), NAN},
-    {OURS, "head_bias", FIELD_BOOL, AT(head_bias), NAN},
-    {OURS, "bias", FIELD_BOOL, AT(bias), NAN},
-    {OURS, "token_types", FIELD_INT, AT(token_types), NAN},
-    {OURS, "embed_dropout", FIELD_REAL, AT(embed_dropout), NAN},
-    {OURS, "relative_buckets", FIELD_INT, AT(relative_buckets), NAN},
-    {OURS, "relative_distance", FIELD_INT, AT(relative_distance), NAN},
-    {OURS, "real_width", FIELD_INT, AT(real_width), NAN},
-    {OURS, "query_vector", FIELD_BOOL, AT(query_vector), NAN},
-    {OURS, "blind_queries", FIELD_BOOL, AT(blind_queries), NAN},
-    {OURS, "classes", FIELD_INT, AT(classes), NAN},
-    {OURS, "pooling", FIELD_REAL, AT(pooling), NAN},
-    {OURS, "mask_id", FIELD_ID, AT(mask_id), 0},
-    {OURS, "unk_id", FIELD_ID, AT(unk_id), 0},
-    {OURS, "decoder_layers", FIELD_INT, AT(decoder.layers), NAN},
-    {OURS, "decoder_width", FIELD_INT, AT(decoder.width), NAN},
-    {OURS, "decoder_heads", FIELD_INT, AT(decoder.heads), NAN},
-    {OURS, "decoder_inner", FIELD_INT, AT(decoder.inner), NAN},
-};
-
-/* The next field behind `f` (NULL: the first) that is of `of`; NULL: none. */
-static const field *next(const field *f, unsigned of)
-{
-    const field *end = FIELD + sizeof FIELD / sizeof *FIELD;
-    for (f = f ? f + 1 : FIELD; f < end; ++f) {
-        if (f->of & of) {
-            return f;
-        }
-    }
-    return NULL;
-}
-
-/* What names of classes begin with. */
-static const char *const CLASS[] = {[CS_ARCH_GPT2] = "GPT2",
-                                    [CS_ARCH_ROBERTA_PRELAYERNORM] = "RobertaPreLayerNorm",
-                                    [CS_ARCH_ROBERTA] = "Roberta",
-                                    [CS_ARCH_BERT] = "Bert",
-                                    [CS_ARCH_LINEAR] = "cospec"};
 static const char CLASSIFIER[] = "ForSequenceClassification";
 
 static const char *const DECODER[] = {[CS_DECODER_SELF] = "self",
@@ -130,70 +61,64 @@ static const struct {
 } ACTIVATION[] = {{"gelu_new", CS_ACT_GELU_TANH},  {"gelu", CS_ACT_GELU_ERF},
                   {"relu", CS_ACT_RELU},           {"tanh", CS_ACT_TANH},
                   {"linear", CS_ACT_NONE},         {"gelu_pytorch_tanh", CS_ACT_GELU_TANH},
-                  {"gelu_fast", CS_ACT_GELU_TANH}, {"gelu_python", CS_ACT_GELU_ERF}};
-
-static const char *activation_key(cs_arch arch)
-{
-    return arch == CS_ARCH_GPT2 ? "activation_function" : "hidden_act";
-}
+                  {"gelu_fast", CS_ACT_GELU_TANH}, {"gelu_python", CS_ACT_GELU_ERF},
+                  {"silu", CS_ACT_SILU},           {"swish", CS_ACT_SILU}};
 
 /* --- members by their place ------------------------------------------------------------------- */
 
-static double get(const cs_model_config *config, const field *f)
+static double get(const cs_model_config *config, const cs_arch_key *f)
 {
     const char *at = (const char *)config + f->at;
     switch (f->kind) {
-    case FIELD_BOOL:
+    case CS_KEY_BOOL:
         return *(const bool *)at ? 1 : 0;
-    case FIELD_INT:
+    case CS_KEY_INT:
         return (double)*(const int64_t *)at;
-    case FIELD_ID:
+    case CS_KEY_ID:
         return *(const int32_t *)at;
-    case FIELD_REAL:
-        break;
+    default:
+        return *(const double *)at;
     }
-    return *(const double *)at;
 }
 
-static void put(cs_model_config *config, const field *f, double value)
+static void put(cs_model_config *config, const cs_arch_key *f, double value)
 {
     char *at = (char *)config + f->at;
     switch (f->kind) {
-    case FIELD_BOOL:
+    case CS_KEY_BOOL:
         *(bool *)at = value != 0;
         break;
-    case FIELD_INT:
+    case CS_KEY_INT:
         *(int64_t *)at = (int64_t)value;
         break;
-    case FIELD_ID:
+    case CS_KEY_ID:
         *(int32_t *)at = (int32_t)value;
         break;
-    case FIELD_REAL:
+    default:
         *(double *)at = value;
         break;
     }
 }
 
-static bool differs(const field *f, const cs_model_config *a, const cs_model_config *b)
+static bool differs(const cs_arch_key *f, const cs_model_config *a, const cs_model_config *b)
 {
     return get(a, f) < get(b, f) || get(a, f) > get(b, f);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static json_t *json_of(const field *f, double value)
+static json_t *json_of(const cs_arch_key *f, double value)
 {
     switch (f->kind) {
-    case FIELD_BOOL:
+    case CS_KEY_BOOL:
         return json_boolean(value != 0);
-    case FIELD_ID:
+    case CS_KEY_ID:
         return value < 0 ? json_null() : json_integer((json_int_t)value);
-    case FIELD_INT:
+    case CS_KEY_INT:
         return json_integer((json_int_t)value);
-    case FIELD_REAL:
-        break;
+    default:
+        return cs_json_number(value);
     }
-    return cs_json_number(value);
 }
 
 static const char *activation_name(cs_activation act)
@@ -210,7 +135,7 @@ static cs_model_config assumed(const cs_model_config *config)
 {
     cs_model_config plain = {0};
     cs_model_config_default(config->arch, &plain);
-    if (config->arch != CS_ARCH_GPT2) {
+    if (cs_arch_row_of(config->arch)->drop_embed) {
         plain.embed_dropout = config->dropout;
         plain.token_types = config->token_types;
     }
@@ -229,7 +154,7 @@ static void put_ours(const cs_model_config *config, bool exchangeable, json_t *o
     if (!exchangeable) {
         cs_json_put(status, ours, "architecture", json_string(cs_arch_name(config->arch)));
     }
-    for (const field *f = next(NULL, OURS); f; f = next(f, OURS)) {
+    for (const cs_arch_key *f = OURS; f < OURS + OWN; ++f) {
         bool decoder = strncmp(f->key, "decoder_", 8) == 0;
         if (decoder ? config->decoder.layers > 0 : differs(f, config, &plain)) {
             cs_json_put(status, ours, f->key, json_of(f, get(config, f)));
@@ -264,26 +189,29 @@ static void put_labels(int64_t classes, json_t *object, cs_status *status)
 static void put_class(const cs_model_config *config, bool exchangeable, json_t *object,
                       cs_status *status)
 {
+    const cs_arch_row *row = cs_arch_row_of(config->arch);
     cs_model_config rows = *config; /* the class counts rows of the position table */
-    if (rows.positions > 0) {
+    if (rows.positions > 0 && row->behind_pad) {
         rows.positions += rows.position_offset;
     }
-    const char *type = exchangeable ? cs_arch_name(config->arch) : "cospec";
-    cs_json_put(status, object, "model_type", json_string(type));
+    cs_json_put(status, object, "model_type", json_string(exchangeable ? row->name : "cospec"));
     if (exchangeable) {
-        const char *head = config->classes > 0            ? CLASSIFIER
-                           : config->arch == CS_ARCH_GPT2 ? "LMHeadModel"
-                                                          : "ForMaskedLM";
-        cs_json_put(status, object, "architectures", json_pack("[s+]", CLASS[config->arch], head));
+        cs_json_put(status, object, "architectures",
+                    json_pack("[s+]", row->class, config->classes > 0 ? CLASSIFIER : row->head));
     }
     if (exchangeable && config->classes > 0) {
         put_labels(config->classes, object, status);
     }
-    for (const field *f = next(NULL, 1U << config->arch); f; f = next(f, 1U << config->arch)) {
-        cs_json_put(status, object, f->key, json_of(f, get(&rows, f)));
+    const cs_arch_key *f;
+    for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
+        if (f->kind == CS_KEY_ACT) {
+            cs_activation act =
+                *(const cs_activation *)(const void *)((const char *)config + f->at);
+            cs_json_put(status, object, f->key, json_string(activation_name(act)));
+        } else if (f->kind < CS_KEY_ACT) {
+            cs_json_put(status, object, f->key, json_of(f, get(&rows, f)));
+        }
     }
-    cs_json_put(status, object, activation_key(config->arch),
-                json_string(activation_name(config->act)));
     cs_json_put(status, object, "dtype", json_string("float32"));
 }
 
@@ -308,62 +236,35 @@ json_t *cs_model_config_json(const cs_model_config *config)
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* The value of a key that is there and not null, in *out; null: the absent one. */
-static cs_status read_value(const char *where, const field *f, const json_t *value, double *out)
+static cs_status read_value(const char *where, const cs_arch_key *f, const json_t *value,
+                            double *out)
 {
-    bool whole = f->kind == FIELD_INT || f->kind == FIELD_ID;
+    bool whole = f->kind == CS_KEY_INT || f->kind == CS_KEY_ID;
     if (json_is_null(value)) {
-        *out = f->kind == FIELD_ID ? -1 : f->absent;
+        *out = f->kind == CS_KEY_ID ? -1 : f->absent;
         return isnan(*out) ? cs_fail(CS_ERR_INPUT, "%s: '%s' is null", where, f->key) : CS_OK;
     }
-    if (f->kind == FIELD_BOOL ? !json_is_boolean(value)
-        : whole               ? !json_is_integer(value)
-                              : !json_is_number(value)) {
+    if (f->kind == CS_KEY_BOOL ? !json_is_boolean(value)
+        : whole                ? !json_is_integer(value)
+                               : !json_is_number(value)) {
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a %s", where, f->key,
-                       f->kind == FIELD_BOOL ? "truth value"
-                       : whole               ? "whole number"
-                                             : "number");
+                       f->kind == CS_KEY_BOOL ? "truth value"
+                       : whole                ? "whole number"
+                                              : "number");
     }
-    *out = f->kind == FIELD_BOOL ? json_is_true(value) : json_number_value(value);
+    *out = f->kind == CS_KEY_BOOL ? json_is_true(value) : json_number_value(value);
     if (whole && fabs(*out) > (double)INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is %.17g", where, f->key, *out);
     }
     return CS_OK;
 }
 
-static cs_status read_class(const char *where, const json_t *json, cs_model_config *config)
+static cs_status read_activation(const char *where, const char *key, const json_t *value,
+                                 cs_activation *out)
 {
-    for (const field *f = next(NULL, 1U << config->arch); f; f = next(f, 1U << config->arch)) {
-        const json_t *value = json_object_get(json, f->key);
-        double x = f->absent;
-        if (!value && isnan(x)) {
-            return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, f->key);
-        }
-        cs_status status = value ? read_value(where, f, value, &x) : CS_OK;
-        if (status != CS_OK) return status;
-        put(config, f, x);
-    }
-    if (config->arch == CS_ARCH_GPT2 && config->inner == 0) {
-        config->inner = 4 * config->width;
-    }
-    if (config->bos_id >= config->vocab) { /* the class's own ids in a small vocabulary */
-        config->bos_id = -1;
-    }
-    if (config->eos_id >= config->vocab) {
-        config->eos_id = -1;
-    }
-    return CS_OK;
-}
-
-static cs_status read_activation(const char *where, const json_t *json, cs_model_config *config)
-{
-    const char *key = activation_key(config->arch);
-    const json_t *value = json_object_get(json, key);
-    if (!value) {
-        return CS_OK; /* the class's own, as in the architecture's choices */
-    }
     for (size_t i = 0; json_is_string(value) && i < sizeof ACTIVATION / sizeof *ACTIVATION; ++i) {
         if (strcmp(json_string_value(value), ACTIVATION[i].name) == 0) {
-            config->act = ACTIVATION[i].act;
+            *out = ACTIVATION[i].act;
             return CS_OK;
         }
     }
@@ -373,38 +274,52 @@ static cs_status read_activation(const char *where, const json_t *json, cs_model
                    json_is_string(value) ? "'" : "");
 }
 
-/* Settings of the classes that would change the arithmetic. */
-static cs_status refuse_foreign(const char *where, const json_t *json)
+static cs_status read_key(const char *where, const cs_arch_key *f, const json_t *value,
+                          cs_model_config *config)
 {
-    static const struct {
-        const char *key;
-        bool plain;
-    } setting[] = {{"scale_attn_weights", true},
-                   {"scale_attn_by_inverse_layer_idx", false},
-                   {"add_cross_attention", false},
-                   {"is_encoder_decoder", false}};
-    for (size_t i = 0; i < sizeof setting / sizeof *setting; ++i) {
-        const json_t *value = json_object_get(json, setting[i].key);
-        if (value && !json_is_null(value) && json_is_true(value) != setting[i].plain) {
-            return cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported", where,
-                           setting[i].key, setting[i].plain ? "true" : "false");
-        }
+    double x = f->absent;
+    switch (f->kind) {
+    case CS_KEY_PAST:
+        return CS_OK;
+    case CS_KEY_ONLY:
+        return cs_config_only(where, f->key, value, f->absent);
+    case CS_KEY_ACT:
+        return !value || json_is_null(value)
+                   ? CS_OK
+                   : read_activation(where, f->key, value,
+                                     (cs_activation *)(void *)((char *)config + f->at));
+    default:
+        break;
     }
-    const json_t *position = json_object_get(json, "position_embedding_type");
-    if (position &&
-        (!json_is_string(position) || strcmp(json_string_value(position), "absolute") != 0)) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: 'position_embedding_type' other than \"absolute\" is not supported",
-                       where);
+    if (!value && isnan(x)) {
+        return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, f->key);
     }
-    static const char *const none[] = {"quantization_config", "pruned_heads"};
-    for (size_t i = 0; i < sizeof none / sizeof *none; ++i) {
-        const json_t *value = json_object_get(json, none[i]);
-        if (value && !json_is_null(value) && json_object_size(value) > 0) {
-            return cs_fail(CS_ERR_INPUT, "%s: '%s' is not supported", where, none[i]);
-        }
+    cs_status status = value ? read_value(where, f, value, &x) : CS_OK;
+    if (status == CS_OK) put(config, f, x);
+    return status;
+}
+
+static cs_status read_class(const char *where, const json_t *json, cs_model_config *config)
+{
+    const cs_arch_row *row = cs_arch_row_of(config->arch);
+    const cs_arch_key *f;
+    for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
+        cs_status status = read_key(where, f, json_object_get(json, f->key), config);
+        if (status != CS_OK) return status;
     }
-    return CS_OK;
+    if (config->inner == 0) {
+        config->inner = 4 * config->width;
+    }
+    if (row->drop_embed) {
+        config->embed_dropout = config->dropout;
+    }
+    if (config->bos_id >= config->vocab) { /* the class's own ids in a small vocabulary */
+        config->bos_id = -1;
+    }
+    if (config->eos_id >= config->vocab) {
+        config->eos_id = -1;
+    }
+    return row->read ? row->read(where, json, config) : CS_OK;
 }
 
 /* The number of a name among those whose list is `known`. */
@@ -425,9 +340,9 @@ static void read_classifier(const json_t *json, cs_model_config *config)
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     const json_t *labels = json_object_get(json, "id2label"),
                  *number = json_object_get(json, "num_labels");
-    size_t begin = strlen(CLASS[config->arch]);
-    if (name && strncmp(name, CLASS[config->arch], begin) == 0 &&
-        strcmp(name + begin, CLASSIFIER) == 0) {
+    const char *class = cs_arch_row_of(config->arch)->class;
+    size_t begin = strlen(class);
+    if (name && strncmp(name, class, begin) == 0 && strcmp(name + begin, CLASSIFIER) == 0) {
         config->classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
                           : json_is_integer(number)    ? (int64_t)json_integer_value(number)
                                                        : 2;
@@ -440,12 +355,12 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
     json_t *value;
     json_object_foreach(ours, key, value)
     {
-        const field *f = next(NULL, OURS);
+        const cs_arch_key *f = OURS;
         cs_status status = CS_OK;
         double x = 0;
         int name = 0;
-        while (f && strcmp(f->key, key) != 0) {
-            f = next(f, OURS);
+        while (f < OURS + OWN && strcmp(f->key, key) != 0) {
+            ++f;
         }
         if (strcmp(key, "decoder_attention") == 0) {
             status = read_name(where, key, value, DECODER,
@@ -454,7 +369,7 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
         } else if (strcmp(key, "readout") == 0) {
             status = read_name(where, key, value, READOUT, "first, last or mean", &name);
             config->readout = (cs_readout)name;
-        } else if (f) {
+        } else if (f < OURS + OWN) {
             status = read_value(where, f, value, &x);
             if (status == CS_OK) put(config, f, x);
         } else if (strcmp(key, "architecture") != 0 && strcmp(key, "trained") != 0) {
@@ -493,17 +408,11 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     }
     cs_status status;
     if ((status = read_arch(where, json, ours, &arch)) != CS_OK ||
-        (status = refuse_foreign(where, json)) != CS_OK) {
+        (status = cs_config_known(where, json, arch)) != CS_OK) {
         return status;
     }
     cs_model_config_default(arch, &config);
-    if ((status = read_class(where, json, &config)) != CS_OK ||
-        (status = read_activation(where, json, &config)) != CS_OK) {
-        return status;
-    }
-    if (arch != CS_ARCH_GPT2) {
-        config.embed_dropout = config.dropout;
-    }
+    if ((status = read_class(where, json, &config)) != CS_OK) return status;
     read_classifier(json, &config);
     config.readout = config.classes > 0 ? cs_readout_of(arch) : CS_READ_FIRST;
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) return status;
@@ -513,7 +422,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     }
     cs_model_config_ids(&config, (cs_special_ids){config.pad_id, config.bos_id, config.eos_id,
                                                   config.mask_id, config.unk_id});
-    if (config.positions > 0) {
+    if (config.positions > 0 && cs_arch_row_of(arch)->behind_pad) {
         config.positions -= config.position_offset;
         if (config.positions < 1) {
             return cs_fail(CS_ERR_INPUT, "%s: no positions behind the padding token's", where);

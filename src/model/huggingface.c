@@ -1,5 +1,4 @@
-/* One table: our name without its last word, theirs, and how the matrix lies there.
- * Source: the classes of transformers (version 5.23), by the names of their state_dict(). */
+/* Names of tensors are spelled by the patterns of an architecture's row. */
 #include "model/huggingface.h"
 
 #include <stdio.h>
@@ -7,71 +6,11 @@
 #include <string.h>
 
 #include "io/file.h"
-
-typedef enum { AS_OURS, TRANSPOSED, THREE } layout;
-
-enum {
-    GPT2 = 1 << CS_ARCH_GPT2,
-    PRELAYERNORM = 1 << CS_ARCH_ROBERTA_PRELAYERNORM,
-    BERT = 1 << CS_ARCH_BERT,
-    POST = BERT | 1 << CS_ARCH_ROBERTA,
-    ROBERTAS = PRELAYERNORM | 1 << CS_ARCH_ROBERTA,
-    ENCODERS = ROBERTAS | BERT
-};
-
-/* The architectures that have a name. "N" in both names stands for the layer's number. Names that
- * begin with '/' do not take the class's prefix. */
-static const struct {
-    unsigned archs;
-    layout layout;
-    const char *ours, *theirs;
-} TABLE[] = {
-    {GPT2, AS_OURS, "embed.token", "wte"},
-    {GPT2, AS_OURS, "embed.position", "wpe"},
-    {GPT2, AS_OURS, "layer.N.attention.norm", "h.N.ln_1"},
-    {GPT2, TRANSPOSED, "layer.N.attention.qkv", "h.N.attn.c_attn"},
-    {GPT2, TRANSPOSED, "layer.N.attention.output", "h.N.attn.c_proj"},
-    {GPT2, AS_OURS, "layer.N.mlp.norm", "h.N.ln_2"},
-    {GPT2, TRANSPOSED, "layer.N.mlp.in", "h.N.mlp.c_fc"},
-    {GPT2, TRANSPOSED, "layer.N.mlp.out", "h.N.mlp.c_proj"},
-    {GPT2, AS_OURS, "final_norm", "ln_f"},
-    {GPT2, AS_OURS, "output", "/lm_head"},
-    {GPT2, AS_OURS, "classifier.output", "/score"},
-    {ENCODERS, AS_OURS, "embed.token", "embeddings.word_embeddings"},
-    {ENCODERS, AS_OURS, "embed.position", "embeddings.position_embeddings"},
-    {ENCODERS, AS_OURS, "embed.type", "embeddings.token_type_embeddings"},
-    {ENCODERS, AS_OURS, "embed.norm", "embeddings.LayerNorm"},
-    {ENCODERS, THREE, "layer.N.attention.qkv", "encoder.layer.N.attention.self"},
-    {ENCODERS, AS_OURS, "layer.N.attention.output", "encoder.layer.N.attention.output.dense"},
-    {ENCODERS, AS_OURS, "layer.N.mlp.in", "encoder.layer.N.intermediate.dense"},
-    {ENCODERS, AS_OURS, "layer.N.mlp.out", "encoder.layer.N.output.dense"},
-    {POST, AS_OURS, "layer.N.attention.norm", "encoder.layer.N.attention.output.LayerNorm"},
-    {POST, AS_OURS, "layer.N.mlp.norm", "encoder.layer.N.output.LayerNorm"},
-    {PRELAYERNORM, AS_OURS, "layer.N.attention.norm", "encoder.layer.N.attention.LayerNorm"},
-    {PRELAYERNORM, AS_OURS, "layer.N.mlp.norm", "encoder.layer.N.intermediate.LayerNorm"},
-    {PRELAYERNORM, AS_OURS, "final_norm", "LayerNorm"},
-    {ROBERTAS, AS_OURS, "head.dense", "/lm_head.dense"},
-    {ROBERTAS, AS_OURS, "head.norm", "/lm_head.layer_norm"},
-    {ROBERTAS, AS_OURS, "head", "/lm_head"},
-    {ROBERTAS, AS_OURS, "output", "/lm_head.decoder"},
-    {ROBERTAS, AS_OURS, "classifier.dense", "/classifier.dense"},
-    {ROBERTAS, AS_OURS, "classifier.output", "/classifier.out_proj"},
-    {BERT, AS_OURS, "head.dense", "/cls.predictions.transform.dense"},
-    {BERT, AS_OURS, "head.norm", "/cls.predictions.transform.LayerNorm"},
-    {BERT, AS_OURS, "head", "/cls.predictions"},
-    {BERT, AS_OURS, "output", "/cls.predictions.decoder"},
-    {BERT, AS_OURS, "classifier.dense", "pooler.dense"},
-    {BERT, AS_OURS, "classifier.output", "/classifier"},
-};
+#include "model/arch_private.h"
 
 const char *cs_hf_prefix(cs_arch arch)
 {
-    static const char *const prefix[] = {[CS_ARCH_GPT2] = "transformer.",
-                                         [CS_ARCH_ROBERTA_PRELAYERNORM] = "roberta_prelayernorm.",
-                                         [CS_ARCH_ROBERTA] = "roberta.",
-                                         [CS_ARCH_BERT] = "bert.",
-                                         [CS_ARCH_LINEAR] = ""};
-    return prefix[arch];
+    return cs_arch_row_of(arch)->prefix;
 }
 
 /* Whether `name`, up to `length`, is the pattern with N a number, which *number receives. */
@@ -93,88 +32,148 @@ static bool matches(const char *pattern, const char *name, size_t length, long *
     return name == end;
 }
 
-/* Writes their name: prefix, pattern with the number for N, then ".query" and the like, then the
- * last word. */
-static void spell(const char *prefix, const char *pattern, long number, const char *part,
-                  const char *last, cs_hf_piece *piece)
+/* What the marks before a name say, and the name behind them. */
+typedef struct {
+    const char *name, *open, *close; /* braces; NULL: none */
+    bool outside, transposed, by_head;
+    int parts;
+} pattern;
+
+static pattern pattern_of(const char *theirs)
 {
-    bool outside = *pattern == '/';
-    const char *n = strchr(pattern, 'N');
-    while (n && (n[1] != '.' && n[1] != '\0')) { /* the N of LayerNorm is not a number */
-        n = strchr(n + 1, 'N');
+    pattern p = {.name = theirs, .parts = 1};
+    for (; *p.name == '/' || *p.name == '^' || *p.name == '%'; ++p.name) {
+        p.outside = p.outside || *p.name == '/';
+        p.transposed = p.transposed || *p.name == '^';
+        p.by_head = p.by_head || *p.name == '%';
     }
-    pattern += outside;
-    if (n) {
-        (void)snprintf(piece->name, sizeof piece->name, "%s%.*s%ld%s%s.%s", outside ? "" : prefix,
-                       (int)(n - pattern), pattern, number, n + 1, part, last);
-    } else {
-        (void)snprintf(piece->name, sizeof piece->name, "%s%s%s.%s", outside ? "" : prefix, pattern,
-                       part, last);
+    p.open = strchr(p.name, '{');
+    p.close = p.open ? strchr(p.open, '}') : NULL;
+    for (const char *c = p.open; c && c < p.close; ++c) {
+        p.parts += *c == ',';
     }
+    return p;
 }
 
-/* "lm_head.bias" has a copy, "lm_head.decoder.bias". */
-static int add_copy(const cs_hf_piece *bias, cs_hf_piece *copy)
+/* Writes their name of part `part`: prefix, the name with the layer's number for an N that stands
+ * alone, then the last word. */
+static void spell(const char *prefix, const pattern *p, long number, int part, const char *last,
+                  char name[CS_HF_NAME])
 {
-    const char *dot = strrchr(bias->name, '.');
-    *copy = *bias;
-    copy->copy = true;
-    (void)snprintf(copy->name, sizeof copy->name, "%.*s.decoder%s", (int)(dot - bias->name),
-                   bias->name, dot);
-    return 1;
+    char *to = name, *end = name + CS_HF_NAME;
+    int at = 0; /* part of the braces */
+    to += snprintf(to, (size_t)(end - to), "%s", p->outside ? "" : prefix);
+    for (const char *c = p->name; *c && end - to > 24; ++c) {
+        bool inside = p->open && c > p->open && c < p->close;
+        if (c == p->open || c == p->close) {
+            continue;
+        }
+        if (inside && *c == ',') {
+            ++at;
+        } else if (!inside || at == part) {
+            bool alone = *c == 'N' && (c == p->name || c[-1] == '.') && (c[1] == '.' || !c[1]);
+            to += alone ? snprintf(to, (size_t)(end - to), "%ld", number)
+                        : snprintf(to, (size_t)(end - to), "%c", *c);
+        }
+    }
+    (void)snprintf(to, (size_t)(end - to), ".%s", last);
+}
+
+/* Their name of a parameter whose class is not layered; "" where the row has none. */
+static const char *theirs_of(cs_arch arch, const char *ours)
+{
+    const cs_arch_tensor *row;
+    for (int64_t i = 0; (row = cs_arch_tensor_at(arch, i)); ++i) {
+        if (strcmp(row->ours, ours) == 0) {
+            return row->theirs;
+        }
+    }
+    return "";
+}
+
+/* The name of the head's copy of the logits' bias, which stands beside the output matrix; "": the
+ * class has one bias. */
+static const char *second_bias(cs_arch arch)
+{
+    const char *head = theirs_of(arch, "head"), *output = theirs_of(arch, "output");
+    return *head && strcmp(head, output) != 0 ? output + (*output == '/') : "";
+}
+
+/* Rows of query, key, value, of the two products of a gated mlp; of a single part all. */
+static int64_t share_of(const cs_model_config *c, int parts, int part, int64_t rows)
+{
+    int64_t keys = cs_key_width(c);
+    return parts != 3 ? rows / parts : part == 0 ? rows - 2 * keys : keys;
 }
 
 int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
                  cs_hf_piece piece[CS_HF_PIECES])
 {
-    static const char *const parts[] = {".query", ".key", ".value"};
     const char *dot = strrchr(param->name, '.');
     bool bias = strcmp(dot + 1, "bias") == 0, vector = bias || strcmp(dot + 1, "gain") == 0;
     /* The embedding tables are named without "weight" here. */
-    size_t length = strncmp(param->name, "embed.", 6) == 0 && !strstr(param->name, "norm")
-                        ? strlen(param->name)
-                        : (size_t)(dot - param->name);
-    size_t row = 0, rows = sizeof TABLE / sizeof *TABLE;
+    bool table = strcmp(param->name, "embed.token") == 0 ||
+                 strcmp(param->name, "embed.position") == 0 ||
+                 strcmp(param->name, "embed.type") == 0;
+    size_t length = table ? strlen(param->name) : (size_t)(dot - param->name);
     long number = 0;
-    while (row < rows && !(TABLE[row].archs >> config->arch & 1 &&
-                           matches(TABLE[row].ours, param->name, length, &number))) {
-        ++row;
+    int64_t i = 0;
+    const cs_arch_tensor *row;
+    while ((row = cs_arch_tensor_at(config->arch, i++)) &&
+           !matches(row->ours, param->name, length, &number)) {
     }
-    if (row == rows) {
+    if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
         (void)snprintf(piece[0].name, sizeof piece[0].name, "cospec.%s", param->name);
         return 1;
     }
-    int count = TABLE[row].layout == THREE ? 3 : 1;
-    int64_t share = (vector ? param->cols : param->rows) / count;
-    for (int i = 0; i < count; ++i) {
-        piece[i] = (cs_hf_piece){.transposed = TABLE[row].layout == TRANSPOSED && !vector,
-                                 .vector = vector,
-                                 .first = i * share,
-                                 .rows = share,
-                                 .cols = vector ? 1 : param->cols};
-        spell(cs_hf_prefix(config->arch), TABLE[row].theirs, number, count == 3 ? parts[i] : "",
-              bias ? "bias" : "weight", &piece[i]);
+    const char *ours = row->ours, *last = bias ? "bias" : "weight";
+    pattern p = pattern_of(row->theirs);
+    int64_t rows = vector ? param->cols : param->rows, first = 0;
+    for (int part = 0; part < p.parts; ++part) {
+        int64_t share = share_of(config, p.parts, part, rows);
+        piece[part] = (cs_hf_piece){.transposed = p.transposed && !vector,
+                                    .by_head = p.by_head ? config->heads : 0,
+                                    .vector = vector,
+                                    .first = first,
+                                    .rows = share,
+                                    .cols = vector ? 1 : param->cols};
+        spell(cs_hf_prefix(config->arch), &p, number, part, last, piece[part].name);
+        first += share;
     }
-    bool twice = !config->tied && strcmp(param->name, "head.bias") == 0;
-    return count + (twice ? add_copy(&piece[0], &piece[1]) : 0);
+    while ((row = cs_arch_tensor_at(config->arch, i++)) && strcmp(row->ours, ours) != 0) {
+    }
+    if (row) {
+        p = pattern_of(row->theirs);
+        spell(cs_hf_prefix(config->arch), &p, number, 0, last, piece[0].other);
+    }
+    const char *second = second_bias(config->arch);
+    if (!config->tied && *second && strcmp(param->name, "head.bias") == 0) {
+        piece[1] = piece[0];
+        piece[1].copy = true;
+        (void)snprintf(piece[1].name, sizeof piece[1].name, "%s.bias", second);
+        return 2;
+    }
+    return p.parts;
 }
 
-bool cs_hf_ignored(const char *name, bool tied)
+/* NAME is THEIRS and ".LAST". */
+static bool is(const char *name, const char *theirs, const char *last)
+{
+    size_t n = strlen(theirs);
+    return n > 0 && strncmp(name, theirs, n) == 0 && name[n] == '.' &&
+           strcmp(name + n + 1, last) == 0;
+}
+
+bool cs_hf_ignored(const cs_model_config *config, const char *name)
 {
     static const char *const ends[] = {".attn.bias", ".attn.masked_bias", "embeddings.position_ids",
-                                       "embeddings.token_type_ids"};
-    static const char *const copies[] = {"lm_head.weight", "lm_head.decoder.weight",
-                                         "lm_head.decoder.bias", "cls.predictions.decoder.weight",
-                                         "cls.predictions.decoder.bias"};
+                                       "embeddings.token_type_ids", ".inv_freq"};
     bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.");
     for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
         ignored = ignored || cs_has_suffix(name, ends[i]);
     }
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; ++i) {
-        /* The bias of a decoder is a copy of the head's bias whether the matrix is tied or not. */
-        ignored =
-            ignored || (strcmp(name, copies[i]) == 0 && (tied || cs_has_suffix(name, ".bias")));
-    }
-    return ignored;
+    const char *output = theirs_of(config->arch, "output");
+    return ignored || (config->tied && is(name, output + (*output == '/'), "weight")) ||
+           is(name, second_bias(config->arch), "bias");
 }

@@ -1,9 +1,7 @@
 /* Which tensors of a Hugging Face checkpoint hold a parameter.
  *
- * Names are those of transformers' GPT2LMHeadModel, RobertaPreLayerNormForMaskedLM,
- * RobertaForMaskedLM and BertForMaskedLM. GPT-2 keeps matrices inputs x outputs (Conv1D), the
- * others outputs x inputs like ours; classification heads are those of the ...ForSequence-
- * Classification classes; all but GPT-2 part query, key and value. What no class has is
+ * The rows of architectures have the names (model/arch_private.h), those of the ...ForMaskedLM,
+ * ...ForCausalLM and ...ForSequenceClassification classes of transformers. What no class has is
  * stored as "cospec." and our name.
  */
 #pragma once
@@ -15,16 +13,18 @@
 #include "model/config.h"
 #include "tensor/params.h"
 
+enum { CS_HF_PIECES = 3, CS_HF_NAME = 160 };
+
 /* One tensor of the file: rows first .. first+rows-1 of the parameter. */
 typedef struct {
-    char name[160];
-    bool transposed; /* cols x rows in the file */
+    char name[CS_HF_NAME],
+        other[CS_HF_NAME]; /* other: what some versions of the class call it; "": nothing */
+    bool transposed;       /* cols x rows in the file */
+    int64_t by_head; /* heads whose query, key and value rows stand together in the file; 0: no */
     bool vector;     /* one dimension in the file */
     bool copy;       /* of the piece before it; files may lack it, but the class computes with it */
     int64_t first, rows, cols;
 } cs_hf_piece;
-
-enum { CS_HF_PIECES = 3 };
 
 /* The pieces of a parameter: their number. The masked heads have their bias twice; where the output
  * matrix is not tied, the one beside it is the one that counts. */
@@ -35,4 +35,4 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
 const char *cs_hf_prefix(cs_arch arch);
 
 /* A tensor that files carry beside the parameters: buffers, poolers, copies of the tied table. */
-bool cs_hf_ignored(const char *name, bool tied);
+bool cs_hf_ignored(const cs_model_config *config, const char *name);

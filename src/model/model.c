@@ -17,12 +17,13 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "io/file.h"
+#include "model/rotary.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 
 typedef struct {
     cs_params *params;
-    bool bias;
+    const cs_model_config *config;
     cs_status status;
 } table;
 
@@ -41,11 +42,12 @@ static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *fo
     }
 }
 
-/* "<prefix>.weight" and, with biases, "<prefix>.bias". */
-static void add_linear(table *t, int64_t out, int64_t in, const char *prefix, const char *name)
+/* "<prefix>.weight" and, where `bias` and the model has biases, "<prefix>.bias". */
+static void add_linear(table *t, int64_t out, int64_t in, bool bias, const char *prefix,
+                       const char *name)
 {
     add(t, out, in, true, "%s%s.weight", prefix, name);
-    if (t->bias) {
+    if (bias && t->config->bias) {
         add(t, 1, out, false, "%s%s.bias", prefix, name);
     }
 }
@@ -53,32 +55,48 @@ static void add_linear(table *t, int64_t out, int64_t in, const char *prefix, co
 static void add_norm(table *t, int64_t width, const char *prefix, const char *name)
 {
     add(t, 1, width, false, "%s%s.gain", prefix, name);
-    if (t->bias) {
+    if (t->config->bias && t->config->norm_bias) {
         add(t, 1, width, false, "%s%s.bias", prefix, name);
     }
 }
 
+/* What the configuration fixes. */
+static void add_constant(table *t, int64_t cols, const char *name)
+{
+    add(t, 1, cols, false, "%s", name);
+    if (t->status == CS_OK) {
+        t->params->param[t->params->count - 1].constant = true;
+    }
+}
+
 typedef struct {
-    int64_t width, inner;
-    bool self, cross;
+    int64_t width, inner, queries, keys; /* of a row: in all heads, of keys and of values */
+    bool self, cross, plain;             /* plain: no norm before attention */
 } layer_shape;
 
 static void add_layer(table *t, const char *prefix, layer_shape s)
 {
+    const cs_model_config *c = t->config;
     if (s.self) {
-        add_norm(t, s.width, prefix, "attention.norm");
-        add_linear(t, 3 * s.width, s.width, prefix, "attention.qkv");
-        add_linear(t, s.width, s.width, prefix, "attention.output");
+        if (!s.plain) {
+            add_norm(t, s.width, prefix, "attention.norm");
+        }
+        add_linear(t, s.queries + 2 * s.keys, s.width, c->qkv_bias, prefix, "attention.qkv");
+        add_linear(t, s.width, s.queries, c->output_bias, prefix, "attention.output");
+    }
+    if (s.self && c->head_norm) {
+        add(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
+        add(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
     }
     if (s.cross) {
         add_norm(t, s.width, prefix, "cross.norm");
-        add_linear(t, s.width, s.width, prefix, "cross.query");
-        add_linear(t, 2 * s.width, s.width, prefix, "cross.kv");
-        add_linear(t, s.width, s.width, prefix, "cross.output");
+        add_linear(t, s.width, s.width, true, prefix, "cross.query");
+        add_linear(t, 2 * s.width, s.width, true, prefix, "cross.kv");
+        add_linear(t, s.width, s.width, true, prefix, "cross.output");
     }
     add_norm(t, s.width, prefix, "mlp.norm");
-    add_linear(t, s.inner, s.width, prefix, "mlp.in");
-    add_linear(t, s.width, s.inner, prefix, "mlp.out");
+    add_linear(t, (c->gated ? 2 : 1) * s.inner, s.width, c->mlp_bias, prefix, "mlp.in");
+    add_linear(t, s.width, s.inner, c->mlp_bias, prefix, "mlp.out");
 }
 
 static void add_embedding(table *t, const cs_model_config *c)
@@ -107,7 +125,7 @@ static void add_embedding(table *t, const cs_model_config *c)
 static void add_head(table *t, const cs_model_config *c)
 {
     if (c->head_transform) {
-        add_linear(t, c->width, c->width, "", "head.dense");
+        add_linear(t, c->width, c->width, c->dense_bias, "", "head.dense");
         add_norm(t, c->width, "", "head.norm");
     }
     if (c->head_bias) {
@@ -117,8 +135,8 @@ static void add_head(table *t, const cs_model_config *c)
         add(t, c->vocab, c->width, true, "output.weight");
     }
     if (c->classes > 0 && c->arch != CS_ARCH_GPT2) {
-        add_linear(t, c->width, c->width, "", "classifier.dense");
-        add_linear(t, c->classes, c->width, "", "classifier.output");
+        add_linear(t, c->width, c->width, true, "", "classifier.dense");
+        add_linear(t, c->classes, c->width, true, "", "classifier.output");
     } else if (c->classes > 0) {
         add(t, c->classes, c->width, true, "classifier.output.weight");
     }
@@ -130,10 +148,12 @@ static void add_decoder(table *t, const cs_model_config *c)
     bool causal = d->attention == CS_DECODER_CAUSAL_CROSS;
     layer_shape shape = {.width = d->width,
                          .inner = d->inner,
+                         .queries = d->width,
+                         .keys = d->width,
                          .self = d->attention != CS_DECODER_CROSS,
                          .cross = d->attention != CS_DECODER_SELF};
     if (d->width != c->width) {
-        add_linear(t, d->width, c->width, "", "decoder.project");
+        add_linear(t, d->width, c->width, true, "", "decoder.project");
     }
     add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
     if (c->positions > 0) {
@@ -148,23 +168,35 @@ static void add_decoder(table *t, const cs_model_config *c)
         add_norm(t, d->width, "", "decoder.norm");
     }
     if (d->width != c->width) {
-        add_linear(t, c->width, d->width, "", "decoder.output");
+        add_linear(t, c->width, d->width, true, "", "decoder.output");
     }
 }
 
 static cs_status make_table(const cs_model_config *c, cs_params *params)
 {
-    table t = {.params = params, .bias = c->bias};
+    table t = {.params = params, .config = c};
     add_embedding(&t, c);
     if (c->arch == CS_ARCH_LINEAR) {
-        add_linear(&t, 3 * c->width, c->width, "layer.0.", "attention.qkv");
+        add_linear(&t, 3 * c->width, c->width, true, "layer.0.", "attention.qkv");
         add_head(&t, c);
         return t.status;
     }
     for (int64_t l = 0; l < c->layers; ++l) {
         char prefix[64];
         (void)snprintf(prefix, sizeof prefix, "layer.%lld.", (long long)l);
-        add_layer(&t, prefix, (layer_shape){c->width, c->inner, true, false});
+        add_layer(&t, prefix,
+                  (layer_shape){.width = c->width,
+                                .inner = c->inner,
+                                .queries = cs_head_width(c) * c->heads,
+                                .keys = cs_key_width(c),
+                                .self = true,
+                                .plain = l == 0 && c->first_plain});
+    }
+    if (c->rotary.theta > 0) {
+        add_constant(&t, cs_rotary_pairs(c, &c->rotary), "rotary.frequency");
+    }
+    if (c->local_rotary.theta > 0) {
+        add_constant(&t, cs_rotary_pairs(c, &c->local_rotary), "rotary.local");
     }
     if (!c->post_norm) {
         add_norm(&t, c->width, "", "final_norm");
@@ -176,13 +208,42 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
     return t.status;
 }
 
+/* Nothing beyond what gpt2, roberta and bert have. */
+static bool is_basic(const cs_model_config *c)
+{
+    return c->act <= CS_ACT_TANH && !c->rms && !c->gated && !c->parallel && !c->head_norm &&
+           c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0);
+}
+
+static cs_status fill_constants(cs_model *model)
+{
+    const cs_model_config *c = &model->config;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
+        const cs_param *p = &model->params.param[i];
+        if (p->constant) {
+            float *value = cs_alloc(p->cols, sizeof *value);
+            if (!value) return CS_ERR_MEMORY;
+            bool local = strcmp(p->name, "rotary.local") == 0;
+            cs_rotary_frequencies(local ? &c->local_rotary : &c->rotary, p->cols, value);
+            status = cs_params_set(&model->params, i, CS_PARAM_VALUE, value);
+            cs_free(value);
+        }
+    }
+    return status;
+}
+
 cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool training,
                         cs_model *out)
 {
     cs_model model = {.config = *config};
     cs_status status = cs_model_config_check(config);
     if (status == CS_OK) status = make_table(config, &model.params);
+    if (status == CS_OK && backend->basic && !is_basic(config))
+        status = cs_fail(CS_ERR_DEVICE, "architecture %s does not run on %s; take --device cpu",
+                         cs_arch_name(config->arch), backend->name);
     if (status == CS_OK) status = cs_params_allocate(&model.params, backend, training);
+    if (status == CS_OK) status = fill_constants(&model);
     return CS_DELIVER(status, out, model, cs_model_free);
 }
 
@@ -300,8 +361,10 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
     float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
-        status = fill(&model->config, &params->param[i], seed, value);
-        if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
+        if (!params->param[i].constant) {
+            status = fill(&model->config, &params->param[i], seed, value);
+            if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
+        }
     }
     cs_free(value);
     return status;

@@ -6,7 +6,8 @@
  * here.
  *
  * With d = width, f = inner, V = vocab and, in the decoder, e = its width, g = its inner; N counts
- * layers from 0. Names ending in .bias exist where config.bias is set.
+ * layers from 0, h the width of a head, q = heads h, k = kv_heads h. Names ending in .bias exist
+ * where config.bias is set and, in layers and norms, qkv_bias, output_bias, mlp_bias, norm_bias.
  *
  *   embed.token                    V x d
  *   embed.real.weight              d x r                 real_width r: projects real rows
@@ -16,10 +17,11 @@
  *   query.start                    1 x d                 query_vector
  *   relative.table                 relative_buckets x heads, one for all layers
  *   layer.N.attention.norm.gain .bias    1 x d           post_norm: of the sublayer's sum
- *   layer.N.attention.qkv.weight .bias   3d x d, 1 x 3d  rows of q, then k, then v
- *   layer.N.attention.output.weight .bias  d x d, 1 x d
+ *   layer.N.attention.qkv.weight .bias   q + 2k x d, 1 x q + 2k  rows of q, then k, then v
+ *   layer.N.attention.output.weight .bias  d x q, 1 x d
+ *   layer.N.attention.query_norm.gain, key_norm.gain  1 x h  head_norm
  *   layer.N.mlp.norm.gain .bias    1 x d                 post_norm: of the sublayer's sum
- *   layer.N.mlp.in.weight .bias    f x d, 1 x f
+ *   layer.N.mlp.in.weight .bias    f x d, 1 x f          gated: 2f rows, those activated first
  *   layer.N.mlp.out.weight .bias   d x f, 1 x d
  *   final_norm.gain .bias          1 x d                 not post_norm
  *   head.dense.weight .bias        d x d, 1 x d          head_transform
@@ -29,6 +31,7 @@
  *   classifier.dense.weight .bias  d x d, 1 x d          classes; not gpt2
  *   classifier.output.weight       C x d                 classes
  *   classifier.output.bias         1 x C                 classes; not gpt2
+ *   rotary.frequency, rotary.local 1 x pairs that turn   of the configuration, in no file
  *   decoder.project.weight .bias   e x d, 1 x e          e != d: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal
  *   decoder.token                  V x e                 causal

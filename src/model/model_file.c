@@ -14,13 +14,24 @@
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* Row r of query, key and value rows, each head by head, where a file has the three of each head
+ * together. */
+static int64_t row_by_head(const cs_hf_piece *piece, int64_t r)
+{
+    int64_t heads = piece->by_head, width = piece->rows / heads / 3;
+    int64_t part = r / (heads * width), head = r / width % heads;
+    return (head * 3 + part) * width + r % width;
+}
+
 /* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
 static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)
 {
     float *at = param + piece->first * piece->cols;
     for (int64_t r = 0; r < piece->rows; ++r) {
+        int64_t row = piece->by_head > 0 ? row_by_head(piece, r) : r;
         for (int64_t c = 0; c < piece->cols; ++c) {
-            float *theirs = file + (piece->transposed ? c * piece->rows + r : r * piece->cols + c);
+            float *theirs =
+                file + (piece->transposed ? c * piece->rows + row : row * piece->cols + c);
             float *ours = at + r * piece->cols + c;
             if (inward) {
                 *ours = *theirs;
@@ -45,6 +56,9 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         cs_hf_piece piece[CS_HF_PIECES];
+        if (model->params.param[i].constant) {
+            continue;
+        }
         int count = cs_hf_pieces(&model->config, &model->params.param[i], piece);
         status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
         for (int p = 0; p < count && status == CS_OK; ++p) {
@@ -67,6 +81,9 @@ static cs_status write_weights(const cs_model *model, const char *path)
     cs_safetensors_writer *writer = NULL;
     cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
+        if (model->params.param[i].constant) {
+            continue;
+        }
         int pieces = cs_hf_pieces(&model->config, &model->params.param[i], &piece[count]);
         for (int p = 0; p < pieces; ++p, ++count) {
             entry[count].name = piece[count].name;
@@ -135,7 +152,7 @@ static const cs_safetensors_entry *find(const weights *w, cs_arch arch, const ch
     const cs_safetensors_entry *entry = cs_safetensors_find(w->file, name);
     const char *norm = entry ? NULL : strstr(name, "LayerNorm.");
     if (norm) {
-        char old[160];
+        char old[CS_HF_NAME];
         bool gain = strcmp(norm, "LayerNorm.weight") == 0;
         (void)snprintf(old, sizeof old, "%.*sLayerNorm.%s", (int)(norm - name), name,
                        gain ? "gamma" : "beta");
@@ -173,6 +190,7 @@ static cs_status read_param(const weights *w, cs_model *model, int64_t number, f
     int count = cs_hf_pieces(&model->config, &model->params.param[number], piece);
     for (int p = 0; p < count; ++p) {
         const cs_safetensors_entry *entry = find(w, model->config.arch, piece[p].name);
+        entry = !entry && piece[p].other[0] ? find(w, model->config.arch, piece[p].other) : entry;
         if (!entry && piece[p].copy) {
             continue;
         }
@@ -189,11 +207,11 @@ static cs_status read_param(const weights *w, cs_model *model, int64_t number, f
     return cs_params_set(&model->params, number, CS_PARAM_VALUE, param);
 }
 
-static cs_status check_left_over(const weights *w, bool tied)
+static cs_status check_left_over(const weights *w, const cs_model_config *config)
 {
     for (int64_t i = 0; i < cs_safetensors_count(w->file); ++i) {
         const char *name = cs_safetensors_at(w->file, i)->name;
-        if (!w->used[i] && !cs_hf_ignored(name, tied)) {
+        if (!w->used[i] && !cs_hf_ignored(config, name)) {
             return cs_fail(CS_ERR_INPUT, "%s: no parameter of this configuration takes tensor %s",
                            w->dir, name);
         }
@@ -207,11 +225,13 @@ static cs_status read_weights(const weights *w, cs_model *model)
     float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
-        status = read_param(w, model, i, param, file);
+        if (!model->params.param[i].constant) {
+            status = read_param(w, model, i, param, file);
+        }
     }
     cs_free(param);
     cs_free(file);
-    return status == CS_OK ? check_left_over(w, model->config.tied) : status;
+    return status == CS_OK ? check_left_over(w, &model->config) : status;
 }
 
 /* Files of a bare model have no head: the configuration is cut down to what is there. */

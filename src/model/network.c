@@ -1,7 +1,7 @@
 /* Embeddings, the single-stream form, the head and its loss; which form a model is built in.
  *
  * The arithmetic without dropout is that of the Hugging Face class of the architecture
- * (model/config.h): order of sums, places of norms, forms of GELU.
+ * (model/config.h): order of sums, places of norms, activations.
  */
 #include "model/network.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/arch_private.h"
 #include "model/network_private.h"
 
 /* --- embeddings ------------------------------------------------------------------------------- */
@@ -19,7 +20,8 @@ int cs_emit_embedded(cs_emitter *e, int x)
     if (c->embed_norm) {
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
-                                          cs_emit_bias(e, "", "embed.norm.bias"), c->eps},
+                                          cs_emit_bias(e, "", "embed.norm.bias"), c->eps, c->rms,
+                                          0},
                                 NULL);
     }
     if (e->options->training && c->embed_dropout > 0) {
@@ -51,7 +53,7 @@ int cs_emit_content(cs_emitter *e)
     net->rows = cs_graph_rows(g, e->options->batch, e->options->length);
     net->token = cs_graph_index(g, net->rows, "token");
     net->vis = cs_graph_index(g, net->rows, "vis");
-    if (c->positions > 0 || c->relative_buckets > 0) {
+    if (cs_model_config_places(c)) {
         net->position = cs_graph_index(g, net->rows, "position");
     }
     int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
@@ -88,13 +90,13 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
     for (int64_t l = 0; l < layers; ++l) {
         char prefix[CS_PREFIX_ROOM];
         cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix),
+                          .number = l,
                           .width = e->config->width,
-                          .attention = cs_emit_masks(e, e->net->lim, e->net->position),
+                          .attention = cs_emit_masks(e, l, e->net->lim, e->net->position),
                           .narrow = narrow && l == layers - 1};
         int entry;
-        cs_emit_attention(e, &layer, &stream, &entry);
+        cs_emit_layer(e, &layer, &stream, &entry);
         cs_emit_hidden(e, l, entry);
-        cs_emit_mlp(e, &layer, &stream);
     }
     if (e->options->keep_hidden) {
         stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
@@ -148,17 +150,17 @@ static void loss_rows(cs_emitter *e)
 }
 
 /* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
- * matrix. BERT's transform has the activation of its layers, RoBERTa's always the erf form. */
+ * matrix. */
 static void head(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
     if (c->head_transform) {
-        cs_activation act = c->arch == CS_ARCH_BERT ? c->act : CS_ACT_GELU_ERF;
+        cs_activation act = cs_arch_row_of(c->arch)->head_follows ? c->act : c->head_act;
         x = cs_emit_linear(e, x, "", "head.dense", act);
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){cs_emit_param(e, "", "head.norm.gain"),
-                                          cs_emit_bias(e, "", "head.norm.bias"), c->eps},
+                                          cs_emit_bias(e, "", "head.norm.bias"), c->eps, c->rms, 0},
                                 NULL);
     }
     bool bias = c->head_bias && e->options->loss != CS_LOSS_SPECTRAL;
@@ -212,6 +214,12 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                            (long long)size[i].value);
         }
     }
+    const bool dynamic = c->rotary.scaling == CS_SCALING_DYNAMIC;
+    if (dynamic && (double)o->length > c->rotary.original) {
+        return cs_fail(CS_ERR_USAGE,
+                       "sequences of %lld tokens: dynamic rotary scaling above %g is not supported",
+                       (long long)o->length, c->rotary.original);
+    }
     if (c->positions > 0 && o->length > c->positions) {
         return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens in a model of %lld positions",
                        (long long)o->length, (long long)c->positions);
@@ -242,6 +250,10 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     if ((c->arch == CS_ARCH_LINEAR) != (o->form == CS_FORM_LINEAR)) {
         return cs_fail(CS_ERR_USAGE, "architecture %s has no such form of network",
                        cs_arch_name(c->arch));
+    }
+    if (o->form == CS_FORM_TWO_STREAM || o->form == CS_FORM_MAE || o->training || o->classify) {
+        cs_status status = cs_arch_trained(c->arch);
+        if (status != CS_OK) return status;
     }
     if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
         return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "

@@ -34,7 +34,11 @@ int cs_emit_param(cs_emitter *e, const char *prefix, const char *name)
 
 int cs_emit_bias(cs_emitter *e, const char *prefix, const char *name)
 {
-    return e->config->bias ? cs_emit_param(e, prefix, name) : CS_NONE;
+    char full[128];
+    (void)snprintf(full, sizeof full, "%s%s", prefix, name);
+    bool there =
+        cs_params_find(&e->model->params, full) >= 0; /* model.c says which layers have one */
+    return there ? cs_emit_param(e, prefix, name) : CS_NONE;
 }
 
 static int weight_of(cs_emitter *e, const char *prefix, const char *name)
@@ -80,7 +84,11 @@ static int norm(cs_emitter *e, cs_stream s, const char *prefix, const char *name
     (void)snprintf(full, sizeof full, "%s.gain", name);
     int gain = cs_emit_param(e, prefix, full);
     return cs_graph_layer_norm(e->graph, s.x, s.r, s.r == CS_NONE ? 0 : dropout(e),
-                               (cs_norm){gain, bias_of(e, prefix, name), e->config->eps}, sum);
+                               (cs_norm){.gain = gain,
+                                         .bias = bias_of(e, prefix, name),
+                                         .eps = e->config->eps,
+                                         .rms = e->config->rms},
+                               sum);
 }
 
 int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name)
@@ -127,7 +135,7 @@ const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_R
     return buffer;
 }
 
-cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position)
+cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int position)
 {
     const cs_model_config *c = e->config;
     cs_attention_options o = {.vis = e->net->vis,
@@ -136,7 +144,13 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position)
                               .pos_q = CS_NONE,
                               .pos_k = CS_NONE,
                               .heads = c->heads,
+                              .kv_heads = c->kv_heads,
                               .p = c->attention_dropout};
+    if (cs_layer_is_local(c, number)) {
+        o.window = c->window;
+        o.pos_q = position;
+        o.pos_k = e->net->position;
+    }
     if (c->relative_buckets > 0 && position != CS_NONE) {
         o.table = cs_emit_param(e, "", "relative.table");
         o.pos_q = position;
@@ -147,17 +161,75 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position)
     return o;
 }
 
+/* q or k of every head: through its norm, then turned. */
+static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads, const char *norm)
+{
+    const cs_model_config *c = e->config;
+    const bool local = cs_layer_is_local(c, layer->number) && c->local_rotary.theta > 0;
+    const cs_rotary *rotary = local ? &c->local_rotary : &c->rotary;
+    if (c->head_norm) {
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){.gain = cs_emit_param(e, layer->prefix, norm),
+                                          .bias = CS_NONE,
+                                          .eps = c->eps,
+                                          .rms = true,
+                                          .groups = heads},
+                                NULL);
+    }
+    if (rotary->theta > 0) {
+        const cs_rotation o = {
+            .position = e->net->position,
+            .frequency = cs_emit_param(e, "", local ? "rotary.local" : "rotary.frequency"),
+            .heads = heads,
+            .factor = rotary->attention,
+            .pairs = c->turn_pairs};
+        x = cs_graph_rotate(e->graph, x, &o);
+    }
+    return x;
+}
+
+/* What the heads make of the rows `in`, before their output matrix. */
+static int attend(cs_emitter *e, const cs_layer *layer, int in)
+{
+    const cs_model_config *c = e->config;
+    cs_graph *g = e->graph;
+    int64_t d = e->decoder ? layer->width : cs_head_width(c) * c->heads;
+    int64_t keys = e->decoder ? layer->width : cs_key_width(c);
+    int qkv = cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE);
+    int q = cs_graph_cols(g, qkv, 0, d), k = cs_graph_cols(g, qkv, d, keys);
+    if (!e->decoder) {
+        q = head_parts(e, layer, q, c->heads, "attention.query_norm.gain");
+        k = head_parts(e, layer, k, c->kv_heads > 0 ? c->kv_heads : c->heads,
+                       "attention.key_norm.gain");
+    }
+    return cs_graph_attention(g, q, k, cs_graph_cols(g, qkv, d + keys, keys), &layer->attention);
+}
+
+static int mlp(cs_emitter *e, const cs_layer *layer, int in)
+{
+    const cs_model_config *c = e->config;
+    int inner = cs_emit_linear(e, in, layer->prefix, "mlp.in", c->gated ? CS_ACT_NONE : c->act);
+    if (c->gated) {
+        inner = cs_graph_gate(e->graph, cs_graph_cols(e->graph, inner, 0, c->inner),
+                              cs_graph_cols(e->graph, inner, c->inner, c->inner), c->act, 1, 1);
+    }
+    return cs_emit_linear(e, inner, layer->prefix, "mlp.out", CS_ACT_NONE);
+}
+
+static int enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
+{
+    return e->config->first_plain && layer->number == 0
+               ? stream->x /* there is no residual yet */
+               : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
+}
+
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
 {
-    int64_t d = layer->width;
-    int in = cs_emit_enter(e, stream, layer->prefix, "attention.norm");
+    int in = enter_attention(e, layer, stream);
     if (entry) {
         *entry = stream->x;
     }
-    int qkv = cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE);
-    int made = cs_graph_attention(e->graph, cs_graph_cols(e->graph, qkv, 0, d),
-                                  cs_graph_cols(e->graph, qkv, d, d),
-                                  cs_graph_cols(e->graph, qkv, 2 * d, d), &layer->attention);
+    int made = attend(e, layer, in);
     if (layer->narrow) {
         cs_emit_narrow(e, stream, &made);
     }
@@ -168,7 +240,30 @@ void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, 
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
 {
     int in = cs_emit_enter(e, stream, layer->prefix, "mlp.norm");
-    int inner = cs_emit_linear(e, in, layer->prefix, "mlp.in", e->config->act);
-    int made = cs_emit_linear(e, inner, layer->prefix, "mlp.out", CS_ACT_NONE);
-    cs_emit_leave(e, stream, layer->prefix, "mlp.norm", made);
+    cs_emit_leave(e, stream, layer->prefix, "mlp.norm", mlp(e, layer, in));
+}
+
+/* x + attention(norm(x)) + mlp(norm(x)), each with its norm. */
+static void side_by_side(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
+{
+    int in = enter_attention(e, layer, stream), sum = stream->x;
+    *entry = sum;
+    int made = attend(e, layer, in);
+    if (layer->narrow) {
+        cs_emit_narrow(e, stream, &made);
+    }
+    made = cs_emit_linear(e, made, layer->prefix, "attention.output", CS_ACT_NONE);
+    int beside = norm(e, *stream, layer->prefix, "mlp.norm", NULL);
+    *stream =
+        (cs_stream){cs_graph_add(e->graph, stream->x, made, dropout(e)), mlp(e, layer, beside)};
+}
+
+void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
+{
+    if (e->config->parallel) {
+        side_by_side(e, layer, stream, entry);
+    } else {
+        cs_emit_attention(e, layer, stream, entry);
+        cs_emit_mlp(e, layer, stream);
+    }
 }

@@ -16,7 +16,7 @@ typedef struct {
 
 /* The tensor of parameter "<prefix><name>", one tensor however often it is asked for. */
 int cs_emit_param(cs_emitter *e, const char *prefix, const char *name);
-/* Of a bias: CS_NONE in a model without them. */
+/* Of a bias: CS_NONE where the model has none. */
 int cs_emit_bias(cs_emitter *e, const char *prefix, const char *name);
 
 /* y = act(x w^T + b) with parameters "<prefix><name>.weight" and ".bias". */
@@ -50,16 +50,18 @@ void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made);
  * (may be NULL): the stream as the layer found it, summed. */
 typedef struct {
     const char *prefix; /* "layer.3." */
-    int64_t width;
+    int64_t number, width;
     cs_attention_options attention;
     bool narrow;
 } cs_layer;
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
+/* Both, one after the other or side by side. */
+void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 
-/* Options of self-attention in the encoder, for rows at `position` (CS_NONE: nowhere) with limits
- * `lim`. */
-cs_attention_options cs_emit_masks(cs_emitter *e, int lim, int position);
+/* Options of self-attention in layer `number` of the encoder, for rows at `position` (CS_NONE:
+ * nowhere) with limits `lim`. */
+cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int position);
 
 /* "layer.3." or "decoder.layer.3." into a buffer. */
 enum { CS_PREFIX_ROOM = 64 };

@@ -78,13 +78,13 @@ int cs_emit_two_stream(cs_emitter *e)
         cs_emit_hidden(e, l, content.x);
         projections at = project(e, &layer, in, ends);
         if (!ends) {
-            layer.attention = cs_emit_masks(e, net->lim, net->position);
+            layer.attention = cs_emit_masks(e, l, net->lim, net->position);
             attend(e, &layer, &content, at.q, at);
             cs_emit_mlp(e, &layer, &content);
         }
         in = cs_emit_enter(e, &query, prefix, "attention.norm");
         int q = cs_emit_linear_rows(e, in, prefix, "attention.qkv", 0, d);
-        layer.attention = cs_emit_masks(e, net->query_lim, net->query_position);
+        layer.attention = cs_emit_masks(e, l, net->query_lim, net->query_position);
         layer.narrow = last;
         attend(e, &layer, &query, q, at);
         cs_emit_mlp(e, &layer, &query);

@@ -47,6 +47,9 @@ struct cs_backend {
     bool asynchronous; /* calls return before the work is done; get waits for it. Batches keep one
                           shape, and numbers are read rarely. */
 
+    bool basic; /* lacks rotary positions, gates, norms by parts or by root mean square, windows,
+                   caps, slopes and grouped queries: models that have one are refused (model.h) */
+
     /* Memory. put and get move between host and backend; put may be asynchronous but is ordered,
      * and has taken a copy of what it moves when it returns. */
     cs_status (*alloc)(cs_backend *backend, int64_t bytes, void **out);

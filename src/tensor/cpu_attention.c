@@ -88,7 +88,8 @@ static int64_t lay_out(const attention *t, float *base, bool backward, scratch *
 
 static bool has_lookup(const attention *t)
 {
-    return t->table.x && t->o->max_distance > t->table.rows && t->o->max_distance < 1 << 20;
+    return t->table.x && !t->o->slopes && t->o->max_distance > t->table.rows &&
+           t->o->max_distance < 1 << 20;
 }
 
 /* Sizes scratch, sorts the masks, tabulates the buckets of relative positions. */
@@ -111,9 +112,9 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
     cs_status status = cs_cpu_local(t->cpu, lay_out(t, NULL, backward, &s));
     const int64_t distances = has_lookup(t) ? 2 * o->max_distance + 1 : 0;
     const int64_t parts = t->table.grad ? t->q.batch * o->heads * t->table.rows : 0;
+    t->pos_q = cs_run_ints(run, o->pos_q);
+    t->pos_k = cs_run_ints(run, o->pos_k);
     if (status == CS_OK && t->table.x) {
-        t->pos_q = cs_run_ints(run, o->pos_q);
-        t->pos_k = cs_run_ints(run, o->pos_k);
         status = cs_cpu_partial(t->cpu, parts + distances + 1);
         t->table_part = t->cpu->partial;
     }
@@ -140,7 +141,7 @@ static int64_t bucket_of(const attention *t, int64_t i, int64_t j)
 /* One sequence and head: where it stands, and its block of queries at hand. */
 typedef struct {
     const attention *t;
-    int64_t sequence, head, col;
+    int64_t sequence, head, col, key_col; /* first column of the head, of the keys it reads */
     cs_cpu_ranks ranks;
     cs_cpu_drop drop;
     scratch s;
@@ -161,10 +162,10 @@ static int64_t key_row(const piece *c, int64_t j)
 static void gather(const piece *c, int64_t n, bool keys, float scale, const cs_cpu_matrix *from,
                    const float *x, float *to)
 {
-    const int64_t w = c->t->width;
+    const int64_t w = c->t->width, col = keys ? c->key_col : c->col;
     for (int64_t i = 0; i < n; ++i) {
         int64_t row = keys ? key_row(c, i) : query_row(c, i);
-        c->t->cpu->kernels->scale(w, scale, x + row * from->ld + c->col, to + i * w);
+        c->t->cpu->kernels->scale(w, scale, x + row * from->ld + col, to + i * w);
     }
 }
 
@@ -174,6 +175,7 @@ static void open_piece(const attention *t, int64_t item, int worker, bool backwa
     const int64_t w = t->width;
     *c = (piece){.t = t, .sequence = item / t->o->heads, .head = item % t->o->heads};
     c->col = c->head * w;
+    c->key_col = c->head * t->o->kv_heads / t->o->heads * w;
     c->ranks = cs_cpu_ranks_of(t->run, t->o->vis, t->o->lim, c->sequence);
     c->drop = cs_cpu_drop_of(t->run, t->op, c->head, t->o->p);
     assert(c->ranks.seen); /* made by open_attention */
@@ -241,12 +243,29 @@ static void over_queries(const piece *c, const float *x, const float *y, float *
               .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
 }
 
+/* Products of row i with the keys to scores: cap, relative positions, window. */
 static void add_bias(const piece *c, int64_t i, float *score)
 {
     const attention *t = c->t;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
     const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
-    for (int64_t j = 0; t->table.x && j < seen; ++j) {
+    const float cap = (float)t->o->cap;
+    if (cap > 0) {
+        kernels->scale(seen, 1 / cap, score, score);
+        kernels->activate(CS_ACT_TANH, seen, NULL, score, score);
+        kernels->scale(seen, cap, score, score);
+    }
+    for (int64_t j = 0; t->o->slopes && j < seen; ++j) {
+        score[j] += (float)(t->pos_k[key_row(c, j)] - t->pos_q[row]) * t->table.x[c->head];
+    }
+    for (int64_t j = 0; t->table.x && !t->o->slopes && j < seen; ++j) {
         score[j] += t->table.x[bucket_of(t, row, key_row(c, j)) * t->table.ld + c->head];
+    }
+    for (int64_t j = 0; t->o->window > 0 && j < seen; ++j) {
+        const int64_t distance = (int64_t)t->pos_k[key_row(c, j)] - t->pos_q[row];
+        if (distance >= t->o->window || distance <= -t->o->window) {
+            score[j] = -INFINITY;
+        }
     }
 }
 
@@ -277,9 +296,11 @@ static void softmax_row(const piece *c, int64_t i)
     c->s.row[i] = 0;
     if (seen > 0) {
         add_bias(c, i, p);
-        float most = kernels->max(seen, p), sum = kernels->exp_store(seen, most, p);
+        float most = kernels->max(seen, p);
+        most = most == -INFINITY ? 0 : most; /* nothing is within the window: zeros */
+        float sum = kernels->exp_store(seen, most, p);
         lse = most + logf(sum);
-        c->s.row[i] = 1 / sum;
+        c->s.row[i] = sum > 0 ? 1 / sum : 0;
         const float *keep = keep_of(c, i);
         if (keep) {
             kernels->multiply(seen, keep, p);

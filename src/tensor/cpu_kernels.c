@@ -258,6 +258,9 @@ ALWAYS void slope_by(cs_activation act, int64_t n, const float *z, float *dy)
         break;                                                                                     \
     case CS_ACT_TANH:                                                                              \
         call(CS_ACT_TANH);                                                                         \
+        break;                                                                                     \
+    case CS_ACT_SILU:                                                                              \
+        call(CS_ACT_SILU);                                                                         \
         break;
 
 static void activate(cs_activation act, int64_t n, const float *b, float *z, float *y)
@@ -347,7 +350,7 @@ static void norm(const cs_cpu_norm_row *row)
     const int64_t n = row->n;
     const float *s = row->s;
     vf sum = {0}, square = {0};
-    for (int64_t i = 0; i < n; i += W) {
+    for (int64_t i = 0; i < n && !row->rms; i += W) {
         sum += load(s + i, n - i);
     }
     float mean = total(sum) / (float)n;
@@ -385,7 +388,7 @@ static void norm_back(const cs_cpu_norm_back_row *row)
     if (!row->ds) {
         return;
     }
-    float mean_g = total(sum_g) / (float)n, mean_gn = total(sum_gn) / (float)n;
+    float mean_g = row->rms ? 0.0F : total(sum_g) / (float)n, mean_gn = total(sum_gn) / (float)n;
     for (int64_t i = 0; i < n; i += W) {
         vf d = (load(row->s + i, n - i) - all(row->mean)) * all(row->rstd);
         vf g = load(row->dy + i, n - i) * load(row->gain + i, n - i);

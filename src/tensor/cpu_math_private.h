@@ -81,6 +81,8 @@ ALWAYS vf act_of(cs_activation act, vf z)
         return choose(z < all(0.0F), all(0.0F), z);
     case CS_ACT_TANH:
         return tanh_of(z);
+    case CS_ACT_SILU:
+        return z * logistic(z);
     default:
         return z;
     }
@@ -103,6 +105,9 @@ ALWAYS vf slope_of(cs_activation act, vf z)
     case CS_ACT_TANH:
         s = tanh_of(z);
         return all(1.0F) - s * s;
+    case CS_ACT_SILU:
+        s = logistic(z);
+        return fused(z * s, all(1.0F) - s, s);
     default:
         return all(1.0F);
     }

@@ -1,4 +1,4 @@
-/* Layer norm with the residual sum before it. Gradients of gain and bias are summed by chunks of
+/* Layer norm, of whole rows or of their parts, with the residual sum before it. Gradients of gain and bias are summed by chunks of
  * CS_CPU_CHUNK rows, then over the chunks in their order. */
 #include <string.h>
 
@@ -10,14 +10,18 @@ typedef struct {
     cs_cpu_matrix x, r, gain, bias, s, y, mean, rstd;
     cs_cpu_drop drop;
     float eps;
-    bool s_used;
-    float *partial; /* chunks x 2 cols: gain, bias */
+    bool s_used, rms;
+    int64_t groups, part; /* columns of a part */
+    float *partial;       /* chunks x 2 cols: gain, bias */
 } norm_job;
 
 static norm_job norm_of(const cs_run *run, const cs_op *op)
 {
     const cs_op_layer_norm *o = &op->layer_norm;
-    return (norm_job){.cpu = cs_cpu_of(run),
+    return (norm_job){.groups = o->groups,
+                      .part = cs_cpu_tensor(run, o->y).cols / o->groups,
+                      .rms = o->rms,
+                      .cpu = cs_cpu_of(run),
                       .x = cs_cpu_operand(run, o->x),
                       .r = cs_cpu_operand(run, o->r),
                       .gain = cs_cpu_operand(run, o->gain),
@@ -52,15 +56,18 @@ static void norm_row(const void *ctx, int64_t r, float *scratch)
         apply_drop(t, r, s, scratch);
         kernels->add(t->y.cols, t->x.x + r * t->x.ld, s);
     }
-    cs_cpu_norm_row row = {.n = t->y.cols,
-                           .s = s,
-                           .gain = t->gain.x,
-                           .bias = t->bias.x,
-                           .eps = t->eps,
-                           .y = t->y.x + r * t->y.ld,
-                           .mean = t->mean.x + r * t->mean.ld,
-                           .rstd = t->rstd.x + r * t->rstd.ld};
-    kernels->norm(&row);
+    for (int64_t g = 0; g < t->groups; ++g) {
+        cs_cpu_norm_row row = {.n = t->part,
+                               .s = s + g * t->part,
+                               .gain = t->gain.x,
+                               .bias = t->bias.x,
+                               .eps = t->eps,
+                               .rms = t->rms,
+                               .y = t->y.x + r * t->y.ld + g * t->part,
+                               .mean = t->mean.x + r * t->mean.ld + g,
+                               .rstd = t->rstd.x + r * t->rstd.ld + g};
+        kernels->norm(&row);
+    }
 }
 
 cs_status cs_cpu_layer_norm(const cs_run *run, const cs_op *op)
@@ -75,20 +82,25 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const int64_t n = t->y.cols;
     float *ds = cs_cpu_local_of(t->cpu, worker), *scratch = ds + n;
-    float *sums = t->partial + item * 2 * n;
-    memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
+    float *sums = t->partial + item * 2 * t->part;
+    memset(sums, 0, (size_t)(2 * t->part) * sizeof *sums);
     for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
-        cs_cpu_norm_back_row row = {.n = n,
-                                    .s = t->s.x + r * t->s.ld,
-                                    .gain = t->gain.x,
-                                    .dy = t->y.grad + r * t->y.ld,
-                                    .stands = t->s_used ? t->s.grad + r * t->s.ld : NULL,
-                                    .mean = t->mean.x[r * t->mean.ld],
-                                    .rstd = t->rstd.x[r * t->rstd.ld],
-                                    .ds = t->x.grad || t->r.grad ? ds : NULL,
-                                    .dgain = t->gain.grad ? sums : NULL,
-                                    .dbias = t->bias.grad ? sums + n : NULL};
-        kernels->norm_back(&row);
+        for (int64_t g = 0; g < t->groups; ++g) {
+            const int64_t first = g * t->part;
+            cs_cpu_norm_back_row row = {.n = t->part,
+                                        .s = t->s.x + r * t->s.ld + first,
+                                        .gain = t->gain.x,
+                                        .dy = t->y.grad + r * t->y.ld + first,
+                                        .stands =
+                                            t->s_used ? t->s.grad + r * t->s.ld + first : NULL,
+                                        .mean = t->mean.x[r * t->mean.ld + g],
+                                        .rstd = t->rstd.x[r * t->rstd.ld + g],
+                                        .rms = t->rms,
+                                        .ds = t->x.grad || t->r.grad ? ds + first : NULL,
+                                        .dgain = t->gain.grad ? sums : NULL,
+                                        .dbias = t->bias.grad ? sums + t->part : NULL};
+            kernels->norm_back(&row);
+        }
         if (t->x.grad) {
             cs_cpu_put(kernels, n, ds, t->x.grad + r * t->x.ld, t->x.add);
         }
@@ -103,15 +115,13 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
 {
     norm_job t = norm_of(run, op);
-    const int64_t n = t.y.cols;
-    cs_status status = cs_cpu_local(t.cpu, 2 * n);
-    if (status == CS_OK) status = cs_cpu_partial(t.cpu, cs_cpu_chunks(t.y.rows) * 2 * n);
+    const int64_t n = t.part, chunks = cs_cpu_chunks(t.y.rows);
+    cs_status status = cs_cpu_local(t.cpu, 2 * t.y.cols);
+    if (status == CS_OK) status = cs_cpu_partial(t.cpu, chunks * 2 * n);
     if (status != CS_OK) return status;
     t.partial = t.cpu->partial;
-    status = cs_parallel_workers(cs_cpu_chunks(t.y.rows), t.cpu->threads, norm_back_chunk, &t);
-    if (status == CS_OK)
-        status = cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial, t.gain.grad);
-    return status == CS_OK
-               ? cs_cpu_reduce(t.cpu, cs_cpu_chunks(t.y.rows), n, 2 * n, t.partial + n, t.bias.grad)
-               : status;
+    status = cs_parallel_workers(chunks, t.cpu->threads, norm_back_chunk, &t);
+    if (status == CS_OK) status = cs_cpu_reduce(t.cpu, chunks, n, 2 * n, t.partial, t.gain.grad);
+    return status == CS_OK ? cs_cpu_reduce(t.cpu, chunks, n, 2 * n, t.partial + n, t.bias.grad)
+                           : status;
 }

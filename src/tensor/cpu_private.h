@@ -29,6 +29,7 @@ typedef struct {
     int64_t n;
     const float *s, *gain, *bias;
     float eps;
+    bool rms; /* no mean is taken off */
     float *y, *mean, *rstd;
 } cs_cpu_norm_row;
 
@@ -37,6 +38,7 @@ typedef struct {
     int64_t n;
     const float *s, *gain, *dy, *stands;
     float mean, rstd;
+    bool rms;
     float *ds, *dgain, *dbias;
 } cs_cpu_norm_back_row;
 

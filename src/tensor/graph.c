@@ -349,13 +349,26 @@ int cs_graph_add(cs_graph *graph, int a, int b, double p)
     return append_output(graph, &op, &op.add.y, like->row_set, like->cols, "add");
 }
 
+static bool divides(cs_graph *graph, const char *what, int64_t parts, int64_t cols)
+{
+    if (parts < 1 || cols % parts != 0) {
+        (void)fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld", what,
+                   (long long)parts, (long long)cols);
+    }
+    return graph->status == CS_OK;
+}
+
 int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, int *sum)
 {
     if (!activation(graph, "layer norm", x, CS_NONE, -1) || !dropout(graph, "layer norm", p) ||
         (r != CS_NONE &&
-         !activation(graph, "layer norm", r, at(graph, x)->row_set, at(graph, x)->cols)) ||
-        !takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, at(graph, x)->cols) ||
-        !row_vector(graph, "layer norm", norm.bias, at(graph, x)->cols)) {
+         !activation(graph, "layer norm", r, at(graph, x)->row_set, at(graph, x)->cols))) {
+        return CS_NONE;
+    }
+    int64_t groups = norm.groups > 0 ? norm.groups : 1, part = at(graph, x)->cols / groups;
+    if (!divides(graph, "layer norm", groups, at(graph, x)->cols) ||
+        !takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, part) ||
+        !row_vector(graph, "layer norm", norm.bias, part)) {
         return CS_NONE;
     }
     if (!(norm.eps > 0)) {
@@ -370,27 +383,77 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, i
                                .gain = operand(norm.gain),
                                .bias = operand(norm.bias),
                                .s = CS_NONE,
+                               .rms = norm.rms,
+                               .groups = groups,
                                .eps = norm.eps,
                                .p = graph->training ? p : 0}};
     if (r != CS_NONE) {
         op.layer_norm.s = new_activation(graph, row_set, cols, "residual", through);
     }
-    op.layer_norm.mean = new_statistic(graph, row_set, 1, "mean");
-    op.layer_norm.rstd = new_statistic(graph, row_set, 1, "rstd");
+    op.layer_norm.mean = new_statistic(graph, row_set, groups, "mean");
+    op.layer_norm.rstd = new_statistic(graph, row_set, groups, "rstd");
     if (sum) {
         *sum = r != CS_NONE ? op.layer_norm.s : x;
     }
     return append_output(graph, &op, &op.layer_norm.y, row_set, cols, "layer norm");
 }
 
+int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *o)
+{
+    const char *what = "rotary positions";
+    if (!activation(graph, what, x, CS_NONE, -1) ||
+        !divides(graph, what, o->heads, at(graph, x)->cols) ||
+        !takes(graph, what, o->position, CS_SPACE_INDEX, at(graph, x)->row_set, -1, 1) ||
+        !takes(graph, what, o->frequency, CS_SPACE_PARAM, CS_NONE, 1, -1)) {
+        return CS_NONE;
+    }
+    const cs_tensor like = *at(graph, x);
+    if (2 * at(graph, o->frequency)->cols > like.cols / o->heads) {
+        return fail(graph, CS_ERR_USAGE, "%s: %lld columns of heads of %lld", what,
+                    (long long)(2 * at(graph, o->frequency)->cols),
+                    (long long)(like.cols / o->heads));
+    }
+    cs_op op = {.kind = CS_OP_ROTATE,
+                .rotate = {.x = operand(x),
+                           .frequency = operand(o->frequency),
+                           .position = o->position,
+                           .heads = o->heads,
+                           .factor = o->factor == 0 ? 1 : o->factor,
+                           .pairs = o->pairs}};
+    return append_output(graph, &op, &op.rotate.y, like.row_set, like.cols, what);
+}
+
+int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner, double outer)
+{
+    if (!activation(graph, "gate", x, CS_NONE, -1) ||
+        (g != CS_NONE &&
+         !activation(graph, "gate", g, at(graph, x)->row_set, at(graph, x)->cols))) {
+        return CS_NONE;
+    }
+    cs_op op = {
+        .kind = CS_OP_GATE,
+        .gate = {.x = operand(x), .g = operand(g), .act = act, .inner = inner, .outer = outer}};
+    const cs_tensor like = *at(graph, x);
+    return append_output(graph, &op, &op.gate.y, like.row_set, like.cols, "gate");
+}
+
 /* What both kinds of attention take: k and v of equal rows, vis by these, lim by `rows` of the
  * output, equal batches, heads that divide the width. */
+static int64_t key_heads(const cs_attention_options *o)
+{
+    return o->kv_heads > 0 ? o->kv_heads : o->heads;
+}
+
 static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int v, int rows,
                            const cs_attention_options *o)
 {
+    if (!divides(graph, what, o->heads, at(graph, q)->cols) ||
+        !divides(graph, what, key_heads(o), o->heads)) {
+        return false;
+    }
     int keys = at(graph, k)->row_set;
-    int64_t cols = at(graph, q)->cols;
-    if (!activation(graph, what, k, keys, cols) || !activation(graph, what, v, keys, cols) ||
+    int64_t cols = at(graph, q)->cols, of_keys = cols / o->heads * key_heads(o);
+    if (!activation(graph, what, k, keys, of_keys) || !activation(graph, what, v, keys, of_keys) ||
         !takes(graph, what, o->vis, CS_SPACE_INDEX, keys, -1, 1) ||
         !takes(graph, what, o->lim, CS_SPACE_INDEX, rows, -1, 1)) {
         return false;
@@ -398,9 +461,6 @@ static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int 
     if (graph->row_set[keys].batch != graph->row_set[rows].batch) {
         (void)fail(graph, CS_ERR_USAGE, "%s: batches of %lld and %lld sequences", what,
                    (long long)graph->row_set[keys].batch, (long long)graph->row_set[rows].batch);
-    } else if (o->heads < 1 || cols % o->heads != 0) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld", what,
-                   (long long)o->heads, (long long)cols);
     }
     return graph->status == CS_OK;
 }
@@ -408,6 +468,7 @@ static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int 
 static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attention_options *o)
 {
     bool table = kind == CS_OP_ATTENTION && o->table != CS_NONE;
+    bool places = table || (kind == CS_OP_ATTENTION && o->window > 0);
     return (cs_op){.kind = kind,
                    .attention = {.q = operand(q),
                                  .k = operand(k),
@@ -415,11 +476,15 @@ static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attenti
                                  .table = operand(table ? o->table : CS_NONE),
                                  .vis = o->vis,
                                  .lim = o->lim,
-                                 .pos_q = table ? o->pos_q : CS_NONE,
-                                 .pos_k = table ? o->pos_k : CS_NONE,
+                                 .pos_q = places ? o->pos_q : CS_NONE,
+                                 .pos_k = places ? o->pos_k : CS_NONE,
                                  .lse = CS_NONE,
                                  .sum = CS_NONE,
                                  .heads = o->heads,
+                                 .kv_heads = key_heads(o),
+                                 .window = o->window,
+                                 .cap = o->cap,
+                                 .slopes = o->slopes,
                                  .max_distance = o->max_distance,
                                  .bidirectional = o->bidirectional,
                                  .power = o->power}};
@@ -436,11 +501,16 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
     if (!attention_fits(graph, what, q, k, v, rows, o) || !dropout(graph, what, o->p)) {
         return CS_NONE;
     }
-    if (o->table != CS_NONE &&
-        (!takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE, -1, o->heads) ||
-         !takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
-         !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1))) {
+    if ((o->table != CS_NONE &&
+         !takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE, o->slopes ? 1 : -1, o->heads)) ||
+        ((o->table != CS_NONE || o->window > 0) &&
+         (!takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
+          !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1)))) {
         return CS_NONE;
+    }
+    if (graph->training && (key_heads(o) < o->heads || o->cap > 0 || o->slopes)) {
+        return fail(graph, CS_ERR_USAGE,
+                    "%s: grouped queries, capped scores and slopes have no gradient here", what);
     }
     int64_t width = cols / o->heads;
     cs_op op = attention_of(CS_OP_ATTENTION, q, k, v, o);

@@ -70,6 +70,8 @@ typedef struct {
     X(GATHER, gather, 1)                                                                           \
     X(ADD, add, 2)                                                                                 \
     X(LAYER_NORM, layer_norm, 4)                                                                   \
+    X(ROTATE, rotate, 2)                                                                           \
+    X(GATE, gate, 2)                                                                               \
     X(ATTENTION, attention, 4)                                                                     \
     X(LINEAR_ATTENTION, linear_attention, 4)                                                       \
     X(CROSS_ENTROPY, cross_entropy, 1)                                                             \
@@ -84,7 +86,8 @@ typedef enum {
     CS_ACT_GELU_TANH,
     CS_ACT_GELU_ERF,
     CS_ACT_RELU,
-    CS_ACT_TANH
+    CS_ACT_TANH,
+    CS_ACT_SILU /* z / (1 + exp(-z)) */
 } cs_activation;
 
 /* --- what each operation does; t' is the gradient of the loss by t ---------------------------- */
@@ -124,28 +127,62 @@ typedef struct {
 
 /* s = x + drop_p(r), y = (s - mean(s)) / sqrt(var(s) + eps) * gain + bias, by rows (var is the mean
  * square deviation). r optional: then s is x itself (s == CS_NONE). bias optional. `mean` and
- * `rstd` are kept. Backward: s' = (gradient of y through the norm) + (s' that later operations
+ * `rstd` are kept. rms: mean is 0, so that var is the mean square (Zhang and Sennrich 2019). groups:
+ * each of so many equal parts of a row is normed by itself, with one gain (and bias) of the width of
+ * a part. Backward: s' = (gradient of y through the norm) + (s' that later operations
  * left, where s_used), x' = s', r' = s' keep / (1 - p), gain' and bias' += sums over rows. */
 typedef struct {
     cs_operand x, r, gain, bias;
     int s, y;
-    int mean, rstd; /* statistics, R x 1 */
+    int mean, rstd; /* statistics, R x groups */
     bool s_used;    /* operations after this one left a gradient at s */
+    bool rms;
+    int64_t groups;
     double eps, p;
 } cs_op_layer_norm;
 
+/* Rotary positions (Su et al. 2021). In each of `heads` equal parts of a row the first 2n columns
+ * turn, n the columns of `frequency` (a parameter of one row): with the angle t = frequency[i] p of
+ * position p, in double,
+ *   y[a] = factor (x[a] cos t - x[b] sin t),  y[b] = factor (x[b] cos t + x[a] sin t)
+ * for (a, b) = (i, i + n), with `pairs` (2i, 2i + 1). The other columns are copied. A row of negative
+ * position is copied. Backward: the same with -t. */
+typedef struct {
+    cs_operand x, frequency;
+    int position, y;
+    int64_t heads;
+    double factor;
+    bool pairs;
+} cs_op_rotate;
+
+/* y = outer act(inner x) g, item by item; g optional (1). Backward: x' = outer inner act'(inner x) g
+ * y', g' = outer act(inner x) y'. */
+typedef struct {
+    cs_operand x, g;
+    int y;
+    cs_activation act;
+    double inner, outer;
+} cs_op_gate;
+
 /* Softmax attention by rank masks, within each sequence of the batch, for each head h:
  * y[i] = sum_j a[i,j] v[j], a[i,.] = drop_p(softmax_j(scale q[i].k[j] + table[bucket(i,j), h]))
- * over the keys j with vis[j] <= lim[i]. A row that sees no key gives zero and passes no gradient.
- * q, y: Rq x H hd; k, v: Rk x H hd, row sets of equal batch. vis: Rk x 1; lim: Rq x 1. `lse` is
+ * over the keys j with vis[j] <= lim[i] and, with a window, |pos_k[j] - pos_q[i]| < window. A row
+ * that sees no key gives zero and passes no gradient.
+ * q, y: Rq x H hd; k, v: Rk x K hd, row sets of equal batch; head h reads keys and values h K / H
+ * (grouped queries: Ainslie et al. 2023; K = H where a gradient is wanted). cap: scale q.k is
+ * cap tanh(scale q.k / cap) (no gradient). vis: Rk x 1; lim: Rq x 1. `lse` is
  * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
  * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket
- * (tensor/relative.h). */
+ * (tensor/relative.h); with `slopes` table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h]
+ * (ALiBi: Press et al. 2022; no gradient). */
 typedef struct {
     cs_operand q, k, v, table;
-    int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table */
+    int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table and a window */
     int lse, sum, y;            /* CS_NONE: not of this operation */
-    int64_t heads;
+    int64_t heads, kv_heads;
+    int64_t window; /* 0: none */
+    double cap;     /* 0: none */
+    bool slopes;
     int64_t max_distance;
     bool bidirectional; /* of the buckets */
     double scale, p;
@@ -184,6 +221,8 @@ typedef struct {
         cs_op_gather gather;
         cs_op_add add;
         cs_op_layer_norm layer_norm;
+        cs_op_rotate rotate;
+        cs_op_gate gate;
         cs_op_attention attention;
         cs_op_loss loss;
         cs_operand operand[1 + CS_EMBED_TABLES]; /* as many as CS_EACH_OP says */
@@ -242,15 +281,29 @@ int cs_graph_add(cs_graph *graph, int a, int b, double p);
 typedef struct {
     int gain, bias; /* parameters; bias: or CS_NONE */
     double eps;
+    bool rms;
+    int64_t groups; /* 0: one */
 } cs_norm;
 
 /* *sum receives s (x itself when r is CS_NONE); NULL where it is not read again. */
 int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, int *sum);
 typedef struct {
+    int position, frequency;
+    int64_t heads;
+    double factor; /* 0: 1 */
+    bool pairs;
+} cs_rotation;
+int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *rotation);
+/* g CS_NONE: none. */
+int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner, double outer);
+typedef struct {
     int vis, lim;
     int table, pos_q, pos_k; /* CS_NONE: no relative positions */
     int64_t heads, max_distance;
-    bool bidirectional;
+    int64_t kv_heads; /* 0: heads */
+    int64_t window;
+    double cap;
+    bool bidirectional, slopes;
     double scale; /* 0: 1 / sqrt(hd) */
     double p;
     double power; /* linear attention, which has the masks and heads beside it */

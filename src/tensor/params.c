@@ -16,7 +16,8 @@ int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t
         cs_free(copy);
         return -1;
     }
-    params->param[params->count] = (cs_param){copy, rows, cols, params->items, decay};
+    params->param[params->count] = (cs_param){
+        .name = copy, .rows = rows, .cols = cols, .offset = params->items, .decay = decay};
     params->items += (rows * cols + ALIGN - 1) / ALIGN * ALIGN;
     return params->count++;
 }

@@ -15,6 +15,7 @@ typedef struct {
     char *name;
     int64_t rows, cols, offset; /* items */
     bool decay;                 /* weight decay applies: matrices, not gains and biases */
+    bool constant; /* follows from the configuration: no file has it, no step changes it */
 } cs_param;
 
 typedef struct {

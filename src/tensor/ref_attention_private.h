@@ -1,6 +1,9 @@
 /* Part of ref.c: attention by rank masks, softmax and linear. Key j is seen from row i iff
- * vis[j] <= lim[i]; both are looked up at rows of the whole matrices, b * length + i. */
+ * vis[j] <= lim[i] and it is within the window, if there is one; all are looked up at rows of the
+ * whole matrices, b * length + i. */
 #pragma once
+
+#include <stdlib.h>
 
 #include "tensor/ref_scalar_private.h"
 #include "tensor/relative.h"
@@ -56,11 +59,27 @@ static int64_t ref_attention_bias(const ref_attention_view *t, int64_t i, int64_
     return bucket * t->table.ld + h;
 }
 
+static bool ref_attention_sees(const ref_attention_view *t, int64_t i, int64_t j)
+{
+    return t->vis[j] <= t->lim[i] &&
+           (t->o->window == 0 || labs((long)t->pos_k[j] - t->pos_q[i]) < t->o->window);
+}
+
+/* First column of the keys and values that head h reads. */
+static int64_t ref_attention_keys(const ref_attention_view *t, int64_t h)
+{
+    return h * t->o->kv_heads / t->o->heads * t->width;
+}
+
 static cs_real ref_attention_score(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
 {
-    cs_real dot =
-        ref_dot(t->width, t->q.x + i * t->q.ld + h * t->width, t->k.x + j * t->k.ld + h * t->width);
-    cs_real score = (cs_real)t->o->scale * dot;
+    cs_real dot = ref_dot(t->width, t->q.x + i * t->q.ld + h * t->width,
+                          t->k.x + j * t->k.ld + ref_attention_keys(t, h));
+    cs_real score = (cs_real)t->o->scale * dot, cap = (cs_real)t->o->cap;
+    score = cap > 0 ? cap * tanh(score / cap) : score;
+    if (t->o->slopes) {
+        return score + (cs_real)(t->pos_k[j] - t->pos_q[i]) * t->table.x[h];
+    }
     return t->table.x ? score + t->table.x[ref_attention_bias(t, i, j, h)] : score;
 }
 
@@ -69,12 +88,12 @@ static cs_real ref_attention_lse(const ref_attention_view *t, int64_t i, int64_t
 {
     cs_real most = -(cs_real)INFINITY, sum = 0;
     for (int64_t j = first; j < first + t->k.length; ++j) {
-        if (t->vis[j] <= t->lim[i]) {
+        if (ref_attention_sees(t, i, j)) {
             most = fmax(most, ref_attention_score(t, i, j, h));
         }
     }
     for (int64_t j = first; j < first + t->k.length; ++j) {
-        if (t->vis[j] <= t->lim[i]) {
+        if (ref_attention_sees(t, i, j)) {
             sum += exp(ref_attention_score(t, i, j, h) - most);
         }
     }
@@ -93,10 +112,10 @@ static cs_status ref_attention(const cs_run *run, const cs_op *op)
             cs_real *y = t.y.x + i * t.y.ld + h * t.width;
             memset(y, 0, (size_t)t.width * sizeof *y);
             for (int64_t j = first; j < first + t.k.length; ++j) {
-                if (t.vis[j] <= t.lim[i]) {
+                if (ref_attention_sees(&t, i, j)) {
                     cs_real a = exp(ref_attention_score(&t, i, j, h) - lse);
                     ref_axpy(t.width, a * ref_keep(&drop, i, j - first),
-                             t.v.x + j * t.v.ld + h * t.width, y);
+                             t.v.x + j * t.v.ld + ref_attention_keys(&t, h), y);
                 }
             }
             t.lse.x[i * t.lse.ld + h] = lse;
@@ -122,7 +141,7 @@ static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
             const cs_real *dy = t.y.grad + i * t.y.ld + h * t.width;
             for (int pass = 0; pass < 2; ++pass) { /* first the mean of P', then what needs it */
                 for (int64_t j = first; j < first + t.k.length; ++j) {
-                    if (t.vis[j] > t.lim[i]) {
+                    if (!ref_attention_sees(&t, i, j)) {
                         continue;
                     }
                     int64_t kj = j * t.k.ld + h * t.width, vj = j * t.v.ld + h * t.width;

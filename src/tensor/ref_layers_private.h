@@ -23,6 +23,8 @@ static cs_real ref_activate(cs_activation act, cs_real z)
         return z < 0 ? 0 : z;
     case CS_ACT_TANH:
         return tanh(z);
+    case CS_ACT_SILU:
+        return z / (1 + exp(-z));
     default:
         return z;
     }
@@ -45,6 +47,9 @@ static cs_real ref_slope(cs_activation act, cs_real z)
     case CS_ACT_TANH:
         t = tanh(z);
         return 1 - t * t;
+    case CS_ACT_SILU: /* s + z s (1 - s) */
+        t = 1 / (1 + exp(-z));
+        return t + z * t * (1 - t);
     default:
         return 1;
     }
@@ -208,7 +213,7 @@ static cs_status ref_add_back(const cs_run *run, const cs_op *op)
     return CS_OK;
 }
 
-/* --- layer norm: s = x + drop_p(r), y = (s - mean) rstd gain + bias, by rows ------------------ */
+/* --- layer norm: s = x + drop_p(r), y = (s - mean) rstd gain + bias, by parts of rows --------- */
 
 static cs_status ref_layer_norm(const cs_run *run, const cs_op *op)
 {
@@ -218,32 +223,35 @@ static cs_status ref_layer_norm(const cs_run *run, const cs_op *op)
     ref_matrix s = res.x ? ref_of(run, o->s) : x, y = ref_of(run, o->y);
     ref_matrix mean = ref_of(run, o->mean), rstd = ref_of(run, o->rstd);
     ref_dropout drop = ref_dropout_of(run, op, 0, o->p);
-    cs_real n = (cs_real)x.cols;
-    for (int64_t r = 0; r < y.rows; ++r) {
-        cs_real *sr = s.x + r * s.ld;
+    const int64_t part = x.cols / o->groups;
+    cs_real n = (cs_real)part;
+    for (int64_t i = 0; i < y.rows * o->groups; ++i) {
+        const int64_t r = i / o->groups, g = i % o->groups, first = g * part;
+        cs_real *sr = s.x + r * s.ld + first;
         cs_real sum = 0, square = 0;
-        for (int64_t c = 0; res.x && c < x.cols; ++c) {
-            sr[c] = x.x[r * x.ld + c] + res.x[r * res.ld + c] * ref_keep(&drop, r, c);
+        for (int64_t c = 0; res.x && c < part; ++c) {
+            sr[c] = x.x[r * x.ld + first + c] +
+                    res.x[r * res.ld + first + c] * ref_keep(&drop, r, first + c);
         }
-        for (int64_t c = 0; c < x.cols; ++c) {
+        for (int64_t c = 0; c < part; ++c) {
             sum += sr[c];
         }
-        cs_real mu = sum / n;
-        for (int64_t c = 0; c < x.cols; ++c) {
+        cs_real mu = o->rms ? 0 : sum / n;
+        for (int64_t c = 0; c < part; ++c) {
             square += (sr[c] - mu) * (sr[c] - mu);
         }
         cs_real rs = 1 / sqrt(square / n + (cs_real)o->eps);
-        for (int64_t c = 0; c < x.cols; ++c) {
-            y.x[r * y.ld + c] = (sr[c] - mu) * rs * gain.x[c] + (bias.x ? bias.x[c] : 0);
+        for (int64_t c = 0; c < part; ++c) {
+            y.x[r * y.ld + first + c] = (sr[c] - mu) * rs * gain.x[c] + (bias.x ? bias.x[c] : 0);
         }
-        mean.x[r * mean.ld] = mu;
-        rstd.x[r * rstd.ld] = rs;
+        mean.x[r * mean.ld + g] = mu;
+        rstd.x[r * rstd.ld + g] = rs;
     }
     return CS_OK;
 }
 
 /* With n = (s - mean) rstd and g = y' gain:
- *   s' = rstd (g - mean(g) - n mean(g n)) + (s' that stands, where s_used),
+ *   s' = rstd (g - mean(g) - n mean(g n)) + (s' that stands, where s_used); rms: without mean(g),
  *   x' += s', r' += s' keep / (1 - p), gain' += sum_r y' n, bias' += sum_r y'. */
 static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
 {
@@ -253,11 +261,13 @@ static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
     ref_matrix s = res.x ? ref_of(run, o->s) : x, y = ref_of(run, o->y);
     ref_matrix mean = ref_of(run, o->mean), rstd = ref_of(run, o->rstd);
     ref_dropout drop = ref_dropout_of(run, op, 0, o->p);
-    for (int64_t r = 0; r < y.rows; ++r) {
-        const cs_real *sr = s.x + r * s.ld, *dy = y.grad + r * y.ld;
-        cs_real mu = mean.x[r * mean.ld], rs = rstd.x[r * rstd.ld];
+    const int64_t part = x.cols / o->groups;
+    for (int64_t i = 0; i < y.rows * o->groups; ++i) {
+        const int64_t r = i / o->groups, first = i % o->groups * part;
+        const cs_real *sr = s.x + r * s.ld + first, *dy = y.grad + r * y.ld + first;
+        cs_real mu = mean.x[r * mean.ld + i % o->groups], rs = rstd.x[r * rstd.ld + i % o->groups];
         cs_real mean_g = 0, mean_gn = 0;
-        for (int64_t c = 0; c < x.cols; ++c) {
+        for (int64_t c = 0; c < part; ++c) {
             cs_real n = (sr[c] - mu) * rs, g = dy[c] * gain.x[c];
             mean_g += g;
             mean_gn += g * n;
@@ -268,19 +278,103 @@ static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
                 bias.grad[c] += dy[c];
             }
         }
-        mean_g /= (cs_real)x.cols;
-        mean_gn /= (cs_real)x.cols;
-        for (int64_t c = 0; c < x.cols; ++c) {
+        mean_g = o->rms ? 0 : mean_g / (cs_real)part;
+        mean_gn /= (cs_real)part;
+        for (int64_t c = 0; c < part; ++c) {
             cs_real n = (sr[c] - mu) * rs;
             cs_real ds = rs * (dy[c] * gain.x[c] - mean_g - n * mean_gn);
             if (o->s_used) {
-                ds += s.grad[r * s.ld + c];
+                ds += s.grad[r * s.ld + first + c];
             }
             if (x.grad) {
-                x.grad[r * x.ld + c] += ds;
+                x.grad[r * x.ld + first + c] += ds;
             }
             if (res.grad) {
-                res.grad[r * res.ld + c] += ds * ref_keep(&drop, r, c);
+                res.grad[r * res.ld + first + c] += ds * ref_keep(&drop, r, first + c);
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* --- rotate: pairs of columns by the angle frequency[i] position ------------------------------ */
+
+/* to (+)= row `from` turned by `sign` times the angle. */
+static void ref_turn(const cs_op_rotate *o, const ref_matrix *frequency, int32_t position,
+                     int64_t cols, const cs_real *from, cs_real sign, bool add, cs_real *to)
+{
+    const int64_t n = frequency->cols, width = cols / o->heads;
+    for (int64_t c = 0; c < cols; ++c) {
+        const int64_t at = c % width, turning = position < 0 ? 0 : 2 * n;
+        cs_real y = from[c];
+        if (at < turning) {
+            const int64_t i = o->pairs ? at / 2 : at % n;
+            const bool second = o->pairs ? at % 2 : at >= n;
+            const int64_t other = o->pairs ? (second ? c - 1 : c + 1) : (second ? c - n : c + n);
+            double angle = (double)frequency->x[i] * position;
+            cs_real cosine = (cs_real)cos(angle), sine = sign * (cs_real)sin(angle);
+            y = (cs_real)o->factor * (second ? from[c] * cosine + from[other] * sine
+                                             : from[c] * cosine - from[other] * sine);
+        }
+        to[c] = add ? to[c] + y : y;
+    }
+}
+
+static cs_status ref_rotate(const cs_run *run, const cs_op *op)
+{
+    const cs_op_rotate *o = &op->rotate;
+    ref_matrix x = ref_of(run, o->x.tensor), f = ref_of(run, o->frequency.tensor),
+               y = ref_of(run, o->y);
+    const int32_t *position = cs_run_ints(run, o->position);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        ref_turn(o, &f, position[r], y.cols, x.x + r * x.ld, 1, false, y.x + r * y.ld);
+    }
+    return CS_OK;
+}
+
+static cs_status ref_rotate_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_rotate *o = &op->rotate;
+    ref_matrix x = ref_operand(run, o->x), f = ref_of(run, o->frequency.tensor),
+               y = ref_of(run, o->y);
+    const int32_t *position = cs_run_ints(run, o->position);
+    for (int64_t r = 0; x.grad && r < y.rows; ++r) {
+        ref_turn(o, &f, position[r], y.cols, y.grad + r * y.ld, -1, true, x.grad + r * x.ld);
+    }
+    return CS_OK;
+}
+
+/* --- gate: y = outer act(inner x) g ----------------------------------------------------------- */
+
+static cs_status ref_gate(const cs_run *run, const cs_op *op)
+{
+    const cs_op_gate *o = &op->gate;
+    ref_matrix x = ref_of(run, o->x.tensor), g = ref_of(run, o->g.tensor), y = ref_of(run, o->y);
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            cs_real a =
+                (cs_real)o->outer * ref_activate(o->act, (cs_real)o->inner * x.x[r * x.ld + c]);
+            y.x[r * y.ld + c] = g.x ? a * g.x[r * g.ld + c] : a;
+        }
+    }
+    return CS_OK;
+}
+
+/* x' += outer inner act'(inner x) g y', g' += outer act(inner x) y' */
+static cs_status ref_gate_back(const cs_run *run, const cs_op *op)
+{
+    const cs_op_gate *o = &op->gate;
+    ref_matrix x = ref_operand(run, o->x), g = ref_operand(run, o->g), y = ref_of(run, o->y);
+    const cs_real inner = (cs_real)o->inner, outer = (cs_real)o->outer;
+    for (int64_t r = 0; r < y.rows; ++r) {
+        for (int64_t c = 0; c < y.cols; ++c) {
+            cs_real z = inner * x.x[r * x.ld + c], dy = outer * y.grad[r * y.ld + c];
+            if (x.grad) {
+                x.grad[r * x.ld + c] +=
+                    inner * ref_slope(o->act, z) * dy * (g.x ? g.x[r * g.ld + c] : 1);
+            }
+            if (g.grad) {
+                g.grad[r * g.ld + c] += ref_activate(o->act, z) * dy;
             }
         }
     }

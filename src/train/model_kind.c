@@ -251,7 +251,7 @@ static cs_status take_record(const json_t *record, const json_t *options,
 /* No record: what the architecture is made for. */
 static void take_architecture(const json_t *json, const cs_model_config *config, cs_model_kind *out)
 {
-    bool causal = config->arch == CS_ARCH_GPT2 || json_is_true(json_object_get(json, "is_decoder"));
+    bool causal = cs_arch_causal(config->arch) || json_is_true(json_object_get(json, "is_decoder"));
     out->kind = config->arch == CS_ARCH_LINEAR ? CS_KIND_LINEAR
                 : config->query_vector         ? CS_KIND_TWO_STREAM
                 : config->decoder.layers > 0   ? CS_KIND_MAE

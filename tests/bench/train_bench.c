@@ -63,7 +63,7 @@ static int block(gpt *g, int *x, int r)
     cs_graph *n = &g->graph;
     const int64_t d = g->s.width;
     int gain = matrix(g, 1, d), bias = matrix(g, 1, d);
-    int a = cs_graph_layer_norm(n, *x, r, 0, (cs_norm){gain, bias, 1e-5}, x);
+    int a = cs_graph_layer_norm(n, *x, r, 0, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, x);
     int w = matrix(g, 3 * d, d), b = matrix(g, 1, 3 * d);
     int qkv = cs_graph_linear(n, a, w, b, CS_ACT_NONE);
     cs_attention_options options = {
@@ -75,7 +75,7 @@ static int block(gpt *g, int *x, int r)
     r = cs_graph_linear(n, y, w, b, CS_ACT_NONE);
     gain = matrix(g, 1, d);
     bias = matrix(g, 1, d);
-    a = cs_graph_layer_norm(n, *x, r, 0, (cs_norm){gain, bias, 1e-5}, x);
+    a = cs_graph_layer_norm(n, *x, r, 0, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, x);
     w = matrix(g, 4 * d, d);
     b = matrix(g, 1, 4 * d);
     a = cs_graph_linear(n, a, w, b, CS_ACT_GELU_TANH);
@@ -103,7 +103,8 @@ static void build(gpt *g)
         r = block(g, &x, r);
     }
     int gain = matrix(g, 1, s->width), bias = matrix(g, 1, s->width);
-    int h = cs_graph_layer_norm(n, x, r, 0, (cs_norm){gain, bias, 1e-5}, NULL);
+    int h =
+        cs_graph_layer_norm(n, x, r, 0, (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, NULL);
     int logits = cs_graph_linear(n, h, words, CS_NONE, CS_ACT_NONE);
     g->loss = cs_graph_cross_entropy(n, logits, s->vocabulary, g->target, g->weight);
     must(cs_graph_finish(n), "graph");

@@ -83,8 +83,8 @@ static void rows_packed(cs_tensor_net *net)
                    cs_net_index(net, rows, cs_fill_position, 0)};
     int gain = cs_net_param(net, "gain", 1, 40), bias = cs_net_param(net, "bias", 1, 40);
     int x = cs_graph_embed(g, CS_NONE, rows, 3, table, index);
-    int y =
-        cs_graph_layer_norm(g, x, cs_graph_add(g, x, x, 0.3), 0.2, (cs_norm){gain, bias, 1e-5}, &s);
+    int y = cs_graph_layer_norm(g, x, cs_graph_add(g, x, x, 0.3), 0.2,
+                                (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, &s);
     int few = cs_graph_gather(g, s, fewer, cs_net_index(net, fewer, cs_fill_some, 2));
     cs_net_output(net, cs_graph_add(g, CS_NONE, few, 0.1));
     cs_net_output(net, y);

@@ -188,7 +188,8 @@ static int linear(gpt *g, int x, int64_t in, int64_t out, cs_activation act)
 static int norm(gpt *g, int *x, int r)
 {
     int gain = matrix(g, 1, g->s.width), bias = matrix(g, 1, g->s.width);
-    return cs_graph_layer_norm(&g->graph, *x, r, 0, (cs_norm){gain, bias, 1e-5}, x);
+    return cs_graph_layer_norm(&g->graph, *x, r, 0,
+                               (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, x);
 }
 
 static int block(gpt *g, int *x, int r)

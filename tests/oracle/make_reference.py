@@ -3,9 +3,11 @@
   make_reference.py MODEL OUT.npz [--sequences N] [--length S] [--seed K]
       random token ids, some rows padded; hidden states of every layer and logits, computed in double from the stored weights, kept in float
   make_reference.py --golden
-      writes tests/golden/models: a tiny random model of each class, with its reference
+  make_reference.py --golden-read [NAME...]
+      write tests/golden/models: a tiny random model of each class, with its reference; of those that are read alone
 """
 import argparse
+import contextlib
 import os
 import shutil
 import sys
@@ -36,6 +38,50 @@ def tiny_config(arch, **change):
     return CLASS[arch].config_class(**{**keys, **change}, attn_implementation="eager")
 
 
+# The architectures that are read: class, and the keys of a tiny configuration; then, by other names, the same class with
+# every optional part the other way round.
+SIZES = {"vocab_size": 19, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12,
+         "max_position_embeddings": 640, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+GROUPED = {**SIZES, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3}
+WINDOW = {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1}
+MODERN = {**SIZES, "num_hidden_layers": 3, "local_attention": 6, "cls_token_id": 0, "sep_token_id": 2}
+SWITCHED = {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False,
+            "tie_word_embeddings": False, "hidden_activation": "silu", "classifier_activation": "relu", "norm_eps": 1e-3,
+            "global_attn_every_n_layers": 2, "local_attention": 4}
+
+
+def rope(kind, **more):
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": 100.0, **more}}
+
+
+READ = {
+    "llama": ("LlamaForCausalLM", GROUPED),
+    "llama-switched": ("LlamaForCausalLM", {
+        **GROUPED, "head_dim": 6, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True,
+        "hidden_act": "gelu", "rms_norm_eps": 1e-2, **rope("linear", factor=3.0)}),
+    "llama-llama3": ("LlamaForCausalLM", {
+        **SIZES, "hidden_size": 16, **rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                                           original_max_position_embeddings=64)}),
+    "llama-yarn": ("LlamaForCausalLM", {
+        **SIZES, "hidden_size": 16, **rope("yarn", factor=4.0, original_max_position_embeddings=160)}),
+    "llama-dynamic": ("LlamaForCausalLM", {**SIZES, **rope("dynamic", factor=4.0)}),
+    "mistral": ("MistralForCausalLM", {**GROUPED, "sliding_window": 7}),
+    "eurobert": ("EuroBertForMaskedLM", {**GROUPED, "mask_token_id": 3}),
+    "qwen2": ("Qwen2ForCausalLM", GROUPED),
+    "qwen2-switched": ("Qwen2ForCausalLM", {**GROUPED, **WINDOW, "tie_word_embeddings": True}),
+    "qwen3": ("Qwen3ForCausalLM", GROUPED),
+    "qwen3-switched": ("Qwen3ForCausalLM", {**GROUPED, **WINDOW, "head_dim": 6, "attention_bias": True}),
+    "gpt_neox": ("GPTNeoXForCausalLM", {**SIZES, "hidden_size": 32}),
+    "gpt_neox-switched": ("GPTNeoXForCausalLM", {
+        **SIZES, "hidden_size": 16, "use_parallel_residual": False, "attention_bias": False, "hidden_act": "gelu_new",
+        "tie_word_embeddings": True, **rope("default", partial_rotary_factor=0.5)}),
+    "modernbert": ("ModernBertForMaskedLM", MODERN),
+    "modernbert-switched": ("ModernBertForMaskedLM", {**MODERN, **SWITCHED}),
+    "modernbert-decoder": ("ModernBertDecoderForCausalLM", MODERN),
+    "modernbert-decoder-switched": ("ModernBertDecoderForCausalLM", {**MODERN, **SWITCHED}),
+}
+
+
 def randomise(model, seed):
     """Every parameter at random of order one: no bias stays zero, no gain one."""
     generator = torch.Generator().manual_seed(seed)
@@ -46,10 +92,30 @@ def randomise(model, seed):
     return model.eval()
 
 
+@contextlib.contextmanager
+def doubles():
+    """Some classes turn to float32 on the way (norms, softmax, angles): not here. A softmax over what a row of padding sees would
+    then overflow too, and its nan spoil the others."""
+    to, float_, softmax, float32 = torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax, torch.float32
+
+    def stay(x, *args, **more):
+        if x.dtype == torch.float64 and (float32 in args or more.get("dtype") == float32):
+            return x
+        return to(x, *args, **more)
+
+    torch.Tensor.to = stay
+    torch.Tensor.float = lambda x, *args, **more: x if x.dtype == torch.float64 else to(x, torch.float64)
+    torch.nn.functional.softmax = lambda x, *args, **more: softmax(x, *args, **{**more, "dtype": None})
+    try:
+        yield
+    finally:
+        torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax = to, float_, softmax
+
+
 def reference(model, ids, mask):
     """The arrays of a reference: states behind the final norm where the class has one."""
     model = model.double().eval()
-    with torch.no_grad():
+    with torch.no_grad(), doubles():
         arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
         out = model(**arguments, output_hidden_states=True)
         top = model.base_model(**arguments).last_hidden_state
@@ -75,15 +141,55 @@ def random_text(config, sequences, length, seed):
     return np.where(mask, ids, pad), mask
 
 
+def save(model, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder)
+    for name in os.listdir(folder):
+        if name not in ("config.json", "model.safetensors"):
+            os.remove(os.path.join(folder, name))
+
+
+def rounding(cls, folder, model, ids, mask):
+    """How far the class in float32 is from itself in double, by layer and last of the logits: a network with random weights
+    may amplify rounding."""
+    exact = reference(model, ids, mask)
+    single = cls.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
+        out = single(**arguments, output_hidden_states=True)
+        found = [*out.hidden_states[:-1], single.base_model(**arguments).last_hidden_state, out.logits]
+    names = [f"hidden_states_{i}" for i in range(len(found) - 1)] + ["logits"]
+    return np.array([np.abs(x.numpy() - exact[name])[mask].max() for name, x in zip(names, found)])
+
+
+def golden_read(only):
+    """Three rows of 17 tokens, one of them padded to 11 on the right, one on the left to 13, a fourth of one token; and 600
+    tokens in long.npz, of which the last states alone are kept."""
+    for number, (name, (cls, keys)) in enumerate(READ.items()):
+        if only and name.split("-switched")[0] not in only and name not in only:
+            continue
+        folder = os.path.join(GOLDEN, name)
+        cls = getattr(transformers, cls)
+        model = randomise(cls(cls.config_class(**keys, attn_implementation="eager")), 100 + number)
+        save(model, folder)
+        model = cls.from_pretrained(folder, attn_implementation="eager").double()  # what the file says
+        ids, mask = random_text(model.config, 4, 17, number)
+        ids[3, 1:], mask[3] = model.config.pad_token_id, np.arange(17) < 1
+        np.savez_compressed(os.path.join(folder, "reference.npz"), **reference(model, ids, mask),
+                            rounding=rounding(cls, folder, model, ids, mask))
+        ids, mask = random_text(model.config, 1, 600, number)
+        whole = reference(model, ids, mask)
+        last = max((k for k in whole if k.startswith("hidden")), key=lambda k: int(k.rsplit("_", 1)[1]))
+        np.savez_compressed(os.path.join(folder, "long.npz"), input_ids=whole["input_ids"], **{last: whole[last]},
+                            rounding=rounding(cls, folder, model, ids, mask))
+        print(folder, os.listdir(folder))
+
+
 def golden():
     for number, arch in enumerate(CLASS):
         folder = os.path.join(GOLDEN, arch)
-        shutil.rmtree(folder, ignore_errors=True)
         model = randomise(CLASS[arch](tiny_config(arch)), number)
-        model.save_pretrained(folder)
-        for name in os.listdir(folder):
-            if name not in ("config.json", "model.safetensors"):
-                os.remove(os.path.join(folder, name))
+        save(model, folder)
         ids, mask = random_text(model.config, 3, 9, number)
         np.savez_compressed(os.path.join(folder, "reference.npz"), **reference(model, ids, mask))
         print(folder, os.listdir(folder))
@@ -94,18 +200,22 @@ def main():
     parser.add_argument("model", nargs="?")
     parser.add_argument("out", nargs="?")
     parser.add_argument("--golden", action="store_true")
+    parser.add_argument("--golden-read", nargs="*", metavar="NAME", help="of READ alone: all, or those named")
     parser.add_argument("--sequences", type=int, default=4)
     parser.add_argument("--length", type=int, default=32)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if given.golden:
         return golden()
+    if given.golden_read is not None:
+        return golden_read(given.golden_read)
     if not given.out:
         parser.error("wanted MODEL and OUT.npz, or --golden")
     kind = transformers.AutoConfig.from_pretrained(given.model).model_type
-    if kind not in CLASS:
-        sys.exit(f"{given.model}: model_type {kind} is none of {', '.join(CLASS)}")
-    model = CLASS[kind].from_pretrained(given.model, dtype=torch.float32, attn_implementation="eager")
+    known = {**CLASS, **{name: getattr(transformers, cls) for name, (cls, _) in READ.items()}}
+    if kind not in known:
+        sys.exit(f"{given.model}: model_type {kind} is none of {', '.join(known)}")
+    model = known[kind].from_pretrained(given.model, dtype=torch.float32, attn_implementation="eager")
     ids, mask = random_text(model.config, given.sequences, given.length, given.seed)
     np.savez_compressed(given.out, **reference(model, ids, mask))
     return None

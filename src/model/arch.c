@@ -1,0 +1,74 @@
+/* The table of architectures, and what follows from a row. */
+#include <math.h>
+
+#include "base/names.h"
+#include "model/arch_private.h"
+
+static const cs_arch_row *const ROW[] = {
+#define ROW_OF(NAME, name) [CS_ARCH_##NAME] = &cs_arch_##name,
+    CS_ARCHITECTURES(ROW_OF)};
+
+const cs_arch_row *cs_arch_row_of(cs_arch arch)
+{
+    return ROW[arch];
+}
+
+const char *cs_arch_name(cs_arch arch)
+{
+    return ROW[arch]->name;
+}
+
+cs_status cs_arch_by_name(const char *name, cs_arch *out)
+{
+    const char *names[CS_ARCH_COUNT];
+    for (int i = 0; i < CS_ARCH_COUNT; ++i) {
+        names[i] = ROW[i]->name;
+    }
+    return CS_NAME_AMONG("architecture", name, names, out);
+}
+
+bool cs_arch_causal(cs_arch arch)
+{
+    return ROW[arch]->causal;
+}
+
+cs_status cs_arch_trained(cs_arch arch)
+{
+    return arch <= CS_ARCH_LINEAR
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "architecture %s is read, not trained", cs_arch_name(arch));
+}
+
+const cs_arch_key cs_arch_sizes[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"hidden_size", CS_KEY_INT, CS_AT(width), NAN},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(layers), NAN},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(heads), NAN},
+    {"intermediate_size", CS_KEY_INT, CS_AT(inner), NAN},
+    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i)
+{
+    for (int list = 0; list < CS_ARCH_LISTS && ROW[arch]->keys[list]; ++list) {
+        for (const cs_arch_key *k = ROW[arch]->keys[list]; k->key; ++k) {
+            if (i-- == 0) {
+                return k;
+            }
+        }
+    }
+    return NULL;
+}
+
+const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i)
+{
+    for (int list = 0; list < CS_ARCH_LISTS && ROW[arch]->tensors[list]; ++list) {
+        for (const cs_arch_tensor *t = ROW[arch]->tensors[list]; t->ours; ++t) {
+            if (i-- == 0) {
+                return t;
+            }
+        }
+    }
+    return NULL;
+}

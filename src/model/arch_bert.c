@@ -1,0 +1,179 @@
+/* Rows: gpt2, and the encoders with learned positions. Source of keys and names: the configurations
+ * and state_dict() of the classes of transformers 5.23. */
+#include <math.h>
+
+#include "model/arch_private.h"
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static const cs_arch_key GPT2_KEYS[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"n_positions", CS_KEY_INT, CS_AT(positions), NAN},
+    {"n_embd", CS_KEY_INT, CS_AT(width), NAN},
+    {"n_layer", CS_KEY_INT, CS_AT(layers), NAN},
+    {"n_head", CS_KEY_INT, CS_AT(heads), NAN},
+    {"n_inner", CS_KEY_INT, CS_AT(inner), 0},
+    {"activation_function", CS_KEY_ACT, CS_AT(act), 0},
+    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"resid_pdrop", CS_KEY_REAL, CS_AT(dropout), 0.1},
+    {"embd_pdrop", CS_KEY_REAL, CS_AT(embed_dropout), 0.1},
+    {"attn_pdrop", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
+    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 50256},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 50256},
+    {"n_ctx", CS_KEY_PAST, 0, 0},
+    {"reorder_and_upcast_attn", CS_KEY_PAST, 0, 0}, /* bits of half precision */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key ENCODER_KEYS[] = {
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), NAN},
+    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-12},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(dropout), 0.1},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
+    {"type_vocab_size", CS_KEY_INT, CS_AT(token_types), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key ROBERTA_IDS[] = {
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 0},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key BERT_IDS[] = {
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static const cs_arch_tensor GPT2_TENSORS[] = {
+    {"embed.token", "wte"},
+    {"embed.position", "wpe"},
+    {"layer.N.attention.norm", "h.N.ln_1"},
+    {"layer.N.attention.qkv", "^h.N.attn.c_attn"},
+    {"layer.N.attention.output", "^h.N.attn.c_proj"},
+    {"layer.N.mlp.norm", "h.N.ln_2"},
+    {"layer.N.mlp.in", "^h.N.mlp.c_fc"},
+    {"layer.N.mlp.out", "^h.N.mlp.c_proj"},
+    {"final_norm", "ln_f"},
+    {"output", "/lm_head"},
+    {"classifier.output", "/score"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor ENCODER_TENSORS[] = {
+    {"embed.token", "embeddings.word_embeddings"},
+    {"embed.position", "embeddings.position_embeddings"},
+    {"embed.type", "embeddings.token_type_embeddings"},
+    {"embed.norm", "embeddings.LayerNorm"},
+    {"layer.N.attention.qkv", "encoder.layer.N.attention.self.{query,key,value}"},
+    {"layer.N.attention.output", "encoder.layer.N.attention.output.dense"},
+    {"layer.N.mlp.in", "encoder.layer.N.intermediate.dense"},
+    {"layer.N.mlp.out", "encoder.layer.N.output.dense"},
+    /* behind the sublayers; roberta-prelayernorm has its own in front of this list */
+    {"layer.N.attention.norm", "encoder.layer.N.attention.output.LayerNorm"},
+    {"layer.N.mlp.norm", "encoder.layer.N.output.LayerNorm"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor PRELAYERNORM_TENSORS[] = {
+    {"layer.N.attention.norm", "encoder.layer.N.attention.LayerNorm"},
+    {"layer.N.mlp.norm", "encoder.layer.N.intermediate.LayerNorm"},
+    {"final_norm", "LayerNorm"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor ROBERTA_HEAD[] = {
+    {"head.dense", "/lm_head.dense"},
+    {"head.norm", "/lm_head.layer_norm"},
+    {"head", "/lm_head"},
+    {"output", "/lm_head.decoder"},
+    {"classifier.dense", "/classifier.dense"},
+    {"classifier.output", "/classifier.out_proj"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor BERT_HEAD[] = {
+    {"head.dense", "/cls.predictions.transform.dense"},
+    {"head.norm", "/cls.predictions.transform.LayerNorm"},
+    {"head", "/cls.predictions"},
+    {"output", "/cls.predictions.decoder"},
+    {"classifier.dense", "pooler.dense"},
+    {"classifier.output", "/classifier"},
+    {NULL, NULL},
+};
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+const cs_arch_row cs_arch_gpt2 = {
+    .name = "gpt2",
+    .class = "GPT2",
+    .head = "LMHeadModel",
+    .prefix = "transformer.",
+    .causal = true,
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .tied = true,
+              .act = CS_ACT_GELU_TANH},
+    .keys = {GPT2_KEYS},
+    .tensors = {GPT2_TENSORS},
+};
+
+#define HEAD                                                                                       \
+    .embed_norm = true, .head_transform = true, .head_bias = true, .tied = true,                   \
+    .act = CS_ACT_GELU_ERF
+#define ROBERTA_PLAIN                                                                              \
+    CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .eps = 1e-5, .token_types = 1,                            \
+                                         .head_act = CS_ACT_GELU_ERF, .pad_id = 1, .bos_id = 0,    \
+                                         .eos_id = 2
+#define ROBERTA_ROW                                                                                \
+    .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                                 \
+    .keys = {cs_arch_sizes, ENCODER_KEYS, ROBERTA_IDS}
+
+const cs_arch_row cs_arch_roberta_prelayernorm = {
+    ROBERTA_ROW,
+    .name = "roberta-prelayernorm",
+    .class = "RobertaPreLayerNorm",
+    .prefix = "roberta_prelayernorm.",
+    .plain = {ROBERTA_PLAIN},
+    .tensors = {PRELAYERNORM_TENSORS, ENCODER_TENSORS, ROBERTA_HEAD},
+};
+
+const cs_arch_row cs_arch_roberta = {
+    ROBERTA_ROW,
+    .name = "roberta",
+    .class = "Roberta",
+    .prefix = "roberta.",
+    .plain = {ROBERTA_PLAIN, .post_norm = true},
+    .tensors = {ENCODER_TENSORS, ROBERTA_HEAD},
+};
+
+const cs_arch_row cs_arch_bert = {
+    .name = "bert",
+    .class = "Bert",
+    .head = "ForMaskedLM",
+    .prefix = "bert.",
+    .head_follows = true,
+    .drop_embed = true,
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .post_norm = true, .eps = 1e-12,
+              .token_types = 2, .pad_id = 0, .bos_id = -1, .eos_id = -1},
+    .keys = {cs_arch_sizes, ENCODER_KEYS, BERT_IDS},
+    .tensors = {ENCODER_TENSORS, BERT_HEAD},
+};
+
+const cs_arch_row cs_arch_linear = {
+    .name = "linear",
+    .class = "cospec",
+    .prefix = "",
+    .drop_embed = true,
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_ERF},
+    .keys = {cs_arch_sizes, ENCODER_KEYS, BERT_IDS},
+    .tensors = {(const cs_arch_tensor[]){{NULL, NULL}}},
+};

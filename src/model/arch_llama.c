@@ -1,0 +1,387 @@
+/* Rows of the architectures with rotary positions. Source of keys and names: the configurations and
+ * state_dict() of the classes of transformers 5.23. */
+#include <math.h>
+#include <string.h>
+
+#include "model/arch_private.h"
+#include "model/rotary.h"
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* Read by cs_rotary_read. */
+#define ROTARY_KEYS                                                                                \
+    {"rope_parameters", CS_KEY_PAST, 0, 0}, {"rope_scaling", CS_KEY_PAST, 0, 0},                   \
+        {"rope_theta", CS_KEY_PAST, 0, 0},                                                         \
+    {                                                                                              \
+        "max_position_embeddings", CS_KEY_PAST, 0, 0                                               \
+    }
+
+static const cs_arch_key LLAMA_KEYS[] = {
+    {"num_key_value_heads", CS_KEY_INT, CS_AT(kv_heads), 0},
+    {"head_dim", CS_KEY_INT, CS_AT(head_width), 0},
+    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
+    {"rms_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-6},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 0},
+    ROTARY_KEYS,
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key LLAMA_BIASES[] = {
+    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
+    {"mlp_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 0},
+    {"mask_token_id", CS_KEY_ID, CS_AT(mask_id), -1}, /* eurobert's */
+    {"pretraining_tp", CS_KEY_PAST, 0, 0},            /* the same product in parts */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key MISTRAL_KEYS[] = {
+    {"sliding_window", CS_KEY_INT, CS_AT(window), 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* use_sliding_window and what goes with it are read by windows_read. */
+static const cs_arch_key QWEN_KEYS[] = {
+    {"use_sliding_window", CS_KEY_PAST, 0, 0},
+    {"sliding_window", CS_KEY_PAST, 0, 0},
+    {"max_window_layers", CS_KEY_PAST, 0, 0},
+    {"layer_types", CS_KEY_PAST, 0, 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key NEOX_KEYS[] = {
+    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 1},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 1},
+    {"use_parallel_residual", CS_KEY_BOOL, CS_AT(parallel), 1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"hidden_dropout", CS_KEY_REAL, CS_AT(dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 0},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 0},
+    ROTARY_KEYS,
+    {"rotary_pct", CS_KEY_PAST, 0, 0},
+    {"rotary_emb_base", CS_KEY_PAST, 0, 0},
+    {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key MODERNBERT_KEYS[] = {
+    {"hidden_activation", CS_KEY_ACT, CS_AT(act), 0},
+    {"classifier_activation", CS_KEY_ACT, CS_AT(head_act), 0},
+    {"norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"norm_bias", CS_KEY_BOOL, CS_AT(norm_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
+    {"mlp_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 0},
+    {"classifier_bias", CS_KEY_BOOL, CS_AT(dense_bias), 0},
+    {"decoder_bias", CS_KEY_BOOL, CS_AT(head_bias), 1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"mlp_dropout", CS_KEY_REAL, CS_AT(dropout), 0},
+    {"embedding_dropout", CS_KEY_REAL, CS_AT(embed_dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 50283},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 50281},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 50282},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    ROTARY_KEYS,
+    {"global_rope_theta", CS_KEY_PAST, 0, 0},
+    {"local_rope_theta", CS_KEY_PAST, 0, 0},
+    /* read by modernbert_read */
+    {"layer_types", CS_KEY_PAST, 0, 0},
+    {"global_attn_every_n_layers", CS_KEY_PAST, 0, 0},
+    {"local_attention", CS_KEY_PAST, 0, 0},
+    {"sliding_window", CS_KEY_PAST, 0, 0},
+    /* how the same numbers are computed */
+    {"deterministic_flash_attn", CS_KEY_PAST, 0, 0},
+    {"reference_compile", CS_KEY_PAST, 0, 0},
+    {"repad_logits_with_grad", CS_KEY_PAST, 0, 0},
+    {"sparse_prediction", CS_KEY_PAST, 0, 0},
+    {"sparse_pred_ignore_index", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* --- which layers are local ------------------------------------------------------------------- */
+
+static void set_local(cs_model_config *config, int64_t layer)
+{
+    config->local[layer / 64] |= (uint64_t)1 << layer % 64;
+}
+
+/* A whole number that is not negative; null or absent: `absent`. */
+static cs_status whole(const char *where, const json_t *json, const char *key, int64_t absent,
+                       int64_t *out)
+{
+    const json_t *value = json_object_get(json, key);
+    *out = value && !json_is_null(value) ? (int64_t)json_integer_value(value) : absent;
+    if (value && !json_is_null(value) && (!json_is_integer(value) || *out < 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a whole number", where, key);
+    }
+    return CS_OK;
+}
+
+/* layer_types, a name a layer; *found: it is there. */
+static cs_status read_types(const char *where, const json_t *json, bool *found,
+                            cs_model_config *config)
+{
+    const json_t *types = json_object_get(json, "layer_types");
+    *found = types && !json_is_null(types);
+    if (*found && (int64_t)json_array_size(types) != config->layers) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'layer_types' names %lld layers, not %lld", where,
+                       (long long)json_array_size(types), (long long)config->layers);
+    }
+    for (int64_t l = 0; *found && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+        const char *type = json_string_value(json_array_get(types, (size_t)l));
+        if (!type ||
+            (strcmp(type, "full_attention") != 0 && strcmp(type, "sliding_attention") != 0)) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: 'layer_types' has '%s', neither full_attention nor "
+                           "sliding_attention",
+                           where, type ? type : "(not a text)");
+        }
+        if (strcmp(type, "sliding_attention") == 0) {
+            set_local(config, l);
+        }
+    }
+    return CS_OK;
+}
+
+static bool any_local(const cs_model_config *config)
+{
+    bool any = false;
+    for (int64_t l = 0; l < config->layers && l < CS_MOST_LAYERS; ++l) {
+        any = any || cs_layer_is_local(config, l);
+    }
+    return any;
+}
+
+static cs_status mistral_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    for (int64_t l = 0; config->window > 0 && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+        set_local(config, l);
+    }
+    return cs_rotary_read(where, json, config);
+}
+
+/* Layers from max_window_layers on where layer_types does not say which. */
+static cs_status qwen_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    int64_t window = 0, from = 0;
+    bool listed = false, use = json_is_true(json_object_get(json, "use_sliding_window"));
+    cs_status status = whole(where, json, "sliding_window", use ? 4096 : 0, &window);
+    if (status == CS_OK) status = whole(where, json, "max_window_layers", 28, &from);
+    if (status == CS_OK) status = read_types(where, json, &listed, config);
+    for (int64_t l = from;
+         status == CS_OK && use && !listed && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+        set_local(config, l);
+    }
+    config->window = use ? window : 0;
+    if (status == CS_OK && any_local(config) && config->window == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: 'layer_types' has sliding_attention without a window",
+                         where);
+    if (!any_local(config)) {
+        config->window = 0;
+    }
+    if (config->arch == CS_ARCH_QWEN3) {
+        config->qkv_bias = config->output_bias;
+    }
+    return status == CS_OK ? cs_rotary_read(where, json, config) : status;
+}
+
+/* A local row sees half the window on each side; the causal class counts the row itself among its
+ * half. */
+static cs_status modernbert_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    int64_t window = 0, half = 0, every = 0;
+    bool listed = false;
+    cs_status status = whole(where, json, "local_attention", 128, &window);
+    if (status == CS_OK) status = whole(where, json, "sliding_window", window / 2, &half);
+    if (status == CS_OK && half != window / 2)
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: 'sliding_window' is not half of 'local_attention'", where);
+    if (status == CS_OK) status = whole(where, json, "global_attn_every_n_layers", 3, &every);
+    if (status == CS_OK && every == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: 'global_attn_every_n_layers' is 0", where);
+    if (status == CS_OK) status = read_types(where, json, &listed, config);
+    for (int64_t l = 0; status == CS_OK && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+        if (!listed && l % every != 0) {
+            set_local(config, l);
+        }
+        if (listed && json_object_get(json, "global_attn_every_n_layers") &&
+            cs_layer_is_local(config, l) != (l % every != 0)) {
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s: 'global_attn_every_n_layers' and 'layer_types' disagree on layer "
+                             "%lld",
+                             where, (long long)l);
+        }
+    }
+    config->window = window / 2 + (cs_arch_causal(config->arch) ? 0 : 1);
+    if (status == CS_OK && config->window == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: 'local_attention' %lld", where, (long long)window);
+    return status == CS_OK ? cs_rotary_read(where, json, config) : status;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static const cs_arch_tensor LLAMA_TENSORS[] = {
+    {"embed.token", "embed_tokens"},
+    {"layer.N.attention.norm", "layers.N.input_layernorm"},
+    {"layer.N.attention.qkv", "layers.N.self_attn.{q_proj,k_proj,v_proj}"},
+    {"layer.N.attention.query_norm", "layers.N.self_attn.q_norm"},
+    {"layer.N.attention.key_norm", "layers.N.self_attn.k_norm"},
+    {"layer.N.attention.output", "layers.N.self_attn.o_proj"},
+    {"layer.N.mlp.norm", "layers.N.post_attention_layernorm"},
+    {"layer.N.mlp.in", "layers.N.mlp.{gate_proj,up_proj}"},
+    {"layer.N.mlp.out", "layers.N.mlp.down_proj"},
+    {"final_norm", "norm"},
+    {"output", "/lm_head"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor NEOX_TENSORS[] = {
+    {"embed.token", "embed_in"},
+    {"layer.N.attention.norm", "layers.N.input_layernorm"},
+    {"layer.N.attention.qkv", "%layers.N.attention.query_key_value"},
+    {"layer.N.attention.output", "layers.N.attention.dense"},
+    {"layer.N.mlp.norm", "layers.N.post_attention_layernorm"},
+    {"layer.N.mlp.in", "layers.N.mlp.dense_h_to_4h"},
+    {"layer.N.mlp.out", "layers.N.mlp.dense_4h_to_h"},
+    {"final_norm", "final_layer_norm"},
+    {"output", "/embed_out"},
+    {"output", "/lm_head"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor MODERNBERT_TENSORS[] = {
+    {"embed.token", "embeddings.tok_embeddings"},
+    {"embed.norm", "embeddings.norm"},
+    {"layer.N.attention.norm", "layers.N.attn_norm"},
+    {"layer.N.attention.output", "layers.N.attn.Wo"},
+    {"layer.N.mlp.norm", "layers.N.mlp_norm"},
+    {"layer.N.mlp.in", "layers.N.mlp.Wi"},
+    {"layer.N.mlp.out", "layers.N.mlp.Wo"},
+    {"final_norm", "final_norm"},
+    {"head", "/decoder"},
+    {"output", "/decoder"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor MODERNBERT_ENCODER[] = {
+    {"layer.N.attention.qkv", "layers.N.attn.Wqkv"},
+    {"head.dense", "/head.dense"},
+    {"head.norm", "/head.norm"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor MODERNBERT_DECODER[] = {
+    {"layer.N.attention.qkv", "layers.N.attn.{q_proj,k_proj,v_proj}"},
+    {"head.dense", "/lm_head.dense"},
+    {"head.norm", "/lm_head.norm"},
+    {NULL, NULL},
+};
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+#define ROTARY(base) .rotary = {.theta = (base), .share = 1}
+#define LLAMA_PLAIN                                                                                \
+    CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(10000), .bias = true, .eps = 1e-6, .act = CS_ACT_SILU,   \
+                                                  .rms = true, .gated = true
+#define LLAMA_ROW .prefix = "model.", .tensors = {LLAMA_TENSORS}
+#define CAUSAL .head = "ForCausalLM", .causal = true
+
+const cs_arch_row cs_arch_llama = {
+    LLAMA_ROW,
+    CAUSAL,
+    .name = "llama",
+    .class = "Llama",
+    .plain = {LLAMA_PLAIN},
+    .read = cs_rotary_read,
+    .keys = {cs_arch_sizes, LLAMA_KEYS, LLAMA_BIASES},
+};
+
+const cs_arch_row cs_arch_mistral = {
+    LLAMA_ROW,
+    CAUSAL,
+    .name = "mistral",
+    .class = "Mistral",
+    .plain = {LLAMA_PLAIN},
+    .read = mistral_read,
+    .keys = {cs_arch_sizes, LLAMA_KEYS, MISTRAL_KEYS},
+};
+
+const cs_arch_row cs_arch_eurobert = {
+    LLAMA_ROW,
+    .name = "eurobert",
+    .class = "EuroBert",
+    .head = "ForMaskedLM",
+    .plain = {LLAMA_PLAIN},
+    .read = cs_rotary_read,
+    .keys = {cs_arch_sizes, LLAMA_KEYS, LLAMA_BIASES},
+};
+
+const cs_arch_row cs_arch_qwen2 = {
+    LLAMA_ROW,
+    CAUSAL,
+    .name = "qwen2",
+    .class = "Qwen2",
+    .plain = {LLAMA_PLAIN, .qkv_bias = true},
+    .read = qwen_read,
+    .keys = {cs_arch_sizes, LLAMA_KEYS, QWEN_KEYS},
+};
+
+const cs_arch_row cs_arch_qwen3 = {
+    LLAMA_ROW,
+    CAUSAL,
+    .name = "qwen3",
+    .class = "Qwen3",
+    .plain = {LLAMA_PLAIN, .head_norm = true},
+    .read = qwen_read,
+    .keys = {cs_arch_sizes, LLAMA_KEYS, QWEN_KEYS},
+};
+
+const cs_arch_row cs_arch_gpt_neox = {
+    CAUSAL,
+    .name = "gpt_neox",
+    .class = "GPTNeoX",
+    .prefix = "gpt_neox.",
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_ERF,
+              .rotary = {.theta = 10000, .share = 0.25}, .parallel = true},
+    .read = cs_rotary_read,
+    .keys = {cs_arch_sizes, NEOX_KEYS},
+    .tensors = {NEOX_TENSORS},
+};
+
+#define MODERNBERT_PLAIN                                                                           \
+    CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(160000),                                                 \
+        .local_rotary = {.theta = 10000, .share = 1}, .bias = true, .eps = 1e-5,                   \
+        .act = CS_ACT_GELU_ERF, .head_act = CS_ACT_GELU_ERF, .embed_norm = true,                   \
+        .head_transform = true, .head_bias = true, .tied = true, .gated = true,                    \
+        .first_plain = true
+
+const cs_arch_row cs_arch_modernbert = {
+    .name = "modernbert",
+    .class = "ModernBert",
+    .head = "ForMaskedLM",
+    .prefix = "model.",
+    .plain = {MODERNBERT_PLAIN},
+    .read = modernbert_read,
+    .keys = {cs_arch_sizes, MODERNBERT_KEYS},
+    .tensors = {MODERNBERT_TENSORS, MODERNBERT_ENCODER},
+};
+
+const cs_arch_row cs_arch_modernbert_decoder = {
+    CAUSAL,
+    .name = "modernbert-decoder",
+    .class = "ModernBertDecoder",
+    .prefix = "model.",
+    .plain = {MODERNBERT_PLAIN},
+    .read = modernbert_read,
+    .keys = {cs_arch_sizes, MODERNBERT_KEYS},
+    .tensors = {MODERNBERT_TENSORS, MODERNBERT_DECODER},
+};

@@ -1,0 +1,75 @@
+/* What an architecture is: one row, which the files of src/model read instead of asking for names. */
+#pragma once
+
+#include <stddef.h>
+
+#include "model/config.h"
+
+/* A key of config.json and the member that it sets, from `absent` where the key is not there (NAN:
+ * it must be). A null stands for the absent key; for an id it is none. */
+typedef enum {
+    CS_KEY_BOOL,
+    CS_KEY_INT,
+    CS_KEY_ID,
+    CS_KEY_REAL,
+    CS_KEY_ACT,  /* the name of an activation; absent: the row's */
+    CS_KEY_ONLY, /* sets nothing: a value other than `absent`, a truth value or number, is refused */
+    CS_KEY_PAST, /* bears on no state: read past */
+} cs_key_kind;
+
+typedef struct {
+    const char *key;
+    cs_key_kind kind;
+    size_t at; /* of the member in cs_model_config */
+    double absent;
+} cs_arch_key;
+
+/* Our name of a parameter without its last word, and theirs. "N": the layer's number. Theirs may
+ * begin with '/' (the class's prefix does not go before it), '^' (columns of the file are our rows),
+ * '%' (its rows lie head by head: query, key, value of each), in this order; {a,b,c}: one tensor
+ * for each part of our rows. */
+typedef struct {
+    const char *ours, *theirs;
+} cs_arch_tensor;
+
+enum { CS_ARCH_LISTS = 3 };
+
+typedef struct {
+    const char *name;         /* model_type */
+    const char *class, *head; /* "GPT2", "LMHeadModel" */
+    const char *prefix;       /* of tensors: "transformer."; files of the bare model lack it */
+    bool causal;              /* made for the next token */
+    bool behind_pad;          /* positions start behind the padding token's */
+    bool head_follows;        /* the head's activation is the layers' */
+    bool drop_embed;          /* dropout of embeddings: as of the layers */
+    cs_model_config plain;    /* its choices */
+    /* What no list can say (NULL: nothing): from the whole file, after the keys. */
+    cs_status (*read)(const char *where, const json_t *json, cs_model_config *config);
+    const cs_arch_key *keys[CS_ARCH_LISTS];       /* NULL: no more; each ends with a NULL key */
+    const cs_arch_tensor *tensors[CS_ARCH_LISTS]; /* likewise */
+} cs_arch_row;
+
+#define CS_ARCH_ROW(NAME, name) extern const cs_arch_row cs_arch_##name;
+CS_ARCHITECTURES(CS_ARCH_ROW)
+
+const cs_arch_row *cs_arch_row_of(cs_arch arch);
+/* Key and tensor i of its lists; NULL behind the last. */
+const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i);
+const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
+
+/* CS_ERR_INPUT unless the value is `only` (a truth value or number), null or not there. */
+cs_status cs_config_only(const char *where, const char *key, const json_t *value,
+                         double only) CS_MUST_CHECK;
+/* CS_ERR_INPUT names a key that the architecture does not know and that may bear on states, or one
+ * of the settings of all classes that none of ours has. */
+cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
+
+/* For rows: the place of a member, biases everywhere, a norm's usual epsilon and the like. */
+#define CS_AT(member) offsetof(cs_model_config, member)
+#define CS_ARCH_BIASES                                                                             \
+    .bias = true, .qkv_bias = true, .output_bias = true, .mlp_bias = true, .norm_bias = true,      \
+    .dense_bias = true
+#define CS_ARCH_USUAL .init_range = 0.02, .pooling = 2, .mask_id = -1, .unk_id = -1
+#define CS_ARCH_NO_IDS .pad_id = -1, .bos_id = -1, .eos_id = -1
+/* Keys of the sizes that present-day classes share. */
+extern const cs_arch_key cs_arch_sizes[];

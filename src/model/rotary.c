@@ -1,0 +1,222 @@
+#include "model/rotary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "model/arch_private.h"
+
+/* --- frequencies ------------------------------------------------------------------------------ */
+
+static double ramp(const cs_rotary *r, int64_t n, int64_t i)
+{
+    const double columns = 2.0 * (double)n;
+    double low = columns * log(r->original / (r->high * 2 * M_PI)) / (2 * log(r->theta));
+    double high = columns * log(r->original / (r->low * 2 * M_PI)) / (2 * log(r->theta));
+    low = fmax(r->whole ? floor(low) : low, 0);
+    high = fmin(r->whole ? ceil(high) : high, columns - 1);
+    if (!(high > low || high < low)) {
+        high += 0.001; /* as the classes avoid 0 / 0 */
+    }
+    return fmin(fmax(((double)i - low) / (high - low), 0), 1);
+}
+
+void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        const float exponent = (float)(2 * i) / (float)(2 * n);
+        const double f = 1.0F / (float)pow(rotary->theta, (double)exponent),
+                     slow = f / rotary->factor;
+        double x = f;
+        if (rotary->scaling == CS_SCALING_LINEAR) {
+            x = slow;
+        } else if (rotary->scaling == CS_SCALING_YARN) {
+            const double r = ramp(rotary, n, i);
+            x = (1 - r) * f + r * slow;
+        } else if (rotary->scaling == CS_SCALING_LLAMA3) {
+            const double turns = rotary->original * f / (2 * M_PI);
+            const double smooth = (turns - rotary->low) / (rotary->high - rotary->low);
+            x = turns < rotary->low    ? slow
+                : turns > rotary->high ? f
+                                       : (1 - smooth) * slow + smooth * f;
+        }
+        out[i] = (float)x;
+    }
+}
+
+int64_t cs_rotary_pairs(const cs_model_config *config, const cs_rotary *rotary)
+{
+    int64_t columns = (int64_t)((double)cs_head_width(config) * rotary->share);
+    return (columns + 1) / 2;
+}
+
+/* --- config.json ------------------------------------------------------------------------------ */
+
+/* Which scalings read a key. */
+enum { ALL = 31, LINEAR = 2, DYNAMIC = 4, YARN = 8, LLAMA3 = 16 };
+static const struct {
+    const char *key;
+    unsigned of;
+} KEY[] = {{"rope_type", ALL},
+           {"type", ALL},
+           {"rope_theta", ALL},
+           {"partial_rotary_factor", ALL},
+           {"factor", LINEAR | DYNAMIC | YARN | LLAMA3},
+           {"original_max_position_embeddings", YARN | LLAMA3},
+           {"low_freq_factor", LLAMA3},
+           {"high_freq_factor", LLAMA3},
+           {"attention_factor", YARN},
+           {"beta_fast", YARN},
+           {"beta_slow", YARN},
+           {"mscale", YARN},
+           {"mscale_all_dim", YARN},
+           {"truncate", YARN}};
+
+static const char *const SCALING[] = {"default", "linear", "dynamic", "yarn", "llama3"};
+
+static cs_status real(const char *where, const json_t *json, const char *key, double *out)
+{
+    const json_t *value = json_object_get(json, key);
+    if (value && !json_is_null(value)) {
+        if (!json_is_number(value) || !(json_number_value(value) > 0) ||
+            !(json_number_value(value) < 1e300)) {
+            return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a positive number", where, key);
+        }
+        *out = json_number_value(value);
+    }
+    return CS_OK;
+}
+
+static cs_status check_keys(const char *where, json_t *json, cs_rotary_scaling scaling)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(json, key, value)
+    {
+        size_t i = 0;
+        while (i < sizeof KEY / sizeof *KEY && strcmp(KEY[i].key, key) != 0) {
+            ++i;
+        }
+        bool known = i < sizeof KEY / sizeof *KEY && KEY[i].of >> scaling & 1;
+        if (!known && !json_is_null(value)) {
+            return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a key of rotary scaling '%s'", where, key,
+                           SCALING[scaling]);
+        }
+    }
+    return CS_OK;
+}
+
+static double yarn_scale(double factor, double mscale)
+{
+    return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1;
+}
+
+/* The scaling's own numbers. */
+static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *r)
+{
+    double mscale = 0, all = 0, attention = 0;
+    const bool yarn = r->scaling == CS_SCALING_YARN, llama3 = r->scaling == CS_SCALING_LLAMA3;
+    const json_t *truncate = json_object_get(json, "truncate");
+    r->factor = r->scaling == CS_SCALING_NONE ? 1 : 0;
+    r->low = yarn ? 1 : 0;
+    r->high = yarn ? 32 : 0;
+    struct {
+        const char *key;
+        double *at;
+    } const number[] = {{"factor", &r->factor},
+                        {"original_max_position_embeddings", &r->original},
+                        {llama3 ? "low_freq_factor" : "beta_slow", &r->low},
+                        {llama3 ? "high_freq_factor" : "beta_fast", &r->high},
+                        {"mscale", &mscale},
+                        {"mscale_all_dim", &all},
+                        {"attention_factor", &attention}};
+    for (size_t i = 0; i < sizeof number / sizeof *number; ++i) {
+        cs_status status = real(where, json, number[i].key, number[i].at);
+        if (status != CS_OK) return status;
+    }
+    if (!(r->factor > 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s: rotary scaling '%s' without 'factor'", where,
+                       SCALING[r->scaling]);
+    }
+    if (llama3 && !(r->high > r->low && r->low > 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'high_freq_factor' %g not above 'low_freq_factor' %g",
+                       where, r->high, r->low);
+    }
+    if (truncate && !json_is_boolean(truncate)) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'truncate' is not a truth value", where);
+    }
+    r->whole = !truncate || json_is_true(truncate);
+    r->attention = attention > 0 ? attention
+                   : !yarn       ? 1
+                   : mscale > 0 && all > 0
+                       ? yarn_scale(r->factor, mscale) / yarn_scale(r->factor, all)
+                       : yarn_scale(r->factor, 1);
+    return CS_OK;
+}
+
+/* One set of parameters; NULL: what `out` holds, unscaled. */
+static cs_status read_one(const char *where, json_t *json, double positions, cs_rotary *out)
+{
+    cs_rotary r = *out;
+    json_t *none = json ? NULL : json_object();
+    json_t *from = json ? json : none;
+    const json_t *type = json_object_get(from, "rope_type");
+    type = type ? type : json_object_get(from, "type");
+    const char *name = json_string_value(type);
+    int number = 0;
+    cs_status status = from ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !json_is_object(from))
+        status = cs_fail(CS_ERR_INPUT, "%s: rotary parameters are not an object", where);
+    if (status == CS_OK && type && !name)
+        status = cs_fail(CS_ERR_INPUT, "%s: 'rope_type' is not a text", where);
+    if (status == CS_OK && name) {
+        status = CS_NAME_AMONG("rotary scaling", name, SCALING, &number);
+        if (status != CS_OK) status = cs_blame(CS_ERR_INPUT, "%s", where);
+    }
+    r.scaling = (cs_rotary_scaling)number;
+    r.original = positions;
+    if (status == CS_OK) status = check_keys(where, from, r.scaling);
+    if (status == CS_OK) status = real(where, from, "rope_theta", &r.theta);
+    if (status == CS_OK) status = real(where, from, "partial_rotary_factor", &r.share);
+    if (status == CS_OK) status = read_scaling(where, from, &r);
+    json_decref(none);
+    if (status == CS_OK) *out = r;
+    return status;
+}
+
+cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    static const char *const theta[] = {"rope_theta", "rotary_emb_base", "global_rope_theta"};
+    static const char *const share[] = {"partial_rotary_factor", "rotary_pct"};
+    json_t *parameters = json_object_get(json, "rope_parameters");
+    if (!parameters || json_is_null(parameters)) {
+        parameters = json_object_get(json, "rope_scaling");
+    }
+    parameters = json_is_null(parameters) ? NULL : parameters;
+    double positions = 0;
+    cs_status status = real(where, json, "max_position_embeddings", &positions);
+    for (size_t i = 0; i < sizeof theta / sizeof *theta && status == CS_OK; ++i) {
+        status = real(where, json, theta[i], &config->rotary.theta);
+    }
+    for (size_t i = 0; i < sizeof share / sizeof *share && status == CS_OK; ++i) {
+        status = real(where, json, share[i], &config->rotary.share);
+    }
+    if (status == CS_OK)
+        status = real(where, json, "local_rope_theta", &config->local_rotary.theta);
+    if (status != CS_OK) return status;
+    config->local_rotary.share = config->rotary.share;
+    json_t *full = json_object_get(parameters, "full_attention"),
+           *local = json_object_get(parameters, "sliding_attention");
+    bool nested = full || local;
+    if (local && !(config->local_rotary.theta > 0)) {
+        config->local_rotary = config->rotary;
+    }
+    if (nested && json_object_size(parameters) > (size_t)(full != NULL) + (local != NULL)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: rotary parameters of other than full and sliding attention", where);
+    }
+    status = read_one(where, nested ? full : parameters, positions, &config->rotary);
+    if (status == CS_OK && config->local_rotary.theta > 0)
+        status = read_one(where, nested ? local : parameters, positions, &config->local_rotary);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* Rotary positions: what config.json says of them, and their frequencies. */
+#pragma once
+
+#include "base/status.h"
+#include "model/config.h"
+
+/* Of the n pairs of columns that turn, in float as the classes of transformers form them, with
+ * f_i = theta^(-2i / 2n):
+ *   linear   f_i / factor
+ *   llama3   f_i where the wavelength 2 pi / f_i is below original / high, f_i / factor above
+ *            original / low, between them interpolated linearly in original / wavelength
+ *   yarn     (1 - r_i) f_i + r_i f_i / factor, r_i the ramp from 0 to 1 between the pairs that turn
+ *            `high` and `low` times within the original length (Peng et al. 2023)
+ *   dynamic  f_i: longer texts are refused. */
+void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out);
+
+/* Pairs of columns of a head that turn. */
+int64_t cs_rotary_pairs(const cs_model_config *config, const cs_rotary *rotary);
+
+/* rope_parameters or rope_scaling, rope_theta, partial_rotary_factor and their older names, into
+ * config->rotary; parameters by layer type (full_attention, sliding_attention) into rotary and
+ * local_rotary. CS_ERR_INPUT names a scaling or a key of one that is not known, or one that its
+ * scaling does not read. */
+cs_status cs_rotary_read(const char *where, const json_t *json,
+                         cs_model_config *config) CS_MUST_CHECK;

@@ -1,0 +1,100 @@
+/* Cases of the operations and options that present-day architectures add, which not every backend
+ * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows. */
+#include <stddef.h>
+
+#include "tensor_support.h"
+
+typedef struct {
+    int64_t width, groups;
+    bool rms, residual;
+} norm_setting;
+
+static void norm(cs_tensor_net *net, const void *setting)
+{
+    const norm_setting *s = setting;
+    int rows = cs_net_rows_now(net, 4, 6, 3, 5);
+    int x = cs_net_activation(net, "x", rows, s->width * s->groups);
+    int r = s->residual ? cs_net_activation(net, "r", rows, s->width * s->groups) : CS_NONE;
+    const cs_norm norm = {.gain = cs_net_param(net, "gain", 1, s->width),
+                          .bias = s->rms ? CS_NONE : cs_net_param(net, "bias", 1, s->width),
+                          .eps = 1e-3,
+                          .rms = s->rms,
+                          .groups = s->groups};
+    cs_net_output(net, cs_graph_layer_norm(&net->graph, x, r, s->residual ? 0.3 : 0, norm, NULL));
+}
+
+typedef struct {
+    int64_t heads, width, pairs;
+    int first; /* position of the first row; -1: before the start */
+    bool neighbours;
+} rotate_setting;
+
+static void rotate(cs_tensor_net *net, const void *setting)
+{
+    const rotate_setting *s = setting;
+    int rows = cs_net_rows_now(net, 4, 6, 3, 5);
+    int x = cs_net_activation(net, "x", rows, s->heads * s->width);
+    const cs_rotation o = {.position = cs_net_index(net, rows, cs_fill_position, s->first),
+                           .frequency = cs_net_frozen(net, "frequency", 1, s->pairs),
+                           .heads = s->heads,
+                           .factor = s->neighbours ? 1.5 : 0,
+                           .pairs = s->neighbours};
+    cs_net_output(net, cs_graph_rotate(&net->graph, x, &o));
+}
+
+typedef struct {
+    cs_activation act;
+    bool gated;
+} gate_setting;
+
+static void gate(cs_tensor_net *net, const void *setting)
+{
+    const gate_setting *s = setting;
+    int rows = cs_net_rows_now(net, 4, 6, 3, 5);
+    int x = cs_net_activation(net, "x", rows, s->gated ? 10 : 5);
+    int a = s->gated ? cs_graph_cols(&net->graph, x, 0, 5) : x;
+    int g = s->gated ? cs_graph_cols(&net->graph, x, 5, 5) : CS_NONE;
+    cs_net_output(net, cs_graph_gate(&net->graph, a, g, s->act, 0.75, 1.5));
+}
+
+/* Causal rows that see as far back as the window; without a first key for some of them. */
+static void window(cs_tensor_net *net, const void *setting)
+{
+    const int64_t *size = setting;
+    int rows = cs_net_rows_now(net, 3, 9, 2, 7);
+    int q = cs_net_activation(net, "q", rows, 6), k = cs_net_activation(net, "k", rows, 6);
+    const cs_attention_options o = {.vis = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .lim = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .table = CS_NONE,
+                                    .pos_q = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .pos_k = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .heads = 2,
+                                    .window = *size};
+    cs_net_output(net,
+                  cs_graph_attention(&net->graph, q, k, cs_net_activation(net, "v", rows, 6), &o));
+}
+
+static void silu(cs_tensor_net *net)
+{
+    int rows = cs_net_rows(net, 3, 5);
+    int x = cs_net_activation(net, "x", rows, 6), w = cs_net_param(net, "w", 7, 6);
+    cs_net_output(net, cs_graph_linear(&net->graph, x, w, CS_NONE, CS_ACT_SILU));
+}
+
+const cs_tensor_case cs_tensor_part_cases[] = {
+    {"linear, SiLU", silu, NULL, NULL},
+    {"norm by the root mean square", NULL, norm, &(const norm_setting){7, 1, true, false}},
+    {"norm by the root mean square, residual", NULL, norm, &(const norm_setting){6, 1, true, true}},
+    {"norm of parts", NULL, norm, &(const norm_setting){3, 2, false, false}},
+    {"norm of parts by the root mean square", NULL, norm, &(const norm_setting){5, 3, true, true}},
+    {"rotate", NULL, rotate, &(const rotate_setting){2, 6, 3, 0, false}},
+    {"rotate, part of a head", NULL, rotate, &(const rotate_setting){3, 5, 2, 2, false}},
+    {"rotate, neighbours", NULL, rotate, &(const rotate_setting){2, 6, 2, -1, true}},
+    {"gate, SiLU", NULL, gate, &(const gate_setting){CS_ACT_SILU, true}},
+    {"gate, GELU by tanh", NULL, gate, &(const gate_setting){CS_ACT_GELU_TANH, true}},
+    {"gate, none", NULL, gate, &(const gate_setting){CS_ACT_NONE, true}},
+    {"gate of one", NULL, gate, &(const gate_setting){CS_ACT_TANH, false}},
+    {"attention, window of 1", NULL, window, &(const int64_t){2}},
+    {"attention, window", NULL, window, &(const int64_t){3}},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,267 @@
+/* Every architecture that is read, against transformers: golden models with random weights, some
+ * with every optional part the other way round (tests/oracle/make_reference.py writes them, with
+ * states computed in double). And no key of their config.json is passed over: another value gives
+ * other states or a refusal. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "infer/verify_states.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io_support.h"
+#include "test.h"
+#include "train/model_kind.h"
+
+#define MODELS "tests/golden/models/"
+
+enum { MOST = 16, NAME = 64, PATH = 512 };
+
+/* Those with a long.npz. */
+static int names_of(char name[][NAME], int most)
+{
+    DIR *dir = opendir(MODELS);
+    int count = 0;
+    assert_non_null(dir);
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        char path[PATH];
+        assert_true(snprintf(path, sizeof path, MODELS "%s/long.npz", entry->d_name) > 0);
+        FILE *file = fopen(path, "rb");
+        if (file) {
+            assert_true(count < most && strlen(entry->d_name) < NAME);
+            assert_true(snprintf(name[count++], NAME, "%s", entry->d_name) > 0);
+            (void)fclose(file);
+        }
+    }
+    (void)closedir(dir);
+    return count;
+}
+
+/* A model's differences from a reference. */
+static int verify(cs_model *model, const char *dir, const char *file, cs_state_difference d[MOST],
+                  double rounding[MOST])
+{
+    char path[PATH];
+    cs_model_kind kind;
+    cs_npz *reference = NULL;
+    cs_array array = {0};
+    int count = 0;
+    assert_true(snprintf(path, sizeof path, "%s/%s", dir, file) > 0);
+    OK(cs_model_kind_read(dir, &model->config, &kind));
+    OK(cs_npz_open(path, 0, &reference));
+    OK(cs_npz_read(reference, "rounding", &array));
+    assert_true(array.size <= MOST);
+    for (int64_t i = 0; i < array.size; ++i) {
+        rounding[i] = cs_array_f64(&array, i);
+    }
+    const cs_verify_options options = {.causal = kind.attention == CS_ATTENTION_CAUSAL};
+    OK(cs_verify_states(model, reference, &options, d, &count));
+    cs_array_free(&array);
+    cs_npz_close(reference);
+    return count;
+}
+
+/* Within the tolerance of verify_states.h for float states against exact ones or, where random
+ * weights amplify rounding, 5 times what the class itself loses in float32: exp of the fast backend
+ * is exact to 3e-7 (tensor/cpu_math_private.h), 5 roundings. */
+static double excess(const cs_model *model, const cs_state_difference *d, const double *rounding)
+{
+    const cs_model_config *c = &model->config;
+    double m = (double)(c->width > c->inner ? c->width : c->inner);
+    double derived = 8.0 * (double)(d->layer + 1) * sqrt(m) * 0x1p-24 * d->scale;
+    return d->max / fmax(derived, 5 * rounding[d->layer]);
+}
+
+static void agrees(const char *name, cs_status (*open)(cs_backend **), const char *file)
+{
+    char dir[PATH];
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_state_difference d[MOST];
+    double rounding[MOST];
+    assert_true(snprintf(dir, sizeof dir, MODELS "%s", name) > 0);
+    OK(open(&backend));
+    OK(cs_model_read(dir, backend, false, &model));
+    int count = verify(&model, dir, file, d, rounding);
+    assert_int_equal(count, strcmp(file, "long.npz") == 0 ? 1 : model.config.layers + 2);
+    for (int i = 0; i < count; ++i) {
+        if (!(excess(&model, &d[i], rounding) <= 1)) {
+            fail_msg("%s, %s on %s: layer %d differs by %g, %g times the tolerance", name, file,
+                     backend->name, (int)d[i].layer, d[i].max, excess(&model, &d[i], rounding));
+        }
+    }
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+}
+
+static cs_status open_cpu(cs_backend **out)
+{
+    return cs_backend_cpu(1, out);
+}
+
+/* 1, 11, 13 and 17 tokens, padded on either side, all layers and logits; 600 tokens. */
+TEST(agree_with_transformers)
+{
+    static char name[128][NAME];
+    const int count = names_of(name, 128);
+    assert_true(count >= 17);
+    for (int i = 0; i < count; ++i) {
+        agrees(name[i], open_cpu, "reference.npz");
+        agrees(name[i], open_cpu, "long.npz");
+        agrees(name[i], cs_backend_ref, "reference.npz");
+    }
+}
+
+/* --- no key is passed over -------------------------------------------------------------------- */
+
+/* What cannot bear on states: names, training, generation, heads of tasks, how they are computed. */
+static bool is_free(const char *key)
+{
+    static const char *const free_keys[] = {"architectures",        "dtype",
+                                            "transformers_version", "use_cache",
+                                            "initializer_range",    "initializer_cutoff_factor",
+                                            "bos_token_id",         "eos_token_id",
+                                            "pad_token_id",         "cls_token_id",
+                                            "sep_token_id",         "mask_token_id",
+                                            "pretraining_tp",       "classifier_dropout",
+                                            "classifier_pooling",   "deterministic_flash_attn",
+                                            "sparse_prediction",    "sparse_pred_ignore_index",
+                                            "max_window_layers" /* layer_types says it */};
+    bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "_prob") ||
+                    cs_has_suffix(key, "_pdrop");
+    for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; ++i) {
+        free_key = free_key || strcmp(key, free_keys[i]) == 0;
+    }
+    return free_key;
+}
+
+/* What this configuration does not read, nor its class: a length without a table and without dynamic
+ * scaling, a window that is off, the mask of a class that is causal anyway. */
+static bool is_idle(const char *name, const json_t *config, const char *key)
+{
+    const json_t *window = json_object_get(config, "use_sliding_window");
+    return (strcmp(key, "max_position_embeddings") == 0 &&
+            json_object_get(config, "rope_parameters") && !strstr(name, "dynamic")) ||
+           (strstr(key, "sliding_window") && json_is_false(window)) || /* no layer is local */
+           (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0);
+}
+
+/* Another value of the same type. */
+static json_t *flipped(const char *key, const json_t *value)
+{
+    if (json_is_boolean(value)) {
+        return json_boolean(!json_is_true(value));
+    }
+    if (json_is_integer(value)) {
+        return json_integer(strstr(key, "max_position") ? 10 : 2 * json_integer_value(value) + 1);
+    }
+    if (json_is_real(value)) {
+        return json_real(json_real_value(value) * 1.5 + 0.01);
+    }
+    if (json_is_string(value)) {
+        return json_string(strcmp(json_string_value(value), "relu") == 0 ? "tanh" : "relu");
+    }
+    if (json_is_null(value)) {
+        return json_integer(3);
+    }
+    json_t *copy = json_deep_copy(value);
+    if (json_is_array(copy)) {
+        const char *first = json_string_value(json_array_get(copy, 0));
+        bool full = first && strcmp(first, "full_attention") == 0;
+        (void)json_array_set_new(copy, 0,
+                                 json_string(full ? "sliding_attention" : "full_attention"));
+    } else {
+        (void)json_object_set_new(copy, "rope_theta", json_real(77));
+    }
+    return copy;
+}
+
+/* Whether a directory with this config.json is refused or gives other states than the reference. */
+static bool matters(const char *dir, const char *golden, const json_t *config)
+{
+    char path[PATH];
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_state_difference d[MOST];
+    double rounding[MOST];
+    bool changed = false;
+    assert_true(snprintf(path, sizeof path, "%s/config.json", dir) > 0);
+    OK(cs_json_write(path, config));
+    OK(open_cpu(&backend));
+    cs_status status = cs_model_read(dir, backend, false, &model);
+    cs_npz *reference = NULL;
+    int count = 0;
+    if (status == CS_OK) {
+        assert_true(snprintf(path, sizeof path, "%s/reference.npz", golden) > 0);
+        OK(cs_npz_open(path, 0, &reference));
+        cs_model_kind kind;
+        OK(cs_model_kind_read(dir, &model.config, &kind));
+        const cs_verify_options options = {.causal = kind.attention == CS_ATTENTION_CAUSAL};
+        status = cs_verify_states(&model, reference, &options, d, &count);
+        cs_array array = {0};
+        OK(cs_npz_read(reference, "rounding", &array));
+        for (int i = 0; i < count; ++i) {
+            rounding[d[i].layer] = cs_array_f64(&array, d[i].layer);
+            changed = changed || excess(&model, &d[i], rounding) > 1;
+        }
+        cs_array_free(&array);
+        cs_npz_close(reference);
+    }
+    cs_reason_clear();
+    cs_model_free(&model);
+    cs_backend_free(&backend);
+    return status != CS_OK || changed;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    char buffer[4096];
+    assert_true(in && out);
+    for (size_t n = fread(buffer, 1, sizeof buffer, in); n > 0;
+         n = fread(buffer, 1, sizeof buffer, in)) {
+        assert_int_equal(fwrite(buffer, 1, n, out), n);
+    }
+    assert_int_equal(fclose(in) | fclose(out), 0);
+}
+
+TEST_IN_DIR(no_key_is_passed_over)
+{
+    static char name[128][NAME];
+    const int count = names_of(name, 128);
+    int keys = 0;
+    for (int i = 0; i < count; ++i) {
+        char golden[PATH], from[PATH], to[PATH];
+        const char *dir = in_dir(state, "model");
+        json_t *config = NULL;
+        const char *key;
+        json_t *value;
+        assert_true(snprintf(golden, sizeof golden, MODELS "%s", name[i]) > 0);
+        assert_true(snprintf(from, sizeof from, MODELS "%s/model.safetensors", name[i]) > 0);
+        assert_true(snprintf(to, sizeof to, "%s/model.safetensors", dir) > 0);
+        OK(cs_dir_make(dir));
+        copy_file(from, to);
+        assert_true(snprintf(from, sizeof from, MODELS "%s/config.json", name[i]) > 0);
+        OK(cs_json_read(from, &config));
+        assert_false(matters(dir, golden, config));
+        json_object_foreach(config, key, value)
+        {
+            json_t *other = json_copy(config);
+            OK(cs_json_set(other, key, flipped(key, value)));
+            const bool idle = is_idle(name[i], config, key);
+            if (!is_free(key) && !idle && !matters(dir, golden, other)) {
+                fail_msg("%s: another value of '%s' changes nothing", name[i], key);
+            }
+            keys += !is_free(key);
+            json_decref(other);
+        }
+        json_t *unknown = json_copy(config);
+        OK(cs_json_set(unknown, "memory_heads", json_integer(2)));
+        assert_true(matters(dir, golden, unknown));
+        json_decref(unknown);
+        json_decref(config);
+    }
+    assert_true(keys > 10 * count);
+}
