@@ -215,12 +215,7 @@ cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out
             }
         }
     }
-    if (status == CS_OK) {
-        *out = block;
-        block = NULL;
-    }
 done:
     cs_array_free(&groups);
-    cs_free(block);
-    return status;
+    return CS_DELIVER(status, out, block, cs_drop);
 }

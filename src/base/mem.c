@@ -200,6 +200,13 @@ void cs_free(void *p)
     free(p);
 }
 
+void cs_drop(void *held)
+{
+    void *p = NULL;
+    memcpy(&p, held, sizeof p);
+    cs_free(p);
+}
+
 int64_t cs_mem_fail_at(int64_t n)
 {
     int64_t count = atomic_exchange(&made, 0);

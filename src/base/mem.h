@@ -63,8 +63,9 @@ void cs_mem_large_pages(void *p, int64_t bytes);
  * by one, as they are written. */
 void cs_mem_populate(void *p, int64_t bytes);
 
-/* Accepts NULL. */
+/* Accepts NULL. The second frees what a pointer holds whose address it takes, for CS_DELIVER. */
 void cs_free(void *p);
+void cs_drop(void *held);
 
 /* Test hook: the n-th allocation from now (1 = the next) fails once; 0 switches off. Returns how
  * many allocations were made since the last call. Counts over all threads. */

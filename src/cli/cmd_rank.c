@@ -67,13 +67,10 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
         (status = cs_gram_add(&g, &rows, block, &s->gram)) != CS_OK) {
         goto done;
     }
-    *out = g;
-    g = (cs_gram){0};
 done:
-    cs_gram_free(&g);
     cs_free(block);
     cs_rows_close(&rows);
-    return status;
+    return CS_DELIVER(status, out, g, cs_gram_free);
 }
 
 static cs_status blocks_of(study *s, const char *text, cs_gram *out)

@@ -119,12 +119,7 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
     for (size_t i = 0; i < sizeof field / sizeof *field; ++i) {
         cs_json_put(&status, o, field[i].key, field[i].value);
     }
-    if (status != CS_OK) {
-        json_decref(o);
-        return status;
-    }
-    *out = o;
-    return CS_OK;
+    return CS_DELIVER(status, out, o, cs_json_free);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

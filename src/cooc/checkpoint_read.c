@@ -214,12 +214,7 @@ static cs_status get_lengths(source *s, const cs_checkpoint_header *h, int64_t b
                     blocks * (int64_t)(sizeof(double) + 1);
     if (status == CS_OK && bytes != s->checkpoint->bytes)
         status = damaged(s, "its sizes do not add up");
-    if (status != CS_OK) {
-        cs_free(length);
-        return status;
-    }
-    *out = length;
-    return CS_OK;
+    return CS_DELIVER(status, out, length, cs_drop);
 }
 
 static cs_status get_state(source *s, cs_checkpoint_state *state)

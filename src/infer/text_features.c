@@ -108,13 +108,8 @@ cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
     if (status == CS_OK)
         status =
             cs_blame(cs_hidden_states(model, &corpus, &hidden, take_block, &c), "%s", texts->path);
-    if (status == CS_OK) {
-        *out = c.out;
-        c.out = NULL;
-    }
-    cs_free(c.out);
     cs_corpus_free(&corpus);
-    return status;
+    return CS_DELIVER(status, out, c.out, cs_drop);
 }
 
 cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_text *texts,

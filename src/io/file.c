@@ -295,12 +295,7 @@ cs_status cs_file_read_text(const char *path, int64_t limit, char **out, int64_t
     char *text = NULL;
     cs_status status = cs_file_read(path, limit, &text, size);
     if (status == CS_OK) status = cs_text_check(path, text, *size);
-    if (status != CS_OK) {
-        cs_free(text);
-        return status;
-    }
-    *out = text;
-    return CS_OK;
+    return CS_DELIVER(status, out, text, cs_drop);
 }
 
 cs_status cs_text_check(const char *name, const char *text, int64_t size)

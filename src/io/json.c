@@ -88,6 +88,12 @@ json_t *cs_json_text(const char *text)
     return value;
 }
 
+void cs_json_free(json_t **value)
+{
+    json_decref(*value);
+    *value = NULL;
+}
+
 cs_status cs_json_set(json_t *object, const char *key, json_t *value)
 {
     if (!value) {
@@ -204,6 +210,65 @@ cs_status cs_json_unpack(const json_t *object, const char *kinds, ...)
     va_end(members);
     return status;
 }
+
+/* --- members of an object --------------------------------------------------------------------- */
+
+void cs_json_refuse(cs_json_reader *r, const char *key, const char *wanted)
+{
+    if (r->status == CS_OK)
+        r->status =
+            cs_fail(CS_ERR_INPUT, "field '%s%s' is missing or not %s", r->path, key, wanted);
+}
+
+int64_t cs_json_int(cs_json_reader *r, const char *key, int64_t least)
+{
+    const json_t *v = json_object_get(r->object, key);
+    if (!json_is_integer(v) || json_integer_value(v) < least)
+        cs_json_refuse(r, key, least < 0 ? "an integer" : "an integer in range");
+    return r->status == CS_OK ? json_integer_value(v) : least;
+}
+
+double cs_json_real(cs_json_reader *r, const char *key, bool null_too)
+{
+    const json_t *v = json_object_get(r->object, key);
+    if (!json_is_number(v) && !(null_too && json_is_null(v))) cs_json_refuse(r, key, "a number");
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+bool cs_json_flag(cs_json_reader *r, const char *key)
+{
+    const json_t *v = json_object_get(r->object, key);
+    if (!json_is_boolean(v)) cs_json_refuse(r, key, "true or false");
+    return json_is_true(v);
+}
+
+const char *cs_json_word(cs_json_reader *r, const char *key)
+{
+    const char *text = json_string_value(json_object_get(r->object, key));
+    if (!text) cs_json_refuse(r, key, "a text");
+    return text ? text : "";
+}
+
+int cs_json_name(cs_json_reader *r, const char *key, const char *const *names)
+{
+    const char *text = cs_json_word(r, key);
+    int number = 0;
+    while (names[number] && strcmp(names[number], text) != 0) {
+        ++number;
+    }
+    if (!names[number] && r->status == CS_OK)
+        r->status = cs_fail(CS_ERR_INPUT, "field '%s%s': unknown '%s'", r->path, key, text);
+    return names[number] ? number : 0;
+}
+
+cs_json_reader cs_json_inner(cs_json_reader *r, const char *key, const char *path)
+{
+    const json_t *v = json_object_get(r->object, key);
+    if (!json_is_object(v)) cs_json_refuse(r, key, "an object");
+    return (cs_json_reader){v, path, r->status};
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
 
 cs_status cs_json_read(const char *path, json_t **out)
 {

@@ -22,6 +22,9 @@ json_t *cs_json_numbers(int64_t n, const double *x);
  * of memory. */
 json_t *cs_json_text(const char *text);
 
+/* As json_decref, for CS_DELIVER. */
+void cs_json_free(json_t **value);
+
 /* Sets object[key] = value, stealing the value (as json_object_set_new); CS_ERR_MEMORY when value
  * is NULL. */
 cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CHECK;
@@ -50,6 +53,29 @@ cs_status cs_json_known(const json_t *object, const char *known) CS_MUST_CHECK;
  * const char *, b int, l an array, m an object, o any value, json_t *; one that may be absent, whose place stays as it is, has a '?' behind its
  * letter. CS_ERR_INPUT names one that is missing or of another kind. */
 cs_status cs_json_unpack(const json_t *object, const char *kinds, ...) CS_MUST_CHECK;
+
+/* Takes the members of an object one after the other: the first that is missing or of another kind
+ * is CS_ERR_INPUT "field 'PATHKEY' is missing or not KIND" in `status`, and what is taken after it
+ * means nothing. */
+typedef struct {
+    const json_t *object;
+    const char *path; /* before the keys in messages, "" or "corpus." */
+    cs_status status;
+} cs_json_reader;
+
+int64_t cs_json_int(cs_json_reader *r, const char *key, int64_t least);
+double cs_json_real(cs_json_reader *r, const char *key, bool null_too); /* null is NaN */
+bool cs_json_flag(cs_json_reader *r, const char *key);
+const char *cs_json_word(cs_json_reader *r, const char *key); /* never NULL */
+
+/* The number of a text among names, which a NULL ends. */
+int cs_json_name(cs_json_reader *r, const char *key, const char *const *names);
+
+/* A reader of a member that is an object; its status goes back by hand. */
+cs_json_reader cs_json_inner(cs_json_reader *r, const char *key, const char *path);
+
+/* Fails as a reader does, for a value that is not what was `wanted`. */
+void cs_json_refuse(cs_json_reader *r, const char *key, const char *wanted);
 
 /* Writes pretty JSON atomically / to an open stream. CS_ERR_IO when the stream fails (what is still
  * in its buffer is seen by the caller's close), CS_ERR_MEMORY when memory is short or a value holds

@@ -153,12 +153,7 @@ static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int6
             status = CS_ERR_MEMORY;
         }
     }
-    if (status != CS_OK) {
-        cs_free(data);
-        return status;
-    }
-    *out = data;
-    return CS_OK;
+    return CS_DELIVER(status, out, data, cs_drop);
 }
 
 cs_status cs_npy_load(const cs_npy_source *source, int64_t limit, cs_array *out)

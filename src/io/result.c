@@ -294,12 +294,7 @@ static cs_status to_json(const cs_item *item, json_t **out)
     }
     cs_status status = CS_OK;
     if (item->kind == OBJECT || item->kind == ARRAY) status = members(item, value);
-    if (status != CS_OK) {
-        json_decref(value);
-        return status;
-    }
-    *out = value;
-    return CS_OK;
+    return CS_DELIVER(status, out, value, cs_json_free);
 }
 
 cs_status cs_result_json(const cs_result *result, json_t **out)

@@ -262,11 +262,8 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     d.rest4 = interval_of(&av, d.factor, SUM4, SUM4, ROUNDING * av.mean[SUM4], INFINITY, 0);
     d.rest4_error = error_of(&av, SUM4);
     fill_curves(options, &av, &d);
-    *out = d;
-    d = (cs_density){0};
 done:
-    cs_density_free(&d);
     cs_density_group_free(&group);
     cs_pool_free(&pool);
-    return status;
+    return CS_DELIVER(status, out, d, cs_density_free);
 }

@@ -443,10 +443,7 @@ cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *optio
         (status = fill_pairs(&f, threads, &top)) != CS_OK) {
         goto done;
     }
-    *out = top;
-    top = (cs_top_pairs){0};
 done:
-    cs_top_pairs_free(&top);
     finder_free(&f, threads);
-    return status;
+    return CS_DELIVER(status, out, top, cs_top_pairs_free);
 }

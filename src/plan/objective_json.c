@@ -63,85 +63,61 @@ cs_status cs_objective_to_json(const cs_objective *o, json_t **out)
     if (o->kind == CS_OBJ_MIX) {
         cs_json_put(&status, object, "mixture", json_incref(cs_plan_file_parts(o->file)));
     }
-    if (status != CS_OK) {
-        json_decref(object);
-        return status;
-    }
-    *out = object;
-    return CS_OK;
+    return CS_DELIVER(status, out, object, cs_json_free);
 }
 
-static cs_status bad_field(const char *key, const char *wanted)
+static void get_choice(cs_json_reader *r, const char *key, const cs_parameter *p, int *out)
 {
-    return cs_fail(CS_ERR_INPUT, "field 'parameters.%s' is missing or not %s", key, wanted);
+    const char *text = cs_json_word(r, key);
+    if (r->status == CS_OK && cs_parameter_choose(p, text, out) != CS_OK)
+        r->status = cs_fail(CS_ERR_INPUT, "field 'parameters.%s': unknown '%s'", key, text);
 }
 
-static cs_status get_count(const json_t *object, const char *key, int64_t *out)
-{
-    const json_t *value = json_object_get(object, key);
-    *out = json_integer_value(value);
-    return json_is_integer(value) && *out >= -1 ? CS_OK : bad_field(key, "an integer");
-}
-
-/* null stands for NaN. */
-static cs_status get_real(const json_t *object, const char *key, double *out)
-{
-    const json_t *value = json_object_get(object, key);
-    *out = json_is_number(value) ? json_number_value(value) : NAN;
-    return json_is_number(value) || json_is_null(value) ? CS_OK : bad_field(key, "a number");
-}
-
-static cs_status get_choice(const json_t *object, const char *key, const cs_parameter *p, int *out)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    if (!text) {
-        return bad_field(key, "a text");
-    }
-    return cs_parameter_choose(p, text, out) == CS_OK
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "field 'parameters.%s': unknown '%s'", key, text);
-}
-
-static cs_status get_parameter(const cs_parameter *p, const json_t *object, cs_objective *o)
+static void get_parameter(const cs_parameter *p, cs_json_reader *r, cs_objective *o)
 {
     char key[2][32];
     void *member = cs_parameter_member(p, o);
     int64_t *count = member;
     double *ratio = member;
-    cs_status status = CS_OK;
     keys_of(p, key);
     switch (p->kind) {
-    case CS_PARAMETER_CHOICE:
-        return json_object_get(object, key[0]) || member != &o->target_weight
-                   ? get_choice(object, key[0], p, member)
-                   : CS_OK; /* files of before do not have it: the plans' */
+    case CS_PARAMETER_CHOICE: /* files of before do not have target_weight: the plans' */
+        if (json_object_get(r->object, key[0]) || member != &o->target_weight) {
+            get_choice(r, key[0], p, member);
+        }
+        return;
     case CS_PARAMETER_NUMBER:
-        return get_count(object, key[0], count);
+        *count = cs_json_int(r, key[0], -1);
+        return;
     case CS_PARAMETER_NUMBERS:
-        status = get_count(object, key[0], &count[0]);
-        return status == CS_OK ? get_count(object, key[1], &count[1]) : status;
+        count[0] = cs_json_int(r, key[0], -1);
+        count[1] = cs_json_int(r, key[1], -1);
+        return;
     case CS_PARAMETER_RATIOS:
-        status = get_real(object, key[0], &ratio[0]);
-        return status == CS_OK ? get_real(object, key[1], &ratio[1]) : status;
+        ratio[0] = cs_json_real(r, key[0], true);
+        ratio[1] = cs_json_real(r, key[1], true);
+        return;
     case CS_PARAMETER_OFFSETS:
-        status = get_choice(object, key[0], p, member);
-        return status == CS_OK ? get_real(object, key[1], &o->offset_value) : status;
+        get_choice(r, key[0], p, member);
+        o->offset_value = cs_json_real(r, key[1], true);
+        return;
     default:
-        return CS_OK;
+        return;
     }
 }
 
 /* The parts, or once a specification. */
-static cs_status get_mix(const json_t *object, cs_plan_file *held, cs_objective *o)
+static cs_status get_mix(cs_json_reader *r, cs_plan_file *held, cs_objective *o)
 {
-    json_t *parts = json_object_get(object, "mixture");
-    const char *path = json_string_value(json_object_get(object, "source_file"));
+    json_t *parts = json_object_get(r->object, "mixture");
+    const char *path = json_string_value(json_object_get(r->object, "source_file"));
     unsigned set = 0;
     cs_status status = CS_OK;
     if (json_is_string(parts)) {
         status = cs_objective_read(json_string_value(parts), &set, held, o);
     } else {
-        status = parts ? cs_plan_file_mixture(parts, path, held) : bad_field("mixture", "an array");
+        if (!parts) cs_json_refuse(r, "mixture", "an array");
+        status = parts ? cs_plan_file_mixture(parts, path, held) : r->status;
         o->file = held;
     }
     if (status == CS_OK) status = cs_objective_complete(o, 0);
@@ -150,19 +126,18 @@ static cs_status get_mix(const json_t *object, cs_plan_file *held, cs_objective 
 
 cs_status cs_objective_from_json(const json_t *object, cs_plan_file *held, cs_objective *out)
 {
-    const char *name = json_string_value(json_object_get(object, "name"));
+    cs_json_reader r = {object, "parameters.", CS_OK};
+    const char *name = cs_json_word(&r, "name");
     cs_objective_kind kind = CS_OBJ_AR;
-    if (!name) {
-        return bad_field("name", "a text");
-    }
+    if (r.status != CS_OK) return r.status;
     if (cs_objective_by_name(name, &kind) != CS_OK) {
         return cs_blame(CS_ERR_INPUT, "field 'parameters.name'");
     }
     cs_objective o = cs_objective_default(kind);
-    cs_status status = kind == CS_OBJ_MIX ? get_mix(object, held, &o) : CS_OK;
-    for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
-        status = get_parameter(cs_parameter_table(i), object, &o);
+    if (kind == CS_OBJ_MIX) r.status = get_mix(&r, held, &o);
+    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
+        get_parameter(cs_parameter_table(i), &r, &o);
     }
-    if (status == CS_OK) *out = o;
-    return status;
+    if (r.status == CS_OK) *out = o;
+    return r.status;
 }

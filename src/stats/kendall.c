@@ -69,12 +69,9 @@ static cs_status inversions(int64_t groups, const int64_t *tied, int64_t *most, 
         degree += width;
         memcpy(sum, next, (size_t)(degree + 1) * sizeof *sum);
     }
-    *out = sum;
-    sum = NULL;
 done:
-    cs_free(sum);
     cs_pool_free(&pool);
-    return status;
+    return CS_DELIVER(status, out, sum, cs_drop);
 }
 
 /* P(|most - 2 D| >= size). */

@@ -236,11 +236,8 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
     for (int64_t i = 0; corpus->word && i < made.tokens; ++i) {
         made.unknown_tokens += made.token[i] == made.unknown;
     }
-    *out = made;
-    memset(&made, 0, sizeof made);
 done:
-    cs_corpus_free(&made);
-    return status;
+    return CS_DELIVER(status, out, made, cs_corpus_free);
 }
 
 cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab)

@@ -144,12 +144,7 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
     }
     status = read_rows(path, &array, options, &made);
     if (status == CS_OK) status = cs_sha256_file(path, made.sha256);
-    if (status == CS_OK) {
-        *out = made;
-        memset(&made, 0, sizeof made);
-    }
 done:
     cs_array_free(&array);
-    cs_corpus_free(&made);
-    return status;
+    return CS_DELIVER(status, out, made, cs_corpus_free);
 }

@@ -489,8 +489,6 @@ cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example,
             FORM[batch.form].fill(&draft, b);
         }
     }
-    *out = batch;
-    memset(&batch, 0, sizeof batch);
 done:
     for (int64_t b = 0; b < count && draft.plan; ++b) {
         cs_plan_free(&draft.plan[b]);
@@ -502,6 +500,5 @@ done:
     cs_free(draft.factor);
     cs_free(draft.scratch);
     cs_offsets_free(&draft.offsets);
-    cs_batch_free(&batch);
-    return status;
+    return CS_DELIVER(status, out, batch, cs_batch_free);
 }

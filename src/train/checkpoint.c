@@ -450,13 +450,6 @@ static cs_status advise(cs_status damage, const char *dir, int64_t step)
     return cs_fail(damage, "%s. There is no checkpoint before it", reason);
 }
 
-/* A number, NaN for null. */
-static double real_of(const json_t *index, const char *key)
-{
-    const json_t *value = json_object_get(index, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, json_t **run)
 {
     json_t *index = NULL;
@@ -466,15 +459,17 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
     if (status == CS_OK) status = check_digest(path, index);
     if (status == CS_OK) status = check_files(folder, json_object_get(index, "files"));
     if (status == CS_OK) {
+        cs_json_reader r = {index, "", CS_OK};
         *state = (cs_train_state){
-            .step = json_integer_value(json_object_get(index, "step")),
-            .tokens = json_integer_value(json_object_get(index, "tokens")),
-            .skipped = json_integer_value(json_object_get(index, "skipped")),
-            .bad = json_integer_value(json_object_get(index, "bad")),
-            .loss = real_of(index, "loss"),
-            .eval_loss = real_of(index, "eval_loss"),
+            .step = cs_json_int(&r, "step", 0),
+            .tokens = cs_json_int(&r, "tokens", 0),
+            .skipped = cs_json_int(&r, "skipped", 0),
+            .bad = cs_json_int(&r, "bad", 0),
+            .loss = cs_json_real(&r, "loss", true),
+            .eval_loss = cs_json_real(&r, "eval_loss", true),
         };
         *run = json_incref(json_object_get(index, "run"));
+        status = cs_blame(r.status, "%s", path);
     }
     json_decref(index);
     cs_free(folder);

@@ -299,11 +299,6 @@ cs_status cs_model_kind_read(const char *dir, const cs_model_config *config, cs_
         status = take_neighbour(dir, config, &there, &made);
         if (status == CS_OK && !there) take_architecture(json, config, &made);
     }
-    if (status == CS_OK) {
-        *out = made;
-    } else {
-        cs_model_kind_free(&made);
-    }
     json_decref(json);
-    return status;
+    return CS_DELIVER(status, out, made, cs_model_kind_free);
 }
