@@ -114,9 +114,7 @@ static char *list_series(const truth_file *f)
     for (int64_t r = 0; r < f->table.rows && text; ++r) {
         const char *name = cell(f, r, SERIES);
         if (strcmp(name, last) != 0) { /* rows of a series are adjacent */
-            char *longer = cs_format("%s%s%s", text, *text ? ", " : "", name);
-            cs_free(text);
-            text = longer;
+            cs_append(&text, "%s%s", *text ? ", " : "", name);
             last = name;
         }
     }

@@ -88,12 +88,8 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
 static cs_status header_like(const cs_table *from, cs_table *out)
 {
     char *names = cs_strdup("series");
-    for (int c = 0; names && c < from->columns; ++c) {
-        if (strcmp(from->name[c], "series") != 0) {
-            char *longer = cs_format("%s,%s", names, from->name[c]);
-            cs_free(names);
-            names = longer;
-        }
+    for (int c = 0; c < from->columns; ++c) {
+        if (strcmp(from->name[c], "series") != 0) cs_append(&names, ",%s", from->name[c]);
     }
     cs_status status = names ? cs_table_init(out, names) : CS_ERR_MEMORY;
     cs_free(names);
@@ -151,10 +147,8 @@ static cs_status series_array(const cs_table *table, char **out)
         }
     }
     char *text = cs_format("array S[%d]\n", count);
-    for (int i = 0; text && i < count; ++i) {
-        char *longer = cs_format("%sS[%d] = \"%s\"\n", text, i + 1, seen[i]);
-        cs_free(text);
-        text = longer;
+    for (int i = 0; i < count; ++i) {
+        cs_append(&text, "S[%d] = \"%s\"\n", i + 1, seen[i]);
     }
     *out = text;
     return text ? CS_OK : CS_ERR_MEMORY;

@@ -67,9 +67,7 @@ cs_status cs_study_substitute(const cs_study *study, const char *text, char **ou
             cs_free(done);
             return cs_fail(CS_ERR_INPUT, "no variable $%.*s", (int)length, name);
         }
-        char *longer = cs_format("%s%.*s%s", done, (int)plain, text, value);
-        cs_free(done);
-        done = longer;
+        cs_append(&done, "%.*s%s", (int)plain, text, value);
         if (!text[plain]) {
             break;
         }
@@ -162,21 +160,15 @@ static cs_status put_values(const cs_study *study, json_t *value)
 
 /* --- steps --- */
 
-/* `text` with every @ replaced by "dir/". */
-static char *expand(const char *text, const char *dir)
+/* `text` with `by` and `then` in place of every `mark`. */
+static char *replace(const char *text, char mark, const char *by, const char *then)
 {
     char *out = cs_strdup("");
-    while (out) {
-        size_t plain = strcspn(text, "@");
-        char *longer = cs_format("%s%.*s%s%s", out, (int)plain, text, text[plain] ? dir : "",
-                                 text[plain] ? "/" : "");
-        cs_free(out);
-        out = longer;
-        if (text[plain] == '\0') {
-            break;
-        }
-        text += plain + 1;
+    for (const char *at = strchr(text, mark); at; at = strchr(text, mark)) {
+        cs_append(&out, "%.*s%s%s", (int)(at - text), text, by, then);
+        text = at + 1;
     }
+    cs_append(&out, "%s", text);
     return out;
 }
 
@@ -190,7 +182,7 @@ static cs_status split_words(char *text, const char *dir, cs_step *step)
         if (step->words == MOST_WORDS) {
             return cs_fail(CS_ERR_INPUT, "more than %d words", MOST_WORDS);
         }
-        if (!(step->word[step->words] = expand(word, dir))) return CS_ERR_MEMORY;
+        if (!(step->word[step->words] = replace(word, '@', dir, "/"))) return CS_ERR_MEMORY;
         step->words += 1;
     }
     return step->words > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "no command after the colon");
@@ -249,8 +241,9 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     if (!longer) return CS_ERR_MEMORY;
     study->step = longer;
     cs_step *step = &longer[study->steps++];
-    *step =
-        (cs_step){.name = cs_strdup(name), .exit_code = -1, .command = expand(command, study->dir)};
+    *step = (cs_step){.name = cs_strdup(name),
+                      .exit_code = -1,
+                      .command = replace(command, '@', study->dir, "/")};
     char *text = cs_strdup(command);
     cs_status status =
         step->name && step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
@@ -269,20 +262,8 @@ const char *cs_study_list(const cs_study *study, const char *variable)
 
 cs_status cs_study_put(const char *text, char mark, const char *word, char **out)
 {
-    const char marks[] = {mark, '\0'};
-    char *done = cs_strdup("");
-    while (done) {
-        const size_t plain = strcspn(text, marks);
-        char *longer = cs_format("%s%.*s%s", done, (int)plain, text, text[plain] ? word : "");
-        cs_free(done);
-        done = longer;
-        if (!text[plain]) {
-            break;
-        }
-        text += plain + 1;
-    }
-    *out = done;
-    return done ? CS_OK : CS_ERR_MEMORY;
+    *out = replace(text, mark, word, "");
+    return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
 /* The words that a mark stands for; one, NULL, where the variable is not there. */

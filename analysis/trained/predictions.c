@@ -125,10 +125,8 @@ void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
 cs_status cs_predictions_init(int64_t seeds, cs_table *out)
 {
     char *columns = cs_strdup("layer,example,truth");
-    for (int64_t s = 1; s <= seeds && columns; ++s) {
-        char *longer = cs_format("%s,seed_%lld", columns, (long long)s);
-        cs_free(columns);
-        columns = longer;
+    for (int64_t s = 1; s <= seeds; ++s) {
+        cs_append(&columns, ",seed_%lld", (long long)s);
     }
     cs_status status = columns ? cs_table_init(out, columns) : CS_ERR_MEMORY;
     cs_free(columns);

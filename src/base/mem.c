@@ -195,6 +195,17 @@ char *cs_format(const char *format, ...)
     return text;
 }
 
+void cs_append(char **text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *more = *text ? cs_format_list(format, args) : NULL, *before = *text;
+    va_end(args);
+    *text = more ? cs_format("%s%s", before, more) : NULL;
+    cs_free(before);
+    cs_free(more);
+}
+
 void cs_free(void *p)
 {
     free(p);

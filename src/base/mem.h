@@ -50,6 +50,8 @@ void cs_text_list_free(char **text, int64_t count);
 
 /* Formats into fresh memory, NULL on failure. */
 char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
+/* Appends to a text of its own; NULL, freed, on failure, and what is appended to NULL is NULL. */
+void cs_append(char **text, const char *format, ...) CS_PRINTF(2, 3);
 char *cs_format_list(const char *format, va_list args) CS_PRINTF(1, 0) CS_MUST_CHECK;
 
 /* Asks for large pages for the first `bytes` of an allocation, where they span two or more: random

@@ -17,6 +17,18 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
 #define CS_ROW_NAMED(what, word, rows, out)                                                        \
     cs_name_number(what, word, &(rows)->name, sizeof *(rows), sizeof(rows) / sizeof *(rows), out)
 
+/* Defines TYPE_name(x) and TYPE_by_name(name, &x), the two directions of an array of the names of an
+ * enumeration. */
+#define CS_NAMES(type, what, array)                                                                \
+    const char *type##_name(type x)                                                                \
+    {                                                                                              \
+        return (array)[x];                                                                         \
+    }                                                                                              \
+    cs_status type##_by_name(const char *name, type *out)                                          \
+    {                                                                                              \
+        return CS_NAME_AMONG(what, name, array, out);                                              \
+    }
+
 /* Whether a name is in a list of names parted by bars, blanks or commas; NULL: an empty one. */
 bool cs_listed(const char *list, const char *name);
 

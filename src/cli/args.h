@@ -70,6 +70,7 @@ cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length)
 /* The value, or NULL, freed, where something of it is missing: memory is all that can lack. */
 json_t *cs_json_whole(json_t *value, bool whole);
 
-/* Calls visit for each option of the command in the order of its groups, then the common ones. */
+/* Calls visit (NULL: nothing) for each option of the command in the order of its groups, then the
+ * common ones; returns how many there are. */
 typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
-void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx);
+int cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx);

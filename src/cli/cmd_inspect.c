@@ -209,13 +209,11 @@ static cs_status show_neighbours(const cs_cooc_store *store, const cs_spectrum *
 /* The i-th value of a repeated option as a whole number >= low. */
 static cs_status number_at(const cs_args *args, const char *name, int i, int64_t low, int64_t *out)
 {
-    cs_status status = cs_int_parse(cs_args_text_at(args, name, i), out);
-    if (status != CS_OK || *out < low) {
-        cs_reason_clear();
-        return cs_fail(CS_ERR_USAGE, "--%s %s is not a whole number >= %lld", name,
-                       cs_args_text_at(args, name, i), (long long)low);
-    }
-    return CS_OK;
+    const char *text = cs_args_text_at(args, name, i);
+    return cs_int_scan(text, out) && *out >= low
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "--%s %s is not a whole number >= %lld", name, text,
+                         (long long)low);
 }
 
 /* Options that the lists asked for would ignore. */

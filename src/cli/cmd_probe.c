@@ -190,10 +190,8 @@ static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
         }
         at = p;
         if (++found <= LISTED) {
-            char *longer = cs_format("%s%s%llu", seeds, found > 1 ? ", " : "",
-                                     (unsigned long long)r->study.scoring.seed + (uint64_t)s);
-            cs_free(seeds);
-            seeds = longer;
+            cs_append(&seeds, "%s%llu", found > 1 ? ", " : "",
+                      (unsigned long long)r->study.scoring.seed + (uint64_t)s);
         }
     }
     if (at && seeds) {

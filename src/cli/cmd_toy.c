@@ -22,11 +22,6 @@ static const cs_opt *const toy_groups[] = {
     cs_group_objective, cs_group_plan, cs_group_target, cs_group_plan_sweeps, cs_group_toy,
     toy_options,        NULL};
 
-static const char *prefix_name(cs_empty_prefix prefix)
-{
-    return prefix == CS_PREFIX_NONE ? "none" : prefix == CS_PREFIX_SHARED ? "shared" : "class";
-}
-
 static const char *method_of(const cs_args *args, const cs_toy *toy)
 {
     const char *method = cs_args_text(args, "method");
@@ -68,7 +63,7 @@ static void add_model(const point *p, cs_item *item)
     cs_item_int(item, "length", toy->length);
     cs_item_int(item, "tokens", toy->tokens);
     cs_item_text(item, "token_sets", toy->literal ? "literal" : "disjoint");
-    cs_item_text(item, "empty_prefix", prefix_name(toy->objective.empty_prefix));
+    cs_item_text(item, "empty_prefix", cs_prefix_name(toy->objective.empty_prefix));
     cs_item_text(item, "target_position", position);
     cs_item_text(item, "method", p->method);
 }

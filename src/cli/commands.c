@@ -146,7 +146,7 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
         status = cs_show(cs_opt_help, &command);
     } else if (status == CS_OK) {
         status = run(command, args);
-        *refuted = cs_output_is_refuted(args);
+        *refuted = args->refuted;
         cs_output_release(args);
     }
     cs_args_free(&args);

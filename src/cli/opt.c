@@ -42,18 +42,22 @@ bool cs_command_without(const cs_command *command, const char *option)
            (!command->metrics && strcmp(option, "metric") == 0);
 }
 
-void cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
+int cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
 {
+    int count = 0;
     for (const cs_opt *const *group = command->groups; group && *group; ++group) {
         for (const cs_opt *o = *group; o->name; ++o) {
-            visit(ctx, o, false);
+            if (visit) visit(ctx, o, false);
+            ++count;
         }
     }
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         if (!cs_command_without(command, o->name)) {
-            visit(ctx, o, true);
+            if (visit) visit(ctx, o, true);
+            ++count;
         }
     }
+    return count;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -323,13 +327,6 @@ static cs_status take_config(cs_args *args, const char *path)
 
 /* --- whole ------------------------------------------------------------------------------------ */
 
-static void count_option(void *ctx, const cs_opt *opt, bool common)
-{
-    (void)opt;
-    (void)common;
-    *(int *)ctx += 1;
-}
-
 static void enter_option(void *ctx, const cs_opt *opt, bool common)
 {
     cs_args *args = ctx;
@@ -354,17 +351,15 @@ static cs_status set_fallbacks(cs_args *args)
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_args **out)
 {
     cs_status status = CS_OK;
-    int options = 0;
     cs_args *args = cs_calloc(1, sizeof *args);
     if (!args) return CS_ERR_MEMORY;
     args->command = command;
-    cs_opt_each(command, count_option, &options);
-    args->value = cs_calloc(options, sizeof *args->value);
+    args->value = cs_calloc(cs_opt_each(command, NULL, NULL), sizeof *args->value);
     if (!args->value) {
         status = CS_ERR_MEMORY;
         goto done;
     }
-    cs_opt_each(command, enter_option, args);
+    (void)cs_opt_each(command, enter_option, args);
     for (int i = 0; i < argc && status == CS_OK; ++i) {
         status = cs_words_take(&args->line, cs_strdup(argv[i]));
     }

@@ -353,11 +353,6 @@ void cs_output_elsewhere(cs_args *args)
     cs_args_find(args, "quiet", strlen("quiet"))->flag = true;
 }
 
-bool cs_output_is_refuted(const cs_args *args)
-{
-    return args->refuted;
-}
-
 /* --- inputs ----------------------------------------------------------------------------------- */
 
 cs_status cs_output_input(cs_args *args, const char *path)

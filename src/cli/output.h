@@ -75,7 +75,6 @@ cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_
 
 /* A corrected statement failed: the run is complete and the program exits with 1. */
 void cs_output_refuted(cs_args *args);
-bool cs_output_is_refuted(const cs_args *args);
 
 /* The run is complete but stopped before its end (a time limit): --resume runs the command again
  * rather than keep its result. With CS_ERR_INTERRUPT: what was written stays and is printed. */

@@ -6,7 +6,6 @@
  */
 #include "cooc/context.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/names.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
+#include "io/number.h"
 #include "plan/count.h"
 
 enum { WIDEST = 1 << 20 };
@@ -36,7 +36,7 @@ static const char *const forms = &(CS_CONTEXT_MODES(FORM))[2];
 
 cs_status cs_context_parse(const char *text, cs_context *out)
 {
-    char name[32] = "", *end = NULL;
+    char name[32] = "";
     const size_t length = strcspn(text, ":");
     memcpy(name, text, length < sizeof name ? length : sizeof name - 1);
     int mode = 0;
@@ -52,12 +52,10 @@ cs_status cs_context_parse(const char *text, cs_context *out)
         return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text,
                        cs_context_names[mode]);
     }
-    long long n = 1;
+    int64_t n = 1;
     if (*numbers[mode]) {
         const char *digits = text[length] == ':' ? text + length + 1 : "";
-        errno = 0;
-        n = strtoll(digits, &end, 10);
-        if (*digits < '0' || *digits > '9' || *end != '\0' || errno != 0 || n < 1 || n > WIDEST) {
+        if (!cs_int_scan(digits, &n) || n < 1 || n > WIDEST) {
             return cs_fail(CS_ERR_USAGE, "context '%s': %s%s wants an integer %s in 1..%d", text,
                            cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST);
         }

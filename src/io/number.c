@@ -77,6 +77,13 @@ cs_status cs_real_parse(const char *text, double *out)
                : cs_fail(CS_ERR_INPUT, "'%s' is not a number in the range of a double", text);
 }
 
+bool cs_int_scan(const char *text, int64_t *out)
+{
+    bool read = cs_int_parse(text, out) == CS_OK;
+    if (!read) cs_reason_clear();
+    return read;
+}
+
 cs_status cs_int_parse(const char *text, int64_t *out)
 {
     size_t sign = text[0] == '-' || text[0] == '+';

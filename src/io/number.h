@@ -26,7 +26,8 @@ bool cs_real_scan(const char *text, double *out);
 /* The same for a text that must be a number: CS_ERR_INPUT names it. */
 cs_status cs_real_parse(const char *text, double *out) CS_MUST_CHECK;
 
-/* Reads a decimal integer that fills the whole text; CS_ERR_INPUT names the text. */
+/* The same for a decimal integer of 64 bits; the second says what is wrong with the text. */
+bool cs_int_scan(const char *text, int64_t *out);
 cs_status cs_int_parse(const char *text, int64_t *out) CS_MUST_CHECK;
 
 /* Makes the C locale this thread's own and returns the one before; the leave call restores it. For

@@ -24,15 +24,7 @@ static const double CHEAP_DENSE_WORK = 4e9;
 
 static const char *const solver_name[] = {"auto", "lapack", "arpack", "block", "cusolver"};
 
-cs_status cs_solver_by_name(const char *name, cs_solver *out)
-{
-    return CS_NAME_AMONG("solver", name, solver_name, out);
-}
-
-const char *cs_solver_name(cs_solver solver)
-{
-    return solver_name[solver];
-}
+CS_NAMES(cs_solver, "solver", solver_name)
 
 void cs_svd_free(cs_svd *svd)
 {

@@ -10,15 +10,7 @@ static const char *const NAME[] = {[CS_ATTENTION_BIDIRECTIONAL] = "bidirectional
                                    [CS_ATTENTION_CAUSAL] = "causal",
                                    [CS_ATTENTION_PLAN] = "plan"};
 
-const char *cs_attention_name(cs_attention attention)
-{
-    return NAME[attention];
-}
-
-cs_status cs_attention_by_name(const char *name, cs_attention *out)
-{
-    return CS_NAME_AMONG("attention", name, NAME, out);
-}
+CS_NAMES(cs_attention, "attention", NAME)
 
 int64_t cs_content_draws(const cs_content_masks *masks)
 {

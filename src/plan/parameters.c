@@ -1,12 +1,10 @@
 /* Parameters of objectives, as text and as JSON, by the rows of parameters.h. */
 #include "plan/parameter.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -69,10 +67,8 @@ cs_status cs_parameter_choose(const cs_parameter *p, const char *value, int *out
 
 static cs_status set_count(const cs_parameter *p, const char *value, int64_t *out)
 {
-    char *end;
-    errno = 0;
-    long long n = strtoll(value, &end, 10);
-    if (errno != 0 || end == value || *end != '\0' || n < 1) {
+    int64_t n = 0;
+    if (!cs_int_scan(value, &n) || n < 1) {
         return cs_fail(CS_ERR_USAGE, "%s %s is not a whole number >= 1", p->name, value);
     }
     *out = n;
@@ -94,23 +90,13 @@ static cs_status split_range(const char *what, const char *text, char lo[64], ch
     return CS_OK;
 }
 
-static bool read_count(const char *text, int64_t *out)
-{
-    char *end;
-    if (text[0] < '0' || text[0] > '9' || strlen(text) > 18) {
-        return false;
-    }
-    *out = strtoll(text, &end, 10);
-    return *end == '\0';
-}
-
 static cs_status set_counts(const cs_parameter *p, const char *text, int64_t out[2])
 {
     char first[64], second[64];
     int64_t lo, hi;
     cs_status status = split_range(p->name, text, first, second);
     if (status != CS_OK) return status;
-    if (!read_count(first, &lo) || !read_count(second, &hi)) {
+    if (!cs_int_scan(first, &lo) || !cs_int_scan(second, &hi) || lo < 0 || hi < 0) {
         return cs_fail(CS_ERR_USAGE, "%s \"%s\" is not %s", p->name, text, "M or LO:HI");
     }
     if (lo > hi) {
@@ -305,11 +291,9 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
         if (first && table[i].kind == CS_PARAMETER_OFFSETS) {
             cs_parameter_chosen(&table[i], o, law, sizeof law);
         }
-        char *longer = cs_format("%s%s%s=%s%s%s%s%s", text, mark, table[i].name, law,
-                                 law[0] ? ":" : "", first ? cs_expression_text(first) : constant,
-                                 last ? ":" : "", last ? cs_expression_text(last) : "");
-        cs_free(text);
-        text = longer;
+        cs_append(&text, "%s%s=%s%s%s%s%s", mark, table[i].name, law, law[0] ? ":" : "",
+                  first ? cs_expression_text(first) : constant, last ? ":" : "",
+                  last ? cs_expression_text(last) : "");
     }
     return text;
 }

@@ -16,15 +16,7 @@ static const char *const NAME[] = {[CS_KIND_CAUSAL] = "causal",
                                    [CS_KIND_MAE] = "mae-lm",
                                    [CS_KIND_LINEAR] = "linear"};
 
-const char *cs_kind_name(cs_kind kind)
-{
-    return NAME[kind];
-}
-
-cs_status cs_kind_by_name(const char *name, cs_kind *out)
-{
-    return CS_NAME_AMONG("kind of model", name, NAME, out);
-}
+CS_NAMES(cs_kind, "kind of model", NAME)
 
 void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer)
 {

@@ -7,15 +7,7 @@
 
 static const char *const names[] = {"one-cycle", "cosine", "linear", "constant"};
 
-cs_status cs_schedule_by_name(const char *name, cs_schedule *out)
-{
-    return CS_NAME_AMONG("schedule", name, names, out);
-}
-
-const char *cs_schedule_name(cs_schedule schedule)
-{
-    return names[schedule];
-}
+CS_NAMES(cs_schedule, "schedule", names)
 
 int64_t cs_schedule_warmup(cs_schedule schedule, int64_t steps)
 {
