@@ -287,11 +287,6 @@ static cs_status take_readout(const cs_args *args, session *s, cs_readout *out)
                : CS_OK;
 }
 
-static cs_status encode_side(const session *s, const cs_texts_options *o, cs_finetune_side *side)
-{
-    return cs_texts_encode(&side->text, s->from.tokenizer, o, &side->ids);
-}
-
 static void note_truncated(const cs_args *args, const cs_finetune_side *side, int64_t length)
 {
     if (side->ids.truncated > 0) {
@@ -320,8 +315,11 @@ static cs_status encode(cs_args *args, session *s)
     if (status == CS_OK) status = cs_args_around(args, &s->from, &around);
     o.special = around.befores + around.afters > 0;
     o.begin = readout == CS_READ_FIRST;
-    if (status == CS_OK && (status = encode_side(s, &o, &t->train)) == CS_OK &&
-        (status = encode_side(s, &o, &t->test)) == CS_OK) {
+    if (status == CS_OK)
+        status = cs_texts_encode(&t->train.text, s->from.tokenizer, &o, &t->train.ids);
+    if (status == CS_OK)
+        status = cs_texts_encode(&t->test.text, s->from.tokenizer, &o, &t->test.ids);
+    if (status == CS_OK) {
         note_truncated(args, &t->train, o.max_length);
         note_truncated(args, &t->test, o.max_length);
         status = cs_finetune_config(&s->from.model.config, &t->train.ids, readout,

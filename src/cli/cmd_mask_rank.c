@@ -32,13 +32,6 @@ typedef struct {
     cs_mask_rank result;
 } subject;
 
-static void free_subject(subject *m)
-{
-    cs_free(m->rare);
-    cs_mask_rank_free(&m->result);
-    cs_model_text_free(&m->text);
-}
-
 /* --- options --------------------------------------------------------------------------------- */
 
 static void take_options(cs_args *args, study *s)
@@ -124,13 +117,6 @@ static cs_status check_kind(const study *s, const subject *m)
     return CS_OK;
 }
 
-static cs_status check_memory(const subject *m)
-{
-    double bytes = cs_mask_rank_bytes(m->text.model.config.width, &m->options);
-    return cs_mem_check(bytes, "fewer --blocks or --layers take less", "%s: Gram blocks take",
-                        m->name);
-}
-
 /* As many blocks as documents, where these are fewer. */
 static void fit_blocks(const study *s, subject *m)
 {
@@ -171,7 +157,10 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
         (status = cs_args_model_corpus(s->args, corpus, &m->text)) == CS_OK) {
         fit_blocks(s, m);
         if (cs_args_given(s->args, "rare")) status = find_rare(s, m);
-        if (status == CS_OK) status = check_memory(m);
+        if (status == CS_OK)
+            status = cs_mem_check(cs_mask_rank_bytes(m->text.model.config.width, &m->options),
+                                  "fewer --blocks or --layers take less", "%s: Gram blocks take",
+                                  m->name);
     }
     o->keep = m->text.keep;
     m->options.encoder_only = reads_no_mask(&m->text.kind) && !m->rare;
@@ -328,7 +317,9 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
     if (status == CS_OK) status = add_layers(s, &m, model);
     if (status == CS_OK) status = state(s, &m);
 done:
-    free_subject(&m);
+    cs_free(m.rare);
+    cs_mask_rank_free(&m.result);
+    cs_model_text_free(&m.text);
     return status;
 }
 

@@ -135,7 +135,7 @@ typedef struct {
     double *penalty;
     cs_probe_study study;
     cs_table predictions;
-    bool keeps_predictions;
+    bool dry, keeps_predictions;
     cs_reference reference;
     cs_item *root;
     cs_item *list; /* the layers; NULL: there is one, which is the result itself */
@@ -143,13 +143,6 @@ typedef struct {
 } run;
 
 /* --- before the work ----------------------------------------------------------------------- */
-
-static cs_status open_tables(run *r)
-{
-    r->keeps_predictions = cs_args_given(r->args, "output") && !cs_args_flag(r->args, "dry-run");
-    return r->keeps_predictions ? cs_predictions_init(r->study.scoring.seeds, &r->predictions)
-                                : CS_OK;
-}
 
 /* What comes before the layers. */
 static void begin_result(run *r, int64_t layers)
@@ -261,16 +254,6 @@ static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
     cs_item_real(r->root, "bytes", 8.0 * (cells + 16.0 * (double)d * k));
 }
 
-static bool dry(const run *r)
-{
-    return cs_args_flag(r->args, "dry-run");
-}
-
-static cs_status read_metrics(run *r)
-{
-    return cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
-}
-
 static cs_status probe_matrices(run *r)
 {
     cs_rows train = {0}, test = {0};
@@ -290,7 +273,7 @@ static cs_status probe_matrices(run *r)
         (status = read_labels(r, "labels", &train, NULL, &r->train)) != CS_OK ||
         (status = cs_labelled_check(&r->train, 0)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
-        (status = read_metrics(r)) != CS_OK) {
+        (status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics)) != CS_OK) {
         goto done;
     }
     if (test.cols != train.cols) {
@@ -298,7 +281,7 @@ static cs_status probe_matrices(run *r)
                          (long long)test.cols, train.name, (long long)train.cols);
         goto done;
     }
-    if (dry(r)) {
+    if (r->dry) {
         estimate(r, train.rows, train.cols, 1);
         goto done;
     }
@@ -372,7 +355,8 @@ static cs_status probe_texts(run *r)
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
     cs_status status = read_texts(r);
-    if (status == CS_OK) status = read_metrics(r);
+    if (status == CS_OK)
+        status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
     if (status == CS_OK) status = check_few(r);
     if (status == CS_OK) status = cs_args_model_open(r->args, dir, &m);
     if (status == CS_OK) status = cs_model_text_has_states(&m);
@@ -380,7 +364,7 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
     if (status == CS_OK && of_tokens(r) && cs_args_given(r->args, "layer"))
         status = cs_fail(CS_ERR_USAGE, "--tokens probes no layer: leave --layer out");
-    if (status == CS_OK && dry(r)) {
+    if (status == CS_OK && r->dry) {
         estimate(r, r->train.count, columns(r, &m), o.layers);
     } else if (status == CS_OK) {
         begin_result(r, o.layers);
@@ -394,12 +378,12 @@ static cs_status probe_texts(run *r)
 
 static cs_status report(run *r)
 {
-    const cs_view *view = dry(r) ? NULL : r->list ? &several_layers : &one_layer;
+    const cs_view *view = r->dry ? NULL : r->list ? &several_layers : &one_layer;
     char partition[33];
     cs_status status =
         r->keeps_predictions ? cs_output_predictions(r->args, &r->predictions) : CS_OK;
-    if (status == CS_OK && !dry(r)) status = cs_scoring_partition(&r->study.scoring, partition);
-    if (status == CS_OK && !dry(r)) {
+    if (status == CS_OK && !r->dry) status = cs_scoring_partition(&r->study.scoring, partition);
+    if (status == CS_OK && !r->dry) {
         cs_item_text(r->root, "~partition", partition);
         status =
             cs_output_csv(r->args, "probe-blocks.csv", r->list ? &several_blocks : &one_blocks);
@@ -448,14 +432,16 @@ static cs_status check_arguments(const cs_args *args, bool *model)
 static cs_status run_probe(cs_args *args)
 {
     bool model = false;
-    run r = {.args = args, .root = cs_output_root(args)};
+    run r = {.args = args, .root = cs_output_root(args), .dry = cs_args_flag(args, "dry-run")};
     r.study.scoring.train = &r.train;
     r.study.scoring.test = &r.test;
     cs_status status = check_arguments(args, &model);
     if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);
     if (status == CS_OK) status = cs_args_against(args, &r.reference);
-    if (status == CS_OK) status = open_tables(&r);
+    r.keeps_predictions = cs_args_given(args, "output") && !r.dry;
+    if (status == CS_OK && r.keeps_predictions)
+        status = cs_predictions_init(r.study.scoring.seeds, &r.predictions);
     if (status == CS_OK) status = model ? probe_texts(&r) : probe_matrices(&r);
     if (status == CS_OK) status = report(&r);
     cs_labelled_text_free(&r.train);

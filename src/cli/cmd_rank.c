@@ -60,14 +60,10 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
         cs_output_note(s->args,
                        "%s: an array of %d dimensions, taken as %" PRId64 " rows of its last",
                        rows.name, rows.dimensions, rows.rows);
-    if (status != CS_OK ||
-        (status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept)) != CS_OK ||
-        (status = check_memory(rows.cols, blocks)) != CS_OK ||
-        (status = cs_gram_init(rows.cols, blocks, &s->gram, &g)) != CS_OK ||
-        (status = cs_gram_add(&g, &rows, block, &s->gram)) != CS_OK) {
-        goto done;
-    }
-done:
+    if (status == CS_OK) status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept);
+    if (status == CS_OK) status = check_memory(rows.cols, blocks);
+    if (status == CS_OK) status = cs_gram_init(rows.cols, blocks, &s->gram, &g);
+    if (status == CS_OK) status = cs_gram_add(&g, &rows, block, &s->gram);
     cs_free(block);
     cs_rows_close(&rows);
     return CS_DELIVER(status, out, g, cs_gram_free);

@@ -31,22 +31,12 @@ static cs_status name_numbers(const cs_args *args, cs_corpus *corpus)
     return status == CS_OK ? cs_corpus_name_numbers(corpus, vocab) : status;
 }
 
-static bool names_file(const char *tokenizer)
-{
-    cs_splitter_kind kind;
-    bool splitter = cs_splitter_by_name(tokenizer, &kind) == CS_OK;
-    if (!splitter) {
-        cs_reason_clear();
-    }
-    return !splitter;
-}
-
 /* The words of the corpus itself, or the tokenizer of --tokenizer FILE.json; nothing goes around a
  * text, for training shows documents bare. */
 static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
 {
     cs_status status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), corpus);
-    bool file = names_file(cs_args_text(args, "tokenizer")), numbers = false;
+    bool file = cs_args_tokenizer_file(args), numbers = false;
     if (status == CS_OK && !file && !corpus->word) {
         numbers = true;
         status = name_numbers(args, corpus);

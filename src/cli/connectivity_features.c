@@ -41,7 +41,7 @@ const cs_opt cs_group_features[] = {
 /* One model's result. */
 typedef struct {
     const char *name, *file;
-    int64_t n, d, pairs, freedom; /* of the standard errors */
+    int64_t n, freedom; /* of the standard errors */
     double value[CS_FEATURE_MEASURES], se[CS_FEATURE_MEASURES];
 } model;
 
@@ -176,8 +176,6 @@ static cs_status measure(study *s, int index)
     }
     options.group = group;
     if ((status = cs_feature_connectivity_of(&rows, &options, &c)) != CS_OK) goto done;
-    m->d = c.cols;
-    m->pairs = c.pairs;
     m->freedom = c.blocks > 0 ? c.blocks - 1 : 0;
     memcpy(m->value, c.value, sizeof m->value);
     memcpy(m->se, c.se, sizeof m->se);

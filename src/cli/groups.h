@@ -111,6 +111,9 @@ void cs_args_note_invalid(const cs_args *args, const char *source, int64_t bytes
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2],
                            cs_labelled_text out[2]) CS_MUST_CHECK;
 
+/* Whether --tokenizer names a file: anything that looks like one and is no splitter. */
+bool cs_args_tokenizer_file(const cs_args *args);
+
 /* The tokenizer of a corpus that cs_args_load_corpus gave: that of --tokenizer FILE.json, or one of
  * the corpus' words (cs_tokenizer_of_corpus). */
 cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus,

@@ -77,9 +77,9 @@ static cs_corpus_options text_options(const cs_args *args)
     };
 }
 
-/* Whether --tokenizer names a file: anything that looks like one and is no splitter. */
-static bool is_tokenizer_file(const char *name)
+bool cs_args_tokenizer_file(const cs_args *args)
 {
+    const char *name = cs_args_text(args, "tokenizer");
     return cs_has_suffix(name, ".json") || strchr(name, '/') != NULL;
 }
 
@@ -88,7 +88,7 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
 {
     const char *name = cs_args_text(args, "tokenizer"), *vocab = cs_args_text(args, "vocab");
     options->min_tokens = cs_args_int(args, "min-tokens");
-    if (is_tokenizer_file(name)) {
+    if (cs_args_tokenizer_file(args)) {
         if (cs_args_given(args, "vocab")) {
             return cs_fail(CS_ERR_USAGE,
                            "--vocab %s has no meaning with --tokenizer %s, which has a vocabulary",
@@ -238,7 +238,7 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
 {
     const char *name = cs_args_text(args, "tokenizer");
     cs_splitter_kind splitter = CS_SPLITTER_WORD;
-    if (is_tokenizer_file(name)) {
+    if (cs_args_tokenizer_file(args)) {
         return cs_tokenizer_read(name, out);
     }
     cs_status status = cs_splitter_by_name(name, &splitter);

@@ -86,11 +86,6 @@ static void hold_standard_streams(void)
     }
 }
 
-static int print_text(const char *text)
-{
-    return fputs(text, stdout) == EOF ? 3 : 0;
-}
-
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -102,7 +97,7 @@ static int dispatch(int argc, char **argv)
         return cs_exit_code(cs_show(cs_opt_overview, cs_commands));
     }
     if (strcmp(name, "--version") == 0) {
-        return print_text("cospec " CS_VERSION " (" CS_COMMIT ")\n");
+        return puts("cospec " CS_VERSION " (" CS_COMMIT ")") == EOF ? 3 : 0;
     }
     const cs_command *command = NULL;
     if (cs_command_by_name(name, &command) != CS_OK) return 2;

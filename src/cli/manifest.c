@@ -90,20 +90,14 @@ static cs_status program_hash(char hex[65])
     return status;
 }
 
-static json_t *seed_json(const cs_args *args)
-{
-    int64_t seed = cs_args_int(args, "seed");
-    return seed == INT64_MIN ? json_null() : json_integer(seed);
-}
-
 static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
                                 const char *path)
 {
     char program[65];
-    char *directory = NULL;
+    const int64_t seed = cs_args_int(args, "seed");
+    char *directory = getcwd(NULL, 0);
     json_t *m = json_object();
     cs_status status = m ? program_hash(program) : CS_ERR_MEMORY;
-    directory = getcwd(NULL, 0);
     const struct {
         const char *key;
         json_t *value;
@@ -119,7 +113,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         {"program_sha256", json_string(status == CS_OK ? program : "")},
         {"libraries", libraries()},
         {"threads", json_integer(cs_threads())},
-        {"seed", seed_json(args)},
+        {"seed", seed == INT64_MIN ? json_null() : json_integer(seed)},
         {"inputs", inputs(args)},
         {"result", args->result ? json_string(args->result) : json_null()},
         {"exit_code", json_integer(args->exit_code)},

@@ -435,15 +435,12 @@ cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *optio
     const int64_t n = rows->rows;
     finder f;
     cs_top_pairs top = {.total = options->self ? n * (n + 1) / 2 : n * (n - 1) / 2};
-    if ((status = finder_init(rows, options, threads, top.total, &f)) != CS_OK ||
-        (status = cs_parallel(f.panels, threads, pack_rows, &f)) != CS_OK ||
-        (status = cs_parallel_workers(f.blocks * (f.blocks + 1) / 2, threads, search_block, &f)) !=
-            CS_OK ||
-        (status = fill_mean_and_quantiles(&f, threads, &top)) != CS_OK ||
-        (status = fill_pairs(&f, threads, &top)) != CS_OK) {
-        goto done;
-    }
-done:
+    status = finder_init(rows, options, threads, top.total, &f);
+    if (status == CS_OK) status = cs_parallel(f.panels, threads, pack_rows, &f);
+    if (status == CS_OK)
+        status = cs_parallel_workers(f.blocks * (f.blocks + 1) / 2, threads, search_block, &f);
+    if (status == CS_OK) status = fill_mean_and_quantiles(&f, threads, &top);
+    if (status == CS_OK) status = fill_pairs(&f, threads, &top);
     finder_free(&f, threads);
     return CS_DELIVER(status, out, top, cs_top_pairs_free);
 }
