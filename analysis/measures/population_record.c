@@ -18,11 +18,7 @@ static void put_row(const cs_population_source *s, const cs_population_row *row,
     cs_item_real(item, "se", row->se);
     cs_item_real(item, "low", row->low);
     cs_item_real(item, "high", row->high);
-    if (row->documents > 0) {
-        cs_item_int(item, "documents", row->documents);
-    } else {
-        cs_item_null(item, "documents");
-    }
+    cs_item_count(item, "documents", row->documents > 0 ? row->documents : -1);
     cs_item_int(item, "blocks", row->blocks);
     cs_item_int(item, "seed", (int64_t)s->seed);
     cs_item_reals(item, "left_out", row->left_out ? row->blocks : 0, row->left_out);

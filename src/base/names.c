@@ -92,6 +92,21 @@ const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
     return cs_hint_text("", hint);
 }
 
+int cs_choice_number(const char *choices, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int number = 0;; ++number) {
+        const size_t word = strcspn(choices, "|");
+        if (word == length && memcmp(choices, name, length) == 0) {
+            return number;
+        }
+        if (choices[word] == '\0') {
+            return -1;
+        }
+        choices += word + 1;
+    }
+}
+
 bool cs_listed(const char *list, const char *name)
 {
     const size_t length = strlen(name);

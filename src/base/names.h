@@ -32,6 +32,9 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
 /* Whether a name is in a list of names parted by bars, blanks or commas; NULL: an empty one. */
 bool cs_listed(const char *list, const char *name);
 
+/* The number of a name among choices parted by bars, from 0; -1: it is none of them. */
+int cs_choice_number(const char *choices, const char *name);
+
 /* The nearest of the names considered so far; begins as zeros. */
 typedef struct {
     char name[80]; /* "": none was near */

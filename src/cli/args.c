@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
 
@@ -133,14 +134,7 @@ bool cs_args_is(const cs_args *args, const char *name, const char *value)
 
 int cs_args_choice(const cs_args *args, const char *name)
 {
-    const char *text = cs_args_text(args, name), *p = value_of(args, name)->opt->argument;
-    const size_t length = strlen(text);
-    int number = 0;
-    while (strncmp(p, text, length) != 0 || (p[length] != '|' && p[length] != '\0')) {
-        p += strcspn(p, "|") + 1;
-        number += 1;
-    }
-    return number;
+    return cs_choice_number(value_of(args, name)->opt->argument, cs_args_text(args, name));
 }
 
 int64_t cs_args_int_or(const cs_args *args, const char *name, int64_t fallback)

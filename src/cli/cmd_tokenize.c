@@ -215,12 +215,7 @@ static cs_status train_result(cs_args *args, const char *model, const char *path
     cs_item_int(root, "vocabulary", cs_tokenizer_vocab(t));
     cs_item *special = cs_item_object(root, "special");
     for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
-        int32_t id = cs_tokenizer_special(t, (cs_token_role)r);
-        if (id < 0) {
-            cs_item_null(special, role[r]);
-        } else {
-            cs_item_int(special, role[r], id);
-        }
+        cs_item_count(special, role[r], cs_tokenizer_special(t, (cs_token_role)r));
     }
     return cs_output_record(args, "train", &view);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -18,7 +19,7 @@ enum { LEAST_DRAWS = 24, MOST_DRAWS = 96 };
 
 static const double MOST_WORK = 0x1p28; /* draws x tokens: seconds */
 
-/* The offsets of one class, ascending. */
+/* The offsets of one class, cs_by_size. */
 typedef struct {
     int64_t count;
     int64_t *offset;
@@ -33,12 +34,6 @@ typedef struct {
     bool by_document;
     drawn *draw;
 } job;
-
-static int ascending(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
 
 /* Nearness rank of an offset: the inverse of cs_near_position. */
 static int64_t near_rank(int64_t k, int64_t s, int64_t offset)
@@ -102,7 +97,7 @@ static void draw_class(const job *j, cs_rng *rng, double total, drawn *d)
     for (int64_t l = 0; l < d->count; ++l) {
         d->offset[l] = cs_near_position(k, s, d->offset[l]) - k;
     }
-    qsort(d->offset, (size_t)d->count, sizeof *d->offset, ascending);
+    qsort(d->offset, (size_t)d->count, sizeof *d->offset, cs_by_size);
 }
 
 /* What the pattern of target k weighs, whose positions are all there; 0: it has none. */

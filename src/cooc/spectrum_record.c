@@ -83,11 +83,7 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
     cs_item_int(root, "lumped_cols", s->lumped_cols);
     cs_item_int(root, "k", s->k);
     cs_item_int(root, "zeros", s->zeros);
-    if (s->rank >= 0) {
-        cs_item_int(root, "rank", s->rank);
-    } else {
-        cs_item_null(root, "rank");
-    }
+    cs_item_count(root, "rank", s->rank);
     cs_item_real(root, "mass", s->mass);
     cs_item_real(root, "sum_sigma2", s->sum_sigma2);
     cs_item_real(root, "sum_sigma4", s->sum_sigma4);

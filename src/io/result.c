@@ -161,6 +161,15 @@ void cs_item_null(cs_item *in, const char *key)
     (void)add(in, key, NONE);
 }
 
+void cs_item_count(cs_item *in, const char *key, int64_t x)
+{
+    if (x < 0) {
+        cs_item_null(in, key);
+    } else {
+        cs_item_int(in, key, x);
+    }
+}
+
 cs_item *cs_item_object(cs_item *in, const char *key)
 {
     return add(in, key, OBJECT);

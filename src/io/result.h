@@ -44,6 +44,7 @@ void cs_item_text(cs_item *in, const char *key, const char *text);
 /* Takes a text from cs_alloc over; NULL: out of memory. */
 void cs_item_take(cs_item *in, const char *key, char *text);
 void cs_item_int(cs_item *in, const char *key, int64_t x);
+void cs_item_count(cs_item *in, const char *key, int64_t x); /* null below 0 */
 void cs_item_real(cs_item *in, const char *key, double x);
 void cs_item_flag(cs_item *in, const char *key, bool x);
 void cs_item_null(cs_item *in, const char *key);

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/csr.h"
 
@@ -13,12 +14,6 @@ void cs_kept_rows_free(cs_kept_rows *set)
 {
     cs_free(set->row);
     *set = (cs_kept_rows){0};
-}
-
-static int compare_rows(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
 }
 
 /* place[i] = 1 + its number in list, where row i occurs; returns how many do. */
@@ -46,14 +41,14 @@ static int64_t number_by_order(int64_t n, int64_t *row, int64_t *list)
     for (int64_t e = 0; e < n; ++e) {
         list[e] = row[e];
     }
-    qsort(list, (size_t)n, sizeof *list, compare_rows);
+    qsort(list, (size_t)n, sizeof *list, cs_by_size);
     for (int64_t e = 0; e < n; ++e) {
         if (count == 0 || list[count - 1] != list[e]) {
             list[count++] = list[e];
         }
     }
     for (int64_t e = 0; e < n; ++e) {
-        const int64_t *at = bsearch(&row[e], list, (size_t)count, sizeof *list, compare_rows);
+        const int64_t *at = bsearch(&row[e], list, (size_t)count, sizeof *list, cs_by_size);
         row[e] = at - list;
     }
     return count;

@@ -49,20 +49,13 @@ bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *p)
 
 cs_status cs_parameter_choose(const cs_parameter *p, const char *value, int *out)
 {
-    size_t length = strlen(value);
-    const char *names = p->choices;
-    for (int index = 0;; ++index) {
-        size_t here = strcspn(names, "|");
-        if (here == length && strncmp(names, value, length) == 0) {
-            *out = index;
-            return CS_OK;
-        }
-        if (names[here] == '\0') {
-            return cs_fail(CS_ERR_USAGE, "%s %s is not one of %s%s", p->name, value, p->choices,
-                           cs_choice_hint(value, p->choices, &(cs_hint){0}));
-        }
-        names += here + 1;
+    const int number = cs_choice_number(p->choices, value);
+    if (number < 0) {
+        return cs_fail(CS_ERR_USAGE, "%s %s is not one of %s%s", p->name, value, p->choices,
+                       cs_choice_hint(value, p->choices, &(cs_hint){0}));
     }
+    *out = number;
+    return CS_OK;
 }
 
 static cs_status set_count(const cs_parameter *p, const char *value, int64_t *out)
