@@ -5,7 +5,6 @@
  * form is theta^2 of the given one, the identity on the classes' positions, and 1 - theta^2 of the
  * blind one.
  */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 

@@ -10,7 +10,6 @@
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 
 #define CS_ENTER_COMMAND(name) &cs_cmd_##name,
 const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};

@@ -1,7 +1,6 @@
 /* Rows of matrix files in constant memory. */
 #include "linalg/matrix_stream_private.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -10,7 +10,6 @@
  * n) memory; p = min(m, n).
  */
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -4,7 +4,6 @@
  */
 #include "plan/mix_private.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,8 @@
 /* Objectives as JSON: every parameter under its key, whether it is taken or not. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "io/json.h"
-#include "plan/mix_private.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
