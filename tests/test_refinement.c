@@ -80,7 +80,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
 {
     memset(l, 0, sizeof *l);
     cs_sequences s = {0};
-    OK(cs_sequences_of(corpus, 0, 0, 1, &s, NULL));
+    OK(cs_sequences_of(corpus, 0, 0, &s));
     for (int64_t i = 0; i < s.count; ++i) {
         bool exists = false;
         OK(cs_objective_exists(o, s.length[i], &exists));

@@ -182,33 +182,28 @@ static int64_t doc_ptr[] = {0, 7, 10, 11};
 static const cs_corpus three = {.documents = 3, .tokens = 11, .doc_ptr = doc_ptr};
 
 typedef struct {
-    int64_t max_length, stride, min_length;
-    int64_t count, skipped;
+    int64_t max_length, stride;
+    int64_t count;
     int64_t start[16], length[16], document[16];
 } cut_case;
 
 TEST(sequences_cut_as_documented)
 {
     static const cut_case cases[] = {
-        {0, 0, 0, 3, 0, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
-        {3, 0, 0, 5, 0, {0, 3, 6, 7, 10}, {3, 3, 1, 3, 1}, {0, 0, 0, 1, 2}},
-        {3, 0, 2, 3, 2, {0, 3, 7}, {3, 3, 3}, {0, 0, 1}},
-        {7, 0, 0, 3, 0, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
+        {0, 0, 3, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
+        {3, 0, 5, {0, 3, 6, 7, 10}, {3, 3, 1, 3, 1}, {0, 0, 0, 1, 2}},
+        {7, 0, 3, {0, 7, 10}, {7, 3, 1}, {0, 1, 2}},
         /* n - L + 1 windows; shorter documents are one sequence. */
-        {4, 1, 0, 6, 0, {0, 1, 2, 3, 7, 10}, {4, 4, 4, 4, 3, 1}, {0, 0, 0, 0, 1, 2}},
-        {4, 1, 4, 4, 2, {0, 1, 2, 3}, {4, 4, 4, 4}, {0, 0, 0, 0}},
+        {4, 1, 6, {0, 1, 2, 3, 7, 10}, {4, 4, 4, 4, 3, 1}, {0, 0, 0, 0, 1, 2}},
         /* A last window that would run over the end is not made. */
-        {4, 2, 0, 4, 0, {0, 2, 7, 10}, {4, 4, 3, 1}, {0, 0, 1, 2}},
-        {2, 5, 2, 3, 1, {0, 5, 7}, {2, 2, 2}, {0, 0, 1}},
-        {3, 0, 9, 0, 5, {0}, {0}, {0}},
+        {4, 2, 4, {0, 2, 7, 10}, {4, 4, 3, 1}, {0, 0, 1, 2}},
+        {2, 5, 4, {0, 5, 7, 10}, {2, 2, 2, 1}, {0, 0, 1, 2}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const cut_case *c = &cases[i];
         cs_sequences out = {0};
-        int64_t skipped = -1;
-        OK(cs_sequences_of(&three, c->max_length, c->stride, c->min_length, &out, &skipped));
+        OK(cs_sequences_of(&three, c->max_length, c->stride, &out));
         assert_int_equal(out.count, c->count);
-        assert_int_equal(skipped, c->skipped);
         for (int64_t k = 0; k < out.count; ++k) {
             assert_int_equal(out.start[k], c->start[k]);
             assert_int_equal(out.length[k], c->length[k]);
@@ -240,7 +235,7 @@ TEST(sequences_cover_random_documents)
     cs_corpus corpus = {.documents = DOCUMENTS, .tokens = ptr[DOCUMENTS], .doc_ptr = ptr};
     for (int64_t length = 1; length < 12; ++length) {
         cs_sequences out = {0};
-        OK(cs_sequences_of(&corpus, length, 0, 0, &out, NULL));
+        OK(cs_sequences_of(&corpus, length, 0, &out));
         int64_t next = 0;
         for (int64_t k = 0; k < out.count; ++k) {
             assert_int_equal(out.start[k], next);
@@ -255,7 +250,7 @@ TEST(sequences_cover_random_documents)
                 int64_t n = ptr[d + 1] - ptr[d];
                 wanted += n <= length ? 1 : (n - length) / stride + 1;
             }
-            OK(cs_sequences_of(&corpus, length, stride, 0, &out, NULL));
+            OK(cs_sequences_of(&corpus, length, stride, &out));
             assert_int_equal(out.count, wanted);
             for (int64_t k = 0; k < out.count; ++k) {
                 assert_true(out.start[k] >= ptr[out.document[k]]);
@@ -269,13 +264,12 @@ TEST(sequences_cover_random_documents)
 TEST(sequences_refuse_bad_cuts)
 {
     static const struct {
-        int64_t max_length, stride, min_length;
+        int64_t max_length, stride;
         const char *named;
-    } cases[] = {{-1, 0, 0, "-1"}, {3, -2, 0, "-2"}, {3, 0, -4, "-4"}, {0, 5, 0, "stride 5"}};
+    } cases[] = {{-1, 0, "-1"}, {3, -2, "-2"}, {0, 5, "stride 5"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_sequences out = {0};
-        assert_fails(cs_sequences_of(&three, cases[i].max_length, cases[i].stride,
-                                     cases[i].min_length, &out, NULL),
+        assert_fails(cs_sequences_of(&three, cases[i].max_length, cases[i].stride, &out),
                      CS_ERR_USAGE, cases[i].named);
         assert_null(out.start);
         cs_reason_clear();
@@ -284,7 +278,7 @@ TEST(sequences_refuse_bad_cuts)
     int64_t ptr[] = {0, (int64_t)1 << 31};
     cs_corpus huge = {.documents = 1, .tokens = ptr[1], .doc_ptr = ptr};
     cs_sequences out = {0};
-    assert_fails(cs_sequences_of(&huge, 0, 0, 0, &out, NULL), CS_ERR_INPUT, "2147483648");
+    assert_fails(cs_sequences_of(&huge, 0, 0, &out), CS_ERR_INPUT, "2147483648");
 }
 
 TEST(sequences_survive_failed_allocations)
@@ -292,7 +286,7 @@ TEST(sequences_survive_failed_allocations)
     for (int64_t n = 1;; ++n) {
         cs_sequences out = {0};
         (void)cs_mem_fail_at(n);
-        cs_status status = cs_sequences_of(&three, 3, 0, 0, &out, NULL);
+        cs_status status = cs_sequences_of(&three, 3, 0, &out);
         int64_t made = cs_mem_fail_at(0);
         cs_reason_clear();
         if (made < n) {

@@ -97,7 +97,7 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
     static sequence_rows rows;
     truth t = {0};
     cs_sequences all = {0};
-    OK(cs_sequences_of(corpus, o->max_length, o->stride, 1, &all, NULL));
+    OK(cs_sequences_of(corpus, o->max_length, o->stride, &all));
     for (int64_t i = 0; i < all.count; ++i) {
         bool exists = false;
         OK(cs_objective_exists(&o->objective, all.length[i], &exists));

@@ -241,7 +241,7 @@ static cs_status cut(const cs_theorem_input *in, trained *t, cs_43_text *text)
     cs_sequences *s = &t->sequences;
     int64_t most = 0, kept = 0;
     cs_status status = piece_length(in, &t->model, &t->against, &most);
-    if (status == CS_OK) status = cs_sequences_of(in->corpus, most, 0, 1, s, NULL);
+    if (status == CS_OK) status = cs_sequences_of(in->corpus, most, 0, s);
     if (status != CS_OK) return status;
     t->start = cs_pool_take(&t->pool, s->count, sizeof *t->start);
     t->length = cs_pool_take(&t->pool, s->count, sizeof *t->length);

@@ -12,13 +12,13 @@
 #include "base/plugin.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
+#include "cooc/build_sequences.h"
 #include "cooc/moments.h"
 #include "cooc/store.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
-#include "text/sequences.h"
 
 /* Parameters of objectives as options, by their kind: choices go with --objective, numbers in a
  * group of their own, which a command takes with or without sweeps. */
@@ -296,31 +296,14 @@ static void note_clamped(const cs_args *args, const cs_objective *objective, int
 void cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
                           const cs_cooc_options *options)
 {
-    cs_objective which, of_longest = options->objective;
-    int64_t clamped = 0, longest = 0;
-    for (int64_t d = 0; d < corpus->documents; ++d) { /* as cs_sequences_of, but none is listed */
-        const int64_t n = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
-        const int64_t most = options->max_length > 0 ? options->max_length : n;
-        const int64_t step = options->stride > 0 ? options->stride : most;
-        const int64_t whole = n >= most && most > 0 ? (n - most) / step + 1 : 0;
-        const int64_t rest = options->stride == 0 ? n - whole * most : whole > 0 ? 0 : n;
-        const int64_t length[] = {most, rest}, count[] = {whole, rest > 0};
-        bool test = corpus->held_out[d] != 0;
-        bool used = options->split == CS_SPLIT_ALL || test == (options->split == CS_SPLIT_TEST);
-        for (int i = 0; i < 2 && used; ++i) {
-            if (count[i] > 0 && length[i] > 1 &&
-                cs_objective_clamps(&options->objective, length[i], &which)) {
-                of_longest = length[i] > longest ? which : of_longest;
-                longest = length[i] > longest ? length[i] : longest;
-                clamped += count[i];
-            }
-        }
-    }
+    cs_objective which;
+    int64_t longest = 0;
+    const int64_t clamped = cs_cooc_clamped(corpus, options, &longest, &which);
     if (clamped > 0) {
         char where[64];
         (void)snprintf(where, sizeof where, "; %lld sequences of at most that length",
                        (long long)clamped);
-        note_clamped(args, &of_longest, longest, where);
+        note_clamped(args, &which, longest, where);
     }
 }
 

@@ -47,8 +47,7 @@ int64_t cs_cooc_windows(const cs_cooc_options *options, const cs_sequences *sequ
 static cs_status cut(const cs_corpus *corpus, const cs_cooc_options *o, cs_sequences *out)
 {
     const bool runs = takes_runs(o);
-    cs_status status =
-        cs_sequences_of(corpus, runs ? 0 : o->max_length, runs ? 0 : o->stride, 1, out, NULL);
+    cs_status status = cs_sequences_of(corpus, runs ? 0 : o->max_length, runs ? 0 : o->stride, out);
     for (int64_t i = 0; status == CS_OK && runs && i < out->count; ++i) {
         int64_t more = out->length[i] - window_of(o, out->length[i]); /* to the last full window */
         out->length[i] -= (int32_t)(more % o->stride);
@@ -153,13 +152,33 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
     }
 done:
     cs_free(exists);
-    if (status != CS_OK) {
-        cs_sequences_free(&s);
-        return status;
-    }
-    *out = s;
     *skipped = left_out;
-    return CS_OK;
+    return CS_DELIVER(status, out, s, cs_sequences_free);
+}
+
+int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options, int64_t *longest,
+                        cs_objective *of_longest)
+{
+    cs_objective which;
+    int64_t clamped = 0;
+    *longest = 0;
+    for (int64_t d = 0; d < corpus->documents; ++d) { /* as cs_sequences_of, but none is listed */
+        const int64_t n = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
+        const int64_t most = options->max_length > 0 ? options->max_length : n;
+        const int64_t step = options->stride > 0 ? options->stride : most;
+        const int64_t whole = n >= most && most > 0 ? (n - most) / step + 1 : 0;
+        const int64_t rest = options->stride == 0 ? n - whole * most : whole > 0 ? 0 : n;
+        const int64_t length[] = {most, rest}, count[] = {whole, rest > 0};
+        for (int i = 0; i < 2 && cs_cooc_in_split(corpus, options->split, d); ++i) {
+            if (count[i] > 0 && length[i] > 1 &&
+                cs_objective_clamps(&options->objective, length[i], &which)) {
+                *of_longest = length[i] > *longest ? which : *of_longest;
+                *longest = length[i] > *longest ? length[i] : *longest;
+                clamped += count[i];
+            }
+        }
+    }
+    return clamped;
 }
 
 cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *options,

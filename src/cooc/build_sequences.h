@@ -22,5 +22,11 @@ int64_t cs_cooc_windows(const cs_cooc_options *options, const cs_sequences *sequ
 cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *options,
                             int64_t *uncovered, int64_t *tokens) CS_MUST_CHECK;
 
+/* How many sequences of the build have a length at which the objective clamps its mask ratio
+ * (cs_objective_clamps), the longest such length and the objective or part that does; none of them
+ * is listed. */
+int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options, int64_t *longest,
+                        cs_objective *of_longest);
+
 /* The context options of a build; borrows its objective. */
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options);

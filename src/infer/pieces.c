@@ -29,7 +29,7 @@ cs_status cs_pieces_of(const cs_corpus *corpus, const uint8_t *keep, bool split,
                        cs_sequences *out)
 {
     cs_sequences s = {0};
-    cs_status status = cs_sequences_of(corpus, length, 0, 1, &s, NULL);
+    cs_status status = cs_sequences_of(corpus, length, 0, &s);
     int64_t kept = 0;
     for (int64_t i = 0; status == CS_OK && i < s.count; ++i) {
         int64_t d = s.document[i];

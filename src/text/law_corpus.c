@@ -153,7 +153,7 @@ static cs_status cut_of(const cs_law *law, int64_t max_length, int64_t stride, c
 {
     int64_t ptr[] = {0, law->length};
     const cs_corpus document = {.documents = 1, .tokens = law->length, .doc_ptr = ptr};
-    cs_status status = cs_sequences_of(&document, max_length, stride, 1, s, NULL);
+    cs_status status = cs_sequences_of(&document, max_length, stride, s);
     for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
         int k = 0;
         while (k < out->lengths && out->length[k] != s->length[i]) {

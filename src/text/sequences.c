@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 typedef struct {
-    int64_t max_length, stride, min_length;
+    int64_t max_length, stride;
 } cut;
 
 /* Pieces of a document of n tokens; piece i starts at i * step. */
@@ -34,76 +34,52 @@ static int64_t piece_at(const cut *c, int64_t n, int64_t i, int64_t *start)
     return c->max_length > 0 && left > c->max_length ? c->max_length : left;
 }
 
-/* Counts the pieces kept; fills `out` where it has arrays. */
-static cs_status walk(const cs_corpus *corpus, const cut *c, cs_sequences *out, int64_t *kept,
-                      int64_t *skipped)
+static cs_status fill(const cs_corpus *corpus, const cut *c, cs_sequences *out)
 {
-    *kept = 0;
-    *skipped = 0;
+    int64_t at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {
         int64_t first = corpus->doc_ptr[d];
         int64_t n = corpus->doc_ptr[d + 1] - first;
         int64_t pieces = pieces_of(c, n);
-        for (int64_t i = 0; i < pieces; ++i) {
+        for (int64_t i = 0; i < pieces; ++i, ++at) {
             int64_t start;
             int64_t length = piece_at(c, n, i, &start);
-            if (length < c->min_length) {
-                *skipped += 1;
-                continue;
-            }
             if (length > INT32_MAX) {
                 return cs_fail(CS_ERR_INPUT,
                                "document %lld has %lld tokens, too many for one sequence: set a "
                                "largest length",
                                (long long)d, (long long)length);
             }
-            if (out->start) {
-                out->start[*kept] = first + start;
-                out->length[*kept] = (int32_t)length;
-                out->document[*kept] = d;
-            }
-            *kept += 1;
+            out->start[at] = first + start;
+            out->length[at] = (int32_t)length;
+            out->document[at] = d;
         }
     }
     return CS_OK;
 }
 
 cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t stride,
-                          int64_t min_length, cs_sequences *out, int64_t *skipped)
+                          cs_sequences *out)
 {
-    if (max_length < 0 || stride < 0 || min_length < 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "largest length %lld, stride %lld and smallest length %lld must not be "
-                       "negative",
-                       (long long)max_length, (long long)stride, (long long)min_length);
+    if (max_length < 0 || stride < 0) {
+        return cs_fail(CS_ERR_USAGE, "largest length %lld and stride %lld must not be negative",
+                       (long long)max_length, (long long)stride);
     }
     if (stride > 0 && max_length == 0) {
         return cs_fail(CS_ERR_USAGE, "stride %lld needs a window length (largest length is 0)",
                        (long long)stride);
     }
-    cut c = {.max_length = max_length, .stride = stride, .min_length = min_length};
+    const cut c = {.max_length = max_length, .stride = stride};
     cs_sequences made = {0};
-    int64_t left_out = 0;
-    cs_status status = walk(corpus, &c, &made, &made.count, &left_out);
-    if (status != CS_OK) goto done;
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        made.count += pieces_of(&c, corpus->doc_ptr[d + 1] - corpus->doc_ptr[d]);
+    }
     made.start = cs_alloc(made.count, sizeof *made.start);
     made.length = cs_alloc(made.count, sizeof *made.length);
     made.document = cs_alloc(made.count, sizeof *made.document);
-    if (!made.start || !made.length || !made.document) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    status = walk(corpus, &c, &made, &made.count, &left_out);
-    if (status == CS_OK) {
-        *out = made;
-        memset(&made, 0, sizeof made);
-        if (skipped) {
-            *skipped = left_out;
-        }
-    }
-done:
-    cs_sequences_free(&made);
-    return status;
+    const bool room = made.start && made.length && made.document;
+    cs_status status = room ? fill(corpus, &c, &made) : CS_ERR_MEMORY;
+    return CS_DELIVER(status, out, made, cs_sequences_free);
 }
 
 int64_t cs_sequences_covered(const cs_sequences *sequences)

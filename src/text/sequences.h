@@ -20,12 +20,11 @@ typedef struct {
     int64_t *document; /* count */
 } cs_sequences;
 
-/* Cuts every document, in order; sequences shorter than min_length are left out and counted in
- * *skipped (may be NULL). No sequence left is no error. max_length 0 goes with stride 0 only. Cost
+/* Cuts every document, in order. No sequence is no error. max_length 0 goes with stride 0 only. Cost
  * O(sequences). CS_ERR_USAGE names a negative length or stride, or a stride without a length;
  * CS_ERR_INPUT a sequence of more than 2^31 - 1 tokens. */
 cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t stride,
-                          int64_t min_length, cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
+                          cs_sequences *out) CS_MUST_CHECK;
 void cs_sequences_free(cs_sequences *sequences);
 
 /* Tokens that occur in at least one of the sequences, which are in the order of cs_sequences_of

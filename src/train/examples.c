@@ -60,7 +60,7 @@ static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options
                      cs_examples *e)
 {
     cs_sequences all = {0};
-    cs_status status = cs_sequences_of(corpus, options->length, 0, 1, &all, NULL);
+    cs_status status = cs_sequences_of(corpus, options->length, 0, &all);
     if (status == CS_OK) status = allocate(e, all.count);
     for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
         if ((corpus->held_out[all.document[i]] != 0) == options->held_out) {
