@@ -144,18 +144,25 @@ static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_item *
     return status;
 }
 
+/* u.npy and v.npy: rows of the whole matrix, empty or not, by k triplets (0: all). */
+static double file_bytes(int64_t rows, const cs_csr *a, int64_t k)
+{
+    const int64_t most = a->rows < a->cols ? a->rows : a->cols;
+    return 8 * (double)(k > 0 && k < most ? k : most) * ((double)rows + (double)a->cols);
+}
+
 /* --dry-run: sizes, costs and memory of k triplets (0: all), with a GPU also of each way there. */
 static cs_status estimate(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr *a, int64_t k)
 {
-    double side = (double)(a->rows < a->cols ? a->rows : a->cols);
-    double triplets = k > 0 ? (double)k : side, cost = 0;
+    double side = (double)(a->rows < a->cols ? a->rows : a->cols), cost = 0;
     cs_status status = cs_args_note_moment4(args, a, &cost);
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
     cs_item_int(root, "rows", rows);
     cs_item_int(root, "cols", a->cols);
     cs_item_int(root, "nonzeros", cs_csr_nnz(a));
-    cs_item_real(root, "vector_bytes", triplets * ((double)a->rows + (double)a->cols) * 8.0);
+    cs_item_real(root, "vector_bytes", file_bytes(a->rows, a, k));
+    cs_item_real(root, "file_bytes", file_bytes(rows, a, k));
     cs_item_real(root, "dense_bytes", (double)a->rows * (double)a->cols * 8.0);
     cs_item_real(root, "sum_sigma4_cost", cost);
     cs_item_real(root, "inertia_bytes", side * side * 8.0);
@@ -375,14 +382,15 @@ static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *opt
                    (long long)s->k, (long long)(options->k > 0 ? options->k : side));
 }
 
-/* The vectors' files, before anything is solved: the whole matrix' rows, empty or not. */
-static cs_status check_disk(const cs_args *args, const cs_kept_rows *rows, const cs_csr *a,
-                            int64_t k)
+/* The vectors' files, before anything is solved. */
+static cs_status check_disk(const cs_args *args, int64_t rows, const cs_csr *a, int64_t k)
 {
-    const int64_t most = rows->count < a->cols ? rows->count : a->cols;
-    const double triplets = (double)(k > 0 && k < most ? k : most);
-    return cs_disk_check(cs_args_text(args, "output"),
-                         8 * triplets * ((double)rows->rows + (double)a->cols), "u.npy and v.npy");
+    const double bytes = file_bytes(rows, a, k);
+    if (bytes > 1e9)
+        cs_output_note(args,
+                       "u.npy and v.npy take %.3g GB: a row for each of the %lld, empty or not",
+                       bytes / 1e9, (long long)rows);
+    return cs_disk_check(cs_args_text(args, "output"), bytes, "u.npy and v.npy");
 }
 
 static cs_status run_language(cs_args *args)
@@ -427,7 +435,8 @@ static cs_status run_svd(cs_args *args)
         status = estimate(args, options.gpu, rows.rows, &a, options.k);
         goto done;
     }
-    if (status == CS_OK && !options.values_only) status = check_disk(args, &rows, &a, options.k);
+    if (status == CS_OK && !options.values_only)
+        status = check_disk(args, rows.rows, &a, options.k);
     options.partial = true;
     options.departure = !options.values_only;
     if (status == CS_OK && options.moment4) {
