@@ -1,6 +1,7 @@
 /* Counts of a corpus as items of a record. */
 #include "analysis/measures/corpus_stats.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -87,7 +88,35 @@ static cs_status law_stats(const cs_corpus *corpus, cs_item *root)
 
 cs_status cs_corpus_stats(const cs_corpus *corpus, cs_item *root)
 {
+    cs_item_text(root, "name", corpus->name ? corpus->name : "");
+    cs_item_text(root, "path", corpus->path ? corpus->path : "");
+    cs_item_text(root, "sha256", corpus->sha256);
+    cs_item_int(root, "documents", corpus->documents);
+    cs_item_int(root, "tokens", corpus->tokens);
+    cs_item_int(root, "vocabulary", corpus->vocab);
+    cs_item_int(root, "labels", corpus->labels);
+    cs_item_int(root, "dropped_documents", corpus->dropped_documents);
+    cs_item_int(root, "unknown_tokens", corpus->unknown_tokens);
     cs_status status = length_stats(corpus, root);
     if (status == CS_OK) status = class_stats(corpus, root);
     return status == CS_OK ? law_stats(corpus, root) : status;
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+const char *cs_corpus_totals(const cs_corpus *c, char *to, size_t size)
+{
+    bool listed = c->word && c->unknown == 0; /* <unk> is an id, but no word */
+    int64_t words = listed ? c->vocab - 1 : c->vocab;
+    (void)snprintf(to, size,
+                   "%lld document%s, %lld token%s, %lld %s%s, %lld token%s unknown, %lld "
+                   "document%s dropped",
+                   (long long)c->documents, plural(c->documents), (long long)c->tokens,
+                   plural(c->tokens), (long long)words, listed ? "distinct word" : "token id",
+                   plural(words), (long long)c->unknown_tokens, plural(c->unknown_tokens),
+                   (long long)c->dropped_documents, plural(c->dropped_documents));
+    return to;
 }

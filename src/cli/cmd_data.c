@@ -18,16 +18,10 @@ static const cs_opt *const data_groups[] = {cs_group_corpus_reading, NULL};
 
 /* --- list ------------------------------------------------------------------------------------- */
 
-static cs_status prepared_path(const char *name, char **out)
-{
-    return cs_images_named(name) ? cs_images_prepared_path(name, out)
-                                 : cs_corpus_prepared_path(name, out);
-}
-
 static cs_status list_source(const cs_corpus_source *source, cs_item *list)
 {
     char *path = NULL;
-    cs_status status = prepared_path(source->name, &path);
+    cs_status status = cs_source_path(source->name, &path);
     if (status != CS_OK) return status;
     bool prepared = cs_path_exists(path);
     cs_item *item = cs_item_object(list, NULL);
@@ -63,10 +57,8 @@ static cs_status run_list(cs_args *args)
 static cs_status prepare_one(cs_args *args, const char *name, cs_item *list)
 {
     char *note = NULL, *path = NULL;
-    const bool force = cs_args_flag(args, "force");
-    cs_status status = cs_images_named(name) ? cs_images_prepare(name, force, &note)
-                                             : cs_corpus_prepare(name, force, &note);
-    if (status == CS_OK) status = prepared_path(name, &path);
+    cs_status status = cs_source_prepare(name, cs_args_flag(args, "force"), &note);
+    if (status == CS_OK) status = cs_source_path(name, &path);
     if (status == CS_OK) {
         cs_item *item = cs_item_object(list, NULL);
         cs_item_text(item, "name", name);
@@ -95,50 +87,19 @@ static cs_status run_prepare(cs_args *args)
 
 /* --- stats ------------------------------------------------------------------------------------ */
 
-static const char *plural(int64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-static void note_totals(const cs_args *args, const cs_corpus *c)
-{
-    bool listed = c->word && c->unknown == 0; /* <unk> is an id, but no word */
-    int64_t words = listed ? c->vocab - 1 : c->vocab;
-    cs_output_note(args,
-                   "%lld document%s, %lld token%s, %lld %s%s, %lld token%s unknown, %lld "
-                   "document%s dropped",
-                   (long long)c->documents, plural(c->documents), (long long)c->tokens,
-                   plural(c->tokens), (long long)words, listed ? "distinct word" : "token id",
-                   plural(words), (long long)c->unknown_tokens, plural(c->unknown_tokens),
-                   (long long)c->dropped_documents, plural(c->dropped_documents));
-}
-
 static cs_status image_stats(cs_args *args, const char *source)
 {
     static const cs_view view = {"classes[]", "label images held_out"};
     enum { ROWS = 16, COLUMNS = 12 };
-    const cs_images_options options = {.test_share = cs_args_real(args, "test-share"),
-                                       .seed = cs_args_seed(args),
-                                       .threads = cs_args_threads(args),
-                                       .progress = cs_output_progress(args)};
-    const char *other = cs_args_given_of(args, cs_group_corpus_reading), *sheet = NULL;
-    if (other && strcmp(other, "test-share") != 0) {
-        return cs_fail(CS_ERR_USAGE, "--%s has no meaning for pictures", other);
-    }
+    const char *sheet = NULL;
     cs_images m = {0};
-    cs_status status = cs_images_load(source, &options, &m);
-    if (status == CS_OK) status = cs_output_input(args, m.path);
+    cs_status status = cs_args_load_images(args, source, &m);
     if (status == CS_OK) status = cs_images_describe(&m, cs_output_root(args));
     if (status == CS_OK && cs_args_given(args, "output")) {
         status = cs_output_path(args, "contact.png", &sheet);
-        if (status == CS_OK) status = cs_images_sheet(&m, ROWS, COLUMNS, options.seed, sheet);
+        if (status == CS_OK) status = cs_images_sheet(&m, ROWS, COLUMNS, cs_args_seed(args), sheet);
     }
-    if (status == CS_OK) {
-        cs_output_note(args, "%lld pictures of %lld x %lld x %lld in %lld classes",
-                       (long long)m.count, (long long)m.height, (long long)m.width,
-                       (long long)m.channels, (long long)m.labels);
-        status = cs_output_record(args, "stats", &view);
-    }
+    if (status == CS_OK) status = cs_output_record(args, "stats", &view);
     cs_images_free(&m);
     return status;
 }
@@ -146,26 +107,17 @@ static cs_status image_stats(cs_args *args, const char *source)
 static cs_status run_stats(cs_args *args)
 {
     const char *source = cs_args_positional(args, 1);
-    if (!cs_corpus_named(source, NULL) && cs_images_are(source)) {
+    if (cs_images_are(source) && !cs_args_given_in(args, "patch codes window")) {
         return image_stats(args, source);
     }
     static const cs_view view = {"classes[]", "label documents tokens held_out"};
+    char totals[256];
     cs_corpus c = {0};
     cs_status status = cs_args_load_corpus(args, source, &c);
     if (status != CS_OK) return status;
-    cs_item *root = cs_output_root(args);
-    cs_item_text(root, "name", c.name ? c.name : "");
-    cs_item_text(root, "path", c.path ? c.path : "");
-    cs_item_text(root, "sha256", c.sha256);
-    cs_item_int(root, "documents", c.documents);
-    cs_item_int(root, "tokens", c.tokens);
-    cs_item_int(root, "vocabulary", c.vocab);
-    cs_item_int(root, "labels", c.labels);
-    cs_item_int(root, "dropped_documents", c.dropped_documents);
-    cs_item_int(root, "unknown_tokens", c.unknown_tokens);
-    status = cs_corpus_stats(&c, root);
+    status = cs_corpus_stats(&c, cs_output_root(args));
     if (status == CS_OK) {
-        note_totals(args, &c);
+        cs_output_note(args, "%s", cs_corpus_totals(&c, totals, sizeof totals));
         status = cs_output_record(args, "stats", &view);
     }
     cs_corpus_free(&c);

@@ -8,6 +8,7 @@
 #include "cli/sweep.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
+#include "image/images.h"
 #include "io/result.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
@@ -94,6 +95,9 @@ cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
 /* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
+
+/* The pictures that load_corpus reads as codes of patches. */
+cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
 
 /* That of --corpus, or under --population that of the law that it names (cs_law_population_of). */
 cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options,

@@ -7,6 +7,7 @@
 #include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
+#include "image/codes.h"
 #include "io/file.h"
 #include "text/law.h"
 
@@ -21,7 +22,11 @@
             "of a "                                                                                \
             "tokenizer.json (cospec tokenize)."),                                                  \
         CS_TEXT("vocab", "N|all", "8000", "Most frequent words kept; the others become <unk>."),   \
-        CS_INT("min-tokens", "N", "1", 1, 1e9, "Shorter documents are dropped and counted.")
+        CS_INT("min-tokens", "N", "1", 1, 1e9, "Shorter documents are dropped and counted."),      \
+        CS_INT("patch", "P", "4", 1, 65535, "Pictures: side of the patches that are tokens."),     \
+        CS_INT("codes", "N", "256", 1, 1 << 20, "Pictures: codes of patches, by k-means."),        \
+        CS_TEXT("window", "RxC", NULL,                                                             \
+                "Pictures: windows of R x C patches behind one another (with --max-length R C).")
 
 #define CORPUS_TEXT                                                                                \
     CS_CHOICE(                                                                                     \
@@ -174,8 +179,41 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
     return status;
 }
 
+cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
+{
+    const char *other = cs_args_given_in(args, "tokenizer vocab min-tokens format");
+    const cs_images_options options = {.test_share = cs_args_real(args, "test-share"),
+                                       .seed = cs_args_seed(args),
+                                       .threads = cs_args_threads(args),
+                                       .progress = cs_output_progress(args)};
+    if (other) return cs_fail(CS_ERR_USAGE, "--%s has no meaning for pictures", other);
+    cs_status status = cs_images_load(source, &options, out);
+    return status == CS_OK ? cs_output_input(args, out->path) : status;
+}
+
+static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
+{
+    const cs_codes_options options = {.patch = cs_args_int(args, "patch"),
+                                      .codes = cs_args_int(args, "codes"),
+                                      .window = cs_args_text(args, "window"),
+                                      .seed = cs_args_seed(args),
+                                      .threads = cs_args_threads(args)};
+    cs_images m = {0};
+    cs_status status = cs_args_load_images(args, source, &m);
+    if (status == CS_OK) status = cs_images_codes(&m, &options, NULL, out);
+    cs_images_free(&m);
+    return status;
+}
+
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 {
+    const char *coding = cs_args_given_in(args, "patch codes window");
+    if (cs_images_are(source)) {
+        return load_codes(args, source, out);
+    }
+    if (coding) {
+        return cs_fail(CS_ERR_USAGE, "--%s is for pictures, and %s is none", coding, source);
+    }
     cs_corpus_options options = text_options(args);
     cs_tokenizer *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);

@@ -11,7 +11,7 @@
 #include "image/prepare.h"
 #include "io/file.h"
 #include "io/gzip.h"
-#include "io/npz.h"
+#include "text/law.h"
 
 cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
                              int64_t channels, cs_images *out)
@@ -147,6 +147,9 @@ static cs_status kind_of(const char *path, kind *out)
 bool cs_images_are(const char *source)
 {
     kind found = NO_IMAGES;
+    if (cs_corpus_named(source, NULL) || cs_law_named(source)) {
+        return false;
+    }
     if (kind_of(source, &found) != CS_OK) {
         cs_reason_clear(); /* whoever reads it will be told */
     }

@@ -58,7 +58,8 @@ typedef struct {
     cs_box *box;
 } cs_images;
 
-/* Whether a source is one of pictures: a name of theirs, or a file or directory by its first bytes. */
+/* Whether a source is one of pictures: a name of theirs, or a file or directory by its first bytes.
+ * Names and laws of text go first. */
 bool cs_images_are(const char *source);
 
 /* Reads a corpus; a named one is prepared first where it is not. options may be NULL. Sizes are

@@ -148,7 +148,7 @@ static double value_at(const cs_images *m, int64_t at)
     return m->value ? (double)m->value[at] : (double)m->pixel[at] / 255;
 }
 
-static void cut(const cs_images *m, int64_t i, int64_t patch, int64_t t, float *to)
+void cs_patch_read(const cs_images *m, int64_t i, int64_t patch, int64_t t, float *to)
 {
     const int64_t across = m->width / patch, top = t / across * patch, left = t % across * patch;
     for (int64_t y = 0; y < patch; ++y) {
@@ -157,6 +157,34 @@ static void cut(const cs_images *m, int64_t i, int64_t patch, int64_t t, float *
             *to++ = (float)value_at(m, from + v);
         }
     }
+}
+
+cs_status cs_images_documents(const cs_images *m, int64_t length, int64_t vocab, cs_corpus *out)
+{
+    cs_corpus c = {
+        .documents = m->count, .tokens = m->count * length, .vocab = vocab, .unknown = -1};
+    cs_status status = cs_mem_check(4.0 * (double)c.tokens, NULL, "%s: %lld patches take", m->name,
+                                    (long long)c.tokens);
+    if (status != CS_OK) return status;
+    c.name = cs_strdup(m->name);
+    c.path = cs_strdup(m->path);
+    c.doc_ptr = cs_alloc(m->count + 1, sizeof *c.doc_ptr);
+    c.token = cs_calloc(c.tokens, sizeof *c.token);
+    c.label = cs_alloc(m->count, sizeof *c.label);
+    c.held_out = cs_alloc(m->count, 1);
+    status = cs_text_list_copy(m->label_name, m->labels, &c.label_name);
+    c.labels = c.label_name ? m->labels : 0;
+    if (!c.name || !c.path || !c.doc_ptr || !c.token || !c.label || !c.held_out)
+        status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        memcpy(c.sha256, m->sha256, sizeof c.sha256);
+        memcpy(c.label, m->label, (size_t)m->count * sizeof *c.label);
+        memcpy(c.held_out, m->held_out, (size_t)m->count);
+    }
+    for (int64_t i = 0; i <= m->count && status == CS_OK; ++i) {
+        c.doc_ptr[i] = i * length;
+    }
+    return CS_DELIVER(status, out, c, cs_corpus_free);
 }
 
 cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *order,
@@ -168,41 +196,20 @@ cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *or
     }
     const int64_t patches = m->height / patch * (m->width / patch);
     const int64_t wide = patch * patch * m->channels;
-    cs_corpus c = {.documents = m->count,
-                   .tokens = m->count * patches,
-                   .real_width = wide,
-                   .vocab = code ? codes : 1,
-                   .unknown = -1};
-    cs_status status = cs_mem_check(4.0 * (double)(c.tokens * (wide + 2)), NULL,
-                                    "%s: %lld patches of %lld values take", m->name,
-                                    (long long)c.tokens, (long long)wide);
-    if (status != CS_OK) return status;
-    c.name = cs_strdup(m->name);
-    c.path = cs_strdup(m->path);
-    c.doc_ptr = cs_alloc(m->count + 1, sizeof *c.doc_ptr);
-    c.token = cs_calloc(c.tokens, sizeof *c.token);
-    c.real = cs_alloc(c.tokens * wide, sizeof *c.real);
-    c.label = cs_alloc(m->count, sizeof *c.label);
-    c.held_out = cs_alloc(m->count, 1);
-    status = cs_text_list_copy(m->label_name, m->labels, &c.label_name);
-    if (!c.name || !c.path || !c.doc_ptr || !c.token || !c.real || !c.label || !c.held_out)
-        status = CS_ERR_MEMORY;
-    if (c.label_name) {
-        c.labels = m->labels;
-    }
+    cs_corpus c = {0};
+    cs_status status = cs_images_documents(m, patches, code ? codes : 1, &c);
+    if (status == CS_OK)
+        status = cs_mem_check(4.0 * (double)(c.tokens * wide), NULL,
+                              "%s: %lld patches of %lld values take", m->name, (long long)c.tokens,
+                              (long long)wide);
     if (status != CS_OK) goto done;
-    memcpy(c.sha256, m->sha256, sizeof c.sha256);
-    memcpy(c.label, m->label, (size_t)m->count * sizeof *c.label);
-    memcpy(c.held_out, m->held_out, (size_t)m->count);
-    for (int64_t i = 0; i <= m->count; ++i) {
-        c.doc_ptr[i] = i * patches;
-    }
-    for (int64_t i = 0; i < m->count; ++i) {
-        for (int64_t k = 0; k < patches; ++k) {
-            const int64_t t = order ? order[k] : k, at = i * patches + k;
-            cut(m, i, patch, t, c.real + at * wide);
-            c.token[at] = code ? code[i * patches + t] : 0;
-        }
+    c.real_width = wide;
+    c.real = cs_alloc(c.tokens * wide, sizeof *c.real);
+    status = c.real ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t at = 0; at < c.tokens && status == CS_OK; ++at) {
+        const int64_t i = at / patches, t = order ? order[at % patches] : at % patches;
+        cs_patch_read(m, i, patch, t, c.real + at * wide);
+        c.token[at] = code ? code[i * patches + t] : 0;
     }
 done:
     return CS_DELIVER(status, out, c, cs_corpus_free);

@@ -29,6 +29,13 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
 cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
                                int32_t **order) CS_MUST_CHECK;
 
+/* The P x P x channels values of patch t of picture i. */
+void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t, float *to);
+
+/* A document of `length` tokens, all 0 so far, a picture, with its class and split. */
+cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t vocab,
+                              cs_corpus *out) CS_MUST_CHECK;
+
 /* Every picture as a document. code: count x T in 0..codes-1 along rows, NULL: none. order: as above,
  * NULL: along rows. CS_ERR_USAGE: P does not divide the sizes; CS_ERR_MEMORY with the sizes. Classes
  * and splits are those of the images. Memory: 4 bytes a value and 8 a patch. */

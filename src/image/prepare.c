@@ -137,3 +137,15 @@ cs_status cs_images_prepare(const char *name, bool force, char **note)
     cs_free(file);
     return status;
 }
+
+cs_status cs_source_path(const char *name, char **out)
+{
+    return cs_images_named(name) ? cs_images_prepared_path(name, out)
+                                 : cs_corpus_prepared_path(name, out);
+}
+
+cs_status cs_source_prepare(const char *name, bool force, char **note)
+{
+    return cs_images_named(name) ? cs_images_prepare(name, force, note)
+                                 : cs_corpus_prepare(name, force, note);
+}

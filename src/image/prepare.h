@@ -22,6 +22,10 @@
 const cs_corpus_source *cs_images_sources(int *count);
 const cs_corpus_source *cs_images_named(const char *name); /* NULL: it names none */
 
+/* Of any corpus known by name, of text or images. */
+cs_status cs_source_path(const char *name, char **out) CS_MUST_CHECK;
+cs_status cs_source_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
+
 /* As those of text (text/corpus.h). Cost: some seconds. CS_ERR_INPUT names a font that is missing
  * with its package. */
 cs_status cs_images_prepared_path(const char *name, char **out) CS_MUST_CHECK;

@@ -31,5 +31,24 @@ test_bad_pictures() {
     refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx
 }
 
+# Pictures of noise: codes are tokens, a document a picture, read by every command of text.
+test_codes_are_tokens() {
+    mkdir -p n
+    i=0
+    while [ $i -lt 12 ]; do
+        awk -v s=$i 'BEGIN { srand(s); printf "P5 8 8 255\n"; for (k = 0; k < 64; k++) printf "%c", 33 + int(90 * rand()) }' > n/$i.pgm
+        i=$((i + 1))
+    done
+    exits 0 data stats n --patch 2 --codes 5 --json && [ "$(number documents out)" = 12 ] && [ "$(number tokens out)" = 192 ] && [ "$(number vocabulary out)" = 5 ] ||
+        { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 -o c &&
+        [ "$(number sequences c/matrix.json)" = 108 ] && exits 0 "$COSPEC" connectivity c || { fail "${why:-$(number sequences c/matrix.json) windows}"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 --threads 2 -o d && cmp c/matrix.npz d/matrix.npz || return 1
+    refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" cooc --corpus n --patch 3 --objective ar -o e || return 1
+    printf 'a b c\n' > t.txt
+    refuses 2 "--codes is for pictures, and t.txt is none" "$COSPEC" cooc --corpus t.txt --codes 5 --objective ar -o e
+}
+
+check codes_are_tokens
 check stats_and_contact_sheet
 check bad_pictures

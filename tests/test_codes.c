@@ -1,0 +1,148 @@
+/* Codes of patches: k-means against its own conditions and a known clustering; windows. */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "image/codes.h"
+#include "io_support.h"
+#include "test.h"
+
+/* Four groups around the corners of a square, so far apart that k-means++ begins in each: their means
+ * are the centres. Two centres in one group would leave another 100^2 away. */
+TEST(separate_groups_are_found)
+{
+    enum { N = 400, W = 2 };
+    float rows[N * W];
+    double mean[4][W] = {{0}}, error = 0;
+    cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N * W; ++i) {
+        const int group = i / W % 4;
+        rows[i] = (float)(100.0 * (group >> i % W & 1) + cs_rng_normal(&rng));
+        mean[group][i % W] += (double)rows[i] * 4 / N;
+    }
+    for (int i = 0; i < N * W; ++i) {
+        error += pow((double)rows[i] - mean[i / W % 4][i % W], 2) / (N * W);
+    }
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+        cs_codebook book = {0};
+        OK(cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
+        assert_true(fabs(book.error - error) < 1e-6);
+        for (int g = 0; g < 4; ++g) {
+            const int32_t c = cs_codebook_code(
+                &book, (float[]){100.0F * (float)(g & 1), 100.0F * (float)(g >> 1)});
+            for (int v = 0; v < W; ++v) {
+                assert_true(fabs((double)book.centre[c * W + v] - mean[g][v]) < 1e-4);
+            }
+        }
+        cs_codebook_free(&book);
+    }
+}
+
+/* Where it stops, every row has its nearest centre and every centre is the mean of its rows; the same
+ * bits for any number of threads; more codes, less error; as many codes as rows, none. */
+TEST(lloyd_stops_where_nothing_moves)
+{
+    enum { N = 1500, W = 3 };
+    static float rows[N * W];
+    cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N * W; ++i) {
+        rows[i] = (float)cs_rng_uniform(&rng);
+    }
+    double last = 1;
+    for (int64_t k = 2; k <= 32; k *= 4) {
+        cs_codebook book[2] = {{0}};
+        double sum[32][W] = {{0}}, error = 0;
+        int size[32] = {0};
+        for (int t = 0; t < 2; ++t) {
+            OK(cs_codebook_fit(rows, N, W, k, 3, 1 + 2 * t, &book[t]));
+        }
+        assert_memory_equal(book[0].centre, book[1].centre, sizeof(float) * (size_t)(k * W));
+        for (int i = 0; i < N; ++i) {
+            double d[32];
+            int32_t best = 0;
+            for (int c = 0; c < k; ++c) {
+                d[c] = 0;
+                for (int v = 0; v < W; ++v) {
+                    d[c] += pow((double)rows[i * W + v] - (double)book[0].centre[c * W + v], 2);
+                }
+                best = d[c] < d[best] ? c : best;
+            }
+            assert_int_equal(cs_codebook_code(&book[0], rows + i * W), best);
+            error += d[best] / (N * W);
+            size[best] += 1;
+            for (int v = 0; v < W; ++v) {
+                sum[best][v] += (double)rows[i * W + v];
+            }
+        }
+        assert_true(book[0].iterations < 100);
+        for (int i = 0; i < k * W; ++i) {
+            assert_true(fabs((double)book[0].centre[i] - sum[i / W][i % W] / size[i / W]) < 1e-6);
+        }
+        assert_true(fabs(error - book[0].error) < 1e-12 && error < last);
+        last = error;
+        cs_codebook_free(&book[0]);
+        cs_codebook_free(&book[1]);
+    }
+    cs_codebook book = {0};
+    OK(cs_codebook_fit(rows, 40, W, 40, 0, 1, &book));
+    assert_true(book.error < 1e-12);
+    cs_codebook_free(&book);
+    const float same[6] = {1, 2, 1, 2, 3, 4};
+    assert_fails(cs_codebook_fit(same, 3, 2, 3, 0, 1, &book), CS_ERR_INPUT,
+                 "3 codes of patches of which 2 differ");
+}
+
+/* Two pictures of 3 x 4 patches of one pixel with three values: codes name the values. */
+TEST(windows_are_laid_behind_one_another)
+{
+    enum { H = 3, W = 4 };
+    static uint8_t pixel[2 * H * W] = {0,   100, 200, 0, 100, 100, 0,   0, 200, 200, 100, 0,
+                                       200, 200, 0,   0, 0,   0,   100, 0, 0,   100, 200, 0},
+                                 held_out[2];
+    static int32_t label[2] = {-1, -1};
+    static char name[] = "n";
+    const cs_images m = {.name = name,
+                         .path = name,
+                         .count = 2,
+                         .height = H,
+                         .width = W,
+                         .channels = 1,
+                         .pixel = pixel,
+                         .label = label,
+                         .held_out = held_out};
+    cs_codes_options o = {.patch = 1, .codes = 3, .threads = 1};
+    cs_codebook book = {0};
+    cs_corpus all = {0}, windows = {0};
+    OK(cs_images_codes(&m, &o, &book, &all));
+    assert_int_equal(all.tokens, 2 * H * W);
+    assert_int_equal(all.vocab, 3);
+    for (int i = 0; i < 2 * H * W; ++i) {
+        assert_true(fabs((double)book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
+    }
+    o.window = "2x3";
+    OK(cs_images_codes(&m, &o, NULL, &windows));
+    assert_int_equal(windows.documents, 2);
+    assert_int_equal(windows.doc_ptr[1], 2 * 2 * 6);
+    int k = 0;
+    for (int i = 0; i < 2; ++i) {
+        for (int y = 0; y < 2; ++y) {
+            for (int x = 0; x < 2; ++x) {
+                for (int p = 0; p < 6; ++p) {
+                    assert_int_equal(windows.token[k++],
+                                     all.token[i * H * W + (y + p / 3) * W + x + p % 3]);
+                }
+            }
+        }
+    }
+    cs_corpus_free(&all);
+    cs_corpus_free(&windows);
+    cs_codebook_free(&book);
+    static const char *const bad[] = {"2", "4x1", "0x1", "2x2x", "axb", ""};
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
+        o.window = bad[b];
+        assert_fails(cs_images_codes(&m, &o, NULL, &all), CS_ERR_USAGE,
+                     "wanted RxC within 3 x 4 patches");
+    }
+    o = (cs_codes_options){.patch = 2, .codes = 3};
+    assert_fails(cs_images_codes(&m, &o, NULL, &all), CS_ERR_USAGE, "patches of 2 do not divide");
+}
