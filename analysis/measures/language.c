@@ -58,7 +58,7 @@ static cs_status measure(const cs_population_study *s, const cs_language_options
     value[CORRECTED2] = p.corrected2;
     value[CORRECTED4] = p.corrected4;
     double left = p.distinct.sum_sigma4;
-    for (int64_t t = 0; t <= l->k; ++t) {
+    for (int64_t t = 0; t <= l->k && status == CS_OK; ++t) {
         const double lambda = t < l->k ? fmax(0, value[LAMBDA + t]) : 0;
         value[LAMBDA + l->k + t] = left;
         left -= lambda * lambda;
