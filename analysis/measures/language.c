@@ -159,7 +159,7 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
     if (status == CS_OK) status = check_drawn(corpus);
     if (status == CS_OK) status = cs_population_study_of(corpus, &plan, &s);
     l.documents = s.documents;
-    if (status == CS_OK) status = check(build, options, s.counts.rows.matrix.a.cols, s.documents);
+    if (status == CS_OK) status = check(build, options, s.counts.rows.matrix.a.cols, s.filled);
     if (status == CS_OK) status = cs_dense_init(&l.v, s.counts.rows.matrix.a.cols, l.k);
     if (status == CS_OK) {
         l.list = cs_alloc((l.blocks + 1) * length_of(l.k), sizeof *l.list);

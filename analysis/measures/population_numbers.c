@@ -54,25 +54,29 @@ void cs_population_study_free(cs_population_study *s)
     cs_pool_free(&s->pool);
 }
 
-/* Numbers the documents that have sequences in a random order. */
+/* Numbers the documents of the split in a random order: those too short for a sequence as well, so
+ * that it is the same whatever the objective. */
 static cs_status order_documents(cs_population_study *s)
 {
+    const cs_cooc_options *build = &s->plan->build;
     cs_sequences sequences = {0};
     int64_t skipped = 0;
     int32_t *order = cs_pool_take(&s->pool, s->corpus->documents, sizeof *order);
     cs_status status = s->pool.status;
-    if (status == CS_OK)
-        status = cs_cooc_sequences(s->corpus, &s->plan->build, &sequences, &skipped);
+    for (int64_t d = 0; d < s->corpus->documents && status == CS_OK; ++d) {
+        s->rank[d] = cs_cooc_in_split(s->corpus, build->split, d) ? 0 : -1;
+        s->documents += s->rank[d] == 0;
+    }
+    if (status == CS_OK) status = cs_cooc_sequences(s->corpus, build, &sequences, &skipped);
     for (int64_t i = 0; i < sequences.count; ++i) { /* in the order of documents */
-        s->documents += i == 0 || sequences.document[i] != sequences.document[i - 1];
-        s->part[sequences.document[i]] = 1;
+        s->filled += i == 0 || sequences.document[i] != sequences.document[i - 1];
     }
     if (status == CS_OK) {
         cs_rng rng = cs_rng_at(s->plan->seed, CS_STREAM_SPLIT, 0);
         cs_rng_permutation(&rng, s->documents, order);
     }
     for (int64_t d = 0, n = 0; d < s->corpus->documents && status == CS_OK; ++d) {
-        s->rank[d] = s->part[d] ? order[n++] : -1;
+        s->rank[d] = s->rank[d] == 0 ? order[n++] : -1;
     }
     cs_sequences_free(&sequences);
     return status;

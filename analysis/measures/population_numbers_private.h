@@ -46,8 +46,9 @@ typedef struct {
     const cs_population_plan *plan;
     bool gram; /* contexts are not at hand: a corpus is counted anew for every choice */
     cs_population_counts counts;
-    int64_t documents; /* that have sequences */
-    int32_t *rank;     /* by document of the corpus, -1: it has none */
+    int64_t documents; /* of the split */
+    int64_t filled;    /* of these, that have sequences */
+    int32_t *rank;     /* by document of the corpus, -1: it is not in the split */
     uint8_t *part;     /* of the choice at hand */
     cs_dense start;    /* leading vectors of all documents */
     cs_pool pool;

@@ -196,14 +196,15 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
     }
     if (status == CS_OK && blocks > 1)
         status = cs_corpus_partition(corpus, s.part, blocks, plan->seed, rows.partition);
-    if (status == CS_OK && (blocks == 1 || blocks > s.documents))
+    if (status == CS_OK && (blocks == 1 || blocks > s.filled))
         status =
-            cs_fail(CS_ERR_USAGE, "%lld jackknife blocks: want 0, or 2 to %lld (the documents)",
-                    (long long)blocks, (long long)s.documents);
+            cs_fail(CS_ERR_USAGE,
+                    "%lld jackknife blocks: want 0, or 2 to %lld (documents that have sequences)",
+                    (long long)blocks, (long long)s.filled);
     for (int64_t k = 0; k <= plan->sizes && status == CS_OK; ++k) {
         const int64_t size = s.documents >> k;
         double *all = values + k * (blocks + 1) * CS_POP_VALUES;
-        if (size < blocks || size < 1) {
+        if (s.filled >> k < blocks || s.filled >> k < 1) {
             break;
         }
         const cs_population_taken what = k > 0 || plan->sums ? CS_POP_SUMS

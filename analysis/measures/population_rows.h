@@ -2,8 +2,9 @@
  * (metric, estimate, value, interval, documents). Of Gram forms, whose contexts are not at hand, there
  * is the plug-in alone.
  *
- * Intervals: delete-block jackknife over documents of the whole estimator. Documents are put in a
- * random order by the seed; the r-th is in fold r mod 8 and block floor(r / 8) mod B (r mod B where
+ * Intervals: delete-block jackknife over documents of the whole estimator. Documents of the split are put in
+ * a random order by the seed, those too short for a sequence too, so that it is the same for all
+ * objectives; the r-th is in fold r mod 8 and block floor(r / 8) mod B (r mod B where
  * there are fewer than 8 B); a number of smaller corpora is the mean over those that the order is cut
  * into. 95% by Student's quantile of
  * B - 1 degrees of freedom: of plug-in and cross-fit around the value; of distinct-document numbers

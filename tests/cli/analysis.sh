@@ -59,7 +59,8 @@ test_connectivity_estimates() {
             "$(awk -F, -v row="$row" 'index($0, row) == 1 { print $(NF - 5) }' e/connectivity.csv | head -1)" 1e-9 || return 1
     done
     [ "$(head -1 e/verdicts.csv)" = series,target_position,against,against_position,of,ratio,low,high,verdict,reason ] &&
-        [ "$(wc -l < e/verdicts.csv)" = 9 ] && grep -q '^ar,blind,ar,given,corpus,' e/verdicts.csv && grep -q '^masked:unmasked=1,given,ar,given,language,' e/verdicts.csv || { fail "$(cat e/verdicts.csv)"; return 1; }
+        [ "$(wc -l < e/verdicts.csv)" = 9 ] && grep -q '^ar,blind,ar,given,corpus,' e/verdicts.csv && grep -q '^masked:unmasked=1,given,ar,given,language,' e/verdicts.csv &&
+        ! grep -q 'no curve' e/verdicts.csv && [ "$(awk -F, 'NR > 1 { print $NF }' e/connectivity-blocks.csv | sort -u | wc -l)" = 1 ] || { fail "$(cat e/verdicts.csv)"; return 1; }
     # of contexts that are all different there is the matrix alone
     exits 0 "$COSPEC" connectivity --corpus c.tsv --context unique --max-length 3 --stride 1 --jackknife 3 -k 2 --compare ar --csv && ! grep -q distinct-document out && grep -q ',sum_sigma4,plug-in,' out || return 1
     refuses 2 "--null is for --corpus" "$COSPEC" connectivity d --null 2 && refuses 2 "--curve is for co-occurrence matrices" "$COSPEC" connectivity d --pairs 3 --curve 2 &&
@@ -133,7 +134,7 @@ test_connectivity_resumes() {
     cp c.tsv same.tsv && sed 1d same.tsv > c.tsv
     refuses 2 "part/unfinished.json: matrix 1 was measured on other data" "$COSPEC" connectivity "$@" -o part --resume || return 1
     mv same.tsv c.tsv
-    refuses 2 "other options" "$COSPEC" connectivity "$@" --compare ar -o part --resume &&
+    refuses 2 "other options" "$COSPEC" connectivity "$@" --compare diverse-ar:t=4 -o part --resume &&
         exits 0 "$COSPEC" connectivity "$@" -o part --resume && cmp -s whole/connectivity.csv part/connectivity.csv &&
         cmp -s whole/spectrum.csv part/spectrum.csv && [ ! -f part/unfinished.json ] || fail "resumed run differs: $(cat err)"
 }
