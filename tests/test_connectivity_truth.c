@@ -40,6 +40,27 @@ TEST_IN_DIR(truth_is_read_and_oriented)
     assert_int_equal(r.objects, 0);
 }
 
+/* The law's own matrix goes before that of a corpus drawn from it. */
+TEST_IN_DIR(populations_are_exact)
+{
+    const char *path = in_dir(state, "connectivity.csv");
+    static const char text[] = "series,target_position,metric,estimate,value,se,documents\n"
+                               "a,blind,sum_sigma4,plug-in,9,1,40\n"
+                               "a,blind,sum_sigma4,distinct-document,5,1,40\n"
+                               "a,blind,sum_sigma4,population,3,,\n"
+                               "b,blind,sum_sigma4,plug-in,8,1,40\n"
+                               "b,blind,sum_sigma4,population,4,,\n";
+    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    cs_truth_model m[2] = {{.series = "a", .claim = {{0.4, 0.01, 0}}},
+                           {.series = "b", .claim = {{0.8, 0.01, 0}}}};
+    cs_measured first[2], second[2];
+    cs_ranking r;
+    OK(cs_truth_read(path, 2, m));
+    assert_true(m[0].truth[0].value == 3 && m[1].truth[0].value == 4 && m[0].truth[0].se == 0);
+    OK(cs_truth_rank(2, m, 0, 0, first, second, &r));
+    assert_true(r.disagree == 1 && r.cannot_tell == 0);
+}
+
 /* One degree of freedom less than blocks; none known without the column or a number in it. */
 TEST_IN_DIR(truth_has_blocks)
 {

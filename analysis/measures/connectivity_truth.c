@@ -22,6 +22,7 @@ typedef struct {
     cs_table table;
     int column[COLUMNS];
     int blocks, estimate, documents; /* columns, below 0: there is none */
+    bool population;                 /* it has rows of that estimate */
 } truth_file;
 
 static const char *cell(const truth_file *f, int64_t row, int column)
@@ -44,14 +45,22 @@ static cs_status open_truth(const char *path, truth_file *f)
     f->blocks = cs_table_column(&f->table, "blocks");
     f->estimate = cs_table_column(&f->table, "estimate");
     f->documents = cs_table_column(&f->table, "documents");
+    for (int64_t r = 0; r < f->table.rows && status == CS_OK && f->estimate >= 0; ++r) {
+        f->population = f->population || strcmp(f->table.cell[r * f->table.columns + f->estimate],
+                                                "population") == 0;
+    }
     return status;
 }
 
-/* Whether a row is of the matrix of the whole corpus, which the rows of a series begin with. */
-static bool of_the_corpus(const truth_file *f, int64_t row)
+/* Whether a row is of the population or, where the file has none, of the matrix of the whole corpus,
+ * which the rows of a series begin with. */
+static bool of_the_truth(const truth_file *f, int64_t row)
 {
     const char *const *at = (const char *const *)f->table.cell + row * f->table.columns;
     int64_t first = 0;
+    if (f->population) {
+        return strcmp(at[f->estimate], "population") == 0;
+    }
     if (f->estimate >= 0 && strcmp(at[f->estimate], "plug-in") != 0) {
         return false;
     }
@@ -101,6 +110,9 @@ static cs_status take_row(const truth_file *f, int64_t row, int quantity, cs_tru
     if (to->se < 0) {
         return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": standard error %s is negative", f->path,
                        row + 2, cell(f, row, SE));
+    }
+    if (f->population && isnan(to->se)) { /* it is exact */
+        to->se = 0;
     }
     m->known = true;
     return CS_OK;
@@ -157,7 +169,7 @@ cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models)
                 if (strcmp(cell(&f, r, SERIES), models[i].series) == 0 &&
                     strcmp(cell(&f, r, METRIC), cs_truth_quantity[q][0]) == 0 &&
                     strcmp(cell(&f, r, POSITION), cs_truth_quantity[q][1]) == 0 &&
-                    of_the_corpus(&f, r)) {
+                    of_the_truth(&f, r)) {
                     status = take_row(&f, r, q, &models[i]);
                 }
             }

@@ -3,7 +3,8 @@
  * Truth is connectivity.csv, which cospec connectivity wrote of the matrices of the same corpus:
  * sum_sigma4 (smaller is better connected) and gap (larger is), target position blind and given. A
  * higher similarity claims better connectivity. Where the file has other estimates and smaller
- * corpora, the matrix of the whole corpus (plug-in) is taken.
+ * corpora, the matrix of the whole corpus (plug-in) is taken; of documents of a law that of the law
+ * itself (population), which has no error.
  */
 #pragma once
 
