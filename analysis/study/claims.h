@@ -16,13 +16,13 @@
  * SIDE is a number, or
  *
  *   {"label": TEXT, "file": "STEP/FILE.csv", "value": "COLUMN WHERE...", "minus": "WHERE...",
- *    "se": COLUMN, "exact": true, "df": N or "inf", "p": COLUMN}
+ *    "se": COLUMN, "exact": true, "df": N or "inf", "p": "COLUMN WHERE..."}
  *
  * the number in COLUMN of the one row that fits every WHERE (where=COLUMN:VALUE, as in a report's
  * directives), less that of a second row of the file; its standard error in column se ("se"; none
  * of what is exact), with N degrees of freedom (19: a jackknife of 20 blocks; the least of the
- * study's). "p" in place of an error: the column has the exact chance of so large a number where
- * there is nothing (an exact test: Kendall's tau of two rankings); the other side is then a number.
+ * study's). "p" in place of an error: where the file has the exact chance of so large a number
+ * under no association (Kendall's tau of two rankings); the other side is then 0.
  *
  * A file whose step is named with '#' stands for one a seed, each of the variable `seeds` in its place
  * (study.h): the side is their mean, and at least 3 are needed (of "p" the largest counts). In a claim
@@ -66,8 +66,8 @@ typedef struct {
     const char *label;
     char *file;                /* STEP/FILE.csv; NULL: a number */
     char *pick, *minus;        /* minus NULL: no second row */
-    const char *error;         /* column of the standard error, or chance; NULL: exact */
-    const char *chance;        /* column of an exact p; NULL: none */
+    const char *error;         /* column of the standard error; NULL: exact */
+    const char *chance;        /* where an exact p is; NULL: none */
     double value, se, freedom; /* the mean over runs; se: the mean of theirs */
     double p;                  /* the largest over runs */
     int64_t runs;              /* seeds; 0: the file names none */

@@ -102,7 +102,7 @@ static cs_status read_side(const cs_study *study, const json_t *value, const cha
     cs_status status = cs_json_unpack(value, "ssss?s?b?o?s?", "label", &out->label, "file", &file,
                                       "value", &pick, "minus", &minus, "se", &out->error, "exact",
                                       &exact, "df", &freedom, "p", &out->chance);
-    out->error = exact ? NULL : out->chance ? out->chance : out->error;
+    out->error = exact || out->chance ? NULL : out->error;
     if (status == CS_OK && out->chance && minus)
         status = cs_fail(CS_ERR_INPUT, "p goes without minus");
     if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);

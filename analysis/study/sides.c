@@ -163,6 +163,11 @@ static cs_status measure_run(const cs_study *study, const cs_claim_side *side, c
         status = measure_words(study, file, side->minus, side->error, column, &less);
         if (status == CS_OK) subtract(out, &less);
     }
+    if (status == CS_OK && side->chance) { /* where its standard error would be */
+        column[0] = '\0';
+        status = measure_words(study, file, side->chance, NULL, column, &less);
+        out->se = less.value;
+    }
     cs_free(less.left_out);
     return status;
 }
@@ -174,7 +179,7 @@ static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squ
     const bool first = side->runs++ == 0;
     side->value += off / (double)side->runs;
     *squares += off * (run->value - side->value);
-    if (side->chance) { /* where its standard error would be */
+    if (side->chance) {
         side->p = run->se > side->p || isnan(run->se) ? run->se : side->p;
         run->se = NAN;
     }

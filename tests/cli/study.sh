@@ -145,7 +145,7 @@ test_claims_over_budgets() {
         [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\|By budget: 2: -2' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
     # an exact p in place of an error: of the seeds the largest
     printf 'index,multiplicity,chance\n1,1,0.02\n' > r/t-2-2/toy.csv && printf 'index,multiplicity,chance\n1,.8,0.04\n' > r/t-3-2/toy.csv && printf 'index,multiplicity,chance\n1,.9,0.01\n' > r/t-4-2/toy.csv
-    exact='{"label": "tau", "file": "t-#-2/toy.csv", "value": "multiplicity where=index:1", "p": "chance"}'
+    exact='{"label": "tau", "file": "t-#-2/toy.csv", "value": "multiplicity where=index:1", "p": "chance where=index:1"}'
     study s.json "$steps" "$scaled, \"claims\": {\"tau\": {\"source\": \"S\", \"says\": \"-\", \"left\": $exact, \"want\": \">\", \"right\": 0, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^tau,.*,0\.9[0-9]*,,>,0,0,0,3,0\.9[0-9]*,,,,S,1,0\.04[0-9]*,0\.04[0-9]*,,,,agree,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     sed 's/"want": ">", "right": 0/"want": ">", "right": 1/' s.json > w.json && refuses 3 'w.json: claim tau: p is that of a number against 0' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
