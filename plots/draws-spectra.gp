@@ -2,7 +2,7 @@
 # input: draws.csv of cospec cooc --draws 0,N1,N2,... --series draws (columns series, index, sigma); series 0 is exact
 set xlabel "index j"
 set ylabel "singular value σ_j"
-set yrange [0.4:1.02]
+set yrange [0:1.02]
 dash(s) = s eq "0" ? 2 : 1
 width(s) = s eq "0" ? 2.5 : 1
 name_of(s) = s eq "0" ? "exact" : s . " draws"

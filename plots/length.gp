@@ -1,11 +1,10 @@
-# Perplexity of the next token against the number of tokens seen (LA Figure 3); bars +- 1.96 se. Lengths with few predictions are left out.
+# Perplexity of the next token against the number of tokens seen (LA Figure 3); bands +- 1.96 se. Lengths with few predictions are left out.
 # Dashed: a unigram on the predictions of the first model that has one beside it.
 # input: by-length.csv of cospec perplexity, one a model (columns series, ask, k, nll, se, n, unigram); the pseudo-likelihood is left out
 stats data using (column("n")) nooutput name "PREDICTED"
 least = PREDICTED_max < 120 ? PREDICTED_max / 4.0 : 30
 nll(s, a) = strcol("ask") eq a && column("n") >= least ? of(s, "nll") : NaN
 first(s) = strcol("ask") eq "append" ? nll(s, "append") : nll(s, "prefix")
-dodge(i) = 0.12 * (i - (|S| + 1) / 2.0) # bars of one length, side by side
 spread(s) = strcol("series") eq s && column("se") >= 0 ? 1.96 * column("se") : 0
 filled = ""
 do for [i=1:|S|] {
@@ -24,7 +23,7 @@ set logscale y
 set xrange [0:*]
 # Above the plot: beside it, its longest entry would take a third of the width.
 set key outside top center horizontal
-curves = "for [i=1:|S|] data using (column('k') + dodge(i)):(exp(first(S[i]))):(exp(first(S[i]) - spread(S[i]))):(exp(first(S[i]) + spread(S[i]))) with yerrorlines lw 1.5 lt i title S[i]"
+curves = "for [i=1:|S|] data using (column('k')):(exp(first(S[i]) - spread(S[i]))):(exp(first(S[i]) + spread(S[i]))) with filledcurves lt i fs transparent solid 0.2 noborder notitle, for [i=1:|S|] data using (column('k')):(exp(first(S[i]))) with linespoints lw 1.5 lt i title S[i]"
 if (based > 0) { curves = curves . ', data using (column("k")):(exp(base(S[based]))) with lines lw 1.5 dt 2 lc rgb "#000000" title "unigram"' }
 if (words(filled) == 0) {
     plot @curves

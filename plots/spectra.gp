@@ -1,9 +1,27 @@
-# Leading singular values of real co-occurrence matrices by objective.
+# Leading singular values of real co-occurrence matrices: a colour an objective, target position blind (solid) and given (dashed).
 # input: spectrum.csv of cospec connectivity (columns series, index, sigma)
-set xlabel "index j"
+set xlabel "index j (log scale)"
 set ylabel "singular value σ_j"
 set logscale x
-set yrange [0:1.03]
-# Series come as "OBJECTIVE blind", "OBJECTIVE given": one colour an objective, given dashed.
-dash(s) = strstrt(s, " given") > 0 ? 3 : 1
-plot for [i=1:|S|] data using (column("index")):(of(S[i], "sigma")) with lines lw 2 lt (i + 1) / 2 dt dash(S[i]) title S[i]
+set xrange [*:*] noextend
+set yrange [*:1]
+# Series come as "OBJECTIVE blind", "OBJECTIVE given", or as a file's name.
+objective(s) = strstrt(s, " blind") > 0 ? s[1:strstrt(s, " blind") - 1] : strstrt(s, " given") > 0 ? s[1:strstrt(s, " given") - 1] : s
+given(s) = strstrt(s, " given") > 0
+array colour[|S|]
+array first[|S|]
+count = 0
+positions = 0
+do for [i=1:|S|] {
+    positions = positions || given(S[i])
+    colour[i] = 0
+    first[i] = 0
+    do for [j=1:i - 1] { if (objective(S[j]) eq objective(S[i])) { colour[i] = colour[j] } }
+    if (colour[i] == 0) { count = count + 1; colour[i] = count; first[i] = 1 }
+}
+curves = "for [i=1:|S|] data using (column('index')):(of(S[i], 'sigma')) with lines lw 2 lt colour[i] dt given(S[i]) ? 3 : 1 title first[i] ? readable(objective(S[i])) : ''"
+if (positions) {
+    plot @curves, NaN with lines lw 2 lc rgb "#444444" title "position blind", NaN with lines lw 2 dt 3 lc rgb "#444444" title "position given"
+} else {
+    plot @curves
+}

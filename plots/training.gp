@@ -1,7 +1,8 @@
 # Training curves: loss against tokens, of training steps (thin) and of held-out documents (thick, with points).
+# Cross-entropy is in nats, the spectral loss in its own unit.
 # input: log.csv of cospec train, one a model, all under one loss (columns series, tokens, loss, eval_loss)
 set xlabel "tokens, millions"
-set ylabel "loss a predicted token (cross-entropy: nats; spectral: its own unit)"
+set ylabel "loss a predicted token"
 set xrange [0:*]
 plot for [i=1:|S|] data using (column("tokens") / 1e6):(of(S[i], "loss")) with lines lw 0.8 dt 3 lt i notitle, \
      for [i=1:|S|] data using (column("tokens") / 1e6):(of(S[i], "eval_loss")) with linespoints lw 2 lt i title S[i], \
