@@ -371,11 +371,6 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_arg
         status = take_config(args, config->text.text[0]);
     if (status == CS_OK) status = set_fallbacks(args);
     if (status == CS_OK) status = check_metrics(args);
-    if (status == CS_OK) {
-        *out = args;
-        args = NULL;
-    }
 done:
-    cs_args_free(&args);
-    return status;
+    return CS_DELIVER(status, out, args, cs_args_free);
 }

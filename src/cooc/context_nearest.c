@@ -160,7 +160,7 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     int64_t s = t->pairs.length, n = plan->context.n, room = 64;
     double limit = plan->max_patterns, law = t->pairs.invariant;
     drawing d = {0};
-    t->padded = cs_calloc(n, sizeof *t->padded);
+    t->padded = cs_pool_take(&t->pool, n, sizeof *t->padded);
     t->pattern = cs_calloc(room, sizeof *t->pattern);
     if (!t->padded || !t->pattern) return CS_ERR_MEMORY;
     double count = padded_weights(t, n, t->padded);

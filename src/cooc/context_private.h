@@ -44,6 +44,7 @@ typedef struct {
     /* each, invariant part: of one target whose window has W positions */
     double *place;  /* 2w + 1: weight of one place */
     double *missed; /* 2w + 1: weight of the empty window */
+    cs_pool pool;   /* of all arrays but pattern and factor */
 } cs_context_table;
 
 struct cs_context_plan {

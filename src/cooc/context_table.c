@@ -171,11 +171,7 @@ void cs_context_table_free(cs_context_table *t)
 {
     cs_pairs_free(&t->pairs);
     cs_free(t->pattern);
-    cs_free(t->padded);
-    cs_free(t->place);
-    cs_free(t->missed);
-    cs_free(t->sum);
-    cs_free(t->lost);
+    cs_pool_free(&t->pool);
     cs_free(t->factor);
     memset(t, 0, sizeof *t);
 }

@@ -80,9 +80,9 @@ static cs_status table(const cs_context_plan *plan, cs_context_table *t)
                               "give a smaller --max-length",
                               "the pairs of targets of %lld positions take", (long long)s);
         if (status != CS_OK) return status;
-        t->sum = cs_calloc(cells, sizeof *t->sum);
-        t->lost = runs ? cs_calloc(cells, sizeof *t->lost) : NULL;
-        if (!t->sum || (runs && !t->lost)) return CS_ERR_MEMORY;
+        t->sum = cs_pool_take(&t->pool, cells, sizeof *t->sum);
+        t->lost = runs ? cs_pool_take(&t->pool, cells, sizeof *t->lost) : NULL;
+        if (t->pool.status != CS_OK) return t->pool.status;
         if (given) {
             cs_pairs_targets(&t->pairs, 1, t->sum);
         } else {

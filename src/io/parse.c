@@ -95,15 +95,10 @@ cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int
     for (int64_t i = 0; i < parts && status == CS_OK; ++i) {
         status = cs_parse_int(strsep(&rest, ","), what, low, high, &value[i]);
     }
-    if (status == CS_OK) {
-        *count = parts;
-        *out = value;
-        value = NULL;
-    }
+    if (status == CS_OK) *count = parts;
 done:
-    cs_free(value);
     cs_free(copy);
-    return status;
+    return CS_DELIVER(status, out, value, cs_drop);
 }
 
 cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part), void *to)

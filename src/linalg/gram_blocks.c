@@ -286,13 +286,9 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
     g.slabs = counts[8];
     g.heaviest_square = squares[0];
     g.square = squares[1];
-    if ((status = check_counts(&g, path)) == CS_OK) {
-        *out = g;
-        g = (cs_gram){0};
-    }
+    status = check_counts(&g, path);
 done:
-    cs_gram_free(&g);
     cs_array_free(&sum);
     cs_npz_close(npz);
-    return status;
+    return CS_DELIVER(status, out, g, cs_gram_free);
 }

@@ -50,6 +50,7 @@ typedef struct {
     int64_t *zeros;         /* panels */
     _Atomic uint32_t bound; /* the largest of the workers' */
     worker_state *state;
+    cs_pool pool; /* of what is not aligned */
 } finder;
 
 /* --- order ------------------------------------------------------------------------------------ */
@@ -377,14 +378,9 @@ static void finder_free(finder *f, int threads)
 {
     for (int t = 0; f->state && t < threads; ++t) {
         cs_free_aligned(f->state[t].tiles);
-        cs_free(f->state[t].bins);
-        cs_free(f->state[t].kept);
     }
-    cs_free(f->state);
     cs_free_aligned(f->packed);
-    cs_free(f->sum);
-    cs_free(f->square);
-    cs_free(f->zeros);
+    cs_pool_free(&f->pool);
 }
 
 static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *options, int threads,
@@ -402,18 +398,18 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
     f->room = f->wanted + (f->wanted > LEAST_ROOM ? f->wanted : LEAST_ROOM);
     f->room = cs_least(f->room, total);
     f->packed = cs_alloc_aligned(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
-    f->sum = cs_calloc(panels * d, sizeof *f->sum);
-    f->square = cs_calloc(panels, sizeof *f->square);
-    f->zeros = cs_calloc(panels, sizeof *f->zeros);
-    f->state = cs_calloc(threads, sizeof *f->state);
-    bool complete = f->packed && f->sum && f->square && f->zeros && f->state;
+    f->sum = cs_pool_take(&f->pool, panels * d, sizeof *f->sum);
+    f->square = cs_pool_take(&f->pool, panels, sizeof *f->square);
+    f->zeros = cs_pool_take(&f->pool, panels, sizeof *f->zeros);
+    f->state = cs_pool_take(&f->pool, threads, sizeof *f->state);
+    bool complete = f->packed && f->state;
     for (int t = 0; complete && t < threads; ++t) {
         worker_state *w = &f->state[t];
         w->tiles = cs_alloc_aligned(BLOCK_ITEMS, sizeof *w->tiles);
-        w->bins = cs_calloc(BINS, sizeof *w->bins);
-        w->kept = cs_alloc(f->room, sizeof *w->kept);
+        w->bins = cs_pool_take(&f->pool, BINS, sizeof *w->bins);
+        w->kept = cs_pool_take(&f->pool, f->room, sizeof *w->kept);
         w->bound = cs_tile_key(f->wanted > 0 ? -INFINITY : INFINITY);
-        complete = w->tiles && w->bins && w->kept;
+        complete = w->tiles && w->kept;
     }
     atomic_init(&f->bound, cs_tile_key(-INFINITY));
     return complete ? CS_OK : CS_ERR_MEMORY;

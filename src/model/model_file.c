@@ -283,14 +283,11 @@ cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_
     if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
         (status = read_weights(&w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
-        *out = model;
-        model = (cs_model){0};
     }
 done:
-    cs_model_free(&model);
     cs_safetensors_free(w.file);
     cs_free(w.used);
     json_decref(json);
     cs_free(path);
-    return status;
+    return CS_DELIVER(status, out, model, cs_model_free);
 }

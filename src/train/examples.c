@@ -12,11 +12,7 @@
 
 void cs_examples_free(cs_examples *examples)
 {
-    cs_free(examples->joined);
-    cs_free(examples->start);
-    cs_free(examples->length);
-    cs_free(examples->order);
-    cs_free(examples->place);
+    cs_pool_free(&examples->pool);
     *examples = (cs_examples){0};
 }
 
@@ -39,9 +35,9 @@ static bool fits(lengths *l, int64_t s)
 
 static cs_status allocate(cs_examples *e, int64_t most)
 {
-    e->start = cs_alloc(most, sizeof *e->start);
-    e->length = cs_alloc(most, sizeof *e->length);
-    return e->start && e->length ? CS_OK : CS_ERR_MEMORY;
+    e->start = cs_pool_take(&e->pool, most, sizeof *e->start);
+    e->length = cs_pool_take(&e->pool, most, sizeof *e->length);
+    return e->pool.status;
 }
 
 static void add(cs_examples *e, lengths *l, int64_t start, int64_t length)
@@ -85,7 +81,7 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
         return cs_fail(CS_ERR_USAGE, "real rows cannot be packed: an end token lies between texts");
     }
     int64_t tokens = 0;
-    e->joined = cs_alloc(corpus->tokens + corpus->documents, sizeof *e->joined);
+    e->joined = cs_pool_take(&e->pool, corpus->tokens + corpus->documents, sizeof *e->joined);
     if (!e->joined) return CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents; ++d) {
         if ((corpus->held_out[d] != 0) != options->held_out) {
@@ -118,9 +114,9 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     if (status == CS_OK) status = l.status;
     if (status == CS_OK && e.count > INT32_MAX)
         status = cs_fail(CS_ERR_INPUT, "%lld sequences are more than 2^31 - 1", (long long)e.count);
-    if (status == CS_OK && !(e.order = cs_alloc(e.count, sizeof *e.order))) status = CS_ERR_MEMORY;
-    if (status == CS_OK && e.group > 0 && !(e.place = cs_alloc(e.count, sizeof *e.place)))
-        status = CS_ERR_MEMORY;
+    if (status == CS_OK) e.order = cs_pool_take(&e.pool, e.count, sizeof *e.order);
+    if (status == CS_OK && e.group > 0) e.place = cs_pool_take(&e.pool, e.count, sizeof *e.place);
+    if (status == CS_OK) status = e.pool.status;
     cs_free(l.known);
     return CS_DELIVER(status, out, e, cs_examples_free);
 }

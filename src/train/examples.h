@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 #include "plan/objective.h"
 #include "text/corpus.h"
@@ -37,6 +38,7 @@ typedef struct {
     uint64_t seed;
     int64_t group;
     int64_t epoch;  /* of the order at hand, -1: none */
+    cs_pool pool;   /* of all arrays but those of the corpus */
     int32_t *order; /* count */
     int32_t *place; /* count, scratch of grouping; NULL: group is 0 */
 } cs_examples;
