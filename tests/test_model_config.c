@@ -216,6 +216,7 @@ TEST(test_refused_files)
 {
     assert_refused("model_type", json_string("xlnet"),
                    "dir/config.json: unknown architecture 'xlnet'");
+    assert_refused("model_type", json_string("xlnet"), "are taken by cospec rank");
     assert_refused("model_type", json_string("linear"), "'linear' is no model_type");
     assert_refused("model_type", NULL, "no 'model_type'");
     assert_refused("hidden_act", json_string("mish"), "unknown 'hidden_act' 'mish'");

@@ -458,6 +458,10 @@ TEST_IN_DIR(shards_read_as_one)
 {
     cs_safetensors *s = NULL;
     assert_fails(open_model(*state), CS_ERR_INPUT, "holds neither model.safetensors nor");
+    OK(cs_file_write(in_dir(state, "pytorch_model.bin"), "x", 1));
+    assert_fails(open_model(*state), CS_ERR_INPUT,
+                 "pytorch_model.bin is not read; in its folder: ");
+    assert_int_equal(remove(in_dir(state, "pytorch_model.bin")), 0);
     put_shards(state);
     put_index(state,
               "{\"metadata\":{\"total_size\":12},\"weight_map\":{\"b\":\"s2\",\"a\":\"s1\"}}");

@@ -212,8 +212,10 @@ const cs_command cs_cmd_features = {
     .summary = "Hidden states of a corpus, layer by layer, as NPY files",
     .description =
         "MODEL is a directory of cospec train or of Hugging Face (config.json, one or sharded "
-        "safetensors, tokenizer.json) with a model of type gpt2, bert, roberta or "
-        "roberta-prelayernorm. CORPUS is a corpus by name (cospec data list), a .tsv or .txt file, "
+        "safetensors, tokenizer.json) with a model of type gpt2, bert, roberta, "
+        "roberta-prelayernorm, llama, mistral, eurobert, qwen2, qwen3, gpt_neox, modernbert, "
+        "modernbert-decoder, distilbert, electra, albert, xlm-roberta, camembert, opt, gemma2, "
+        "phi, gptj or bloom. CORPUS is a corpus by name (cospec data list), a .tsv or .txt file, "
         "a directory with a folder a class, or an .npy file of token ids (then MODEL needs no "
         "tokenizer).\n\n"
         "DIR receives layer-L.npy (rows x width) for each layer, rows.npy (rows x 5: document, "

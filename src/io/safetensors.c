@@ -206,18 +206,27 @@ static cs_status open_index(const char *directory, const char *index, cs_safeten
 
 cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
 {
-    char *single = cs_path_join(directory, "model.safetensors"),
+    char *pickled = cs_path_join(directory, "pytorch_model.bin"),
+         *single = cs_path_join(directory, "model.safetensors"),
          *index = cs_path_join(directory, "model.safetensors.index.json");
-    cs_status status = single && index ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = pickled && single && index ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(single)) {
         status = cs_safetensors_open(single, out);
     } else if (status == CS_OK && cs_path_exists(index)) {
         status = open_index(directory, index, out);
+    } else if (status == CS_OK && cs_path_exists(pickled)) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s is not read; in its folder: python3 -c \"import torch, "
+                         "safetensors.torch as s; s.save_file({k: v.clone() for k, v in "
+                         "torch.load('pytorch_model.bin', weights_only=True).items()}, "
+                         "'model.safetensors')\"",
+                         pickled);
     } else if (status == CS_OK) {
         status = cs_fail(CS_ERR_INPUT,
                          "%s: holds neither model.safetensors nor model.safetensors.index.json",
                          directory);
     }
+    cs_free(pickled);
     cs_free(single);
     cs_free(index);
     return status;

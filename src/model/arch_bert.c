@@ -6,7 +6,7 @@
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static const cs_arch_key GPT2_KEYS[] = {
+const cs_arch_key cs_arch_gpt2_keys[] = {
     {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
     {"n_positions", CS_KEY_INT, CS_AT(positions), NAN},
     {"n_embd", CS_KEY_INT, CS_AT(width), NAN},
@@ -28,7 +28,7 @@ static const cs_arch_key GPT2_KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-static const cs_arch_key ENCODER_KEYS[] = {
+const cs_arch_key cs_arch_encoder_keys[] = {
     {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), NAN},
     {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-12},
@@ -70,7 +70,7 @@ static const cs_arch_tensor GPT2_TENSORS[] = {
     {NULL, NULL},
 };
 
-static const cs_arch_tensor ENCODER_TENSORS[] = {
+const cs_arch_tensor cs_arch_encoder_tensors[] = {
     {"embed.token", "embeddings.word_embeddings"},
     {"embed.position", "embeddings.position_embeddings"},
     {"embed.type", "embeddings.token_type_embeddings"},
@@ -122,7 +122,7 @@ const cs_arch_row cs_arch_gpt2 = {
     .causal = true,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .tied = true,
               .act = CS_ACT_GELU_TANH},
-    .keys = {GPT2_KEYS},
+    .keys = {cs_arch_gpt2_keys},
     .tensors = {GPT2_TENSORS},
 };
 
@@ -135,7 +135,7 @@ const cs_arch_row cs_arch_gpt2 = {
                                          .eos_id = 2
 #define ROBERTA_ROW                                                                                \
     .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                                 \
-    .keys = {cs_arch_sizes, ENCODER_KEYS, ROBERTA_IDS}
+    .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
 
 const cs_arch_row cs_arch_roberta_prelayernorm = {
     ROBERTA_ROW,
@@ -143,7 +143,7 @@ const cs_arch_row cs_arch_roberta_prelayernorm = {
     .class = "RobertaPreLayerNorm",
     .prefix = "roberta_prelayernorm.",
     .plain = {ROBERTA_PLAIN},
-    .tensors = {PRELAYERNORM_TENSORS, ENCODER_TENSORS, ROBERTA_HEAD},
+    .tensors = {PRELAYERNORM_TENSORS, cs_arch_encoder_tensors, ROBERTA_HEAD},
 };
 
 const cs_arch_row cs_arch_roberta = {
@@ -152,7 +152,25 @@ const cs_arch_row cs_arch_roberta = {
     .class = "Roberta",
     .prefix = "roberta.",
     .plain = {ROBERTA_PLAIN, .post_norm = true},
-    .tensors = {ENCODER_TENSORS, ROBERTA_HEAD},
+    .tensors = {cs_arch_encoder_tensors, ROBERTA_HEAD},
+};
+
+const cs_arch_row cs_arch_xlm_roberta = {
+    ROBERTA_ROW,
+    .name = "xlm-roberta",
+    .class = "XLMRoberta",
+    .prefix = "roberta.",
+    .plain = {ROBERTA_PLAIN, .post_norm = true},
+    .tensors = {cs_arch_encoder_tensors, ROBERTA_HEAD},
+};
+
+const cs_arch_row cs_arch_camembert = {
+    ROBERTA_ROW,
+    .name = "camembert",
+    .class = "Camembert",
+    .prefix = "roberta.",
+    .plain = {ROBERTA_PLAIN, .post_norm = true},
+    .tensors = {cs_arch_encoder_tensors, ROBERTA_HEAD},
 };
 
 const cs_arch_row cs_arch_bert = {
@@ -164,8 +182,8 @@ const cs_arch_row cs_arch_bert = {
     .drop_embed = true,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .post_norm = true, .eps = 1e-12,
               .token_types = 2, .pad_id = 0, .bos_id = -1, .eos_id = -1},
-    .keys = {cs_arch_sizes, ENCODER_KEYS, BERT_IDS},
-    .tensors = {ENCODER_TENSORS, BERT_HEAD},
+    .keys = {cs_arch_sizes, cs_arch_encoder_keys, BERT_IDS},
+    .tensors = {cs_arch_encoder_tensors, BERT_HEAD},
 };
 
 const cs_arch_row cs_arch_linear = {
@@ -174,6 +192,6 @@ const cs_arch_row cs_arch_linear = {
     .prefix = "",
     .drop_embed = true,
     .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_ERF},
-    .keys = {cs_arch_sizes, ENCODER_KEYS, BERT_IDS},
+    .keys = {cs_arch_sizes, cs_arch_encoder_keys, BERT_IDS},
     .tensors = {(const cs_arch_tensor[]){{NULL, NULL}}},
 };

@@ -16,7 +16,7 @@
         "max_position_embeddings", CS_KEY_PAST, 0, 0                                               \
     }
 
-static const cs_arch_key LLAMA_KEYS[] = {
+const cs_arch_key cs_arch_llama_keys[] = {
     {"num_key_value_heads", CS_KEY_INT, CS_AT(kv_heads), 0},
     {"head_dim", CS_KEY_INT, CS_AT(head_width), 0},
     {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
@@ -40,7 +40,7 @@ static const cs_arch_key LLAMA_BIASES[] = {
 };
 
 static const cs_arch_key MISTRAL_KEYS[] = {
-    {"sliding_window", CS_KEY_INT, CS_AT(window), 0},
+    {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(window), 4096},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -126,9 +126,8 @@ static cs_status whole(const char *where, const json_t *json, const char *key, i
     return CS_OK;
 }
 
-/* layer_types, a name a layer; *found: it is there. */
-static cs_status read_types(const char *where, const json_t *json, bool *found,
-                            cs_model_config *config)
+cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found,
+                              cs_model_config *config)
 {
     const json_t *types = json_object_get(json, "layer_types");
     *found = types && !json_is_null(types);
@@ -176,7 +175,7 @@ static cs_status qwen_read(const char *where, const json_t *json, cs_model_confi
     bool listed = false, use = json_is_true(json_object_get(json, "use_sliding_window"));
     cs_status status = whole(where, json, "sliding_window", use ? 4096 : 0, &window);
     if (status == CS_OK) status = whole(where, json, "max_window_layers", 28, &from);
-    if (status == CS_OK) status = read_types(where, json, &listed, config);
+    if (status == CS_OK) status = cs_layer_types_read(where, json, &listed, config);
     for (int64_t l = from;
          status == CS_OK && use && !listed && l < config->layers && l < CS_MOST_LAYERS; ++l) {
         set_local(config, l);
@@ -208,7 +207,7 @@ static cs_status modernbert_read(const char *where, const json_t *json, cs_model
     if (status == CS_OK) status = whole(where, json, "global_attn_every_n_layers", 3, &every);
     if (status == CS_OK && every == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: 'global_attn_every_n_layers' is 0", where);
-    if (status == CS_OK) status = read_types(where, json, &listed, config);
+    if (status == CS_OK) status = cs_layer_types_read(where, json, &listed, config);
     for (int64_t l = 0; status == CS_OK && l < config->layers && l < CS_MOST_LAYERS; ++l) {
         if (!listed && l % every != 0) {
             set_local(config, l);
@@ -229,7 +228,7 @@ static cs_status modernbert_read(const char *where, const json_t *json, cs_model
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-static const cs_arch_tensor LLAMA_TENSORS[] = {
+const cs_arch_tensor cs_arch_llama_tensors[] = {
     {"embed.token", "embed_tokens"},
     {"layer.N.attention.norm", "layers.N.input_layernorm"},
     {"layer.N.attention.qkv", "layers.N.self_attn.{q_proj,k_proj,v_proj}"},
@@ -292,7 +291,7 @@ static const cs_arch_tensor MODERNBERT_DECODER[] = {
 #define LLAMA_PLAIN                                                                                \
     CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(10000), .bias = true, .eps = 1e-6, .act = CS_ACT_SILU,   \
                                                   .rms = true, .gated = true
-#define LLAMA_ROW .prefix = "model.", .tensors = {LLAMA_TENSORS}
+#define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}
 #define CAUSAL .head = "ForCausalLM", .causal = true
 
 const cs_arch_row cs_arch_llama = {
@@ -302,7 +301,7 @@ const cs_arch_row cs_arch_llama = {
     .class = "Llama",
     .plain = {LLAMA_PLAIN},
     .read = cs_rotary_read,
-    .keys = {cs_arch_sizes, LLAMA_KEYS, LLAMA_BIASES},
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES},
 };
 
 const cs_arch_row cs_arch_mistral = {
@@ -312,7 +311,7 @@ const cs_arch_row cs_arch_mistral = {
     .class = "Mistral",
     .plain = {LLAMA_PLAIN},
     .read = mistral_read,
-    .keys = {cs_arch_sizes, LLAMA_KEYS, MISTRAL_KEYS},
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, MISTRAL_KEYS},
 };
 
 const cs_arch_row cs_arch_eurobert = {
@@ -322,7 +321,7 @@ const cs_arch_row cs_arch_eurobert = {
     .head = "ForMaskedLM",
     .plain = {LLAMA_PLAIN},
     .read = cs_rotary_read,
-    .keys = {cs_arch_sizes, LLAMA_KEYS, LLAMA_BIASES},
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES},
 };
 
 const cs_arch_row cs_arch_qwen2 = {
@@ -332,7 +331,7 @@ const cs_arch_row cs_arch_qwen2 = {
     .class = "Qwen2",
     .plain = {LLAMA_PLAIN, .qkv_bias = true},
     .read = qwen_read,
-    .keys = {cs_arch_sizes, LLAMA_KEYS, QWEN_KEYS},
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS},
 };
 
 const cs_arch_row cs_arch_qwen3 = {
@@ -342,7 +341,7 @@ const cs_arch_row cs_arch_qwen3 = {
     .class = "Qwen3",
     .plain = {LLAMA_PLAIN, .head_norm = true},
     .read = qwen_read,
-    .keys = {cs_arch_sizes, LLAMA_KEYS, QWEN_KEYS},
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS},
 };
 
 const cs_arch_row cs_arch_gpt_neox = {

@@ -12,7 +12,9 @@ typedef enum {
     CS_KEY_INT,
     CS_KEY_ID,
     CS_KEY_REAL,
-    CS_KEY_ACT,  /* the name of an activation; absent: the row's */
+    CS_KEY_INT_OR_NONE,  /* null: 0 */
+    CS_KEY_REAL_OR_NONE, /* null: 0 */
+    CS_KEY_ACT,          /* the name of an activation; absent: the row's */
     CS_KEY_ONLY, /* sets nothing: a value other than `absent`, a truth value or number, is refused */
     CS_KEY_PAST, /* bears on no state: read past */
 } cs_key_kind;
@@ -41,6 +43,7 @@ typedef struct {
     bool causal;              /* made for the next token */
     bool behind_pad;          /* positions start behind the padding token's */
     bool head_follows;        /* the head's activation is the layers' */
+    bool states_alone;        /* without its head's tensors the model predicts no tokens */
     bool drop_embed;          /* dropout of embeddings: as of the layers */
     cs_model_config plain;    /* its choices */
     /* What no list can say (NULL: nothing): from the whole file, after the keys. */
@@ -73,3 +76,10 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) C
 #define CS_ARCH_NO_IDS .pad_id = -1, .bos_id = -1, .eos_id = -1
 /* Keys of the sizes that present-day classes share. */
 extern const cs_arch_key cs_arch_sizes[];
+/* Lists of one row that others have too. */
+extern const cs_arch_key cs_arch_gpt2_keys[], cs_arch_encoder_keys[], cs_arch_llama_keys[];
+extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];
+
+/* layer_types, a name a layer, to config->local; *found: it is there. */
+cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found,
+                              cs_model_config *config) CS_MUST_CHECK;

@@ -80,7 +80,7 @@ int64_t cs_key_width(const cs_model_config *config)
 bool cs_model_config_places(const cs_model_config *config)
 {
     return config->positions > 0 || config->relative_buckets > 0 || config->rotary.theta > 0 ||
-           config->window > 0;
+           config->window > 0 || config->slopes;
 }
 
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer)
@@ -191,6 +191,10 @@ static cs_status parts(const cs_model_config *c)
     if (c->kv_heads < 0 || c->heads % keys != 0) {
         return cs_fail(CS_ERR_USAGE, "heads %lld are not shared by %lld heads of keys",
                        (long long)c->heads, (long long)c->kv_heads);
+    }
+    if (c->embed_width < 0 || c->embed_width > 1 << 16 || c->groups < 0 || c->groups > c->layers) {
+        return cs_fail(CS_ERR_USAGE, "embeddings of width %lld, %lld groups of %lld layers",
+                       (long long)c->embed_width, (long long)c->groups, (long long)c->layers);
     }
     if (c->head_width < 0 || c->head_width > 1 << 16) {
         return cs_fail(CS_ERR_USAGE, "head width %lld is not in [0, 65536]",

@@ -29,7 +29,17 @@
     X(QWEN3, qwen3)                                                                                \
     X(GPT_NEOX, gpt_neox)                                                                          \
     X(MODERNBERT, modernbert)                                                                      \
-    X(MODERNBERT_DECODER, modernbert_decoder)
+    X(MODERNBERT_DECODER, modernbert_decoder)                                                      \
+    X(DISTILBERT, distilbert)                                                                      \
+    X(ELECTRA, electra)                                                                            \
+    X(ALBERT, albert)                                                                              \
+    X(XLM_ROBERTA, xlm_roberta)                                                                    \
+    X(CAMEMBERT, camembert)                                                                        \
+    X(OPT, opt)                                                                                    \
+    X(GEMMA2, gemma2)                                                                              \
+    X(PHI, phi)                                                                                    \
+    X(GPTJ, gptj)                                                                                  \
+    X(BLOOM, bloom)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -95,13 +105,23 @@ typedef struct {
     bool rms;           /* norms divide by the root mean square, nothing is subtracted */
     bool gated;         /* mlp: act(a) b of two products a, b */
     bool parallel;      /* attention and mlp read the layer's input, not one the other's sum */
+    bool one_norm;      /* parallel sublayers have one norm for both */
+    bool sandwich;      /* what a sublayer makes goes through a norm of its own */
+    bool gain_from_one; /* files hold the gains of norms less 1 */
+    bool slopes;        /* attention falls off linearly with the distance (ALiBi) */
+    bool headless;      /* no head of a language model: states alone */
     bool first_plain;   /* no norm before the first attention */
     bool head_norm;     /* queries and keys of each head through a norm */
     bool turn_pairs;    /* rotary: columns 2i, 2i + 1 turn together; else i, i + n / 2 */
     int64_t kv_heads;   /* heads of keys and values, each read by heads / kv_heads; 0: heads */
     int64_t head_width; /* 0: width / heads */
     cs_rotary rotary, local_rotary; /* local_rotary.theta 0: local layers have `rotary` */
-    int64_t window; /* local layers see the rows closer than this; 0: none is local */
+    int64_t embed_width; /* of the tables, then projected to the width; 0: they have the width */
+    int64_t groups;      /* layers with parameters of their own, each for as many layers; 0: all */
+    double embed_scale;  /* of the sum of embeddings; 0: 1 */
+    double score_width;  /* scores are divided by its root; 0: the width of a head */
+    double score_cap, logit_cap; /* cap x becomes cap tanh(x / cap); 0: none */
+    int64_t window;              /* local layers see the rows closer than this; 0: none is local */
     uint64_t local[CS_MOST_LAYERS / 64]; /* bit l: layer l is local */
     cs_activation head_act;              /* of the head transform */
     bool tied;                           /* output embedding = token table */

@@ -73,6 +73,7 @@ static double get(const cs_model_config *config, const cs_arch_key *f)
     case CS_KEY_BOOL:
         return *(const bool *)at ? 1 : 0;
     case CS_KEY_INT:
+    case CS_KEY_INT_OR_NONE:
         return (double)*(const int64_t *)at;
     case CS_KEY_ID:
         return *(const int32_t *)at;
@@ -89,6 +90,7 @@ static void put(cs_model_config *config, const cs_arch_key *f, double value)
         *(bool *)at = value != 0;
         break;
     case CS_KEY_INT:
+    case CS_KEY_INT_OR_NONE:
         *(int64_t *)at = (int64_t)value;
         break;
     case CS_KEY_ID:
@@ -115,6 +117,7 @@ static json_t *json_of(const cs_arch_key *f, double value)
     case CS_KEY_ID:
         return value < 0 ? json_null() : json_integer((json_int_t)value);
     case CS_KEY_INT:
+    case CS_KEY_INT_OR_NONE:
         return json_integer((json_int_t)value);
     default:
         return cs_json_number(value);
@@ -239,9 +242,10 @@ json_t *cs_model_config_json(const cs_model_config *config)
 static cs_status read_value(const char *where, const cs_arch_key *f, const json_t *value,
                             double *out)
 {
-    bool whole = f->kind == CS_KEY_INT || f->kind == CS_KEY_ID;
+    bool optional = f->kind == CS_KEY_INT_OR_NONE || f->kind == CS_KEY_REAL_OR_NONE;
+    bool whole = f->kind == CS_KEY_INT || f->kind == CS_KEY_ID || f->kind == CS_KEY_INT_OR_NONE;
     if (json_is_null(value)) {
-        *out = f->kind == CS_KEY_ID ? -1 : f->absent;
+        *out = f->kind == CS_KEY_ID ? -1 : optional ? 0 : f->absent;
         return isnan(*out) ? cs_fail(CS_ERR_INPUT, "%s: '%s' is null", where, f->key) : CS_OK;
     }
     if (f->kind == CS_KEY_BOOL ? !json_is_boolean(value)
@@ -390,6 +394,16 @@ static cs_status read_arch(const char *where, const json_t *json, const json_t *
         return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, own ? "architecture" : "model_type");
     }
     cs_status status = cs_arch_by_name(json_string_value(name), out);
+    if (status != CS_OK) {
+        char why[512];
+        (void)snprintf(why, sizeof why, "%s", cs_reason());
+        cs_reason_clear();
+        return cs_fail(
+            CS_ERR_INPUT,
+            "%s: %s. States of other models that are exported as .npy (rows x width) are "
+            "taken by cospec rank and cospec similarity",
+            where, why);
+    }
     if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_INPUT, "'linear' is no model_type");
     return status == CS_OK ? status : cs_blame(CS_ERR_INPUT, "%s", where);

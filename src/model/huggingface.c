@@ -169,7 +169,8 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
 {
     static const char *const ends[] = {".attn.bias", ".attn.masked_bias", "embeddings.position_ids",
                                        "embeddings.token_type_ids", ".inv_freq"};
-    bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.");
+    bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.") ||
+                   strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.");
     for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
         ignored = ignored || cs_has_suffix(name, ends[i]);
     }

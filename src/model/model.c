@@ -94,25 +94,40 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add_linear(t, 2 * s.width, s.width, true, prefix, "cross.kv");
         add_linear(t, s.width, s.width, true, prefix, "cross.output");
     }
-    add_norm(t, s.width, prefix, "mlp.norm");
+    if (s.self && c->sandwich) {
+        add_norm(t, s.width, prefix, "attention.post");
+        add_norm(t, s.width, prefix, "mlp.post");
+    }
+    if (!c->one_norm) {
+        add_norm(t, s.width, prefix, "mlp.norm");
+    }
     add_linear(t, (c->gated ? 2 : 1) * s.inner, s.width, c->mlp_bias, prefix, "mlp.in");
     add_linear(t, s.width, s.inner, c->mlp_bias, prefix, "mlp.out");
 }
 
+static int64_t embed_width(const cs_model_config *c)
+{
+    return c->embed_width > 0 ? c->embed_width : c->width;
+}
+
 static void add_embedding(table *t, const cs_model_config *c)
 {
-    add(t, c->vocab, c->width, true, "embed.token");
+    const int64_t width = embed_width(c);
+    add(t, c->vocab, width, true, "embed.token");
     if (c->real_width > 0) {
         add(t, c->width, c->real_width, true, "embed.real.weight");
     }
     if (c->positions > 0) {
-        add(t, c->position_offset + c->positions, c->width, true, "embed.position");
+        add(t, c->position_offset + c->positions, width, true, "embed.position");
     }
     if (c->token_types > 0) {
-        add(t, c->token_types, c->width, true, "embed.type");
+        add(t, c->token_types, width, true, "embed.type");
     }
     if (c->embed_norm) {
-        add_norm(t, c->width, "", "embed.norm");
+        add_norm(t, width, "", "embed.norm");
+    }
+    if (c->embed_width > 0) {
+        add_linear(t, c->width, width, true, "", "embed.project");
     }
     if (c->query_vector) {
         add(t, 1, c->width, true, "query.start");
@@ -125,14 +140,14 @@ static void add_embedding(table *t, const cs_model_config *c)
 static void add_head(table *t, const cs_model_config *c)
 {
     if (c->head_transform) {
-        add_linear(t, c->width, c->width, c->dense_bias, "", "head.dense");
-        add_norm(t, c->width, "", "head.norm");
+        add_linear(t, embed_width(c), c->width, c->dense_bias, "", "head.dense");
+        add_norm(t, embed_width(c), "", "head.norm");
     }
     if (c->head_bias) {
         add(t, 1, c->vocab, false, "head.bias");
     }
     if (!c->tied) {
-        add(t, c->vocab, c->width, true, "output.weight");
+        add(t, c->vocab, embed_width(c), true, "output.weight");
     }
     if (c->classes > 0 && c->arch != CS_ARCH_GPT2) {
         add_linear(t, c->width, c->width, true, "", "classifier.dense");
@@ -181,7 +196,7 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
         add_head(&t, c);
         return t.status;
     }
-    for (int64_t l = 0; l < c->layers; ++l) {
+    for (int64_t l = 0; l < (c->groups > 0 ? c->groups : c->layers); ++l) {
         char prefix[64];
         (void)snprintf(prefix, sizeof prefix, "layer.%lld.", (long long)l);
         add_layer(&t, prefix,
@@ -194,6 +209,9 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
     }
     if (c->rotary.theta > 0) {
         add_constant(&t, cs_rotary_pairs(c, &c->rotary), "rotary.frequency");
+    }
+    if (c->slopes) {
+        add_constant(&t, c->heads, "alibi.slope");
     }
     if (c->local_rotary.theta > 0) {
         add_constant(&t, cs_rotary_pairs(c, &c->local_rotary), "rotary.local");
@@ -212,7 +230,22 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
 static bool is_basic(const cs_model_config *c)
 {
     return c->act <= CS_ACT_TANH && !c->rms && !c->gated && !c->parallel && !c->head_norm &&
-           c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0);
+           c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0) &&
+           !c->slopes && !(c->score_cap > 0) && !(c->logit_cap > 0) && !(c->embed_scale > 0);
+}
+
+/* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the
+ * heads; the others are every second of those for 2n, from the first. */
+static void slopes(int64_t heads, float *out)
+{
+    int64_t n = 1;
+    while (2 * n <= heads) {
+        n *= 2;
+    }
+    for (int64_t h = 0; h < heads; ++h) {
+        double i = h < n ? (double)(h + 1) : (double)(h - n) + 0.5;
+        out[h] = (float)exp2(-8 * i / (double)n);
+    }
 }
 
 static cs_status fill_constants(cs_model *model)
@@ -225,7 +258,11 @@ static cs_status fill_constants(cs_model *model)
             float *value = cs_alloc(p->cols, sizeof *value);
             if (!value) return CS_ERR_MEMORY;
             bool local = strcmp(p->name, "rotary.local") == 0;
-            cs_rotary_frequencies(local ? &c->local_rotary : &c->rotary, p->cols, value);
+            if (c->slopes) {
+                slopes(p->cols, value);
+            } else {
+                cs_rotary_frequencies(local ? &c->local_rotary : &c->rotary, p->cols, value);
+            }
             status = cs_params_set(&model->params, i, CS_PARAM_VALUE, value);
             cs_free(value);
         }

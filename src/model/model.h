@@ -14,11 +14,14 @@
  *   embed.position                 (position_offset + positions) x d
  *   embed.type                     token_types x d
  *   embed.norm.gain .bias          1 x d                 embed_norm
+ *   embed.project.weight .bias     d x e, 1 x d          embed_width e; tables, embed.norm, head and
+ *                                                        output have e for d
  *   query.start                    1 x d                 query_vector
  *   relative.table                 relative_buckets x heads, one for all layers
  *   layer.N.attention.norm.gain .bias    1 x d           post_norm: of the sublayer's sum
  *   layer.N.attention.qkv.weight .bias   q + 2k x d, 1 x q + 2k  rows of q, then k, then v
  *   layer.N.attention.output.weight .bias  d x q, 1 x d
+ *   layer.N.attention.post.gain, mlp.post.gain  1 x d    sandwich
  *   layer.N.attention.query_norm.gain, key_norm.gain  1 x h  head_norm
  *   layer.N.mlp.norm.gain .bias    1 x d                 post_norm: of the sublayer's sum
  *   layer.N.mlp.in.weight .bias    f x d, 1 x f          gated: 2f rows, those activated first
@@ -32,6 +35,7 @@
  *   classifier.output.weight       C x d                 classes
  *   classifier.output.bias         1 x C                 classes; not gpt2
  *   rotary.frequency, rotary.local 1 x pairs that turn   of the configuration, in no file
+ *   alibi.slope                    1 x heads             slopes; likewise
  *   decoder.project.weight .bias   e x d, 1 x e          e != d: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal
  *   decoder.token                  V x e                 causal

@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
+#include "model/arch_private.h"
 #include "model/huggingface.h"
 #include "model/model.h"
 
@@ -183,6 +184,11 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                    (long long)(ndim > 1 ? shape[1] : 1));
 }
 
+static bool gain_less_one(const cs_model *model, const cs_param *p)
+{
+    return model->config.gain_from_one && cs_has_suffix(p->name, ".gain");
+}
+
 static cs_status read_param(const weights *w, cs_model *model, int64_t number, float *param,
                             float *file)
 {
@@ -203,6 +209,10 @@ static cs_status read_param(const weights *w, cs_model *model, int64_t number, f
         if (status != CS_OK) return status;
         w->used[number_of(w, entry)] = 1;
         rearrange(&piece[p], true, param, file);
+    }
+    const cs_param *p = &model->params.param[number];
+    for (int64_t i = 0; i < p->cols && gain_less_one(model, p); ++i) {
+        param[i] += 1;
     }
     return cs_params_set(&model->params, number, CS_PARAM_VALUE, param);
 }
@@ -243,6 +253,7 @@ static void fit_head(const weights *w, cs_model_config *config)
     (void)cs_hf_pieces(config, &dense, piece);
     if (config->head_transform && !find(w, config->arch, piece[0].name)) {
         config->head_transform = false;
+        config->headless = cs_arch_row_of(config->arch)->states_alone || config->embed_width > 0;
         (void)cs_hf_pieces(config, &bias, piece);
         config->head_bias = config->head_bias && find(w, config->arch, piece[0].name) != NULL;
     }

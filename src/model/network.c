@@ -69,7 +69,11 @@ int cs_emit_content(cs_emitter *e)
         index[tables++] = net->position;
     }
     int x = cs_graph_embed(g, emit_real(e), net->rows, tables, table, index);
-    return cs_emit_embedded(e, x);
+    if (c->embed_scale > 0) {
+        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->embed_scale);
+    }
+    x = cs_emit_embedded(e, x);
+    return c->embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
 }
 
 /* --- the encoder ------------------------------------------------------------------------------ */
@@ -89,7 +93,8 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
     int64_t layers = e->config->layers;
     for (int64_t l = 0; l < layers; ++l) {
         char prefix[CS_PREFIX_ROOM];
-        cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix),
+        int64_t own = e->config->groups > 0 ? l * e->config->groups / layers : l;
+        cs_layer layer = {.prefix = cs_emit_prefix(e, own, prefix),
                           .number = l,
                           .width = e->config->width,
                           .attention = cs_emit_masks(e, l, e->net->lim, e->net->position),
@@ -168,6 +173,10 @@ static void head(cs_emitter *e, int x)
     net->logits = cs_graph_linear(e->graph, x,
                                   cs_emit_param(e, "", c->tied ? "embed.token" : "output.weight"),
                                   bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
+    if (c->logit_cap > 0) {
+        net->logits = cs_graph_gate(e->graph, net->logits, CS_NONE, CS_ACT_TANH, 1 / c->logit_cap,
+                                    c->logit_cap);
+    }
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);
 }
@@ -261,6 +270,10 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     }
     if (o->form == CS_FORM_MAE && c->decoder.layers == 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no decoder");
+    }
+    if (c->headless && o->predictions > 0) {
+        return cs_fail(CS_ERR_USAGE, "the model (%s) has no head that predicts tokens",
+                       cs_arch_name(c->arch));
     }
     if (c->classes > 0 && o->predictions > 0 && !o->classify) {
         return cs_fail(CS_ERR_USAGE,

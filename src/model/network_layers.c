@@ -5,6 +5,7 @@
  * handed on as two addends. Above the last attention every operation works on rows alone: there the
  * stream is narrowed to the rows that the loss reads.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "model/network_private.h"
@@ -146,6 +147,14 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
                               .heads = c->heads,
                               .kv_heads = c->kv_heads,
                               .p = c->attention_dropout};
+    o.cap = c->score_cap;
+    o.scale = c->score_width > 0 ? 1 / sqrt(c->score_width) : 0;
+    if (c->slopes) {
+        o.slopes = true;
+        o.table = cs_emit_param(e, "", "alibi.slope");
+        o.pos_q = position;
+        o.pos_k = e->net->position;
+    }
     if (cs_layer_is_local(c, number)) {
         o.window = c->window;
         o.pos_q = position;
@@ -223,6 +232,14 @@ static int enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stre
                : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
 }
 
+/* What a sublayer made, through the norm behind it where the architecture has one. */
+static int after(cs_emitter *e, const cs_layer *layer, int made, const char *name)
+{
+    return e->config->sandwich && !e->decoder
+               ? norm(e, (cs_stream){made, CS_NONE}, layer->prefix, name, NULL)
+               : made;
+}
+
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
 {
     int in = enter_attention(e, layer, stream);
@@ -234,13 +251,15 @@ void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, 
         cs_emit_narrow(e, stream, &made);
     }
     made = cs_emit_linear(e, made, layer->prefix, "attention.output", CS_ACT_NONE);
+    made = after(e, layer, made, "attention.post");
     cs_emit_leave(e, stream, layer->prefix, "attention.norm", made);
 }
 
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
 {
     int in = cs_emit_enter(e, stream, layer->prefix, "mlp.norm");
-    cs_emit_leave(e, stream, layer->prefix, "mlp.norm", mlp(e, layer, in));
+    int made = after(e, layer, mlp(e, layer, in), "mlp.post");
+    cs_emit_leave(e, stream, layer->prefix, "mlp.norm", made);
 }
 
 /* x + attention(norm(x)) + mlp(norm(x)), each with its norm. */
@@ -253,7 +272,9 @@ static void side_by_side(cs_emitter *e, const cs_layer *layer, cs_stream *stream
         cs_emit_narrow(e, stream, &made);
     }
     made = cs_emit_linear(e, made, layer->prefix, "attention.output", CS_ACT_NONE);
-    int beside = norm(e, *stream, layer->prefix, "mlp.norm", NULL);
+    const char *name = e->config->one_norm ? "attention.norm" : "mlp.norm";
+    int beside =
+        e->config->one_norm && !layer->narrow ? in : norm(e, *stream, layer->prefix, name, NULL);
     *stream =
         (cs_stream){cs_graph_add(e->graph, stream->x, made, dropout(e)), mlp(e, layer, beside)};
 }

@@ -1,0 +1,413 @@
+/* Rows: the other encoders of BERT's kind, and decoders with learned positions, rotary positions of
+ * part of a head, ALiBi, capped scores. Source of keys and names: the configurations and
+ * state_dict() of the classes of transformers 5.23. */
+#include <math.h>
+
+#include "model/arch_private.h"
+#include "model/rotary.h"
+
+/* --- encoders --------------------------------------------------------------------------------- */
+
+static const cs_arch_key DISTILBERT_KEYS[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), 512},
+    {"dim", CS_KEY_INT, CS_AT(width), NAN},
+    {"n_layers", CS_KEY_INT, CS_AT(layers), NAN},
+    {"n_heads", CS_KEY_INT, CS_AT(heads), NAN},
+    {"hidden_dim", CS_KEY_INT, CS_AT(inner), NAN},
+    {"activation", CS_KEY_ACT, CS_AT(act), 0},
+    {"dropout", CS_KEY_REAL, CS_AT(dropout), 0.1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
+    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {"sinusoidal_pos_embds", CS_KEY_PAST, 0, 0}, /* how the table began */
+    {"qa_dropout", CS_KEY_PAST, 0, 0},
+    {"seq_classif_dropout", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_tensor DISTILBERT_TENSORS[] = {
+    {"embed.token", "embeddings.word_embeddings"},
+    {"embed.position", "embeddings.position_embeddings"},
+    {"embed.norm", "embeddings.LayerNorm"},
+    {"layer.N.attention.qkv", "transformer.layer.N.attention.{q_lin,k_lin,v_lin}"},
+    {"layer.N.attention.output", "transformer.layer.N.attention.out_lin"},
+    {"layer.N.attention.norm", "transformer.layer.N.sa_layer_norm"},
+    {"layer.N.mlp.in", "transformer.layer.N.ffn.lin1"},
+    {"layer.N.mlp.out", "transformer.layer.N.ffn.lin2"},
+    {"layer.N.mlp.norm", "transformer.layer.N.output_layer_norm"},
+    {"head.dense", "/vocab_transform"},
+    {"head.norm", "/vocab_layer_norm"},
+    {"head", "/vocab_projector"},
+    {"output", "/vocab_projector"},
+    {NULL, NULL},
+};
+
+#define ENCODER_HEAD                                                                               \
+    .post_norm = true, .embed_norm = true, .head_transform = true, .head_bias = true, .tied = true
+
+const cs_arch_row cs_arch_distilbert = {
+    .name = "distilbert",
+    .class = "DistilBert",
+    .head = "ForMaskedLM",
+    .prefix = "distilbert.",
+    .head_follows = true,
+    .drop_embed = true,
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
+              .act = CS_ACT_GELU_ERF},
+    .keys = {DISTILBERT_KEYS},
+    .tensors = {DISTILBERT_TENSORS},
+};
+
+static const cs_arch_key ELECTRA_KEYS[] = {
+    {"embedding_size", CS_KEY_INT, CS_AT(embed_width), 128},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* Without a projection where the tables have the width. */
+static cs_status electra_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    (void)where;
+    (void)json;
+    if (config->embed_width == config->width) {
+        config->embed_width = 0;
+    }
+    return CS_OK;
+}
+
+static const cs_arch_tensor ELECTRA_TENSORS[] = {
+    {"embed.project", "embeddings_project"},
+    {"head.dense", "/generator_predictions.dense"},
+    {"head.norm", "/generator_predictions.LayerNorm"},
+    {"head", "/generator_lm_head"},
+    {"output", "/generator_lm_head"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_electra = {
+    .name = "electra",
+    .class = "Electra",
+    .head = "ForMaskedLM",
+    .prefix = "electra.",
+    .states_alone = true,
+    .drop_embed = true,
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
+              .token_types = 2, .act = CS_ACT_GELU_ERF, .head_act = CS_ACT_GELU_ERF},
+    .read = electra_read,
+    .keys = {cs_arch_sizes, cs_arch_encoder_keys, ELECTRA_KEYS},
+    .tensors = {cs_arch_encoder_tensors, ELECTRA_TENSORS},
+};
+
+static const cs_arch_key ALBERT_KEYS[] = {
+    {"embedding_size", CS_KEY_INT, CS_AT(embed_width), 128},
+    {"num_hidden_groups", CS_KEY_INT, CS_AT(groups), 1},
+    {"inner_group_num", CS_KEY_ONLY, 0, 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 3},
+    {"down_scale_factor", CS_KEY_PAST, 0, 0},
+    {"gap_size", CS_KEY_PAST, 0, 0},
+    {"net_structure_type", CS_KEY_PAST, 0, 0},
+    {"num_memory_blocks", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+#define GROUP "encoder.albert_layer_groups.N.albert_layers.0."
+static const cs_arch_tensor ALBERT_TENSORS[] = {
+    {"embed.token", "embeddings.word_embeddings"},
+    {"embed.position", "embeddings.position_embeddings"},
+    {"embed.type", "embeddings.token_type_embeddings"},
+    {"embed.norm", "embeddings.LayerNorm"},
+    {"embed.project", "encoder.embedding_hidden_mapping_in"},
+    {"layer.N.attention.qkv", GROUP "attention.{query,key,value}"},
+    {"layer.N.attention.output", GROUP "attention.dense"},
+    {"layer.N.attention.norm", GROUP "attention.LayerNorm"},
+    {"layer.N.mlp.in", GROUP "ffn"},
+    {"layer.N.mlp.out", GROUP "ffn_output"},
+    {"layer.N.mlp.norm", GROUP "full_layer_layer_norm"},
+    {"head.dense", "/predictions.dense"},
+    {"head.norm", "/predictions.LayerNorm"},
+    {"head", "/predictions"},
+    {"output", "/predictions.decoder"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_albert = {
+    .name = "albert",
+    .class = "Albert",
+    .head = "ForMaskedLM",
+    .prefix = "albert.",
+    .head_follows = true,
+    .drop_embed = true,
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
+              .token_types = 2, .act = CS_ACT_GELU_TANH},
+    .keys = {cs_arch_sizes, cs_arch_encoder_keys, ALBERT_KEYS},
+    .tensors = {ALBERT_TENSORS},
+};
+
+/* --- decoders --------------------------------------------------------------------------------- */
+
+static const cs_arch_key OPT_KEYS[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"hidden_size", CS_KEY_INT, CS_AT(width), NAN},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(layers), NAN},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(heads), NAN},
+    {"ffn_dim", CS_KEY_INT, CS_AT(inner), NAN},
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), 2048},
+    {"activation_function", CS_KEY_ACT, CS_AT(act), 0},
+    {"enable_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 1},
+    {"enable_bias", CS_KEY_BOOL, CS_AT(output_bias), 1},
+    {"enable_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 1},
+    {"do_layer_norm_before", CS_KEY_PAST, 0, 0}, /* opt_read */
+    {"word_embed_proj_dim", CS_KEY_INT, CS_AT(embed_width), 0},
+    {"layer_norm_elementwise_affine", CS_KEY_ONLY, 0, 1},
+    {"_remove_final_layer_norm", CS_KEY_ONLY, 0, 0},
+    {"dropout", CS_KEY_REAL, CS_AT(dropout), 0.1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"init_std", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"layerdrop", CS_KEY_PAST, 0, 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static cs_status opt_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    config->post_norm = json_is_false(json_object_get(json, "do_layer_norm_before"));
+    if (config->embed_width != 0 && config->embed_width != config->width) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: 'word_embed_proj_dim' other than 'hidden_size' is not supported",
+                       where);
+    }
+    config->embed_width = 0;
+    return CS_OK;
+}
+
+static const cs_arch_tensor OPT_TENSORS[] = {
+    {"embed.token", "decoder.embed_tokens"},
+    {"embed.position", "decoder.embed_positions"},
+    {"layer.N.attention.norm", "decoder.layers.N.self_attn_layer_norm"},
+    {"layer.N.attention.qkv", "decoder.layers.N.self_attn.{q_proj,k_proj,v_proj}"},
+    {"layer.N.attention.output", "decoder.layers.N.self_attn.out_proj"},
+    {"layer.N.mlp.norm", "decoder.layers.N.final_layer_norm"},
+    {"layer.N.mlp.in", "decoder.layers.N.fc1"},
+    {"layer.N.mlp.out", "decoder.layers.N.fc2"},
+    {"final_norm", "decoder.final_layer_norm"},
+    {"output", "/lm_head"},
+    {NULL, NULL},
+};
+
+#define CAUSAL .head = "ForCausalLM", .causal = true
+
+const cs_arch_row cs_arch_opt = {
+    CAUSAL,
+    .name = "opt",
+    .class = "OPT",
+    .prefix = "model.",
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_RELU,
+              .tied = true, .position_offset = 2},
+    .read = opt_read,
+    .keys = {OPT_KEYS},
+    .tensors = {OPT_TENSORS},
+};
+
+static const cs_arch_key GEMMA2_KEYS[] = {
+    {"hidden_activation", CS_KEY_ACT, CS_AT(act), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
+    {"query_pre_attn_scalar", CS_KEY_REAL, CS_AT(score_width), 256},
+    {"attn_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(score_cap), 50},
+    {"final_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(logit_cap), 30},
+    {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(window), 4096},
+    {"layer_types", CS_KEY_PAST, 0, 0}, /* gemma2_read */
+    {"use_bidirectional_attention", CS_KEY_ONLY, 0, 0},
+    {"cache_implementation", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* Every second layer from the first on is local where layer_types does not say which. */
+static cs_status gemma2_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    bool listed = false;
+    config->embed_scale = sqrt((double)config->width);
+    cs_status status = cs_layer_types_read(where, json, &listed, config);
+    for (int64_t l = 0; status == CS_OK && !listed && l < config->layers; l += 2) {
+        config->local[l / 64 % (CS_MOST_LAYERS / 64)] |= (uint64_t)1 << l % 64;
+    }
+    return status == CS_OK ? cs_rotary_read(where, json, config) : status;
+}
+
+static const cs_arch_tensor GEMMA2_TENSORS[] = {
+    {"layer.N.attention.post", "layers.N.post_attention_layernorm"},
+    {"layer.N.mlp.norm", "layers.N.pre_feedforward_layernorm"},
+    {"layer.N.mlp.post", "layers.N.post_feedforward_layernorm"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_gemma2 = {
+    CAUSAL,
+    .name = "gemma2",
+    .class = "Gemma2",
+    .prefix = "model.",
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .rotary = {.theta = 10000, .share = 1}, .bias = true,
+              .eps = 1e-6, .act = CS_ACT_GELU_TANH, .rms = true, .gated = true, .sandwich = true,
+              .gain_from_one = true, .tied = true},
+    .read = gemma2_read,
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, GEMMA2_KEYS},
+    .tensors = {GEMMA2_TENSORS, cs_arch_llama_tensors},
+};
+
+static const cs_arch_key PHI_KEYS[] = {
+    {"num_key_value_heads", CS_KEY_INT, CS_AT(kv_heads), 0},
+    {"head_dim", CS_KEY_INT, CS_AT(head_width), 0},
+    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"qk_layernorm", CS_KEY_ONLY, 0, 0},
+    {"resid_pdrop", CS_KEY_REAL, CS_AT(dropout), 0},
+    {"embd_pdrop", CS_KEY_REAL, CS_AT(embed_dropout), 0},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 0},
+    {"rope_parameters", CS_KEY_PAST, 0, 0},
+    {"rope_scaling", CS_KEY_PAST, 0, 0},
+    {"rope_theta", CS_KEY_PAST, 0, 0},
+    {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
+    {"max_position_embeddings", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_tensor PHI_TENSORS[] = {
+    {"embed.token", "embed_tokens"},
+    {"layer.N.attention.norm", "layers.N.input_layernorm"},
+    {"layer.N.attention.qkv", "layers.N.self_attn.{q_proj,k_proj,v_proj}"},
+    {"layer.N.attention.output", "layers.N.self_attn.dense"},
+    {"layer.N.mlp.in", "layers.N.mlp.fc1"},
+    {"layer.N.mlp.out", "layers.N.mlp.fc2"},
+    {"final_norm", "final_layernorm"},
+    {"head", "/lm_head"},
+    {"output", "/lm_head"},
+    {NULL, NULL},
+};
+
+#define SIDE_BY_SIDE                                                                               \
+    CS_ARCH_USUAL, CS_ARCH_NO_IDS, .bias = true, .mlp_bias = true, .norm_bias = true, .eps = 1e-5, \
+                                   .act = CS_ACT_GELU_TANH, .parallel = true, .one_norm = true,    \
+                                   .head_bias = true
+
+const cs_arch_row cs_arch_phi = {
+    CAUSAL,
+    .name = "phi",
+    .class = "Phi",
+    .prefix = "model.",
+    .plain = {SIDE_BY_SIDE, .qkv_bias = true, .output_bias = true,
+              .rotary = {.theta = 10000, .share = 0.5}},
+    .read = cs_rotary_read,
+    .keys = {cs_arch_sizes, PHI_KEYS},
+    .tensors = {PHI_TENSORS},
+};
+
+static const cs_arch_key GPTJ_KEYS[] = {
+    {"rotary_dim", CS_KEY_PAST, 0, 0}, /* gptj_read */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static cs_status gptj_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_t *value = json_object_get(json, "rotary_dim");
+    int64_t columns = value ? (int64_t)json_integer_value(value) : 64;
+    if (columns < 1 || columns > 1 << 16 || config->heads < 1) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'rotary_dim' is not a positive whole number", where);
+    }
+    /* of a half more, so that its product with the width of a head is not rounded below */
+    config->rotary.share = ((double)columns + 0.5) / (double)cs_head_width(config);
+    config->rotary.attention = config->rotary.factor = 1;
+    config->positions = 0; /* a length, no table */
+    config->tied = json_is_true(json_object_get(json, "tie_word_embeddings"));
+    return CS_OK;
+}
+
+static const cs_arch_tensor GPTJ_TENSORS[] = {
+    {"embed.token", "wte"},
+    {"layer.N.attention.norm", "h.N.ln_1"},
+    {"layer.N.attention.qkv", "h.N.attn.{q_proj,k_proj,v_proj}"},
+    {"layer.N.attention.output", "h.N.attn.out_proj"},
+    {"layer.N.mlp.in", "h.N.mlp.fc_in"},
+    {"layer.N.mlp.out", "h.N.mlp.fc_out"},
+    {"final_norm", "ln_f"},
+    {"head", "/lm_head"},
+    {"output", "/lm_head"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_gptj = {
+    CAUSAL,
+    .name = "gptj",
+    .class = "GPTJ",
+    .prefix = "transformer.",
+    .plain = {SIDE_BY_SIDE, .turn_pairs = true, .rotary = {.theta = 10000}},
+    .read = gptj_read,
+    .keys = {cs_arch_gpt2_keys, GPTJ_KEYS},
+    .tensors = {GPTJ_TENSORS},
+};
+
+static const cs_arch_key BLOOM_KEYS[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"n_embed", CS_KEY_INT, CS_AT(width), 0},
+    {"hidden_size", CS_KEY_INT, CS_AT(width), 0},
+    {"n_layer", CS_KEY_INT, CS_AT(layers), NAN},
+    {"n_head", CS_KEY_INT, CS_AT(heads), NAN},
+    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"hidden_dropout", CS_KEY_REAL, CS_AT(dropout), 0},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"apply_residual_connection_post_layernorm", CS_KEY_ONLY, 0, 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"pretraining_tp", CS_KEY_PAST, 0, 0}, /* the same products in parts */
+    {"slow_but_exact", CS_KEY_PAST, 0, 0},
+    {"seq_length", CS_KEY_PAST, 0, 0},
+    {"skip_bias_add", CS_KEY_PAST, 0, 0},
+    {"skip_bias_add_qkv", CS_KEY_PAST, 0, 0},
+    {"attention_softmax_in_fp32", CS_KEY_PAST, 0, 0},
+    {"masked_softmax_fusion", CS_KEY_PAST, 0, 0},
+    {"bias_dropout_fusion", CS_KEY_PAST, 0, 0},
+    {"offset_alibi", CS_KEY_PAST, 0, 0}, /* all scores of a row alike */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_tensor BLOOM_TENSORS[] = {
+    {"embed.token", "word_embeddings"},
+    {"embed.norm", "word_embeddings_layernorm"},
+    {"layer.N.attention.norm", "h.N.input_layernorm"},
+    {"layer.N.attention.qkv", "%h.N.self_attention.query_key_value"},
+    {"layer.N.attention.output", "h.N.self_attention.dense"},
+    {"layer.N.mlp.norm", "h.N.post_attention_layernorm"},
+    {"layer.N.mlp.in", "h.N.mlp.dense_h_to_4h"},
+    {"layer.N.mlp.out", "h.N.mlp.dense_4h_to_h"},
+    {"final_norm", "ln_f"},
+    {"output", "/lm_head"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_bloom = {
+    CAUSAL,
+    .name = "bloom",
+    .class = "Bloom",
+    .prefix = "transformer.",
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_TANH,
+              .tied = true, .embed_norm = true, .slopes = true},
+    .keys = {BLOOM_KEYS},
+    .tensors = {BLOOM_TENSORS},
+};
