@@ -372,7 +372,7 @@ void cs_threads_set(int threads)
 
 cs_status cs_threads_blas_check(void)
 {
-    enum { SIDE = 256 };
+    const int n = 256;
     const rlim_t mib = 1 << 20, buffer = 128 * mib, stack = 8 * mib, program = 64 * mib;
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
@@ -394,10 +394,9 @@ cs_status cs_threads_blas_check(void)
                            : "OPENBLAS_NUM_THREADS=1 with --threads 1 makes it one thread");
     }
     /* A product that is large enough makes it take them now, before others do; it keeps them. */
-    double *a = cs_calloc(SIDE * SIDE, sizeof *a), *b = cs_calloc(SIDE * SIDE, sizeof *b);
+    double *a = cs_calloc((int64_t)n * n, sizeof *a), *b = cs_calloc((int64_t)n * n, sizeof *b);
     if (a && b) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, a, SIDE, a,
-                    SIDE, 0, b, SIDE);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, a, n, 0, b, n);
     }
     cs_status status = a && b ? CS_OK : CS_ERR_MEMORY;
     cs_free(a);

@@ -327,7 +327,7 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 
 static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
-    cs_objective part;
+    cs_objective part = *o;
     cs_status status = draw_part(o, plan->length, rng, &part);
     if (status != CS_OK) return status;
     if (row_of(&part).reads != CS_READS_PREFIXES) {
@@ -350,7 +350,7 @@ static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
 static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_pairs *law = cs_calloc(o->file->parts, sizeof *law);
-    double share[CS_MIX_PARTS], weight[CS_MIX_PARTS] = {0};
+    double share[CS_MIX_PARTS] = {0}, weight[CS_MIX_PARTS] = {0};
     cs_objective part;
     cs_status status = law ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
     for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {

@@ -293,6 +293,8 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
 
 static char *describe_parts(const cs_plan_file *file, int64_t above, const json_t *parts);
 
+/* As deep as the mixture is, of CS_MIX_PARTS parts at most. NOLINTBEGIN(misc-no-recursion) */
+
 /* "NAME(KEY=VALUE,...)" or "mix(...)" of part j of a command line's mixture, in fresh memory. */
 static char *describe_part(const cs_plan_file *file, int64_t j, const json_t *read)
 {
@@ -340,6 +342,7 @@ static char *describe_parts(const cs_plan_file *file, int64_t above, const json_
     }
     return whole;
 }
+/* NOLINTEND(misc-no-recursion) */
 
 /* "mix:" and the parts, in fresh memory. */
 static char *describe_mix(const cs_plan_file *file)
@@ -354,7 +357,7 @@ char *cs_objective_describe(const cs_objective *o)
 {
     char weight[16], prefix[16];
     bool file = o->file && o->file->path, empty = o->empty_prefix != CS_PREFIX_NONE;
-    char *name = o->kind == CS_OBJ_MIX && !file
+    char *name = o->kind == CS_OBJ_MIX && o->file && !file
                      ? describe_mix(o->file)
                      : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
     char *parameters = parameters_of(o, NULL, " "), *text = NULL;

@@ -269,6 +269,7 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
     return status;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): parts of a mixture are no mixtures */
 cs_status cs_objective_complete(cs_objective *objective, unsigned set)
 {
     const char *trained = cs_objective_table(objective->kind)->trained;

@@ -12,9 +12,9 @@
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 
-/* Sets one parameter from text; CS_ERR_USAGE names key and value, and for a parameter that the
+/* Sets one parameter from text; CS_ERR_USAGE names it and its value, and for a parameter that the
  * objective does not take those that do. */
-cs_status cs_objective_set(cs_objective *objective, const char *key,
+cs_status cs_objective_set(cs_objective *objective, const char *name,
                            const char *value) CS_MUST_CHECK;
 
 /* The number of a parameter in parameters.h; refuses as above what the objective does not take. */
