@@ -22,6 +22,9 @@ shade(v) = v eq "agree" ? 0x009E73 : v eq "disagree" ? 0xD55E00 : 0x444444
 two(s) = s[1:strstrt(s, ": ")] . "\n" . s[strstrt(s, ": ") + 2:*]
 do for [i=1:|S|] {
     set title two(S[i]) noenhanced font ",10"
+    # A panel without a number stays empty.
+    stats data using (at(S[i], "difference") == at(S[i], "difference") ? 1 : 0) nooutput
+    if (STATS_max == 0) { set multiplot next; continue }
     plot data using (column("budget")):(at(S[i], "low")):(at(S[i], "high")) with filledcurves lc rgb "#56B4E9" fs transparent solid 0.35 noborder, \
          data using (column("budget")):(at(S[i], "difference")):xtic(strcol("budget")) with lines lt 1 lw 2, \
          data using (column("budget")):(at(S[i], "difference")):(shape(strcol("verdict"))):(shade(strcol("verdict"))) with points pt variable lc rgb variable ps 1.2
