@@ -2,6 +2,7 @@
 #include "analysis/study/claims.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
@@ -182,10 +183,13 @@ static cs_status tell_course(cs_study_claim *c)
 {
     for (int64_t i = 0; i < c->points && c->point[i].budget; ++i) {
         const cs_claim_point *p = &c->point[i];
+        char range[64] = "";
+        if (!isnan(p->margin))
+            (void)snprintf(range, sizeof range, " (%.3g to %.3g)", p->difference - p->margin,
+                           p->difference + p->margin);
         char *longer =
-            cs_format("%s%s%s: %.3g (%.3g to %.3g) %s", c->course ? c->course : "",
-                      c->course ? "; " : "", p->budget, p->difference, p->difference - p->margin,
-                      p->difference + p->margin, cs_claim_verdict_name(p->verdict));
+            cs_format("%s%s%s: %.3g%s %s", c->course ? c->course : "", c->course ? "; " : "",
+                      p->budget, p->difference, range, cs_claim_verdict_name(p->verdict));
         cs_free(c->course);
         c->course = longer;
         if (!longer) return CS_ERR_MEMORY;

@@ -87,9 +87,12 @@ static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_
 {
     const cs_study_comparison *s = &p->sides;
     const bool more = *s->want == '>';
-    cs_item_take(row, "series",
-                 cs_format("%s: %s \342\210\222 %s", c->name, more ? s->left.label : s->right.label,
-                           more ? s->right.label : s->left.label));
+    const char *above = more ? s->left.label : s->right.label;
+    const char *below = more ? s->right.label : s->left.label;
+    const bool alone = more && !s->right.file && s->right.value == 0;
+    cs_item_take(
+        row, "series",
+        cs_format("%s: %s%s%s", c->name, above, alone ? "" : " \342\210\222 ", alone ? "" : below));
     cs_item_text(row, "claim", c->name);
     cs_item_text(row, "budget", p->budget);
     cs_item_int(row, "wanted", more ? 1 : -1);
