@@ -139,6 +139,7 @@ static bool is_free(const char *key)
                                             "sparse_prediction",
                                             "sparse_pred_ignore_index",
                                             "init_std",
+                                            "initializer_factor",
                                             "layerdrop",
                                             "slow_but_exact",
                                             "sinusoidal_pos_embds",
@@ -146,8 +147,8 @@ static bool is_free(const char *key)
                                             "summary_use_proj",
                                             "summary_activation",
                                             "max_window_layers" /* layer_types says it */};
-    bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "_prob") ||
-                    cs_has_suffix(key, "_pdrop");
+    bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "dropout_rate") ||
+                    cs_has_suffix(key, "_prob") || cs_has_suffix(key, "_pdrop");
     for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; ++i) {
         free_key = free_key || strcmp(key, free_keys[i]) == 0;
     }
@@ -163,7 +164,9 @@ static bool is_idle(const char *name, const json_t *config, const char *key)
             json_object_get(config, "rope_parameters") && !strstr(name, "dynamic")) ||
            (strcmp(key, "n_positions") == 0 && strncmp(name, "gptj", 4) == 0) ||
            (strstr(key, "sliding_window") && json_is_false(window)) || /* no layer is local */
-           (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0);
+           (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0) ||
+           (strncmp(name, "t5", 2) == 0 && /* of its decoder */
+            (strstr(key, "decoder") || strcmp(key, "tie_word_embeddings") == 0));
 }
 
 /* Another value of the same type. */

@@ -2,6 +2,7 @@
  * part of a head, ALiBi, capped scores. Source of keys and names: the configurations and
  * state_dict() of the classes of transformers 5.23. */
 #include <math.h>
+#include <string.h>
 
 #include "model/arch_private.h"
 #include "model/rotary.h"
@@ -410,4 +411,87 @@ const cs_arch_row cs_arch_bloom = {
               .tied = true, .embed_norm = true, .slopes = true},
     .keys = {BLOOM_KEYS},
     .tensors = {BLOOM_TENSORS},
+};
+
+/* --- the encoder of t5 ------------------------------------------------------------------------ */
+
+static const cs_arch_key T5_KEYS[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"d_model", CS_KEY_INT, CS_AT(width), NAN},
+    {"d_kv", CS_KEY_INT, CS_AT(head_width), 64},
+    {"d_ff", CS_KEY_INT, CS_AT(inner), NAN},
+    {"num_layers", CS_KEY_INT, CS_AT(layers), NAN},
+    {"num_heads", CS_KEY_INT, CS_AT(heads), NAN},
+    {"relative_attention_num_buckets", CS_KEY_INT, CS_AT(relative_buckets), 32},
+    {"relative_attention_max_distance", CS_KEY_INT, CS_AT(relative_distance), 128},
+    {"dropout_rate", CS_KEY_REAL, CS_AT(dropout), 0.1},
+    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-6},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 1},
+    /* t5_read */
+    {"feed_forward_proj", CS_KEY_PAST, 0, 0},
+    {"dense_act_fn", CS_KEY_PAST, 0, 0},
+    {"is_gated_act", CS_KEY_PAST, 0, 0},
+    /* of the decoder, of training */
+    {"is_encoder_decoder", CS_KEY_PAST, 0, 0},
+    {"num_decoder_layers", CS_KEY_PAST, 0, 0},
+    {"scale_decoder_outputs", CS_KEY_PAST, 0, 0},
+    {"tie_word_embeddings", CS_KEY_PAST, 0, 0},
+    {"initializer_factor", CS_KEY_PAST, 0, 0},
+    {"n_positions", CS_KEY_PAST, 0, 0}, /* a length */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* feed_forward_proj is an activation or "gated-" and one, whose gelu is the tanh form. The two keys
+ * that follow from it must agree with it. */
+static cs_status t5_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    static const char gated[] = "gated-";
+    const char *key = "feed_forward_proj", *act = json_string_value(json_object_get(json, key));
+    const json_t *gate = json_object_get(json, "is_gated_act"),
+                 *dense = json_object_get(json, "dense_act_fn");
+    act = act ? act : "relu";
+    config->gated = strncmp(act, gated, sizeof gated - 1) == 0;
+    act += config->gated ? sizeof gated - 1 : 0;
+    act = config->gated && strcmp(act, "gelu") == 0 ? "gelu_new" : act;
+    json_t *name = json_string(act);
+    cs_status status = name ? cs_activation_read(where, key, name, &config->act) : CS_ERR_MEMORY;
+    json_decref(name);
+    if (status == CS_OK &&
+        ((gate && json_is_true(gate) != config->gated) ||
+         (dense && (!json_is_string(dense) || strcmp(json_string_value(dense), act) != 0))))
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: 'is_gated_act' and 'dense_act_fn' are not those of '%s'", where, key);
+    config->headless = true;
+    return status;
+}
+
+#define BLOCK "encoder.block.N.layer."
+static const cs_arch_tensor T5_TENSORS[] = {
+    {"embed.token", "shared"},
+    {"relative", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+    {"layer.N.attention.norm", BLOCK "0.layer_norm"},
+    {"layer.N.attention.qkv", BLOCK "0.SelfAttention.{q,k,v}"},
+    {"layer.N.attention.output", BLOCK "0.SelfAttention.o"},
+    {"layer.N.mlp.norm", BLOCK "1.layer_norm"},
+    {"layer.N.mlp.in", BLOCK "1.DenseReluDense.{wi_0,wi_1}"},
+    {"layer.N.mlp.in", BLOCK "1.DenseReluDense.wi"},
+    {"layer.N.mlp.out", BLOCK "1.DenseReluDense.wo"},
+    {"final_norm", "encoder.final_layer_norm"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_t5 = {
+    .name = "t5",
+    .class = "T5",
+    .head = "ForConditionalGeneration",
+    .prefix = "",
+    .past = {"decoder.", "lm_head.", "encoder.embed_tokens."},
+    .drop_embed = true,
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .bias = true, .eps = 1e-6, .act = CS_ACT_RELU,
+              .tied = true, .rms = true, .score_width = 1},
+    .read = t5_read,
+    .keys = {T5_KEYS},
+    .tensors = {T5_TENSORS},
 };

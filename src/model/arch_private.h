@@ -44,8 +44,9 @@ typedef struct {
     bool behind_pad;          /* positions start behind the padding token's */
     bool head_follows;        /* the head's activation is the layers' */
     bool states_alone;        /* without its head's tensors the model predicts no tokens */
-    bool drop_embed;          /* dropout of embeddings: as of the layers */
-    cs_model_config plain;    /* its choices */
+    const char *past[4]; /* what names of tensors begin with that bear on no state; NULL: no more */
+    bool drop_embed;     /* dropout of embeddings: as of the layers */
+    cs_model_config plain; /* its choices */
     /* What no list can say (NULL: nothing): from the whole file, after the keys. */
     cs_status (*read)(const char *where, const json_t *json, cs_model_config *config);
     const cs_arch_key *keys[CS_ARCH_LISTS];       /* NULL: no more; each ends with a NULL key */
@@ -60,6 +61,9 @@ const cs_arch_row *cs_arch_row_of(cs_arch arch);
 const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i);
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
 
+/* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
+cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
+                             cs_activation *out) CS_MUST_CHECK;
 /* CS_ERR_INPUT unless the value is `only` (a truth value or number), null or not there. */
 cs_status cs_config_only(const char *where, const char *key, const json_t *value,
                          double only) CS_MUST_CHECK;

@@ -39,7 +39,8 @@
     X(GEMMA2, gemma2)                                                                              \
     X(PHI, phi)                                                                                    \
     X(GPTJ, gptj)                                                                                  \
-    X(BLOOM, bloom)
+    X(BLOOM, bloom)                                                                                \
+    X(T5, t5)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;

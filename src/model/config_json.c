@@ -263,8 +263,8 @@ static cs_status read_value(const char *where, const cs_arch_key *f, const json_
     return CS_OK;
 }
 
-static cs_status read_activation(const char *where, const char *key, const json_t *value,
-                                 cs_activation *out)
+cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
+                             cs_activation *out)
 {
     for (size_t i = 0; json_is_string(value) && i < sizeof ACTIVATION / sizeof *ACTIVATION; ++i) {
         if (strcmp(json_string_value(value), ACTIVATION[i].name) == 0) {
@@ -290,8 +290,8 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
     case CS_KEY_ACT:
         return !value || json_is_null(value)
                    ? CS_OK
-                   : read_activation(where, f->key, value,
-                                     (cs_activation *)(void *)((char *)config + f->at));
+                   : cs_activation_read(where, f->key, value,
+                                        (cs_activation *)(void *)((char *)config + f->at));
     default:
         break;
     }

@@ -114,13 +114,19 @@ static bool is_nothing(const json_t *value)
            (json_is_string(value) && json_string_length(value) == 0);
 }
 
-static bool is_known(cs_arch arch, const char *key)
+static bool is_own(cs_arch arch, const char *key)
 {
     const cs_arch_key *own;
-    bool known = false;
+    bool found = false;
     for (int64_t i = 0; (own = cs_arch_key_at(arch, i)); ++i) {
-        known = known || strcmp(own->key, key) == 0;
+        found = found || strcmp(own->key, key) == 0;
     }
+    return found;
+}
+
+static bool is_known(cs_arch arch, const char *key)
+{
+    bool known = is_own(arch, key);
     for (size_t i = 0; i < sizeof PAST / sizeof *PAST; ++i) {
         known = known || strcmp(PAST[i], key) == 0;
     }
@@ -135,6 +141,9 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
     const char *key;
     json_t *value;
     for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; ++i) {
+        if (is_own(arch, SETTING[i].key)) {
+            continue;
+        }
         cs_status status = cs_config_only(where, SETTING[i].key,
                                           json_object_get(json, SETTING[i].key), SETTING[i].absent);
         if (status != CS_OK) return status;

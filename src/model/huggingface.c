@@ -120,7 +120,8 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     int64_t i = 0;
     const cs_arch_tensor *row;
     while ((row = cs_arch_tensor_at(config->arch, i++)) &&
-           !matches(row->ours, param->name, length, &number)) {
+           (!matches(row->ours, param->name, length, &number) ||
+            (!config->gated && pattern_of(row->theirs).parts == 2))) {
     }
     if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
@@ -143,9 +144,9 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     while ((row = cs_arch_tensor_at(config->arch, i++)) && strcmp(row->ours, ours) != 0) {
     }
-    if (row) {
-        p = pattern_of(row->theirs);
-        spell(cs_hf_prefix(config->arch), &p, number, 0, last, piece[0].other);
+    if (row && p.parts == 1) {
+        const pattern other = pattern_of(row->theirs);
+        spell(cs_hf_prefix(config->arch), &other, number, 0, last, piece[0].other);
     }
     const char *second = second_bias(config->arch);
     if (!config->tied && *second && strcmp(param->name, "head.bias") == 0) {
@@ -171,6 +172,10 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
                                        "embeddings.token_type_ids", ".inv_freq"};
     bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.") ||
                    strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.");
+    const char *const *past = cs_arch_row_of(config->arch)->past;
+    for (int i = 0; i < 4 && past[i]; ++i) {
+        ignored = ignored || strncmp(name, past[i], strlen(past[i])) == 0;
+    }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
         ignored = ignored || cs_has_suffix(name, ends[i]);
     }

@@ -231,7 +231,8 @@ static bool is_basic(const cs_model_config *c)
 {
     return c->act <= CS_ACT_TANH && !c->rms && !c->gated && !c->parallel && !c->head_norm &&
            c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0) &&
-           !c->slopes && !(c->score_cap > 0) && !(c->logit_cap > 0) && !(c->embed_scale > 0);
+           !c->slopes && !(c->score_width > 0) && !(c->score_cap > 0) && !(c->logit_cap > 0) &&
+           !(c->embed_scale > 0);
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the

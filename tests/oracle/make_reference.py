@@ -53,6 +53,8 @@ DISTIL = {**TOKENS, "dim": 8, "n_layers": 2, "n_heads": 2, "hidden_dim": 12, "ma
 OPT = {**TOKENS, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 12,
        "max_position_embeddings": 640, "word_embed_proj_dim": 8}
 GPTJ = {**TOKENS, "n_positions": 640, "n_embd": 16, "n_layer": 2, "n_head": 2, "rotary_dim": 4}
+T5 = {"vocab_size": 19, "pad_token_id": 1, "eos_token_id": 2, "d_model": 8, "d_kv": 6, "d_ff": 12, "num_layers": 2,
+      "num_heads": 2}
 BLOOM = {**TOKENS, "hidden_size": 8, "n_layer": 2, "n_head": 2}
 
 
@@ -111,6 +113,10 @@ READ = {
     "gptj": ("GPTJForCausalLM", GPTJ),
     "gptj-switched": ("GPTJForCausalLM", {**GPTJ, "rotary_dim": 8, "n_inner": 12, "activation_function": "relu",
                                           "layer_norm_epsilon": 1e-3}),
+    "t5": ("T5EncoderModel", T5),
+    "t5-switched": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-3,
+                                                   "relative_attention_num_buckets": 12, "d_kv": 4,
+                                                   "relative_attention_max_distance": 40}),
     "bloom": ("BloomForCausalLM", BLOOM),
     "bloom-switched": ("BloomForCausalLM", {**BLOOM, "hidden_size": 12, "n_head": 6, "tie_word_embeddings": False,
                                             "layer_norm_epsilon": 1e-3}),
@@ -125,6 +131,12 @@ def randomise(model, seed):
             p.copy_(0.4 * torch.randn(p.shape, generator=generator) +
                     (1 if p.dim() == 1 and name.endswith("weight") else 0))
     return model.eval()
+
+
+def encoder_of(model):
+    """The encoder of a model that has a decoder too; else the model itself."""
+    return model.get_encoder() if model.config.is_encoder_decoder and not isinstance(model, transformers.T5EncoderModel) \
+        and hasattr(model, "get_encoder") else model
 
 
 @contextlib.contextmanager
@@ -149,14 +161,15 @@ def doubles():
 
 def reference(model, ids, mask):
     """The arrays of a reference: states behind the final norm where the class has one."""
-    model = model.double().eval()
+    model = encoder_of(model).double().eval()
     with torch.no_grad(), doubles():
         arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
         out = model(**arguments, output_hidden_states=True)
         top = model.base_model(**arguments).last_hidden_state
     states = [x.numpy() for x in out.hidden_states]
     states[-1] = top.numpy()  # transformers 4 gave roberta-prelayernorm's without the norm
-    logits = {"logits": out.logits.numpy().astype(np.float32)} if out.logits.ndim == 3 else {}  # of tokens
+    logits = getattr(out, "logits", np.zeros(0))
+    logits = {"logits": logits.numpy().astype(np.float32)} if logits.ndim == 3 else {}  # of tokens
     return {"input_ids": ids.astype(np.int32), "attention_mask": mask.astype(np.uint8), **logits,
             **{f"hidden_states_{i}": x.astype(np.float32) for i, x in enumerate(states)}}
 
@@ -188,12 +201,13 @@ def rounding(cls, folder, model, ids, mask):
     """How far the class in float32 is from itself in double, by layer and last of the logits: a network with random weights
     may amplify rounding."""
     exact = reference(model, ids, mask)
-    single = cls.from_pretrained(folder, attn_implementation="eager").eval()
+    single = encoder_of(cls.from_pretrained(folder, attn_implementation="eager").eval())
     with torch.no_grad():
         arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
         out = single(**arguments, output_hidden_states=True)
-        found = [*out.hidden_states[:-1], single.base_model(**arguments).last_hidden_state, out.logits]
-    names = [f"hidden_states_{i}" for i in range(len(found) - 1)] + ["logits"]
+        found = [*out.hidden_states[:-1], single.base_model(**arguments).last_hidden_state]
+    names = [f"hidden_states_{i}" for i in range(len(found))] + ["logits"]
+    found.append(getattr(out, "logits", None))
     return np.array([np.abs(x.numpy() - exact[name])[mask].max() for name, x in zip(names, found) if name in exact])
 
 
