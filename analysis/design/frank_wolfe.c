@@ -213,9 +213,9 @@ static cs_status deliver(solver *o, cs_family *family, cs_design *design)
         design->next_token += o->y[i] > 0 ? o->y[i] * cs_family_next_token(family, i) : 0;
         design->misalignment += o->y[i] > 0 ? o->y[i] * cs_family_misalignment(family, i) : 0;
     }
-    cs_free(law->q);
-    law->q = family->masses > events ? cs_calloc(family->s + 1, sizeof(double)) : NULL;
-    if (family->masses > events && !law->q) return CS_ERR_MEMORY;
+    law->q =
+        family->masses > events ? cs_pool_take(&law->pool, family->s + 1, sizeof(double)) : NULL;
+    if (law->pool.status != CS_OK) return law->pool.status;
     law->events = law->sets = 0;
     law->invariant = 0;
     for (int64_t c = 0; c < sets; ++c) {

@@ -10,9 +10,7 @@
 
 void cs_kernel_spectrum_free(cs_kernel_spectrum *spectrum)
 {
-    cs_free(spectrum->value);
-    cs_free(spectrum->multiplicity);
-    cs_free(spectrum->target_weight);
+    cs_pool_free(&spectrum->pool);
     *spectrum = (cs_kernel_spectrum){0};
 }
 
@@ -43,12 +41,12 @@ static cs_status kernel_of(const cs_objective *objective, int64_t s, double *r)
 cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_kernel_spectrum *out)
 {
     cs_dense r = {0};
-    cs_kernel_spectrum local = {.value = cs_alloc(s, sizeof(double)),
-                                .multiplicity = cs_alloc(s, sizeof(int64_t)),
-                                .target_weight = cs_calloc(s, sizeof(double))};
-    double *ascending = cs_alloc(s, sizeof *ascending);
-    bool room = local.value && local.multiplicity && local.target_weight && ascending;
-    cs_status status = room ? cs_dense_init(&r, s, s) : CS_ERR_MEMORY;
+    cs_kernel_spectrum local = {0};
+    local.value = cs_pool_take(&local.pool, s, sizeof *local.value);
+    local.multiplicity = cs_pool_take(&local.pool, s, sizeof *local.multiplicity);
+    local.target_weight = cs_pool_take(&local.pool, s, sizeof *local.target_weight);
+    double *ascending = cs_pool_take(&local.pool, s, sizeof *ascending);
+    cs_status status = local.pool.status ? local.pool.status : cs_dense_init(&r, s, s);
     if (status == CS_OK) status = kernel_of(objective, s, r.data);
     for (int64_t i = 0; i < s * s && status == CS_OK; ++i) {
         local.target_weight[i / s] += r.data[i];
@@ -59,7 +57,6 @@ cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_ker
     }
     if (status == CS_OK) group(s, ascending, &local);
     cs_dense_free(&r);
-    cs_free(ascending);
     return CS_DELIVER(status, out, local, cs_kernel_spectrum_free);
 }
 

@@ -1,6 +1,7 @@
 /* The spectrum of the position kernel R of an objective (plan/kernel.h, theory.md 10). */
 #pragma once
 
+#include "base/mem.h"
 #include "plan/kernel.h"
 
 typedef struct {
@@ -9,6 +10,7 @@ typedef struct {
     double *value;  /* values */
     int64_t *multiplicity; /* values */
     double *target_weight; /* s row sums of R: its eigenvalues where the position is given */
+    cs_pool pool;          /* of the arrays */
 } cs_kernel_spectrum;
 
 void cs_kernel_spectrum_free(cs_kernel_spectrum *spectrum);

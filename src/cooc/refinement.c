@@ -226,10 +226,10 @@ static cs_status measure(study *s)
 cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *options, int64_t count,
                            const cs_context *context, cs_refinement *out)
 {
-    cs_refinement r = {.count = count,
-                       .rows = cs_calloc(count, sizeof *r.rows),
-                       .least = cs_calloc(count, sizeof *r.least),
-                       .refines = cs_calloc(count * count, sizeof *r.refines)};
+    cs_refinement r = {.count = count};
+    r.rows = cs_pool_take(&r.pool, count, sizeof *r.rows);
+    r.least = cs_pool_take(&r.pool, count, sizeof *r.least);
+    r.refines = cs_pool_take(&r.pool, count * count, sizeof *r.refines);
     cs_sequences sequences = {0};
     cs_cooc_options whole = *options;
     cs_pool pool = {0};
@@ -240,7 +240,7 @@ cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *optio
                .count = count};
     int64_t skipped = 0;
     whole.context = (cs_context){.mode = CS_CONTEXT_ALL, .n = 1};
-    cs_status status = r.rows && r.least && r.refines ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = r.pool.status;
     if (status == CS_OK) status = cs_cooc_sequences(corpus, &whole, &sequences, &skipped);
     if (status == CS_OK) {
         s.base = cs_pool_take(&pool, sequences.count + 1, sizeof *s.base);
@@ -261,8 +261,6 @@ cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *optio
 
 void cs_refinement_free(cs_refinement *r)
 {
-    cs_free(r->rows);
-    cs_free(r->least);
-    cs_free(r->refines);
+    cs_pool_free(&r->pool);
     *r = (cs_refinement){0};
 }

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "cooc/builder.h"
 
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
     int64_t *rows;  /* count */
     double *least;  /* count: least weight of an event in a row, in predicted tokens or documents */
     bool *refines;  /* count x count: at coarse * count + fine */
+    cs_pool pool;   /* of the arrays */
 } cs_refinement;
 
 void cs_refinement_free(cs_refinement *r);

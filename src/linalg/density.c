@@ -32,9 +32,7 @@ typedef struct {
 
 void cs_density_free(cs_density *d)
 {
-    cs_free(d->density);
-    cs_free(d->above);
-    cs_free(d->fourth_below);
+    cs_pool_free(&d->pool);
     *d = (cs_density){0};
 }
 
@@ -245,14 +243,14 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
                                 (double)(options->samples - 1));
     e.quantities = SUMS + CURVES * n;
     e.room_size = 4 * q + cs_jacobi_room(q);
-    d.density = cs_alloc(n, sizeof *d.density);
-    d.above = cs_alloc(n, sizeof *d.above);
-    d.fourth_below = cs_alloc(n, sizeof *d.fourth_below);
+    d.density = cs_pool_take(&d.pool, n, sizeof *d.density);
+    d.above = cs_pool_take(&d.pool, n, sizeof *d.above);
+    d.fourth_below = cs_pool_take(&d.pool, n, sizeof *d.fourth_below);
     av.mean = cs_pool_take(&pool, e.quantities, sizeof *av.mean);
     av.square = cs_pool_take(&pool, e.quantities, sizeof *av.square);
     e.value = cs_pool_take(&pool, e.quantities, CS_DENSITY_GROUP * sizeof *e.value);
     e.room = cs_pool_take(&pool, e.room_size, CS_DENSITY_GROUP * sizeof *e.room);
-    status = d.density && d.above && d.fourth_below ? pool.status : CS_ERR_MEMORY;
+    status = d.pool.status ? d.pool.status : pool.status;
     status = status ? status : cs_density_group_init(a, q, &group);
     status = status ? status : draw_all(a, options, &e, &group, &av, &d);
     if (status != CS_OK) goto done;

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "linalg/dense.h"
@@ -79,6 +80,7 @@ typedef struct {
     double width, bias;        /* h; the bound on the density's quadrature error */
     double factor;             /* Student's t */
     int64_t ended; /* samples whose Krylov space ended: no quadrature error is left in them */
+    cs_pool pool;  /* of the arrays */
 } cs_density;
 
 void cs_density_free(cs_density *density);

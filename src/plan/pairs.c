@@ -22,12 +22,7 @@ enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };
 
 void cs_pairs_free(cs_pairs *pairs)
 {
-    cs_free(pairs->set);
-    cs_free(pairs->target);
-    cs_free(pairs->weight);
-    cs_free(pairs->conditioning);
-    cs_free(pairs->position);
-    cs_free(pairs->q);
+    cs_pool_free(&pairs->pool);
     memset(pairs, 0, sizeof *pairs);
 }
 
@@ -45,14 +40,12 @@ cs_status cs_pairs_check_room(int64_t s, double bytes)
 
 cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions, int64_t events)
 {
-    pairs->conditioning = cs_alloc(sets, sizeof *pairs->conditioning);
-    pairs->position = cs_alloc(positions, sizeof *pairs->position);
-    pairs->set = cs_alloc(events, sizeof *pairs->set);
-    pairs->target = cs_alloc(events, sizeof *pairs->target);
-    pairs->weight = cs_alloc(events, sizeof *pairs->weight);
-    return pairs->conditioning && pairs->position && pairs->set && pairs->target && pairs->weight
-               ? CS_OK
-               : CS_ERR_MEMORY;
+    pairs->conditioning = cs_pool_take(&pairs->pool, sets, sizeof *pairs->conditioning);
+    pairs->position = cs_pool_take(&pairs->pool, positions, sizeof *pairs->position);
+    pairs->set = cs_pool_take(&pairs->pool, events, sizeof *pairs->set);
+    pairs->target = cs_pool_take(&pairs->pool, events, sizeof *pairs->target);
+    pairs->weight = cs_pool_take(&pairs->pool, events, sizeof *pairs->weight);
+    return pairs->pool.status;
 }
 
 void cs_pairs_put_prefixes(cs_pairs *pairs)
@@ -200,7 +193,7 @@ cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
     cs_size_facts facts = {0};
     cs_status status = cs_pairs_check_room(s, (double)(s + 1) * sizeof *pairs->q);
     if (status != CS_OK) return status;
-    pairs->q = cs_calloc(s + 1, sizeof *pairs->q);
+    pairs->q = cs_pool_take(&pairs->pool, s + 1, sizeof *pairs->q);
     size_table table = {.q = pairs->q};
     status = pairs->q ? cs_sizes_visit(o, s, store_size, &table, &facts) : CS_ERR_MEMORY;
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {

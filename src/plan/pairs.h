@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 #include "plan/objective.h"
 
@@ -48,6 +49,7 @@ typedef struct cs_pairs {
     /* Invariant: */
     double *q;        /* s+1 values q(0..s), q(s) = 0; NULL: no such part */
     double invariant; /* sum of q: exactly 1 where nothing is listed, 0 where q is NULL */
+    cs_pool pool;     /* of all arrays */
 } cs_pairs;
 
 /* The set of event number e, and its positions. */

@@ -139,7 +139,7 @@ cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count
         sized += list[j].q ? weight[j] * list[j].invariant : 0;
     }
     if (sized > 0) {
-        out->q = cs_calloc(out->length + 1, sizeof *out->q);
+        out->q = cs_pool_take(&out->pool, out->length + 1, sizeof *out->q);
         if (!out->q) return CS_ERR_MEMORY;
     }
     for (int64_t j = 0; j < count; ++j) {
