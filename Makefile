@@ -72,10 +72,10 @@ ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
-FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c)
+FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind layers tidy format format-check docs install python install-python uninstall reproduce train-demo bench clean
+.PHONY: fuzz all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -221,6 +221,14 @@ valgrind: $(TESTS)
 # development aid.
 oracle: all $(B)/tests/oracle/parity_tool
 	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) TORCH_PYTHON=$(TORCH_PYTHON) sh tests/oracle/run.sh
+
+# The readers of pictures under libFuzzer and sanitizers, for a while; needs clang. What it finds is left in the folder.
+FUZZ_SECONDS ?= 60
+fuzz: $(B)/generated/version.h
+	@mkdir -p build/fuzz/corpus
+	clang $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o build/fuzz/fuzz_images \
+	  tests/fuzz/fuzz_images.c $(wildcard src/base/*.c src/io/*.c src/text/*.c src/image/*.c) $(PKG_LIBS) -lm -pthread -ldl
+	cd build/fuzz && ./fuzz_images -max_total_time=$(FUZZ_SECONDS) -max_len=8192 corpus
 
 layers:
 	@sh tests/layers.sh
