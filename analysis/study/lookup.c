@@ -14,13 +14,15 @@ cs_status cs_study_step(const cs_study *study, const char *text, const cs_step *
     char *name = cs_format("%.*s", (int)strcspn(text, "/ "), text);
     cs_status status = name ? CS_ERR_INPUT : CS_ERR_MEMORY;
     for (int64_t i = 0; name && i < study->steps && status != CS_OK; ++i) {
-        cs_hint_consider(name, study->step[i].name, &hint);
         if (strcmp(name, study->step[i].name) == 0) {
             status = CS_OK;
             if (out) {
                 *out = &study->step[i];
             }
         }
+    }
+    for (int64_t i = 0; i < study->steps && status == CS_ERR_INPUT; ++i) {
+        cs_hint_consider(name, study->step[i].name, &hint);
     }
     if (status == CS_ERR_INPUT)
         status = cs_fail(status, "the study has no step %s%s", name, cs_hint_text("", &hint));

@@ -205,17 +205,21 @@ static cs_status check_words(const cs_step *step)
 /* Whether a step trains a model or reads what one that does has left. */
 static cs_status mark_trained(const cs_study *study, cs_step *step)
 {
+    char *folder = cs_path_join(study->dir, "");
+    if (!folder) return CS_ERR_MEMORY;
     step->trained = strcmp(step->word[0], "train") == 0;
-    for (int64_t i = 0; i + 1 < study->steps; ++i) {
-        char *folder = cs_path_join(study->dir, study->step[i].name);
-        if (!folder) return CS_ERR_MEMORY;
-        for (int w = 1; w < step->words && study->step[i].trained; ++w) {
-            const char *at = strstr(step->word[w], folder);
-            const char after = at ? at[strlen(folder)] : '-';
-            step->trained = step->trained || after == '\0' || after == '/';
+    for (int w = 1; w < step->words; ++w) {
+        for (char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
+            const char *name = at + strlen(folder);
+            const size_t length = strcspn(name, "/");
+            for (int64_t i = 0; i + 1 < study->steps && !step->trained; ++i) {
+                const cs_step *s = &study->step[i];
+                step->trained =
+                    s->trained && strncmp(s->name, name, length) == 0 && s->name[length] == '\0';
+            }
         }
-        cs_free(folder);
     }
+    cs_free(folder);
     return CS_OK;
 }
 
