@@ -75,7 +75,7 @@ endif
 FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: fuzz all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -83,7 +83,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan valgrind layers tidy format format-check docs install uninstall bench train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan valgrind fuzz layers tidy format format-check docs install uninstall bench train-demo clean"
 
 deps:
 	@sh tests/deps.sh

@@ -42,12 +42,10 @@ static cs_status run_list(cs_args *args)
 {
     static const cs_view view = {
         "corpora[]", "name package licence labelled=~labelled prepared=~prepared summary"};
-    int texts = 0, images = 0;
-    const cs_corpus_source *text = cs_corpus_sources(&texts), *image = cs_images_sources(&images);
     cs_item *list = cs_item_array(cs_output_root(args), "corpora");
     cs_status status = CS_OK;
-    for (int i = 0; i < texts + images && status == CS_OK; ++i) {
-        status = list_source(i < texts ? &text[i] : &image[i - texts], list);
+    for (int i = 0; cs_source_at(i) && status == CS_OK; ++i) {
+        status = list_source(cs_source_at(i), list);
     }
     return status == CS_OK ? cs_output_record(args, "corpora", &view) : status;
 }
@@ -73,12 +71,11 @@ static cs_status prepare_one(cs_args *args, const char *name, cs_item *list)
 static cs_status run_prepare(cs_args *args)
 {
     static const cs_view view = {"prepared[]", "name path note"};
-    int known = 0, named = cs_args_positionals(args) - 1;
-    const cs_corpus_source *source = cs_corpus_sources(&known);
+    const int named = cs_args_positionals(args) - 1;
     cs_item *list = cs_item_array(cs_output_root(args), "prepared");
     cs_status status = CS_OK;
-    for (int i = 0; i < (named > 0 ? named : known) && status == CS_OK; ++i) {
-        const char *name = named > 0 ? cs_args_positional(args, i + 1) : source[i].name;
+    for (int i = 0; (named > 0 ? i < named : cs_source_at(i) != NULL) && status == CS_OK; ++i) {
+        const char *name = named > 0 ? cs_args_positional(args, i + 1) : cs_source_at(i)->name;
         status = cs_interrupt_check();
         if (status == CS_OK) status = prepare_one(args, name, list);
     }

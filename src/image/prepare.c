@@ -138,6 +138,13 @@ cs_status cs_images_prepare(const char *name, bool force, char **note)
     return status;
 }
 
+const cs_corpus_source *cs_source_at(int i)
+{
+    int texts = 0, images = 0;
+    const cs_corpus_source *text = cs_corpus_sources(&texts), *image = cs_images_sources(&images);
+    return i < texts ? &text[i] : i - texts < images ? &image[i - texts] : NULL;
+}
+
 cs_status cs_source_path(const char *name, char **out)
 {
     return cs_images_named(name) ? cs_images_prepared_path(name, out)

@@ -22,7 +22,8 @@
 const cs_corpus_source *cs_images_sources(int *count);
 const cs_corpus_source *cs_images_named(const char *name); /* NULL: it names none */
 
-/* Of any corpus known by name, of text or images. */
+/* Of any corpus known by name, of text or images; number i of them, NULL behind the last. */
+const cs_corpus_source *cs_source_at(int i);
 cs_status cs_source_path(const char *name, char **out) CS_MUST_CHECK;
 cs_status cs_source_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
 
