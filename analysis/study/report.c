@@ -13,6 +13,7 @@
 
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report.h"
+#include "analysis/study/report_private.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/threads.h"
@@ -26,13 +27,13 @@ enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = 64 };
 typedef struct {
     const cs_study *study;
     const cs_claims *claims;
-    FILE *out; /* NULL: directives are checked, and nothing is written */
-    int words; /* of the directive at hand */
+    FILE *out;   /* NULL: directives are checked, and nothing is written */
+    int figures; /* written so far: the number of the next is one more */
+    int words;   /* of the directive at hand */
     char *word[MOST_WORDS];
 } report;
 
-/* Escapes text for HTML. */
-static void put_text(FILE *out, const char *text)
+void cs_html_text(FILE *out, const char *text)
 {
     static const char special[] = "&<>\"'";
     static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -42,14 +43,13 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-/* A piece of HTML in which every % is replaced by the next text, escaped. */
-static void put(FILE *out, const char *html, ...)
+void cs_html_put(FILE *out, const char *html, ...)
 {
     va_list texts;
     va_start(texts, html);
     for (; *html; ++html) {
         if (*html == '%') {
-            put_text(out, va_arg(texts, const char *));
+            cs_html_text(out, va_arg(texts, const char *));
         } else {
             (void)fputc(*html, out);
         }
@@ -63,9 +63,9 @@ static cs_status put_command(report *r)
     const cs_step *step = NULL;
     cs_status status = cs_study_step(r->study, r->word[1], &step);
     if (status != CS_OK) return status;
-    put(r->out, "<p class=\"command\"><code>cospec %</code>", step->command);
+    cs_html_put(r->out, "<p class=\"command\"><code>cospec %</code>", step->command);
     (void)fprintf(r->out, "<span>%.1f s, exit %d, ", step->seconds, step->exit_code);
-    put(r->out, "files in <a href=\"%/\">%/</a></span></p>\n", step->name, step->name);
+    cs_html_put(r->out, "files in <a href=\"%/\">%/</a></span></p>\n", step->name, step->name);
     return CS_OK;
 }
 
@@ -74,7 +74,7 @@ static void put_number(FILE *out, const json_t *value, int digits)
     if (json_is_number(value)) {
         (void)fprintf(out, "<td class=\"n\">%.*g</td>", digits, json_number_value(value));
     } else {
-        put(out, "<td class=\"n\">&ndash;</td>");
+        cs_html_put(out, "<td class=\"n\">&ndash;</td>");
     }
 }
 
@@ -82,17 +82,17 @@ static void put_statement(FILE *out, const json_t *s)
 {
     const char *verdict = cs_study_text(s, "verdict"), *form = cs_study_text(s, "form");
     const char *counterexample = cs_study_text(s, "counterexample");
-    put(out, "<tr><td><code>%</code></td><td>%</td><td>%", cs_study_text(s, "id"), form,
-        cs_study_text(s, "statement"));
+    cs_html_put(out, "<tr><td><code>%</code></td><td>%</td><td>%", cs_study_text(s, "id"), form,
+                cs_study_text(s, "statement"));
     if (*counterexample) {
-        put(out, "<div class=\"counter\">%</div>", counterexample);
+        cs_html_put(out, "<div class=\"counter\">%</div>", counterexample);
     }
-    put(out, "</td>");
+    cs_html_put(out, "</td>");
     put_number(out, json_object_get(s, "lhs"), 6);
     put_number(out, json_object_get(s, "rhs"), 6);
     put_number(out, json_object_get(s, "margin"), 3);
     put_number(out, json_object_get(s, "error"), 2);
-    put(out, "<td><b class=\"v %\">%</b></td></tr>\n", verdict, verdict);
+    cs_html_put(out, "<td><b class=\"v %\">%</b></td></tr>\n", verdict, verdict);
 }
 
 /* The statements whose id starts with the prefix, under a line for each input; returns their
@@ -109,20 +109,20 @@ static int put_statement_rows(FILE *out, const json_t *list, const char *step, c
             continue;
         }
         if (shown == 0) {
-            put(out,
-                "<table class=\"statements\"><tr><th>id</th><th>form</th><th>statement (<a "
-                "href=\"%/statements.json\">json</a>)</th><th>left</th><th>right</th>"
-                "<th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
-                step);
+            cs_html_put(out,
+                        "<table class=\"statements\"><tr><th>id</th><th>form</th><th>statement (<a "
+                        "href=\"%/statements.json\">json</a>)</th><th>left</th><th>right</th>"
+                        "<th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
+                        step);
         }
         if (shown == 0 || strcmp(input, cs_study_text(s, "input")) != 0) {
             input = cs_study_text(s, "input");
-            put(out, "<tr><td colspan=\"8\" class=\"input\">%</td></tr>\n", input);
+            cs_html_put(out, "<tr><td colspan=\"8\" class=\"input\">%</td></tr>\n", input);
         }
         put_statement(out, s);
         ++shown;
     }
-    put(out, shown ? "</table>\n" : "");
+    cs_html_put(out, shown ? "</table>\n" : "");
     return shown;
 }
 
@@ -149,7 +149,7 @@ static cs_status put_verdict(report *r)
     cs_status status = cs_study_statement(r->study, r->word[1], r->word[2], r->word[3], &json, &s);
     if (status == CS_OK) {
         const char *verdict = cs_study_text(s, "verdict");
-        put(r->out, "<b class=\"v %\">%</b>", verdict, verdict);
+        cs_html_put(r->out, "<b class=\"v %\">%</b>", verdict, verdict);
     }
     json_decref(json);
     return status;
@@ -162,7 +162,7 @@ static void put_cell(FILE *out, const char *cell)
     if (cs_real_scan(cell, &x)) {
         (void)fprintf(out, "<td class=\"n\">%.6g</td>", x);
     } else {
-        put(out, "<td>%</td>", cell);
+        cs_html_put(out, "<td>%</td>", cell);
     }
 }
 
@@ -184,24 +184,24 @@ static cs_status choose_columns(const cs_pick *pick, int *count, int *column)
 
 static void put_rows(FILE *out, const cs_pick *pick, int count, const int *column)
 {
-    put(out, "<table><tr>");
+    cs_html_put(out, "<table><tr>");
     for (int c = 0; c < count; ++c) {
-        put(out, "<th>%</th>", pick->table.name[column[c]]);
+        cs_html_put(out, "<th>%</th>", pick->table.name[column[c]]);
     }
-    put(out, "</tr>\n");
+    cs_html_put(out, "</tr>\n");
     int64_t hit = 0, shown = 0;
     for (int64_t row = 0; row < pick->table.rows && shown < pick->limit; ++row) {
         if (!cs_pick_takes(pick, row) || hit++ % pick->every != 0) {
             continue;
         }
         ++shown;
-        put(out, "<tr>");
+        cs_html_put(out, "<tr>");
         for (int c = 0; c < count; ++c) {
             put_cell(out, cs_pick_cell(pick, row, column[c]));
         }
-        put(out, "</tr>\n");
+        cs_html_put(out, "</tr>\n");
     }
-    put(out, "</table>\n");
+    cs_html_put(out, "</table>\n");
 }
 
 /* {{table STEP/FILE.csv ...}} */
@@ -213,7 +213,8 @@ static cs_status put_table(report *r)
     if (status == CS_OK) status = choose_columns(&pick, &count, column);
     if (status == CS_OK) {
         put_rows(r->out, &pick, count, column);
-        put(r->out, "<p class=\"source\">from <a href=\"%\">%</a></p>\n", r->word[1], r->word[1]);
+        cs_html_put(r->out, "<p class=\"source\">from <a href=\"%\">%</a></p>\n", r->word[1],
+                    r->word[1]);
     }
     cs_pick_free(&pick);
     return status;
@@ -231,13 +232,13 @@ static cs_status put_value(report *r)
     if (status == CS_OK) status = cs_pick_first(&pick, &row);
     if (status == CS_OK) {
         const char *cell = cs_pick_cell(&pick, row, column);
-        put(r->out, "<a class=\"value\" href=\"%\">", r->word[1]);
+        cs_html_put(r->out, "<a class=\"value\" href=\"%\">", r->word[1]);
         if (cs_real_scan(cell, &x)) {
             (void)fprintf(r->out, "%.4g", x);
         } else {
-            put_text(r->out, cell);
+            cs_html_text(r->out, cell);
         }
-        put(r->out, "</a>");
+        cs_html_put(r->out, "</a>");
     }
     cs_pick_free(&pick);
     return status;
@@ -255,7 +256,7 @@ static cs_status put_data_uri(FILE *out, const char *path)
         status = encoded ? CS_OK : CS_ERR_MEMORY;
         if (encoded) {
             base64_encode_raw(encoded, (size_t)size, (const uint8_t *)bytes);
-            put(out, "data:image/svg+xml;base64,");
+            cs_html_put(out, "data:image/svg+xml;base64,");
             (void)fwrite(encoded, 1, length, out);
         }
     }
@@ -264,21 +265,21 @@ static cs_status put_data_uri(FILE *out, const char *path)
     return status;
 }
 
-/* A figure in a folder of the study; its caption begins with the word `from`. */
+/* A numbered figure in a folder of the study, at #FOLDER; its caption begins with the word `from`. */
 static cs_status put_figure_of(report *r, const char *folder, const char *figure, int from)
 {
     static const char *const kind[] = {"csv", "gp", "png", "pdf"};
     char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
-    put(r->out, "<figure><img alt=\"%\" src=\"", figure);
+    cs_html_put(r->out, "<figure id=\"%\"><img alt=\"%\" src=\"", folder, figure);
     cs_status status = path ? put_data_uri(r->out, path) : CS_ERR_MEMORY;
-    put(r->out, "\"><figcaption>");
+    (void)fprintf(r->out, "\"><figcaption><b>Figure %d.</b> ", ++r->figures);
     for (int i = from; i < r->words; ++i) {
-        put(r->out, "% ", r->word[i]);
+        cs_html_put(r->out, "% ", r->word[i]);
     }
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
-        put(r->out, "<a href=\"%/%.%\">%</a> ", folder, figure, kind[i], kind[i]);
+        cs_html_put(r->out, "<a href=\"%/%.%\">%</a> ", folder, figure, kind[i], kind[i]);
     }
-    put(r->out, "</figcaption></figure>\n");
+    cs_html_put(r->out, "</figcaption></figure>\n");
     cs_free(path);
     return status;
 }
@@ -315,7 +316,7 @@ static cs_status put_machine(report *r)
 /* {{version}} */
 static cs_status put_version(report *r)
 {
-    put(r->out, CS_VERSION " (" CS_COMMIT ")");
+    cs_html_put(r->out, CS_VERSION " (" CS_COMMIT ")");
     return CS_OK;
 }
 
@@ -326,7 +327,7 @@ static cs_status put_date(report *r)
     time_t now = time(NULL);
     struct tm utc;
     (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &utc));
-    put(r->out, date);
+    cs_html_put(r->out, date);
     return CS_OK;
 }
 
@@ -344,103 +345,47 @@ static cs_status put_seconds(report *r)
 /* {{scale}} */
 static cs_status put_scale(report *r)
 {
-    put_text(r->out, r->study->scale ? r->study->scale : "");
+    cs_html_text(r->out, r->study->scale ? r->study->scale : "");
     return CS_OK;
 }
 
 /* {{steps}} */
 static cs_status put_steps(report *r)
 {
-    put(r->out, "<table><tr><th>step</th><th>command</th><th>seconds</th><th>exit</th></tr>\n");
+    cs_html_put(r->out,
+                "<table><tr><th>step</th><th>command</th><th>seconds</th><th>exit</th></tr>\n");
     for (int64_t i = 0; i < r->study->steps; ++i) {
         const cs_step *step = &r->study->step[i];
-        put(r->out, "<tr><td><a href=\"%/\">%</a></td><td><code>cospec %", step->name, step->name,
-            step->command);
+        cs_html_put(r->out, "<tr><td><a href=\"%/\">%</a></td><td><code>cospec %", step->name,
+                    step->name, step->command);
         (void)fprintf(r->out, "</code></td><td class=\"n\">%.1f</td><td class=\"n\">%d</td></tr>\n",
                       step->seconds, step->exit_code);
     }
-    put(r->out, "</table>\n");
+    cs_html_put(r->out, "</table>\n");
     return CS_OK;
 }
 
-/* "label: value ± 1.96 se", linked to its file. */
-static void put_side(FILE *out, const cs_claim_side *side)
+/* {{tally}} */
+static cs_status put_tally(report *r)
 {
-    if (!side->file) {
-        put(out, "<td>%</td>", side->label);
-        return;
-    }
-    put(out, "<td><a href=\"%\">%</a>", side->file, side->label);
-    (void)fprintf(out, ": %.4g", side->value);
-    if (side->se > 0) {
-        (void)fprintf(out, " &plusmn; %.2g", 1.96 * side->se);
-    }
-    put(out, "</td>");
-}
-
-static void put_numbers(FILE *out, const cs_study_claim *c)
-{
-    const cs_claim_point *p = cs_claim_last(c);
-    if (!p) {
-        return;
-    }
-    (void)fprintf(out, ": %.3g", p->difference);
-    if (!isnan(p->margin)) (void)fprintf(out, ", 95 %% interval &plusmn; %.2g", p->margin);
-    (void)fprintf(out, "; p %.2g, %.2g among %lld", p->p, p->adjusted, (long long)c->family_size);
-    if (p->verdict == CS_CLAIM_UNDECIDED && p->resolution > 0)
-        (void)fprintf(out, "; told from %.2g on", p->resolution);
-    if (p->verdict == CS_CLAIM_UNDECIDED && p->seeds_needed > 0)
-        (void)fprintf(out,
-                      isinf(p->seeds_needed) ? "; no number of seeds would tell this one"
-                                             : "; %.0f seeds a side would tell this one",
-                      p->seeds_needed);
-    if (c->course) put(out, " (budget %). By budget: %", p->budget, c->course);
-}
-
-static void put_claim(FILE *out, const cs_study_claim *c)
-{
-    static const char *const style[] = {"PASS", "FAIL", "INCONCLUSIVE", "UNSPECIFIED", "VACUOUS"};
-    const cs_claim_point *last = cs_claim_last(c);
-    put(out, "<tr><td>%</td><td>%<div class=\"source\">%</div></td>", c->source, c->says, c->scope);
-    if (last) {
-        put_side(out, &last->sides.left);
-        put_side(out, &last->sides.right);
-    } else {
-        put(out, "<td colspan=\"2\"><code>%</code>: %</td>", c->statement, c->found);
-    }
-    put(out, "<td><b class=\"v %\">%</b><div class=\"source\">%", style[c->verdict],
-        cs_claim_verdict_name(c->verdict), c->why);
-    put_numbers(out, c);
-    put(out, "</div></td></tr>\n");
+    cs_html_tally(r->out, r->claims);
+    return CS_OK;
 }
 
 /* {{claims [PREFIX]}} */
 static cs_status put_claims(report *r)
 {
     const char *prefix = r->words > 1 ? r->word[1] : "";
-    int64_t shown = 0;
-    for (int64_t i = 0; i < r->claims->count; ++i) {
-        const cs_study_claim *c = &r->claims->claim[i];
-        if (strncmp(c->name, prefix, strlen(prefix)) != 0) {
-            continue;
-        }
-        if (shown++ == 0) {
-            put(r->out,
-                "<table class=\"claims\"><tr><th>source</th><th>claim</th><th colspan=\"2\">"
-                "measured (&plusmn; 1.96 standard errors of the test "
-                "documents)</th><th>verdict</th></tr>\n");
-        }
-        put_claim(r->out, c);
-    }
-    put(r->out, shown ? "</table>\n" : "");
-    return shown ? CS_OK : cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
+    return cs_html_claims(r->out, r->claims, prefix) > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
 }
 
 /* {{text WORD...}}: variables of the study in prose */
 static cs_status put_prose(report *r)
 {
     for (int i = 1; i < r->words; ++i) {
-        put(r->out, i > 1 ? " %" : "%", r->word[i]);
+        cs_html_put(r->out, i > 1 ? " %" : "%", r->word[i]);
     }
     return CS_OK;
 }
@@ -459,6 +404,7 @@ static cs_status directive(report *r, char *text)
                  {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
                  {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
+                 {"tally", put_tally, 1, 1, ""},
                  {"curves", put_curves, 1, MOST_WORDS, "caption"},
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},
                  {"steps", put_steps, 1, MOST_WORDS, ""},

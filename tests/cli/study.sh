@@ -57,7 +57,7 @@ ones='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "exact": true}'
 
 # A study of two scales, and claims held against it: all three verdicts, and errors with their place.
 test_scales_and_claims() {
-    printf '<p>{{scale}} {{text length $length}} {{claims}}\n' > t.html
+    printf '<p>{{scale}} {{text length $length}} {{tally}}{{claims}}\n' > t.html
     run="reproduce --steps s.json --template t.html"
     all='"a": {"source": "S", "says": "more than 5", "left": '$ones', "want": ">", "right": 5, "scope": "exact"},
          "b": {"source": "S", "says": "less than 5", "left": '$ones', "want": "<", "right": 5, "scope": "exact", "not_at": "small"},
@@ -66,6 +66,9 @@ test_scales_and_claims() {
     study s.json "$steps" "$scaled, \"claims\": {$all}"
     exits 0 "$COSPEC" $run -o r && grep -q '<p>cpu length 4 <table' r/report.html &&
         [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'a:agree;b:disagree;wide:cannot tell;printed:disagree;' ] && [ ! -e r/claims-budgets.csv ] || { fail "$(cat err r/claims.csv)"; return 1; }
+    # the tally of the one source, a line a claim under its family, and a button for each verdict there is
+    grep -q '<td>S</td><td class="n">4</td><td class="n">1</td><td class="n">2</td><td class="n">1</td><td class="n">0</td><td class="n">0</td></tr>' r/report.html && [ "$(grep -c '<h4>S</h4>' r/report.html)" = 1 ] &&
+        [ "$(grep -c '<details class="claim ' r/report.html)" = 4 ] && grep -q '<label for="v-disagree">disagree 2</label>' r/report.html && ! grep -q 'v-open\|nan' r/report.html || { fail "$(cat r/report.html)"; return 1; }
     exits 0 "$COSPEC" $run --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,-1,-1,.*,disagree' small/claims.csv && grep -q '^b,S,.*cannot tell,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
     cp s.json good
     # families: t = 2.2 with 19 degrees of freedom has p = .0404, told by itself and not as one of two; the least that would be is 2.433 (.025)
