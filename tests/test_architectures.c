@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
+#include "model/network.h"
 #include "test.h"
 #include "train/model_kind.h"
 
@@ -286,4 +287,59 @@ TEST_IN_DIR(no_key_is_passed_over)
         json_decref(config);
     }
     assert_true(keys > 10 * count);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+/* A device without the parts takes the models that need none of them, and no other. */
+TEST(devices_without_the_parts_refuse)
+{
+    static const char *const basic[] = {"albert",  "camembert", "distilbert",
+                                        "electra", "opt",       "xlm-roberta"};
+    static char name[128][NAME];
+    const int count = names_of(name, 128);
+    cs_backend *backend = NULL;
+    int taken = 0;
+    OK(open_cpu(&backend));
+    backend->basic = true;
+    for (int i = 0; i < count; ++i) {
+        char dir[PATH];
+        cs_model model = {0};
+        bool is_basic = false;
+        for (size_t b = 0; b < sizeof basic / sizeof *basic; ++b) {
+            is_basic = is_basic || strncmp(name[i], basic[b], strlen(basic[b])) == 0;
+        }
+        assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i]) > 0);
+        if (is_basic) {
+            OK(cs_model_read(dir, backend, false, &model));
+        } else {
+            assert_fails(cs_model_read(dir, backend, false, &model), CS_ERR_DEVICE,
+                         "does not run on cpu; take --device cpu");
+        }
+        taken += is_basic;
+        cs_model_free(&model);
+    }
+    assert_int_equal(taken, 10);
+    cs_backend_free(&backend);
+}
+
+TEST(training_is_refused)
+{
+    const cs_network_options options = {
+        .loss = CS_LOSS_CROSS_ENTROPY, .training = true, .batch = 1, .length = 4, .predictions = 1};
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    cs_network network = {0};
+    OK(open_cpu(&backend));
+    OK(cs_model_read(MODELS "qwen3", backend, false, &model));
+    assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
+                 "architecture qwen3 is read, not trained");
+    cs_model_free(&model);
+    OK(cs_model_read(MODELS "electra-switched", backend, false, &model));
+    cs_network_options predicts = options;
+    predicts.training = false;
+    assert_fails(cs_network_build(&model, &predicts, &network), CS_ERR_USAGE,
+                 "(electra) has no head that predicts tokens");
+    cs_model_free(&model);
+    cs_backend_free(&backend);
 }

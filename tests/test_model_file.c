@@ -57,8 +57,14 @@ static void round_trip(void **state, const cs_model_config *config, cs_backend *
 TEST_IN_DIR(every_architecture_comes_back)
 {
     cs_backend *backend = NULL;
+    int written = 0;
     OK(cs_backend_ref(&backend));
-    for (int arch = 0; arch <= CS_ARCH_LINEAR; ++arch) { /* those that are written */
+    for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
+        if (cs_arch_trained((cs_arch)arch) != CS_OK) { /* not written */
+            cs_reason_clear();
+            continue;
+        }
+        ++written;
         cs_model_config config = config_of((cs_arch)arch);
         round_trip(state, &config, backend);
         if (arch == CS_ARCH_LINEAR) {
@@ -73,6 +79,7 @@ TEST_IN_DIR(every_architecture_comes_back)
         config.decoder = (cs_decoder_config){0};
         round_trip(state, &config, backend);
     }
+    assert_int_equal(written, 7);
     cs_backend_free(&backend);
 }
 

@@ -34,9 +34,10 @@ bool cs_arch_causal(cs_arch arch)
 
 cs_status cs_arch_trained(cs_arch arch)
 {
-    return arch <= CS_ARCH_LINEAR
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "architecture %s is read, not trained", cs_arch_name(arch));
+    if (!ROW[arch]->trained) {
+        return cs_fail(CS_ERR_USAGE, "architecture %s is read, not trained", cs_arch_name(arch));
+    }
+    return CS_OK;
 }
 
 const cs_arch_key cs_arch_sizes[] = {

@@ -116,6 +116,7 @@ static const cs_arch_tensor BERT_HEAD[] = {
 
 const cs_arch_row cs_arch_gpt2 = {
     .name = "gpt2",
+    .trained = true,
     .class = "GPT2",
     .head = "LMHeadModel",
     .prefix = "transformer.",
@@ -134,7 +135,7 @@ const cs_arch_row cs_arch_gpt2 = {
                                          .head_act = CS_ACT_GELU_ERF, .pad_id = 1, .bos_id = 0,    \
                                          .eos_id = 2
 #define ROBERTA_ROW                                                                                \
-    .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                                 \
+    .trained = true, .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                \
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
 
 const cs_arch_row cs_arch_roberta_prelayernorm = {
@@ -175,6 +176,7 @@ const cs_arch_row cs_arch_camembert = {
 
 const cs_arch_row cs_arch_bert = {
     .name = "bert",
+    .trained = true,
     .class = "Bert",
     .head = "ForMaskedLM",
     .prefix = "bert.",
@@ -188,6 +190,7 @@ const cs_arch_row cs_arch_bert = {
 
 const cs_arch_row cs_arch_linear = {
     .name = "linear",
+    .trained = true,
     .class = "cospec",
     .prefix = "",
     .drop_embed = true,

@@ -40,6 +40,7 @@ typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
     const char *prefix;       /* of tensors: "transformer."; files of the bare model lack it */
+    bool trained;             /* here, in every form; else read alone */
     bool causal;              /* made for the next token */
     bool behind_pad;          /* positions start behind the padding token's */
     bool head_follows;        /* the head's activation is the layers' */

@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "tensor/graph.h"
 
-/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). Those up to linear are trained
- * here. */
+/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). Up to linear: those that
+ * `cospec train` makes. */
 #define CS_ARCHITECTURES(X)                                                                        \
     X(GPT2, gpt2)                                                                                  \
     X(ROBERTA_PRELAYERNORM, roberta_prelayernorm)                                                  \
