@@ -101,6 +101,11 @@ TEST(optimum_of_objectives)
     }
     assert_true(masked[0] < masked[1] - 0.05);
     assert_true(masked[0] > pow(one / (1 + rho * rho), 2));
+    /* Patches of 4 of 16 x 16 in raster order: numpy.linalg.solve on the 256 x 256 covariance. */
+    cs_field_case large = {.rho = 0.9, .height = 16, .width = 16, .patch = 4, .draws = 2};
+    OK(cs_objective_parse("ar", &o));
+    OK(cs_field_optimum(&o, &large, &mean, &se));
+    assert_true(fabs(mean - 0.24986761104352753) <= 1e-12);
     f.patch = 3;
     assert_fails(cs_field_optimum(&o, &f, &mean, &se), CS_ERR_USAGE, "4 x 4 in patches of 3");
 }

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "image/codes.h"
+#include "image/prepare.h"
 #include "io/file.h"
 #include "text/law.h"
 
@@ -182,11 +183,15 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 {
     const char *other = cs_args_given_in(args, "tokenizer vocab min-tokens format");
+    if (!other && cs_images_named(source) && cs_args_given(args, "test-share")) {
+        other = "test-share"; /* it has a split of its own */
+    }
     const cs_images_options options = {.test_share = cs_args_real(args, "test-share"),
                                        .seed = cs_args_seed(args),
                                        .threads = cs_args_threads(args),
                                        .progress = cs_output_progress(args)};
-    if (other) return cs_fail(CS_ERR_USAGE, "--%s has no meaning for pictures", other);
+    if (other)
+        return cs_fail(CS_ERR_USAGE, "--%s has no meaning for the pictures %s", other, source);
     cs_status status = cs_images_load(source, &options, out);
     return status == CS_OK ? cs_output_input(args, out->path) : status;
 }

@@ -18,7 +18,8 @@ test_stats_and_contact_sheet() {
     [ "$(number images out)" = 6 ] && [ "$(number height out)" = 2 ] && [ "$(number labels out)" = 2 ] && near "$(number pixel_mean out)" 128 0 || { fail "$(tr -d '\n ' < out)"; return 1; }
     [ "$(head -c 4 s/contact.png | tail -c 3)" = PNG ] && grep -q '"path": "p"' s/manifest.json || { fail "no sheet, or p is no input"; return 1; }
     exits 0 data stats p -o t --threads 2 && cmp s/contact.png t/contact.png || { fail "${why:-the sheet depends on the threads}"; return 1; }
-    refuses 2 "--vocab has no meaning for pictures" data stats p --vocab 9
+    refuses 2 "--vocab has no meaning for the pictures p" data stats p --vocab 9 &&
+        refuses 2 "--test-share has no meaning for the pictures field" data stats field --test-share 0.1
 }
 
 test_bad_pictures() {
