@@ -108,9 +108,9 @@ TEST(png_depths_palettes_and_transparency_follow_the_rules)
     b = png_of((png_form){.width = 3, .height = 1, .depth = 8, .type = 6},
                (uint8_t[]){0, 40, 0, 0, 0, 40, 40, 40, 128, 40, 41, 42, 255}, 13);
     assert_pixels(&b, 1, 3, 3, (uint8_t[]){255, 255, 255, 147, 147, 147, 40, 41, 42});
-    b = png_of((png_form){.width = 2, .height = 1, .depth = 8, .type = 4},
-               (uint8_t[]){0, 7, 255, 9, 0}, 5);
-    assert_pixels(&b, 1, 2, 1, (uint8_t[]){7, 255});
+    b = png_of((png_form){.width = 3, .height = 1, .depth = 8, .type = 4},
+               (uint8_t[]){0, 7, 255, 9, 0, 10, 100}, 7);
+    assert_pixels(&b, 1, 3, 1, (uint8_t[]){7, 255, 159}); /* (10 100 + 255 155) / 255 = 158.92 */
     b = png_of((png_form){.width = 2,
                           .height = 1,
                           .depth = 8,
