@@ -343,3 +343,48 @@ TEST(training_is_refused)
     cs_model_free(&model);
     cs_backend_free(&backend);
 }
+
+/* A golden configuration with one key set to this JSON value. */
+TEST(bad_configurations_are_refused)
+{
+    static const struct {
+        const char *model, *key, *value, *part;
+    } bad[] = {
+        {"llama", "rope_parameters", "{\"rope_type\": \"longrope\", \"factor\": 2.0}",
+         "config.json: unknown rotary scaling 'longrope'"},
+        {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "'yarn' without 'factor'"},
+        {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": 2, \"beta_fast\": 3}",
+         "'beta_fast' is not a key of rotary scaling 'linear'"},
+        {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": -2}",
+         "'factor' is not a positive number"},
+        {"llama", "rope_parameters", "{\"rope_theta\": 100, \"partial_rotary_factor\": 0.75}",
+         "rotary positions of base 100 on 3 of 4 columns"},
+        {"llama", "num_key_value_heads", "3", "heads 4 are not shared by 3 heads of keys"},
+        {"llama", "head_dim", "-2", "head width -2"},
+        {"qwen2", "layer_types", "[\"full_attention\"]", "'layer_types' names 1 layers, not 3"},
+        {"qwen2", "layer_types", "[\"full_attention\", \"none\", \"full_attention\"]",
+         "'layer_types' has 'none'"},
+        {"mistral", "sliding_window", "-1", "window -1"},
+        {"modernbert", "sliding_window", "7", "'sliding_window' is not half of"},
+        {"albert", "inner_group_num", "2", "'inner_group_num' other than 1"},
+        {"albert", "num_hidden_groups", "9", "9 groups of 3 layers"},
+        {"opt", "word_embed_proj_dim", "4", "'word_embed_proj_dim' other than"},
+        {"opt", "layer_norm_elementwise_affine", "false", "other than true"},
+        {"gemma2", "use_bidirectional_attention", "true", "other than false"},
+        {"gptj", "rotary_dim", "\"4\"", "'rotary_dim' is not a positive whole number"},
+        {"t5", "is_gated_act", "true", "are not those of 'feed_forward_proj'"},
+        {"t5", "feed_forward_proj", "\"gated-mish\"", "unknown 'feed_forward_proj' 'mish'"},
+        {"bloom", "apply_residual_connection_post_layernorm", "true", "other than false"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char path[PATH];
+        json_t *config = NULL;
+        cs_model_config out;
+        assert_true(snprintf(path, sizeof path, MODELS "%s/config.json", bad[i].model) > 0);
+        OK(cs_json_read(path, &config));
+        OK(cs_model_config_parse(path, config, &out));
+        OK(cs_json_set(config, bad[i].key, json_loads(bad[i].value, JSON_DECODE_ANY, NULL)));
+        assert_fails(cs_model_config_parse(path, config, &out), CS_ERR_INPUT, bad[i].part);
+        json_decref(config);
+    }
+}

@@ -424,7 +424,8 @@ const cs_command cs_cmd_finetune = {
     .summary = "Fine-tune a model on labelled texts: GLUE's recipe, medians over seeds",
     .description =
         "MODEL is a directory of cospec train or of Hugging Face (gpt2, bert, roberta, "
-        "roberta-prelayernorm). TRAIN and TEST are corpora with labels in any form that cospec "
+        "roberta-prelayernorm, xlm-roberta, camembert). TRAIN and TEST are corpora with labels in "
+        "any form that cospec "
         "cooc reads, with --pair of two texts each. A corpus known by name is its training side as "
         "TRAIN and its test side as TEST (NAME:train, NAME:test: as it says); without TEST the "
         "documents of TRAIN that are held out are it.\n\n"
