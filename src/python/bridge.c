@@ -10,6 +10,7 @@
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/effective_rank.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_record.h"
@@ -146,13 +147,10 @@ static cs_status begin(const char *options, size_t count, const option *known, c
     json_t *value;
     json_object_foreach(c->options, key, value)
     {
-        size_t i = 0;
-        while (i < count && strcmp(known[i].key, key) != 0) {
-            ++i;
-        }
+        int i = 0;
         if (status == CS_OK)
-            status =
-                i < count ? take(&known[i], value) : cs_fail(CS_ERR_USAGE, "no option '%s'", key);
+            status = cs_name_number("option", key, &known->key, sizeof *known, count, &i);
+        if (status == CS_OK) status = take(&known[i], value);
     }
     return status;
 }

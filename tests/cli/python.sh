@@ -10,8 +10,9 @@ test_module_against_numpy() {
     [ -n "$python" ] || { skip module_against_numpy "no python3 with numpy and scipy"; return 0; }
     make -s -C "$root" install-python PYTHON="$python" PYTHON_SITE="$PWD/site" > log 2>&1 || { fail "make install-python: $(tail -3 log)"; return 1; }
     small_corpus c.tsv
-    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && exits 0 "$COSPEC" svd m -k 5 --vectors -o s || return 1
-    PYTHONPATH=site "$python" "$root/tests/oracle/python_module.py" s > out 2> err && [ "$(cat out)" = ok ] || fail "$(tail -3 err)"
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && exits 0 "$COSPEC" svd m -k 5 --vectors -o s &&
+        exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked:mask-ratio=0.5 --context unique --max-length 6 -o g && exits 0 "$COSPEC" svd g -k 5 -o gs || return 1
+    PYTHONPATH=site "$python" "$root/tests/oracle/python_module.py" s g gs > out 2> err && [ "$(cat out)" = ok ] || fail "$(tail -3 err)"
 }
 
 check module_against_numpy

@@ -1,4 +1,4 @@
-"""The Python module against numpy and scipy, and its failures. usage: python_module.py FOLDER (with the program's results)"""
+"""The Python module against numpy and scipy, and its failures. usage: python_module.py SVD GRAM SVD_OF_GRAM (folders of the program)"""
 import gc
 import sys
 
@@ -59,7 +59,9 @@ texts = [rng.integers(0, 30, 40).tolist() for _ in range(50)]
 form = cospec.cooc(texts, "masked:mask-ratio=0.5", context="unique", max_length=8, stride=1)["matrix"]
 root = 1 / np.sqrt(np.asarray(form.sum(0)).ravel())
 lam = np.linalg.eigvalsh(form.toarray() * np.outer(root, root))[::-1]
-s = cospec.svd(form, gram=True)
+s = cospec.svd(form)  # cooc has marked it
+near(s["sigma"], cospec.svd(form.copy(), gram=True)["sigma"], 0)
+fails("gram=False does not fit", cospec.svd, form, gram=False, kind=ValueError)
 near(s["sigma"] ** 2, lam, 1e-13)
 near([s["sum_sigma2"], s["sum_sigma4"]], [lam.sum(), np.sum(lam ** 2)], 1e-12)
 assert "u" not in s and s["v"].shape == (30, 30)
@@ -92,7 +94,12 @@ assert (again["matrix"] != m["matrix"]).nnz == 0
 
 fails("mask", cospec.toy, "maked")
 fails("method 'x'", cospec.toy, method="x")
-fails("no option 'n'", lambda: cospec._call("toy", (), dict(n=1)))
+fails("unknown option 'kk' (", cospec.svd, counts, kk=4)
+fails("); did you mean k?", cospec.svd, counts, kk=4)
+fails("did you mean tokens?", cospec.toy, token=3)
+fails("did you mean max_length?", cospec.cooc, texts, maxlength=3)
+fails("did you mean blocks?", cospec.rank, h, block=3)
+fails("did you mean seed?", cospec.connectivity, counts, sead=3)
 fails("'k' is no integer", cospec.svd, counts, k="ten")
 fails("1000 singular triplets", cospec.svd, counts, k=1000)
 fails("no such file", cospec.cooc, "nowhere.tsv")
@@ -115,6 +122,14 @@ for ids in ([[0, 2 ** 40, 2]], [[0.5, 1]], ["ab", "cd"]):
     fails("token ids are integers", cospec.cooc, ids, kind=ValueError)
 for corpus in ([], None, 5):
     fails("cooc takes the name of a corpus, or sequences of ids", cospec.cooc, corpus, kind=ValueError)
+
+# a Gram form that the program wrote, its spectrum there and by numpy
+form = cospec.read(sys.argv[2])["matrix.npz"]
+square = form.toarray()[:, np.asarray(form.sum(0)).ravel() > 0]  # words that do not occur have no row
+root = 1 / np.sqrt(square.sum(0))
+lam = np.linalg.eigvalsh(square * np.outer(root, root))[::-1]
+near(cospec.svd(form, k=5)["sigma"], np.sqrt(lam[:5]), 1e-12)
+near(cospec.svd(form, k=5)["sigma"], cospec.read(sys.argv[3])["svd.csv"]["sigma"], 1e-12)
 
 r = cospec.read(sys.argv[1])
 assert r["svd.json"]["k"] == len(r["svd.csv"]) == len(r["sigma.npy"])

@@ -145,28 +145,37 @@ def _csr(name, matrix):
     return (*matrix.shape, *map(_pointer, held)), held
 
 
-def svd(matrix, k=0, *, normalised=False, gram=False, vectors=True, tol=None, moment4=True, seed=0,
-        threads=None):
+def _gram(matrix, gram):
+    """Whether it is a Gram form: as said, or as cooc and read have marked the matrix."""
+    form = getattr(matrix, "form", None)
+    if gram is False and form == "gram":
+        raise ValueError("the matrix is a Gram form (context unique): gram=False does not fit it")
+    return form == "gram" if gram is None else gram
+
+
+def svd(matrix, k=0, *, normalised=False, gram=None, vectors=True, tol=None, moment4=True, seed=0,
+        threads=None, **other):
     """The k largest singular triplets (0: all) of A / sqrt(P_C P_G), with certificates.
 
     The record of `cospec svd` (docs/formats.md) with sigma and residual (k), u (rows x k),
     v (cols x k), row_mass and col_mass as arrays. normalised: the matrix as it stands. gram: the
-    Gram form of A, as of context unique, which has no u."""
+    Gram form of A, as of context unique, which has no u; None: as cooc or read made the matrix."""
     arguments, _held = _csr("svd", matrix)
-    return _call("svd", arguments, dict(k=k, normalised=normalised, gram=gram, vectors=vectors,
-                                        tol=tol, moment4=moment4, seed=seed, threads=threads))
+    return _call("svd", arguments, dict(k=k, normalised=normalised, gram=_gram(matrix, gram),
+                                        vectors=vectors, tol=tol, moment4=moment4, seed=seed,
+                                        threads=threads, **other))
 
 
-def connectivity(matrix, k=0, *, gram=False, tol=None, seed=0, threads=None):
+def connectivity(matrix, k=0, *, gram=None, tol=None, seed=0, threads=None, **other):
     """Components, gap, Cheeger bounds and the sweep cut of a matrix of counts. gram: of its Gram
-    form, as of context unique, without the sweep."""
+    form, as of context unique, without the sweep; None: as for svd."""
     arguments, _held = _csr("connectivity", matrix)
     return _call("connectivity", arguments,
-                 dict(k=k, gram=gram, tol=tol, seed=seed, threads=threads))
+                 dict(k=k, gram=_gram(matrix, gram), tol=tol, seed=seed, threads=threads, **other))
 
 
 def rank(rows, *, tau=0.9, center=False, row_norm=False, blocks=None, double_sums=True,
-         threads=None):
+         threads=None, **other):
     """Effective ranks of the rows of an array (n x d), each {value, se, definition}; eigenvalues of
     H^T H as an array."""
     rows = _real("rank", rows, 2)
@@ -176,18 +185,18 @@ def rank(rows, *, tau=0.9, center=False, row_norm=False, blocks=None, double_sum
     rows = np.ascontiguousarray(rows)
     return _call("rank", (*rows.shape, _pointer(rows), int(rows.dtype == np.float64)),
                  dict(tau=tau, center=center, row_norm=row_norm, blocks=blocks,
-                      double_sums=double_sums, threads=threads))
+                      double_sums=double_sums, threads=threads, **other))
 
 
 def cooc(corpus, objective="ar", *, context="all", given=False, max_length=64, stride=0, draws=0,
-         vocab=None, weight_by_document=False, seed=0, threads=None):
+         vocab=None, weight_by_document=False, seed=0, threads=None, **other):
     """The co-occurrence matrix of a corpus: a name, file or folder, a list of sequences of ids, or
     (ids, offsets) as int32 and int64 arrays, which are not copied. `matrix` is a CSR matrix of the
     units, `words` the names of its columns where there are any."""
     from scipy import sparse
     options = dict(objective=objective, context=context, given=given, max_length=max_length,
                    stride=stride, draws=draws, weight_by_document=weight_by_document, seed=seed,
-                   threads=threads)
+                   threads=threads, **other)
     if isinstance(corpus, (str, os.PathLike)):
         answer = _call("cooc", (os.fsencode(corpus), 0, None, None), dict(options, vocab=vocab))
     else:
@@ -206,14 +215,16 @@ def cooc(corpus, objective="ar", *, context="all", given=False, max_length=64, s
     answer["matrix"] = sparse.csr_matrix(
         (answer.pop("data"), answer.pop("indices"), answer.pop("indptr")),
         (answer["rows"], answer["cols"]), copy=False)
+    answer["matrix"].form = "gram" if context == "unique" else "counts"
     return answer
 
 
 def toy(objective="ar", *, classes=2, length=4, tokens=2, given=False, literal=False,
-        method="reduce"):
+        method="reduce", **other):
     """The exact spectrum of the toy model: sigma and multiplicity as arrays, and its sums."""
     return _call("toy", (), dict(objective=objective, classes=classes, length=length,
-                                 tokens=tokens, given=given, literal=literal, method=method))
+                                 tokens=tokens, given=given, literal=literal, method=method,
+                                 **other))
 
 
 def read(folder):
@@ -246,5 +257,8 @@ def _archive(path):
     with np.load(path) as archive:
         if "indptr" not in archive:
             return {name: archive[name] for name in archive.files}
+        form = "gram" if "gram" in archive and archive["gram"] else "counts"
     from scipy import sparse
-    return sparse.load_npz(path)
+    matrix = sparse.load_npz(path)
+    matrix.form = form
+    return matrix
