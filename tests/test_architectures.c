@@ -140,6 +140,8 @@ static bool is_free(const char *key)
                                             "sparse_prediction",
                                             "sparse_pred_ignore_index",
                                             "init_std",
+                                            "pooler_hidden_act",
+                                            "pooler_hidden_size",
                                             "initializer_factor",
                                             "layerdrop",
                                             "slow_but_exact",
@@ -177,7 +179,8 @@ static json_t *flipped(const char *key, const json_t *value)
         return json_boolean(!json_is_true(value));
     }
     if (json_is_integer(value)) {
-        return json_integer(strstr(key, "max_position") ? 10 : 2 * json_integer_value(value) + 1);
+        const json_int_t number = json_integer_value(value);
+        return json_integer(strstr(key, "max_position") ? 10 : number < 0 ? 40 : 2 * number + 1);
     }
     if (json_is_real(value)) {
         return json_real(json_real_value(value) * 1.5 + 0.01);
@@ -372,6 +375,9 @@ TEST(bad_configurations_are_refused)
         {"opt", "layer_norm_elementwise_affine", "false", "other than true"},
         {"gemma2", "use_bidirectional_attention", "true", "other than false"},
         {"gptj", "rotary_dim", "\"4\"", "'rotary_dim' is not a positive whole number"},
+        {"deberta-v2", "conv_kernel_size", "3", "'conv_kernel_size' other than 0"},
+        {"deberta-v2", "pos_att_type", "[\"p2p\"]", "'pos_att_type' has 'p2p'"},
+        {"deberta-v2", "norm_rel_ebd", "\"other\"", "neither none nor layer_norm"},
         {"t5", "is_gated_act", "true", "are not those of 'feed_forward_proj'"},
         {"t5", "feed_forward_proj", "\"gated-mish\"", "unknown 'feed_forward_proj' 'mish'"},
         {"bloom", "apply_residual_connection_post_layernorm", "true", "other than false"},

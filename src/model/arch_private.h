@@ -85,6 +85,10 @@ extern const cs_arch_key cs_arch_sizes[];
 extern const cs_arch_key cs_arch_gpt2_keys[], cs_arch_encoder_keys[], cs_arch_llama_keys[];
 extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];
 
+/* What a model that was read computes once of its parameters: vectors of distances. */
+struct cs_model;
+cs_status cs_model_derive(struct cs_model *model) CS_MUST_CHECK;
+
 /* layer_types, a name a layer, to config->local; *found: it is there. */
 cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found,
                               cs_model_config *config) CS_MUST_CHECK;

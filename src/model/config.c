@@ -80,7 +80,7 @@ int64_t cs_key_width(const cs_model_config *config)
 bool cs_model_config_places(const cs_model_config *config)
 {
     return config->positions > 0 || config->relative_buckets > 0 || config->rotary.theta > 0 ||
-           config->window > 0 || config->slopes;
+           config->window > 0 || config->slopes || config->place_span > 0;
 }
 
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer)
@@ -195,6 +195,13 @@ static cs_status parts(const cs_model_config *c)
     if (c->embed_width < 0 || c->embed_width > 1 << 16 || c->groups < 0 || c->groups > c->layers) {
         return cs_fail(CS_ERR_USAGE, "embeddings of width %lld, %lld groups of %lld layers",
                        (long long)c->embed_width, (long long)c->groups, (long long)c->layers);
+    }
+    if (c->place_span < 0 || c->place_span > 1 << 16 || c->place_buckets < 0 ||
+        (c->place_buckets > 0 &&
+         (c->place_buckets < 4 || c->place_most <= c->place_buckets / 2 + 1))) {
+        return cs_fail(CS_ERR_USAGE, "relative positions: span %lld, %lld buckets up to %lld",
+                       (long long)c->place_span, (long long)c->place_buckets,
+                       (long long)c->place_most);
     }
     if (c->head_width < 0 || c->head_width > 1 << 16) {
         return cs_fail(CS_ERR_USAGE, "head width %lld is not in [0, 65536]",

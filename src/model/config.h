@@ -40,7 +40,8 @@
     X(PHI, phi)                                                                                    \
     X(GPTJ, gptj)                                                                                  \
     X(BLOOM, bloom)                                                                                \
-    X(T5, t5)
+    X(T5, t5)                                                                                      \
+    X(DEBERTA_V2, deberta_v2)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -110,9 +111,14 @@ typedef struct {
     bool sandwich;      /* what a sublayer makes goes through a norm of its own */
     bool gain_from_one; /* files hold the gains of norms less 1 */
     bool slopes;        /* attention falls off linearly with the distance (ALiBi) */
-    bool headless;      /* no head of a language model: states alone */
-    bool first_plain;   /* no norm before the first attention */
-    bool head_norm;     /* queries and keys of each head through a norm */
+    int64_t place_span; /* attention adds products with vectors of 2 place_span distances; 0: no */
+    int64_t place_buckets, place_most; /* cs_log_bucket */
+    bool place_keys, place_queries;    /* vectors that queries meet, that keys meet */
+    bool place_shared;                 /* made by the matrices of content; else by their own */
+    bool place_norm;                   /* of a table that goes through a norm */
+    bool headless;                     /* no head of a language model: states alone */
+    bool first_plain;                  /* no norm before the first attention */
+    bool head_norm;                    /* queries and keys of each head through a norm */
     bool turn_pairs;    /* rotary: columns 2i, 2i + 1 turn together; else i, i + n / 2 */
     int64_t kv_heads;   /* heads of keys and values, each read by heads / kv_heads; 0: heads */
     int64_t head_width; /* 0: width / heads */

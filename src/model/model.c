@@ -88,6 +88,19 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
         add(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
     }
+    if (s.self && c->place_span > 0) {
+        const char *const name[] = {"attention.place_key", "attention.place_query"};
+        const bool there[] = {c->place_keys, c->place_queries};
+        for (int i = 0; i < 2; ++i) {
+            if (there[i] && !c->place_shared) {
+                add_linear(t, s.queries, s.width, true, prefix, name[i]);
+            }
+            if (there[i]) { /* made by cs_model_derive of the table */
+                add(t, 2 * c->place_span, s.queries, false, "%s%s.made", prefix, name[i]);
+                t->params->param[t->params->count - 1].constant = t->status == CS_OK;
+            }
+        }
+    }
     if (s.cross) {
         add_norm(t, s.width, prefix, "cross.norm");
         add_linear(t, s.width, s.width, true, prefix, "cross.query");
@@ -210,6 +223,12 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
     if (c->rotary.theta > 0) {
         add_constant(&t, cs_rotary_pairs(c, &c->rotary), "rotary.frequency");
     }
+    if (c->place_span > 0) {
+        add(&t, 2 * c->place_span, c->width, true, "places.table");
+        if (c->place_norm) {
+            add_norm(&t, c->width, "", "places.norm");
+        }
+    }
     if (c->slopes) {
         add_constant(&t, c->heads, "alibi.slope");
     }
@@ -231,8 +250,8 @@ static bool is_basic(const cs_model_config *c)
 {
     return c->act <= CS_ACT_TANH && !c->rms && !c->gated && !c->parallel && !c->head_norm &&
            c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0) &&
-           !c->slopes && !(c->score_width > 0) && !(c->score_cap > 0) && !(c->logit_cap > 0) &&
-           !(c->embed_scale > 0);
+           !c->slopes && c->place_span == 0 && !(c->score_width > 0) && !(c->score_cap > 0) &&
+           !(c->logit_cap > 0) && !(c->embed_scale > 0);
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the
@@ -255,7 +274,7 @@ static cs_status fill_constants(cs_model *model)
     cs_status status = CS_OK;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         const cs_param *p = &model->params.param[i];
-        if (p->constant) {
+        if (p->constant && p->rows == 1) {
             float *value = cs_alloc(p->cols, sizeof *value);
             if (!value) return CS_ERR_MEMORY;
             bool local = strcmp(p->name, "rotary.local") == 0;

@@ -35,6 +35,12 @@
  *   classifier.output.weight       C x d                 classes
  *   classifier.output.bias         1 x C                 classes; not gpt2
  *   rotary.frequency, rotary.local 1 x pairs that turn   of the configuration, in no file
+ *   places.table                   2 place_span x d      vectors of distances
+ *   places.norm.gain .bias         1 x d                 place_norm
+ *   layer.N.attention.place_key.weight .bias, place_query  q x d, 1 x q  not place_shared
+ *   layer.N.attention.place_key.made, place_query.made  2 place_span x q  the table through them
+ *                                                        (place_shared: through rows of qkv), in no
+ *                                                        file
  *   alibi.slope                    1 x heads             slopes; likewise
  *   decoder.project.weight .bias   e x d, 1 x e          e != d: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal

@@ -241,7 +241,8 @@ static cs_status read_weights(const weights *w, cs_model *model)
     }
     cs_free(param);
     cs_free(file);
-    return status == CS_OK ? check_left_over(w, &model->config) : status;
+    if (status == CS_OK) status = check_left_over(w, &model->config);
+    return status == CS_OK ? cs_model_derive(model) : status;
 }
 
 /* Files of a bare model have no head: the configuration is cut down to what is there. */

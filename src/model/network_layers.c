@@ -149,6 +149,18 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
                               .p = c->attention_dropout};
     o.cap = c->score_cap;
     o.scale = c->score_width > 0 ? 1 / sqrt(c->score_width) : 0;
+    if (c->place_span > 0) {
+        char prefix[CS_PREFIX_ROOM];
+        (void)cs_emit_prefix(e, number, prefix);
+        o.span = c->place_span;
+        o.buckets = c->place_buckets;
+        o.max_distance = c->place_most;
+        o.pos_q = position;
+        o.pos_k = e->net->position;
+        o.place_k = c->place_keys ? cs_emit_param(e, prefix, "attention.place_key.made") : CS_NONE;
+        o.place_q =
+            c->place_queries ? cs_emit_param(e, prefix, "attention.place_query.made") : CS_NONE;
+    }
     if (c->slopes) {
         o.slopes = true;
         o.table = cs_emit_param(e, "", "alibi.slope");

@@ -24,7 +24,7 @@ typedef struct {
     const cs_op *op;
     const cs_op_attention *o;
     cs_cpu *cpu;
-    cs_cpu_matrix q, k, v, table, lse, y;
+    cs_cpu_matrix q, k, v, table, lse, y, place_k, place_q;
     const int32_t *pos_q, *pos_k;
     float *table_part; /* batch x heads x buckets: gradients of the table */
     int32_t *bucket;   /* of distances -max_distance .. max_distance; NULL: computed */
@@ -105,7 +105,9 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
                      .v = cs_cpu_operand(run, o->v),
                      .table = cs_cpu_operand(run, o->table),
                      .lse = cs_cpu_tensor(run, o->lse),
-                     .y = cs_cpu_tensor(run, o->y)};
+                     .y = cs_cpu_tensor(run, o->y),
+                     .place_k = cs_cpu_tensor(run, o->place_k),
+                     .place_q = cs_cpu_tensor(run, o->place_q)};
     t->width = t->q.cols / o->heads;
     t->blocks = (t->q.length + BLOCK - 1) / BLOCK;
     scratch s;
@@ -243,6 +245,27 @@ static void over_queries(const piece *c, const float *x, const float *y, float *
               .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
 }
 
+/* Products of row i of queries and key j with the vectors of their distance; s.q has the scale. */
+static float of_places(const piece *c, int64_t i, int64_t j)
+{
+    const attention *t = c->t;
+    const int64_t w = t->width, span = t->o->span, last = 2 * span - 1;
+    const int64_t query = t->pos_q[query_row(c, c->from + i)], key = t->pos_k[key_row(c, j)];
+    int64_t place = span + cs_log_bucket(query - key, t->o->buckets, t->o->max_distance);
+    float sum = 0;
+    place = place < 0 ? 0 : place > last ? last : place;
+    if (t->place_k.x) {
+        sum += t->cpu->kernels->dot(w, c->s.q + (c->from + i) * w,
+                                    t->place_k.x + place * t->place_k.ld + c->col);
+    }
+    if (t->place_q.x) {
+        sum +=
+            (float)t->o->scale *
+            t->cpu->kernels->dot(w, c->s.k + j * w, t->place_q.x + place * t->place_q.ld + c->col);
+    }
+    return sum;
+}
+
 /* Products of row i with the keys to scores: cap, relative positions, window. */
 static void add_bias(const piece *c, int64_t i, float *score)
 {
@@ -250,6 +273,9 @@ static void add_bias(const piece *c, int64_t i, float *score)
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
     const float cap = (float)t->o->cap;
+    for (int64_t j = 0; t->o->span > 0 && j < seen; ++j) {
+        score[j] += of_places(c, i, j);
+    }
     if (cap > 0) {
         kernels->scale(seen, 1 / cap, score, score);
         kernels->activate(CS_ACT_TANH, seen, NULL, score, score);

@@ -12,20 +12,6 @@
 
 #include "base/mem.h"
 
-void cs_graph_init(cs_graph *graph, bool training)
-{
-    memset(graph, 0, sizeof *graph);
-    graph->training = training;
-}
-
-void cs_graph_free(cs_graph *graph)
-{
-    cs_free(graph->row_set);
-    cs_free(graph->tensor);
-    cs_free(graph->op);
-    memset(graph, 0, sizeof *graph);
-}
-
 /* Keeps the first failure; always CS_NONE. */
 static int fail(cs_graph *graph, cs_status status, const char *format, ...) CS_PRINTF(3, 4);
 static int fail(cs_graph *graph, cs_status status, const char *format, ...)
@@ -468,7 +454,7 @@ static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int 
 static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attention_options *o)
 {
     bool table = kind == CS_OP_ATTENTION && o->table != CS_NONE;
-    bool places = table || (kind == CS_OP_ATTENTION && o->window > 0);
+    bool places = table || (kind == CS_OP_ATTENTION && (o->window > 0 || o->span > 0));
     return (cs_op){.kind = kind,
                    .attention = {.q = operand(q),
                                  .k = operand(k),
@@ -485,6 +471,10 @@ static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attenti
                                  .window = o->window,
                                  .cap = o->cap,
                                  .slopes = o->slopes,
+                                 .place_k = o->span > 0 ? o->place_k : CS_NONE,
+                                 .place_q = o->span > 0 ? o->place_q : CS_NONE,
+                                 .span = o->span,
+                                 .buckets = o->buckets,
                                  .max_distance = o->max_distance,
                                  .bidirectional = o->bidirectional,
                                  .power = o->power}};
@@ -503,14 +493,21 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
     }
     if ((o->table != CS_NONE &&
          !takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE, o->slopes ? 1 : -1, o->heads)) ||
-        ((o->table != CS_NONE || o->window > 0) &&
+        ((o->table != CS_NONE || o->window > 0 || o->span > 0) &&
          (!takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
           !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1)))) {
         return CS_NONE;
     }
-    if (graph->training && (key_heads(o) < o->heads || o->cap > 0 || o->slopes)) {
+    if (graph->training && (key_heads(o) < o->heads || o->cap > 0 || o->slopes || o->span > 0)) {
         return fail(graph, CS_ERR_USAGE,
-                    "%s: grouped queries, capped scores and slopes have no gradient here", what);
+                    "%s: grouped queries, caps, slopes and places have no gradient here", what);
+    }
+    const int place[] = {o->place_k, o->place_q};
+    for (int p = 0; p < 2 && o->span > 0; ++p) {
+        if (place[p] != CS_NONE &&
+            !takes(graph, what, place[p], CS_SPACE_PARAM, CS_NONE, 2 * o->span, cols)) {
+            return CS_NONE;
+        }
     }
     int64_t width = cols / o->heads;
     cs_op op = attention_of(CS_OP_ATTENTION, q, k, v, o);

@@ -174,7 +174,9 @@ typedef struct {
  * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
  * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket
  * (tensor/relative.h); with `slopes` table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h]
- * (ALiBi: Press et al. 2022; no gradient). */
+ * (ALiBi: Press et al. 2022; no gradient). With a span n, scale (q[i].place_k[d] + k[j].place_q[d])
+ * is added (DeBERTa: He et al. 2021; no gradient), either optional: parameters of 2n rows of the
+ * heads, d = n + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within 0 .. 2n - 1. */
 typedef struct {
     cs_operand q, k, v, table;
     int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table and a window */
@@ -183,6 +185,8 @@ typedef struct {
     int64_t window; /* 0: none */
     double cap;     /* 0: none */
     bool slopes;
+    int place_k, place_q; /* parameters; CS_NONE: not there */
+    int64_t span, buckets;
     int64_t max_distance;
     bool bidirectional; /* of the buckets */
     double scale, p;
@@ -304,6 +308,8 @@ typedef struct {
     int64_t window;
     double cap;
     bool bidirectional, slopes;
+    int place_k, place_q; /* with a span; CS_NONE: not there */
+    int64_t span, buckets;
     double scale; /* 0: 1 / sqrt(hd) */
     double p;
     double power; /* linear attention, which has the masks and heads beside it */

@@ -13,6 +13,20 @@
 
 enum { ALIGN = 64 }; /* items: a cache line of bytes and more in every type */
 
+void cs_graph_init(cs_graph *graph, bool training)
+{
+    memset(graph, 0, sizeof *graph);
+    graph->training = training;
+}
+
+void cs_graph_free(cs_graph *graph)
+{
+    cs_free(graph->row_set);
+    cs_free(graph->tensor);
+    cs_free(graph->op);
+    memset(graph, 0, sizeof *graph);
+}
+
 void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx)
 {
 #define OPERANDS(KIND, name, operands) [CS_OP_##KIND] = (operands),

@@ -29,7 +29,7 @@ static inline void ref_axpy(int64_t n, cs_real a, const cs_real *x, cs_real *y)
 /* What forward and backward of both kinds read; x NULL or NULL where it is not of the kind. */
 typedef struct {
     const cs_op_attention *o;
-    ref_matrix q, k, v, table, lse, sum, y;
+    ref_matrix q, k, v, table, lse, sum, y, place_k, place_q;
     const int32_t *vis, *lim, *pos_q, *pos_k;
     int64_t width; /* of a head */
 } ref_attention_view;
@@ -44,6 +44,8 @@ static ref_attention_view ref_attention_of(const cs_run *run, const cs_op_attent
                                 .lse = ref_of(run, o->lse),
                                 .sum = ref_of(run, o->sum),
                                 .y = ref_of(run, o->y),
+                                .place_k = ref_of(run, o->place_k),
+                                .place_q = ref_of(run, o->place_q),
                                 .vis = cs_run_ints(run, o->vis),
                                 .lim = cs_run_ints(run, o->lim),
                                 .pos_q = cs_run_ints(run, o->pos_q),
@@ -76,6 +78,17 @@ static cs_real ref_attention_score(const ref_attention_view *t, int64_t i, int64
     cs_real dot = ref_dot(t->width, t->q.x + i * t->q.ld + h * t->width,
                           t->k.x + j * t->k.ld + ref_attention_keys(t, h));
     cs_real score = (cs_real)t->o->scale * dot, cap = (cs_real)t->o->cap;
+    if (t->o->span > 0) {
+        int64_t place = t->o->span + cs_log_bucket((int64_t)t->pos_q[i] - t->pos_k[j],
+                                                   t->o->buckets, t->o->max_distance);
+        place = place < 0 ? 0 : place >= 2 * t->o->span ? 2 * t->o->span - 1 : place;
+        const int64_t at = place * t->place_k.ld + h * t->width,
+                      to = place * t->place_q.ld + h * t->width;
+        const cs_real *q = t->q.x + i * t->q.ld + h * t->width,
+                      *k = t->k.x + j * t->k.ld + h * t->width;
+        score += t->place_k.x ? (cs_real)t->o->scale * ref_dot(t->width, q, t->place_k.x + at) : 0;
+        score += t->place_q.x ? (cs_real)t->o->scale * ref_dot(t->width, k, t->place_q.x + to) : 0;
+    }
     score = cap > 0 ? cap * tanh(score / cap) : score;
     if (t->o->slopes) {
         return score + (cs_real)(t->pos_k[j] - t->pos_q[i]) * t->table.x[h];

@@ -6,6 +6,20 @@
 
 #include "tensor/dropout.h"
 
+/* DeBERTa-v2's bucket of a signed distance (He et al. 2021): itself up to buckets / 2, then by the
+ * logarithm, in float as the class forms it; distances of `most` share the last. buckets 0: itself.
+ */
+static inline int64_t cs_log_bucket(int64_t distance, int64_t buckets, int64_t most)
+{
+    const int64_t middle = buckets / 2, far = distance < 0 ? -distance : distance;
+    if (buckets == 0 || far <= middle) {
+        return distance;
+    }
+    const float grow = logf((float)far / (float)middle) / logf((float)(most - 1) / (float)middle);
+    const int64_t bucket = (int64_t)ceilf(grow * (float)(middle - 1)) + middle;
+    return distance < 0 ? -bucket : bucket;
+}
+
 /* The bucket, in 0..buckets-1, of a key at `distance` = position of key - position of query. Half
  * of the buckets (of each side, if bidirectional) are exact distances, the rest grow
  * logarithmically up to max_distance; farther ones share the last. Not bidirectional: keys to the

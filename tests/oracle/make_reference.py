@@ -55,6 +55,7 @@ OPT = {**TOKENS, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads"
 GPTJ = {**TOKENS, "n_positions": 640, "n_embd": 16, "n_layer": 2, "n_head": 2, "rotary_dim": 4}
 T5 = {"vocab_size": 19, "pad_token_id": 1, "eos_token_id": 2, "d_model": 8, "d_kv": 6, "d_ff": 12, "num_layers": 2,
       "num_heads": 2}
+DEBERTA = {**SIZES, "relative_attention": True}
 BLOOM = {**TOKENS, "hidden_size": 8, "n_layer": 2, "n_head": 2}
 
 
@@ -117,6 +118,11 @@ READ = {
     "t5-switched": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-3,
                                                    "relative_attention_num_buckets": 12, "d_kv": 4,
                                                    "relative_attention_max_distance": 40}),
+    "deberta-v2": ("DebertaV2ForMaskedLM", {
+        **DEBERTA, "position_biased_input": False, "share_att_key": True, "norm_rel_ebd": "layer_norm",
+        "position_buckets": 16, "pos_att_type": ["c2p", "p2c"]}),
+    "deberta-v2-switched": ("DebertaV2ForMaskedLM", {**DEBERTA, "pos_att_type": ["p2c"], "type_vocab_size": 2,
+                                                     "max_relative_positions": 20, "hidden_act": "relu"}),
     "bloom": ("BloomForCausalLM", BLOOM),
     "bloom-switched": ("BloomForCausalLM", {**BLOOM, "hidden_size": 12, "n_head": 6, "tie_word_embeddings": False,
                                             "layer_norm_epsilon": 1e-3}),
