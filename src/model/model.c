@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "io/file.h"
+#include "model/arch_private.h"
 #include "model/rotary.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -424,5 +425,5 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
         }
     }
     cs_free(value);
-    return status;
+    return status == CS_OK ? cs_model_derive(model) : status;
 }
