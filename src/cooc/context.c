@@ -188,7 +188,7 @@ static cs_status check_total(const cs_sequences *sequences, cs_context_plan *pla
     plan->max_patterns = floor(MAX_PATTERNS_IN_ALL / targets);
     cs_status status = cs_context_nearest_table(plan, &smaller);
     cs_free(smaller.pattern);
-    cs_free(smaller.padded);
+    cs_pool_free(&smaller.pool);
     return cs_blame(status, "%.3g contexts in the corpus, more than %.3g", total,
                     MAX_PATTERNS_IN_ALL);
 }
