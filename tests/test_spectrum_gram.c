@@ -219,7 +219,8 @@ TEST(densities_are_those_of_the_matrix)
 /* All but what takes the contexts, which are not known. */
 TEST(connectivity_is_that_of_the_matrix)
 {
-    static const char *const of_contexts[] = {"rows", "nnz", "sweep_cut", "sweep_volume"};
+    static const char *const of_contexts[] = {"rows", "nnz", "sweep_cut", "sweep_volume",
+                                              "conditional_entropy"};
     cs_csr a = untidy_matrix(2, 90, 40, 4), g = gram_of(&a);
     const cs_connectivity_options o = {.k = 5};
     cs_connectivity whole = {0}, c = {0};
@@ -230,7 +231,7 @@ TEST(connectivity_is_that_of_the_matrix)
     cs_connectivity_values(&c, value, false);
     for (int i = 0; i < CS_CONNECTIVITY_VALUES; ++i) {
         bool unknown = false;
-        for (int n = 0; n < 4 && i < CS_CONNECTIVITY_METRICS; ++n) {
+        for (int n = 0; n < 5 && i < CS_CONNECTIVITY_METRICS; ++n) {
             unknown = unknown || strcmp(cs_connectivity_metric[i].name, of_contexts[n]) == 0;
         }
         assert_true(unknown ? isnan(value[i]) && !isnan(expected[i])
