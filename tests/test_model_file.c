@@ -273,6 +273,8 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
         rewrite(dir, without_class, NULL);
         OK(cs_model_read(dir, backend, false, &back));
         assert_false(back.config.head_transform || back.config.head_bias);
+        assert_true(back.config.headless ==
+                    (arch[i] != CS_ARCH_GPT2)); /* its head is the embeddings */
         int64_t a = cs_params_find(&model.params, "layer.1.mlp.out.weight");
         int64_t b = cs_params_find(&back.params, "layer.1.mlp.out.weight");
         float x[60], y[60];

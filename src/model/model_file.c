@@ -245,8 +245,10 @@ static cs_status read_weights(const weights *w, cs_model *model)
     return status == CS_OK ? cs_model_derive(model) : status;
 }
 
-/* Files of a bare model have no head: the configuration is cut down to what is there. */
-static void fit_head(const weights *w, cs_model_config *config)
+/* Files of a bare model have no head: the configuration is cut down to what is there. What is left of a
+ * head with a transform are the embeddings: training may begin from them, but nothing that was
+ * trained predicts tokens. */
+static void fit_head(const weights *w, bool training, cs_model_config *config)
 {
     cs_param dense = {.name = (char[]){"head.dense.weight"}, .rows = 1, .cols = 1};
     cs_param bias = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
@@ -254,7 +256,8 @@ static void fit_head(const weights *w, cs_model_config *config)
     (void)cs_hf_pieces(config, &dense, piece);
     if (config->head_transform && !find(w, config->arch, piece[0].name)) {
         config->head_transform = false;
-        config->headless = cs_arch_row_of(config->arch)->states_alone || config->embed_width > 0;
+        config->headless =
+            !training || cs_arch_row_of(config->arch)->states_alone || config->embed_width > 0;
         (void)cs_hf_pieces(config, &bias, piece);
         config->head_bias = config->head_bias && find(w, config->arch, piece[0].name) != NULL;
     }
@@ -291,7 +294,7 @@ cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_
         status = CS_ERR_MEMORY;
         goto done;
     }
-    fit_head(&w, &config);
+    fit_head(&w, training, &config);
     if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
         (status = read_weights(&w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
