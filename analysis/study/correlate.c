@@ -329,6 +329,18 @@ static cs_status correlate_at(atlas *t, int64_t budget)
     return status;
 }
 
+/* Refuses a list in which one word stands twice: the second would pass for one more observation. */
+static cs_status all_differ(const char *what, int64_t count, const char *const *word)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        for (int64_t j = 0; j < i; ++j) {
+            if (strcmp(word[i], word[j]) == 0)
+                return cs_fail(CS_ERR_USAGE, "%s %s is given twice", what, word[i]);
+        }
+    }
+    return CS_OK;
+}
+
 cs_status cs_correlate(const cs_correlate_options *options, cs_item *root)
 {
     atlas t = {.options = options};
@@ -341,6 +353,10 @@ cs_status cs_correlate(const cs_correlate_options *options, cs_item *root)
     cs_status status =
         t.quantity ? cs_parse_each(options->budgets, take_word, &t.budgets) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_parse_each(options->runs, take_word, &t.runs);
+    if (status == CS_OK) status = all_differ("object", options->objects, options->object);
+    if (status == CS_OK)
+        status = all_differ("budget", t.budgets.count, (const char *const *)t.budgets.word);
+    if (status == CS_OK) status = all_differ("run", t.runs.count, (const char *const *)t.runs.word);
     for (int i = 0; i < all && status == CS_OK; ++i) {
         const char *text = i < options->predictions ? options->prediction[i]
                            : i < all - 1            ? options->outcome[i - options->predictions]

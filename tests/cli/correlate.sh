@@ -38,7 +38,9 @@ test_what_is_missing_is_named() {
         exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,metric,position:given" --outcome "$score" && says "kappa" &&
         exits 2 "$COSPEC" correlate $objects --predict "k-*1/k.csv,value" --outcome "$score" && says "want NAME=FILE,COLUMN" &&
         exits 2 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv" --outcome "$score" && says "want NAME=FILE,COLUMN" &&
-        exits 2 "$COSPEC" correlate a.blind b.blind --predict "$kappa" --outcome "$score" && says "2 objects"
+        exits 2 "$COSPEC" correlate a.blind b.blind --predict "$kappa" --outcome "$score" && says "2 objects" &&
+        exits 2 "$COSPEC" correlate a.blind a.blind b.blind --predict "$kappa" --outcome "$score" && says "object a.blind is given twice" &&
+        exits 2 "$COSPEC" correlate a.blind b.blind c.blind --budgets 10,20 --runs 1,1 --predict "$kappa" --outcome "$score" && says "run 1 is given twice"
 }
 
 for name in correlations_by_budget what_is_missing_is_named; do check "$name"; done
