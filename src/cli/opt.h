@@ -25,7 +25,6 @@ typedef enum {
     CS_OPT_SIZE  /* bytes with K M G */
 } cs_opt_kind;
 
-
 typedef struct {
     const char *name; /* "max-length"; NULL ends a group */
     char letter;      /* 'k' for -k, 0 for none */
