@@ -38,7 +38,10 @@ BEGIN {
     }
     for (room in allow) if (!taken[room]) { print "layers: " room " stands in a circle"; bad = 1 }
 }
-FNR == 1 { room = FILENAME; sub(/^src\//, "", room); sub(/\/[^\/]*$/, "", room) }
+FNR == 1 {
+    room = FILENAME; sub(/^src\//, "", room); sub(/\/[^\/]*$/, "", room)
+    if (!(room in allow)) { print "layers: " FILENAME " stands in a room that the table does not know"; bad = 1 }
+}
 /^#include "/ {
     split($0, part, "\""); target = part[2]
     if (target !~ /\//) next

@@ -96,7 +96,11 @@ static cs_status image_stats(cs_args *args, const char *source)
         status = cs_output_path(args, "contact.png", &sheet);
         if (status == CS_OK) status = cs_images_sheet(&m, ROWS, COLUMNS, cs_args_seed(args), sheet);
     }
-    if (status == CS_OK) status = cs_output_record(args, "stats", &view);
+    if (status == CS_OK) {
+        cs_output_note(args, "%lld images of %lld x %lld x %lld", (long long)m.count,
+                       (long long)m.height, (long long)m.width, (long long)m.channels);
+        status = cs_output_record(args, "stats", &view);
+    }
     cs_images_free(&m);
     return status;
 }

@@ -20,7 +20,7 @@ typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind
 
 /* The names "ar|masked|...", and more after them: constant expressions. */
 #define CS_OBJECTIVE_BAR_NAME(id, name) "|" name
-#define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1])
+#define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1]) /* NOLINT */
 #define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
 typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight;        /* theory 1: event weights */

@@ -64,9 +64,11 @@ cs_status cs_corpus_unknown(const char *source)
     for (int i = 0; i < count && !strchr(source, '/'); ++i) {
         cs_hint_consider(source, known[i].name, &hint);
     }
+    cs_hint_consider(source, "markov:", &hint);
+    cs_hint_consider(source, "hmm:", &hint);
     return cs_fail(CS_ERR_INPUT,
                    "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, "
-                   "manpages)%s",
+                   "manpages) or law (markov:..., hmm:...)%s",
                    source, cs_path_hint(source, &hint));
 }
 
