@@ -120,7 +120,7 @@ $(B)/generated/version.h: FORCE
 	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; \
 	   echo '#define CS_ARPACK_VERSION "$(ARPACK_VERSION)"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(CLI_OBJ) $(B)/src/io/share.o: $(B)/generated/version.h
+$(LIB_OBJ) $(CLI_OBJ): | $(B)/generated/version.h
 
 $(B)/libcospec.a: $(LIB_OBJ)
 	@rm -f $@

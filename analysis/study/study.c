@@ -1,24 +1,17 @@
-/* Runs a study's steps as child processes: each is a plain cospec run that a reader can repeat by
- * hand, and a crash of one loses none of the others' results. */
+/* Reads a study: variables of its scale, and the steps that rounds of budgets and seeds make of its
+ * sections. */
 #include "analysis/study/study.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/child.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/names.h"
-#include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "version.h"
 
-enum { MOST_WORDS = 128, LOG_LIMIT = 1 << 20, MOST_NAME = 100 };
+enum { MOST_NAME = 100 };
 
 void cs_study_free(cs_study *study)
 {
@@ -30,6 +23,7 @@ void cs_study_free(cs_study *study)
             cs_free(step->word[w]);
         }
         cs_free(step->word);
+        cs_free(step->needs);
     }
     cs_free(study->step);
     cs_free(study->dir);
@@ -175,12 +169,12 @@ static char *replace(const char *text, char mark, const char *by, const char *th
 /* Splits "COMMAND ARGUMENT..." at blanks. */
 static cs_status split_words(char *text, const char *dir, cs_step *step)
 {
-    step->word = cs_calloc(MOST_WORDS, sizeof *step->word);
+    step->word = cs_calloc(CS_STEP_WORDS, sizeof *step->word);
     if (!step->word) return CS_ERR_MEMORY;
     char *save = NULL;
     for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-        if (step->words == MOST_WORDS) {
-            return cs_fail(CS_ERR_INPUT, "more than %d words", MOST_WORDS);
+        if (step->words == CS_STEP_WORDS) {
+            return cs_fail(CS_ERR_INPUT, "more than %d words", CS_STEP_WORDS);
         }
         if (!(step->word[step->words] = replace(word, '@', dir, "/"))) return CS_ERR_MEMORY;
         step->words += 1;
@@ -202,25 +196,31 @@ static cs_status check_words(const cs_step *step)
     return CS_OK;
 }
 
-/* Whether a step trains a model or reads what one that does has left. */
-static cs_status mark_trained(const cs_study *study, cs_step *step)
+/* Which earlier steps it reads, and whether it trains a model or reads what one that does has left.
+ * A path below the study that is no earlier step's may hold anything: it waits for all of them. */
+static cs_status note_needs(const cs_study *study, cs_step *step)
 {
+    const int64_t earlier = study->steps - 1;
     char *folder = cs_path_join(study->dir, "");
-    if (!folder) return CS_ERR_MEMORY;
+    step->needs = cs_calloc(earlier + 1, sizeof *step->needs);
     step->trained = strcmp(step->word[0], "train") == 0;
-    for (int w = 1; w < step->words; ++w) {
+    for (int w = 1; w < step->words && folder && step->needs; ++w) {
         for (char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
             const char *name = at + strlen(folder);
             const size_t length = strcspn(name, "/");
-            for (int64_t i = 0; i + 1 < study->steps && !step->trained; ++i) {
+            bool known = false;
+            for (int64_t i = 0; i < earlier && !known; ++i) {
                 const cs_step *s = &study->step[i];
-                step->trained =
-                    s->trained && strncmp(s->name, name, length) == 0 && s->name[length] == '\0';
+                known = strncmp(s->name, name, length) == 0 && s->name[length] == '\0';
+                if (known) step->needs[i] = true;
+                if (known && s->trained) step->trained = true;
             }
+            for (int64_t i = 0; i < earlier && !known; ++i)
+                step->needs[i] = true;
         }
     }
     cs_free(folder);
-    return CS_OK;
+    return folder && step->needs ? CS_OK : CS_ERR_MEMORY;
 }
 
 /* Adds a step, which is the study's to free whatever is wrong with it. */
@@ -252,7 +252,7 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     cs_status status =
         step->name && step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
     if (status == CS_OK) status = check_words(step);
-    if (status == CS_OK) status = mark_trained(study, step);
+    if (status == CS_OK) status = note_needs(study, step);
     cs_free(text);
     return status;
 }
@@ -272,7 +272,7 @@ cs_status cs_study_put(const char *text, char mark, const char *word, char **out
 
 /* The words that a mark stands for; one, NULL, where the variable is not there. */
 typedef struct {
-    char *text, *word[MOST_WORDS];
+    char *text, *word[CS_STEP_WORDS];
     int count;
 } mark_words;
 
@@ -282,9 +282,9 @@ static cs_status words_of(const cs_study *study, const char *variable, mark_word
     *out = (mark_words){.text = cs_strdup(cs_study_list(study, variable))};
     if (!out->text) return CS_ERR_MEMORY;
     for (char *word = strtok_r(out->text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        if (out->count == MOST_WORDS) {
+        if (out->count == CS_STEP_WORDS) {
             return cs_fail(CS_ERR_INPUT, "variables: %s has more than %d words", variable,
-                           MOST_WORDS);
+                           CS_STEP_WORDS);
         }
         out->word[out->count++] = word;
     }
@@ -383,195 +383,4 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale, cs
     cs_status status = study.dir ? cs_json_read(path, &study.json) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_blame(read_study(&study, scale), "%s", path);
     return CS_DELIVER(status, out, study, cs_study_free);
-}
-
-/* --- running --- */
-
-/* A study may run studies, which may be itself: the children inherit the depth. */
-static cs_status go_deeper(void)
-{
-    enum { DEEPEST = 4 };
-    const char name[] = "COSPEC_STUDY_DEPTH", *text = getenv(name);
-    char next[24];
-    long depth = text ? strtol(text, NULL, 10) : 0;
-    if (depth < 0 || depth >= DEEPEST) {
-        return cs_fail(CS_ERR_INPUT, "studies run studies %d deep: does one run itself?", DEEPEST);
-    }
-    (void)snprintf(next, sizeof next, "%ld", depth + 1);
-    return setenv(name, next, 1) == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory");
-}
-
-/* 0, 1 and 4 are outcomes of an audit, not failures of the run. */
-static bool is_outcome(int exit_code)
-{
-    return exit_code == 0 || exit_code == 1 || exit_code == 4;
-}
-
-/* Keeps a step that an earlier run of the same version, or of any, finished. */
-static bool finished_before(const cs_study *study, const char *record, cs_step *step)
-{
-    json_t *json = NULL;
-    if (!cs_path_exists(record) || cs_json_read(record, &json) != CS_OK) {
-        cs_reason_clear();
-        return false;
-    }
-    const char *command = NULL, *commit = NULL;
-    int exit_code = 0;
-    double seconds = 0.0;
-    bool same = json_unpack(json, "{s:s, s:s, s:i, s:F}", "command", &command, "commit", &commit,
-                            "exit", &exit_code, "seconds", &seconds) == 0 &&
-                strcmp(command, step->command) == 0 &&
-                (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
-                is_outcome(exit_code);
-    if (same) {
-        step->exit_code = exit_code;
-        step->seconds = seconds;
-        step->kept = true;
-    }
-    json_decref(json);
-    return same;
-}
-
-static cs_status write_record(const char *record, const cs_step *step)
-{
-    json_t *json =
-        json_pack("{s:s, s:s, s:i, s:f}", "command", step->command, "commit",
-                  CS_VERSION " " CS_COMMIT, "exit", step->exit_code, "seconds", step->seconds);
-    cs_status status = json ? cs_json_write(record, json) : CS_ERR_MEMORY;
-    json_decref(json);
-    return status;
-}
-
-/* Whether the folder holds an unfinished run of this very step, which its command may go on with:
- * without a manifest, or with one that says so. */
-static bool goes_on(const char *folder)
-{
-    json_t *json = NULL;
-    char *path = cs_path_join(folder, "manifest.json");
-    bool unfinished = path && !cs_path_exists(path);
-    if (path && !unfinished && cs_json_read(path, &json) == CS_OK) {
-        unfinished = json_is_false(json_object_get(json, "finished"));
-    }
-    cs_reason_clear();
-    json_decref(json);
-    cs_free(path);
-    return unfinished;
-}
-
-static int open_log(const char *folder, const char *name)
-{
-    char *path = cs_path_join(folder, name);
-    int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
-    if (path && fd < 0) {
-        (void)cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    }
-    cs_free(path);
-    return fd;
-}
-
-/* Runs the child with its output in files. */
-static cs_status spawn_step(const char *program, const cs_step *step, const char *folder,
-                            bool resume, int *exit_code)
-{
-    const char *argv[MOST_WORDS + 5];
-    int n = 0, out = open_log(folder, "stdout.txt"), err = open_log(folder, "stderr.txt");
-    argv[n++] = program;
-    for (int i = 0; i < step->words; ++i) {
-        argv[n++] = step->word[i];
-    }
-    argv[n++] = "-o";
-    argv[n++] = folder;
-    argv[n++] = resume && goes_on(folder) ? "--resume" : "--force";
-    argv[n] = NULL;
-    const cs_child child = {.argv = argv, .out = out, .err = err};
-    cs_status status = out >= 0 && err >= 0 ? cs_child_run(&child, exit_code) : CS_ERR_IO;
-    if (status == CS_ERR_INTERRUPT) { /* the message of the study says how to resume */
-        cs_reason_clear();
-        status = CS_OK;
-    }
-    if (out >= 0) {
-        (void)close(out);
-    }
-    if (err >= 0) {
-        (void)close(err);
-    }
-    return status;
-}
-
-/* The last line of a step's stderr that it begins with its own name, for the reason. */
-static void last_message(const char *folder, char *buffer, size_t room)
-{
-    char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
-    int64_t size = 0;
-    buffer[0] = '\0';
-    if (path && cs_file_read(path, LOG_LIMIT, &text, &size) == CS_OK) {
-        for (char *line = text; line; line = strchr(line, '\n')) {
-            line += *line == '\n';
-            if (strncmp(line, "cospec ", 7) == 0) {
-                (void)snprintf(buffer, room, "%.*s", (int)strcspn(line, "\n"), line);
-            }
-        }
-    }
-    cs_reason_clear();
-    cs_free(path);
-    cs_free(text);
-}
-
-static cs_status run_step(cs_step *step, const char *program, const char *folder,
-                          const char *record, bool resume)
-{
-    const double from = cs_seconds();
-    int exit_code = 0;
-    cs_status status = spawn_step(program, step, folder, resume, &exit_code);
-    if (status != CS_OK) return status;
-    step->exit_code = exit_code;
-    step->seconds = cs_seconds() - from;
-    if (is_outcome(exit_code)) {
-        return write_record(record, step);
-    }
-    if (exit_code == 130 || cs_interrupted()) {
-        return cs_fail(CS_ERR_INTERRUPT, "interrupted in step %s; run again with --resume to go on",
-                       step->name);
-    }
-    char message[512];
-    last_message(folder, message, sizeof message);
-    return cs_fail(CS_ERR_INPUT, "step %s ended with exit code %d: %s (see %s/stderr.txt)",
-                   step->name, exit_code, message, folder);
-}
-
-/* The folder of a step: a new one, or one in which a step was run. */
-static cs_status take_folder(const char *folder)
-{
-    const bool there = cs_path_exists(folder);
-    char *out = cs_path_join(folder, "stdout.txt");
-    cs_status status = out ? cs_dir_make_own(folder) : CS_ERR_MEMORY;
-    if (status == CS_OK && there && !cs_path_exists(out) && rmdir(folder) != 0) { /* not empty */
-        status = cs_fail(CS_ERR_USAGE, "%s holds files that no study has written", folder);
-    } else if (status == CS_OK && there) {
-        status = cs_dir_make_own(folder);
-    }
-    cs_free(out);
-    return status;
-}
-
-cs_status cs_study_run(cs_study *study, const char *program, bool resume,
-                       cs_study_announce announce, void *ctx)
-{
-    cs_status status = go_deeper();
-    for (int64_t i = 0; i < study->steps && status == CS_OK; ++i) {
-        cs_step *step = &study->step[i];
-        char *folder = cs_path_join(study->dir, step->name);
-        char *record = folder ? cs_path_join(folder, "step.json") : NULL;
-        status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
-        if (status == CS_OK && !(resume && finished_before(study, record, step))) {
-            announce(ctx, study, i);
-            if ((status = take_folder(folder)) == CS_OK) {
-                status = run_step(step, program, folder, record,
-                                  resume && study->resumes(step->word[0]));
-            }
-        }
-        cs_free(folder);
-        cs_free(record);
-    }
-    return status;
 }

@@ -19,6 +19,8 @@
 
 #include "base/status.h"
 
+enum { CS_STEP_WORDS = 128 }; /* at most, of a command */
+
 typedef struct {
     char *name;
     char *command; /* as it would be typed, without -o */
@@ -26,6 +28,7 @@ typedef struct {
     char **word;   /* COMMAND ARGUMENT..., @ replaced */
     int exit_code; /* -1: not run */
     double seconds;
+    bool *needs;  /* by earlier step: whether this one reads what it leaves */
     bool trained; /* it trains a model, or reads what such a step has left */
     bool kept;    /* finished by an earlier run of the same version */
 } cs_step;
@@ -62,10 +65,17 @@ bool cs_study_name_is_good(const char *name);
  * that the study has not. */
 cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
-/* Runs the steps with `program`; with `resume`, finished ones of the same command, and version unless
- * any_version, are kept. `announce` hears of each step before it runs. Exit codes 0, 1 (a corrected statement
- * failed) and 4 (inconclusive) are outcomes and go on to the report; any other ends the study with
- * that step's last message. CS_ERR_INPUT where studies that run studies are 4 deep already. */
-typedef void (*cs_study_announce)(void *ctx, const cs_study *study, int64_t step);
-cs_status cs_study_run(cs_study *study, const char *program, bool resume,
-                       cs_study_announce announce, void *ctx) CS_MUST_CHECK;
+typedef struct {
+    const char *program;
+    bool resume; /* finished steps of the same command, and version unless any_version, are kept */
+    int jobs;    /* steps at a time, each with its part of cs_threads(); 0: as many, at most 8 */
+    /* Hears of each step before it runs, one at a time; `before` steps were begun or kept. */
+    void (*announce)(void *ctx, const cs_study *study, int64_t step, int64_t before);
+    void *ctx;
+} cs_study_run_options;
+
+/* Runs the steps, each as soon as there is a place for it and the earlier steps that it reads have
+ * ended. Exit codes 0, 1 (a corrected statement failed) and 4 (inconclusive) are outcomes and go on
+ * to the report; any other ends the study with that step's last message, once the steps beside it
+ * have ended. CS_ERR_INPUT where studies that run studies are 4 deep already. */
+cs_status cs_study_run(cs_study *study, const cs_study_run_options *options) CS_MUST_CHECK;

@@ -38,14 +38,14 @@ typedef struct {
     cs_pace pace;
 } job;
 
-static void announce(void *ctx, const cs_study *study, int64_t step)
+static void announce(void *ctx, const cs_study *study, int64_t step, int64_t before)
 {
     job *j = ctx;
     char left[CS_PACE_LEFT];
     const double now = cs_seconds();
-    (void)cs_pace_report(&j->pace, step, study->steps, now, 0);
+    (void)cs_pace_report(&j->pace, before, study->steps, now, 0);
     cs_pace_left(&j->pace, now, left);
-    cs_output_note(j->args, "[%lld/%lld%s] %s: cospec %s", (long long)step + 1,
+    cs_output_note(j->args, "[%lld/%lld%s] %s: cospec %s", (long long)before + 1,
                    (long long)study->steps, left, study->step[step].name,
                    study->step[step].command);
 }
@@ -137,7 +137,12 @@ static cs_status run(cs_args *args)
     job j = {.args = args};
     cs_status status = prepare(args, &j);
     if (status == CS_OK)
-        status = cs_study_run(&j.study, self, cs_args_flag(args, "resume"), announce, &j);
+        status =
+            cs_study_run(&j.study, &(cs_study_run_options){.program = self,
+                                                           .resume = cs_args_flag(args, "resume"),
+                                                           .jobs = (int)cs_args_int(args, "jobs"),
+                                                           .announce = announce,
+                                                           .ctx = &j});
     if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
     if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
     if (status == CS_OK && j.verdicts) status = write_curves(&j, self);
@@ -158,6 +163,9 @@ static const cs_opt study_options[] = {
             "no claim can be decided), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html."),
+    CS_INT("jobs", "N", "0", 0, 1024,
+           "Steps at a time, each with its part of the threads; a step waits for those whose "
+           "results it reads. 0: one for each thread, at most 8. Results do not depend on it."),
     CS_FLAG("any-version", "With --resume: keep finished steps of other versions of the program "
                            "too, if their commands are the same; step.json has the version."),
     {0},
@@ -175,5 +183,5 @@ const cs_command cs_cmd_reproduce = {
                 "cospec reproduce -o results --resume",
     .run = run,
     .without = "dry-run",
-    .continues = "any-version",
+    .continues = "any-version jobs",
 };

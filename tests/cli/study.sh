@@ -41,12 +41,25 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps s.json --template bad.html -o r --force && says bad.html:2
 }
 
+# Several steps at a time: each after those that it reads, the same results, and the reason of the one that failed.
+test_jobs() {
+    toy='toy --classes 2 --length 6 --tokens 2 --objective'
+    study s.json "\"slow\": \"train --corpus wordnet --vocab 300 --layers 1 --width 16 --heads 2 --steps 40 --objective ar\", \"next\": \"perplexity @slow wordnet --limit 5\", \"a\": \"$toy ar\", \"b\": \"$toy masked --unmasked 3\", \"f\": \"plot toy-spectra ar=@a/toy.csv m=@b/toy.csv\""
+    printf '{{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o one --jobs 1 && [ "$(sed -n 's/.*\] \([a-z]*\): .*/\1/p' err | tr '\n' ' ')" = 'slow next a b f ' ] &&
+        exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o three --jobs 3 && [ "$(sed -n 's/.*\] \([a-z]*\): .*/\1/p' err | head -3 | tr '\n' ' ')" = 'slow a b ' ] || { fail "$(cat err)"; return 1; }
+    [ "$(sed s/one/three/ one/next/perplexity.csv)" = "$(cat three/next/perplexity.csv)" ] || { fail perplexity; return 1; }
+    for file in slow/model.safetensors a/toy.csv f/toy-spectra.svg; do cmp "one/$file" "three/$file" || { fail "$file"; return 1; }; done
+    study s.json "\"slow\": \"train --corpus wordnet --vocab 300 --layers 1 --width 16 --heads 2 --steps 40 --objective ar\", \"bad\": \"perplexity none wordnet\", \"after\": \"$toy ar --target-position given\", \"n\": \"perplexity @bad/x wordnet\""
+    exits 3 "$COSPEC" reproduce --steps s.json --template t.html -o failed --jobs 2 && says "step bad ended with exit code" && [ ! -e failed/n ] && [ -e failed/slow/step.json ] || fail "${why:-went on}"
+}
+
 # From the second step on, the time that the steps left will take.
 test_time_left_is_said() {
     printf 'one two three four\n%.0s' 1 2 3 4 5 6 > c.txt
     study s.json "\"slow\": \"train --corpus $PWD/c.txt --objective ar --width 16 --layers 1 --heads 1 --steps 1000000 --time-limit 1.1\", \"t\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
     printf '<p>{{steps}}\n' > t.html
-    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && says '[1/2] slow: cospec train' &&
+    exits 0 "$COSPEC" reproduce --jobs 1 --steps s.json --template t.html -o r && says '[1/2] slow: cospec train' &&
         grep -q '^\[2/2, about [0-9]* s left\] t: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
@@ -226,4 +239,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

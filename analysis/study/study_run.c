@@ -1,0 +1,278 @@
+/* Runs a study's steps as child processes: each is a plain cospec run that a reader can repeat by
+ * hand, and a crash of one loses none of the others' results. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/study/study.h"
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "version.h"
+
+enum { LOG_LIMIT = 1 << 20 };
+
+/* A study may run studies, which may be itself: the children inherit the depth. */
+static cs_status go_deeper(void)
+{
+    enum { DEEPEST = 4 };
+    const char name[] = "COSPEC_STUDY_DEPTH", *text = getenv(name);
+    char next[24];
+    long depth = text ? strtol(text, NULL, 10) : 0;
+    if (depth < 0 || depth >= DEEPEST) {
+        return cs_fail(CS_ERR_INPUT, "studies run studies %d deep: does one run itself?", DEEPEST);
+    }
+    (void)snprintf(next, sizeof next, "%ld", depth + 1);
+    return setenv(name, next, 1) == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory");
+}
+
+/* 0, 1 and 4 are outcomes of an audit, not failures of the run. */
+static bool is_outcome(int exit_code)
+{
+    return exit_code == 0 || exit_code == 1 || exit_code == 4;
+}
+
+/* Keeps a step that an earlier run of the same version, or of any, finished. */
+static bool finished_before(const cs_study *study, const char *record, cs_step *step)
+{
+    json_t *json = NULL;
+    if (!cs_path_exists(record) || cs_json_read(record, &json) != CS_OK) {
+        cs_reason_clear();
+        return false;
+    }
+    const char *command = NULL, *commit = NULL;
+    int exit_code = 0;
+    double seconds = 0.0;
+    bool same = json_unpack(json, "{s:s, s:s, s:i, s:F}", "command", &command, "commit", &commit,
+                            "exit", &exit_code, "seconds", &seconds) == 0 &&
+                strcmp(command, step->command) == 0 &&
+                (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
+                is_outcome(exit_code);
+    if (same) {
+        step->exit_code = exit_code;
+        step->seconds = seconds;
+        step->kept = true;
+    }
+    json_decref(json);
+    return same;
+}
+
+static cs_status write_record(const char *record, const cs_step *step)
+{
+    json_t *json =
+        json_pack("{s:s, s:s, s:i, s:f}", "command", step->command, "commit",
+                  CS_VERSION " " CS_COMMIT, "exit", step->exit_code, "seconds", step->seconds);
+    cs_status status = json ? cs_json_write(record, json) : CS_ERR_MEMORY;
+    json_decref(json);
+    return status;
+}
+
+/* Whether the folder holds an unfinished run of this very step, which its command may go on with:
+ * without a manifest, or with one that says so. */
+static bool goes_on(const char *folder)
+{
+    json_t *json = NULL;
+    char *path = cs_path_join(folder, "manifest.json");
+    bool unfinished = path && !cs_path_exists(path);
+    if (path && !unfinished && cs_json_read(path, &json) == CS_OK) {
+        unfinished = json_is_false(json_object_get(json, "finished"));
+    }
+    cs_reason_clear();
+    json_decref(json);
+    cs_free(path);
+    return unfinished;
+}
+
+static int open_log(const char *folder, const char *name)
+{
+    char *path = cs_path_join(folder, name);
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
+    if (path && fd < 0) {
+        (void)cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    cs_free(path);
+    return fd;
+}
+
+/* Runs the child with its output in files. */
+static cs_status spawn_step(const char *program, const cs_step *step, const char *folder,
+                            bool resume, int *exit_code)
+{
+    const char *argv[CS_STEP_WORDS + 5];
+    int n = 0, out = open_log(folder, "stdout.txt"), err = open_log(folder, "stderr.txt");
+    argv[n++] = program;
+    for (int i = 0; i < step->words; ++i) {
+        argv[n++] = step->word[i];
+    }
+    argv[n++] = "-o";
+    argv[n++] = folder;
+    argv[n++] = resume && goes_on(folder) ? "--resume" : "--force";
+    argv[n] = NULL;
+    const cs_child child = {.argv = argv, .out = out, .err = err};
+    cs_status status = out >= 0 && err >= 0 ? cs_child_run(&child, exit_code) : CS_ERR_IO;
+    if (status == CS_ERR_INTERRUPT) { /* the message of the study says how to resume */
+        cs_reason_clear();
+        status = CS_OK;
+    }
+    if (out >= 0) {
+        (void)close(out);
+    }
+    if (err >= 0) {
+        (void)close(err);
+    }
+    return status;
+}
+
+/* The last line of a step's stderr that it begins with its own name, for the reason. */
+static void last_message(const char *folder, char *buffer, size_t room)
+{
+    char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
+    int64_t size = 0;
+    buffer[0] = '\0';
+    if (path && cs_file_read(path, LOG_LIMIT, &text, &size) == CS_OK) {
+        for (char *line = text; line; line = strchr(line, '\n')) {
+            line += *line == '\n';
+            if (strncmp(line, "cospec ", 7) == 0) {
+                (void)snprintf(buffer, room, "%.*s", (int)strcspn(line, "\n"), line);
+            }
+        }
+    }
+    cs_reason_clear();
+    cs_free(path);
+    cs_free(text);
+}
+
+static cs_status run_step(cs_step *step, const char *program, const char *folder,
+                          const char *record, bool resume)
+{
+    const double from = cs_seconds();
+    int exit_code = 0;
+    cs_status status = spawn_step(program, step, folder, resume, &exit_code);
+    if (status != CS_OK) return status;
+    step->exit_code = exit_code;
+    step->seconds = cs_seconds() - from;
+    if (is_outcome(exit_code)) {
+        return write_record(record, step);
+    }
+    if (exit_code == 130 || cs_interrupted()) {
+        return cs_fail(CS_ERR_INTERRUPT, "interrupted in step %s; run again with --resume to go on",
+                       step->name);
+    }
+    char message[512];
+    last_message(folder, message, sizeof message);
+    return cs_fail(CS_ERR_INPUT, "step %s ended with exit code %d: %s (see %s/stderr.txt)",
+                   step->name, exit_code, message, folder);
+}
+
+/* The folder of a step: a new one, or one in which a step was run. */
+static cs_status take_folder(const char *folder)
+{
+    const bool there = cs_path_exists(folder);
+    char *out = cs_path_join(folder, "stdout.txt");
+    cs_status status = out ? cs_dir_make_own(folder) : CS_ERR_MEMORY;
+    if (status == CS_OK && there && !cs_path_exists(out) && rmdir(folder) != 0) { /* not empty */
+        status = cs_fail(CS_ERR_USAGE, "%s holds files that no study has written", folder);
+    } else if (status == CS_OK && there) {
+        status = cs_dir_make_own(folder);
+    }
+    cs_free(out);
+    return status;
+}
+
+/* --- steps, several at a time --- */
+
+typedef struct {
+    cs_study *study;
+    const cs_study_run_options *options;
+    pthread_mutex_t lock; /* what follows, and announcements */
+    pthread_cond_t ended;
+    bool *begun, *done; /* by step */
+    int64_t begun_count;
+    bool failed;
+} schedule;
+
+/* The first step that has what it needs; -1: each of those left waits for one that runs. */
+static int64_t first_ready(const schedule *s)
+{
+    for (int64_t i = 0; i < s->study->steps; ++i) {
+        const bool *needs = s->study->step[i].needs;
+        bool ready = !s->begun[i];
+        for (int64_t j = 0; j < i && ready; ++j)
+            ready = !needs[j] || s->done[j];
+        if (ready) return i;
+    }
+    return -1;
+}
+
+static cs_status do_step(schedule *s, int64_t i, int64_t before)
+{
+    const cs_study_run_options *options = s->options;
+    cs_step *step = &s->study->step[i];
+    char *folder = cs_path_join(s->study->dir, step->name);
+    char *record = folder ? cs_path_join(folder, "step.json") : NULL;
+    cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
+    if (status == CS_OK && !(options->resume && finished_before(s->study, record, step))) {
+        (void)pthread_mutex_lock(&s->lock);
+        options->announce(options->ctx, s->study, i, before);
+        (void)pthread_mutex_unlock(&s->lock);
+        if ((status = take_folder(folder)) == CS_OK) {
+            status = run_step(step, options->program, folder, record,
+                              options->resume && s->study->resumes(step->word[0]));
+        }
+    }
+    cs_free(folder);
+    cs_free(record);
+    return status;
+}
+
+/* One step, whichever is ready first: a worker's item is a turn, not a step. */
+static cs_status take_turn(void *ctx, int64_t turn)
+{
+    schedule *s = ctx;
+    int64_t i = -1;
+    (void)turn;
+    (void)pthread_mutex_lock(&s->lock);
+    while (!s->failed && (i = first_ready(s)) < 0)
+        (void)pthread_cond_wait(&s->ended, &s->lock);
+    if (i >= 0) s->begun[i] = true;
+    const int64_t before = s->begun_count++;
+    const bool idle = s->failed;
+    (void)pthread_mutex_unlock(&s->lock);
+    if (idle) return CS_OK;
+    cs_status status = do_step(s, i, before);
+    (void)pthread_mutex_lock(&s->lock);
+    s->done[i] = status == CS_OK;
+    s->failed = s->failed || status != CS_OK;
+    (void)pthread_cond_broadcast(&s->ended);
+    (void)pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
+{
+    enum { MOST_BY_DEFAULT = 8 };
+    const int threads = cs_threads(), usual = threads < MOST_BY_DEFAULT ? threads : MOST_BY_DEFAULT,
+              jobs = options->jobs > 0 ? options->jobs : usual;
+    schedule s = {.study = study,
+                  .options = options,
+                  .lock = PTHREAD_MUTEX_INITIALIZER,
+                  .ended = PTHREAD_COND_INITIALIZER,
+                  .begun = cs_calloc(study->steps, sizeof *s.begun),
+                  .done = cs_calloc(study->steps, sizeof *s.done)};
+    char share[24];
+    (void)snprintf(share, sizeof share, "%d", threads > jobs ? threads / jobs : 1);
+    cs_status status = s.begun && s.done ? go_deeper() : CS_ERR_MEMORY;
+    if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
+        status = cs_fail(CS_ERR_MEMORY, "out of memory");
+    if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
+    cs_free(s.begun);
+    cs_free(s.done);
+    return status;
+}
