@@ -196,33 +196,6 @@ static cs_status check_words(const cs_step *step)
     return CS_OK;
 }
 
-/* Which earlier steps it reads, and whether it trains a model or reads what one that does has left.
- * A path below the study that is no earlier step's may hold anything: it waits for all of them. */
-static cs_status note_needs(const cs_study *study, cs_step *step)
-{
-    const int64_t earlier = study->steps - 1;
-    char *folder = cs_path_join(study->dir, "");
-    step->needs = cs_calloc(earlier + 1, sizeof *step->needs);
-    step->trained = strcmp(step->word[0], "train") == 0;
-    for (int w = 1; w < step->words && folder && step->needs; ++w) {
-        for (char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
-            const char *name = at + strlen(folder);
-            const size_t length = strcspn(name, "/");
-            bool known = false;
-            for (int64_t i = 0; i < earlier && !known; ++i) {
-                const cs_step *s = &study->step[i];
-                known = strncmp(s->name, name, length) == 0 && s->name[length] == '\0';
-                if (known) step->needs[i] = true;
-                if (known && s->trained) step->trained = true;
-            }
-            for (int64_t i = 0; i < earlier && !known; ++i)
-                step->needs[i] = true;
-        }
-    }
-    cs_free(folder);
-    return folder && step->needs ? CS_OK : CS_ERR_MEMORY;
-}
-
 /* Adds a step, which is the study's to free whatever is wrong with it. */
 static cs_status add_step(cs_study *study, const char *name, const char *command)
 {
@@ -252,7 +225,6 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     cs_status status =
         step->name && step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
     if (status == CS_OK) status = check_words(step);
-    if (status == CS_OK) status = note_needs(study, step);
     cs_free(text);
     return status;
 }
@@ -292,48 +264,64 @@ static cs_status words_of(const cs_study *study, const char *variable, mark_word
     return CS_OK;
 }
 
-/* The step in round `round` of a mark, whose word then stands for it; without the mark it is of the
- * first round alone, and *out stays NULL in others. */
-static cs_status put_round(const char *text, const char *name, char mark, const mark_words *words,
-                           int round, char **out)
+/* The marks that a name may hold, from the outermost round to the innermost. */
+enum { MARKS = 3 };
+static const struct {
+    char mark;
+    const char *variable;
+} marks[MARKS] = {{'%', "budgets"}, {'#', "seeds"}, {'*', "objects"}};
+
+/* `text` with every mark of `name` replaced by its word in this round. A step is run once for each
+ * word of the marks in its name: in the first round of the others; *out stays NULL elsewhere. */
+static cs_status put_round(const char *text, const char *name, const mark_words words[MARKS],
+                           const int round[MARKS], char **out)
 {
-    if (!strchr(name, mark)) {
-        *out = round == 0 ? cs_strdup(text) : NULL;
-        return *out || round > 0 ? CS_OK : CS_ERR_MEMORY;
+    char *own = cs_strdup(text), *next = NULL;
+    cs_status status = own ? CS_OK : CS_ERR_MEMORY;
+    for (int m = 0; m < MARKS && status == CS_OK && own; ++m, own = next) {
+        const char *word = words[m].word[round[m]];
+        next = own;
+        if (!strchr(name, marks[m].mark) && round[m] == 0) continue;
+        next = NULL;
+        if (strchr(name, marks[m].mark))
+            status = word ? cs_study_put(own, marks[m].mark, word, &next)
+                          : cs_fail(CS_ERR_INPUT, "no variable %s for the %c", marks[m].variable,
+                                    marks[m].mark);
+        cs_free(own);
     }
-    return words->word[round] ? cs_study_put(text, mark, words->word[round], out)
-                              : cs_fail(CS_ERR_INPUT, "no variable %s for the %c",
-                                        mark == '%' ? "budgets" : "seeds", mark);
+    *out = own;
+    return status;
 }
 
-static cs_status put_both(const char *text, const char *name, const mark_words words[2], int budget,
-                          int seed, char **out)
+/* Leaves the next round in `round`, the innermost mark's first; false after the last. */
+static bool next_round(const mark_words words[MARKS], int round[MARKS])
 {
-    char *half = NULL;
-    cs_status status = put_round(text, name, '%', &words[0], budget, &half);
-    if (status == CS_OK && half) status = put_round(half, name, '#', &words[1], seed, out);
-    cs_free(half);
-    return status;
+    for (int m = MARKS - 1; m >= 0; --m) {
+        if (++round[m] < words[m].count) return true;
+        round[m] = 0;
+    }
+    return false;
 }
 
 /* The steps of a section: budget by budget, in each seed by seed, so that a run that is interrupted
  * has all of the small models before any of the large ones. */
 static cs_status add_section(cs_study *study, json_t *run)
 {
-    mark_words words[2] = {{0}};
+    mark_words words[MARKS] = {{0}};
+    int round[MARKS] = {0};
     json_t *command = NULL;
     const char *name = NULL;
-    cs_status status = words_of(study, "budgets", &words[0]);
-    if (status == CS_OK) status = words_of(study, "seeds", &words[1]);
-    const int seeds = words[1].count, rounds = words[0].count * seeds;
-    for (int round = 0; round < rounds && status == CS_OK; ++round) {
+    cs_status status = CS_OK;
+    for (int m = 0; m < MARKS && status == CS_OK; ++m)
+        status = words_of(study, marks[m].variable, &words[m]);
+    bool more = status == CS_OK;
+    for (; more && status == CS_OK; more = next_round(words, round)) {
         json_object_foreach(run, name, command)
         {
             const char *text = json_string_value(command);
             char *own_name = NULL, *own = NULL;
-            const int budget = round / seeds, seed = round % seeds;
-            status = put_both(name, name, words, budget, seed, &own_name);
-            if (status == CS_OK && text) status = put_both(text, name, words, budget, seed, &own);
+            status = put_round(name, name, words, round, &own_name);
+            if (status == CS_OK && text) status = put_round(text, name, words, round, &own);
             if (status == CS_OK && own_name) status = add_step(study, own_name, own);
             status = cs_blame(status, "step %s", name);
             cs_free(own_name);
@@ -341,9 +329,84 @@ static cs_status add_section(cs_study *study, json_t *run)
             if (status != CS_OK) break;
         }
     }
-    cs_free(words[0].text);
-    cs_free(words[1].text);
+    for (int m = 0; m < MARKS; ++m)
+        cs_free(words[m].text);
     return status;
+}
+
+/* Which step has the name that a path below the study begins with; -1: none. */
+static int64_t step_of_path(const cs_study *study, const char *path)
+{
+    const size_t length = strcspn(path, "/");
+    for (int64_t i = 0; i < study->steps; ++i) {
+        const char *name = study->step[i].name;
+        if (strncmp(name, path, length) == 0 && name[length] == '\0') return i;
+    }
+    return -1;
+}
+
+/* The steps whose folders a step's words name, wherever in the file they stand. A path below the
+ * study that is no step's may hold anything: it waits for all steps before it. */
+static cs_status note_needs(const cs_study *study, const char *folder, int64_t of)
+{
+    cs_step *step = &study->step[of];
+    step->needs = cs_calloc(study->steps, sizeof *step->needs);
+    if (!step->needs) return CS_ERR_MEMORY;
+    for (int w = 1; w < step->words; ++w) {
+        for (char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
+            const int64_t read = step_of_path(study, at + strlen(folder));
+            if (read == of) return cs_fail(CS_ERR_INPUT, "step %s reads itself", step->name);
+            for (int64_t i = read < 0 ? 0 : read; i < (read < 0 ? of : read + 1); ++i)
+                step->needs[i] = true;
+        }
+    }
+    return CS_OK;
+}
+
+/* Goes through the steps as they can run, to find those that never can and those that train a model
+ * or read what such a step has left. */
+static cs_status follow_needs(cs_study *study)
+{
+    bool *done = cs_calloc(study->steps, sizeof *done);
+    cs_status status = done ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t left = study->steps; left > 0 && status == CS_OK; --left) {
+        const int64_t i = cs_study_ready(study, done, done);
+        if (i < 0) {
+            for (left = 0; done[left];)
+                ++left;
+            status = cs_fail(CS_ERR_INPUT, "step %s and one that it reads wait for each other",
+                             study->step[left].name);
+            break;
+        }
+        cs_step *step = &study->step[i];
+        step->trained = strcmp(step->word[0], "train") == 0;
+        for (int64_t j = 0; j < study->steps && !step->trained; ++j)
+            step->trained = step->needs[j] && study->step[j].trained;
+        done[i] = true;
+    }
+    cs_free(done);
+    return status;
+}
+
+int64_t cs_study_ready(const cs_study *study, const bool *begun, const bool *done)
+{
+    for (int64_t i = 0; i < study->steps; ++i) {
+        bool ready = !begun[i];
+        for (int64_t j = 0; j < study->steps && ready; ++j)
+            ready = !study->step[i].needs[j] || done[j];
+        if (ready) return i;
+    }
+    return -1;
+}
+
+static cs_status order_steps(cs_study *study)
+{
+    char *folder = cs_path_join(study->dir, "");
+    cs_status status = folder ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < study->steps && status == CS_OK; ++i)
+        status = note_needs(study, folder, i);
+    cs_free(folder);
+    return status == CS_OK ? follow_needs(study) : status;
 }
 
 /* [{"about": TEXT, "run": {NAME: COMMAND, ...}}, ...] */
@@ -360,7 +423,7 @@ static cs_status add_steps(cs_study *study)
         status = add_section(study, run);
         if (status != CS_OK) return status;
     }
-    return study->steps > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "no steps");
+    return study->steps > 0 ? order_steps(study) : cs_fail(CS_ERR_INPUT, "no steps");
 }
 
 static cs_status read_study(cs_study *study, const char *scale)

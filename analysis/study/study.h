@@ -8,7 +8,7 @@
  *    "claims": {"NAME": {...}}}                                                 (claims.h)
  *
  * $NAME in a text is the variable's value at the chosen scale. In a command every `@` becomes the
- * study's folder, so that a step reads what an earlier one wrote (@wn-ar/matrix.npz). Each step
+ * study's folder, so that a step reads what another wrote (@wn-ar/matrix.npz) and runs after it. Each step
  * runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept in DIR/NAME/stdout.txt and
  * stderr.txt, its outcome in DIR/NAME/step.json.
  */
@@ -28,7 +28,7 @@ typedef struct {
     char **word;   /* COMMAND ARGUMENT..., @ replaced */
     int exit_code; /* -1: not run */
     double seconds;
-    bool *needs;  /* by earlier step: whether this one reads what it leaves */
+    bool *needs;  /* by step: whether this one reads what that one leaves */
     bool trained; /* it trains a model, or reads what such a step has left */
     bool kept;    /* finished by an earlier run of the same version */
 } cs_step;
@@ -45,16 +45,16 @@ typedef struct {
 
 /* scale NULL: "cpu" where the file has scales. CS_ERR_USAGE for a scale that the file has not;
  * CS_ERR_INPUT names file and place: what is missing, unknown or of another kind, a name twice or
- * one that is no plain file name, an empty command, one with an -o of its own, a variable that is
- * not known or has neither one value nor one a scale. */
+ * one that is no plain file name, an empty command, one with an -o of its own, steps that wait for
+ * each other, a variable that is not known or has neither one value nor one a scale. */
 cs_status cs_study_read(const char *path, const char *dir, const char *scale,
                         cs_study *out) CS_MUST_CHECK;
 void cs_study_free(cs_study *study);
 
 /* The words of a variable, parted by blanks; "" without it. `text` in which every mark is a word, in
- * fresh memory: '#' in a step's name stands for one of `seeds`, '%' for one of `budgets`. The steps
- * of a section are in the order of budgets, in it of seeds, in it of the file; without a mark they
- * are of the first round. */
+ * fresh memory: '%' in a step's name stands for one of `budgets`, '#' for one of `seeds`, '*' for one
+ * of `objects`. The steps of a section are in the order of budgets, in it of seeds, in it of
+ * objects, in it of the file; without a mark they are of the first round. */
 const char *cs_study_list(const cs_study *study, const char *variable);
 cs_status cs_study_put(const char *text, char mark, const char *word, char **out) CS_MUST_CHECK;
 
@@ -65,6 +65,9 @@ bool cs_study_name_is_good(const char *name);
  * that the study has not. */
 cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
+/* The first step, as the file has them, that has not begun and whose needs are done; -1: none. */
+int64_t cs_study_ready(const cs_study *study, const bool *begun, const bool *done);
+
 typedef struct {
     const char *program;
     bool resume; /* finished steps of the same command, and version unless any_version, are kept */
@@ -74,7 +77,7 @@ typedef struct {
     void *ctx;
 } cs_study_run_options;
 
-/* Runs the steps, each as soon as there is a place for it and the earlier steps that it reads have
+/* Runs the steps, each as soon as there is a place for it and those that it reads have
  * ended. Exit codes 0, 1 (a corrected statement failed) and 4 (inconclusive) are outcomes and go on
  * to the report; any other ends the study with that step's last message, once the steps beside it
  * have ended. CS_ERR_INPUT where studies that run studies are 4 deep already. */

@@ -198,19 +198,6 @@ typedef struct {
     bool failed;
 } schedule;
 
-/* The first step that has what it needs; -1: each of those left waits for one that runs. */
-static int64_t first_ready(const schedule *s)
-{
-    for (int64_t i = 0; i < s->study->steps; ++i) {
-        const bool *needs = s->study->step[i].needs;
-        bool ready = !s->begun[i];
-        for (int64_t j = 0; j < i && ready; ++j)
-            ready = !needs[j] || s->done[j];
-        if (ready) return i;
-    }
-    return -1;
-}
-
 static cs_status do_step(schedule *s, int64_t i, int64_t before)
 {
     const cs_study_run_options *options = s->options;
@@ -239,7 +226,7 @@ static cs_status take_turn(void *ctx, int64_t turn)
     int64_t i = -1;
     (void)turn;
     (void)pthread_mutex_lock(&s->lock);
-    while (!s->failed && (i = first_ready(s)) < 0)
+    while (!s->failed && (i = cs_study_ready(s->study, s->begun, s->done)) < 0)
         (void)pthread_cond_wait(&s->ended, &s->lock);
     if (i >= 0) s->begun[i] = true;
     const int64_t before = s->begun_count++;

@@ -232,6 +232,17 @@ test_nul_is_refused() {
         refuses 3 "rows.txt:2: a NUL byte" "$COSPEC" rank x.npy --blocks 2 --drop-rows rows.txt
 }
 
+# Steps run after those that they read, wherever these stand; a mark for objects; circles are refused.
+test_order() {
+    printf '{{steps}}\n' > t.html
+    study s.json '"f": "plot toy-spectra ar=@t-ar/toy.csv m=@t-permuted-ar/toy.csv", "t-*": "toy --objective * --classes 2 --length 4 --tokens 2"' '"variables": {"objects": "permuted-ar ar"}'
+    exits 0 "$COSPEC" reproduce --jobs 1 --steps s.json --template t.html -o r && [ "$(sed -n 's/.*\] \([a-z-]*\): .*/\1/p' err | tr '\n' ' ')" = 't-permuted-ar t-ar f ' ] || { fail "$(cat err)"; return 1; }
+    study circle.json '"a": "plot toy-spectra b=@b/toy.csv", "b": "plot toy-spectra c=@c/toy.csv", "c": "plot toy-spectra b=@b/toy.csv"'
+    refuses 3 "step a and one that it reads wait for each other" "$COSPEC" reproduce --steps circle.json --template t.html -o c && [ ! -e c ] || return 1
+    study itself.json '"a": "plot toy-spectra a=@a/toy.csv"'
+    refuses 3 "step a reads itself" "$COSPEC" reproduce --steps itself.json --template t.html -o c
+}
+
 # A study that runs itself comes to an end.
 test_depth_is_limited() {
     printf '{{command again}}\n' > t.html
@@ -239,4 +250,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce jobs time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs order time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
