@@ -30,6 +30,27 @@ TEST(error_of_a_mean)
     assert_true(fabs(cs_jackknife_error(N, theta, 1) - want) <= N * 0x1p30 * DBL_EPSILON);
 }
 
+TEST(an_interval_stays_in_the_range_of_its_metric)
+{
+    const struct {
+        const char *metric;
+        double low, high;
+    } cut[] = {{"mass_seen_halves", 0, 1},    {"sigma_3", 0, 1},      {"sum_sigma4", 0, 2},
+               {"sum_sigma4_drift_8", -2, 2}, {"nll", 0, 2},          {"bits_per_byte", 0, 2},
+               {"unigram_difference", -2, 2}, {"cheeger_upper", 0, 1}};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
+        double low = -2, high = 2, none = NAN, infinite = INFINITY;
+        cs_interval_clip(cut[i].metric, &low, &high);
+        assert_true(low == cut[i].low && high == cut[i].high);
+        low = high = -1;
+        cs_interval_clip(cut[i].metric, &low, &high);
+        assert_true(low == fmax(-1, cut[i].low) && high == low);
+        cs_interval_clip(cut[i].metric, &none, &none);
+        cs_interval_clip(cut[i].metric, &low, &infinite);
+        assert_true(isnan(none) && infinite >= cut[i].high);
+    }
+}
+
 TEST(no_error_to_speak_of)
 {
     const double odd[] = {NAN, INFINITY, -INFINITY};

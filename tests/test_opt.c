@@ -148,6 +148,9 @@ TEST(refusals_name_the_value)
     assert_refused("f --memory K", "'K'");
     assert_refused("f --vectors=maybe", "'maybe'");
     assert_refused("f --rank", "--rank needs a value: K");
+    assert_refused("f -k", "-k needs a value: K");
+    assert_refused("f -k 3 --rank 4", "-k is given twice ('3' and '4')");
+    assert_refused("f -k x", "-k: 'x' is not");
     assert_refused("f --rank --vectors", "--rank needs a value");
     assert_refused("f --rank 3 --rank 4", "given twice ('3' and '4')");
     assert_refused("f --name a --name b --name a", "--name a is given twice");

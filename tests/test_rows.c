@@ -146,6 +146,8 @@ TEST_IN_DIR(bad_files_are_refused)
                  "is empty (0 rows of 4)");
     OK(cs_file_write(in_dir(state, "lfs.npy"), pointer, (int64_t)sizeof pointer - 1));
     assert_fails(cs_rows_open(in_dir(state, "lfs.npy"), &r), CS_ERR_INPUT, "Git LFS");
+    assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_INPUT, "there is no such file");
+    OK(cs_file_write(in_dir(state, "x.txt"), pointer, (int64_t)sizeof pointer - 1));
     assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_USAGE, "a matrix is FILE.npy");
     assert_fails(cs_rows_open(in_dir(state, "nowhere.npy"), &r), CS_ERR_IO, "nowhere.npy");
     assert_fails(cs_rows_open(in_dir(state, "nowhere.npz:a"), &r), CS_ERR_IO, "nowhere.npz");

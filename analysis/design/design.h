@@ -93,10 +93,10 @@ cs_status cs_design_continue(const json_t *state, cs_design *out) CS_MUST_CHECK;
 
 /* The Gram matrix of a corpus read as one stream: its documents one behind the other, the last token
  * followed by the first, so that all distances have one marginal p. C_e(u, v) = P_e(u, v) /
- * sqrt(p(u) p(v)), P_e the mass of the pairs at distance e in either order, half each. gram: length x
- * length numbers. A build under context `unique` a distance, and length x sum nnz(C_e) multiply-adds;
- * 12 bytes an entry of each. CS_ERR_INPUT: fewer tokens than the length; CS_ERR_MEMORY. */
-cs_status cs_stream_gram(const cs_corpus *corpus, int64_t length, const cs_progress *progress,
+ * sqrt(p(u) p(v)), P_e the mass of the pairs at distance e in either order, half each. gram: s x s
+ * numbers. A build under context `unique` a distance, and s x sum nnz(C_e) multiply-adds; 12 bytes an
+ * entry of each. CS_ERR_INPUT: fewer tokens than s; CS_ERR_MEMORY. */
+cs_status cs_stream_gram(const cs_corpus *corpus, int64_t s, const cs_progress *progress,
                          double *gram) CS_MUST_CHECK;
 
 /* Rows of tables, appended to an array: kind, series, next_token_weight, misalignment, kappa, value,

@@ -107,8 +107,12 @@ static void fill(cs_language *l)
     l->sum2 = number_of(l, SUM2, CORRECTED2);
     l->sum4 = number_of(l, SUM4, CORRECTED4);
     l->seen = number_of(l, SEEN, SEEN);
+    cs_interval_clip("sum_sigma2", &l->sum2.low, &l->sum2.high);
+    cs_interval_clip("sum_sigma4", &l->sum4.low, &l->sum4.high);
+    cs_interval_clip("mass_seen", &l->seen.low, &l->seen.high);
     for (int64_t t = 0; t <= l->k; ++t) {
         l->tail[t] = number_of(l, LAMBDA + l->k + t, LAMBDA + l->k + t);
+        cs_interval_clip("tail_", &l->tail[t].low, &l->tail[t].high);
         if (t < l->k) {
             l->lambda[t] = number_of(l, LAMBDA + t, LAMBDA + t);
         }
@@ -155,8 +159,8 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
         .build = *build, .blocks = options->blocks, .seed = options->seed};
     cs_language l = {.k = options->k, .blocks = options->blocks};
     cs_population_study s = {0};
-    cs_status status = check(build, options, corpus->vocab, corpus->documents);
-    if (status == CS_OK) status = check_drawn(corpus);
+    cs_status status = check_drawn(corpus);
+    if (status == CS_OK) status = check(build, options, corpus->vocab, corpus->documents);
     if (status == CS_OK) status = cs_population_study_of(corpus, &plan, &s);
     l.documents = s.documents;
     if (status == CS_OK) status = check(build, options, s.counts.rows.matrix.a.cols, s.filled);
@@ -182,15 +186,33 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
 /* --- record ----------------------------------------------------------------------------------- */
 
 const cs_view cs_language_view = {
-    "spectrum[]", "index sigma lambda se low high residual tail tail_low tail_high"};
+    "spectrum[]",
+    "index sigma sigma_low sigma_high lambda lambda_se lambda_low lambda_high residual "
+    "tail tail_low tail_high"};
 
 static void put_number(cs_item *in, const char *key, const cs_language_number *n)
 {
-    cs_item *item = key ? cs_item_object(in, key) : in;
-    cs_item_real(item, key ? "value" : "lambda", n->value);
+    cs_item *item = cs_item_object(in, key);
+    cs_item_real(item, "value", n->value);
     cs_item_real(item, "se", n->se);
     cs_item_real(item, "low", n->low);
     cs_item_real(item, "high", n->high);
+}
+
+/* sigma = sqrt(max(lambda, 0)), and so for both ends of its interval, which is in [0, 1]. */
+static void put_eigenvalue(cs_item *row, const cs_language_number *lambda)
+{
+    const bool known = !isnan(lambda->low); /* fmax(0, NaN) is 0 */
+    double low = known ? sqrt(fmax(0, lambda->low)) : (double)NAN,
+           high = known ? sqrt(fmax(0, lambda->high)) : (double)NAN;
+    cs_interval_clip("sigma", &low, &high);
+    cs_item_real(row, "sigma", sqrt(fmax(0, lambda->value)));
+    cs_item_real(row, "sigma_low", low);
+    cs_item_real(row, "sigma_high", high);
+    cs_item_real(row, "lambda", lambda->value);
+    cs_item_real(row, "lambda_se", lambda->se);
+    cs_item_real(row, "lambda_low", lambda->low);
+    cs_item_real(row, "lambda_high", lambda->high);
 }
 
 void cs_language_record(const cs_language *l, cs_item *root)
@@ -205,8 +227,7 @@ void cs_language_record(const cs_language *l, cs_item *root)
     for (int64_t j = 0; j < l->k; ++j) {
         cs_item *row = cs_item_object(rows, NULL);
         cs_item_int(row, "index", j + 1);
-        put_number(row, NULL, &l->lambda[j]);
-        cs_item_real(row, "sigma", sqrt(fmax(0, l->lambda[j].value)));
+        put_eigenvalue(row, &l->lambda[j]);
         cs_item_real(row, "residual", l->residual[j]);
         cs_item_real(row, "tail", l->tail[j + 1].value);
         cs_item_real(row, "tail_low", l->tail[j + 1].low);

@@ -51,8 +51,9 @@ const double *cs_language_lambda(const cs_language *language, int64_t b);
 const double *cs_language_tail(const cs_language *language, int64_t b);
 
 /* {"estimate", "documents", "blocks", "mass_seen", "sum_sigma2", "sum_sigma4": {"value", "se", "low",
- * "high"}, "spectrum": [{"index", "lambda", "sigma", "se", "low", "high" (of lambda), "residual",
- * "tail", "tail_low", "tail_high"}, ...]}, sigma = sqrt(max(lambda, 0)), tail that behind it.
+ * "high"}, "spectrum": [{"index", "sigma", "sigma_low", "sigma_high", "lambda", "lambda_se",
+ * "lambda_low", "lambda_high", "residual", "tail", "tail_low", "tail_high"}, ...]}, sigma and the ends
+ * of its interval sqrt(max(x, 0)) of those of lambda, at most 1; tail that behind it.
  * cs_language_view is its table. */
 void cs_language_record(const cs_language *language, cs_item *root);
 extern const cs_view cs_language_view;

@@ -198,7 +198,7 @@ static cs_status hold_back(const cs_population_study *s, cs_population_options o
     cs_status status = CS_OK;
     o.leading = false;
     for (int i = 0; i < CS_POP_HOLDS && status == CS_OK; ++i) {
-        double *to = values + CS_POP_HELD + i * CS_POP_OF_HOLD;
+        double *to = &values[CS_POP_HELD + i * CS_POP_OF_HOLD];
         cs_population p = {0};
         o.least = INT64_C(4) << i;
         status = cs_population_of(&s->counts, s->part, &o, &p);

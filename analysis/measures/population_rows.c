@@ -49,6 +49,7 @@ static cs_status add_jackknifed(cs_population_rows *rows, cs_population_row row,
         const double width = cs_student_width(0.95, (double)(blocks - 1)) * row.se;
         row.low = row.value - width;
         row.high = row.value + width;
+        cs_interval_clip(row.metric, &row.low, &row.high);
     }
     return cs_population_add(rows, &row);
 }
@@ -87,6 +88,7 @@ static cs_status add_value(cs_population_rows *rows, int i, cs_population_row ro
     cs_population_row *added = &rows->row[rows->count - 1];
     cs_jackknife_interval(blocks, all[basis], all + CS_POP_VALUES + basis, CS_POP_VALUES,
                           basis != i, &added->low, &added->high);
+    cs_interval_clip(row.metric, &added->low, &added->high);
     row = *added; /* adding may move it */
     row.left_out = NULL;
     return basis != i ? add_corrected(rows, &row, basis, blocks, all) : CS_OK;

@@ -17,6 +17,7 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
 #define CS_ROW_NAMED(what, word, rows, out)                                                        \
     cs_name_number(what, word, &(rows)->name, sizeof *(rows), sizeof(rows) / sizeof *(rows), out)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses declares nothing */
 /* Defines TYPE_name(x) and TYPE_by_name(name, &x), the two directions of an array of the names of an
  * enumeration. */
 #define CS_NAMES(type, what, array)                                                                \
@@ -28,6 +29,7 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
     {                                                                                              \
         return CS_NAME_AMONG(what, name, array, out);                                              \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Whether a name is in a list of names parted by bars, blanks or commas; NULL: an empty one. */
 bool cs_listed(const char *list, const char *name);

@@ -97,6 +97,11 @@ bool cs_args_given(const cs_args *args, const char *name)
     return value_of(args, name)->given;
 }
 
+const char *cs_args_said(const cs_args *args, const char *name)
+{
+    return value_of(args, name)->said;
+}
+
 const char *cs_args_given_of(const cs_args *args, const cs_opt *group)
 {
     for (; group->name; ++group) {

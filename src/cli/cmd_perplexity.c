@@ -11,6 +11,7 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "io/file.h"
+#include "stats/jackknife.h"
 #include "stats/student.h"
 
 enum { WAYS = 4 };
@@ -165,7 +166,9 @@ typedef struct {
 
 static number symmetric(const char *metric, double value, double width, double se)
 {
-    return (number){metric, value, value - width * se, value + width * se, se};
+    number n = {metric, value, value - width * se, value + width * se, se};
+    cs_interval_clip(metric, &n.low, &n.high);
+    return n;
 }
 
 enum { PERPLEXITY, NLL, BITS, UNIGRAM, DIFFERENCE, NUMBERS };

@@ -426,7 +426,7 @@ static cs_status check_arguments(const cs_args *args, bool *model)
                        "--test-labels), or a model and texts",
                        first, cs_args_positional(args, 1));
     }
-    return cs_want(args, folder ? CS_ERR_INPUT : CS_ERR_USAGE, first, CS_IS_MODEL);
+    return cs_want(args, CS_ERR_INPUT, first, CS_IS_MODEL);
 }
 
 static cs_status run_probe(cs_args *args)

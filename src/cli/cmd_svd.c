@@ -184,10 +184,11 @@ static cs_status read_rank(const cs_args *args, int64_t rows, int64_t cols, int6
         *k = 0;
         return CS_OK;
     }
-    cs_status status = cs_parse_int(text, "-k N|all", 1, INT64_MAX, k);
+    cs_status status = cs_parse_int(text, cs_args_said(args, "rank"), 1, INT64_MAX, k);
     if (status == CS_OK && *k > side)
-        status = cs_fail(CS_ERR_USAGE, "-k %lld: the matrix (%lld x %lld) has only %lld",
-                         (long long)*k, (long long)rows, (long long)cols, (long long)side);
+        status = cs_fail(CS_ERR_USAGE, "%s %lld: the matrix (%lld x %lld) has only %lld",
+                         cs_args_said(args, "rank"), (long long)*k, (long long)rows,
+                         (long long)cols, (long long)side);
     return status;
 }
 
@@ -198,7 +199,8 @@ static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr
     const int64_t side = rows < a->cols ? rows : a->cols;
     int64_t ones = 0;
     if (cs_args_given(args, "rank")) {
-        return cs_fail(CS_ERR_USAGE, "-k and --after-ones both say how many: give one of them");
+        return cs_fail(CS_ERR_USAGE, "%s and --after-ones both say how many: give one of them",
+                       cs_args_said(args, "rank"));
     }
     if (cs_args_flag(args, "normalised")) {
         return cs_fail(CS_ERR_USAGE,
@@ -399,7 +401,8 @@ static cs_status run_language(cs_args *args)
     cs_status status = cs_args_refuse(args, "after-ones start memory certify mpi",
                                       "has no meaning with --estimate distinct-document");
     if (status == CS_OK && cs_args_given(args, "rank"))
-        status = cs_parse_int(cs_args_text(args, "rank"), "-k N", 1, INT64_MAX, &k);
+        status =
+            cs_parse_int(cs_args_text(args, "rank"), cs_args_said(args, "rank"), 1, INT64_MAX, &k);
     if (status == CS_OK) status = claim_all(args);
     return status == CS_OK ? cs_language_run(args, k, NULL) : status;
 }

@@ -352,5 +352,5 @@ const cs_command cs_cmd_verify = {
     .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
              "theorem43_curve.csv refinement.csv trained.csv probe.csv theorems.json theorems.csv",
     .without = "dry-run",
-    .shown = "id form verdict lhs relation rhs takes claim",
+    .shown = "id form verdict lhs relation rhs input takes claim",
 };

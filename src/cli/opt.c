@@ -84,8 +84,7 @@ static cs_status check_value(cs_opt_value *v, const char *text)
 {
     const cs_opt *o = v->opt;
     bool bounded = o->low != 0.0 || o->high != 0.0;
-    char what[72];
-    (void)snprintf(what, sizeof what, "--%s", o->name);
+    const char *what = v->said;
     switch (o->kind) {
     case CS_OPT_INT:
         return cs_parse_int(text, what, bounded ? (int64_t)o->low : INT64_MIN,
@@ -121,12 +120,12 @@ static cs_status add_value(cs_opt_value *v, const char *text)
 static cs_status give_value(cs_opt_value *v, const char *text)
 {
     if (v->given && !v->opt->repeated) {
-        return cs_fail(CS_ERR_USAGE, "--%s is given twice ('%s' and '%s')", v->opt->name,
-                       v->text.text[0], text);
+        return cs_fail(CS_ERR_USAGE, "%s is given twice ('%s' and '%s')", v->said, v->text.text[0],
+                       text);
     }
     for (int i = 0; v->given && i < v->text.count; ++i) {
         if (strcmp(v->text.text[i], text) == 0)
-            return cs_fail(CS_ERR_USAGE, "--%s %s is given twice", v->opt->name, text);
+            return cs_fail(CS_ERR_USAGE, "%s %s is given twice", v->said, text);
     }
     v->given = true;
     return add_value(v, text);
@@ -188,6 +187,7 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
         if (!v) {
             return cs_fail(CS_ERR_USAGE, "-%c: %s does not know it", word[1], args->command->name);
         }
+        (void)snprintf(v->said, sizeof v->said, "-%c", word[1]);
         value = word[2] ? word + 2 : NULL;
     }
     if (v->opt->kind == CS_OPT_FLAG) {
@@ -195,7 +195,7 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
     }
     if (!value) {
         if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
-            return cs_fail(CS_ERR_USAGE, "--%s needs a value: %s", v->opt->name, v->opt->argument);
+            return cs_fail(CS_ERR_USAGE, "%s needs a value: %s", v->said, v->opt->argument);
         }
         value = argv[++*i];
     }
@@ -288,8 +288,8 @@ static cs_status give_json(cs_opt_value *v, const json_t *value)
     } else if (json_is_boolean(value) && v->opt->kind == CS_OPT_FLAG) {
         text = json_is_true(value) ? "true" : "false";
     } else {
-        return cs_fail(CS_ERR_USAGE, "--%s: the value is neither text nor a number nor a flag",
-                       v->opt->name);
+        return cs_fail(CS_ERR_USAGE, "%s: the value is neither text nor a number nor a flag",
+                       v->said);
     }
     return give_value(v, text);
 }
@@ -332,8 +332,9 @@ static void enter_option(void *ctx, const cs_opt *opt, bool common)
     cs_args *args = ctx;
     (void)common;
     assert(!cs_args_find(args, opt->name, strlen(opt->name)));
-    args->value[args->values++] =
-        (cs_opt_value){.opt = opt, .integer = INT64_MIN, .real = (double)NAN};
+    cs_opt_value *v = &args->value[args->values++];
+    *v = (cs_opt_value){.opt = opt, .integer = INT64_MIN, .real = (double)NAN};
+    (void)snprintf(v->said, sizeof v->said, "--%s", opt->name);
 }
 
 static cs_status set_fallbacks(cs_args *args)

@@ -117,6 +117,9 @@ void cs_args_free(cs_args **held);
 const char *cs_args_given_of(const cs_args *args, const cs_opt *group);
 const char *cs_args_given_in(const cs_args *args, const char *names);
 
+/* "-k" or "--rank", as it was given. */
+const char *cs_args_said(const cs_args *args, const char *name);
+
 /* CS_ERR_USAGE, "--NAME WHY", for the first of these names that is given. */
 cs_status cs_args_refuse(const cs_args *args, const char *names, const char *why) CS_MUST_CHECK;
 

@@ -14,13 +14,23 @@
 #include "base/threads.h"
 #include "io/file.h"
 
+/* A folder and those that it is in, up to the one that was asked for. */
+typedef struct folder {
+    const struct folder *above;
+    const char *path;
+    dev_t device;
+    ino_t inode;
+} folder;
+
 /* Calls list_directory: as deep as the folders, which list_tree bounds.
  * NOLINTBEGIN(misc-no-recursion) */
-static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes);
+static cs_status list_tree(FILE *list, const char *path, const folder *in, int depth,
+                           int64_t *bytes);
 
 /* One line "<sha256>  <path below the root>" a file, in byte order of names. */
-static cs_status list_directory(FILE *list, const char *dir, int depth, int64_t *bytes)
+static cs_status list_directory(FILE *list, const folder *here, int depth, int64_t *bytes)
 {
+    const char *dir = here->path;
     struct dirent **entry = NULL;
     int count = scandir(dir, &entry, NULL, alphasort);
     if (count < 0) {
@@ -32,7 +42,7 @@ static cs_status list_directory(FILE *list, const char *dir, int depth, int64_t 
         if (status == CS_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
             char *path = cs_path_join(dir, name);
             (void)fprintf(list, "%d %s\n", depth, name);
-            status = path ? list_tree(list, path, depth + 1, bytes) : CS_ERR_MEMORY;
+            status = path ? list_tree(list, path, here, depth + 1, bytes) : CS_ERR_MEMORY;
             cs_free(path);
         }
         free(entry[i]);
@@ -41,7 +51,8 @@ static cs_status list_directory(FILE *list, const char *dir, int depth, int64_t 
     return status;
 }
 
-static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *bytes)
+static cs_status list_tree(FILE *list, const char *path, const folder *in, int depth,
+                           int64_t *bytes)
 {
     enum { DEEPEST = 64 };
     struct stat st;
@@ -51,8 +62,14 @@ static cs_status list_tree(FILE *list, const char *path, int depth, int64_t *byt
         return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
     if (S_ISDIR(st.st_mode)) {
+        const folder here = {in, path, st.st_dev, st.st_ino};
+        for (const folder *f = in; f; f = f->above) {
+            if (f->device == st.st_dev && f->inode == st.st_ino)
+                return cs_fail(CS_ERR_INPUT, "%s: a link back to %s, a folder that it is in", path,
+                               f->path);
+        }
         return depth < DEEPEST
-                   ? list_directory(list, path, depth, bytes)
+                   ? list_directory(list, &here, depth, bytes)
                    : cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
     }
     if (!S_ISREG(st.st_mode)) {
@@ -88,7 +105,7 @@ cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
     if (!list) {
         return cs_fail(CS_ERR_MEMORY, "out of memory for the file list of %s", path);
     }
-    cs_status status = list_tree(list, path, 0, bytes);
+    cs_status status = list_tree(list, path, NULL, 0, bytes);
     bool bad = ferror(list) != 0;
     bad = fclose(list) != 0 || bad;
     if (status == CS_OK && bad)

@@ -96,11 +96,13 @@ cs_status cs_rows_split(const char *text, char **path, char **name)
 
 cs_status cs_rows_check_name(const char *text, const char *path)
 {
+    const bool there = cs_path_exists(path);
     return cs_has_suffix(path, ".npy") || holds_many(path)
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE,
-                         "%s: a matrix is FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR]",
-                         text);
+               : cs_fail(there ? CS_ERR_USAGE : CS_ERR_INPUT,
+                         "%s: %sa matrix is FILE.npy, FILE.npz[:MEMBER] or "
+                         "FILE.safetensors[:TENSOR]",
+                         text, there ? "" : "there is no such file; ");
 }
 
 /* Takes shape and kind of what was opened. */

@@ -3,8 +3,36 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "stats/student.h"
+
+void cs_interval_clip(const char *metric, double *low, double *high)
+{
+    static const struct {
+        const char *begins;
+        double least, most;
+    } range[] = {{"mass_seen", 0, 1},
+                 {"giant_mass", 0, 1},
+                 {"gap", 0, 1},
+                 {"sigma", 0, 1},
+                 {"cheeger_", 0, 1},
+                 {"sweep_cut", 0, 1},
+                 {"sum_", 0, INFINITY},
+                 {"tail_", 0, INFINITY},
+                 {"conditional_entropy", 0, INFINITY},
+                 {"nll", 0, INFINITY},
+                 {"bits_per_byte", 0, INFINITY},
+                 {"pseudo_", 0, INFINITY},
+                 {"unigram_nll", 0, INFINITY}};
+    const bool difference = strstr(metric, "_drift_") != NULL;
+    for (size_t i = 0; i < sizeof range / sizeof *range && !difference; ++i) {
+        if (strncmp(metric, range[i].begins, strlen(range[i].begins)) == 0 && !isnan(*low)) {
+            *low = fmin(fmax(*low, range[i].least), range[i].most);
+            *high = fmin(fmax(*high, range[i].least), range[i].most);
+        }
+    }
+}
 
 double cs_jackknife_difference(int64_t count, const double *theta, const double *less,
                                int64_t stride)

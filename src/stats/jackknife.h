@@ -29,6 +29,12 @@ double cs_jackknife_difference(int64_t count, const double *theta, const double 
 void cs_jackknife_interval(int64_t count, double whole, const double *without, int64_t stride,
                            bool positive, double *low, double *high);
 
+/* Cuts an interval to the range that a quantity has, by its metric's name: a share of mass, sigma_j,
+ * the gap and Cheeger's numbers are in [0, 1]; sums and tails of powers, entropies and numbers of nats
+ * and bits are not below 0; of another nothing is known. What is true is in that range, so that this
+ * loses no coverage; the estimate itself may lie outside. */
+void cs_interval_clip(const char *metric, double *low, double *high);
+
 /* The middle of that interval, on its scale, and what it is without the pseudo-value of each block
  * (left_out, count values, NULL: not wanted): the corrected number, with blocks whose jackknife error
  * is its own. NaN where there is no interval. */

@@ -82,18 +82,6 @@ static double drawn(const cs_rank_data *d, const work *w, int64_t draw)
     return partial(cs_kendall_tau, d->objects, w->other, w->quantities);
 }
 
-static double deviation(int64_t count, const double *x)
-{
-    double mean = 0, sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        mean += x[i] / (double)count;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        sum += (x[i] - mean) * (x[i] - mean);
-    }
-    return sqrt(sum / (double)(count - 1));
-}
-
 static cs_status fill(const cs_rank_data *d, const work *w, cs_rank_correlation *r)
 {
     cs_kendall exact = {NAN, NAN};
@@ -116,7 +104,9 @@ static cs_status fill(const cs_rank_data *d, const work *w, cs_rank_correlation 
     for (int64_t draw = 0; draw < DRAWS && d->runs > 1; ++draw) {
         w->theta[draw] = drawn(d, w, draw);
     }
-    r->runs_se = d->runs > 1 ? deviation(DRAWS, w->theta) : NAN;
+    /* The standard deviation, by the jackknife's sum: equal draws give 0. */
+    r->runs_se = d->runs > 1 ? cs_jackknife_error(DRAWS, w->theta, 1) * sqrt(DRAWS) / (DRAWS - 1)
+                             : (double)NAN;
     return CS_OK;
 }
 
@@ -133,10 +123,12 @@ cs_status cs_rank_correlation_of(const cs_rank_data *data, cs_rank_correlation *
     }
     cs_status status = pool.status;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        for (int64_t r = 0; r < data->runs; ++r) {
-            for (int q = 0; q < w.quantities; ++q) {
-                w.mean[q][i] += from[q][i * data->runs + r] / (double)data->runs;
+        for (int q = 0; q < w.quantities; ++q) { /* from the first on: equal runs have this mean */
+            const double *run = from[q] + i * data->runs;
+            for (int64_t r = 0; r < data->runs; ++r) {
+                w.mean[q][i] += (run[r] - run[0]) / (double)data->runs;
             }
+            w.mean[q][i] += run[0];
         }
     }
     cs_rank_correlation r = {0};

@@ -52,6 +52,8 @@ test_connectivity_estimates() {
     [ "$(grep -c '^ar,blind,all,sum_sigma4,distinct-document,' rows.csv)" = 2 ] || { fail "no smaller corpus"; return 1; }
     "$COSPEC" connectivity "$@" --compare ar --null 3 --curve 1 --csv --threads 3 > again.csv 2> err && cmp -s rows.csv again.csv || { fail "threads change $(diff rows.csv again.csv | head -3)"; return 1; }
     exits 0 "$COSPEC" connectivity "$@" --compare ar --json && grep -q '"rows": \[' out && grep -q '"estimate": "distinct-document"' out || return 1
+    # no interval of a share or of a sigma leaves [0, 1]: uncut, those of cross-fit sigma_1 and mass_seen_halves would
+    awk -F, '$4 ~ /^(mass_seen|sigma_)/ && $1 == "ar" && $(NF - 3) != "" { n += $(NF - 3) == 1; bad = bad || $(NF - 4) < 0 || $(NF - 3) > 1 } END { exit bad || n < 2 }' rows.csv || { fail "out of range: $(grep -E ',(mass_seen|sigma_)' rows.csv)"; return 1; }
     # blocks beside the table, whose jackknife is its error; contexts held back; verdicts
     exits 0 "$COSPEC" connectivity "$@" --compare ar --compare masked:unmasked=1 --null 3 --curve 1 --hold-back -o e || return 1
     for row in 'ar,blind,all,sum_sigma4,plug-in' 'ar,given,all,sum_sigma4_corrected,distinct-document' 'ar,blind,all,sum_sigma2_drift_4,distinct-document'; do
@@ -72,8 +74,11 @@ test_language_of_a_folder() {
     built ar m "" && exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar --jackknife 4 -k 3 -o c &&
         exits 0 "$COSPEC" svd m -k 3 --estimate distinct-document --jackknife 4 --vectors -o s && cp out text || return 1
     of() { awk -F, -v m="$1" -v c="$2" '$1 == "ar" && $2 == "blind" && $4 == m && $5 == "distinct-document" { print $(NF - c); exit }' c/connectivity.csv; }
-    near "$(sed -n 3p s/svd.csv | cut -d, -f2)" "$(of sigma_2 6)" 1e-7 && near "$(sed -n 2p s/svd.csv | cut -d, -f8)" "$(of tail_1 6)" 1e-7 &&
-        near "$(sed -n 2p s/svd.csv | cut -d, -f9)" "$(of tail_1 4)" 1e-5 && [ -s s/v.npy ] && [ ! -f s/u.npy ] || { fail "${why:-$(cat s/svd.csv)}"; return 1; }
+    near "$(sed -n 3p s/svd.csv | cut -d, -f2)" "$(of sigma_2 6)" 1e-7 && near "$(sed -n 2p s/svd.csv | cut -d, -f10)" "$(of tail_1 6)" 1e-7 &&
+        near "$(sed -n 2p s/svd.csv | cut -d, -f11)" "$(of tail_1 4)" 1e-5 && [ -s s/v.npy ] && [ ! -f s/u.npy ] || { fail "${why:-$(cat s/svd.csv)}"; return 1; }
+    # beside sigma stands its own interval, the roots of that of lambda, cut to [0, 1]
+    awk -F, 'function root(x) { x = x < 0 ? 0 : x > 1 ? 1 : x; return sqrt(x) } NR == 1 { head = $2 $3 $4 $7 $8 } NR > 1 { bad = bad || ($3 - root($7)) ^ 2 > 1e-24 || ($4 - root($8)) ^ 2 > 1e-24 }
+        END { exit bad || NR != 4 || head != "sigmasigma_lowsigma_highlambda_lowlambda_high" }' s/svd.csv || { fail "$(cat s/svd.csv)"; return 1; }
     exits 0 "$COSPEC" density m -k 3 --estimate distinct-document --jackknife 0 --csv && [ "$(head -1 out)" = lambda,density,density_low,density_high,above,above_low,above_high ] || { fail "${why:-$(head -1 out)}"; return 1; }
     # below everything are all eigenvalues, one a word
     near "$(sed -n 2p out | cut -d, -f5)" "$(head -1 m/vocab.txt > /dev/null && wc -l < m/vocab.txt)" 1e-6 || return 1

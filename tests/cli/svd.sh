@@ -37,6 +37,7 @@ test_after_ones() {
 test_more_than_there_are() {
     two
     refuses 2 "-k 3: the matrix (2 x 2) has only 2" svd two.mtx -k 3 && ! grep -q 'sum sigma^4' err || { fail "${why:-$(cat err)}"; return 1; }
+    refuses 2 "--rank 3: the matrix" svd two.mtx --rank 3 || return 1
     refuses 2 "has only 2" svd two.mtx -k 3 --dry-run
 }
 
@@ -103,7 +104,7 @@ test_solvers_not_here() {
 
 test_rank_out_of_range() {
     two
-    refuses 2 "3" "$COSPEC" svd two.mtx -k 3 && refuses 2 "-k N|all: 0" "$COSPEC" svd two.mtx -k 0 &&
+    refuses 2 "3" "$COSPEC" svd two.mtx -k 3 && refuses 2 "-k: 0" "$COSPEC" svd two.mtx -k 0 &&
         refuses 2 "'x'" "$COSPEC" svd two.mtx -k x && refuses 2 "'1.5'" "$COSPEC" svd two.mtx -k 1.5
 }
 

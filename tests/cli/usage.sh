@@ -135,9 +135,11 @@ test_suggestions() {
         refuses 3 "mdoel: no directory of a model: there is no such file; did you mean model?" "$COSPEC" features mdoel d.tsv -o f &&
         refuses 3 "there is no such file; did you mean model?" "$COSPEC" verify 4.1 --matrix modle &&
         refuses 3 "f.npy: No such file or directory" "$COSPEC" rank f.npy &&
+        refuses 3 "mdoel: there is no such file; a matrix is" "$COSPEC" rank mdoel && refuses 3 "mdoel: no directory of a model" "$COSPEC" probe mdoel d.tsv d.tsv &&
         refuses 3 "config.jsn: cannot read: No such file or directory; did you mean model/config.json?" "$COSPEC" toy --config model/config.jsn || return 1
     ln -s loop.txt loop.txt && ln -s gone.npz link.npz || return 1
     refuses 3 "; the symbolic link is there: Too many levels of symbolic links" "$COSPEC" cooc --corpus loop.txt --objective ar -o c &&
+        mkdir -p folder/in && ln -s .. folder/in/back && refuses 3 "folder/in/back: a link back to folder, a folder that it is in" "$COSPEC" data stats folder &&
         refuses 3 "; the symbolic link is there: No such file or directory" "$COSPEC" svd link.npz && ! grep -q 'did you mean' err || return 1
     refuses 2 "unknown certificate 'momets' (none, components, moments, probe, inertia); did you mean moments?" "$COSPEC" svd d.tsv --certify components,momets &&
         refuses 2 "did you mean uniform:2?" "$COSPEC" toy --objective offset-ar --offset-weights unform:2 --classes 2 --length 3 --tokens 2 &&

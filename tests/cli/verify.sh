@@ -18,7 +18,9 @@ test_all_on_the_default_toy() {
         has 4.2-ar-ones-none printed FAIL && has 4.2-ar-ones-class printed PASS && has 4.2-masked printed PASS &&
         has 4.1-unweighted printed PASS && grep -q '^4.1-unweighted,printed,FAIL,0\.4[89]' out && has 4.1-unweighted corrected PASS &&
         has 4.2-masked-given printed FAIL && has 4.2-strict-none printed FAIL && has 4.2-strict-shared printed FAIL &&
-        has 4.2-strict-class printed PASS && has 4.2-strict-none corrected PASS && has 4.2-strict-none-after corrected PASS && has 5.1-equivalence printed FAIL
+        has 4.2-strict-class printed PASS && has 4.2-strict-none corrected PASS && has 4.2-strict-none-after corrected PASS && has 5.1-equivalence printed FAIL || return 1
+    # on a terminal 3.1 stands once for each objective, which is named
+    exits 0 verify all && [ "$(grep '^3.1 *printed.*masked' out | wc -l)" = 1 ] && [ "$(grep '^3.1 *printed.* ar' out | wc -l)" = 1 ] || fail "${why:-$(grep '^3.1 ' out)}"
 }
 
 test_json() {
@@ -28,7 +30,7 @@ test_json() {
 
 # A terminal shows what failed; files and --csv have the rest, and say which inputs the program fixes.
 test_columns() {
-    exits 0 verify 4.1 -o o && head -1 out | grep -q '^id *form *verdict *lhs *relation *rhs$' &&
+    exits 0 verify 4.1 -o o && head -1 out | grep -q '^id *form *verdict *lhs *relation *rhs *input$' &&
         head -1 o/statements.csv | grep -q '^id,form,verdict,lhs,relation,rhs,margin,error,statement,input,counterexample,example$' &&
         grep '^4.1-unweighted,.*98 0; 1 0' o/statements.csv | grep -q ',true$' && grep '^4.1-gap,' o/statements.csv | grep -q ',false$' &&
         exits 0 verify 4.1 --all && head -1 out | grep -q 'statement'
@@ -159,7 +161,8 @@ test_language() {
         exits 0 verify 4.1 --matrix law --estimate distinct-document -k 3 -o v && grep -q '^4.1-language,corrected,PASS,' v/statements.csv && [ "$(grep -c '^law,' v/theorem41_curve.csv)" = 3 ] || { fail "${why:-$(cat v/statements.csv)}"; return 1; }
     exits 0 verify 4.1 --matrix law --estimate distinct-document -k 3 --seed 2 --csv && grep -q '4.1-language' out || return 1
     exits 4 verify 4.1 --matrix law --estimate distinct-document -k 3 --jackknife 0 --csv && grep -q '4.1-language,corrected,INCONCLUSIVE' out || { fail "${why:-$(cat out)}"; return 1; }
-    exits 0 "$COSPEC" cooc --corpus markov:states=4,length=4 --population --objective ar -o all && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document || return 1
+    exits 0 "$COSPEC" cooc --corpus markov:states=4,length=4 --population --objective ar -o all && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document &&
+        refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document --jackknife 500 && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 99 --estimate distinct-document || return 1
     refuses 2 "--estimate goes with verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate goes with --matrix" verify 4.1 --estimate distinct-document &&
         refuses 2 "--jackknife goes with" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
