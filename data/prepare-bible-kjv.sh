@@ -2,7 +2,7 @@
 # Prepares the King James Bible: key TAB label TAB split TAB text, one verse a line (docs/formats.md, "Prepared corpora").
 # usage: sh data/prepare-bible-kjv.sh OUT.tsv
 #
-# The key is the reference that bible(1) prints (Ge1:1), the label its book; no split is stored.
+# The key is the reference that bible(1) prints (Ge1:1), the label its book; the split is that of split_sides.
 # Needs the Debian packages bible-kjv and bible-kjv-text.
 set -eu
 export LC_ALL=C
@@ -22,4 +22,5 @@ awk '
     printf "%s\t%s\t\t%s\n", key, book, text
 }' "$work/verses" > "$work/out"
 [ "$(wc -l < "$work/out")" -eq 31102 ] || fail "bible: $(wc -l < "$work/out") verses, wanted 31102"
+split_sides
 finish bible-kjv bible-kjv-text

@@ -24,6 +24,59 @@ begin() {
     trap 'exit 143' TERM
 }
 
+# dict_starts INDEX: of a dictd dictionary the offset of each entry and whether it is an entry or a notice of the dictionary's
+# own. Index: headword TAB offset TAB length, numbers in base 64.
+dict_starts() {
+    awk -F '\t' -v OFS='\t' '
+    BEGIN {
+        digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (i = 1; i <= 64; i++) value[substr(digits, i, 1)] = i - 1
+    }
+    function decode(text, i, x) {
+        for (i = 1; i <= length(text); i++) x = x * 64 + value[substr(text, i, 1)]
+        return x + 0
+    }
+    { print decode($2), $1 ~ /^00-(database|gcide|web1913)-/ ? "notice" : "entry" }' "$1"
+}
+
+# split_sides: stores the split of $work/out. A fifth of the documents, by a hash of their keys, are the test side, less those
+# with half or more of their runs of five words (a shorter text is one run) in another document, on whichever side, and those
+# of classes with fewer than five documents. Runs are of [a-z0-9]+ after lower-casing. Memory: all distinct runs.
+split_sides() {
+    mv "$work/out" "$work/whole"
+    awk -F '\t' -v OFS='\t' '
+    function runs_of(text, count, words, i) {
+        text = tolower(text)
+        gsub(/[^a-z0-9]+/, " ", text)
+        count = split(text, words, " ")
+        runs = count < 5 ? 1 : count - 4
+        if (count < 5) { run[1] = text; return }
+        for (i = 1; i <= runs; i++) run[i] = words[i] " " words[i + 1] " " words[i + 2] " " words[i + 3] " " words[i + 4]
+    }
+    function hash(key, i, h) {
+        for (i = 1; i <= length(key); i++) h = (h * 31 + code[substr(key, i, 1)]) % 2147483647
+        for (i = 0; i < 4; i++) h = (h * 16807 + 12345) % 2147483647
+        return h
+    }
+    BEGIN { for (i = 1; i < 256; i++) code[sprintf("%c", i)] = i }
+    NR == FNR {
+        size[$2]++
+        runs_of($4)
+        for (i = 1; i <= runs; i++) {
+            if (!(run[i] in first)) first[run[i]] = FNR
+            else if (first[run[i]] != FNR) first[run[i]] = 0   # in two documents
+        }
+        next
+    }
+    {
+        runs_of($4)
+        shared = 0
+        for (i = 1; i <= runs; i++) shared += first[run[i]] == 0
+        $3 = hash($1) % 5 == 0 && 2 * shared < runs && size[$2] >= 5 ? "test" : "train"
+        print
+    }' "$work/whole" "$work/whole" > "$work/out"
+}
+
 # finish PACKAGE...: moves $work/out into place and tells the versions of the packages it was made from.
 finish() {
     mv "$work/out" "$target"

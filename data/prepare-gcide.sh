@@ -16,17 +16,7 @@ need_file "$dir/gcide.index" dict-gcide
 begin "$target"
 
 gzip -dc < "$dir/gcide.dict.dz" > "$work/dict" || fail "$dir/gcide.dict.dz: cannot be unpacked"
-# Index: headword TAB offset TAB length, numbers in base 64.
-awk -F '\t' -v OFS='\t' '
-BEGIN {
-    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-    for (i = 1; i <= 64; i++) value[substr(digits, i, 1)] = i - 1
-}
-function decode(text, i, x) {
-    for (i = 1; i <= length(text); i++) x = x * 64 + value[substr(text, i, 1)]
-    return x + 0
-}
-{ print decode($2), $1 ~ /^00-(database|gcide|web1913)-/ ? "notice" : "entry" }' "$dir/gcide.index" > "$work/starts"
+dict_starts "$dir/gcide.index" > "$work/starts"
 awk -F '\t' '
 function flush() {
     if (key == "" || key in notice) return

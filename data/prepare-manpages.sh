@@ -4,7 +4,7 @@
 #
 # The pages of the Debian packages manpages and manpages-dev, rendered by groff without hyphenation and without the header
 # and footer (which name the section); the key is the page's file name (open.2), the label the section's digit. Links and
-# pages that only include another (.so) are left out. Needs groff-base.
+# pages that only include another (.so) are left out. The split is that of split_sides. Needs groff-base.
 set -eu
 export LC_ALL=C
 . "$(dirname "$0")/prepare-common.sh"
@@ -37,4 +37,5 @@ while IFS= read -r page; do
     }' "$work/text" >> "$work/out"
 done < "$work/list"
 [ -s "$work/out" ] || fail "install manpages (its pages are not there)"
+split_sides
 finish manpages manpages-dev groff-base

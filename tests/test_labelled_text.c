@@ -266,7 +266,7 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     cs_labelled_text_free(&train);
     cs_labelled_text_free(&again);
     cs_labelled_text_free(&test);
-    /* One without a stored split: by the hash of its keys. */
+    /* A file without a stored split: by the hash of its keys. */
     put(state, "bible-kjv.tsv", "k\tact\t\tone\nl\tact\t\ttwo\nm\tact\t\tthree\nn\tact\t\tx\n");
     const cs_labelled_options half = {.corpus = {.test_share = 0.5, .seed = 1}};
     train = read_text("bible-kjv", &half, NULL);

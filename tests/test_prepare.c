@@ -27,7 +27,7 @@ TEST_HERE(sources_are_listed_and_recorded)
 {
     int count = 0;
     const cs_corpus_source *s = cs_corpus_sources(&count);
-    assert_int_equal(count, 4);
+    assert_int_equal(count, 5);
     char *path = NULL, *text = NULL;
     int64_t size = 0;
     OK(cs_share_path("data/SOURCES.tsv", &path));
@@ -220,9 +220,10 @@ TEST_HERE(missing_package_is_named)
     static const struct {
         const char *name, *variable, *package;
     } cases[] = {{"wordnet", "WORDNET_DIR", "install wordnet-base"},
-                 {"gcide", "DICTD_DIR", "install dict-gcide"}};
+                 {"gcide", "DICTD_DIR", "install dict-gcide"},
+                 {"foldoc", "DICTD_DIR", "install dict-foldoc"}};
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
         assert_int_equal(setenv(cases[i].variable, in_dir(state, "nothing"), 1), 0);
         assert_fails(cs_corpus_prepare(cases[i].name, true, NULL), CS_ERR_INPUT, cases[i].package);
         assert_int_equal(unsetenv(cases[i].variable), 0);

@@ -68,7 +68,7 @@ cs_status cs_corpus_unknown(const char *source)
     cs_hint_consider(source, "hmm:", &hint);
     return cs_fail(CS_ERR_INPUT,
                    "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, "
-                   "manpages) or law (markov:..., hmm:...)%s",
+                   "manpages, foldoc) or law (markov:..., hmm:...)%s",
                    source, cs_path_hint(source, &hint));
 }
 

@@ -1,7 +1,7 @@
 /* Corpora: labelled documents as token ids.
  *
  * Sources by name (prepared from Debian packages by the scripts in data/): wordnet, bible-kjv,
- * gcide, manpages; or the user's own: FILE.tsv (label TAB text a line), FILE.txt (a line a
+ * gcide, manpages, foldoc; or the user's own: FILE.tsv (label TAB text a line), FILE.txt (a line a
  * document, or the whole file one document), FILE.jsonl (an object a line), each with .gz behind it
  * too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
  * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a

@@ -13,11 +13,13 @@ static const cs_corpus_source source_table[] = {
     {"wordnet", "wordnet-base", "prepare-wordnet.sh", "WordNet-3.0",
      "glosses of 14 noun classes, 2,000 synsets each", true, true},
     {"bible-kjv", "bible-kjv", "prepare-bible-kjv.sh", "public domain",
-     "verses of the King James Bible, by book", true, false},
+     "verses of the King James Bible, by book", true, true},
     {"gcide", "dict-gcide", "prepare-gcide.sh", "GPL-2+",
      "entries of the Collaborative International Dictionary of English", false, false},
     {"manpages", "manpages manpages-dev", "prepare-manpages.sh", "various free, see the packages",
-     "Linux manual pages, by section", true, false},
+     "Linux manual pages, by section", true, true},
+    {"foldoc", "dict-foldoc", "prepare-foldoc.sh", "GFDL-1.1+",
+     "entries of the Free On-line Dictionary of Computing, by subject", true, true},
 };
 
 const cs_corpus_source *cs_corpus_sources(int *count)
