@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
 
@@ -143,10 +144,7 @@ static void add_set(builder *b, int64_t first, int64_t last)
 static void add_told(builder *b, int64_t first, int64_t last)
 {
     const double theta = b->toy->told, *w = b->pairs.weight;
-    double sum = 0;
-    for (int64_t e = first; e < last; ++e) {
-        sum += w[e];
-    }
+    const double sum = cs_total(last - first, w + first);
     for (int64_t t = first; t < last; ++t) {
         for (int64_t e = first; e < last; ++e) {
             b->weight[e] = w[e] * ((e == t ? theta : 0) + (1 - theta) * w[t] / sum);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/theorems/tradeoff.h"
+#include "base/reals.h"
 #include "io/json.h"
 #include "plan/count.h"
 #include "plan/plan_file.h"
@@ -170,9 +171,7 @@ static cs_status family_of_parts(const cs_objective *mixture, cs_pool *pool, cs_
     double *share = cs_pool_take(pool, parts, sizeof *share);
     cs_pairs part = {0};
     cs_status status = pool->status;
-    for (int64_t j = 0; j < parts && status == CS_OK; ++j) {
-        share[j] = 1;
-    }
+    if (status == CS_OK) cs_fill(parts, 1, share);
     if (status == CS_OK) status = pairs_of(mixture, share, f->s, false, &f->events);
     const bool listed = f->events.events > 0;
     if (status == CS_OK && listed)

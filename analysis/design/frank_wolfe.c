@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/design/sums_private.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "plan/kernel.h"
 
@@ -57,15 +58,6 @@ static double sum_at(solver *o, const double *x)
     return value;
 }
 
-static double dot(int64_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 /* Slope of the sum at x + length x step. */
 static double slope_at(solver *o, double length)
 {
@@ -74,7 +66,7 @@ static double slope_at(solver *o, double length)
         o->trial[j] = fmax(o->x[j] + length * o->step[j], 0);
     }
     (void)sum_at(o, o->trial);
-    return dot(n, o->gradient, o->step);
+    return cs_inner(n, o->gradient, o->step);
 }
 
 /* Where the slope, which rises, is 0 between 0 (slope `here` < 0) and `longest`: regula falsi in which
@@ -130,7 +122,7 @@ static double direction(solver *o, const double *from, double *longest)
         o->step[j] = o->toward[j] - from[j];
         if (o->step[j] < 0) *longest = fmin(*longest, o->x[j] / -o->step[j]);
     }
-    return dot(n, o->gradient, o->step);
+    return cs_inner(n, o->gradient, o->step);
 }
 
 /* One step; false where no direction leads down. away: it may come from o->away. */
@@ -181,7 +173,7 @@ static cs_status iterate(solver *o, cs_simplex *lp, const cs_design_options *opt
     const size_t bases = 2 * (size_t)lp->rows * sizeof *o->basis;
     for (;; ++design->steps) { /* up to move() *design is as the step began */
         double left = 0;
-        const double sum = sum_at(o, o->x), here = dot(lp->columns, o->gradient, o->x);
+        const double sum = sum_at(o, o->x), here = cs_inner(lp->columns, o->gradient, o->x);
         memcpy(o->basis, design->basis, bases);
         const double least = cs_simplex_minimise(lp, o->gradient, o->basis, o->toward, &left);
         const bool away = face_vertex(o, lp, o->basis + lp->rows);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/scored.h"
 #include "cooc/reduce.h"
 
@@ -153,10 +154,7 @@ static double entropy_of(const cs_csr *a)
 {
     double sum = 0, mass = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
-        double row = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            row += a->val[e];
-        }
+        const double row = cs_total(a->ptr[i + 1] - a->ptr[i], a->val + a->ptr[i]);
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             sum -= a->val[e] > 0 ? a->val[e] * log(a->val[e] / row) : 0;
         }
@@ -245,10 +243,7 @@ void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIV
                             bool resampled)
 {
     const cs_spectrum *p = &c->spectrum;
-    double residual = 0.0;
-    for (int64_t j = 0; j < p->k; ++j) {
-        residual = fmax(residual, p->residual[j]);
-    }
+    const double residual = cs_largest(p->k, p->residual);
     const double taken[CS_CONNECTIVITY_METRICS] = {METRICS(VALUE_OF)};
     memcpy(values, taken, sizeof taken);
     for (int64_t j = 0; j < CS_CONNECTIVITY_SIGMAS; ++j) {

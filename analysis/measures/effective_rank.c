@@ -15,6 +15,7 @@
 
 #include "analysis/measures/dimension.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "stats/jackknife.h"
 
@@ -102,10 +103,7 @@ char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options
 static void ranks_of_tau(int64_t count, const double *lambda, double tau, double *rank,
                          double *interpolated)
 {
-    double total = 0.0, sum = 0.0;
-    for (int64_t k = 0; k < count; ++k) {
-        total += lambda[k];
-    }
+    double total = cs_total(count, lambda), sum = 0.0;
     for (int64_t k = 0; k < count; ++k) {
         double before = sum;
         sum += lambda[k];
@@ -335,10 +333,7 @@ static cs_status fill_corrected(const study *s, const problem *left_out, const p
 
 static void fill_guard(const cs_gram *g, cs_effective_rank *out)
 {
-    double sum = 0.0;
-    for (int64_t k = 0; k < out->count; ++k) {
-        sum += out->lambda[k];
-    }
+    const double sum = cs_total(out->count, out->lambda);
     out->first_share = sum > 0.0 ? out->lambda[0] / sum : 0.0;
     out->heaviest = g->heaviest;
     out->heaviest_share = g->square > 0.0 ? g->heaviest_square / g->square : 0.0;

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/top_pairs.h"
@@ -141,10 +142,7 @@ static cs_status set_blocks(study *s)
 static cs_status check_row(const study *s, int64_t i)
 {
     const double *x = s->x + i * s->d;
-    double square = 0.0;
-    for (int64_t k = 0; k < s->d; ++k) {
-        square += x[k] * x[k];
-    }
+    const double square = cs_inner(s->d, x, x);
     return square <= most_square
                ? CS_OK
                : cs_fail(CS_ERR_INPUT,
@@ -186,9 +184,7 @@ static int64_t gather(study *s, int64_t without)
             s->mean[k] += s->x[i * d + k];
         }
     }
-    for (int64_t k = 0; k < d && m > 0; ++k) {
-        s->mean[k] /= (double)m;
-    }
+    if (m > 0) cs_divide(d, (double)m, s->mean);
     for (int64_t i = 0; i < s->n; ++i) {
         const bool taken = without < 0 || s->block[i] != without;
         for (int64_t k = 0; k < d && taken; ++k) {
@@ -217,9 +213,7 @@ static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEAS
 {
     const cs_feature_options *o = s->options;
     const int64_t m = gather(s, without), total = pairs_of(m, o->self);
-    for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
-        value[i] = NAN;
-    }
+    cs_fill(CS_FEATURE_MEASURES, NAN, value);
     if (total == 0) {
         return CS_OK;
     }
@@ -257,7 +251,7 @@ static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEAS
 /* n |mean|^2 / sum of squares of the rows as they are compared: those that gather left in y. */
 static double mean_share(study *s)
 {
-    double squares = 0.0, whole = 0.0;
+    double squares = 0.0;
     memset(s->mean, 0, (size_t)s->d * sizeof *s->mean);
     for (int64_t i = 0; i < s->n; ++i) {
         const float *y = s->y + i * s->d;
@@ -271,10 +265,7 @@ static double mean_share(study *s)
             s->mean[k] += (double)y[k] * scale;
         }
     }
-    for (int64_t k = 0; k < s->d; ++k) {
-        whole += s->mean[k] * s->mean[k];
-    }
-    return squares > 0.0 ? whole / ((double)s->n * squares) : NAN;
+    return squares > 0.0 ? cs_inner(s->d, s->mean, s->mean) / ((double)s->n * squares) : NAN;
 }
 
 static cs_status jackknife(study *s, cs_feature_connectivity *c)
@@ -369,9 +360,7 @@ cs_status cs_feature_connectivity_of(const cs_rows *rows, const cs_feature_optio
     c.total = s.total;
     c.blocks = s.blocks;
     c.top = cs_alloc(s.pairs, sizeof *c.top);
-    for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
-        c.se[i] = NAN;
-    }
+    cs_fill(CS_FEATURE_MEASURES, NAN, c.se);
     if ((status = c.top ? CS_OK : CS_ERR_MEMORY) != CS_OK ||
         (status = measure(&s, -1, c.value, &c)) != CS_OK) {
         goto done;

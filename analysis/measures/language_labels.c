@@ -7,6 +7,7 @@
 
 #include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 
 void cs_language_labels_free(cs_language_labels *l)
@@ -41,11 +42,7 @@ static int32_t label_of(const counting *c, int64_t row)
 
 static double mass_of(const cs_csr *a, int64_t row)
 {
-    double sum = 0;
-    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        sum += a->val[e];
-    }
-    return sum;
+    return cs_total(a->ptr[row + 1] - a->ptr[row], a->val + a->ptr[row]);
 }
 
 /* Masses of a context by class, in all and of pairs of two documents. */
@@ -88,9 +85,7 @@ static cs_status take_joint(const counting *c, unsigned chosen, double *joint)
         }
         total += m.pairs > 0 ? m.all : 0;
     }
-    for (int64_t i = 0; i < c->a->cols * c->classes && total > 0; ++i) {
-        joint[i] /= total;
-    }
+    if (total > 0) cs_divide(c->a->cols * c->classes, total, joint);
     return cs_interrupt_check();
 }
 

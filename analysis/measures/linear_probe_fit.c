@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "io/rows.h"
 #include "linalg/dense.h"
@@ -123,11 +124,7 @@ cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f, dou
 
 static double norm(int64_t n, const double *x)
 {
-    double square = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-        square += x[i] * x[i];
-    }
-    return sqrt(square);
+    return sqrt(cs_inner(n, x, x));
 }
 
 /* Z^T Z / n and Z^T v / n. */
@@ -278,9 +275,7 @@ static cs_status measure_columns(const cs_probe_sample *s, double *x, double *mo
             most[j] = fmax(most[j], fabs(x[j]));
         }
     }
-    for (int64_t j = 0; j < d; ++j) {
-        p->mean[j] /= (double)s->count;
-    }
+    cs_divide(d, (double)s->count, p->mean);
     for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
         status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 
 void cs_population_counts_free(cs_population_counts *counts)
@@ -131,9 +132,7 @@ static cs_status cross_leading(const pair_sums *p, const cs_signed_gram_options 
         status = cs_signed_gram_leading(&p->sum[side], k, o, ignored, &v);
         if (status == CS_OK) status = add_ritz(&p->sum[1 - side], &v, o->threads, lambda);
     }
-    for (int64_t j = 0; j < k; ++j) {
-        lambda[j] /= 2;
-    }
+    cs_divide(k, 2, lambda);
     cs_dense_free(&v);
     return status;
 }

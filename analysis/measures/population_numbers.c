@@ -3,6 +3,7 @@
 
 #include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "cooc/build_sequences.h"
 
@@ -119,9 +120,7 @@ void cs_population_choose(cs_population_study *s, int64_t first, int64_t size, i
 
 static void forget(double *values)
 {
-    for (int i = 0; i < CS_POP_VALUES; ++i) {
-        values[i] = NAN;
-    }
+    cs_fill(CS_POP_VALUES, NAN, values);
 }
 
 /* Sums of the corpus' own matrix; sum sigma^4 where its cost is within the budget. */
@@ -135,9 +134,7 @@ static cs_status plain_sums(const cs_population_study *s, const cs_csr *a, doubl
     if (status == CS_OK) status = cs_moment4_cost_of(&abar, &cost);
     if (status == CS_OK && cost.multiply_adds <= (budget > 0 ? budget : CS_MOMENT4_BUDGET))
         status = cs_moment4(&abar, s->plan->build.threads, NULL, &sum4);
-    for (int j = 0; j < CS_LEADING; ++j) {
-        lambda[j] = NAN;
-    }
+    cs_fill(CS_LEADING, NAN, lambda);
     if (status == CS_OK) put_sums(cs_moment2(&abar), sum4, lambda, to);
     cs_csr_free(&abar);
     return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 
 typedef struct {
     const cs_22_layer *layer;
@@ -163,9 +164,7 @@ static cs_status logits_of(work *w, const cs_dense *rows, const cs_dense *column
 /* p = softmax([R; U R] (W^QK^T h + key)). */
 static void middle(work *w)
 {
-    for (int64_t j = 0; j < w->k; ++j) {
-        w->p[j] = 0;
-    }
+    cs_fill(w->k, 0, w->p);
     for (int64_t c = 0; c < w->d; ++c) {
         double g = w->layer->key ? w->layer->key[c] : 0;
         for (int64_t r = 0; r < w->d; ++r) {
@@ -200,9 +199,7 @@ static cs_status attend(work *w)
         return status;
     }
     middle(w);
-    for (int64_t j = 0; j < w->e; ++j) {
-        w->next[j] = 0;
-    }
+    cs_fill(w->e, 0, w->next);
     for (int64_t c = 0; c < w->d; ++c) { /* (p^T [R; U R] + h^T) W^VO */
         double x = w->mean[c];
         for (int64_t i = 0; i < w->k; ++i) {

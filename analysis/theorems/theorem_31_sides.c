@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/moments.h"
@@ -89,13 +90,7 @@ cs_status cs_31_problem_of(const cs_csr *a, cs_31_problem *out)
     status = p.pool.status;
     if (status == CS_OK) status = cs_normalise(&p.a, &p.abar, p.root_row, p.root_col);
     if (status != CS_OK) goto done;
-    double mass = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(&p.a); ++e) {
-        mass += p.a.val[e];
-    }
-    for (int64_t e = 0; e < cs_csr_nnz(&p.a); ++e) {
-        p.a.val[e] /= mass;
-    }
+    (void)cs_to_one(cs_csr_nnz(&p.a), p.a.val);
     for (int64_t i = 0; i < p.a.rows; ++i) {
         p.root_row[i] = sqrt(p.root_row[i]);
         int64_t length = p.a.ptr[i + 1] - p.a.ptr[i];

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/reals.h"
 
 static const double UNWEIGHTED_LIMIT = 2e9; /* multiply-adds of its Gram-Schmidt */
 static const double LEVEL = 0.9973;         /* of the interval of an estimated sum sigma^4 */
@@ -135,25 +136,14 @@ static cs_status weighted(const cs_spectrum *s, const cs_theorem_input *o, cs_41
  * false when nothing is left. */
 static bool orthogonalise(cs_dense *q, int64_t column)
 {
-    double *x = q->data + column * q->ld, before = 0, after = 0;
-    for (int64_t i = 0; i < q->rows; ++i) {
-        before += x[i] * x[i];
-    }
+    double *x = q->data + column * q->ld, before = cs_inner(q->rows, x, x);
     for (int pass = 0; pass < 2; ++pass) {
         for (int64_t j = 0; j < column; ++j) {
             const double *y = q->data + j * q->ld;
-            double dot = 0;
-            for (int64_t i = 0; i < q->rows; ++i) {
-                dot += x[i] * y[i];
-            }
-            for (int64_t i = 0; i < q->rows; ++i) {
-                x[i] -= dot * y[i];
-            }
+            cs_add_multiple(q->rows, -cs_inner(q->rows, x, y), y, x);
         }
     }
-    for (int64_t i = 0; i < q->rows; ++i) {
-        after += x[i] * x[i];
-    }
+    const double after = cs_inner(q->rows, x, x);
     bool left = after > 1e-24 * before;
     double scale = left ? 1 / sqrt(after) : 0;
     for (int64_t i = 0; i < q->rows; ++i) {
@@ -177,9 +167,7 @@ static cs_status unweighted(const cs_spectrum *s, const cs_theorem_input *o, cs_
     double *ones = cs_pool_take(&pool, l->rows, sizeof *ones);
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_41_fit_init(l, &l->hard, ones, o->threads, &fit);
-    for (int64_t i = 0; status == CS_OK && i < l->rows; ++i) {
-        ones[i] = 1;
-    }
+    if (status == CS_OK) cs_fill(l->rows, 1, ones);
     for (int64_t j = 0; status == CS_OK && j < c->t_max; ++j) {
         double *x = q.data + j * q.ld;
         for (int64_t i = 0; i < l->rows; ++i) {

@@ -29,6 +29,7 @@
 #include <stddef.h>
 
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/reals.h"
 
 /* The right sides at one t, with their numerical errors. */
 typedef struct {
@@ -146,10 +147,7 @@ static void describe(const cs_41_curve *c, const tally *n, cs_statement *s)
 
 static void assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_statement *s)
 {
-    double largest = 0;
-    for (int64_t j = 0; j < c->t_max; ++j) {
-        largest = fmax(largest, spectrum->residual[j]);
-    }
+    const double largest = cs_largest(c->t_max, spectrum->residual);
     cs_statement_assume(s,
                         "every context of positive mass has a label (value: mass without one, put "
                         "in a class of its own)",

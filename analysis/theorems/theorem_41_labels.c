@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/reals.h"
 
 void cs_41_labels_free(cs_41_labels *labels)
 {
@@ -75,10 +76,7 @@ static cs_status assign(const cs_labelled *m, const cs_spectrum *spectrum, cs_41
     if (status != CS_OK) return status;
     int64_t h = 0, s = 0;
     for (int64_t i = 0; i < l->rows; ++i) {
-        double sum = 0;
-        for (int64_t e = y->ptr[i]; e < y->ptr[i + 1]; ++e) {
-            sum += y->val[e];
-        }
+        const double sum = cs_total(y->ptr[i + 1] - y->ptr[i], y->val + y->ptr[i]);
         if (l->mass[i] > 0 && l->label[i] < 0) {
             l->label[i] = extra;
             l->soft.col[s] = extra;

@@ -11,6 +11,7 @@
 
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
 #include "linalg/dense.h"
@@ -86,11 +87,7 @@ static double farthest(range r, double claimed)
 /* A's entries are probabilities whatever its scale. */
 static double mass_of(const cs_csr *a)
 {
-    double mass = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        mass += a->val[e];
-    }
-    return mass;
+    return cs_total(cs_csr_nnz(a), a->val);
 }
 
 typedef struct {

@@ -12,6 +12,7 @@
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
+#include "base/reals.h"
 
 static const int64_t USUAL_WORK = 1 << 25;
 
@@ -101,7 +102,7 @@ static void load_factors(search *s)
     for (int64_t v = 0; v < n; ++v) {
         for (int64_t u = 0; u < n; ++u) {
             for (int64_t h = 0; h < heads; ++h) {
-                double a = cs_43_dot(e, s->r->q + u * d + h * e, s->r->k + v * d + h * e);
+                double a = cs_inner(e, s->r->q + u * d + h * e, s->r->k + v * d + h * e);
                 const int64_t at = (s->power == 2 ? v : 0) * heads + h;
                 s->factor[(v * n + u) * heads + h] = a;
                 s->low[at] = fmin(s->low[at], a);

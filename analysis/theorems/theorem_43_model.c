@@ -7,6 +7,7 @@
 #include "analysis/theorems/theorem_43.h"
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "tensor/backend.h"
 
 double cs_43_gamma(double operations)
@@ -32,9 +33,7 @@ void cs_43_apply(const cs_43_model *m, const double *f, double *z)
         memset(to, 0, (size_t)count * sizeof *to);
         for (int64_t j = 0; j < m->width; ++j) {
             const double *w = m->w.data + first + j * m->w.ld, x = f[j];
-            for (int64_t y = 0; y < count; ++y) {
-                to[y] += x * w[y];
-            }
+            cs_add_multiple(count, x, w, to);
         }
     }
 }
@@ -138,22 +137,13 @@ void cs_43_rows_free(cs_43_rows *r)
     memset(r, 0, sizeof *r);
 }
 
-double cs_43_dot(int64_t n, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        sum += x[i] * y[i];
-    }
-    return sum;
-}
-
 static double largest_norm(const cs_43_rows *r, const double *x, int64_t head)
 {
     const int64_t e = r->width / r->heads;
     double largest = 0;
     for (int64_t i = 0; i < r->n; ++i) {
         const double *row = x + i * r->width + head * e;
-        largest = fmax(largest, cs_43_dot(e, row, row));
+        largest = fmax(largest, cs_inner(e, row, row));
     }
     return sqrt(largest);
 }
@@ -169,7 +159,7 @@ static double largest_term(const cs_43_rows *r)
         for (int64_t h = 0; h < r->heads; ++h) {
             const double *v = r->v + w * r->width + h * e;
             double a = largest_norm(r, r->q, h) * largest_norm(r, r->k, h);
-            sum += a * a * cs_43_dot(e, v, v);
+            sum += a * a * cs_inner(e, v, v);
         }
         largest = fmax(largest, sum);
     }
@@ -206,7 +196,7 @@ cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n, c
             x[j] = m->token[token[i] * d + j] + (m->position ? m->position[i * d + j] : 0);
         }
         for (int64_t o = 0; status == CS_OK && o < 3 * d; ++o) {
-            r.q[o / d * n * d + i * d + o % d] = cs_43_dot(d, m->qkv + o * d, x);
+            r.q[o / d * n * d + i * d + o % d] = cs_inner(d, m->qkv + o * d, x);
         }
     }
     cs_free(x);
@@ -238,11 +228,11 @@ void cs_43_features(const cs_43_rows *r, const int32_t *row, int64_t count, int 
     for (int64_t h = 0; h < r->heads; ++h) {
         double factor = 0;
         for (int64_t i = 0; power == 3 && i < count; ++i) {
-            factor += cs_43_dot(e, mean + h * e, r->k + row[i] * r->width + h * e) / n;
+            factor += cs_inner(e, mean + h * e, r->k + row[i] * r->width + h * e) / n;
         }
         for (int64_t i = 0; i < count; ++i) {
             const int64_t at = row[i] * r->width + h * e;
-            double dot = power == 3 ? factor : cs_43_dot(e, mean + h * e, r->k + at);
+            double dot = power == 3 ? factor : cs_inner(e, mean + h * e, r->k + at);
             for (int64_t j = 0; j < e; ++j) {
                 f[h * e + j] += dot / n * r->v[at + j];
             }

@@ -6,8 +6,6 @@
 /* gamma_m = m u / (1 - m u): relative error of a sum of m products. */
 double cs_43_gamma(double operations);
 
-double cs_43_dot(int64_t n, const double *x, const double *y);
-
 /* The next choice of m of 0 .. n-1 in lexicographic order (start: 0 .. m-1); false after the last.
  */
 bool cs_43_next(int32_t *choice, int64_t m, int64_t n);

@@ -11,6 +11,7 @@
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/scored.h"
 #include "base/threads.h"
@@ -154,7 +155,6 @@ static void take_etas(cs_43_walk *w, int64_t i)
 
 static cs_status survey(cs_43_walk *w)
 {
-    double total = 0;
     cs_status status = all_etas(w);
     for (int64_t i = 0; i < w->text->count && status == CS_OK; ++i) {
         int64_t n = unmasked_of(w, i);
@@ -171,11 +171,8 @@ static cs_status survey(cs_43_walk *w)
                          (long long)(w->o.unmasked > 0 ? w->o.unmasked + 1 : 2));
     for (int64_t y = 0; y < w->m->vocab && status == CS_OK; ++y) {
         w->negative[y] = w->o.negative ? w->o.negative[y] : w->negative[y];
-        total += w->negative[y];
     }
-    for (int64_t y = 0; y < w->m->vocab && status == CS_OK; ++y) {
-        w->negative[y] /= total;
-    }
+    if (status == CS_OK) (void)cs_to_one(w->m->vocab, w->negative);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "plan/pairs.h"
 
 typedef struct {
@@ -101,9 +102,7 @@ static void add_event(builder *b, const int32_t *run, int64_t classes, int64_t s
 {
     const cs_toy *toy = b->toy;
     int64_t width = toy->classes * toy->tokens;
-    for (int64_t o = 0; o < width; ++o) {
-        b->chance[o] = 0.0;
-    }
+    cs_fill(width, 0.0, b->chance);
     for (int64_t c = 0; c < classes; ++c) {
         for (int64_t d = 0; d < toy->tokens; ++d) {
             b->chance[cs_toy_offset(toy, run[c * size], d)] +=

@@ -12,6 +12,7 @@
 
 #include "analysis/measures/subspace.h"
 #include "base/mem.h"
+#include "base/reals.h"
 
 /* --- the target --------------------------------------------------------------------------------*/
 
@@ -190,11 +191,8 @@ static cs_status angles(const cs_learned_target *target, const product *m, cs_le
     cs_status status = out->left && out->right ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = side(&s->u, &m->left, &m->qf, t, out->left, &out->left_range);
     if (status == CS_OK) status = side(&s->v, &m->right, &m->qw, t, out->right, &out->right_range);
-    double gap = sigma2(s, t - 1) - sigma2(s, out->width), residual = 0.0;
+    double gap = sigma2(s, t - 1) - sigma2(s, out->width), residual = cs_largest(t, s->residual);
     double half2 = out->factor * out->factor / 4;
-    for (int64_t i = 0; i < t; ++i) {
-        residual = fmax(residual, s->residual[i]);
-    }
     /* A subspace that is off by delta moves the sum of squares by 2 sqrt(t sum) delta + t delta^2
      * at most. U_t is off by residual / (sigma_t - sigma_{t+1}), and that is at least half the gap
      * of the squares; Householder bases are orthonormal to a small multiple of n u. */

@@ -3,6 +3,7 @@
 
 #include "analysis/trained/finetune_runs.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
@@ -30,9 +31,7 @@ static cs_status take_results(report *r)
     for (int64_t k = 0; k < runs; ++k) {
         memcpy(r->prediction + k * n, r->study->run[k].predicted, sizeof(double) * (size_t)n);
     }
-    for (int64_t i = 0; i < n; ++i) {
-        r->constant[i] = cs_scoring_constant(&r->scoring);
-    }
+    cs_fill(n, cs_scoring_constant(&r->scoring), r->constant);
     return CS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 
 enum { CHECKED = 1 << 16, WORD = 64 };
@@ -145,11 +146,7 @@ typedef struct {
 
 static double row_sum(const cs_csr *a, int64_t row)
 {
-    double sum = 0;
-    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        sum += a->val[e];
-    }
-    return sum;
+    return cs_total(a->ptr[row + 1] - a->ptr[row], a->val + a->ptr[row]);
 }
 
 static bool is_chosen(const cs_pair_options *o, uint8_t part)

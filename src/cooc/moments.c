@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
@@ -219,10 +220,7 @@ static cs_sum4 summary(const estimate *e, double part, const double *value)
 {
     const cs_moment4_sampling *s = e->s;
     double n = (double)s->samples, q = (double)(e->known + e->sketch), cols = (double)e->a->cols;
-    double sum = 0, square = 0;
-    for (int64_t i = 0; i < s->samples; ++i) {
-        sum += value[i];
-    }
+    double sum = cs_total(s->samples, value), square = 0;
     for (int64_t i = 0; i < s->samples; ++i) {
         square += (value[i] - sum / n) * (value[i] - sum / n);
     }

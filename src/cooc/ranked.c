@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "cooc/compensated_private.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_private.h"
@@ -162,11 +163,7 @@ static cs_status normalise(cs_ranked *r, bool keep_weights)
     double *col = cs_pool_take(&r->pool, r->width, sizeof *col);
     cs_status status = r->pool.status ? r->pool.status : cs_masses(&r->a, row, col);
     if (status == CS_OK) status = cs_comm_sum(r->comm, r->width, col);
-    double sum = 0;
-    for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
-        sum += col[j];
-    }
-    if (status == CS_OK && !isfinite(sum)) {
+    if (status == CS_OK && !isfinite(cs_total(r->width, col))) {
         r->comm->agreed = true;
         status = cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
     }
@@ -277,9 +274,7 @@ static cs_status squares_of(cs_ranked *r, int64_t n, int64_t cols, const cs_dens
 
 static void divide(int64_t n, double square, double *y)
 {
-    for (int64_t i = 0; i < n && square > 0; ++i) {
-        y[i] /= sqrt(square);
-    }
+    if (square > 0) cs_divide(n, sqrt(square), y);
 }
 
 /* As in one process (spectrum_solve.c): what was taken out of two columns leaves an inner product,
@@ -289,11 +284,8 @@ static cs_status reorthogonalise(cs_ranked *r, int64_t n, const double *along, d
 {
     cs_status status = CS_OK;
     for (int64_t j = 1; j < x->cols && status == CS_OK; ++j) {
-        double *y = x->data + j * x->ld, most = 0;
-        for (int64_t i = 0; i < j; ++i) {
-            most = fmax(most, along[i]);
-        }
-        if (along[j] * most <= DBL_EPSILON) {
+        double *y = x->data + j * x->ld;
+        if (along[j] * cs_largest(j, along) <= DBL_EPSILON) {
             continue;
         }
         for (int pass = 0; pass < 2 && status == CS_OK; ++pass) {
@@ -303,10 +295,7 @@ static cs_status reorthogonalise(cs_ranked *r, int64_t n, const double *along, d
             }
             status = cs_comm_sum(r->comm, j, dot);
             for (int64_t i = 0; i < j && status == CS_OK; ++i) {
-                const double *z = x->data + i * x->ld;
-                for (int64_t l = 0; l < n && dot[i] != 0; ++l) {
-                    y[l] -= dot[i] * z[l];
-                }
+                cs_add_multiple(dot[i] != 0 ? n : 0, -dot[i], x->data + i * x->ld, y);
             }
         }
         if (status == CS_OK) status = squares_of(r, n, 1, x, j, dot);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_private.h"
 
@@ -63,9 +64,7 @@ cs_status cs_reduction_bound(const cs_reduction *r, double *top)
     double *w = cs_pool_take(&pool, r->a.cols, sizeof *w);
     double *y = cs_pool_take(&pool, r->a.rows, sizeof *y);
     cs_status status = pool.status;
-    for (int64_t j = 0; status == CS_OK && j < r->a.cols; ++j) {
-        x[j] = 1;
-    }
+    if (status == CS_OK) cs_fill(r->a.cols, 1, x);
     for (int step = 0; status == CS_OK && step < BOUND_STEPS; ++step) {
         double largest = 0, norm = 0;
         absolute_product(&r->a, x, y);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "cooc/compensated_private.h"
 #include "cooc/lump_private.h"
 #include "cooc/reduce.h"
@@ -66,9 +67,7 @@ static void scale_blocks(double *weight, const int64_t *start, int64_t count)
         for (int64_t i = start[b]; i < start[b + 1]; ++i) {
             cs_add_compensated(&sum, &lost, weight[i]);
         }
-        for (int64_t i = start[b]; i < start[b + 1]; ++i) {
-            weight[i] /= sum + lost;
-        }
+        cs_divide(start[b + 1] - start[b], sum + lost, weight + start[b]);
     }
 }
 

@@ -21,6 +21,7 @@
 #include <cblas.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
 #include "cooc/spectrum_private.h"
@@ -77,28 +78,21 @@ static double rounding_floor(const cs_reduction *r, int64_t block)
 static double take_out(int64_t n, const double *x, double *y)
 {
     double along = cs_dot(n, x, y);
-    for (int64_t i = 0; i < n; ++i) {
-        y[i] -= along * x[i];
-    }
+    cs_add_multiple(n, -along, x, y);
     return along;
 }
 
 static void make_unit(int64_t n, double *y)
 {
     double norm = sqrt(cs_dot(n, y, y));
-    for (int64_t i = 0; i < n && norm > 0; ++i) {
-        y[i] /= norm;
-    }
+    if (norm > 0) cs_divide(n, norm, y);
 }
 
 /* Columns that were as much along one direction as `along` says, without it: those that are no
  * longer orthogonal to each other are projected again, larger values first, twice. */
 static void reorthogonalise(cs_dense *a, const double *along)
 {
-    double most = 0;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        most = fmax(most, along[j]);
-    }
+    const double most = cs_largest(a->cols, along);
     for (int64_t j = 0; j < a->cols; ++j) {
         double *y = a->data + j * a->ld;
         if (along[j] * most <= DBL_EPSILON) {

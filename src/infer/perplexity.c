@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "infer/perplexity_private.h"
@@ -36,9 +37,7 @@ int cs_asks_of(cs_kind kind, cs_ask out[4])
 cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
 {
     int64_t total = 0;
-    for (int64_t v = 0; v < vocab; ++v) {
-        nats[v] = 0;
-    }
+    cs_fill(vocab, 0, nats);
     for (int64_t d = 0; d < corpus->documents; ++d) {
         for (int64_t i = corpus->doc_ptr[d]; !corpus->held_out[d] && i < corpus->doc_ptr[d + 1];
              ++i) {

@@ -16,6 +16,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "linalg/tile_private.h"
 
@@ -163,10 +164,7 @@ static cs_status transform(const adder *a, int64_t from, int64_t count, double *
     const int64_t d = a->rows->cols;
     cs_status status = gather(a, from, count, true, raw);
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
-        double *x = raw + k * d, square = 0.0, kept = 0.0;
-        for (int64_t j = 0; j < d; ++j) {
-            square += x[j] * x[j];
-        }
+        double *x = raw + k * d, square = cs_inner(d, x, x), kept = 0.0;
         status = take_square(a, row_at(a, from + k), square, x, true, facts);
         const double scale = a->g->normalise && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {

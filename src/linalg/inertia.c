@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 
 enum { POWER_STEPS = 8 };
 
@@ -28,9 +29,7 @@ typedef struct {
 static void product_matrix(const triangle *t, const double *x, double *y)
 {
     int64_t n = t->a->rows;
-    for (int64_t i = 0; i < n; ++i) {
-        y[i] = 0;
-    }
+    cs_fill(n, 0, y);
     for (int64_t j = 0; j < n; ++j) {
         const double *column = t->a->data + j * t->a->ld;
         double sum = fabs(column[j]) * x[j];
@@ -74,9 +73,7 @@ static double norm_bound(const triangle *t, product_fn product, double *x, doubl
 {
     int64_t n = t->a->rows;
     double best = INFINITY;
-    for (int64_t i = 0; i < n; ++i) {
-        x[i] = 1;
-    }
+    cs_fill(n, 1, x);
     for (int step = 0; step < POWER_STEPS; ++step) {
         double quotient = 0, largest = 0;
         product(t, x, y);

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/reals.h"
 #include "linalg/dense.h"
 
 static const double FAR = 100;       /* times the norm: a prescribed entry beyond is not used */
@@ -141,15 +142,6 @@ cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *lo
     return CS_OK;
 }
 
-static double dot(int64_t n, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        sum += x[i] * y[i];
-    }
-    return sum;
-}
-
 /* Lanczos with diag(node) from the start in basis column 0 (of norm 1), at most `steps` of them. */
 static void lanczos_diagonal(int64_t n, const double *node, double *basis, int64_t steps,
                              cs_jacobi *out)
@@ -162,24 +154,22 @@ static void lanczos_diagonal(int64_t n, const double *node, double *basis, int64
         for (int64_t i = 0; i < n; ++i) {
             next[i] = node[i] * q[i];
         }
-        out->alpha[k] = dot(n, next, q);
+        out->alpha[k] = cs_inner(n, next, q);
         for (int pass = 0; pass < 2; ++pass) {
             for (int64_t p = 0; p <= k; ++p) {
-                double along = dot(n, next, basis + p * n);
+                double along = cs_inner(n, next, basis + p * n);
                 for (int64_t i = 0; i < n; ++i) {
                     next[i] -= along * basis[p * n + i];
                 }
             }
         }
-        double left = sqrt(dot(n, next, next));
+        double left = sqrt(cs_inner(n, next, next));
         if (left <= NOTHING * norm || k + 1 == n) {
             out->beta[k] = 0;
             return;
         }
         out->beta[k] = left;
-        for (int64_t i = 0; i < n; ++i) {
-            next[i] /= left;
-        }
+        cs_divide(n, left, next);
     }
 }
 
@@ -197,9 +187,7 @@ cs_status cs_jacobi_squared(const cs_jacobi *j, double *room, cs_jacobi *out)
         out->mass += weight[i] * node[i] * node[i];
     }
     if (out->mass > 0) {
-        for (int64_t i = 0; i < q; ++i) {
-            basis[i] /= sqrt(out->mass);
-        }
+        cs_divide(q, sqrt(out->mass), basis);
         lanczos_diagonal(q, node, basis, j->beta[q - 1] == 0 ? q : q - 2, out);
     }
     if (out->order == 0) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
@@ -228,11 +229,8 @@ static cs_status take_item(void *ctx, int64_t item, int worker)
 /* Runs of octets that reach their share of the work. */
 static void deal(inner *w)
 {
-    double total = 0, held = 0;
-    for (int64_t o = 0; o < w->octets; ++o) {
-        total += w->work[o];
-    }
-    const double share = fmax(total / MOST_ITEMS, LEAST_WORK);
+    double held = 0;
+    const double share = fmax(cs_total(w->octets, w->work) / MOST_ITEMS, LEAST_WORK);
     for (int64_t o = 0; o < w->octets; ++o) {
         held += w->work[o];
         if (held >= share || o + 1 == w->octets) {
@@ -372,9 +370,7 @@ static cs_status bound_negative(shifted *s, double *out)
     cs_dense x = {0}, y = {0};
     cs_status status = cs_dense_init(&x, n, 1);
     if (status == CS_OK) status = cs_dense_init(&y, n, 1);
-    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        x.data[i] = 1;
-    }
+    if (status == CS_OK) cs_fill(n, 1, x.data);
     *out = INFINITY;
     s->negative = true;
     for (int step = 0; step < POWERS && status == CS_OK; ++step) {

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd_private.h"
@@ -57,12 +58,10 @@ static double squared_norm(const cs_linop *b)
  * cancels of the larger ||A|| before it. */
 static cs_status check_values(const cs_linop *b, const double *sigma)
 {
-    double sum = 0, norm = squared_norm(b), scale = norm;
+    const double sum = cs_inner(b->cols, sigma, sigma), norm = squared_norm(b);
+    double scale = norm;
     for (int64_t q = 0; b->data.u && q < b->data.u->cols; ++q) {
         scale += b->data.s[q] * b->data.s[q];
-    }
-    for (int64_t j = 0; j < b->cols; ++j) {
-        sum += sigma[j] * sigma[j];
     }
     double most = 4 * (double)b->rows * DBL_EPSILON * sqrt((double)b->cols) * scale;
     if (!(fabs(sum - norm) <= most)) {

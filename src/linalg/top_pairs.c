@@ -18,6 +18,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/threads.h"
 #include "linalg/tile_private.h"
 
@@ -290,9 +291,7 @@ static cs_status fill_mean_and_quantiles(const finder *f, int threads, cs_top_pa
         squares += f->square[p];
         out->zeros += f->zeros[p];
     }
-    for (int64_t k = 0; k < f->d; ++k) {
-        whole += sum[k] * sum[k];
-    }
+    whole = cs_inner(f->d, sum, sum);
     cs_free(sum);
     out->mean = out->total > 0 ? 0.5 * (f->options->self ? whole + squares : whole - squares) /
                                      (double)out->total

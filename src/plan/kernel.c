@@ -9,6 +9,7 @@
  * that of both weights together put in.
  */
 #include "plan/kernel.h"
+#include "base/reals.h"
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -78,9 +79,7 @@ static void add_set(const cs_pairs *pairs, int64_t e, int64_t end, double *w, do
         from = 0;
         to = s;
     }
-    for (int64_t k = from; k < to; ++k) {
-        w[k] = shared;
-    }
+    cs_fill(to - from, shared, w + from);
     for (int64_t i = 0; i < given.size && shared > 0; ++i) {
         w[position[i]] = 0;
     }

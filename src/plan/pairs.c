@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "plan/count.h"
 #include "plan/distance.h"
 #include "plan/laws_private.h"
@@ -86,9 +87,7 @@ void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weig
 
 void cs_pairs_targets(const cs_pairs *pairs, double scale, double *p)
 {
-    for (int64_t k = 0; k < pairs->length; ++k) {
-        p[k] = scale * pairs->invariant / (double)pairs->length;
-    }
+    cs_fill(pairs->length, scale * pairs->invariant / (double)pairs->length, p);
     for (int64_t e = 0; e < pairs->events; ++e) {
         p[pairs->target[e]] += scale * pairs->weight[e];
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"
 #include "plan/plan_file.h"
@@ -235,11 +236,7 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
 
 static double plan_weight(const cs_plan *plan)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        sum += plan->weight[i];
-    }
-    return sum;
+    return cs_total(plan->length, plan->weight);
 }
 
 /* Writes the events of one plan; returns their number. `room` receives the sets, one row of s a

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "plan/gvp.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"
@@ -210,10 +211,7 @@ cs_status cs_sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *pl
 
 void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        sum += from->weight[i];
-    }
+    const double sum = cs_total(plan->length, from->weight);
     plan->groups = from->groups;
     for (int64_t i = 0; i < plan->length; ++i) {
         plan->group[i] = from->group[i];

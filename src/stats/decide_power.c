@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/reals.h"
 #include "stats/decide.h"
 
 enum { POINTS = 48, MOST_SEEDS = 1000000 };
@@ -37,17 +38,13 @@ static void estimate(double variance, double freedom, estimates *out)
         return;
     }
     const double low = end_of(freedom, -1e-4), high = end_of(freedom, 1e-4);
-    double sum = 0;
     out->count = POINTS;
     for (int i = 0; i < POINTS; ++i) {
         const double y = low + (high - low) * i / (POINTS - 1);
         out->at[i] = exp(y);
         out->weight[i] = exp(-0.5 * freedom * (exp(y) - y - 1));
-        sum += out->weight[i];
     }
-    for (int i = 0; i < POINTS; ++i) {
-        out->weight[i] /= sum;
-    }
+    (void)cs_to_one(POINTS, out->weight);
 }
 
 /* Squares of a side's part of the margin, by what its variance is estimated as. */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
@@ -230,11 +231,7 @@ static cs_status cpu_norm(cs_backend *backend, int64_t n, const void *x, double 
     if (status != CS_OK) return status;
     squaring s = {cpu, n, x, (double *)(void *)cpu->partial};
     status = cs_parallel(parts, cpu->threads, square_part, &s);
-    double sum = 0;
-    for (int64_t i = 0; i < parts && status == CS_OK; ++i) {
-        sum += s.sum[i];
-    }
-    *out = sqrt(sum);
+    *out = status == CS_OK ? sqrt(cs_total(parts, s.sum)) : 0;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 
 static int64_t space_bytes(const cs_graph *graph, const cs_backend *backend, cs_tensor_space space)
 {
@@ -350,11 +351,7 @@ cs_status cs_run_sum(cs_run *run, int tensor, double *out)
     int64_t rows = cs_run_matrix(run, tensor).rows;
     double *x = cs_alloc(rows, sizeof *x);
     cs_status status = x ? cs_run_get(run, tensor, x) : CS_ERR_MEMORY;
-    double sum = 0;
-    for (int64_t r = 0; r < rows && status == CS_OK; ++r) {
-        sum += x[r];
-    }
-    *out = sum;
+    *out = status == CS_OK ? cs_total(rows, x) : 0;
     cs_free(x);
     return status;
 }

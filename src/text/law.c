@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "io/json.h"
@@ -212,7 +213,7 @@ static double log_gamma_of(cs_rng *rng, double a)
 static void draw_row(uint64_t seed, uint64_t row, double a, int64_t n, const double *p, double *out)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_LAW, row);
-    double most = -INFINITY, sum = 0;
+    double most = -INFINITY;
     if (isinf(a)) {
         memcpy(out, p, (size_t)n * sizeof *out);
         return;
@@ -223,24 +224,17 @@ static void draw_row(uint64_t seed, uint64_t row, double a, int64_t n, const dou
     }
     for (int64_t v = 0; v < n; ++v) {
         out[v] = exp(out[v] - most);
-        sum += out[v];
     }
-    for (int64_t v = 0; v < n; ++v) {
-        out[v] /= sum;
-    }
+    (void)cs_to_one(n, out);
 }
 
 /* Proportional to 1 / (rank + 1)^zipf. */
 static void base_law(int64_t n, double zipf, double *out)
 {
-    double sum = 0;
     for (int64_t v = 0; v < n; ++v) {
         out[v] = pow((double)v + 2, -zipf);
-        sum += out[v];
     }
-    for (int64_t v = 0; v < n; ++v) {
-        out[v] /= sum;
-    }
+    (void)cs_to_one(n, out);
 }
 
 /* Row i of the whole law goes to the states that follow: of a chain of words, to the tuples with each
@@ -277,7 +271,7 @@ done:
 static cs_status stationary(int64_t n, const double *next, double *start)
 {
     cs_status status = CS_OK;
-    double *a = cs_alloc(n * n, sizeof *a), total = 1;
+    double *a = cs_alloc(n * n, sizeof *a);
     if (!a) return CS_ERR_MEMORY;
     memcpy(a, next, (size_t)(n * n) * sizeof *a);
     for (int64_t k = n - 1; k > 0 && status == CS_OK; --k) {
@@ -308,11 +302,8 @@ static cs_status stationary(int64_t n, const double *next, double *start)
         for (int64_t i = 0; i < k; ++i) {
             start[k] += start[i] * a[i * n + k];
         }
-        total += start[k];
     }
-    for (int64_t k = 0; k < n; ++k) {
-        start[k] /= total;
-    }
+    if (status == CS_OK) (void)cs_to_one(n, start);
     cs_free(a);
     return status;
 }
@@ -322,7 +313,6 @@ static cs_status stationary(int64_t n, const double *next, double *start)
 /* n probabilities that sum to 1. */
 static cs_status read_row(const json_t *array, int64_t n, double *out)
 {
-    double sum = 0;
     if (!json_is_array(array) || (int64_t)json_array_size(array) != n) {
         return cs_fail(CS_ERR_INPUT, "wanted an array of %lld probabilities", (long long)n);
     }
@@ -332,11 +322,8 @@ static cs_status read_row(const json_t *array, int64_t n, double *out)
         if (!json_is_number(x) || !(out[i] >= 0)) {
             return cs_fail(CS_ERR_INPUT, "[%lld] is not a probability", (long long)i);
         }
-        sum += out[i];
     }
-    for (int64_t i = 0; i < n; ++i) {
-        out[i] /= sum;
-    }
+    const double sum = cs_to_one(n, out);
     return fabs(sum - 1) <= SUM_ERROR ? CS_OK
                                       : cs_fail(CS_ERR_INPUT, "sums to %.12g, not to 1", sum);
 }
@@ -439,7 +426,6 @@ cs_status cs_law_parse(const char *source, cs_law *out)
 {
     spec s = {0};
     cs_law law = {0};
-    double total = 0;
     cs_status status =
         cs_law_named(source)
             ? read_spec(source, &s)
@@ -448,12 +434,7 @@ cs_status cs_law_parse(const char *source, cs_law *out)
     law.documents = s.documents;
     law.sample = (uint64_t)s.sample;
     if (status == CS_OK) status = s.file ? read_file(source, &s, &law) : draw_law(source, &s, &law);
-    for (int64_t c = 0; c < law.classes && status == CS_OK; ++c) {
-        total += law.weight[c];
-    }
-    for (int64_t c = 0; c < law.classes && status == CS_OK; ++c) {
-        law.weight[c] /= total;
-    }
+    if (status == CS_OK) (void)cs_to_one(law.classes, law.weight);
     cs_free(s.file);
     return CS_DELIVER(status, out, law, cs_law_free);
 }

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "text/corpus_builder_private.h"
@@ -259,14 +260,10 @@ bool cs_law_speaks(const cs_law *law, const cs_corpus *corpus)
 static double read_token(const cs_law *law, int64_t word, double *a, double *further)
 {
     const int64_t h = law->states, all = law->classes * h;
-    double p = 0;
     for (int64_t i = 0; i < all; ++i) {
         a[i] *= law->emit[i * law->words + word];
-        p += a[i];
     }
-    for (int64_t i = 0; i < all; ++i) {
-        a[i] /= p;
-    }
+    const double p = cs_to_one(all, a);
     for (int64_t c = 0; c < law->classes; ++c) {
         cs_law_step(h, a + c * h, law->next + c * h * h, further + c * h);
     }

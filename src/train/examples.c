@@ -6,6 +6,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/rng.h"
 #include "plan/pairs.h"
 #include "text/sequences.h"
@@ -209,9 +210,7 @@ cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *obje
     double total = 0.0;
     double **share = cs_calloc(examples->longest + 1, sizeof *share);
     if (!share) return CS_ERR_MEMORY;
-    for (int64_t v = 0; v < vocab; ++v) {
-        mass[v] = 0.0;
-    }
+    cs_fill(vocab, 0.0, mass);
     for (int64_t i = 0; i < examples->count && status == CS_OK; ++i) {
         int64_t s = examples->length[i];
         const int32_t *token = examples->token + examples->start[i];
@@ -229,9 +228,7 @@ cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *obje
             }
         }
     }
-    for (int64_t v = 0; v < vocab && total > 0.0; ++v) {
-        mass[v] /= total;
-    }
+    if (total > 0.0) cs_divide(vocab, total, mass);
     for (int64_t s = 0; s <= examples->longest; ++s) {
         cs_free(share[s]);
     }

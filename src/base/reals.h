@@ -1,0 +1,67 @@
+/* Vectors of doubles, entry by entry in order: bits do not depend on who sums. (The sums of
+ * cooc/compensated_private.h carry what rounding loses.) */
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+
+/* sum_i x_i */
+static inline double cs_total(int64_t n, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += x[i];
+    }
+    return sum;
+}
+
+/* sum_i x_i y_i */
+static inline double cs_inner(int64_t n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+/* The largest, at least 0; NaN are passed over. */
+static inline double cs_largest(int64_t n, const double *x)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        most = fmax(most, x[i]);
+    }
+    return most;
+}
+
+static inline void cs_fill(int64_t n, double value, double *x)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        x[i] = value;
+    }
+}
+
+/* x := x / by */
+static inline void cs_divide(int64_t n, double by, double *x)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        x[i] /= by;
+    }
+}
+
+/* y := y + a x */
+static inline void cs_add_multiple(int64_t n, double a, const double *x, double *y)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        y[i] += a * x[i];
+    }
+}
+
+/* x := x / its sum, which is returned */
+static inline double cs_to_one(int64_t n, double *x)
+{
+    const double sum = cs_total(n, x);
+    cs_divide(n, sum, x);
+    return sum;
+}
