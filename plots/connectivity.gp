@@ -1,5 +1,5 @@
 # Sum of sigma^4 of a corpus and of its language, target position blind and given: smaller is better connected (Theorem 4.1).
-# input: connectivity.csv of cospec connectivity (columns series, target_position, metric, estimate, value, low, high, documents), metric sum_sigma4; bars: 95 % intervals; the largest corpus of each series
+# input: connectivity.csv of cospec connectivity (columns series, target_position, metric, estimate, value, low, high, documents), metric sum_sigma4, of the language sum_sigma4_corrected; bars: 95 % intervals; the largest corpus of each series
 set ylabel "sum of σ_j^4 (log scale)"
 set xtics rotate by -25 noenhanced
 set logscale y
@@ -7,7 +7,8 @@ set key outside top center horizontal maxrows 3
 set grid noxtics
 stats data using (column("documents")) nooutput
 largest = STATS_records > 0 ? STATS_max : 0
-pick(p, e, c) = strcol("metric") eq "sum_sigma4" && strcol("target_position") eq p && strcol("estimate") eq e && !(column("documents") <= 0.75 * largest) ? column(c) : NaN
+metric(e) = e eq "distinct-document" ? "sum_sigma4_corrected" : "sum_sigma4"
+pick(p, e, c) = strcol("metric") eq metric(e) && strcol("target_position") eq p && strcol("estimate") eq e && !(column("documents") <= 0.75 * largest) ? column(c) : NaN
 N = |S|
 at(s) = sum [i=1:N] (S[i] eq s ? i : 0)
 set xrange [0.4:N + 0.6]
