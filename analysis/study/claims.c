@@ -303,9 +303,12 @@ static char *unmet(const cs_study_comparison *need)
 static cs_status measure_point(const cs_study *study, cs_claim_point *c)
 {
     cs_status status = measure_both(study, &c->sides);
+    bool met = true;
     for (int64_t i = 0; i < c->needs && status == CS_OK; ++i) {
         status = measure_both(study, &c->need[i]);
-        if (status == CS_OK && !c->unmet && !is_met(&c->need[i])) {
+        met = status == CS_OK && ((met && c->need[i].or) || is_met(&c->need[i]));
+        const bool more = i + 1 < c->needs && c->need[i + 1].or ;
+        if (status == CS_OK && !met && !more && !c->unmet) {
             c->unmet = unmet(&c->need[i]);
             if (!c->unmet) status = CS_ERR_MEMORY;
         }

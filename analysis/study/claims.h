@@ -8,7 +8,8 @@
  *   "want"              ">" or "<"
  *   "budgets"           optional: budgets over which it is stated, numbers from small to large
  *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...]: baselines, without which the
- *                       comparison has no ground; or a text that says why there are none. A claim
+ *                       comparison has no ground; or a text that says why there are none. One with
+ *                       "or": true is met where the one before it is. A claim
  *                       about a model that a step has trained must have it
  *   "not_at"            optional: a scale of the study too small to tell
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
@@ -84,6 +85,7 @@ typedef struct {
 typedef struct {
     cs_claim_side left, right;
     const char *want;
+    bool or ; /* of a need: met where the one before it is */
 } cs_study_comparison;
 
 typedef enum {

@@ -145,10 +145,15 @@ static cs_status read_needs(const cs_study *study, const json_t *list, cs_claim_
     json_array_foreach(list, i, item)
     {
         json_t *left = NULL, *right = NULL;
+        bool or = false;
         written w = {.budget = out->budget};
-        status = cs_json_unpack(item, "oso", "left", &left, "want", &w.want, "right", &right);
+        status = cs_json_unpack(item, "osob?", "left", &left, "want", &w.want, "right", &right,
+                                "or", & or);
         w.left = left;
         w.right = right;
+        if (status == CS_OK && or &&i == 0)
+            status = cs_fail(CS_ERR_INPUT, "\"or\" joins a need to the one before it");
+        out->need[i].or = or ;
         if (status == CS_OK) status = read_comparison(study, &w, &out->need[out->needs++]);
         if (status != CS_OK) break;
     }

@@ -104,6 +104,14 @@ test_scales_and_claims() {
             \"needs\": [{\"left\": $ones, \"want\": \">\", \"right\": 1}, {\"left\": ${need% "$sign" *}, \"want\": \"$sign\", \"right\": ${need#* "$sign" }}]}}"
         exits 0 "$COSPEC" $run -o r --resume --force && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
     done
+    # joined by "or": one of both is enough, whichever; a third that stands alone is not made good by them
+    met="{\"left\": $ones, \"want\": \">\", \"right\": 5" unmet="{\"left\": $ones, \"want\": \">\", \"right\": 8"
+    for case in "agree,|$met}, $unmet, \"or\": true}" "agree,|$unmet}, $met, \"or\": true}" "open,ones of ar (6) is not above 8|$unmet}, $unmet, \"or\": true}" "open,ones of ar (6) is not above 8|$met}, $met, \"or\": true}, $unmet}"; do
+        study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [${case#*|}]}}"
+        exits 0 "$COSPEC" $run -o r --resume --force && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
+    done
+    study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [$met, \"or\": true}]}}"
+    refuses 3 'claim a: needs: "or" joins a need to the one before it' "$COSPEC" $run -o r --resume --force || return 1
     again="$run -o r --force"
     refuses 2 'no scale large; there are: ["small", "cpu"]' "$COSPEC" $run --scale large -o x &&
         sed 's/index:1"/index:99"/' good > s.json && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
