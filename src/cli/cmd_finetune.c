@@ -348,6 +348,12 @@ static cs_status prepare(cs_args *args, session *s)
 
 static cs_status run_finetune(cs_args *args)
 {
+    if (cs_args_given(args, "tasks")) return cs_args_tasks(args);
+    if (cs_args_positionals(args) < 2) {
+        return cs_fail(CS_ERR_USAGE,
+                       "an argument is missing: cospec finetune MODEL TRAIN [TEST], or "
+                       "MODEL --tasks LIST");
+    }
     session s = {0};
     cs_finetune_study study = {0};
     cs_status status = prepare(args, &s);
@@ -413,9 +419,13 @@ static const cs_opt recipe_options[] = {
     {0},
 };
 
-static const cs_opt *const finetune_groups[] = {finetune_options,   cs_group_labelled,
-                                                cs_group_attention, cs_group_against,
-                                                recipe_options,     NULL};
+static const cs_opt *const finetune_groups[] = {finetune_options,
+                                                cs_group_labelled,
+                                                cs_group_attention,
+                                                cs_group_against,
+                                                recipe_options,
+                                                cs_group_tasks,
+                                                NULL};
 
 const cs_command cs_cmd_finetune = {
     .name = "finetune",
@@ -447,7 +457,7 @@ const cs_command cs_cmd_finetune = {
         "another run, here or in cospec probe, compares with example by example: the k-th seed of "
         "one run with the k-th of the other, rows of finetune.csv whose seed is difference. "
         "--resume takes another --against without a new run.",
-    .positional = "MODEL TRAIN [TEST]",
+    .positional = "MODEL [TRAIN] [TEST]",
     .groups = finetune_groups,
     .examples =
         "# a small model of verses; then a task, one example a line: label, text\n"
@@ -463,7 +473,7 @@ const cs_command cs_cmd_finetune = {
     .run = run_finetune,
     .without = "dry-run metric",
     .continues = "against",
-    .shown = "seed metric value low high coverage constant se n",
+    .shown = "task seed metric value low high coverage constant se n",
     .metrics = "median,difference",
     .by = "seed",
 };

@@ -431,6 +431,7 @@ static cs_status check_arguments(const cs_args *args, bool *model)
 
 static cs_status run_probe(cs_args *args)
 {
+    if (cs_args_given(args, "tasks")) return cs_args_tasks(args);
     bool model = false;
     run r = {.args = args, .root = cs_output_root(args), .dry = cs_args_flag(args, "dry-run")};
     r.study.scoring.train = &r.train;
@@ -480,9 +481,9 @@ const cs_command cs_cmd_probe = {
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
         "example.",
-    .positional = "TRAIN|MODEL TEST|TRAIN [TEST]",
+    .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
-                                      cs_group_labelled, cs_group_attention, NULL},
+                                      cs_group_labelled, cs_group_attention, cs_group_tasks, NULL},
     .examples =
         "# classes of texts from the states of a small model, in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
@@ -499,5 +500,5 @@ const cs_command cs_cmd_probe = {
     .files = "probe.json probe.csv probe-blocks.csv predictions.csv",
     .without = "metric",
     .gpu = true,
-    .shown = "layer probe metric value se low high seeds n",
+    .shown = "task layer probe metric value se low high seeds n",
 };

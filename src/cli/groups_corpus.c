@@ -61,6 +61,8 @@ const cs_opt cs_group_labelled[] = {
            "TSV: column of the second text of a pair; implies --pair."),
     CS_TEXT("pair-field", "KEY", "pair",
             "JSON lines: key of the second text of a pair; implies --pair."),
+    CS_INT("test-label-column", "N", NULL, 1, 1e6,
+           "TSV: column of the label on the test side, where it is another."),
     CORPUS_TEXT,
     {0},
 };
@@ -251,6 +253,7 @@ cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_te
         cs_args_flag(args, "pair") || cs_args_given_in(args, "pair-column pair-field");
     cs_labelled_options o = {.corpus = text_options(args),
                              .regression = cs_args_flag(args, "regression"),
+                             .test_label = cs_args_int_or(args, "test-label-column", 0),
                              .split = sources == 1};
     o.corpus.pair_column = pair ? cs_args_int(args, "pair-column") : 0;
     o.corpus.pair_field = cs_args_text(args, "pair-field");

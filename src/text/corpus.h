@@ -71,7 +71,7 @@ typedef struct {
         *key; /* what the split hashes; key_size 0: the number of the document in its source */
     int64_t key_size;
     cs_document_split split;
-    bool is_header; /* of columns, whose label is the word "label" or "score" */
+    bool is_header; /* of columns, whose label is a word such as "label" or "score" */
 } cs_document;
 
 /* Takes one document. CS_ERR_INPUT is told with the place of the document; *enough = true: no

@@ -111,6 +111,8 @@ static cs_status split_of(const char *text, int64_t size, cs_document_split *out
 
 static cs_status tsv_document(reader *r, cs_document *out)
 {
+    static const char *const headers[] = {"label", "score", "gold_label", "is_duplicate",
+                                          "quality"};
     const tsv_columns *c = &r->columns;
     const char *split = NULL;
     int64_t size = 0;
@@ -121,8 +123,9 @@ static cs_status tsv_document(reader *r, cs_document *out)
     if (status == CS_OK) status = column_of(r, "the key", c->key, &out->key, &out->key_size);
     if (status == CS_OK) status = column_of(r, "the split", c->split, &split, &size);
     if (status == CS_OK) status = split_of(split, size, &out->split);
-    out->is_header = c->key == 0 && (is_word(out->label, out->label_size, "label") ||
-                                     is_word(out->label, out->label_size, "score"));
+    for (size_t i = 0; i < sizeof headers / sizeof *headers && c->key == 0; ++i) {
+        out->is_header = out->is_header || is_word(out->label, out->label_size, headers[i]);
+    }
     return status;
 }
 

@@ -269,6 +269,7 @@ cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_
     cs_status status = cs_labelled_text_read(source[0], &o, NULL, &side[0]);
     if (status == CS_OK) status = cs_labelled_check(&side[0], limit[0]);
     o.limit = limit[1];
+    o.corpus.label_column = o.test_label > 0 ? o.test_label : o.corpus.label_column;
     if (status == CS_OK) status = cs_labelled_text_read(source[1], &o, &side[0], &side[1]);
     if (status == CS_ERR_INPUT && refused.files > 0 && side[0].count == 0 &&
         strcmp(source[0], source[1]) != 0) {

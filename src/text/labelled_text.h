@@ -2,7 +2,8 @@
  *
  * They are the documents of a corpus (text/corpus.h), every one of which has a label and a text
  * that is not blank, and of pairs a second text (columns, JSON lines). Of columns a first line
- * whose label is the word "label" or "score" (any case) is a header and skipped.
+ * whose label is the word "label", "score", "gold_label", "is_duplicate" or "quality" (any case) is
+ * a header and skipped.
  *
  *   classes     any text is a label; classes are numbered in byte order of their names, whole
  *               numbers in their numerical order, over the training side
@@ -22,8 +23,9 @@
 typedef struct {
     cs_corpus_options corpus; /* how the source is read; pair_column > 0: pairs */
     bool regression;
-    bool split;    /* a source is both sides: its documents held out are the test side */
-    int64_t limit; /* examples read; 0: all */
+    bool split;         /* a source is both sides: its documents held out are the test side */
+    int64_t limit;      /* examples read; 0: all */
+    int64_t test_label; /* of both sides: the label's column on the test side; 0: the same */
 } cs_labelled_options;
 
 typedef struct {

@@ -1,0 +1,256 @@
+/* Child processes, whose tables are read. */
+#include "analysis/trained/task_runs.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "io/file.h"
+#include "io/table.h"
+
+enum { MOST_WORDS = 256, NUMBER = 24 };
+
+/* --- one run -----------------------------------------------------------------------------------*/
+
+static cs_status status_of(int code, const char *task)
+{
+    const cs_status status = code == 2   ? CS_ERR_USAGE
+                             : code == 5 ? CS_ERR_DEVICE
+                             : code > 5  ? CS_ERR_INTERRUPT
+                                         : CS_ERR_INPUT;
+    return code == 0 || code == 4
+               ? CS_OK
+               : cs_fail(status, "task %s: exit code %d, for the reason above", task, code);
+}
+
+/* The words of the command line but --tasks and -o with their values. */
+static int shared_words(const cs_task_plan *plan, const char **out)
+{
+    int n = 0;
+    for (int i = 0; i < plan->words; ++i) {
+        const char *w = plan->word[i];
+        if (strcmp(w, "--tasks") == 0 || strcmp(w, "-o") == 0 || strcmp(w, "--output") == 0) {
+            ++i;
+        } else if (strncmp(w, "--tasks=", 8) != 0 && strncmp(w, "--output=", 9) != 0 &&
+                   strncmp(w, "-o", 2) != 0) {
+            out[n++] = w;
+        }
+    }
+    return n;
+}
+
+static cs_status run_task(const cs_task_plan *plan, const cs_task *task, const char *folder,
+                          int *code)
+{
+    const char *argv[MOST_WORDS + 16];
+    char number[4][NUMBER], self[4096];
+    const struct {
+        const char *option;
+        int64_t value;
+    } column[4] = {{"--label-column", task->label},
+                   {"--test-label-column", task->test_label},
+                   {"--text-column", task->text},
+                   {"--pair-column", task->pair}};
+    bool all = false;
+    int n = 0;
+    if (plan->words > MOST_WORDS - 4) {
+        return cs_fail(CS_ERR_USAGE, "more than %d words", MOST_WORDS - 4);
+    }
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0) {
+        return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
+    }
+    self[length] = '\0';
+    argv[n++] = self;
+    argv[n++] = plan->command;
+    n += shared_words(plan, argv + n);
+    for (int i = 2; i < n; ++i) {
+        all = all || strcmp(argv[i], "--all") == 0;
+    }
+    argv[n++] = task->train;
+    if (task->test) {
+        argv[n++] = task->test;
+    }
+    for (int i = 0; i < 4; ++i) {
+        const bool wanted = column[i].value > 0 && (i != 1 || task->test);
+        (void)snprintf(number[i], NUMBER, "%lld", (long long)column[i].value);
+        if (wanted) {
+            argv[n++] = column[i].option;
+            argv[n++] = number[i];
+        }
+    }
+    if (task->regression) {
+        argv[n++] = "--regression";
+    }
+    if (!all) {
+        argv[n++] = "--all"; /* what is printed goes nowhere: no note of what is not shown */
+    }
+    argv[n++] = "-o";
+    argv[n++] = folder;
+    argv[n] = NULL;
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const cs_child child = {.argv = argv, .out = nowhere};
+    cs_status status = nowhere >= 0 ? cs_child_run(&child, code)
+                                    : cs_fail(CS_ERR_IO, "/dev/null cannot be opened");
+    if (nowhere >= 0) {
+        (void)close(nowhere);
+    }
+    return status == CS_OK ? status_of(*code, task->name) : status;
+}
+
+/* --- its scores --------------------------------------------------------------------------------*/
+
+static const char *cell(const cs_table *t, int64_t row, const char *column)
+{
+    const int c = cs_table_column(t, column);
+    return c >= 0 ? t->cell[row * t->columns + c] : "";
+}
+
+static double number_in(const cs_table *t, int64_t row, const char *column)
+{
+    const char *text = cell(t, row, column);
+    return text[0] ? strtod(text, NULL) : NAN;
+}
+
+/* Over seeds, of what was fitted: neither a baseline nor one seed. */
+static bool is_score(const cs_table *t, int64_t row)
+{
+    return strcmp(cell(t, row, "probe"), "linear") == 0 ||
+           strcmp(cell(t, row, "seed"), "median") == 0;
+}
+
+/* What the commonest class or the mean scores; of a probe in a row of its own. */
+static double constant_of(const cs_table *t, int64_t row)
+{
+    for (int64_t r = 0; r < t->rows && cs_table_column(t, "constant") < 0; ++r) {
+        if (!is_score(t, r) && strcmp(cell(t, r, "metric"), cell(t, row, "metric")) == 0) {
+            return number_in(t, r, "value");
+        }
+    }
+    return number_in(t, row, "constant");
+}
+
+typedef struct {
+    double value, se;
+} score;
+
+static void add_score(const cs_table *t, int64_t row, const cs_task *task, cs_item *metrics,
+                      score out[2])
+{
+    const char *metric = cell(t, row, "metric");
+    const bool counts[2] = {strcmp(metric, cs_metric_name(task->look_ahead)) == 0,
+                            strcmp(metric, cs_metric_name(task->mae_lm)) == 0};
+    const score s = {number_in(t, row, "value"), number_in(t, row, "se")};
+    cs_item *m = cs_item_object(metrics, NULL);
+    cs_item_text(m, "name", metric);
+    cs_item_text(m, "definition", cell(t, row, "definition"));
+    cs_item_real(m, "value", s.value);
+    cs_item_real(m, "se", s.se);
+    cs_item_real(m, "low", number_in(t, row, "low"));
+    cs_item_real(m, "high", number_in(t, row, "high"));
+    cs_item_real(m, "constant", constant_of(t, row));
+    cs_item_text(m, "counts_in",
+                 counts[0] && counts[1] ? "look-ahead mae-lm"
+                 : counts[0]            ? "look-ahead"
+                 : counts[1]            ? "mae-lm"
+                                        : NULL);
+    for (int i = 0; i < 2; ++i) {
+        if (counts[i]) {
+            out[i] = s;
+        }
+    }
+}
+
+static cs_status read_scores(const cs_task_plan *plan, const cs_task *task, const char *folder,
+                             cs_item *tasks, score out[2])
+{
+    cs_table t = {0};
+    char *path = cs_format("%s/%s.csv", folder, plan->command);
+    cs_status status = path ? cs_table_read_csv(path, &t) : CS_ERR_MEMORY;
+    out[0] = out[1] = (score){NAN, NAN};
+    if (status == CS_OK) {
+        cs_item *item = cs_item_object(tasks, NULL);
+        cs_item_text(item, "task", task->name);
+        cs_item_text(item, "train", task->train);
+        cs_item_text(item, "test", task->test ? task->test : task->train);
+        cs_item_text(item, "~seed", "median");
+        cs_item *metrics = cs_item_array(item, "metrics");
+        for (int64_t r = 0; r < t.rows; ++r) {
+            if (is_score(&t, r)) {
+                add_score(&t, r, task, metrics, out);
+            }
+        }
+        for (int i = 0; i < 2 && status == CS_OK; ++i) {
+            const cs_metric wanted = i == 0 ? task->look_ahead : task->mae_lm;
+            if (isnan(out[i].value)) {
+                status = cs_fail(CS_ERR_INPUT, "%s has no %s, by which task %s is scored", path,
+                                 cs_metric_name(wanted), task->name);
+            }
+        }
+    }
+    cs_table_free(&t);
+    cs_free(path);
+    return status;
+}
+
+/* --- averages ----------------------------------------------------------------------------------*/
+
+/* How many test sets a task's training side has: each of them counts as a share of one task. */
+static double test_sets(const cs_task_list *list, int64_t task)
+{
+    double same = 0.0;
+    for (int64_t i = 0; i < list->count; ++i) {
+        same += strcmp(list->task[i].train, list->task[task].train) == 0;
+    }
+    return same;
+}
+
+static void add_average(const cs_task_list *list, const score *of, bool by_task, cs_item *averages)
+{
+    double sum = 0.0, weights = 0.0, variance = 0.0;
+    for (int64_t i = 0; i < list->count; ++i) {
+        const double w = by_task ? 1.0 / test_sets(list, i) : 1.0;
+        const score s = of[2 * i + by_task];
+        sum += w * s.value;
+        variance += w * w * s.se * s.se;
+        weights += w;
+    }
+    cs_item *a = cs_item_object(averages, NULL);
+    cs_item_text(a, "task", "average");
+    cs_item_text(a, "name", by_task ? "mae-lm" : "look-ahead");
+    cs_item_text(a, "definition",
+                 by_task ? "mean over tasks (MAE-LM, Table 1): accuracy of MRPC and QQP, Spearman "
+                           "of STS-B, Matthews of CoLA"
+                         : "mean over test sets (LA, Table 2): F1 of MRPC and QQP, Pearson of "
+                           "STS-B, Matthews of CoLA");
+    cs_item_real(a, "value", sum / weights);
+    cs_item_real(a, "se", sqrt(variance) / weights);
+    cs_item_real(a, "n", weights);
+    cs_item_text(a, "~seed", "median");
+}
+
+cs_status cs_tasks_run(const cs_task_list *list, const cs_task_plan *plan, cs_item *root,
+                       int64_t *open)
+{
+    score *of = cs_alloc(2 * list->count, sizeof *of);
+    cs_item *tasks = cs_item_array(root, "tasks"), *averages = NULL;
+    cs_status status = of ? CS_OK : CS_ERR_MEMORY;
+    *open = 0;
+    for (int64_t i = 0; i < list->count && status == CS_OK; ++i) {
+        char *folder = cs_path_join(plan->dir, list->task[i].name);
+        int code = 0;
+        status = folder ? run_task(plan, &list->task[i], folder, &code) : CS_ERR_MEMORY;
+        if (status == CS_OK) status = read_scores(plan, &list->task[i], folder, tasks, of + 2 * i);
+        *open += code == 4;
+        cs_free(folder);
+    }
+    if (status == CS_OK) {
+        averages = cs_item_array(root, "averages");
+        add_average(list, of, false, averages);
+        add_average(list, of, true, averages);
+    }
+    cs_free(of);
+    return status;
+}

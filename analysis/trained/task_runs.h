@@ -1,0 +1,31 @@
+/* An evaluation over several tasks: each task is a run of its own of a cospec command (probe,
+ * finetune) in a folder of its own, which anyone can repeat by hand, and their scores are averaged
+ * as the papers' tables are.
+ *
+ *   LA, Table 2      mean over test sets (MNLI's two count as two); F1 of MRPC and QQP, Pearson of
+ *                    STS-B, Matthews of CoLA, accuracy of the others
+ *   MAE-LM, Table 1  mean over tasks (MNLI's two test sets count as one, their mean); accuracy of
+ *                    MRPC and QQP, Spearman of STS-B, Matthews of CoLA, accuracy of the others
+ *
+ * (both printed averages follow from the printed rows so, and not the other way). Other tasks count
+ * by accuracy, those of numbers by Pearson and by Spearman. A value is the command's, a median over
+ * its seeds; the standard error of an average is that of independent test sets,
+ * sqrt(sum (w_i se_i)^2).
+ */
+#pragma once
+
+#include "analysis/trained/tasks.h"
+#include "io/result.h"
+
+typedef struct {
+    const char *command; /* "probe", "finetune" */
+    char *const *word;   /* what follows it on the command line: all but --tasks and -o goes on */
+    int words;
+    const char *dir; /* the folders of the tasks are in it */
+} cs_task_plan;
+
+/* Runs the tasks one by one and fills `root`: "tasks", each with its metrics, and "averages". *open
+ * counts the tasks that did not converge, which are results too. A command that fails ends it, with
+ * the status that its exit code stands for; what it said is on stderr. */
+cs_status cs_tasks_run(const cs_task_list *list, const cs_task_plan *plan, cs_item *root,
+                       int64_t *open) CS_MUST_CHECK;
