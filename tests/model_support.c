@@ -60,12 +60,6 @@ static void self_cross(cs_model_config *c)
     with_relative(c);
 }
 
-static void relative_decoder(cs_model_config *c)
-{
-    self_cross(c);
-    c->decoder.relative = true;
-}
-
 static void causal_cross(cs_model_config *c)
 {
     c->decoder.attention = CS_DECODER_CAUSAL_CROSS;
@@ -151,7 +145,6 @@ const model_case model_cases[] = {
     {"mae gpt2, other width", CS_FORM_MAE, CS_ARCH_GPT2, CE, other_width},
     {"mae bert, other width", CS_FORM_MAE, CS_ARCH_BERT, CE, other_width},
     {"mae, self-cross, relative", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, self_cross},
-    {"mae, relative decoder", CS_FORM_MAE, CS_ARCH_GPT2, CE, relative_decoder},
     {"mae, causal-cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, causal_cross},
     {"mae, cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, cross_only},
     {"mae bert, cross", CS_FORM_MAE, CS_ARCH_BERT, CE, cross_only},

@@ -73,7 +73,7 @@ TEST_IN_DIR(every_architecture_comes_back)
         config.query_vector = true;
         config.relative_buckets = 4;
         config.relative_distance = 16;
-        config.decoder = (cs_decoder_config){1, 4, 2, 8, CS_DECODER_SELF_CROSS, true};
+        config.decoder = (cs_decoder_config){1, 4, 2, 8, CS_DECODER_SELF_CROSS};
         round_trip(state, &config, backend);
         config.tied = false;
         config.decoder = (cs_decoder_config){0};

@@ -93,10 +93,10 @@ TEST(test_dropout)
 /* --- relative positions ----------------------------------------------------------------------- */
 
 /* Attention of the encoder, the query stream's with the positions that queries fill, blind ones
- * without; the decoder has absolute positions only (MAE-LM, appendix C), or a table of its own. */
+ * without; the decoder has absolute positions only (MAE-LM, appendix C). */
 TEST(test_relative)
 {
-    int64_t relative = 0, queries = 0, decoders = 0;
+    int64_t relative = 0, queries = 0;
     for (const model_case *what = model_cases; what->name; ++what) {
         model_world w;
         open_case(what, true, &w);
@@ -107,16 +107,7 @@ TEST(test_relative)
                 continue;
             }
             bool query = at_rows(net, o->q, net->query_rows);
-            bool decoder = at_rows(net, o->q, net->decoder_rows);
-            if (decoder && w.model.config.decoder.relative &&
-                at_rows(net, o->k, net->decoder_rows)) {
-                assert_string_equal(name_of(net, o->table), "decoder.relative");
-                assert_true(o->pos_q == net->decoder_position && o->pos_k == o->pos_q);
-                assert_true(o->bidirectional);
-                ++decoders;
-                continue;
-            }
-            if (w.model.config.relative_buckets == 0 || decoder ||
+            if (w.model.config.relative_buckets == 0 || at_rows(net, o->q, net->decoder_rows) ||
                 (query && w.model.config.blind_queries)) {
                 assert_int_equal(o->table.tensor, CS_NONE);
                 continue;
@@ -134,7 +125,7 @@ TEST(test_relative)
         }
         world_close(&w);
     }
-    assert_true(queries > 0 && relative > queries && decoders > 0);
+    assert_true(queries > 0 && relative > queries);
 }
 
 /* --- the head --------------------------------------------------------------------------------- */

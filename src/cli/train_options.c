@@ -67,9 +67,6 @@ const cs_opt cs_group_train_model[] = {
     CS_INT("decoder-heads", "N", NULL, 1, 64, "Default: the encoder's."),
     CS_CHOICE("decoder-attention", "self|self-cross|causal-cross|cross", "self",
               "What the decoder's layers attend to (MAE-LM, Table 2)."),
-    CS_FLAG("decoder-relative",
-            "Relative positions in the decoder too, as --relative-buckets says; "
-            "MAE-LM's has absolute ones alone."),
     CS_CHOICE("pooling", "sum|mean", "mean",
               "linear: whether the sum over pairs of tokens is divided by their number."),
     CS_TEXT("init-from", "DIR", NULL,
@@ -221,15 +218,13 @@ static cs_status set_decoder(const cs_args *args, cs_model_config *c)
     cs_decoder_config *d = &c->decoder;
     d->layers = cs_args_int_or(args, "decoder-layers", mae ? third : 0);
     if (d->layers == 0) {
-        return cs_args_refuse(args,
-                              "decoder-width decoder-heads decoder-attention decoder-relative",
+        return cs_args_refuse(args, "decoder-width decoder-heads decoder-attention",
                               "goes with --objective mae-lm or --decoder-layers");
     }
     d->width = cs_args_int_or(args, "decoder-width", c->width);
     d->heads = cs_args_int_or(args, "decoder-heads", c->heads);
     d->inner = 4 * d->width;
     d->attention = (cs_decoder_attention)cs_args_choice(args, "decoder-attention");
-    d->relative = cs_args_flag(args, "decoder-relative");
     return CS_OK;
 }
 

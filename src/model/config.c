@@ -162,10 +162,6 @@ static cs_status ranges(const cs_model_config *c)
     if (status == CS_OK && c->head_width == 0 && c->width % c->heads != 0)
         status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
                          (long long)c->width);
-    if (status == CS_OK && c->decoder.relative &&
-        (c->relative_buckets == 0 || c->positions == 0 || c->decoder.attention == CS_DECODER_CROSS))
-        status = cs_fail(CS_ERR_USAGE, "relative positions of the decoder go with those of the "
-                                       "encoder, absolute ones and self-attention");
     if (status == CS_OK && decoder && c->decoder.width % c->decoder.heads != 0)
         status = cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
                          (long long)c->decoder.heads, (long long)c->decoder.width);

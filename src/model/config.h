@@ -65,8 +65,6 @@ typedef struct {
     int64_t layers; /* 0: no decoder */
     int64_t width, heads, inner;
     cs_decoder_attention attention;
-    bool
-        relative; /* its self-attention has a table of relative positions too; the paper's has none */
 } cs_decoder_config;
 
 /* Rotary positions (Su et al. 2021): frequencies theta^(-2i/n) of the n columns that turn, scaled

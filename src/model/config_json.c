@@ -34,7 +34,6 @@ static const cs_arch_key OURS[] = {
     {"decoder_width", CS_KEY_INT, CS_AT(decoder.width), NAN},
     {"decoder_heads", CS_KEY_INT, CS_AT(decoder.heads), NAN},
     {"decoder_inner", CS_KEY_INT, CS_AT(decoder.inner), NAN},
-    {"decoder_relative", CS_KEY_BOOL, CS_AT(decoder.relative), false},
 };
 
 enum { OWN = sizeof OURS / sizeof *OURS };
@@ -159,7 +158,7 @@ static void put_ours(const cs_model_config *config, bool exchangeable, json_t *o
         cs_json_put(status, ours, "architecture", json_string(cs_arch_name(config->arch)));
     }
     for (const cs_arch_key *f = OURS; f < OURS + OWN; ++f) {
-        bool decoder = strncmp(f->key, "decoder_", 8) == 0 && isnan(f->absent);
+        bool decoder = strncmp(f->key, "decoder_", 8) == 0;
         if (decoder ? config->decoder.layers > 0 : differs(f, config, &plain)) {
             cs_json_put(status, ours, f->key, json_of(f, get(config, f)));
         }

@@ -188,9 +188,6 @@ static void add_decoder(table *t, const cs_model_config *c)
     if (c->positions > 0) {
         add(t, c->position_offset + c->positions, d->width, true, "decoder.position");
     }
-    if (d->relative) {
-        add(t, c->relative_buckets, d->heads, true, "decoder.relative");
-    }
     for (int64_t l = 0; l < d->layers; ++l) {
         char prefix[64];
         (void)snprintf(prefix, sizeof prefix, "decoder.layer.%lld.", (long long)l);

@@ -46,7 +46,6 @@
  *   decoder.mask                   1 x e                 not causal
  *   decoder.token                  V x e                 causal
  *   decoder.position               (position_offset + positions) x e
- *   decoder.relative               relative_buckets x heads of the decoder, where it has them
  *   decoder.layer.N.attention. and .mlp.  as above, e for d, g for f; no attention in `cross`
  *   decoder.layer.N.cross.norm.gain .bias         1 x e       with cross-attention
  *   decoder.layer.N.cross.query.weight .bias      e x e, 1 x e

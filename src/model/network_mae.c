@@ -3,7 +3,7 @@
  *
  * The decoder's row of a kept position starts from the encoder's output there, of a masked one from
  * the decoder's own mask vector, both plus the decoder's own embedding of the position (section 3;
- * its appendix C: absolute positions only; decoder.relative adds relative ones). It has no dropout (appendix C). Norms stand where the
+ * its appendix C: absolute positions only). It has no dropout (appendix C). Norms stand where the
  * encoder's do. A decoder of another width is joined by linear layers on both sides; the paper
  * names the first, the second lets head and output embedding be those of the encoder.
  *
@@ -78,12 +78,6 @@ static cs_stream layers(cs_emitter *e, int memory)
     if (has_self(c)) {
         self.vis = net->decoder_vis = cs_graph_index(e->graph, net->decoder_rows, "decoder vis");
         self.lim = net->decoder_lim = cs_graph_index(e->graph, net->decoder_rows, "decoder lim");
-        if (c->decoder.relative) {
-            self.table = cs_emit_param(e, "", "decoder.relative");
-            self.pos_q = self.pos_k = net->decoder_position;
-            self.max_distance = c->relative_distance;
-            self.bidirectional = true;
-        }
     }
     if (has_cross(c)) {
         over.vis = net->vis;
