@@ -27,7 +27,6 @@
  */
 #pragma once
 
-#include "base/progress.h"
 #include "cooc/by_document.h"
 
 enum { CS_FOLDS = 8, CS_LEADING = 8, CS_ALL_FOLDS = (1 << CS_FOLDS) - 1 };

@@ -1,7 +1,6 @@
 /* A report from a template: prose stays in the template, numbers come from the study's files, and
  * every one of them links to its file. */
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * matrices; numerical ones, with their tolerance, are used in their place, beside the effective ones that
  * the paper plots. */
 #include <math.h>
-#include <string.h>
 
 #include "analysis/theorems/lemma_21.h"
 #include "base/mem.h"

@@ -8,7 +8,6 @@
  * of: that it is above the bound refutes nothing, and leaves the statement INCONCLUSIVE.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "analysis/measures/language_labels.h"
 #include "analysis/theorems/theorem_41_private.h"

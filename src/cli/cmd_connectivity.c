@@ -6,7 +6,6 @@
  * documents. A record is kept in DIR/unfinished.json as soon as it is there, so that --resume goes
  * on after an interruption. */
 #include <jansson.h>
-#include <math.h>
 #include <string.h>
 
 #include "analysis/measures/population_record.h"

@@ -1,5 +1,4 @@
 /* cospec cooc: the co-occurrence matrix of a corpus under an objective and a context mode. */
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/threads.h"

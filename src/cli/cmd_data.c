@@ -1,5 +1,4 @@
 /* cospec data: the corpora known by name, their preparation, and what is in a corpus. */
-#include <stdio.h>
 #include <string.h>
 
 #include "analysis/measures/corpus_stats.h"

@@ -1,5 +1,4 @@
 /* cospec density: the spectrum of a matrix too large for an SVD, with error bars. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "cli/commands.h"

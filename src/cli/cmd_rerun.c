@@ -1,5 +1,4 @@
 /* cospec rerun: repeats the run that a manifest describes, on inputs whose hashes it checks. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,7 +2,6 @@
 #include <cblas.h>
 #include <jansson.h>
 #include <nettle/version.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,5 @@
 #include "cli/mistaken.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,8 +1,6 @@
 /* Intervals and tails of sigma^4 in results: what cospec svd and cospec density have in common. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/status.h"
 #include "cli/opt.h"
 #include "cooc/spectrum_record.h"

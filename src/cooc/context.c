@@ -7,7 +7,6 @@
 #include "cooc/context.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -7,7 +7,6 @@
  * records are in each range of keys, so ranges can be merged by several threads.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 #include "infer/hidden_states.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/rng.h"

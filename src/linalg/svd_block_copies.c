@@ -15,7 +15,6 @@
  * cut into stages between which the block is projected again.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/threads.h"
 #include "linalg/svd_block_private.h"

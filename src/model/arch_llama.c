@@ -1,6 +1,5 @@
 /* Rows of the architectures with rotary positions. Source of keys and names: the configurations and
  * state_dict() of the classes of transformers 5.23. */
-#include <math.h>
 #include <string.h>
 
 #include "model/arch_private.h"

@@ -1,6 +1,5 @@
 /* Which keys of a config.json are known. A part of a network must not be ignored, so a key that
  * stands in no list is refused, unless its value says that there is nothing. */
-#include <math.h>
 #include <string.h>
 
 #include "model/arch_private.h"

@@ -1,9 +1,7 @@
 /* Rows of the objectives whose functions serve several (objective.h has what the members are); each
  * other row is in the file of its own functions.
  */
-#include "plan/gvp.h"
 #include "plan/laws_private.h"
-#include "plan/offsets.h"
 
 const cs_objective_row cs_row_AR = {
     .aliases = "gpt clm causal",

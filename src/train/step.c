@@ -8,7 +8,6 @@
  * as skipped; its loss and norm are NaN.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/ints.h"
 #include "base/mem.h"
