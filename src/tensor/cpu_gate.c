@@ -64,15 +64,7 @@ static cs_status rotate(const cs_run *run, const cs_op *op, bool backward)
                                  : cs_cpu_rows(t.cpu, t.y.rows, 2 * t.n + t.y.cols, rotate_row, &t);
 }
 
-cs_status cs_cpu_rotate(const cs_run *run, const cs_op *op)
-{
-    return rotate(run, op, false);
-}
-
-cs_status cs_cpu_rotate_back(const cs_run *run, const cs_op *op)
-{
-    return rotate(run, op, true);
-}
+CS_CPU_BOTH(rotate, rotate, false, true)
 
 /* --- gates ------------------------------------------------------------------------------------ */
 
@@ -132,12 +124,4 @@ static cs_status by_rows(const cs_run *run, const cs_op *op, cs_cpu_row row)
     return cs_cpu_rows(cs_cpu_of(run), t.y.rows, 2 * t.y.cols, row, &t);
 }
 
-cs_status cs_cpu_gate(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, gate_row);
-}
-
-cs_status cs_cpu_gate_back(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, gate_back_row);
-}
+CS_CPU_BOTH(gate, by_rows, gate_row, gate_back_row)

@@ -51,11 +51,6 @@ static void entropy_row(const void *ctx, int64_t r, float *scratch)
     t->loss.x[r * t->loss.ld] = loss;
 }
 
-cs_status cs_cpu_cross_entropy(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, entropy_row);
-}
-
 /* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
 static void entropy_back_row(const void *ctx, int64_t r, float *scratch)
 {
@@ -72,10 +67,7 @@ static void entropy_back_row(const void *ctx, int64_t r, float *scratch)
     clear(z, t->classes, t->z.cols);
 }
 
-cs_status cs_cpu_cross_entropy_back(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, entropy_back_row);
-}
+CS_CPU_BOTH(cross_entropy, by_rows, entropy_row, entropy_back_row)
 
 /* --- spectral loss ---------------------------------------------------------------------------- */
 
@@ -91,11 +83,6 @@ static void spectral_row(const void *ctx, int64_t r, float *scratch)
                (t->kernels->dot(t->classes, scratch, z) - t->factor * z[t->target[r]]);
     }
     t->loss.x[r * t->loss.ld] = loss;
-}
-
-cs_status cs_cpu_spectral_loss(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, spectral_row);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
@@ -114,10 +101,7 @@ static void spectral_back_row(const void *ctx, int64_t r, float *scratch)
     clear(z, t->classes, t->z.cols);
 }
 
-cs_status cs_cpu_spectral_loss_back(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, spectral_back_row);
-}
+CS_CPU_BOTH(spectral_loss, by_rows, spectral_row, spectral_back_row)
 
 /* --- squared error ---------------------------------------------------------------------------- */
 
@@ -130,11 +114,6 @@ static void square_row(const void *ctx, int64_t r, float *scratch)
         t->weight.x[r * t->weight.ld] * t->kernels->dot(t->z.cols, scratch, scratch);
 }
 
-cs_status cs_cpu_squared_error(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, square_row);
-}
-
 /* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
 static void square_back_row(const void *ctx, int64_t r, float *scratch)
 {
@@ -145,7 +124,4 @@ static void square_back_row(const void *ctx, int64_t r, float *scratch)
     t->kernels->scale(t->z.cols, 2 * t->weight.x[r * t->weight.ld], z, z);
 }
 
-cs_status cs_cpu_squared_error_back(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, square_back_row);
-}
+CS_CPU_BOTH(squared_error, by_rows, square_row, square_back_row)

@@ -221,3 +221,14 @@ cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
     cs_status cs_cpu_##name(const cs_run *run, const cs_op *op);                                   \
     cs_status cs_cpu_##name##_back(const cs_run *run, const cs_op *op);
 CS_EACH_OP(CS_CPU_OP)
+
+/* An operation by one function of (run, op, what tells forward from backward). */
+#define CS_CPU_BOTH(name, function, forth, back)                                                   \
+    cs_status cs_cpu_##name(const cs_run *run, const cs_op *op)                                    \
+    {                                                                                              \
+        return function(run, op, forth);                                                           \
+    }                                                                                              \
+    cs_status cs_cpu_##name##_back(const cs_run *run, const cs_op *op)                             \
+    {                                                                                              \
+        return function(run, op, back);                                                            \
+    }

@@ -188,11 +188,6 @@ static void add_row(const void *ctx, int64_t r, float *scratch)
     cs_cpu_put(t->kernels, t->y.cols, b, y, t->a.x != NULL);
 }
 
-cs_status cs_cpu_add(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, add_row);
-}
-
 static void add_back_row(const void *ctx, int64_t r, float *scratch)
 {
     const adding *t = ctx;
@@ -206,7 +201,4 @@ static void add_back_row(const void *ctx, int64_t r, float *scratch)
     }
 }
 
-cs_status cs_cpu_add_back(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, op, add_back_row);
-}
+CS_CPU_BOTH(add, by_rows, add_row, add_back_row)
