@@ -4,14 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "text/law.h"
-
-static int compare_lengths(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 static cs_status length_stats(const cs_corpus *c, cs_item *root)
 {
@@ -21,7 +16,7 @@ static cs_status length_stats(const cs_corpus *c, cs_item *root)
     for (int64_t d = 0; d < n; ++d) {
         length[d] = c->doc_ptr[d + 1] - c->doc_ptr[d];
     }
-    qsort(length, (size_t)n, sizeof *length, compare_lengths);
+    qsort(length, (size_t)n, sizeof *length, cs_by_size);
     cs_item *stats = cs_item_object(root, "document_length");
     cs_item_int(stats, "min", n ? length[0] : 0);
     cs_item_int(stats, "median", n ? length[n / 2] : 0);

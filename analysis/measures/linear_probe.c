@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/measures/linear_probe_private.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -177,13 +178,8 @@ typedef struct {
 static int by_class_and_draw(const void *pa, const void *pb)
 {
     const lot *a = pa, *b = pb;
-    if (a->class != b->class) {
-        return a->class < b->class ? -1 : 1;
-    }
-    if (a->draw != b->draw) {
-        return a->draw < b->draw ? -1 : 1;
-    }
-    return (a->at > b->at) - (a->at < b->at);
+    const int class = CS_ORDER(a->class, b->class), draw = CS_ORDER(a->draw, b->draw);
+    return class ? class : draw ? draw : CS_ORDER(a->at, b->at);
 }
 
 /* fold[i] of row i of the sample. Folds: dealt round through the classes, each in drawn order, so

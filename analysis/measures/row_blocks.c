@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -135,14 +136,7 @@ typedef struct {
     int64_t group, row;
 } entry;
 
-static int by_group(const void *pa, const void *pb)
-{
-    const entry *a = pa, *b = pb;
-    if (a->group != b->group) {
-        return a->group < b->group ? -1 : 1;
-    }
-    return (a->row > b->row) - (a->row < b->row);
-}
+CS_RISING(by_group, entry, group, row)
 
 /* Deals groups to blocks in the order of their numbers: a group goes where the middle of its rows
  * falls; then blocks without rows are closed up. */

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/build_sequences.h"
@@ -153,9 +154,7 @@ static cs_status by_document(feature_work *w)
     for (int64_t i = 0; i < w->sequences->count; ++i) {
         ++w->first[w->sequences->document[i] + 1];
     }
-    for (int64_t d = 0; d < documents; ++d) {
-        w->first[d + 1] += w->first[d];
-    }
+    cs_starts(documents, w->first);
     return CS_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_42_private.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "cooc/reduce.h"
@@ -131,12 +132,7 @@ typedef struct {
     int64_t rows, component;
 } sized;
 
-static int by_rows(const void *x, const void *y)
-{
-    const sized *a = x, *b = y;
-    return a->rows != b->rows ? (a->rows < b->rows ? -1 : 1)
-                              : (a->component > b->component) - (a->component < b->component);
-}
+CS_RISING(by_rows, sized, rows, component)
 
 /* i of each component: a longer prefix has no fewer texts, and each length has one block a class.
  */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_43_private.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"
 
@@ -119,10 +120,8 @@ static void load_factors(search *s)
 static int by_bound(const void *x, const void *y)
 {
     const pair *a = x, *b = y;
-    if (a->bound != b->bound) {
-        return a->bound > b->bound ? -1 : 1;
-    }
-    return a->v != b->v ? (a->v < b->v ? -1 : 1) : (a->w > b->w) - (a->w < b->w);
+    const int bound = CS_ORDER(b->bound, a->bound), v = CS_ORDER(a->v, b->v);
+    return bound ? bound : v ? v : CS_ORDER(a->w, b->w);
 }
 
 /* Pairs by falling bound, until none can be above what was found; with one head the bound is met.

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/pairs.h"
@@ -74,14 +75,7 @@ typedef struct {
     int64_t m;
 } point;
 
-static int by_x(const void *pa, const void *pb)
-{
-    const point *a = pa, *b = pb;
-    if (a->x != b->x) {
-        return a->x < b->x ? -1 : 1;
-    }
-    return a->y < b->y ? -1 : a->y > b->y;
-}
+CS_RISING(by_x, point, x, y)
 
 /* Twice the signed area of the triangle: positive when c lies left of a -> b. */
 static double turn(const point *a, const point *b, const point *c)

@@ -1,4 +1,4 @@
-/* The smaller and the larger of two sizes, and their order for qsort. */
+/* The smaller and the larger of two sizes, and orders for qsort. */
 #pragma once
 
 #include <stdint.h>
@@ -13,8 +13,27 @@ static inline int64_t cs_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Below 0, 0 or above it, as a is before b, equal to it, or after it. */
+#define CS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 static inline int cs_by_size(const void *x, const void *y)
 {
-    const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
+    return CS_ORDER(*(const int64_t *)x, *(const int64_t *)y);
+}
+
+/* Defines the order of items by one member, rising, and of equal ones by another. */
+#define CS_RISING(name, type, first, then)                                                         \
+    static int name(const void *x, const void *y)                                                  \
+    {                                                                                              \
+        const type *a = x, *b = y;                                                                 \
+        const int order = CS_ORDER(a->first, b->first);                                            \
+        return order ? order : CS_ORDER(a->then, b->then);                                         \
+    }
+
+/* x[i + 1] += x[i] for i = 0 .. n - 1: counts, each one place on, become the starts of lists. */
+static inline void cs_starts(int64_t n, int64_t *x)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        x[i + 1] += x[i];
+    }
 }

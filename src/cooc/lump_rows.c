@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
@@ -138,13 +139,9 @@ typedef struct {
 static int compare_keys(const void *x, const void *y)
 {
     const lump_key *a = x, *b = y;
-    if (a->pattern != b->pattern) {
-        return a->pattern < b->pattern ? -1 : 1;
-    }
-    if (a->signature != b->signature) {
-        return a->signature < b->signature ? -1 : 1;
-    }
-    return a->row < b->row ? -1 : a->row > b->row;
+    const int pattern = CS_ORDER(a->pattern, b->pattern);
+    const int signature = CS_ORDER(a->signature, b->signature);
+    return pattern ? pattern : signature ? signature : CS_ORDER(a->row, b->row);
 }
 
 /* A fixed pseudo-random weight in [1, 2) of a column. */

@@ -13,6 +13,7 @@
  * Eight neighbours in rank share a walk where they mostly meet the same centres: where the share of
  * all wedge ends that they lie on, sum_v d_v over their centres v in units of nnz, is a quarter.
  */
+#include "base/ints.h"
 #include "base/mem.h"
 #include "cooc/moments_private.h"
 
@@ -42,9 +43,7 @@ static cs_status rank_by_degree(cs_walk_side *s)
     for (int64_t i = 0; i < s->n; ++i) {
         ++place[most - s->degree[i] + 1];
     }
-    for (int64_t d = 0; d <= most; ++d) {
-        place[d + 1] += place[d];
-    }
+    cs_starts(most + 1, place);
     for (int64_t i = 0; i < s->n; ++i) {
         int64_t at = place[most - s->degree[i]]++;
         s->vertex[at] = i;

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "cooc/ranked.h"
 
@@ -70,9 +71,7 @@ static cs_status gather_matrix(const cs_ranked *r, const int64_t *index, cs_csr 
             place_lengths(size[p].rows, place, &part, whole);
         }
     }
-    for (int64_t i = 0; status == CS_OK && c->rank == 0 && i < whole->rows; ++i) {
-        whole->ptr[i + 1] += whole->ptr[i];
-    }
+    if (status == CS_OK && c->rank == 0) cs_starts(whole->rows, whole->ptr);
     for (int p = 0; status == CS_OK && p < c->ranks; ++p) {
         cs_comm_bring(c, p, index, place, size[p].rows * (int64_t)sizeof *place);
         cs_comm_bring(c, p, r->a.col, part.col, size[p].nnz * (int64_t)sizeof *part.col);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/spectrum_private.h"
@@ -27,13 +28,8 @@ typedef struct {
 static int compare_choices(const void *x, const void *y)
 {
     const choice *a = x, *b = y;
-    if (a->sigma != b->sigma) {
-        return a->sigma > b->sigma ? -1 : 1;
-    }
-    if (a->block != b->block) {
-        return a->block < b->block ? -1 : 1;
-    }
-    return a->index < b->index ? -1 : a->index > b->index;
+    const int sigma = CS_ORDER(b->sigma, a->sigma), block = CS_ORDER(a->block, b->block);
+    return sigma ? sigma : block ? block : CS_ORDER(a->index, b->index);
 }
 
 /* All triplets above the floor, in order; *count of them. */
@@ -121,9 +117,7 @@ static cs_status layer_triplets(const choice *chosen, int64_t k, int64_t blocks,
         ++next[layer + 1];
         l->layers = layer + 1 > l->layers ? layer + 1 : l->layers;
     }
-    for (int64_t i = 0; i < l->layers; ++i) {
-        next[i + 1] += next[i];
-    }
+    cs_starts(l->layers, next);
     memset(seen, 0, (size_t)blocks * sizeof *seen);
     for (int64_t j = 0; j < k; ++j) {
         l->triplet[next[seen[chosen[j].block]++]++] = j;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "cooc/compensated_private.h"
@@ -49,9 +50,7 @@ static void sort_by_group(const int64_t *group, int64_t n, int64_t count, int64_
             ++next[group[i] + 1];
         }
     }
-    for (int64_t g = 0; g < count; ++g) {
-        next[g + 1] += next[g];
-    }
+    cs_starts(count, next);
     for (int64_t i = 0; i < n; ++i) {
         if (group[i] >= 0) {
             list[next[group[i]]++] = i;

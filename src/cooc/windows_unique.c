@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/threads.h"
 #include "cooc/windows_unique_private.h"
 
@@ -104,9 +105,7 @@ static cs_status make_types(cs_unique *u)
     u->begin = cs_pool_take(&u->c->pool, sequences + 1, sizeof *u->begin);
     if (!u->begin) return CS_ERR_MEMORY;
     cs_status status = cs_parallel(workers, workers, type_share, u);
-    for (int64_t i = 0; i < sequences; ++i) {
-        u->begin[i + 1] += u->begin[i];
-    }
+    cs_starts(sequences, u->begin);
     int32_t *type = cs_pool_take(&u->c->pool, u->begin[sequences], sizeof *type);
     u->times = cs_pool_take(&u->c->pool, u->begin[sequences], sizeof *u->times);
     u->type = type;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "io/json.h"
@@ -145,14 +146,8 @@ static cs_status check_metadata(json_t *metadata)
     return CS_OK;
 }
 
-static int by_offset(const void *pa, const void *pb)
-{
-    const cs_safetensors_entry *a = pa, *b = pb;
-    if (a->offset != b->offset) {
-        return a->offset < b->offset ? -1 : 1;
-    }
-    return a->bytes < b->bytes ? -1 : a->bytes > b->bytes; /* empty ones before what begins there */
-}
+/* Empty ones before what begins there. */
+CS_RISING(by_offset, cs_safetensors_entry, offset, bytes)
 
 /* The tensors follow each other from the first byte to the last. Sorts them so. */
 static cs_status check_cover(cs_safetensors_entry *entry, int64_t count, int64_t data)

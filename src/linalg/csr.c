@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -64,14 +65,7 @@ typedef struct {
     int32_t col;
 } entry;
 
-static int compare_entries(const void *left, const void *right)
-{
-    const entry *a = left, *b = right;
-    if (a->col != b->col) {
-        return a->col < b->col ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
-}
+CS_RISING(compare_entries, entry, col, order)
 
 static bool ascending(const int32_t *col, int64_t n)
 {
@@ -156,9 +150,7 @@ cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int6
         }
         a.ptr[row[t] + 1] += 1;
     }
-    for (int64_t i = 0; i < rows; ++i) {
-        a.ptr[i + 1] += a.ptr[i];
-    }
+    cs_starts(rows, a.ptr);
     /* ptr[i] runs over row i while it is filled, and is row i + 1's start when done. */
     for (int64_t t = 0; t < n; ++t) {
         int64_t p = a.ptr[row[t]]++;

@@ -377,9 +377,7 @@ static cs_status sort_rows(const cs_gram *g, const cs_rows *rows, const int32_t 
         }
         start[group[k] + 1] += group[k] >= 0;
     }
-    for (int64_t i = 0; i < g->groups; ++i) {
-        start[i + 1] += start[i];
-    }
+    cs_starts(g->groups, start);
     for (int64_t k = 0; k < rows->rows; ++k) {
         if (group[k] >= 0) {
             order[start[group[k]]++] = k;

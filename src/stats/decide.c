@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "stats/student.h"
 
@@ -76,11 +77,7 @@ typedef struct {
     int64_t index;
 } ranked;
 
-static int by_p(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    return (x->p > y->p) - (x->p < y->p);
-}
+CS_RISING(by_p, ranked, p, index)
 
 cs_status cs_holm(int64_t count, const double *p, double *adjusted)
 {

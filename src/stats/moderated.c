@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/scored.h"
 
 static const double series_from = 12;
 
@@ -68,12 +69,6 @@ double cs_trigamma_inverse(double y)
     return x;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The moments of count >= 3 groups, variances at least `least` > 0. */
 static void fit(int64_t count, const double *variance, const double *freedom, double least,
                 cs_prior *out)
@@ -116,7 +111,7 @@ cs_status cs_prior_of(int64_t count, const double *variance, const double *freed
         }
     }
     if (used > 0) {
-        qsort(sorted, (size_t)used, sizeof *sorted, compare);
+        qsort(sorted, (size_t)used, sizeof *sorted, cs_ascending);
     }
     const double median = used > 0 ? 0.5 * (sorted[(used - 1) / 2] + sorted[used / 2]) : 0;
     if (used >= 3 && sorted[(used - 1) / 2] > 0) {

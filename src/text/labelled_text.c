@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
@@ -356,14 +357,7 @@ typedef struct {
     int64_t example;
 } lot;
 
-static int by_draw(const void *pa, const void *pb)
-{
-    const lot *a = pa, *b = pb;
-    if (a->draw != b->draw) {
-        return a->draw < b->draw ? -1 : 1;
-    }
-    return (a->example > b->example) - (a->example < b->example);
-}
+CS_RISING(by_draw, lot, draw, example)
 
 /* "all" (share 1), "10%" (share 0.1) or "16" (number). */
 static cs_status few_of(const char *text, double *share, int64_t *number)

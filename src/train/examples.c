@@ -122,12 +122,7 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
     return CS_DELIVER(status, out, e, cs_examples_free);
 }
 
-static int by_length(const void *pa, const void *pb)
-{
-    const cs_by_length *a = pa, *b = pb;
-    return a->length != b->length ? (a->length < b->length ? -1 : 1)
-                                  : (a->place > b->place) - (a->place < b->place);
-}
+CS_RISING(by_length, cs_by_length, length, place)
 
 void cs_sort_by_length(int64_t count, cs_by_length *item)
 {
