@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <cblas.h>
-
 #include "analysis/measures/dimension.h"
 #include "base/mem.h"
 #include "base/reals.h"
@@ -378,11 +376,10 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     }
     study s = {g, options, p, &r};
     r.point = cs_calloc(r.points, sizeof *r.point);
-    const int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* the problems are many, and small */
+    const int threads = cs_threads_blas(1); /* the problems are many, and small */
     status =
         r.point ? cs_parallel(curve + r.points - 1, options->threads, solve, &s) : CS_ERR_MEMORY;
-    openblas_set_num_threads(threads);
+    (void)cs_threads_blas(threads);
     if (status != CS_OK) goto done;
     memcpy(r.value, p[0].point.value, sizeof r.value);
     for (int64_t i = 0; i < r.points; ++i) {

@@ -485,10 +485,9 @@ cs_status cs_probe_minimise(cs_probe_problem *q, double tolerance, int64_t max_i
                             double *x, cs_probe_fit *fit)
 {
     *fit = (cs_probe_fit){0};
-    int before = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* runs of rows are the parallel items */
+    const int before = cs_threads_blas(1); /* runs of rows are the parallel items */
     cs_status status = q->regression ? minimise_values(q, tolerance, x, fit)
                                      : minimise_classes(q, tolerance, max_iterations, x, fit);
-    openblas_set_num_threads(before);
+    (void)cs_threads_blas(before);
     return status;
 }

@@ -355,7 +355,6 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
         return CS_OK;
     }
     study s = {.model = model, .layers = c->layers, .width = d, .heads = c->heads, .room = room};
-    int threads = openblas_get_num_threads();
     s.piece = cs_pool_take(&s.pool, room, sizeof *s.piece);
     s.real = cs_pool_take(&s.pool, room, sizeof *s.real);
     s.u = cs_pool_take(&s.pool, room, sizeof *s.u);
@@ -367,12 +366,12 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
     cs_status status = s.pool.status;
     const bool ok = status == CS_OK;
     if (ok) status = collect(&s, corpus, options->hidden);
-    openblas_set_num_threads(1); /* heads run in parallel */
+    const int threads = cs_threads_blas(1); /* heads run in parallel */
     if (status == CS_OK && s.pieces > 0) {
         status = solve_layers(&s, input, options->threads, out);
         *done = status == CS_OK;
     }
-    openblas_set_num_threads(threads);
+    (void)cs_threads_blas(threads);
     for (int64_t k = 0; k < room && ok; ++k) {
         cs_dense_free(&s.real[k]);
         cs_dense_free(&s.u[k]);

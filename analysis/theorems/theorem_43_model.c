@@ -1,5 +1,4 @@
 /* Theorem 4.3: the parameters of a linear-attention model, its rows, and f. */
-#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
 #include "base/reals.h"
+#include "base/threads.h"
 #include "tensor/backend.h"
 
 double cs_43_gamma(double operations)
@@ -43,7 +43,6 @@ void cs_43_apply(const cs_43_model *m, const double *f, double *z)
 cs_status cs_43_model_measure(cs_43_model *m)
 {
     const int64_t d = m->width;
-    const int threads = openblas_get_num_threads();
     cs_pool pool = {0};
     cs_dense gram = cs_dense_in(&pool, d, d);
     double *value = cs_pool_take(&pool, d, sizeof *value);
@@ -58,10 +57,10 @@ cs_status cs_43_model_measure(cs_43_model *m)
         m->frobenius += square;
         m->largest_row = fmax(m->largest_row, sqrt(square));
     }
-    openblas_set_num_threads(1); /* the same bits whatever the threads */
+    const int threads = cs_threads_blas(1); /* the same bits whatever the threads */
     if (status == CS_OK && (status = cs_gemm(true, false, 1, &m->w, &m->w, 0, &gram)) == CS_OK)
         status = cs_dense_eigh(&gram, value, true);
-    openblas_set_num_threads(threads);
+    (void)cs_threads_blas(threads);
     if (status == CS_OK) {
         double error = cs_43_gamma((double)m->vocab + 16 * (double)d + 16) * m->frobenius;
         m->norm = sqrt(fmax(value[d - 1], 0));

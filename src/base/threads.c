@@ -370,6 +370,13 @@ void cs_threads_set(int threads)
     openblas_set_num_threads(count);
 }
 
+int cs_threads_blas(int threads)
+{
+    const int before = openblas_get_num_threads();
+    openblas_set_num_threads(threads);
+    return before;
+}
+
 cs_status cs_threads_blas_check(void)
 {
     const int n = 256;

@@ -35,6 +35,9 @@ int cs_threads(void);
  * threads, OpenBLAS gets these. */
 void cs_threads_set(int threads);
 
+/* OpenBLAS alone, whose bits depend on it; returns how many it had, which the same call puts back. */
+int cs_threads_blas(int threads);
+
 /* CS_ERR_MEMORY where a limit on the address space leaves OpenBLAS no room for its buffers: it
  * would try for ever to get them. */
 cs_status cs_threads_blas_check(void) CS_MUST_CHECK;

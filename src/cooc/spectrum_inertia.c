@@ -25,8 +25,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <cblas.h>
-
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/spectrum_private.h"
@@ -421,10 +419,9 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     if (!fits(&c, out)) {
         return CS_OK;
     }
-    int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* its bits depend on its threads */
+    const int threads = cs_threads_blas(1); /* its bits depend on its threads */
     cs_status status = certify(&c, facts, s);
-    openblas_set_num_threads(threads);
+    (void)cs_threads_blas(threads);
     cs_dense_free(&c.room);
     return status;
 }

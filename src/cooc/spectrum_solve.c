@@ -18,8 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <cblas.h>
-
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/threads.h"
@@ -216,10 +214,9 @@ static cs_status solve_batch(batch *job, int64_t items)
     if (items <= 1) { /* one block may have all threads */
         return items == 1 ? solve_small(job, 0) : CS_OK;
     }
-    int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1);
+    const int threads = cs_threads_blas(1);
     cs_status status = cs_parallel(items, job->options->threads, solve_small, job);
-    openblas_set_num_threads(threads);
+    (void)cs_threads_blas(threads);
     return status;
 }
 

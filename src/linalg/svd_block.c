@@ -33,8 +33,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cblas.h>
-
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/gpu.h"
@@ -529,12 +527,11 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
 cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_svd *out)
 {
     stop_reason stop = GOES_ON;
-    int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* small matrices, whose bits must not depend on it */
+    const int threads = cs_threads_blas(1); /* small matrices, whose bits must not depend on it */
     *out = (cs_svd){.solver = CS_SOLVER_BLOCK};
     cs_status status = by_process(space, options, false, out, &stop);
     if (status == CS_OK && stop == TOO_DEEP) status = by_process(space, options, true, out, &stop);
-    openblas_set_num_threads(threads);
+    (void)cs_threads_blas(threads);
     return status;
 }
 
