@@ -132,18 +132,3 @@ TEST(p_of_larger_rankings)
         assert_true(fabs(k.p / golden[g].p - 1) <= 1e-12);
     }
 }
-
-/* Two of n! orders are perfect: 2/24 is above .05, 2/120 below; of five objects one exchange leaves
- * p = 10/120. */
-TEST(least_tau_that_can_be_told)
-{
-    double tau = 0;
-    OK(cs_kendall_least(4, 0.05, &tau));
-    assert_true(isinf(tau));
-    OK(cs_kendall_least(5, 0.05, &tau));
-    assert_true(tau == 1);
-    OK(cs_kendall_least(5, 10.0 / 120 + 1e-12, &tau));
-    assert_true(tau == 0.8);
-    OK(cs_kendall_least(1, 0.05, &tau));
-    assert_true(isinf(tau));
-}

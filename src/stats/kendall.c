@@ -155,21 +155,3 @@ cs_status cs_kendall_of(int64_t count, const double *first, const double *second
     *out = r;
     return CS_OK;
 }
-
-cs_status cs_kendall_least(int64_t count, double alpha, double *tau)
-{
-    double *chance = NULL;
-    int64_t most = 0, *single = cs_alloc(count, sizeof *single);
-    if (!single) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < count; ++i) {
-        single[i] = 1;
-    }
-    cs_status status = inversions(count, single, &most, &chance);
-    *tau = INFINITY;
-    for (int64_t s = most; s > 0 && status == CS_OK && beyond(most, chance, s) <= alpha; s -= 2) {
-        *tau = (double)s / (double)most;
-    }
-    cs_free(chance);
-    cs_free(single);
-    return status;
-}

@@ -27,7 +27,3 @@ cs_status cs_kendall_of(int64_t count, const double *first, const double *second
 
 /* tau alone, O(n^2). */
 double cs_kendall_tau(int64_t count, const double *first, const double *second);
-
-/* The least |tau| of `count` objects without ties whose p is at most alpha; infinite where even a
- * perfect order is not. Cost as above. */
-cs_status cs_kendall_least(int64_t count, double alpha, double *tau) CS_MUST_CHECK;
