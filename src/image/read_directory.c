@@ -1,10 +1,7 @@
 /* A directory of pictures: of directories, a class each, or of files. The first pass reads the
  * headers, so that sizes are compared, and memory is taken once, before anything is decoded; the
  * second decodes, a file an item of a parallel loop. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -28,44 +25,6 @@ typedef struct {
     int64_t height, width, channels; /* 0: no file so far */
     cs_images *out;
 } listing;
-
-static int is_visible(const struct dirent *e)
-{
-    return e->d_name[0] != '.';
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-/* Names in a directory as a list of texts. */
-static cs_status names_in(const char *path, char ***name, int64_t *count)
-{
-    struct dirent **found = NULL;
-    const int n = scandir(path, &found, is_visible, by_bytes);
-    if (n < 0) {
-        return cs_fail(errno == ENOMEM ? CS_ERR_MEMORY : CS_ERR_IO, "%s: %s", path,
-                       strerror(errno));
-    }
-    char **made = cs_calloc(n, sizeof *made);
-    cs_status status = made ? CS_OK : CS_ERR_MEMORY;
-    for (int i = 0; i < n; ++i) {
-        if (status == CS_OK) {
-            made[i] = cs_strdup(found[i]->d_name);
-            status = made[i] ? CS_OK : CS_ERR_MEMORY;
-        }
-        free(found[i]);
-    }
-    free(found);
-    if (status != CS_OK) {
-        cs_text_list_free(made, n);
-        return status;
-    }
-    *name = made;
-    *count = n;
-    return CS_OK;
-}
 
 /* --- the first pass --------------------------------------------------------------------------- */
 
@@ -106,7 +65,7 @@ static cs_status add_class(listing *l, const char *path, const char *name)
 {
     char **file = NULL;
     int64_t files = 0;
-    cs_status status = names_in(path, &file, &files);
+    cs_status status = cs_dir_names(path, &file, &files);
     if (status == CS_OK && files == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: a class without pictures", path);
     for (int64_t i = 0; i < files && status == CS_OK; ++i) {
@@ -124,7 +83,7 @@ static cs_status list(listing *l, const char *path, const cs_progress *progress)
 {
     char **name = NULL;
     int64_t names = 0, classes = 0;
-    cs_status status = names_in(path, &name, &names);
+    cs_status status = cs_dir_names(path, &name, &names);
     if (status != CS_OK) return status;
     l->out->label_name = cs_calloc(names, sizeof *l->out->label_name);
     status = l->out->label_name ? CS_OK : CS_ERR_MEMORY;
@@ -219,7 +178,7 @@ static cs_status first_file(const char *path, int depth, char **out)
 {
     char **name = NULL, *below = NULL;
     int64_t names = 0;
-    cs_status status = names_in(path, &name, &names);
+    cs_status status = cs_dir_names(path, &name, &names);
     if (status == CS_OK && names > 0) {
         below = cs_path_join(path, name[0]);
         status = below ? CS_OK : CS_ERR_MEMORY;

@@ -386,6 +386,40 @@ bool cs_path_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static int is_visible(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+cs_status cs_dir_names(const char *path, char ***name, int64_t *count)
+{
+    struct dirent **found = NULL;
+    const int n = scandir(path, &found, is_visible, by_bytes);
+    if (n < 0) {
+        return cs_fail(errno == ENOMEM ? CS_ERR_MEMORY : CS_ERR_IO, "%s: %s", path,
+                       strerror(errno));
+    }
+    char **made = cs_calloc(n, sizeof *made);
+    bool all = made != NULL;
+    for (int i = 0; i < n; ++i) {
+        all = all && (made[i] = cs_strdup(found[i]->d_name)) != NULL;
+        free(found[i]);
+    }
+    free(found);
+    if (!all) {
+        cs_text_list_free(made, n);
+        return CS_ERR_MEMORY;
+    }
+    *name = made;
+    *count = n;
+    return CS_OK;
+}
+
 const char *cs_path_hint(const char *path, cs_hint *hint)
 {
     char folder[sizeof hint->text] = "";
@@ -398,11 +432,9 @@ const char *cs_path_hint(const char *path, cs_hint *hint)
         return hint->text;
     }
     (void)snprintf(folder, sizeof folder, "%.*s", (int)(base - path), path);
-    const int count = scandir(folder[0] ? folder : ".", &entry, NULL, alphasort);
+    const int count = scandir(folder[0] ? folder : ".", &entry, is_visible, alphasort);
     for (int i = 0; i < count; ++i) {
-        if (entry[i]->d_name[0] != '.') {
-            cs_hint_consider(base, entry[i]->d_name, hint);
-        }
+        cs_hint_consider(base, entry[i]->d_name, hint);
         free(entry[i]);
     }
     free(entry);

@@ -67,6 +67,9 @@ cs_status cs_disk_check(const char *dir, double bytes, const char *what) CS_MUST
 /* mkdir -p. CS_ERR_IO names the first directory that cannot be made. */
 cs_status cs_dir_make(const char *path) CS_MUST_CHECK;
 
+/* The names in a directory in byte order, without those that begin with a dot. */
+cs_status cs_dir_names(const char *path, char ***name, int64_t *count) CS_MUST_CHECK;
+
 /* CS_ERR_USAGE where the path is a symbolic link. */
 cs_status cs_link_refuse(const char *path) CS_MUST_CHECK;
 

@@ -4,10 +4,8 @@
  * identity of the corpus is the SHA-256 of what sha256sum would print of its files in order. */
 #include "text/corpus_read_private.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,34 +20,6 @@ typedef struct {
     char *listing; /* "SHA-256  path" lines */
     int64_t size, room;
 } reader;
-
-static int is_visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void free_entries(struct dirent **entry, int count)
-{
-    for (int i = 0; i < count; ++i) {
-        free(entry[i]);
-    }
-    free(entry);
-}
-
-static cs_status list(const char *path, struct dirent ***entry, int *count)
-{
-    *count = scandir(path, entry, is_visible, by_bytes);
-    if (*count < 0) {
-        return cs_fail(errno == ENOMEM ? CS_ERR_MEMORY : CS_ERR_IO, "%s: %s", path,
-                       strerror(errno));
-    }
-    return CS_OK;
-}
 
 /* Adds the file's line to the listing. */
 static cs_status list_file(reader *r, const char *sha256, const char *key)
@@ -93,29 +63,29 @@ static cs_status add_file(const char *path, const char *label, const char *key, 
 
 static cs_status add_class(const char *path, const char *label, reader *r)
 {
-    struct dirent **entry = NULL;
-    int count = 0;
+    char **entry = NULL;
+    int64_t count = 0;
     /* A label is printed and written to JSON, which takes UTF-8 only. */
     cs_status status = cs_utf8_check(path, label, (int64_t)strlen(label));
-    if (status == CS_OK) status = list(path, &entry, &count);
+    if (status == CS_OK) status = cs_dir_names(path, &entry, &count);
     if (status != CS_OK) return status;
-    for (int i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
-        char *file = cs_path_join(path, entry[i]->d_name);
-        char *key = cs_path_join(label, entry[i]->d_name);
+    for (int64_t i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
+        char *file = cs_path_join(path, entry[i]);
+        char *key = cs_path_join(label, entry[i]);
         status = file && key ? add_file(file, label, key, r) : CS_ERR_MEMORY;
         cs_free(file);
         cs_free(key);
     }
-    free_entries(entry, count);
+    cs_text_list_free(entry, count);
     return status;
 }
 
-static cs_status add_entries(const char *path, struct dirent **entry, int count, reader *r)
+static cs_status add_entries(const char *path, char **entry, int64_t count, reader *r)
 {
-    int classes = 0;
+    int64_t classes = 0;
     cs_status status = CS_OK;
-    for (int i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
-        char *below = cs_path_join(path, entry[i]->d_name);
+    for (int64_t i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
+        char *below = cs_path_join(path, entry[i]);
         if (!below) return CS_ERR_MEMORY;
         bool is_class = cs_path_is_dir(below);
         classes += is_class;
@@ -123,12 +93,11 @@ static cs_status add_entries(const char *path, struct dirent **entry, int count,
             status = cs_fail(CS_ERR_INPUT,
                              "%s: \"%s\" is a %s and \"%s\" is not: wanted a directory per class, "
                              "or files alone",
-                             path, entry[i]->d_name, is_class ? "directory" : "file",
-                             entry[i - 1]->d_name);
+                             path, entry[i], is_class ? "directory" : "file", entry[i - 1]);
         } else if (is_class) {
-            status = add_class(below, entry[i]->d_name, r);
+            status = add_class(below, entry[i], r);
         } else {
-            status = add_file(below, NULL, entry[i]->d_name, r);
+            status = add_file(below, NULL, entry[i], r);
         }
         cs_free(below);
         cs_progress_report(r->builder.options.progress, "entries of the directory", i + 1, count);
@@ -139,9 +108,9 @@ static cs_status add_entries(const char *path, struct dirent **entry, int count,
 cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
                                    cs_corpus *out)
 {
-    struct dirent **entry = NULL;
-    int count = 0;
-    cs_status status = list(path, &entry, &count);
+    char **entry = NULL;
+    int64_t count = 0;
+    cs_status status = cs_dir_names(path, &entry, &count);
     if (status != CS_OK) return status;
     reader r = {0};
     cs_corpus made = {0};
@@ -158,6 +127,6 @@ cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *op
     }
     cs_corpus_builder_free(&r.builder);
     cs_free(r.listing);
-    free_entries(entry, count);
+    cs_text_list_free(entry, count);
     return status;
 }
