@@ -133,12 +133,7 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
             cs_fail(CS_ERR_USAGE,
                     "order \"%s\" is not raster, random, hilbert, squares:S or a FILE.npy", name);
     }
-    if (status != CS_OK) {
-        cs_free(made);
-        return status;
-    }
-    *order = made;
-    return CS_OK;
+    return CS_DELIVER(status, order, made, cs_drop);
 }
 
 /* --- patches ---------------------------------------------------------------------------------- */

@@ -97,10 +97,5 @@ cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha
     cs_sha256(bytes, (size_t)*size, sha256);
     if (*size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0) status = unpack(path, &bytes, size);
 done:
-    if (status != CS_OK) {
-        cs_free(bytes);
-        return status;
-    }
-    *out = bytes;
-    return CS_OK;
+    return CS_DELIVER(status, out, bytes, cs_drop);
 }

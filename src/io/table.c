@@ -42,12 +42,7 @@ cs_status cs_table_init(cs_table *table, const char *names)
     char *copy = cs_strdup(names);
     cs_status status = copy ? split_names(&t, copy) : CS_ERR_MEMORY;
     cs_free(copy);
-    if (status != CS_OK) {
-        cs_table_free(&t);
-        return status;
-    }
-    *table = t;
-    return CS_OK;
+    return CS_DELIVER(status, table, t, cs_table_free);
 }
 
 void cs_table_free(cs_table *table)

@@ -111,12 +111,7 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
     made.goal = sizes->classify ? cs_calloc(made.predictions, sizeof *made.goal) : NULL;
     if (status == CS_OK && (!made.weight || (sizes->classify && !made.goal)))
         status = CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        *batch = made;
-    } else {
-        cs_batch_free(&made);
-    }
-    return status;
+    return CS_DELIVER(status, batch, made, cs_batch_free);
 }
 
 void cs_batch_free(cs_batch *batch)

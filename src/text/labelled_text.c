@@ -193,12 +193,7 @@ static cs_status finish(cs_status status, reader *r, cs_labelled_text *out)
                     : number_classes(&r->labels, t);
     }
     cs_word_table_free(&r->labels);
-    if (status == CS_OK) {
-        *out = *t;
-    } else {
-        cs_labelled_text_free(t);
-    }
-    return status;
+    return CS_DELIVER(status, out, *t, cs_labelled_text_free);
 }
 
 /* --- sources ---------------------------------------------------------------------------------- */

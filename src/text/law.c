@@ -172,12 +172,7 @@ cs_status cs_law_file(const char *source, char **out)
 {
     spec s = {0};
     cs_status status = read_spec(source, &s);
-    if (status == CS_OK) {
-        *out = s.file;
-    } else {
-        cs_free(s.file);
-    }
-    return status;
+    return CS_DELIVER(status, out, s.file, cs_drop);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

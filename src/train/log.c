@@ -56,13 +56,8 @@ cs_status cs_log_open(const char *dir, int64_t step, cs_log *out)
     cs_log log = {.path = cs_path_join(dir, "log.csv")};
     cs_status status = log.path ? begin(log.path, step) : CS_ERR_MEMORY;
     if (status == CS_OK && !(log.stream = fopen(log.path, "ae"))) status = failed(log.path);
-    if (status != CS_OK) {
-        cs_log_close(&log);
-        return status;
-    }
     log.since = cs_seconds();
-    *out = log;
-    return CS_OK;
+    return CS_DELIVER(status, out, log, cs_log_close);
 }
 
 cs_status cs_log_add(cs_log *log, const cs_log_row *row)
