@@ -6,15 +6,8 @@
 /* gamma_m = m u / (1 - m u): relative error of a sum of m products. */
 double cs_43_gamma(double operations);
 
-/* The next choice of m of 0 .. n-1 in lexicographic order (start: 0 .. m-1); false after the last.
- */
-bool cs_43_next(int32_t *choice, int64_t m, int64_t n);
-
 /* z = W f in a fixed order of sums: the same bits for any number of threads and vectors. */
 void cs_43_apply(const cs_43_model *m, const double *f, double *z);
-
-/* n over m, INFINITY where it passes 2^53. */
-double cs_43_choices(int64_t n, int64_t m);
 
 enum { CS_43_FORMS = 2 }; /* p = 2, 3 */
 

@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "base/scored.h"
 #include "base/threads.h"
+#include "plan/count.h"
 #include "plan/ratio.h"
 
 enum {
@@ -28,31 +29,6 @@ enum {
 };
 
 /* --- sizes -------------------------------------------------------------------------------------*/
-
-bool cs_43_next(int32_t *choice, int64_t m, int64_t n)
-{
-    int64_t i = m - 1;
-    while (i >= 0 && choice[i] == n - m + i) {
-        --i;
-    }
-    if (i < 0) {
-        return false;
-    }
-    ++choice[i];
-    for (int64_t j = i + 1; j < m; ++j) {
-        choice[j] = choice[j - 1] + 1;
-    }
-    return true;
-}
-
-double cs_43_choices(int64_t n, int64_t m)
-{
-    double c = 1;
-    for (int64_t i = 1; i <= m && c < 0x1p53; ++i) {
-        c = c * (double)(n - m + i) / (double)i;
-    }
-    return c < 0x1p53 ? round(c) : INFINITY;
-}
 
 /* Unmasked tokens of a sequence, 0: it is left out. */
 static int64_t unmasked_of(const cs_43_walk *w, int64_t i)
@@ -205,7 +181,7 @@ static cs_status multiply(cs_43_walk *w, int64_t columns)
 static cs_status all_deltas(cs_43_walk *w, const cs_43_rows *r, const int32_t *token, int64_t n)
 {
     cs_status status = CS_OK;
-    if (cs_43_choices(r->n, n) > ALL_MASKS) {
+    if (cs_binomial(r->n, n) > ALL_MASKS) {
         return CS_OK;
     }
     w->a->enumerated += 1;
@@ -219,7 +195,7 @@ static cs_status all_deltas(cs_43_walk *w, const cs_43_rows *r, const int32_t *t
             cs_43_column c = cs_43_read(w, w->z.data + p * w->z.ld, 1);
             cs_43_take_delta(w, r, token, w->set, n, p, &c);
         }
-    } while (status == CS_OK && cs_43_next(w->set, n, r->n));
+    } while (status == CS_OK && cs_next_subset(r->n, n, w->set));
     return status;
 }
 
@@ -227,7 +203,7 @@ static cs_status all_deltas(cs_43_walk *w, const cs_43_rows *r, const int32_t *t
 static int64_t load_sets(cs_43_walk *w, const cs_43_place *at)
 {
     const int64_t first = at->k - 1, more = at->n - first, rest = at->r->n - at->k;
-    bool all = cs_43_choices(rest, more) <= (double)w->o.masks;
+    bool all = cs_binomial(rest, more) <= (double)w->o.masks;
     cs_rng rng =
         cs_rng_at(w->o.seed, CS_STREAM_AUDIT, (uint64_t)at->sequence << 20 | (uint64_t)at->k);
     int64_t count = 0;
@@ -252,7 +228,7 @@ static int64_t load_sets(cs_43_walk *w, const cs_43_place *at)
         }
         memcpy(w->sets + count * w->longest, w->set, (size_t)at->n * sizeof *w->set);
         put_features(w, at->r, at->n, (++count) * FORMS);
-    } while (all ? cs_43_next(w->choice, more, rest) : count < w->o.masks);
+    } while (all ? cs_next_subset(rest, more, w->choice) : count < w->o.masks);
     return count;
 }
 
