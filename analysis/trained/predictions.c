@@ -269,10 +269,10 @@ cs_status cs_reference_check(const cs_reference *reference, const cs_scoring *sc
 
 /* --- the comparison ----------------------------------------------------------------------------*/
 
-const char cs_difference_definition[] =
+static const char difference_definition[] =
     "score of this run less that of the other, on the same examples; se: delete-block jackknife of "
     "the difference";
-const char cs_mcnemar_definition[] =
+static const char mcnemar_definition[] =
     "McNemar's exact p of the first seed: min(1, 2 P(Bin(a + b, 1/2) <= min(a, b))), a and b the "
     "examples that one run alone has right";
 
@@ -342,13 +342,13 @@ cs_item *cs_comparison_add(const cs_reference *reference, const cs_scoring *scor
     cs_item *metrics = cs_item_array(against, "metrics");
     for (int64_t m = 0; m < scoring->metrics.count; ++m) {
         cs_seed_score_add(metrics, cs_metric_name(scoring->metrics.metric[m]),
-                          cs_difference_definition, &c->difference[m]);
+                          difference_definition, &c->difference[m]);
     }
     if (!c->mcnemar) {
         return against;
     }
     const cs_seed_score first = cs_comparison_first_p(c);
-    cs_seed_score_add(cs_item_array(against, "~first"), "mcnemar_p", cs_mcnemar_definition, &first);
+    cs_seed_score_add(cs_item_array(against, "~first"), "mcnemar_p", mcnemar_definition, &first);
     cs_item *tests = cs_item_array(against, "mcnemar");
     for (int64_t r = 0; r < c->seeds; ++r) {
         cs_item *test = cs_item_object(tests, NULL);

@@ -92,8 +92,6 @@ typedef struct {
     cs_mcnemar_result *mcnemar;           /* seeds; NULL: values, not classes */
 } cs_comparison;
 
-extern const char cs_difference_definition[], cs_mcnemar_definition[];
-
 /* Errors of cs_reference_check. */
 cs_status cs_compare(const cs_reference *reference, const cs_scoring *scoring, const char *layer,
                      const double *prediction, cs_comparison *out) CS_MUST_CHECK;

@@ -67,7 +67,7 @@ cs_status cs_growing_room(cs_growing *g, int64_t more)
     return CS_OK;
 }
 
-cs_status cs_growing_put(cs_growing *g, int32_t col, double val)
+static cs_status growing_put(cs_growing *g, int32_t col, double val)
 {
     if (g->nnz == g->room && cs_growing_room(g, 1) != CS_OK) return CS_ERR_MEMORY;
     assert(g->col && g->val);
@@ -94,7 +94,7 @@ static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
     if (!g->ptr) {
         return cs_csr_init(out, 0, cols, 0);
     }
-    if (!g->col && cs_growing_put(g, 0, 0) != CS_OK) { /* room, so that no pointer is NULL */
+    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* room, so that no pointer is NULL */
         return CS_ERR_MEMORY;
     }
     *out = (cs_csr){.rows = g->rows, .cols = cols, .ptr = g->ptr, .col = g->col, .val = g->val};
@@ -171,7 +171,7 @@ cs_status cs_assembler_end_row(cs_assembler *a)
     cs_status status = growing_end_row(&a->matrix);
     for (int64_t c = 0; c < a->labels && status == CS_OK; ++c) {
         if (a->in_row[c] != 0) {
-            status = cs_growing_put(&a->row_label, (int32_t)c, cs_assembler_mass(a, a->in_row[c]));
+            status = growing_put(&a->row_label, (int32_t)c, cs_assembler_mass(a, a->in_row[c]));
             a->in_row[c] = 0;
         }
     }
@@ -203,7 +203,7 @@ static cs_status begin_row(cs_assembler *a, const cs_record *r)
 
 static cs_status end_entry(cs_assembler *a)
 {
-    return cs_growing_put(&a->matrix, a->entry.col, cs_assembler_mass(a, a->entry.units));
+    return growing_put(&a->matrix, a->entry.col, cs_assembler_mass(a, a->entry.units));
 }
 
 cs_status cs_assembler_take(void *assembler, const cs_record *r)
@@ -442,7 +442,7 @@ static cs_status column_labels(const cs_assembler *a, cs_csr *out)
     for (int64_t j = 0; j < a->cols && status == CS_OK; ++j) {
         for (int64_t c = 0; c < a->labels && status == CS_OK; ++c) {
             int64_t units = a->in_col[j * a->labels + c];
-            status = units ? cs_growing_put(&g, (int32_t)c, cs_assembler_mass(a, units)) : CS_OK;
+            status = units ? growing_put(&g, (int32_t)c, cs_assembler_mass(a, units)) : CS_OK;
         }
         status = status == CS_OK ? growing_end_row(&g) : status;
     }

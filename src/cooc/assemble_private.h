@@ -15,7 +15,6 @@ typedef struct {
 
 /* Room for `more` entries, which the caller writes behind the first nnz itself. */
 cs_status cs_growing_room(cs_growing *g, int64_t more) CS_MUST_CHECK;
-cs_status cs_growing_put(cs_growing *g, int32_t col, double val) CS_MUST_CHECK;
 
 /* The files of a result beyond its limit: one for each array of rows, matrix and row labels. */
 enum { CS_COOC_ARRAYS = 9 };

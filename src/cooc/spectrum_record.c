@@ -113,7 +113,7 @@ static void set_interval(cs_item *item, const cs_interval *x)
     cs_item_real(item, "high", x->high);
 }
 
-void cs_item_interval(cs_item *in, const char *key, const cs_interval *x)
+static void add_interval(cs_item *in, const char *key, const cs_interval *x)
 {
     set_interval(cs_item_object(in, key), x);
 }
@@ -137,9 +137,9 @@ static void add_curves(const cs_spectrum_density *d, cs_item *root)
     for (int64_t i = 0; i < e->points; ++i) {
         cs_item *point = cs_item_object(curve, NULL);
         cs_item_real(point, "sigma", d->x[i]);
-        cs_item_interval(point, "density", &e->density[i]);
-        cs_item_interval(point, "above", &e->above[i]);
-        cs_item_interval(point, "fourth_below", &e->fourth_below[i]);
+        add_interval(point, "density", &e->density[i]);
+        add_interval(point, "above", &e->above[i]);
+        add_interval(point, "fourth_below", &e->fourth_below[i]);
     }
 }
 
@@ -171,8 +171,8 @@ void cs_spectrum_density_record(const char *name, const cs_spectrum_density_opti
     cs_item_real(root, "sum_sigma4_budget",
                  options->spectrum.moment4_budget < 1.0 ? 0.0 : options->spectrum.moment4_budget);
     cs_item_real(root, "rest_sigma4_error", d->density.rest4_error);
-    cs_item_interval(root, "sum_sigma2_estimate", &d->sum2);
-    cs_item_interval(root, "sum_sigma4_estimate", &d->sum4);
+    add_interval(root, "sum_sigma2_estimate", &d->sum2);
+    add_interval(root, "sum_sigma4_estimate", &d->sum4);
     cs_item_reals(root, "sigma", d->k, d->sigma);
     cs_item_tails(root, d->k, d->tail, d->tail_exact);
     add_curves(d, root);

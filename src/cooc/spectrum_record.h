@@ -17,9 +17,6 @@ const char *cs_cert_state_name(cs_cert_state state);
 /* The solver of the largest component, "closed form" where none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s);
 
-/* {"value", "low", "high"} in an object. */
-void cs_item_interval(cs_item *in, const char *key, const cs_interval *x);
-
 /* Tails sum_{j>t} sigma_j^4 for t = 0..k: "tail": [{"value", "low", "high", "t", "exact"}, ...];
  * exact: k + 1 values, or NULL where there are none (null). */
 void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact);

@@ -11,7 +11,7 @@
 
 enum { SIDE = CS_DRAWN_SIDE, FIELDS = 8000, STEPS = 4096 };
 
-const double cs_field_rho = 0.9;
+static const double RHO = 0.9;
 
 /* `lines` lines of `length` values `step` apart, which begin `next` apart. */
 static void filter(double *x, double rho, int64_t lines, int64_t next, int64_t length, int64_t step)
@@ -50,7 +50,7 @@ cs_status cs_field_draw(cs_images *m)
     m->value = cs_alloc(FIELDS * pixels, sizeof *m->value);
     if (!m->value) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < FIELDS; ++i) {
-        cs_field_sample(0, i, cs_field_rho, SIDE, SIDE, x);
+        cs_field_sample(0, i, RHO, SIDE, SIDE, x);
         for (int64_t p = 0; p < pixels; ++p) {
             const double value = (double)lround(x[p] * STEPS) / STEPS;
             m->value[i * pixels + p] = (float)value;

@@ -20,5 +20,3 @@ void cs_field_sample(uint64_t seed, int64_t index, double rho, int64_t height, i
 
 /* The covariance of places a and b of a field of `width` columns, numbered along rows. */
 double cs_field_covariance(double rho, int64_t width, int64_t a, int64_t b);
-
-extern const double cs_field_rho; /* of the corpus */

@@ -59,8 +59,8 @@ static cs_status next_number(pnm_text *t, const char *what, int64_t *out)
     return CS_OK;
 }
 
-cs_status cs_pnm_decode(const char *name, const uint8_t *bytes, int64_t size, bool sizes_only,
-                        cs_picture *out)
+static cs_status pnm_decode(const char *name, const uint8_t *bytes, int64_t size, bool sizes_only,
+                            cs_picture *out)
 {
     pnm_text t = {name, bytes, size, 2};
     cs_picture p = {.channels = bytes[1] == '6' ? 3 : 1};
@@ -108,8 +108,8 @@ static decoder decoder_of(const uint8_t *bytes, int64_t size)
         decoder decode;
     } known[] = {{"\x89PNG\r\n\x1A\n", 8, cs_png_decode},
                  {"\xFF\xD8\xFF", 3, cs_jpeg_decode},
-                 {"P5", 2, cs_pnm_decode},
-                 {"P6", 2, cs_pnm_decode}};
+                 {"P5", 2, pnm_decode},
+                 {"P6", 2, pnm_decode}};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (size >= known[i].length &&
             memcmp(bytes, known[i].signature, (size_t)known[i].length) == 0) {

@@ -12,5 +12,3 @@ cs_status cs_png_decode(const char *name, const uint8_t *bytes, int64_t size, bo
                         cs_picture *out) CS_MUST_CHECK;
 cs_status cs_jpeg_decode(const char *name, const uint8_t *bytes, int64_t size, bool sizes_only,
                          cs_picture *out) CS_MUST_CHECK;
-cs_status cs_pnm_decode(const char *name, const uint8_t *bytes, int64_t size, bool sizes_only,
-                        cs_picture *out) CS_MUST_CHECK;

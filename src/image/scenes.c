@@ -13,8 +13,8 @@ enum { SIDE = CS_SCENE_SIDE, SCENES = 8000, STROKES = 12, TRIES = 20 };
 
 static const double TURN = 20, LEAST_RADIUS = 5, MOST_RADIUS = 9, APART = 0.75, NOISE = 8;
 
-const char *const cs_scene_class[CS_SCENE_CLASSES] = {"disc",  "square", "triangle", "ring",
-                                                      "cross", "bar",    "flower",   "crescent"};
+static const char *const class_name[CS_SCENE_CLASSES] = {"disc",  "square", "triangle", "ring",
+                                                         "cross", "bar",    "flower",   "crescent"};
 
 typedef struct {
     double y, x, radius, turn;
@@ -197,7 +197,7 @@ cs_status cs_scenes_draw(cs_images *m)
     const int64_t pixels = SIDE * SIDE;
     cs_status status = cs_images_allocate("scenes", SCENES, SIDE, SIDE, 3, m);
     for (int c = 0; c < CS_SCENE_CLASSES && status == CS_OK; ++c) {
-        status = cs_name_add(cs_scene_class[c], &m->label_name, &m->labels);
+        status = cs_name_add(class_name[c], &m->label_name, &m->labels);
     }
     if (status != CS_OK) return status;
     m->mirror = cs_alloc(m->labels, 1);

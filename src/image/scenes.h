@@ -12,8 +12,6 @@
 
 enum { CS_SCENE_SIDE = 32, CS_SCENE_CLASSES = 8, CS_SCENE_SHAPES = 4 };
 
-extern const char *const cs_scene_class[CS_SCENE_CLASSES];
-
 /* pixel: side x side x 3; mask: side x side, 0 background, else 1 + class; box: room for
  * CS_SCENE_SHAPES. Returns the number of boxes, at least 1; *label: the class of the picture. */
 int cs_scene_draw(uint64_t seed, int64_t index, uint8_t *pixel, uint8_t *mask, cs_box *box,

@@ -11,7 +11,9 @@
 #include "base/mem.h"
 #include "linalg/matrix_stream_private.h"
 
-int cs_shard_owner(int64_t index, int ranks)
+/* The rank that holds item `index` of the larger side: a hash, so that neighbouring rows of
+ * the file, often alike in size, go to different ranks. */
+static int owner(int64_t index, int ranks)
 {
     __extension__ typedef unsigned __int128 wide;
     uint64_t x =
@@ -43,13 +45,13 @@ static cs_status list_own(cs_shard *s)
 {
     int64_t n = 0;
     for (int64_t j = 0; j < s->cols; ++j) {
-        n += cs_shard_owner(j, s->comm->ranks) == s->comm->rank;
+        n += owner(j, s->comm->ranks) == s->comm->rank;
     }
     cs_status status = cs_csr_init(&s->a, 0, n, 0);
     s->index = cs_alloc(n, sizeof *s->index);
     n = 0;
     for (int64_t j = 0; s->index && j < s->cols; ++j) {
-        if (cs_shard_owner(j, s->comm->ranks) == s->comm->rank) {
+        if (owner(j, s->comm->ranks) == s->comm->rank) {
             s->index[n++] = j;
         }
     }
@@ -119,7 +121,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
                            (long long)number, (int)col[e], val[e]);
         }
     }
-    if (!s->transposed && cs_shard_owner(number, ranks) != rank) {
+    if (!s->transposed && owner(number, ranks) != rank) {
         return CS_OK;
     }
     int64_t **index = s->transposed ? &s->kept.row : &s->index; /* of the rows of the part */
@@ -129,7 +131,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
     if (status == CS_OK) status = more_room(r, n);
     if (status != CS_OK) return status;
     for (int64_t e = 0; e < n; ++e) {
-        if (!s->transposed || cs_shard_owner(col[e], ranks) == rank) {
+        if (!s->transposed || owner(col[e], ranks) == rank) {
             s->a.col[r->nnz] = s->transposed ? place_of(s, s->a.cols, col[e]) : col[e];
             s->a.val[r->nnz++] = val[e];
         }

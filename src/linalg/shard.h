@@ -19,10 +19,6 @@ typedef struct {
     cs_csr a;          /* held x width: the values of the file */
 } cs_shard;
 
-/* The rank that holds item `index` of the larger side: a hash, so that neighbouring rows of
- * the file, often alike in size, go to different ranks. */
-int cs_shard_owner(int64_t index, int ranks);
-
 /* Every rank reads the file and keeps its part, in the memory of that part where the file is a .npz
  * of format csr (linalg/matrix_stream.h). non_negative: a negative value is an error, as in
  * cs_csr_check. Collective: all ranks return the same state. Errors as cs_matrix_read; CS_ERR_USAGE

@@ -110,7 +110,7 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
     return stream;
 }
 
-int cs_emit_single(cs_emitter *e)
+static int emit_single(cs_emitter *e)
 {
     const cs_network_options *o = e->options;
     if (o->classify && e->config->readout == CS_READ_MEAN) {
@@ -321,7 +321,7 @@ static void blank(const cs_network_options *options, cs_network *net)
 
 static void emit(cs_emitter *e)
 {
-    static int (*const FORM[])(cs_emitter *) = {[CS_FORM_SINGLE] = cs_emit_single,
+    static int (*const FORM[])(cs_emitter *) = {[CS_FORM_SINGLE] = emit_single,
                                                 [CS_FORM_TWO_STREAM] = cs_emit_two_stream,
                                                 [CS_FORM_MAE] = cs_emit_mae,
                                                 [CS_FORM_LINEAR] = cs_emit_linear_form};

@@ -75,7 +75,6 @@ int cs_emit_embedded(cs_emitter *e, int x);
 void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows);
 
 /* Each form: emits rows up to what the head reads at loss rows (CS_NONE without loss rows). */
-int cs_emit_single(cs_emitter *e);
 int cs_emit_two_stream(cs_emitter *e);
 int cs_emit_mae(cs_emitter *e);
 int cs_emit_linear_form(cs_emitter *e);

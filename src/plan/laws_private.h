@@ -96,9 +96,6 @@ cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS
  * given. CS_ERR_USAGE names the number of plans where it is above 2^18. */
 cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
-/* The invariant form, from the law of sizes. */
-cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-
 /* A mixture of laws by weights that are normalised here, into *out, whose length is set: sizes are
  * added to sizes, listed events to listed events. Leaves `predicted` and `clamped` to the caller; no
  * denominator is known. */

@@ -35,8 +35,6 @@ bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *parameter);
  * the value. A plan file is not set so: see plan_file.h. */
 cs_status cs_parameter_set(const cs_parameter *parameter, const char *value,
                            cs_objective *objective) CS_MUST_CHECK;
-void cs_parameter_format(const cs_parameter *parameter, const cs_objective *objective, char *text,
-                         size_t size);
 
 /* The name of the enum member of a choice or law, and the member of a name. */
 void cs_parameter_chosen(const cs_parameter *parameter, const cs_objective *objective, char *text,

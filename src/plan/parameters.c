@@ -240,8 +240,7 @@ void cs_parameter_chosen(const cs_parameter *p, const cs_objective *o, char *tex
     (void)snprintf(text, size, "%.*s", (int)strcspn(names, "|"), names);
 }
 
-void cs_parameter_format(const cs_parameter *p, const cs_objective *objective, char *text,
-                         size_t size)
+static void format(const cs_parameter *p, const cs_objective *objective, char *text, size_t size)
 {
     const void *member = cs_parameter_member(p, objective);
     const int64_t *count = member;
@@ -276,7 +275,7 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
     char *text = cs_strdup(""), constant[128], law[16] = "";
     for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
         const cs_expression *first = value ? value[i][0] : NULL, *last = value ? value[i][1] : NULL;
-        cs_parameter_format(&table[i], o, constant, sizeof constant);
+        format(&table[i], o, constant, sizeof constant);
         if (!cs_listed(cs_objective_table(o->kind)->takes, table[i].name) ||
             table[i].kind == CS_PARAMETER_FILE || (!first && !constant[0])) {
             continue;
@@ -361,8 +360,8 @@ char *cs_objective_describe(const cs_objective *o)
                      ? describe_mix(o->file)
                      : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
     char *parameters = parameters_of(o, NULL, " "), *text = NULL;
-    cs_parameter_format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
-    cs_parameter_format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
+    format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
+    format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
     if (name && parameters) {
         text = cs_format("%s%s%s%s event-weight=%s%s%s%s", name, file ? " " : "",
                          file ? o->file->path : "", parameters, weight,
