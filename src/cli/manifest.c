@@ -9,6 +9,7 @@
 #include <utf8proc.h>
 #include <zip.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -119,6 +120,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         {"finished", json_boolean(finished)},
         {"started", start_time(wall_seconds)},
         {"wall_seconds", cs_json_number(wall_seconds)},
+        {"processor_seconds", cs_json_number(cs_processor_seconds())},
     };
     for (size_t i = 0; i < sizeof field / sizeof field[0]; ++i) {
         cs_status set = m ? cs_json_set(m, field[i].key, field[i].value) : CS_ERR_MEMORY;
