@@ -123,104 +123,102 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
     cs_corpus_free(&selected);
 }
 
-TEST(intervals_leave_blocks_out)
+/* Rows of a corpus, and its numbers from all documents and without each block. */
+typedef struct {
+    cs_population_rows rows;
+    double all[COUNT], without[BLOCKS][COUNT];
+} blocked;
+
+static void blocked_of(bool hold_back, blocked *out)
 {
     cs_corpus corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
-    cs_population_rows rows = {0};
     cs_population_counts counts = {0};
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
-    double all[COUNT], without[BLOCKS][COUNT], low, high;
-    const int64_t n = DOCUMENTS;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    *out = (blocked){0};
+    plan.hold_back = hold_back;
+    OK(cs_population_rows_of(&corpus, &plan, &out->rows));
     OK(cs_population_count(&corpus, &plan.build, &counts));
     ranks(plan.seed, rank);
-    fold(rank, 0, n, -1, part);
-    numbers(&corpus, &plan, &counts, part, all);
-    for (int b = 0; b < BLOCKS; ++b) {
-        fold(rank, 0, n, b, part);
-        numbers(&corpus, &plan, &counts, part, without[b]);
+    for (int b = -1; b < BLOCKS; ++b) {
+        fold(rank, 0, DOCUMENTS, b, part);
+        numbers(&corpus, &plan, &counts, part, b < 0 ? out->all : out->without[b]);
     }
-    const cs_population_row *r = row_of(&rows, "sum_sigma4", "distinct-document", n);
+    cs_population_counts_free(&counts);
+    cs_corpus_free(&corpus);
+}
+
+TEST(intervals_leave_blocks_out)
+{
+    blocked s;
+    blocked_of(false, &s);
+    const double *all = s.all;
+    const int64_t n = DOCUMENTS;
+    double low, high;
+    const cs_population_row *r = row_of(&s.rows, "sum_sigma4", "distinct-document", n);
     assert_close(r->value, all[SUM4]);
-    assert_close(r->se, cs_jackknife_error(BLOCKS, &without[0][SUM4], COUNT));
-    cs_jackknife_interval(BLOCKS, all[CORRECTED4], &without[0][CORRECTED4], COUNT, true, &low,
+    assert_close(r->se, cs_jackknife_error(BLOCKS, &s.without[0][SUM4], COUNT));
+    cs_jackknife_interval(BLOCKS, all[CORRECTED4], &s.without[0][CORRECTED4], COUNT, true, &low,
                           &high);
     assert_close(r->low, low);
     assert_close(r->high, high);
     assert_int_equal(r->blocks, BLOCKS);
-    r = row_of(&rows, "sum_sigma2", "distinct-document", n);
+    r = row_of(&s.rows, "sum_sigma2", "distinct-document", n);
     assert_close(r->value, all[SUM2]);
-    cs_jackknife_interval(BLOCKS, all[CORRECTED2], &without[0][CORRECTED2], COUNT, true, &low,
+    cs_jackknife_interval(BLOCKS, all[CORRECTED2], &s.without[0][CORRECTED2], COUNT, true, &low,
                           &high);
     assert_close(r->low, low);
-    r = row_of(&rows, "mass_seen_halves", "distinct-document", n);
+    r = row_of(&s.rows, "mass_seen_halves", "distinct-document", n);
     assert_close(r->value, all[SEEN]);
     const char *const metric[] = {"sum_sigma4", "sum_sigma2", "gap"};
     const char *const estimate[] = {"cross-fit", "plug-in", "plug-in"};
     const int number[] = {CROSS4, PLUG2, GAP};
     for (int i = 0; i < 3; ++i) {
-        r = row_of(&rows, metric[i], estimate[i], n);
-        const double se = cs_jackknife_error(BLOCKS, &without[0][number[i]], COUNT);
+        r = row_of(&s.rows, metric[i], estimate[i], n);
+        const double se = cs_jackknife_error(BLOCKS, &s.without[0][number[i]], COUNT);
         assert_close(r->value, all[number[i]]);
         assert_close(r->se, se);
         assert_close(r->high - r->low, 2 * cs_student_width(0.95, BLOCKS - 1) * se);
         assert_close(r->high + r->low, 2 * all[number[i]]);
     }
-    r = row_of(&rows, "components", "plug-in", n);
+    r = row_of(&s.rows, "components", "plug-in", n);
     assert_true(r->value >= 1 && isnan(r->se) && isnan(r->low) && r->blocks == 0);
-    cs_population_rows_free(&rows);
-    cs_population_counts_free(&counts);
-    cs_corpus_free(&corpus);
+    cs_population_rows_free(&s.rows);
 }
 
 /* Drifts are differences, with blocks; what is corrected has the interval and blocks of its own. */
 TEST(rows_with_the_number_without_each_block)
 {
-    cs_corpus corpus = corpus_of();
-    cs_population_plan plan = plan_of(BLOCKS);
-    cs_population_rows rows = {0};
-    cs_population_counts counts = {0};
-    int64_t rank[DOCUMENTS];
-    uint8_t part[DOCUMENTS];
-    double all[COUNT], without[BLOCKS][COUNT], left_out[BLOCKS];
+    blocked s;
+    blocked_of(true, &s);
+    const double *all = s.all;
     const int64_t n = DOCUMENTS;
-    plan.hold_back = true;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
-    OK(cs_population_count(&corpus, &plan.build, &counts));
-    ranks(plan.seed, rank);
-    fold(rank, 0, n, -1, part);
-    numbers(&corpus, &plan, &counts, part, all);
-    for (int b = 0; b < BLOCKS; ++b) {
-        fold(rank, 0, n, b, part);
-        numbers(&corpus, &plan, &counts, part, without[b]);
-    }
+    double left_out[BLOCKS];
     static const char *const metric[] = {"sum_sigma2_drift_4", "sum_sigma4_drift_4", "mass_seen_4",
                                          "sum_sigma4"};
     const int number[] = {DRIFT2, DRIFT4, LEFT, SUM4};
     for (int i = 0; i < 4; ++i) {
-        const cs_population_row *r = row_of(&rows, metric[i], "distinct-document", n);
+        const cs_population_row *r = row_of(&s.rows, metric[i], "distinct-document", n);
         assert_close(r->value, all[number[i]]);
-        assert_close(r->se, cs_jackknife_error(BLOCKS, &without[0][number[i]], COUNT));
+        assert_close(r->se, cs_jackknife_error(BLOCKS, &s.without[0][number[i]], COUNT));
         for (int b = 0; b < BLOCKS; ++b) {
-            assert_close(r->left_out[b], without[b][number[i]]);
+            assert_close(r->left_out[b], s.without[b][number[i]]);
         }
     }
     assert_true(all[DRIFT2] != 0 && all[LEFT] < 0.95);
-    const cs_population_row *sum = row_of(&rows, "sum_sigma4", "distinct-document", n),
-                            *r = row_of(&rows, "sum_sigma4_corrected", "distinct-document", n);
-    assert_close(r->value, cs_jackknife_corrected(BLOCKS, all[CORRECTED4], &without[0][CORRECTED4],
-                                                  COUNT, true, left_out));
+    const cs_population_row *sum = row_of(&s.rows, "sum_sigma4", "distinct-document", n),
+                            *r = row_of(&s.rows, "sum_sigma4_corrected", "distinct-document", n);
+    assert_close(r->value,
+                 cs_jackknife_corrected(BLOCKS, all[CORRECTED4], &s.without[0][CORRECTED4], COUNT,
+                                        true, left_out));
     assert_close(r->value * r->value, sum->low * sum->high);
     assert_true(r->low == sum->low && r->high == sum->high);
     for (int b = 0; b < BLOCKS; ++b) {
         assert_close(r->left_out[b], left_out[b]);
     }
     assert_close(r->se, cs_jackknife_error(BLOCKS, left_out, 1));
-    cs_population_rows_free(&rows);
-    cs_population_counts_free(&counts);
-    cs_corpus_free(&corpus);
+    cs_population_rows_free(&s.rows);
 }
 
 TEST(sizes_are_means_over_disjoint_corpora)
