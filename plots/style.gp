@@ -25,6 +25,6 @@ set grid back lc rgb "#CCCCCC" lw 0.5
 set key outside right top Left reverse samplen 2 spacing 1.15 noenhanced
 # The value of a column on the rows of one series, NaN elsewhere.
 of(s, c) = strcol("series") eq s ? column(c) : NaN
-# What an option string says, for a legend: "masked:unmasked=3" as "masked, shown 3".
+# What an objective says, for a legend: "masked(unmasked=3)" as "masked, shown 3".
 swap(s, a, b) = strstrt(s, a) ? s[1:strstrt(s, a) - 1] . b . s[strstrt(s, a) + strlen(a):*] : s
-readable(s) = s eq "ar" ? "autoregressive" : swap(swap(swap(swap(swap(s, "diverse-ar:t=", "one of the next "), "offset-ar:offset-weights=", "offset "), ":unmasked=", ", shown "), ":mask-ratio=", ", share "), ":", " ")
+readable(s) = s eq "ar" ? "autoregressive" : swap(swap(swap(swap(swap(swap(s, "diverse-ar(t=", "one of the next "), "offset-ar(offset-weights=", "offset "), "(unmasked=", ", shown "), "(mask-ratio=", ", share "), "(", " "), ")", "")

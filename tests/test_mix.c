@@ -138,7 +138,7 @@ TEST(text_and_json_lead_back)
     cs_objective o = plan_held("mix:1*gpt+3*masked(mask-ratio=0.15)", &file), back;
     json_t *json = NULL;
     char *text = cs_objective_describe(&o);
-    assert_string_equal(text, "mix:0.25*ar+0.75*masked(mask-ratio=0.15) event-weight=token");
+    assert_string_equal(text, "mix:0.25*ar+0.75*masked(mask-ratio=0.15)");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &again, &back));
     char *second = cs_objective_describe(&back);
@@ -164,8 +164,7 @@ TEST(mixtures_nest)
                  back;
     char *text = cs_objective_describe(&o);
     assert_string_equal(text,
-                        "mix:0.25*ar+0.75*mix(0.5*masked(unmasked=2)+0.5*mix(s*ar+s*permuted-ar)) "
-                        "event-weight=token");
+                        "mix:0.25*ar+0.75*mix(0.5*masked(unmasked=2)+0.5*mix(s*ar+s*permuted-ar))");
     for (int64_t s = 3; s <= 6; ++s) {
         double one[PLAN_CELLS], other[PLAN_CELLS];
         cs_pairs pairs;
@@ -178,7 +177,6 @@ TEST(mixtures_nest)
         plan_assert_same_table(one, other, text);
         plan_compare_with_enumeration(&o, s);
     }
-    *strchr(text, ' ') = '\0';
     OK(cs_objective_parse_held(text, &again, &back));
     char *second = cs_objective_describe(&back);
     assert_true(strncmp(second, text, strlen(text)) == 0);
@@ -234,7 +232,6 @@ TEST(printed_shares_read_back)
                        u[0], u[1], u[2], u[3], u[4]);
         cs_objective one = plan_held(spec, &file);
         char *text = cs_objective_describe(&one);
-        *strstr(text, " event-weight") = '\0';
         cs_objective other = plan_held(text, &back);
         OK(cs_mix_shares(&one, 5, share));
         OK(cs_mix_shares(&other, 5, again));

@@ -169,8 +169,8 @@ TEST_IN_DIR(files_within_files_are_read_once)
     assert_memory_equal(a, b, sizeof a);
     assert_string_equal(again.path, in_dir(state, "mix.json"));
     char *described = cs_objective_describe(&back);
-    assert_non_null(strstr(described, "file "));
-    assert_non_null(strstr(described, "mix.json event-weight=token"));
+    assert_non_null(strstr(described, "file(plan-file="));
+    assert_non_null(strstr(described, "mix.json)"));
     cs_free(described);
     cs_plan_file_free(&again);
     json_decref(json);

@@ -7,6 +7,7 @@
 #include "plan/count.h"
 #include "plan/pairs.h"
 #include "plan/ratio.h"
+#include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"
 
@@ -218,22 +219,38 @@ TEST(shares_are_rounded_as_typed)
 TEST(objectives_describe_themselves)
 {
     const char *const cases[][2] = {
-        {"masked:unmasked=2", "masked unmasked=2 event-weight=token"},
+        {"masked:unmasked=2", "masked(unmasked=2)"},
         {"variable-masked:unmasked=1:3,event-weight=mask",
-         "variable-masked unmasked=1:3 event-weight=mask"},
-        {"variable-masked:mask-ratio=0.15:0.3",
-         "variable-masked mask-ratio=0.15:0.3 event-weight=token"},
-        {"bernoulli-masked:mask-ratio=0.5", "bernoulli-masked mask-ratio=0.5 event-weight=token"},
+         "variable-masked(unmasked=1:3,event-weight=mask)"},
+        {"variable-masked:mask-ratio=0.15:0.3", "variable-masked(mask-ratio=0.15:0.3)"},
+        {"bernoulli-masked:mask-ratio=0.5", "bernoulli-masked(mask-ratio=0.5)"},
         {"offset-ar:offset-weights=mix:0.5,empty-prefix=class",
-         "offset-ar offset-weights=mix:0.5 event-weight=token empty-prefix=class"},
-        {"gvp:segmentation=mixed,groups=20", "gvp segmentation=mixed groups=20 event-weight=token"},
-        {"group-ar:t=2", "group-ar t=2 event-weight=token"},
-        {"ar", "ar event-weight=token"},
+         "offset-ar(offset-weights=mix:0.5,empty-prefix=class)"},
+        {"gvp:segmentation=mixed,groups=20", "gvp(segmentation=mixed,groups=20)"},
+        {"group-ar:t=2", "group-ar(t=2)"},
+        {"ar", "ar"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i][0]);
         char *text = cs_objective_describe(&objective);
         assert_string_equal(text, cases[i][1]);
+        OK(cs_objective_parse(text, &objective)); /* and is read back */
+        cs_free(text);
+        text = cs_objective_form(cases[i][1]);
+        assert_string_equal(text, cases[i][1]);
+        cs_free(text);
+    }
+    static const char *const forms[][2] = {
+        {"masked unmasked=2 event-weight=token", "masked(unmasked=2)"},
+        {"gvp segmentation=mixed groups=20 event-weight=token target-weight=uniform",
+         "gvp(segmentation=mixed,groups=20,target-weight=uniform)"},
+        {"mix:0.5*ar+0.5*masked(unmasked=2) event-weight=mask",
+         "mix:0.5*ar+0.5*masked(unmasked=2),event-weight=mask"},
+        {"gpt", "ar"},
+        {"ar shuffled", "ar shuffled"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
+        char *text = cs_objective_form(forms[i][0]);
+        assert_string_equal(text, forms[i][1]);
         cs_free(text);
     }
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {

@@ -339,16 +339,16 @@ TEST(old_sidecars_are_read)
     cs_cooc_store s = {0};
     write_good("old", true);
     edit_sidecar("old", "\"version\": 2", "\"version\": 1");
-    edit_sidecar("old", "\"objective\": \"ar event-weight=token\",", "");
+    edit_sidecar("old", "\"objective\": \"ar\",", "");
     edit_sidecar("old", "\"context\": \"nearest:2\"",
                  "\"context\": {\"mode\": \"nearest\", \"n\": 2, \"given\": true}");
     edit_sidecar("old", "\"target_position\": \"given\",", "");
     edit_sidecar("old", "\"parameters\": {",
-                 "\"objective\": {\"text\": \"ar event-weight=token\",");
+                 "\"objective\": {\"text\": \"ar\",");
     OK(cs_cooc_read(in_dir("old"), &s));
     assert_true(s.options.objective.kind == CS_OBJ_AR && s.options.context.n == 2);
     assert_true(s.options.context.mode == CS_CONTEXT_NEAREST && s.options.context.given);
-    const char *const now[][2] = {{"objective", "ar event-weight=token"},
+    const char *const now[][2] = {{"objective", "ar"},
                                   {"context", "nearest:2"},
                                   {"target_position", "given"}};
     for (int i = 0; i < 3; ++i) {

@@ -346,7 +346,7 @@ TEST(target_weights_are_said_and_read)
     cs_plan_file held = {0};
     json_t *json = NULL;
     char *text = cs_objective_describe(&o);
-    assert_string_equal(text, "diverse-ar t=3 event-weight=token target-weight=uniform");
+    assert_string_equal(text, "diverse-ar(t=3,target-weight=uniform)");
     cs_free(text);
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));

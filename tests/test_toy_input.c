@@ -87,7 +87,7 @@ TEST(random_plan_files_reduce)
         assert_true(fabs(squared_norm(&toy) - full.sum_sigma2) <= 1e-12 * full.sum_sigma2);
         cs_toy_spectrum none;
         assert_fails(cs_toy_closed(&toy, &none), CS_ERR_USAGE,
-                     "no closed form is known for file random");
+                     "no closed form is known for file(plan-file=random");
         cs_toy_spectrum_free(&full);
         cs_toy_spectrum_free(&reduced);
         cs_plan_file_free(&file);
@@ -129,7 +129,7 @@ TEST(bad_toys_are_named)
     assert_fails(cs_toy_closed(&toy, &out), CS_ERR_USAGE, "length 5000000 exceeds");
     toy = toy_of("diverse-ar:t=3", 2, 9, 2);
     assert_fails(cs_toy_closed(&toy, &out), CS_ERR_USAGE,
-                 "no closed form is known for diverse-ar t=3 event-weight=token at length 9");
+                 "no closed form is known for diverse-ar(t=3) at length 9");
     toy.literal = true;
     assert_fails(cs_toy_closed(&toy, &out), CS_ERR_USAGE, "literal token sets");
 }

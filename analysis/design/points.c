@@ -38,7 +38,10 @@ cs_status cs_design_compare(const cs_design_problem *problem, const char *spec, 
     cs_design d = {0};
     cs_status status = cs_objective_parse_held(spec, &parts, &of.objective);
     if (status == CS_OK) status = cs_design_of(&of, &d);
-    if (status == CS_OK) status = cs_design_row("objective", spec, &d, rows);
+    char *series = status == CS_OK ? cs_objective_describe(&of.objective) : NULL;
+    if (status == CS_OK)
+        status = series ? cs_design_row("objective", series, &d, rows) : CS_ERR_MEMORY;
+    cs_free(series);
     cs_design_free(&d);
     cs_plan_file_free(&parts);
     return status;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "io/number.h"
 #include "io/table.h"
+#include "plan/spec.h"
 
 const char *const cs_truth_claim[CS_TRUTH_CLAIMS] = {"top_mean", "mean"};
 const char *const cs_truth_quantity[CS_TRUTH_QUANTITIES][2] = {
@@ -40,6 +41,16 @@ static cs_status open_truth(const char *path, truth_file *f)
             status = cs_fail(CS_ERR_INPUT,
                              "%s: no column %s; is it connectivity.csv of cospec connectivity?",
                              path, column_name[c]);
+        }
+    }
+    for (int64_t r = 0; r < f->table.rows && status == CS_OK; ++r) {
+        char **series = &f->table.cell[r * f->table.columns + f->column[SERIES]];
+        char *form = cs_objective_form(*series);
+        if (!form) {
+            status = CS_ERR_MEMORY;
+        } else {
+            cs_free(*series);
+            *series = form;
         }
     }
     f->blocks = cs_table_column(&f->table, "blocks");

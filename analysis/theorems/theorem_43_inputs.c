@@ -124,24 +124,6 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 
 /* --- trained models ----------------------------------------------------------------------------*/
 
-/* The objective as train.json has it ("masked mask-ratio=0.5 ..."), into the form of a
- * specification ("masked:mask-ratio=0.5,..."). */
-static cs_status parse_described(const char *path, const char *text, cs_objective *o)
-{
-    char *spec = cs_strdup(text);
-    cs_status status = spec ? CS_OK : CS_ERR_MEMORY;
-    char mark = ':';
-    for (char *p = spec; p && *p; ++p) {
-        if (*p == ' ') {
-            *p = mark;
-            mark = ',';
-        }
-    }
-    if (status == CS_OK) status = cs_blame(cs_objective_parse(spec, o), "%s", path);
-    cs_free(spec);
-    return status;
-}
-
 /* As the model was trained. */
 static cs_status trained_masking(const char *dir, cs_objective *o)
 {
@@ -150,7 +132,8 @@ static cs_status trained_masking(const char *dir, cs_objective *o)
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
     const char *text = json_string_value(json_object_get(json, "objective"));
-    if (status == CS_OK && text) status = parse_described(path, text, o);
+    if (status == CS_OK && text)
+        status = cs_blame(cs_objective_parse_described(text, NULL, o), "%s", path);
     if (status == CS_OK &&
         (!text || (o->kind != CS_OBJ_MASKED && o->kind != CS_OBJ_VARIABLE_MASKED))) {
         status = cs_fail(CS_ERR_USAGE,

@@ -37,17 +37,19 @@ typedef struct {
     const char *objective, *context; /* of the matrix at hand, "" where they are not known */
     cs_unfinished unfinished;
     int64_t
-        uncovered; /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
+        uncovered;  /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
+    cs_words specs; /* of a corpus: the objectives */
     cs_population_plan plan; /* of a corpus, but for the objective */
 } study;
 
 static const char *const default_specs[] = {"ar",
-                                            "masked:mask-ratio=0.25",
-                                            "masked:mask-ratio=0.5",
-                                            "masked:mask-ratio=0.75",
-                                            "variable-masked:mask-ratio=0.25:0.75",
-                                            "diverse-ar:t=2",
-                                            "diverse-ar:t=4"};
+                                            "masked(mask-ratio=0.25)",
+                                            "masked(mask-ratio=0.5)",
+                                            "masked(mask-ratio=0.75)",
+                                            "variable-masked(mask-ratio=0.25:0.75)",
+                                            "diverse-ar(t=2)",
+                                            "diverse-ar(t=4)",
+                                            NULL};
 
 /* Takes over the records of an interrupted run. */
 static cs_status take_records(study *t)
@@ -144,10 +146,8 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     cs_status status = series ? take_kept(t, &kept) : CS_ERR_MEMORY;
     if (status != CS_OK || kept) return status;
     cs_plan_file parts = {0};
+    t->objective = spec;
     status = cs_objective_parse_held(spec, &parts, &plan.build.objective);
-    if (status == CS_OK &&
-        !(t->objective = cs_args_keep(args, cs_objective_describe(&plan.build.objective))))
-        status = CS_ERR_MEMORY;
     plan.build.context.given = given;
     cs_output_note(args, "%s, target position %s", series, position);
     if (status == CS_OK && !null)
@@ -164,24 +164,15 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     return status;
 }
 
-/* What is compared at place i; NULL behind the last. */
-static const char *spec_at(const cs_args *args, int i)
-{
-    const int given = cs_args_count(args, "compare"),
-              count = given > 0 ? given : (int)(sizeof default_specs / sizeof *default_specs);
-    return i >= count ? NULL : given > 0 ? cs_args_text_at(args, "compare", i) : default_specs[i];
-}
-
-/* A mistake in the last of them is found before the first is counted: in its text, before the
- * corpus is read (NULL), and for the lengths of the corpus. */
-static cs_status check_specs(const cs_args *args, const cs_corpus *corpus, cs_cooc_options options)
+/* A mistake in the last of them for the lengths of the corpus is found before the first is counted. */
+static cs_status check_specs(const study *t, const cs_corpus *corpus, cs_cooc_options options)
 {
     cs_status status = CS_OK;
-    for (int i = 0; spec_at(args, i) && status == CS_OK; ++i) {
+    for (int i = 0; i < t->specs.count && status == CS_OK; ++i) {
         cs_plan_file parts = {0};
-        status = cs_objective_parse_held(spec_at(args, i), &parts, &options.objective);
-        if (status == CS_OK && corpus)
-            status = cs_blame(cs_cooc_check(corpus, &options), "%s", spec_at(args, i));
+        status = cs_objective_parse_held(t->specs.text[i], &parts, &options.objective);
+        if (status == CS_OK)
+            status = cs_blame(cs_cooc_check(corpus, &options), "%s", t->specs.text[i]);
         cs_plan_file_free(&parts);
     }
     return status;
@@ -193,20 +184,18 @@ static cs_status study_corpus(cs_args *args, study *t)
     cs_cooc_options *base = &t->plan.build;
     cs_status status = cs_args_build(args, base);
     if (status == CS_OK) status = measuring_options(args, &t->plan.spectrum);
-    if (status == CS_OK) status = check_specs(args, NULL, *base);
+    if (status == CS_OK) status = cs_args_compared(args, default_specs, &t->specs);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
-    if (status == CS_OK) status = check_specs(args, &corpus, *base);
+    if (status == CS_OK) status = check_specs(t, &corpus, *base);
     if (status == CS_OK) status = cs_corpus_partition(&corpus, NULL, 0, 0, t->input);
     if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base->context))))
         status = CS_ERR_MEMORY;
     /* nearest is relative to the target: it is `given` by construction. */
     const int first = cs_context_given(&base->context), each = t->plan.shuffles > 0 ? 2 : 1;
-    for (int i = 0; spec_at(args, i); ++i) {
-        t->wanted += (size_t)((2 - first) * each);
-    }
-    for (int i = 0; spec_at(args, i) && status == CS_OK; ++i) {
+    t->wanted = (size_t)(t->specs.count * (2 - first) * each);
+    for (int i = 0; i < t->specs.count && status == CS_OK; ++i) {
         for (int j = 0; j < (2 - first) * each && status == CS_OK; ++j) {
-            status = study_objective(args, t, &corpus, spec_at(args, i), first + j / each > 0,
+            status = study_objective(args, t, &corpus, t->specs.text[i], first + j / each > 0,
                                      j % each > 0);
         }
     }
@@ -353,13 +342,15 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = report(args, &t);
     if (status == CS_ERR_INTERRUPT) status = interrupted(&t);
     cs_unfinished_end(&t.unfinished, status);
+    cs_words_free(&t.specs);
     return status;
 }
 
 static const cs_opt connectivity_options[] = {
-    CS_TEXTS("compare", "SPEC",
-             "An objective NAME[:KEY=VALUE,...] to compare on --corpus, such as masked:unmasked=2. "
-             "Default: ar, masked at three ratios, variable-masked, diverse-ar with t = 2 and 4."),
+    CS_TEXTS(
+        "compare", "SPEC",
+        "An objective NAME[(KEY=VALUE,...)] to compare on --corpus, such as masked(unmasked=2). "
+        "Default: ar, masked at three ratios, variable-masked, diverse-ar with t = 2 and 4."),
     {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000,
      "Singular values below 1 to compute for each matrix.", false},
     CS_INT("jackknife", "B", "10", 0, 1000,

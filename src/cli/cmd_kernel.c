@@ -1,6 +1,7 @@
 /* cospec kernel: the position kernel of an objective, its collision probability and eigenvalues. */
 #include "analysis/measures/kernel_spectrum.h"
 #include "cli/commands.h"
+#include "cli/groups.h"
 #include "cli/output.h"
 #include "plan/spec.h"
 
@@ -31,6 +32,7 @@ static cs_status run(cs_args *args)
     cs_status status = cs_objective_parse_held(spec, &parts, &objective);
     if (status == CS_OK) status = cs_kernel_spectrum_of(&objective, s, &spectrum);
     if (status != CS_OK) goto done;
+    cs_args_note_shares(args, &objective);
     cs_item_take(root, "objective", cs_objective_describe(&objective));
     cs_item_int(root, "length", s);
     cs_item_real(root, "kappa", spectrum.kappa);

@@ -6,29 +6,31 @@
 #include "analysis/theorems/tradeoff.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/groups.h"
 #include "cli/output.h"
 #include "io/result.h"
 #include "plan/spec.h"
 
 static const char *const default_specs[] = {"ar",
-                                            "diverse-ar:t=2",
-                                            "diverse-ar:t=4",
-                                            "diverse-ar:t=16",
-                                            "offset-ar:offset-weights=mix:0.5",
-                                            "offset-ar:offset-weights=power:1",
-                                            "offset-ar:offset-weights=power:0.5",
-                                            "offset-ar:offset-weights=mix:0",
-                                            "masked:mask-ratio=0.15",
-                                            "masked:mask-ratio=0.3",
-                                            "masked:mask-ratio=0.5"};
+                                            "diverse-ar(t=2)",
+                                            "diverse-ar(t=4)",
+                                            "diverse-ar(t=16)",
+                                            "offset-ar(offset-weights=mix:0.5)",
+                                            "offset-ar(offset-weights=power:1)",
+                                            "offset-ar(offset-weights=power:0.5)",
+                                            "offset-ar(offset-weights=mix:0)",
+                                            "masked(mask-ratio=0.15)",
+                                            "masked(mask-ratio=0.3)",
+                                            "masked(mask-ratio=0.5)",
+                                            NULL};
 
-/* Of an objective at length s, under the name that it was given. */
-static void add(cs_item *points, const char *kind, const char *series, int64_t s,
-                const cs_objective *objective, const cs_tradeoff *x)
+/* Of an objective at length s. */
+static void add(cs_item *points, const char *kind, int64_t s, const cs_objective *objective,
+                const cs_tradeoff *x)
 {
     cs_item *point = cs_item_object(points, NULL);
     cs_item_text(point, "kind", kind);
-    cs_item_text(point, "series", series);
+    cs_item_take(point, "series", cs_objective_describe(objective));
     cs_item_take(point, "objective", cs_objective_describe(objective));
     cs_item_int(point, "length", s);
     cs_item_real(point, "next_token_weight", x->next_token_weight);
@@ -43,28 +45,27 @@ static void add(cs_item *points, const char *kind, const char *series, int64_t s
 /* One row an objective. */
 static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
 {
-    cs_status status = CS_OK;
-    int given = cs_args_count(args, "compare");
-    int count = given > 0 ? given : (int)(sizeof default_specs / sizeof *default_specs);
-    for (int i = 0; i < count && status == CS_OK; ++i) {
-        const char *spec = given > 0 ? cs_args_text_at(args, "compare", i) : default_specs[i];
+    cs_words specs = {0};
+    cs_status status = cs_args_compared(args, default_specs, &specs);
+    for (int i = 0; i < specs.count && status == CS_OK; ++i) {
         cs_objective objective;
         cs_plan_file parts = {0};
         cs_tradeoff x;
-        if ((status = cs_objective_parse_held(spec, &parts, &objective)) == CS_OK &&
+        if ((status = cs_objective_parse_held(specs.text[i], &parts, &objective)) == CS_OK &&
             (status = cs_tradeoff_of(&objective, s, &x)) == CS_OK) {
             const char *kind = isnan(x.next_token_weight) ? "invariant"
                                : isnan(x.misalignment)    ? "prefix"
                                                           : "mixture";
-            add(points, kind, spec, s, &objective, &x);
+            add(points, kind, s, &objective, &x);
         }
         cs_plan_file_free(&parts);
     }
+    cs_words_free(&specs);
     return status;
 }
 
 /* One row a vertex of the frontier. */
-static cs_status add_frontier(cs_args *args, int64_t s, cs_item *points)
+static cs_status add_frontier(int64_t s, cs_item *points)
 {
     int64_t count = 0, *m = cs_alloc(s, sizeof *m);
     cs_status status = m ? cs_frontier(s, m, &count) : CS_ERR_MEMORY;
@@ -72,9 +73,8 @@ static cs_status add_frontier(cs_args *args, int64_t s, cs_item *points)
         cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
         objective.unmasked_lo = objective.unmasked_hi = m[i];
         cs_tradeoff x;
-        const char *name = cs_args_format(args, "masked:unmasked=%lld", (long long)m[i]);
-        status = name ? cs_tradeoff_of(&objective, s, &x) : CS_ERR_MEMORY;
-        if (status == CS_OK) add(points, "frontier", name, s, &objective, &x);
+        status = cs_tradeoff_of(&objective, s, &x);
+        if (status == CS_OK) add(points, "frontier", s, &objective, &x);
     }
     cs_free(m);
     return status;
@@ -88,14 +88,14 @@ static cs_status run(cs_args *args)
     int64_t s = cs_args_int(args, "length");
     cs_item *points = cs_item_array(cs_output_root(args), "points");
     cs_status status = add_objectives(args, s, points);
-    if (status == CS_OK) status = add_frontier(args, s, points);
+    if (status == CS_OK) status = add_frontier(s, points);
     return status == CS_OK ? cs_output_record(args, "tradeoff", &view) : status;
 }
 
 static const cs_opt tradeoff_options[] = {
     CS_INT("length", "S", "128", 2, 2000, "Length s of a sequence."),
     CS_TEXTS("compare", "SPEC",
-             "An objective NAME[:KEY=VALUE,...], such as offset-ar:offset-weights=power:1. "
+             "An objective NAME[(KEY=VALUE,...)], such as offset-ar(offset-weights=power:1). "
              "Default: eleven of them."),
     {0},
 };

@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "io/result.h"
 #include "io/rows.h"
+#include "plan/spec.h"
 
 enum { POINTS = 1000 }; /* of a series in similarity.csv, at most */
 
@@ -304,6 +305,7 @@ static cs_status take_argument(study *s, int index)
     model *m = &s->models[index];
     m->name = equals ? cs_args_format(s->args, "%.*s", (int)(equals - text), text) : text;
     m->file = equals ? equals + 1 : text;
+    if (m->name && equals) m->name = cs_args_keep(s->args, cs_objective_form(m->name));
     if (!m->name) return CS_ERR_MEMORY;
     for (int i = 0; i < index; ++i) {
         if (strcmp(s->models[i].name, m->name) == 0) {

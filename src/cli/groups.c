@@ -4,6 +4,7 @@
 #include "cli/groups.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -179,6 +180,15 @@ static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64
     return cs_objective_set(objective, p->name, text);
 }
 
+void cs_args_note_shares(const cs_args *args, const cs_objective *objective)
+{
+    const cs_plan_file *file = objective->kind == CS_OBJ_MIX ? objective->file : NULL;
+    const double sum = file && !file->path ? cs_plan_file_sum(file, -1) : 1;
+    char *text = fabs(sum - 1) > 1e-9 ? cs_objective_describe(objective) : NULL;
+    if (text) cs_output_note(args, "the shares sum to %.15g and are divided by it: %s", sum, text);
+    cs_free(text);
+}
+
 static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t point,
                          const char *spec, bool trained, cs_plan_file *file, cs_objective *out)
 {
@@ -194,6 +204,7 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
         status = cs_fail(CS_ERR_USAGE, "objective file needs --plan-file FILE");
     if (status == CS_OK) status = cs_objective_check(&objective);
     if (status == CS_OK) *out = objective;
+    if (status == CS_OK && point == 0) cs_args_note_shares(args, out);
     return status;
 }
 
@@ -272,6 +283,34 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
     *path = cs_args_matrix_file(args, given);
     if (status == CS_OK) status = *path ? cs_output_input(args, *path) : CS_ERR_MEMORY;
     return status == CS_OK ? cs_matrix_read_filled(*path, rows, out) : status;
+}
+
+static const char *compared_at(const cs_args *args, const char *const *usual, int i)
+{
+    return !cs_args_given(args, "compare")      ? usual[i]
+           : i < cs_args_count(args, "compare") ? cs_args_text_at(args, "compare", i)
+                                                : NULL;
+}
+
+cs_status cs_args_compared(const cs_args *args, const char *const *usual, cs_words *out)
+{
+    const char *spec;
+    cs_status status = CS_OK;
+    for (int i = 0; status == CS_OK && (spec = compared_at(args, usual, i)); ++i) {
+        cs_plan_file parts = {0};
+        cs_objective objective;
+        status = cs_objective_parse_held(spec, &parts, &objective);
+        if (status == CS_OK) status = cs_words_take(out, cs_objective_describe(&objective));
+        if (status == CS_OK) cs_args_note_shares(args, &objective);
+        for (int j = 0; j < i && status == CS_OK; ++j) {
+            if (strcmp(out->text[j], out->text[i]) == 0)
+                status =
+                    cs_fail(CS_ERR_USAGE, "--compare %s and --compare %s are one objective, %s",
+                            compared_at(args, usual, j), spec, out->text[i]);
+        }
+        cs_plan_file_free(&parts);
+    }
+    return status;
 }
 
 /* One line on stderr: what the mask ratio comes to at length s. */

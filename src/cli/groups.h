@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "cli/args.h"
 #include "cli/opt.h"
 #include "cli/sweep.h"
 #include "cooc/builder.h"
@@ -165,3 +166,11 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cos
 /* --threads as the library takes it, 0 when unset; --seed. */
 int cs_args_threads(const cs_args *args);
 uint64_t cs_args_seed(const cs_args *args);
+
+/* The objectives of --compare, or `usual` (NULL behind the last), in their one form; CS_ERR_USAGE: of
+ * two specifications that are one. */
+cs_status cs_args_compared(const cs_args *args, const char *const *usual,
+                           cs_words *out) CS_MUST_CHECK;
+
+/* A note where constant shares of a mixture on the command line do not sum to 1. */
+void cs_args_note_shares(const cs_args *args, const cs_objective *objective);

@@ -28,6 +28,19 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
     return part;
 }
 
+double cs_plan_file_sum(const cs_plan_file *file, int64_t above)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < file->parts; ++j) {
+        const cs_mix_part *part = &file->part[j];
+        if (part->above == above) {
+            sum +=
+                cs_expression_varies(part->share) ? (double)NAN : cs_expression_at(part->share, 0);
+        }
+    }
+    return sum;
+}
+
 double cs_mix_normal(const cs_plan_file *file, double share, double whole)
 {
     return fabs(whole - 1) <= (double)file->parts * DBL_EPSILON ? share : share / whole;

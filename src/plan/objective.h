@@ -165,5 +165,6 @@ cs_objective_reading cs_objective_reads(const cs_objective *objective);
 /* Probability that a plan of length s predicts anything. */
 double cs_objective_speaks(const cs_objective *objective, int64_t s);
 
-/* "masked unmasked=2 event-weight=token", in fresh memory. */
+/* "masked(unmasked=2)", as spec.h reads it, in fresh memory: all parameters, and of event-weight,
+ * target-weight and empty-prefix those that are not the default. */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;

@@ -267,10 +267,9 @@ static void format(const cs_parameter *p, const cs_objective *objective, char *t
     }
 }
 
-/* KEY=VALUE of all that the objective takes and has, a mark before each, in fresh memory; `value`
+/* KEY=VALUE of all that the objective takes and has, a comma before each, in fresh memory; `value`
  * has the expressions of a part of a mixture, or is NULL. */
-static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[2],
-                           const char *mark)
+static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[2])
 {
     char *text = cs_strdup(""), constant[128], law[16] = "";
     for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
@@ -283,7 +282,7 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
         if (first && table[i].kind == CS_PARAMETER_OFFSETS) {
             cs_parameter_chosen(&table[i], o, law, sizeof law);
         }
-        cs_append(&text, "%s%s=%s%s%s%s%s", mark, table[i].name, law, law[0] ? ":" : "",
+        cs_append(&text, ",%s=%s%s%s%s%s", table[i].name, law, law[0] ? ":" : "",
                   first ? cs_expression_text(first) : constant, last ? ":" : "",
                   last ? cs_expression_text(last) : "");
     }
@@ -303,7 +302,7 @@ static char *describe_part(const cs_plan_file *file, int64_t j, const json_t *re
         return cs_format("file(plan-file=%s)", json_string_value(path));
     }
     char *list = part->group ? describe_parts(file, j, json_object_get(read, "mixture"))
-                             : parameters_of(&part->objective, part->value, ",");
+                             : parameters_of(&part->objective, part->value);
     const char *name = part->group ? "mix" : cs_objective_name(part->objective.kind);
     const char *inner = list && !part->group && list[0] ? list + 1 : list;
     char *text =
@@ -317,14 +316,8 @@ static char *describe_part(const cs_plan_file *file, int64_t j, const json_t *re
 static char *describe_parts(const cs_plan_file *file, int64_t above, const json_t *parts)
 {
     char *whole = cs_strdup(""), share[CS_REAL_TEXT];
-    bool varies = false;
-    double sum = 0;
+    const double sum = cs_plan_file_sum(file, above);
     size_t n = 0;
-    for (int64_t j = 0; j < file->parts; ++j) {
-        const cs_mix_part *part = &file->part[j];
-        varies = varies || (part->above == above && cs_expression_varies(part->share));
-        sum += part->above == above ? cs_expression_at(part->share, 0) : 0;
-    }
     for (int64_t j = 0; whole && j < file->parts; ++j) {
         const cs_mix_part *part = &file->part[j];
         if (part->above != above) {
@@ -333,7 +326,7 @@ static char *describe_parts(const cs_plan_file *file, int64_t above, const json_
         char *text = describe_part(file, j, json_array_get(parts, n));
         cs_real_shortest(cs_mix_normal(file, cs_expression_at(part->share, 0), sum), share);
         char *longer = text ? cs_format("%s%s%s*%s", whole, n++ > 0 ? "+" : "",
-                                        varies ? cs_expression_text(part->share) : share, text)
+                                        isnan(sum) ? cs_expression_text(part->share) : share, text)
                             : NULL;
         cs_free(text);
         cs_free(whole);
@@ -354,22 +347,25 @@ static char *describe_mix(const cs_plan_file *file)
 
 char *cs_objective_describe(const cs_objective *o)
 {
-    char weight[16], prefix[16];
-    bool file = o->file && o->file->path, empty = o->empty_prefix != CS_PREFIX_NONE;
-    char *name = o->kind == CS_OBJ_MIX && o->file && !file
-                     ? describe_mix(o->file)
-                     : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
-    char *parameters = parameters_of(o, NULL, " "), *text = NULL;
-    format(&table[CS_PARAMETER_ID_EVENT_WEIGHT], o, weight, sizeof weight);
-    format(&table[CS_PARAMETER_ID_EMPTY_PREFIX], o, prefix, sizeof prefix);
-    if (name && parameters) {
-        text = cs_format("%s%s%s%s event-weight=%s%s%s%s", name, file ? " " : "",
-                         file ? o->file->path : "", parameters, weight,
-                         o->target_weight == CS_TARGETS_UNIFORM ? " target-weight=uniform" : "",
-                         empty ? " empty-prefix=" : "", empty ? prefix : "");
+    static const int weights[] = {CS_PARAMETER_ID_EVENT_WEIGHT, CS_PARAMETER_ID_TARGET_WEIGHT,
+                                  CS_PARAMETER_ID_EMPTY_PREFIX};
+    char chosen[16];
+    const bool file = o->file && o->file->path, mix = o->kind == CS_OBJ_MIX && o->file && !file;
+    char *name =
+        mix ? describe_mix(o->file) : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
+    char *list = file ? cs_format(",plan-file=%s", o->file->path) : parameters_of(o, NULL);
+    for (size_t i = 0; i < sizeof weights / sizeof *weights && list; ++i) {
+        const cs_parameter *p = &table[weights[i]];
+        if (*(const int *)cs_parameter_member(p, o) > 0) { /* not the first choice, the default */
+            cs_parameter_chosen(p, o, chosen, sizeof chosen);
+            cs_append(&list, ",%s=%s", p->name, chosen);
+        }
     }
+    char *text = !name || !list    ? NULL
+                 : mix || !list[0] ? cs_format("%s%s", name, list)
+                                   : cs_format("%s(%s)", name, list + 1);
     cs_free(name);
-    cs_free(parameters);
+    cs_free(list);
     return text;
 }
 

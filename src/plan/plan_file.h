@@ -47,6 +47,10 @@ cs_status cs_plan_file_mixture(struct json_t *parts, const char *path,
 /* The same array, borrowed; NULL of a list of plans. */
 struct json_t *cs_plan_file_parts(const cs_plan_file *file);
 
+/* The sum of the shares of a mixture's parts within part `above` (-1: of the whole), before they are
+ * divided by it; NaN where one varies with the length. */
+double cs_plan_file_sum(const cs_plan_file *file, int64_t above);
+
 /* The plans of an objective `file`, which becomes `mix` where the file holds a mixture. What was
  * read before (file->source) is not read again. */
 cs_status cs_objective_of_file(const char *path, cs_plan_file *file,

@@ -306,3 +306,27 @@ cs_status cs_objective_parse(const char *spec, cs_objective *out)
 {
     return cs_objective_parse_held(spec, NULL, out);
 }
+
+cs_status cs_objective_parse_described(const char *text, cs_plan_file *file, cs_objective *out)
+{
+    char *spec = cs_strdup(text);
+    for (char *p = spec; p && *p; ++p) {
+        if (*p == ' ' && p[1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyz-")] == '=') {
+            *p = memchr(spec, ':', (size_t)(p - spec)) ? ',' : ':';
+        }
+    }
+    cs_status status = spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
+    cs_free(spec);
+    return status;
+}
+
+char *cs_objective_form(const char *text)
+{
+    cs_plan_file file = {0};
+    cs_objective objective;
+    const bool known = cs_objective_parse_described(text, &file, &objective) == CS_OK;
+    char *form = known ? cs_objective_describe(&objective) : cs_strdup(text);
+    if (!known) cs_reason_clear();
+    cs_plan_file_free(&file);
+    return form;
+}

@@ -2,9 +2,9 @@
  *
  *   NAME, NAME(KEY=VALUE, ...) or NAME:KEY=VALUE,...
  *
- * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is NAME or NAME(...) and shares are scaled to sum to
+ * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is NAME or NAME(...) and shares are weights, divided by their sum to sum to
  * 1; shares and numbers in it may be expressions in the length s (expression.h), shares with a + in parentheses. "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an
- * alias; keys are the option names of the command line (parameters.h).
+ * alias; keys are the option names of the command line (parameters.h). cs_objective_describe writes the form with parentheses.
  */
 #pragma once
 
@@ -35,3 +35,12 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set) CS_MUST_C
 cs_status cs_objective_parse_held(const char *spec, cs_plan_file *file,
                                   cs_objective *out) CS_MUST_CHECK;
 cs_status cs_objective_parse(const char *spec, cs_objective *out) CS_MUST_CHECK;
+
+/* The same of what a file of cospec says an objective was: cs_objective_describe, or its form of
+ * before, "masked unmasked=2 event-weight=token". */
+cs_status cs_objective_parse_described(const char *text, cs_plan_file *file,
+                                       cs_objective *out) CS_MUST_CHECK;
+
+/* What cs_objective_describe says of a specification in either form, the text itself where it is none,
+ * in fresh memory. */
+char *cs_objective_form(const char *text) CS_MUST_CHECK;

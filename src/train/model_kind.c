@@ -110,21 +110,6 @@ cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention
 
 /* --- of a directory --- */
 
-/* The parameters in a specification as the parser takes it: lists of them were once set apart by
- * blanks. */
-static char *spec_of(const char *text)
-{
-    char *spec = cs_strdup(text);
-    bool first = text && !memchr(text, ':', strcspn(text, " ")); /* a mixture has one */
-    for (char *c = spec; c && *c; ++c) {
-        if (*c == ' ') {
-            *c = first ? ':' : ',';
-            first = false;
-        }
-    }
-    return spec;
-}
-
 static cs_status kind_name_of(const char *text, cs_objective_kind *out)
 {
     char *name = cs_format("%.*s", (int)strcspn(text, " :("), text);
@@ -157,10 +142,7 @@ cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
     }
     cs_status status = kind_name_of(kind->spec, &of);
     if (status == CS_OK && (of == CS_OBJ_FILE || kind->mixture)) return of_file(kind, file, out);
-    char *spec = status == CS_OK ? spec_of(kind->spec) : NULL;
-    if (status == CS_OK) status = spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
-    cs_free(spec);
-    return status;
+    return status == CS_OK ? cs_objective_parse_described(kind->spec, file, out) : status;
 }
 
 static bool is(const json_t *object, const char *key, const char *text)

@@ -11,10 +11,10 @@ test_connectivity_agrees_with_svd() {
     built masked m "--unmasked 1" &&
         exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare masked:unmasked=1 --jackknife 4 -k 5 -o c &&
         exits 0 "$COSPEC" svd m -k all --json && cp out svd.json || return 1
-    near "$(value masked:unmasked=1 blind sum_sigma2 c/connectivity.csv)" "$(number sum_sigma2 svd.json)" 1e-9 &&
-        near "$(value masked:unmasked=1 blind sum_sigma4 c/connectivity.csv)" "$(number sum_sigma4 svd.json)" 1e-9 &&
-        [ "$(value masked:unmasked=1 blind components c/connectivity.csv)" = "$(number components svd.json)" ] &&
-        grep -q '^masked:unmasked=1 blind,blind,1,1,' c/spectrum.csv || fail "spectrum.csv: $(head -3 c/spectrum.csv)"
+    near "$(value "masked(unmasked=1)" blind sum_sigma2 c/connectivity.csv)" "$(number sum_sigma2 svd.json)" 1e-9 &&
+        near "$(value "masked(unmasked=1)" blind sum_sigma4 c/connectivity.csv)" "$(number sum_sigma4 svd.json)" 1e-9 &&
+        [ "$(value "masked(unmasked=1)" blind components c/connectivity.csv)" = "$(number components svd.json)" ] &&
+        grep -q '^masked(unmasked=1) blind,blind,1,1,' c/spectrum.csv || fail "spectrum.csv: $(head -3 c/spectrum.csv)"
 }
 
 # The context is named as the store names it, whatever was typed; a matrix from elsewhere has none.
@@ -61,7 +61,7 @@ test_connectivity_estimates() {
             "$(awk -F, -v row="$row" 'index($0, row) == 1 { print $(NF - 5) }' e/connectivity.csv | head -1)" 1e-9 || return 1
     done
     [ "$(head -1 e/verdicts.csv)" = series,target_position,against,against_position,of,ratio,low,high,verdict,reason ] &&
-        [ "$(wc -l < e/verdicts.csv)" = 9 ] && grep -q '^ar,blind,ar,given,corpus,' e/verdicts.csv && grep -q '^masked:unmasked=1,given,ar,given,language,' e/verdicts.csv &&
+        [ "$(wc -l < e/verdicts.csv)" = 9 ] && grep -q '^ar,blind,ar,given,corpus,' e/verdicts.csv && grep -q '^masked(unmasked=1),given,ar,given,language,' e/verdicts.csv &&
         ! grep -q 'no curve' e/verdicts.csv && [ "$(awk -F, 'NR > 1 { print $NF }' e/connectivity-blocks.csv | sort -u | wc -l)" = 1 ] || { fail "$(cat e/verdicts.csv)"; return 1; }
     # of contexts that are all different there is the matrix alone
     exits 0 "$COSPEC" connectivity --corpus c.tsv --context unique --max-length 3 --stride 1 --jackknife 3 -k 2 --compare ar --csv && ! grep -q distinct-document out && grep -q ',sum_sigma4,plug-in,' out || return 1
@@ -90,12 +90,16 @@ test_language_of_a_folder() {
 # However an objective was typed, JSON has its one form, and a run says what it was made of.
 test_objectives_have_one_form() {
     small_corpus c.tsv
-    exits 0 "$COSPEC" kernel ' mlm( mask-ratio = 0.5 )' --length 4 --json && grep -q '"objective": "masked mask-ratio=0.5 event-weight=token"' out &&
-        exits 0 "$COSPEC" tradeoff --length 4 --compare gpt --json && grep -q '"objective": "ar event-weight=token"' out && grep -q '"objective": "masked unmasked=1 event-weight=token"' out &&
+    for command in "tradeoff --length 4" "connectivity --corpus c.tsv"; do
+        refuses 2 "--compare ar and --compare gpt are one objective, ar" "$COSPEC" $command --compare ar --compare gpt &&
+            refuses 2 "are one objective, masked(unmasked=2)" "$COSPEC" $command --compare masked:unmasked=2 --compare 'mlm(unmasked=2,event-weight=token)' || return 1
+    done
+    exits 0 "$COSPEC" kernel ' mlm( mask-ratio = 0.5 )' --length 4 --json && grep -q '"objective": "masked(mask-ratio=0.5)"' out &&
+        exits 0 "$COSPEC" tradeoff --length 4 --compare gpt --json && grep -q '"objective": "ar"' out && grep -q '"objective": "masked(unmasked=1)"' out &&
         exits 0 "$COSPEC" connectivity --corpus c.tsv --context window:2 --compare gpt --jackknife 2 -k 3 --seed 5 --json || return 1
     tr -d ' \n' < out > flat
-    grep -q '^{"corpus":"c.tsv","context":"each:2","k":3,"blocks":2,"seed":5,"matrices":\[{"series":"gpt","objective":"arevent-weight=token","context":"each:2","target_position":"blind",' flat || { fail "$(head -c 200 flat)"; return 1; }
-    built ar m "" && exits 0 "$COSPEC" connectivity m -k 2 --json && grep -q '"objective": "ar event-weight=token"' out && ! grep -q '"corpus"' out || fail "${why:-$(head -c 300 out)}"
+    grep -q '^{"corpus":"c.tsv","context":"each:2","k":3,"blocks":2,"seed":5,"matrices":\[{"series":"ar","objective":"ar","context":"each:2","target_position":"blind",' flat || { fail "$(head -c 200 flat)"; return 1; }
+    built ar m "" && exits 0 "$COSPEC" connectivity m -k 2 --json && grep -q '"objective": "ar"' out && ! grep -q '"corpus"' out || fail "${why:-$(head -c 300 out)}"
 }
 
 test_connectivity_bad_input() {
@@ -104,9 +108,9 @@ test_connectivity_bad_input() {
         refuses 2 "unmaked" "$COSPEC" connectivity --corpus c.tsv --compare masked:unmaked=1 &&
         refuses 3 "length >= 42" "$COSPEC" connectivity --corpus c.tsv --max-length 3 --stride 1 --compare masked:unmasked=41 &&
         refuses 2 "unmaked" "$COSPEC" connectivity --corpus gone.tsv --compare ar --compare masked:unmaked=1 && ! grep -q "target position" err &&
-        refuses 3 "masked:unmasked=41: " "$COSPEC" connectivity --corpus c.tsv --max-length 3 --stride 1 --compare ar --compare masked:unmasked=41 && says "length >= 42" && ! grep -q "target position" err || return 1
+        refuses 3 "masked(unmasked=41): " "$COSPEC" connectivity --corpus c.tsv --max-length 3 --stride 1 --compare ar --compare masked:unmasked=41 && says "length >= 42" && ! grep -q "target position" err || return 1
     i=0; while [ $i -lt 40 ]; do echo "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h"; i=$((i + 1)); done > long.txt
-    refuses 2 "masked:unmasked=15: all under masked at length 32 has" "$COSPEC" connectivity --corpus long.txt --context all --max-length 32 --stride 1 --compare ar --compare masked:unmasked=15 && ! grep -q "target position" err &&
+    refuses 2 "masked(unmasked=15): all under masked at length 32 has" "$COSPEC" connectivity --corpus long.txt --context all --max-length 32 --stride 1 --compare ar --compare masked:unmasked=15 && ! grep -q "target position" err &&
         refuses 3 "nowhere" "$COSPEC" connectivity nowhere
 }
 

@@ -66,7 +66,7 @@ test_truth() {
     small_corpus c.tsv; identity
     f32 1 1 1 2  1 1 1 2  1 1 1 2  1 1 2 1 | npy alike.npy '<f4' '(4, 4)'
     exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar --compare masked:unmasked=1 --jackknife 4 -k 4 -o t || return 1
-    better() { awk -F, -v p="$1" '$2 == p && $4 == "sum_sigma4" && $5 == "plug-in" { v[$1] = $(NF - 6) } END { print v["masked:unmasked=1"] < v["ar"] }' t/connectivity.csv; }
+    better() { awk -F, -v p="$1" '$2 == p && $4 == "sum_sigma4" && $5 == "plug-in" { v[$1] = $(NF - 6) } END { print v["masked(unmasked=1)"] < v["ar"] }' t/connectivity.csv; }
     # blind: the masked matrix is better connected here, so features that claim so agree.
     [ "$(better blind)" = 1 ] || { fail "the corpus does not separate the two"; return 1; }
     exits 0 "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=alike.npy nobody=eye.npy --pairs 4 --truth t/connectivity.csv -o d && grep -q "^all  *tau_b  *top_mean  *sum_sigma4  *blind  *1 " out && ! grep -q cannot_tell out && says "nobody: t/connectivity.csv has no such series" || return 1
@@ -77,7 +77,7 @@ test_truth() {
     exits 0 "$COSPEC" connectivity ar=alike.npy masked:unmasked=1=eye.npy --pairs 4 --truth t/connectivity.csv && grep -q '^all  *tau_b  *top_mean  *sum_sigma4  *blind  *-1 ' out || { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=eye.npy --pairs 4 --truth t/connectivity.csv --json && [ "$(number cannot_tell out)" = 1 ] &&
         [ "$(number tau_b out)" = "" ] && grep -q '"tau_b": null' out || { fail "${why:-$(tail -30 out)}"; return 1; }
-    refuses 3 "t/connectivity.csv: 0 of the 2 NAMEs is a series of it, a ranking wants two; it has ar, masked:unmasked=1" \
+    refuses 3 "t/connectivity.csv: 0 of the 2 NAMEs is a series of it, a ranking wants two; it has ar, masked(unmasked=1)" \
         "$COSPEC" connectivity a=eye.npy b=alike.npy --pairs 4 --truth t/connectivity.csv || return 1
     refuses 3 "spectrum.csv: no column metric" "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=alike.npy --pairs 4 --truth t/spectrum.csv || return 1
     refuses 3 "nowhere.csv" "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=alike.npy --pairs 4 --truth nowhere.csv

@@ -108,10 +108,10 @@ test_objective_and_context_have_one_form() {
     exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.3 --context window:3 -o m && exits 0 "$COSPEC" svd m -k 2 -o s &&
         exits 0 "$COSPEC" density m -o d && exits 0 "$COSPEC" angles m m -k 2 -o a && exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.3 --classes 2 --length 8 --tokens 2 -o t || return 1
     for f in m/matrix.json m/cooc.json s/svd.json d/density.json a/angles.json t/toy.json; do
-        grep -q '"objective": "masked mask-ratio=0.3 event-weight=token"' $f || { fail "$f: $(grep -A 2 objective $f)"; return 1; }
+        grep -q '"objective": "masked(mask-ratio=0.3)"' $f || { fail "$f: $(grep -A 2 objective $f)"; return 1; }
         [ $f = t/toy.json ] || { grep -q '"context": "each:3"' $f && grep -q '"target_position": "blind"' $f; } || { fail "$f: $(grep -A 2 context $f)"; return 1; }
     done
-    grep -q ',masked mask-ratio=0.3 event-weight=token,each:3,blind,' m/cooc.csv && grep -q '^masked mask-ratio=0.3 event-weight=token,2,8,2,' t/toy.csv || fail "$(cat m/cooc.csv t/toy.csv)"
+    grep -q ',masked(mask-ratio=0.3),each:3,blind,' m/cooc.csv && grep -q '^masked(mask-ratio=0.3),2,8,2,' t/toy.csv || fail "$(cat m/cooc.csv t/toy.csv)"
 }
 
 test_sampling_is_said() {

@@ -73,7 +73,7 @@ test_what_was_built_keeps_its_mixture() {
     sed -i 's/s-2", "share/s-1", "share/' mix.json
     refuses 2 "is of a run with --plan-file" "$COSPEC" train $train --objective file --plan-file outer.json -o u --resume || return 1
     rm mix.json outer.json
-    exits 0 "$COSPEC" inspect m && grep -q 'heaviest row' out && exits 0 "$COSPEC" svd m -k 2 && grep -q 'outer.json event-weight=token' m/matrix.json &&
+    exits 0 "$COSPEC" inspect m && grep -q 'heaviest row' out && exits 0 "$COSPEC" svd m -k 2 && grep -q 'file(plan-file=.*outer.json)' m/matrix.json &&
         exits 0 "$COSPEC" features t c.txt -o f || fail "$(cat err)"
 }
 
@@ -107,7 +107,7 @@ test_forms_mix_on_whole_documents() {
         for o in ar 'masked(mask-ratio=0.15)' "$mixed"; do
             exits 0 "$COSPEC" cooc --corpus long.txt --objective "$o" --context $context --json -o d --force && number mass out >> mass.$context || return 1
         done
-        says "masked mask-ratio=0.15 event-weight=token: at length 3 s - round(RHO s) leaves 1..s-1; clamped to 2 unmasked; 2 sequences" || return 1
+        says "masked(mask-ratio=0.15): at length 3 s - round(RHO s) leaves 1..s-1; clamped to 2 unmasked; 2 sequences" || return 1
         near "$(sed -n 3p mass.$context)" "$(awk '{ m[NR] = $1 } END { printf "%.15g", 0.25 * m[1] + 0.75 * m[2] }' mass.$context)" 1e-12 || return 1
     done
     exits 0 "$COSPEC" connectivity --corpus long.txt --context nearest:1 --jackknife 0 -k 2 --compare ar --compare "$mixed" --compare 'masked(mask-ratio=0.15)' &&
@@ -135,6 +135,17 @@ test_defects_are_named() {
         refuses 2 'unknown name t (the length is s)' "$COSPEC" cooc --corpus c.txt --objective 'mix:1/t*ar+1*masked' -o d
 }
 
-for t in cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture training_completes_parts other_commands_take_it forms_mix_on_whole_documents defects_are_named; do
+# Shares are weights: what they sum to is said where it is not 1, on every command that takes one.
+test_shares_that_do_not_sum_to_one() {
+    texts
+    mixture='mix:0.6*ar+0.5*masked(unmasked=1)' said='the shares sum to 1.1 and are divided by it: mix:0.5454545454545454*ar+0.45454545454545453*masked(unmasked=1)'
+    for command in "kernel $mixture --length 3" "toy --objective $mixture --classes 2 --length 3 --tokens 2" "tradeoff --length 3 --compare $mixture" \
+        "cooc --corpus c.txt --objective $mixture --context all --max-length 3 -o m"; do
+        exits 0 "$COSPEC" $command && says "$said" || return 1
+    done
+    exits 0 "$COSPEC" kernel 'mix:0.1*ar+0.2*masked(unmasked=1)+0.7*permuted-ar' --length 3 && ! grep -q 'sum to' err || fail "${why:-$(cat err)}"
+}
+
+for t in shares_that_do_not_sum_to_one cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture training_completes_parts other_commands_take_it forms_mix_on_whole_documents defects_are_named; do
     check $t
 done

@@ -1,7 +1,7 @@
 """Co-occurrence spectra of self-supervised pretraining, from Python.
 
     import cospec
-    a = cospec.cooc("corpus.tsv", objective="masked:mask-ratio=0.15", context="nearest:2")
+    a = cospec.cooc("corpus.tsv", objective="masked(mask-ratio=0.15)", context="nearest:2")
     s = cospec.svd(a["matrix"], k=32)
     s["sigma"], s["certificates"]["moments"]["state"]
     cospec.rank(states)["rank_tau"]["value"]
