@@ -343,14 +343,12 @@ TEST(old_sidecars_are_read)
     edit_sidecar("old", "\"context\": \"nearest:2\"",
                  "\"context\": {\"mode\": \"nearest\", \"n\": 2, \"given\": true}");
     edit_sidecar("old", "\"target_position\": \"given\",", "");
-    edit_sidecar("old", "\"parameters\": {",
-                 "\"objective\": {\"text\": \"ar\",");
+    edit_sidecar("old", "\"parameters\": {", "\"objective\": {\"text\": \"ar\",");
     OK(cs_cooc_read(in_dir("old"), &s));
     assert_true(s.options.objective.kind == CS_OBJ_AR && s.options.context.n == 2);
     assert_true(s.options.context.mode == CS_CONTEXT_NEAREST && s.options.context.given);
-    const char *const now[][2] = {{"objective", "ar"},
-                                  {"context", "nearest:2"},
-                                  {"target_position", "given"}};
+    const char *const now[][2] = {
+        {"objective", "ar"}, {"context", "nearest:2"}, {"target_position", "given"}};
     for (int i = 0; i < 3; ++i) {
         const char *text = json_string_value(json_object_get(s.sidecar, now[i][0]));
         assert_non_null(text);
