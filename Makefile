@@ -29,7 +29,7 @@ OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
 $(error CONFIG=$(CONFIG) is not release, debug or asan)
 endif
-PACKAGES := openblas jansson libzip libxxhash libutf8proc nettle zlib libpng libjpeg freetype2
+PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)

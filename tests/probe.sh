@@ -21,7 +21,7 @@ missing=
 try() { # try PACKAGE HEADER CALL LIBS
     printf '#include <stdio.h>\n#include <%s>\nint main(void) { return (int)(sizeof(int) + (size_t)&%s) == 0; }\n' "$2" "$3" > "$dir/t.c"
     # shellcheck disable=SC2086
-    if ${CC:-cc} -D_GNU_SOURCE $(pkg-config --cflags openblas lapacke freetype2 2>/dev/null) -MD -MF "$dir/t.d" "$dir/t.c" -o "$dir/t" $(pkg-config --libs-only-L openblas 2>/dev/null) $4 > "$dir/log" 2>&1; then
+    if ${CC:-cc} -D_GNU_SOURCE -DPCRE2_CODE_UNIT_WIDTH=8 $(pkg-config --cflags openblas lapacke freetype2 2>/dev/null) -MD -MF "$dir/t.d" "$dir/t.c" -o "$dir/t" $(pkg-config --libs-only-L openblas 2>/dev/null) $4 > "$dir/log" 2>&1; then
         tr -s ' \\\n' '\n' < "$dir/t.d" | grep "/$2\$" >> "$dir/headers" || true
     else
         echo "probe: cannot compile and link against <$2> ($4): install $1 (Debian), see $dir/$1.log" >&2
@@ -38,6 +38,7 @@ try libzip-dev zip.h zip_open -lzip
 try zlib1g-dev zlib.h inflate -lz
 try libxxhash-dev xxhash.h XXH3_128bits_withSeed -lxxhash
 try libutf8proc-dev utf8proc.h utf8proc_iterate -lutf8proc
+try libpcre2-dev pcre2.h pcre2_match_8 -lpcre2-8
 try nettle-dev nettle/sha2.h nettle_sha256_init -lnettle
 try liblbfgs-dev lbfgs.h lbfgs_malloc -llbfgs
 try libpng-dev png.h png_create_read_struct -lpng

@@ -116,7 +116,7 @@ static cs_status count_bytes(cs_args *args, run *r)
     const char *source = cs_args_positional(args, 1);
     cs_corpus_options options = {0};
     r->bytes_a_token = (double)NAN;
-    if (r->text.tokenizer && cs_tokenizer_model(r->text.tokenizer) == CS_TOKENS_BPE) {
+    if (r->text.tokenizer && cs_tokenizer_is_byte_level(r->text.tokenizer)) {
         return cs_token_bytes(r->text.tokenizer, r->text.model.config.vocab, &r->token_bytes);
     }
     if (cs_has_suffix(source, ".npy")) {

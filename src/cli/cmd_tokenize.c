@@ -353,7 +353,7 @@ const cs_command cs_cmd_tokenize = {
         "  cospec tokenize encode TOKENIZER [FILE]\n"
         "  cospec tokenize decode TOKENIZER [FILE]\n"
         "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
-        "TOKENIZER is a tokenizer.json in the form of Hugging Face: byte-level BPE, WordPiece or a "
+        "TOKENIZER is a tokenizer.json in the form of Hugging Face: BPE, Unigram, WordPiece or a "
         "word list (docs/formats.md). train writes DIR/tokenizer.json. encode prints the ids of "
         "each line of FILE or of standard input, decode the text of each line of ids; with "
         "byte-level BPE decoding what was encoded gives every byte back, but for the space that "

@@ -7,10 +7,12 @@
  */
 #include "text/bpe.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "text/pair_queue_private.h"
+#include "text/unicode.h"
 
 /* --- bytes as characters --- */
 
@@ -108,6 +110,7 @@ void cs_bpe_scratch_free(cs_bpe_scratch *s)
     cs_free(s->next);
     cs_free(s->previous);
     cs_free(s->heap);
+    cs_free(s->key);
     memset(s, 0, sizeof *s);
 }
 
@@ -142,31 +145,150 @@ static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
     }
 }
 
-cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bpe_scratch *s)
+/* Room for `size` first tokens. */
+static cs_status make_room(cs_bpe_scratch *s, int64_t size)
 {
     if (size > 1 << 30) {
         return cs_fail(CS_ERR_INPUT, "a piece of %lld bytes without a break is above 2^30",
                        (long long)size);
     }
-    if (size > s->room) {
-        cs_status status = grow(s, size);
-        if (status != CS_OK) return status;
-    }
+    return size > s->room ? grow(s, size) : CS_OK;
+}
+
+/* Merges the first tokens token[0 .. count-1]. */
+static void join(const cs_bpe *bpe, cs_bpe_scratch *s, int64_t count)
+{
     s->heap_size = 0;
-    for (int64_t i = 0; i < size; ++i) {
-        s->token[i] = bpe->byte_token[(uint8_t)bytes[i]];
-        s->next[i] = i + 1 < size ? (int32_t)i + 1 : -1;
+    for (int64_t i = 0; i < count; ++i) {
+        s->next[i] = i + 1 < count ? (int32_t)i + 1 : -1;
         s->previous[i] = (int32_t)i - 1;
     }
-    for (int64_t i = 0; i + 1 < size; ++i) {
+    for (int64_t i = 0; i + 1 < count; ++i) {
         consider(bpe, s, (int32_t)i);
     }
     merge_all(bpe, s);
     s->count = 0;
-    for (int64_t i = 0; i < size; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
         if (s->token[i] >= 0) {
             s->token[s->count++] = s->token[i];
         }
     }
+}
+
+cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bpe_scratch *s)
+{
+    cs_status status = make_room(s, size);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < size; ++i) {
+        s->token[i] = bpe->byte_token[(uint8_t)bytes[i]];
+    }
+    join(bpe, s, size);
     return CS_OK;
+}
+
+/* --- characters --- */
+
+static int32_t token_of(const cs_word_table *v, const char *word, int64_t size)
+{
+    const int32_t id = cs_word_table_get(v, word, size);
+    return id >= 0 && v->count[id] > 0 ? id : -1;
+}
+
+cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *v)
+{
+    enum { NEAR = 1 << 16 };
+    char name[8];
+    for (int b = 0; b < 256; ++b) {
+        (void)snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
+        start->byte[b] = token_of(v, name, 6);
+    }
+    start->near = cs_alloc(NEAR, sizeof *start->near);
+    if (!start->near) return CS_ERR_MEMORY;
+    for (int32_t c = 0; c < NEAR; ++c) {
+        const utf8proc_ssize_t size = utf8proc_encode_char(c, (utf8proc_uint8_t *)name);
+        start->near[c] = token_of(v, name, size);
+    }
+    return CS_OK;
+}
+
+void cs_bpe_start_free(cs_bpe_start *start)
+{
+    cs_free(start->prefix);
+    cs_free(start->suffix);
+    cs_free(start->near);
+    memset(start, 0, sizeof *start);
+}
+
+/* The token of the character text[at .. at + length - 1], with what it has before and behind it. */
+static int32_t first_token(const cs_bpe_start *b, const cs_word_table *v, const char *text,
+                           int64_t at, int length, int64_t size, int32_t c, cs_bpe_scratch *s)
+{
+    const char *prefix = at > 0 ? b->prefix : NULL;
+    const char *suffix = at + length == size ? b->suffix : NULL;
+    if (!prefix && !suffix) {
+        return c < 1 << 16 ? b->near[c] : token_of(v, text + at, length);
+    }
+    char *to = prefix ? stpcpy(s->key, prefix) : s->key;
+    memcpy(to, text + at, (size_t)length);
+    to += length;
+    to = suffix ? stpcpy(to, suffix) : to;
+    return token_of(v, s->key, to - s->key);
+}
+
+/* The tokens of a character's bytes to token[*count ..]; false: one has none. */
+static bool put_bytes(const cs_bpe_start *b, const char *bytes, int64_t size, cs_bpe_scratch *s,
+                      int64_t *count)
+{
+    for (int64_t i = 0; i < size; ++i) {
+        if (b->byte[(uint8_t)bytes[i]] < 0) {
+            return false;
+        }
+    }
+    for (int64_t i = 0; i < size; ++i) {
+        s->token[(*count)++] = b->byte[(uint8_t)bytes[i]];
+    }
+    return true;
+}
+
+/* An unknown character waits for the next character that has a token, or another unknown one with
+ * which it is not fused: bytes of a fallback come before it, as in the `tokenizers` package. */
+static int64_t start_chars(const cs_bpe_start *b, const cs_word_table *v, const char *text,
+                           int64_t size, cs_bpe_scratch *s)
+{
+    int64_t count = 0;
+    bool waiting = false;
+    for (int64_t at = 0; at < size;) {
+        int32_t c = 0;
+        const int length = cs_char_at((const uint8_t *)text + at, &c);
+        const int32_t token = first_token(b, v, text, at, length, size, c, s);
+        if (token >= 0) {
+            if (waiting) {
+                s->token[count++] = b->unknown;
+            }
+            waiting = false;
+            s->token[count++] = token;
+        } else if ((!b->byte_fallback || !put_bytes(b, text + at, length, s, &count)) &&
+                   b->unknown >= 0) {
+            if (waiting && !b->fuse_unknown) {
+                s->token[count++] = b->unknown;
+            }
+            waiting = true;
+        }
+        at += length;
+    }
+    if (waiting) {
+        s->token[count++] = b->unknown;
+    }
+    return count;
+}
+
+cs_status cs_bpe_apply_chars(const cs_bpe *bpe, const cs_bpe_start *start, const cs_word_table *v,
+                             const char *text, int64_t size, cs_bpe_scratch *s)
+{
+    const size_t more =
+        (start->prefix ? strlen(start->prefix) : 0) + (start->suffix ? strlen(start->suffix) : 0);
+    cs_status status = make_room(s, size);
+    if (status == CS_OK) status = cs_reserve(&s->key, &s->key_room, (int64_t)more + 8, 1);
+    if (status == CS_OK) join(bpe, s, start_chars(start, v, text, size, s));
+    return status;
 }

@@ -1,9 +1,10 @@
-/* Byte pair encoding of one piece of text: bytes, and merges by rank. */
+/* Byte pair encoding of one piece of text: first tokens, and merges by rank. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/status.h"
+#include "text/vocab.h"
 
 /* One merge: `left` and `right` become `token`. Its rank is its place in the list. */
 typedef struct {
@@ -28,16 +29,38 @@ void cs_bpe_free(cs_bpe *bpe);
 typedef struct {
     int32_t *token; /* the result, `count` long */
     int64_t count;
+    char *key; /* a character with prefix and suffix */
+    int64_t key_room;
     int32_t *next, *previous;
     struct cs_queued *heap; /* rank, position */
     int64_t heap_size, room;
 } cs_bpe_scratch;
 
-/* Tokens of the `size` bytes: the merge of lowest rank, at its leftmost place, until none applies.
+/* Tokens of the `size` bytes, each of which begins as byte_token[byte]: the merge of lowest rank, at its leftmost place, until none applies.
  * Cost O(size log size). CS_ERR_INPUT above 2^30 bytes. */
 cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size,
                        cs_bpe_scratch *scratch) CS_MUST_CHECK;
 void cs_bpe_scratch_free(cs_bpe_scratch *scratch);
+
+/* How a piece of characters begins. Zeroed: characters that have no token are left out. */
+typedef struct {
+    char *prefix, *suffix; /* of a token within a word, of one that ends it; NULL: none */
+    int32_t unknown;       /* -1: none */
+    bool fuse_unknown;     /* unknown characters in a row are one token */
+    bool byte_fallback;    /* a character without a token becomes the tokens <0x00> .. of its bytes,
+                              where all of them are there */
+    int32_t byte[256];     /* these; -1: none */
+    int32_t *near;         /* the tokens of characters below 2^16 */
+} cs_bpe_start;
+
+/* Looks up bytes and characters; prefix, suffix and flags are set already. Free after any outcome. */
+cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *vocabulary) CS_MUST_CHECK;
+void cs_bpe_start_free(cs_bpe_start *start);
+
+/* As cs_bpe_apply, of the characters of valid UTF-8; only words of positive count are tokens. */
+cs_status cs_bpe_apply_chars(const cs_bpe *bpe, const cs_bpe_start *start,
+                             const cs_word_table *vocabulary, const char *text, int64_t size,
+                             cs_bpe_scratch *scratch) CS_MUST_CHECK;
 
 /* The character that stands for a byte in the spelling of tokens (GPT-2: printable bytes of Latin-1
  * are themselves, the others U+0100 and on, in their order), and back: -1 for other characters. */

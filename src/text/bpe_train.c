@@ -262,14 +262,32 @@ static cs_status merge_pairs(trainer *r)
 
 /* --- the tokenizer --- */
 
+static json_t *byte_level(bool add_prefix_space)
+{
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
+                     add_prefix_space, "trim_offsets", 1, "use_regex", 1);
+}
+
+static cs_status set_parts(cs_tokenizer *t, bool add_prefix_space)
+{
+    cs_status status =
+        cs_tokenizer_set_part(t, CS_PART_PRE_TOKENIZER, byte_level(add_prefix_space));
+    if (status == CS_OK) /* what a decoder of this kind is told has no effect */
+        status = cs_tokenizer_set_part(t, CS_PART_DECODER, byte_level(true));
+    if (status != CS_OK) return status;
+    return cs_tokenizer_set_part(t, CS_PART_MODEL,
+                                 json_pack("{s:s, s:n, s:n, s:n, s:n, s:b, s:b, s:b}", "type",
+                                           "BPE", "dropout", "unk_token",
+                                           "continuing_subword_prefix", "end_of_word_suffix",
+                                           "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0));
+}
+
 static cs_status assemble(trainer *r)
 {
     cs_tokenizer *t = r->made;
     int64_t twice = -1;
-    t->model = CS_TOKENS_BPE;
-    t->decoder = CS_DECODE_BYTES;
-    t->add_prefix_space = r->options.add_prefix_space;
     cs_status status = cs_tokenizer_texts(t);
+    if (status == CS_OK) status = set_parts(t, r->options.add_prefix_space);
     if (status == CS_OK) status = cs_bpe_init(&t->bpe, r->byte_token, r->merge, r->merges, &twice);
     int32_t before = cs_tokenizer_id(t, "<s>");
     int32_t after = cs_tokenizer_id(t, "</s>");
@@ -277,7 +295,7 @@ static cs_status assemble(trainer *r)
         after < r->options.specials) {
         status = cs_tokenizer_surround(t, before, after);
     }
-    return status == CS_OK ? cs_tokenizer_finish(t) : status;
+    return status == CS_OK ? cs_tokenizer_finish(t, NULL) : status;
 }
 
 cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,

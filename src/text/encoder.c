@@ -1,7 +1,7 @@
-/* Text to ids. The text is cut at added tokens (twice: first at those that are looked for in the
- * text as it is, then, in what is left, at those that are looked for in normalised text), what
- * lies between is cut into pieces, and each piece is handed to the model. Pieces repeat (Zipf), so
- * their ids are kept: the model itself runs on a few per cent of them. */
+/* Text to ids. The text is cut at the added tokens that are looked for in it as it is; what lies
+ * between is normalised and cut at those that are looked for in normalised text; what lies between
+ * these is cut into pieces, and each piece is handed to the model. Pieces repeat (Zipf), so their
+ * ids are kept: the model itself runs on a few per cent of them. */
 #include "text/encoder.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ enum { CACHE_PIECES = 1 << 20, CACHE_BYTES = 64 };
 
 void cs_encoder_init(cs_encoder *e, const cs_tokenizer *tokenizer)
 {
-    *e = (cs_encoder){.tokenizer = tokenizer, .splitter = {.kind = tokenizer->splitter}};
+    *e = (cs_encoder){.tokenizer = tokenizer};
 }
 
 void cs_encoder_free(cs_encoder *e)
@@ -24,12 +24,13 @@ void cs_encoder_free(cs_encoder *e)
     cs_word_table_free(&e->pieces);
     cs_bpe_scratch_free(&e->bpe);
     cs_wordpiece_scratch_free(&e->wordpiece);
-    cs_bert_text_free(&e->normal);
-    cs_splitter_free(&e->splitter);
+    cs_unigram_scratch_free(&e->unigram);
+    cs_pieces_free(&e->normal);
+    cs_pieces_free(&e->cut);
+    cs_pieces_free(&e->spelling);
     cs_free(e->id);
     cs_free(e->stored_start);
     cs_free(e->stored);
-    cs_free(e->spaced);
     memset(e, 0, sizeof *e);
 }
 
@@ -64,105 +65,99 @@ static cs_status keep(cs_encoder *e, const char *piece, int64_t size, const int3
     return status;
 }
 
-static cs_status encode_piece(cs_encoder *e, const char *piece, int64_t size)
+/* The token of the model's vocabulary that a piece is, -1: none. */
+static int32_t whole_token(const cs_tokenizer *t, const char *piece, int64_t size)
+{
+    const int32_t id = cs_word_table_get(&t->table, piece, size);
+    return id >= 0 && t->table.count[id] > 0 ? id : -1;
+}
+
+static cs_status apply_bpe(cs_encoder *e, const char *piece, int64_t size)
 {
     const cs_tokenizer *t = e->tokenizer;
-    int32_t w = size <= CACHE_BYTES ? cs_word_table_get(&e->pieces, piece, size) : -1;
+    cs_pieces *p = &e->spelling;
+    e->whole = -1;
+    if (t->ignore_merges && t->spelled) {
+        p->fresh = 0;
+        cs_status status = cs_step_spell_bytes(piece, size, p);
+        if (status != CS_OK) return status;
+        e->whole = whole_token(t, p->made, p->fresh);
+    } else if (t->ignore_merges) {
+        e->whole = whole_token(t, piece, size);
+    }
+    if (e->whole >= 0) {
+        return CS_OK;
+    }
+    return t->spelled ? cs_bpe_apply(&t->bpe, piece, size, &e->bpe)
+                      : cs_bpe_apply_chars(&t->bpe, &t->bpe_start, &t->table, piece, size, &e->bpe);
+}
+
+/* The ids that the model gives a piece, where the model's memory has them. */
+static cs_status apply_model(cs_encoder *e, const char *piece, int64_t size, const int32_t **id,
+                             int64_t *count)
+{
+    const cs_tokenizer *t = e->tokenizer;
+    cs_status status = CS_OK;
+    switch (t->model) {
+    case CS_TOKENS_WORD:
+        e->whole = whole_token(t, piece, size);
+        e->whole = e->whole < 0 ? t->unknown : e->whole;
+        break;
+    case CS_TOKENS_BPE:
+        status = apply_bpe(e, piece, size);
+        *id = e->bpe.token;
+        *count = e->bpe.count;
+        break;
+    case CS_TOKENS_WORDPIECE:
+        e->whole = -1;
+        status = cs_wordpiece_apply(&t->wordpiece, &t->table, piece, size, &e->wordpiece);
+        *id = e->wordpiece.token;
+        *count = e->wordpiece.count;
+        break;
+    case CS_TOKENS_UNIGRAM:
+        e->whole = -1;
+        status = cs_unigram_apply(&t->unigram, &t->table, piece, size, &e->unigram);
+        *id = e->unigram.token;
+        *count = e->unigram.count;
+        break;
+    }
+    if (e->whole >= 0) {
+        *id = &e->whole;
+        *count = 1;
+    }
+    return status;
+}
+
+static cs_status encode_piece(cs_encoder *e, const char *piece, int64_t size)
+{
+    const bool kept = size <= CACHE_BYTES && e->tokenizer->model != CS_TOKENS_WORD;
+    const int32_t w = kept ? cs_word_table_get(&e->pieces, piece, size) : -1;
     if (w >= 0) {
-        int64_t first = e->stored_start[w];
+        const int64_t first = e->stored_start[w];
         return append(e, e->stored + first, e->stored_start[w + 1] - first);
     }
     const int32_t *id = NULL;
     int64_t count = 0;
-    cs_status status;
-    if (t->model == CS_TOKENS_BPE) {
-        status = cs_bpe_apply(&t->bpe, piece, size, &e->bpe);
-        id = e->bpe.token;
-        count = e->bpe.count;
-    } else {
-        status = cs_wordpiece_apply(&t->wordpiece, &t->table, piece, size, &e->wordpiece);
-        id = e->wordpiece.token;
-        count = e->wordpiece.count;
-    }
-    if (status == CS_OK && size <= CACHE_BYTES && e->pieces.words < CACHE_PIECES)
+    cs_status status = apply_model(e, piece, size, &id, &count);
+    if (status == CS_OK && kept && e->pieces.words < CACHE_PIECES)
         status = keep(e, piece, size, id, count);
     return status == CS_OK ? append(e, id, count) : status;
 }
 
 /* --- a text without added tokens --- */
 
-static cs_status encode_words(cs_encoder *e, const char *text, int64_t size)
+static cs_status encode_plain(cs_encoder *e, const char *text, int64_t size, bool lead)
 {
-    const cs_tokenizer *t = e->tokenizer;
-    cs_splitter_start(&e->splitter, text, size);
-    for (;;) {
-        bool found = false;
-        cs_status status = cs_splitter_next(&e->splitter, &found);
-        if (status != CS_OK || !found) return status;
-        int32_t id = cs_word_table_get(&t->table, e->splitter.token, e->splitter.size);
-        if (id < 0 || t->table.count[id] == 0) { /* an added token is no word */
-            id = t->unknown;
+    cs_pieces *p = &e->cut;
+    cs_status status = cs_pieces_start(p, text, size, lead);
+    if (status == CS_OK) status = cs_steps_run(&e->tokenizer->pre_tokenizer, p);
+    for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
+        const cs_span piece = p->span[i];
+        if (piece.from < piece.to) {
+            status = encode_piece(e, p->text + piece.from, piece.to - piece.from);
         }
-        status = append(e, &id, 1);
-        if (status != CS_OK) return status;
-    }
-}
-
-static cs_status encode_bytes(cs_encoder *e, const char *text, int64_t size)
-{
-    const cs_tokenizer *t = e->tokenizer;
-    cs_status status = CS_OK;
-    if (t->add_prefix_space && text[0] != ' ') {
-        status = cs_reserve(&e->spaced, &e->spaced_room, size + 1, 1);
-        if (status != CS_OK) return status;
-        e->spaced[0] = ' ';
-        memcpy(e->spaced + 1, text, (size_t)size);
-        text = e->spaced;
-        size += 1;
-    }
-    const char *end = text + size;
-    while (text < end && status == CS_OK) {
-        int64_t piece =
-            t->use_regex ? cs_gpt2_piece((const uint8_t *)text, (const uint8_t *)end) : size;
-        status = encode_piece(e, text, piece);
-        text += piece;
     }
     return status;
-}
-
-static cs_status encode_bert(cs_encoder *e, const char *text, int64_t size)
-{
-    const cs_tokenizer *t = e->tokenizer;
-    cs_status status = CS_OK;
-    if (t->normalise) {
-        status = cs_bert_normalise(&t->bert, text, size, &e->normal);
-        text = e->normal.text;
-        size = e->normal.size;
-    }
-    const uint8_t *at = (const uint8_t *)text, *end = at + size;
-    while (status == CS_OK) {
-        int64_t piece = cs_bert_piece(&at, end);
-        if (piece == 0) {
-            break;
-        }
-        status = encode_piece(e, (const char *)at - piece, piece);
-    }
-    return status;
-}
-
-static cs_status encode_plain(cs_encoder *e, const char *text, int64_t size)
-{
-    if (size == 0) {
-        return CS_OK;
-    }
-    switch (e->tokenizer->model) {
-    case CS_TOKENS_WORD:
-        return encode_words(e, text, size);
-    case CS_TOKENS_BPE:
-        return encode_bytes(e, text, size);
-    default:
-        return encode_bert(e, text, size);
-    }
 }
 
 /* --- added tokens --- */
@@ -171,18 +166,22 @@ static cs_status encode_plain(cs_encoder *e, const char *text, int64_t size)
 static const cs_added_token *match(const cs_tokenizer *t, bool normalized, const char *at,
                                    int64_t size, int64_t *length)
 {
-    const cs_added_token *best = NULL;
-    for (int64_t i = 0; i < t->addeds; ++i) {
-        const cs_added_token *a = &t->added[i];
-        const int64_t *start = t->table.start + a->id;
-        int64_t own = start[1] - start[0];
-        if (a->normalized == normalized && own <= size && (!best || own > *length) &&
-            memcmp(t->table.text + start[0], at, (size_t)own) == 0) {
-            best = a;
-            *length = own;
-        }
+    const int32_t index = cs_trie_longest(&t->find[normalized], at, size, length);
+    return index < 0 ? NULL : &t->added[index];
+}
+
+/* Whether characters of words stand on neither side of text[from .. to-1]. */
+static bool is_single(const char *text, int64_t size, int64_t from, int64_t to)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    int32_t before = ' ', after = ' ';
+    if (from > 0) {
+        (void)cs_char_at(cs_char_before(bytes, bytes + from), &before);
     }
-    return best;
+    if (to < size) {
+        (void)cs_char_at(bytes + to, &after);
+    }
+    return !cs_char_is_word(before) && !cs_char_is_word(after);
 }
 
 static int64_t blanks_before(const char *text, int64_t from, int64_t at)
@@ -212,36 +211,51 @@ static int64_t blanks_after(const char *text, int64_t at, int64_t size)
     return at;
 }
 
-/* Cuts at the added tokens of one kind; what lies between goes to the next kind, then to the
- * model: calls itself twice at most.
- * NOLINTBEGIN(misc-no-recursion) */
-static cs_status encode_between(cs_encoder *e, int kind, const char *text, int64_t size)
+/* What is done with the text between added tokens; `lead`: it begins with the whole input's first
+ * character. */
+typedef cs_status (*between)(cs_encoder *e, const char *text, int64_t size, bool lead);
+
+/* Cuts a text at the added tokens of one kind: the next is looked for where the last one ended,
+ * before the blanks that it takes. */
+static cs_status cut_added(cs_encoder *e, bool normalized, const char *text, int64_t size,
+                           bool lead, between encode)
 {
     const cs_tokenizer *t = e->tokenizer;
-    if (kind == 2) {
-        return encode_plain(e, text, size);
-    }
     int64_t rest = 0;
     cs_status status = CS_OK;
     for (int64_t at = 0; at < size && status == CS_OK;) {
         int64_t length = 0;
         const cs_added_token *a = NULL;
-        if (t->begins[kind][(uint8_t)text[at]]) {
-            a = match(t, kind == 1, text + at, size - at, &length);
+        if (t->begins[normalized][(uint8_t)text[at]]) {
+            a = match(t, normalized, text + at, size - at, &length);
         }
-        if (!a) {
-            at += 1;
+        if (!a || (a->single_word && !is_single(text, size, at, at + length))) {
+            at += a ? length : 1;
             continue;
         }
-        int64_t stop = a->lstrip ? blanks_before(text, rest, at) : at;
-        status = encode_between(e, kind + 1, text + rest, stop - rest);
+        const int64_t stop = a->lstrip ? blanks_before(text, rest, at) : at;
+        if (stop > rest) {
+            status = encode(e, text + rest, stop - rest, lead && rest == 0);
+        }
         if (status == CS_OK) status = append(e, &a->id, 1);
-        at = a->rstrip ? blanks_after(text, at + length, size) : at + length;
-        rest = at;
+        at += length;
+        rest = a->rstrip ? blanks_after(text, at, size) : at;
     }
-    return status == CS_OK ? encode_between(e, kind + 1, text + rest, size - rest) : status;
+    return status == CS_OK && size > rest ? encode(e, text + rest, size - rest, lead && rest == 0)
+                                          : status;
 }
-/* NOLINTEND(misc-no-recursion) */
+
+static cs_status encode_normalised(cs_encoder *e, const char *text, int64_t size, bool lead)
+{
+    const cs_steps *steps = &e->tokenizer->normalizer;
+    cs_pieces *p = &e->normal;
+    if (steps->steps == 0) {
+        return cut_added(e, true, text, size, lead, encode_plain);
+    }
+    cs_status status = cs_pieces_start(p, text, size, lead);
+    if (status == CS_OK) status = cs_steps_run(steps, p);
+    return status == CS_OK ? cut_added(e, true, p->text, p->size, p->lead, encode_plain) : status;
+}
 
 cs_status cs_encoder_encode(cs_encoder *e, const char *text, int64_t size, bool add_special)
 {
@@ -249,7 +263,7 @@ cs_status cs_encoder_encode(cs_encoder *e, const char *text, int64_t size, bool 
     e->count = 0;
     cs_status status = cs_utf8_check(NULL, text, size);
     if (status == CS_OK && add_special) status = append(e, t->around, t->befores);
-    if (status == CS_OK) status = encode_between(e, 0, text, size);
+    if (status == CS_OK) status = cut_added(e, false, text, size, true, encode_normalised);
     if (status == CS_OK && add_special) status = append(e, t->around + t->befores, t->afters);
     return status;
 }

@@ -9,9 +9,9 @@
 
 #include "base/status.h"
 #include "text/bpe.h"
-#include "text/pretokenize.h"
-#include "text/splitter.h"
+#include "text/pieces.h"
 #include "text/tokenizer.h"
+#include "text/unigram.h"
 #include "text/vocab.h"
 #include "text/wordpiece.h"
 
@@ -27,10 +27,10 @@ typedef struct {
     int64_t stored_room;
     cs_bpe_scratch bpe;
     cs_wordpiece_scratch wordpiece;
-    cs_bert_text normal;
-    cs_splitter splitter;
-    char *spaced; /* a text with a blank before it */
-    int64_t spaced_room;
+    cs_unigram_scratch unigram;
+    cs_pieces normal, cut; /* what normalisers and pre-tokenizers work on */
+    cs_pieces spelling;    /* a piece as the vocabulary spells its bytes */
+    int32_t whole;         /* a piece that is one token */
 } cs_encoder;
 
 /* Borrows the tokenizer; allocates nothing. */
@@ -38,8 +38,8 @@ void cs_encoder_init(cs_encoder *encoder, const cs_tokenizer *tokenizer);
 
 /* The ids of `size` bytes of UTF-8 (NUL allowed) in encoder->id. add_special: with the tokens that
  * the post-processor puts around a text (<s> ... </s>). Cost: linear, millions of tokens a second on
- * one core; memory: the ids and at most 2^20 pieces. CS_ERR_INPUT names the byte that is not UTF-8.
- */
+ * one core (a regular expression of the file may cost more); memory: the ids and at most 2^20
+ * pieces. CS_ERR_INPUT names the byte that is not UTF-8, or an expression that gave up. */
 cs_status cs_encoder_encode(cs_encoder *encoder, const char *text, int64_t size,
                             bool add_special) CS_MUST_CHECK;
 void cs_encoder_free(cs_encoder *encoder);

@@ -60,16 +60,6 @@ int64_t cs_gpt2_piece(const uint8_t *at, const uint8_t *end)
     return stop < end && last > at ? last - at : stop - at;
 }
 
-static bool is_bert_mark(int32_t c)
-{
-    if (c < 0x80) {
-        return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
-               (c >= 123 && c <= 126);
-    }
-    utf8proc_category_t category = utf8proc_category(c);
-    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
-}
-
 int64_t cs_bert_piece(const uint8_t **at, const uint8_t *end)
 {
     const uint8_t *start = NULL, *p = *at;
@@ -80,7 +70,7 @@ int64_t cs_bert_piece(const uint8_t **at, const uint8_t *end)
             if (start) {
                 break;
             }
-        } else if (is_bert_mark(c)) {
+        } else if (cs_char_is_mark(c)) {
             if (!start) {
                 start = p;
                 p += length;

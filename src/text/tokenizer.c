@@ -7,16 +7,12 @@
 #include "base/mem.h"
 #include "text/tokenizer_private.h"
 #include "text/unicode.h"
-#include "text/utf8_private.h"
 
 cs_tokenizer *cs_tokenizer_new(void)
 {
     cs_tokenizer *t = cs_calloc(1, sizeof *t);
     if (t) {
         t->unknown = -1;
-        t->strip_accents = -1;
-        t->trim_offsets = true;
-        t->use_regex = true;
     }
     return t;
 }
@@ -29,16 +25,21 @@ void cs_tokenizer_free(cs_tokenizer **held)
     }
     cs_word_table_free(&t->table);
     cs_bpe_free(&t->bpe);
+    cs_bpe_start_free(&t->bpe_start);
+    cs_unigram_free(&t->unigram);
+    cs_steps_free(&t->normalizer);
+    cs_steps_free(&t->pre_tokenizer);
+    cs_steps_free(&t->decoder);
+    cs_trie_free(&t->find[0]);
+    cs_trie_free(&t->find[1]);
     cs_free(t->text);
     cs_free(t->start);
     cs_free(t->added);
     cs_free(t->special);
-    cs_free(t->bytes);
-    cs_free(t->byte_start);
     cs_free(t->wordpiece.prefix);
-    json_decref(t->post);
-    json_decref(t->truncation);
-    json_decref(t->padding);
+    for (int i = 0; i < CS_PARTS; ++i) {
+        json_decref(t->part[i]);
+    }
     cs_free(t);
     *held = NULL;
 }
@@ -103,54 +104,61 @@ cs_status cs_tokenizer_texts(cs_tokenizer *t)
     return CS_OK;
 }
 
-static cs_status mark_added(cs_tokenizer *t)
+cs_status cs_tokenizer_set_part(cs_tokenizer *t, cs_token_part part, json_t *json)
 {
-    t->special = cs_calloc(t->table.words, sizeof *t->special);
-    if (!t->special) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < t->addeds; ++i) {
-        const cs_added_token *a = &t->added[i];
-        t->special[a->id] = a->special;
-        t->begins[a->normalized][(uint8_t)t->text[t->start[a->id]]] = 1;
+    if (!json) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for a part of a tokenizer");
     }
+    json_decref(t->part[part]);
+    t->part[part] = json;
     return CS_OK;
 }
 
-/* A token decodes to the bytes that its characters stand for; to itself when one stands for none,
- * as an added token may. */
-static cs_status make_bytes(cs_tokenizer *t)
+/* The text that an added token is looked for by: that of `normalized` ones goes through the
+ * normaliser, as the text does that it is looked for in. Of equal ones the first is found. */
+static cs_status find_by(cs_tokenizer *t, int32_t index, cs_pieces *p)
 {
-    int64_t vocab = t->table.words, to = 0;
-    t->bytes = cs_alloc(t->table.text_size, 1);
-    t->byte_start = cs_alloc(vocab + 1, sizeof *t->byte_start);
-    if (!t->bytes || !t->byte_start) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < vocab; ++i) {
-        const uint8_t *at = (const uint8_t *)cs_tokenizer_token(t, (int32_t)i);
-        int64_t first = to, size = (int64_t)strlen((const char *)at);
-        t->byte_start[i] = to;
-        for (const uint8_t *p = at; *p;) {
-            int32_t c = 0;
-            p += cs_char_at(p, &c);
-            int byte = cs_char_byte(c);
-            if (byte < 0) {
-                memcpy(t->bytes + first, at, (size_t)size);
-                to = first + size;
-                break;
+    const cs_added_token *a = &t->added[index];
+    const char *token = t->text + t->start[a->id];
+    int32_t there = 0;
+    cs_status status = cs_pieces_start(p, token, (int64_t)strlen(token), true);
+    if (status == CS_OK && a->normalized) status = cs_steps_run(&t->normalizer, p);
+    if (status == CS_OK && p->size == 0) {
+        status = cs_fail(CS_ERR_INPUT, "added_tokens: \"%s\": the normalizer leaves nothing of it",
+                         token);
+    }
+    if (status == CS_OK)
+        status = cs_trie_put(&t->find[a->normalized], p->text, p->size, index, &there);
+    if (status == CS_OK) t->begins[a->normalized][(uint8_t)p->text[0]] = 1;
+    return status;
+}
+
+/* Special tokens come before others, as in the `tokenizers` package. */
+static cs_status mark_added(cs_tokenizer *t)
+{
+    cs_pieces p = {0};
+    t->special = cs_calloc(t->table.words, sizeof *t->special);
+    cs_status status = t->special ? CS_OK : CS_ERR_MEMORY;
+    for (int special = 1; special >= 0; --special) {
+        for (int64_t i = 0; i < t->addeds && status == CS_OK; ++i) {
+            if (t->added[i].special == special) {
+                t->special[t->added[i].id] = (uint8_t)special;
+                status = find_by(t, (int32_t)i, &p);
             }
-            t->bytes[to++] = (char)byte;
         }
     }
-    t->byte_start[vocab] = to;
-    return CS_OK;
+    cs_pieces_free(&p);
+    return status;
 }
 
 static void find_roles(cs_tokenizer *t)
 {
-    static const char *const name[CS_TOKEN_ROLES][4] = {
+    static const char *const name[CS_TOKEN_ROLES][6] = {
         [CS_TOKEN_UNK] = {"<unk>", "[UNK]"},
-        [CS_TOKEN_PAD] = {"<pad>", "[PAD]"},
-        [CS_TOKEN_MASK] = {"<mask>", "[MASK]"},
-        [CS_TOKEN_BOS] = {"<s>", "[CLS]", "<|endoftext|>"},
-        [CS_TOKEN_EOS] = {"</s>", "[SEP]", "<|endoftext|>"},
+        [CS_TOKEN_PAD] = {"<pad>", "[PAD]", "<|pad|>"},
+        [CS_TOKEN_MASK] = {"<mask>", "[MASK]", "<|mask|>"},
+        [CS_TOKEN_BOS] = {"<s>", "[CLS]", "<bos>", "<|begin_of_text|>", "<|endoftext|>"},
+        [CS_TOKEN_EOS] = {"</s>", "[SEP]", "<eos>", "<|end_of_text|>", "<|endoftext|>"},
     };
     for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
         t->role[r] = -1;
@@ -163,12 +171,22 @@ static void find_roles(cs_tokenizer *t)
     }
 }
 
-cs_status cs_tokenizer_finish(cs_tokenizer *t)
+cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model)
 {
-    cs_status status = mark_added(t);
-    if (status == CS_OK && t->model == CS_TOKENS_BPE) status = make_bytes(t);
-    t->bert.strip_accents = t->strip_accents < 0 ? t->bert.lowercase : t->strip_accents > 0;
-    t->wordpiece.unknown = t->unknown;
+    static const struct {
+        cs_token_part part;
+        const cs_stage *stage;
+    } stages[] = {{CS_PART_NORMALIZER, &cs_stage_normalizer},
+                  {CS_PART_PRE_TOKENIZER, &cs_stage_pre_tokenizer},
+                  {CS_PART_DECODER, &cs_stage_decoder}};
+    cs_steps *const steps[] = {&t->normalizer, &t->pre_tokenizer, &t->decoder};
+    cs_status status = CS_OK;
+    for (int i = 0; i < 3 && status == CS_OK; ++i) {
+        status = cs_steps_read(t->part[stages[i].part], stages[i].stage, steps[i]);
+    }
+    if (status == CS_OK) status = cs_tokenizer_take_model(t, model);
+    if (status == CS_OK) status = mark_added(t);
+    if (status == CS_OK) status = cs_tokenizer_take_post(t);
     if (status == CS_OK) find_roles(t);
     return status;
 }
@@ -178,6 +196,12 @@ cs_status cs_tokenizer_finish(cs_tokenizer *t)
 cs_token_model cs_tokenizer_model(const cs_tokenizer *t)
 {
     return t->model;
+}
+
+bool cs_tokenizer_is_byte_level(const cs_tokenizer *t)
+{
+    return t->model == CS_TOKENS_BPE && t->spelled && t->normalizer.steps == 0 &&
+           t->decoder.steps == 1 && strcmp(t->decoder.step[0].kind->type, "ByteLevel") == 0;
 }
 
 int64_t cs_tokenizer_vocab(const cs_tokenizer *t)
@@ -218,93 +242,43 @@ static cs_status check_ids(const cs_tokenizer *t, const int32_t *ids, int64_t co
     return CS_OK;
 }
 
-/* Copies bytes, with U+FFFD for every part that is not UTF-8: at most three bytes for one. */
-static int64_t copy_text(const char *bytes, int64_t size, char *out)
+/* The tokens as pieces. */
+static cs_status put_tokens(const cs_tokenizer *t, const int32_t *ids, int64_t count,
+                            bool skip_special, cs_pieces *p)
 {
-    static const char replacement[3] = {'\xEF', '\xBF', '\xBD'};
-    const uint8_t *at = (const uint8_t *)bytes, *end = at + size;
-    int64_t to = 0;
-    while (at < end) {
-        utf8proc_int32_t c = 0;
-        utf8proc_ssize_t length = *at < 0x80 ? 1 : utf8proc_iterate(at, end - at, &c);
-        if (length > 0) {
-            memcpy(out + to, at, (size_t)length);
-            to += length;
-            at += length;
-        } else {
-            memcpy(out + to, replacement, sizeof replacement);
-            to += (int64_t)sizeof replacement;
-            at += cs_utf8_bad_part(at, end - at);
-        }
-    }
-    return to;
-}
-
-static cs_status decode_bytes(const cs_tokenizer *t, const int32_t *ids, int64_t count,
-                              bool skip_special, char **text, int64_t *size)
-{
-    int64_t total = 0, at = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        total += t->byte_start[ids[i] + 1] - t->byte_start[ids[i]];
-    }
-    char *bytes = cs_alloc(total, 1), *out = cs_alloc(3 * total + 1, 1);
-    if (!bytes || !out) {
-        cs_free(bytes);
-        cs_free(out);
-        return CS_ERR_MEMORY;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        int64_t from = t->byte_start[ids[i]], length = t->byte_start[ids[i] + 1] - from;
-        if (!skip_special || !t->special[ids[i]]) {
-            memcpy(bytes + at, t->bytes + from, (size_t)length);
-            at += length;
-        }
-    }
-    *size = copy_text(bytes, at, out);
-    out[*size] = '\0';
-    cs_free(bytes);
-    *text = out;
-    return CS_OK;
-}
-
-static cs_status decode_words(const cs_tokenizer *t, const int32_t *ids, int64_t count,
-                              bool skip_special, char **text, int64_t *size)
-{
-    int64_t room = 1, at = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        room += 1 + t->table.start[ids[i] + 1] - t->table.start[ids[i]];
-    }
-    char *out = cs_alloc(room, 1);
-    if (!out) return CS_ERR_MEMORY;
-    bool first = true;
-    for (int64_t i = 0; i < count; ++i) {
-        const char *token = cs_tokenizer_token(t, ids[i]);
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        const int64_t *start = t->table.start + ids[i], from = p->fresh;
         if (skip_special && t->special[ids[i]]) {
             continue;
         }
-        if (t->decoder == CS_DECODE_WORDPIECE) {
-            at += cs_wordpiece_decode(&t->wordpiece, t->cleanup, first, token, out + at);
-        } else {
-            int64_t length = t->table.start[ids[i] + 1] - t->table.start[ids[i]];
-            if (t->decoder == CS_DECODE_BLANKS && !first) {
-                out[at++] = ' ';
-            }
-            (void)stpcpy(out + at, token);
-            at += length;
+        if (!t->part[CS_PART_DECODER] && p->cuts > 0) { /* without one: blanks between tokens */
+            status = cs_pieces_put(p, " ", 1);
         }
-        first = false;
+        if (status == CS_OK)
+            status = cs_pieces_put(p, t->table.text + start[0], start[1] - start[0]);
+        if (status == CS_OK) status = cs_pieces_cut(p, from, p->fresh);
     }
-    out[at] = '\0';
-    *text = out;
-    *size = at;
-    return CS_OK;
+    if (status == CS_OK) cs_pieces_turn_text(p);
+    return status;
 }
 
 cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t count,
                               bool skip_special, char **text, int64_t *size)
 {
+    cs_pieces p = {0};
     cs_status status = check_ids(t, ids, count);
-    if (status != CS_OK) return status;
-    return t->decoder == CS_DECODE_BYTES ? decode_bytes(t, ids, count, skip_special, text, size)
-                                         : decode_words(t, ids, count, skip_special, text, size);
+    if (status == CS_OK) status = put_tokens(t, ids, count, skip_special, &p);
+    if (status == CS_OK) status = cs_steps_run(&t->decoder, &p);
+    char *out = status == CS_OK ? cs_alloc(p.size + 1, 1) : NULL;
+    if (out) {
+        memcpy(out, p.text, (size_t)p.size); /* tokens stand end to end after every step */
+        out[p.size] = '\0';
+        *text = out;
+        *size = p.size;
+    } else if (status == CS_OK) {
+        status = CS_ERR_MEMORY;
+    }
+    cs_pieces_free(&p);
+    return status;
 }

@@ -1,15 +1,19 @@
 /* Tokenizers: text <-> token ids of a fixed vocabulary, stored as tokenizer.json of Hugging Face.
  *
- * Three models. CS_TOKENS_WORD: a splitter (word, whitespace, char) and a list of words, the rest
- * is <unk>. CS_TOKENS_BPE: byte-level byte pair encoding (Sennrich et al., ACL 2016; Radford et
- * al., 2019): the text is cut by the regular expression of GPT-2, each piece starts as its bytes,
- * and the pair with the lowest merge rank is joined until none is left (the leftmost of equal
- * ones). CS_TOKENS_WORDPIECE: BERT's normaliser and splitter, then the longest match first
- * (Schuster and Nakajima, ICASSP 2012; Devlin et al., NAACL 2019).
+ * A tokenizer is a row of steps that the file names: added tokens are cut out of the text,
+ * normalisers write what is between them anew, pre-tokenizers cut it into pieces, the model makes
+ * tokens of each piece, a post-processor puts tokens around all; decoders go the other way.
+ *
+ * Four models. CS_TOKENS_WORD: a piece is a word of a list, or <unk>. CS_TOKENS_BPE: byte pair
+ * encoding (Sennrich et al., ACL 2016) of characters, or of bytes (Radford et al., 2019), with
+ * bytes for unknown characters where the file says so: the pair with the lowest merge rank is
+ * joined until none is left (the leftmost of equal ones). CS_TOKENS_WORDPIECE: the longest match
+ * first (Schuster and Nakajima, ICASSP 2012; Devlin et al., NAACL 2019). CS_TOKENS_UNIGRAM: the
+ * tokens of largest total log probability (Kudo, ACL 2018).
  *
  * Ids are 0..vocab-1 without holes. Added tokens (special ones among them) are found in the text
  * before anything else, as in the `tokenizers` package, whose ids are ours (tests/oracle). With
- * CS_TOKENS_BPE decode(encode(x)) is x for any UTF-8 text x, as long as special tokens are not
+ * byte-level BPE decode(encode(x)) is x for any UTF-8 text x, as long as special tokens are not
  * skipped, no added token eats blanks at its sides, and no prefix space is added.
  *
  * A tokenizer does not change once made (cs_tokenizer_drop_post belongs to the making), so any
@@ -22,7 +26,12 @@
 #include "base/status.h"
 #include "text/corpus.h"
 
-typedef enum { CS_TOKENS_WORD, CS_TOKENS_BPE, CS_TOKENS_WORDPIECE } cs_token_model;
+typedef enum {
+    CS_TOKENS_WORD,
+    CS_TOKENS_BPE,
+    CS_TOKENS_WORDPIECE,
+    CS_TOKENS_UNIGRAM
+} cs_token_model;
 
 typedef enum {
     CS_TOKEN_UNK,
@@ -35,10 +44,10 @@ typedef enum {
 
 typedef struct cs_tokenizer cs_tokenizer;
 
-/* Reads tokenizer.json (docs/formats.md says which parts; truncation, padding and post-processor
- * are kept as data). CS_ERR_INPUT names file and field of what is not supported or wrong: ids with
- * holes or given twice, merges of tokens that are not there, a byte without a token; a Git LFS
- * pointer, an empty file, bad JSON. Cost: linear in the file, about 100 bytes a token and merge. */
+/* Reads tokenizer.json (docs/formats.md says which parts; truncation and padding are kept as data).
+ * CS_ERR_INPUT names file and field of what is not supported or wrong: a key or kind that is not
+ * known, ids with holes or given twice, merges of tokens that are not there; a Git LFS pointer, an
+ * empty file, bad JSON. Cost: linear in the file, about 100 bytes a token and merge. */
 cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out) CS_MUST_CHECK;
 
 /* Writes the same form atomically; reading it gives an equal tokenizer. */
@@ -59,6 +68,9 @@ cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t
                               bool skip_special, char **text, int64_t *size) CS_MUST_CHECK;
 
 cs_token_model cs_tokenizer_model(const cs_tokenizer *t);
+
+/* Byte-level BPE without a normaliser: each character of a token's spelling is one byte of text. */
+bool cs_tokenizer_is_byte_level(const cs_tokenizer *t);
 int64_t cs_tokenizer_vocab(const cs_tokenizer *t);
 
 /* The token as the file spells it (byte-level: a blank is U+0120); id in 0..vocab-1. Borrowed. */
@@ -68,7 +80,8 @@ const char *cs_tokenizer_token(const cs_tokenizer *t, int32_t id);
 int32_t cs_tokenizer_id(const cs_tokenizer *t, const char *token);
 
 /* The id of a role, -1 when no token has it. By the model's unk_token, then by the usual names:
- * <unk> [UNK]; <pad> [PAD]; <mask> [MASK]; <s> [CLS] <|endoftext|>; </s> [SEP] <|endoftext|>. */
+ * <unk> [UNK]; <pad> [PAD] <|pad|>; <mask> [MASK] <|mask|>; <s> [CLS] <bos> <|begin_of_text|>
+ * <|endoftext|>; </s> [SEP] <eos> <|end_of_text|> <|endoftext|>. */
 int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 
 /* Whether the token is declared special: decoding can skip it, and no text is meant by it. */

@@ -28,7 +28,49 @@ static cs_status add_special(cs_tokenizer *t, const char *name, int32_t *id)
     return status == CS_OK ? cs_tokenizer_declare(t, *id) : status;
 }
 
-static cs_status fill(const cs_corpus *corpus, cs_tokenizer *t)
+/* Steps that cut a text into the splitter's words:
+ *
+ * - word: lower case by Lowercase, which maps U+0130 to two characters where the splitter's simple
+ *   mapping has one: a Replace before it; then everything that is no letter or mark is removed;
+ * - whitespace: WhitespaceSplit; char: every character by itself, line ends too. */
+static cs_status set_steps(cs_tokenizer *t, cs_splitter_kind splitter)
+{
+    static const char split[] = "{s:s, s:{s:s}, s:s, s:b}";
+    json_t *pre = NULL;
+    cs_status status = CS_OK;
+    switch (splitter) {
+    case CS_SPLITTER_WORD:
+        pre = json_pack(split, "type", "Split", "pattern", "Regex", "[^\\p{L}\\p{M}]+", "behavior",
+                        "Removed", "invert", 0);
+        status = cs_tokenizer_set_part(t, CS_PART_NORMALIZER,
+                                       json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s}]}", "type",
+                                                 "Sequence", "normalizers", "type", "Replace",
+                                                 "pattern", "String", "\xC4\xB0", "content", "i",
+                                                 "type", "Lowercase"));
+        break;
+    case CS_SPLITTER_WHITESPACE:
+        pre = json_pack("{s:s}", "type", "WhitespaceSplit");
+        break;
+    case CS_SPLITTER_CHAR:
+        pre = json_pack(split, "type", "Split", "pattern", "Regex", "[\\s\\S]", "behavior",
+                        "Isolated", "invert", 0);
+        status = cs_tokenizer_set_part(t, CS_PART_DECODER, json_pack("{s:s}", "type", "Fuse"));
+        break;
+    }
+    if (status != CS_OK) {
+        json_decref(pre);
+        return status;
+    }
+    return cs_tokenizer_set_part(t, CS_PART_PRE_TOKENIZER, pre);
+}
+
+static cs_status set_model(cs_tokenizer *t)
+{
+    return cs_tokenizer_set_part(
+        t, CS_PART_MODEL, json_pack("{s:s, s:s}", "type", "WordLevel", "unk_token", "<unk>"));
+}
+
+static cs_status fill(const cs_corpus *corpus, cs_splitter_kind splitter, cs_tokenizer *t)
 {
     int32_t before = 0, after = 0, other = 0;
     cs_status status;
@@ -38,11 +80,12 @@ static cs_status fill(const cs_corpus *corpus, cs_tokenizer *t)
         (status = add_special(t, "<s>", &before)) != CS_OK ||
         (status = add_special(t, "</s>", &after)) != CS_OK ||
         (status = add_special(t, "<mask>", &other)) != CS_OK ||
-        (status = cs_tokenizer_texts(t)) != CS_OK ||
+        (status = cs_tokenizer_texts(t)) != CS_OK || (status = set_steps(t, splitter)) != CS_OK ||
+        (status = set_model(t)) != CS_OK ||
         (status = cs_tokenizer_surround(t, before, after)) != CS_OK) {
         return status;
     }
-    return cs_tokenizer_finish(t);
+    return cs_tokenizer_finish(t, NULL);
 }
 
 cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind splitter,
@@ -50,10 +93,7 @@ cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind split
 {
     cs_tokenizer *t = cs_tokenizer_new();
     if (!t) return CS_ERR_MEMORY;
-    t->model = CS_TOKENS_WORD;
-    t->splitter = corpus->word ? splitter : CS_SPLITTER_WHITESPACE;
-    t->decoder = t->splitter == CS_SPLITTER_CHAR ? CS_DECODE_FUSE : CS_DECODE_BLANKS;
-    cs_status status = fill(corpus, t);
+    cs_status status = fill(corpus, corpus->word ? splitter : CS_SPLITTER_WHITESPACE, t);
     return CS_DELIVER(status, out, t, cs_tokenizer_free);
 }
 

@@ -121,18 +121,18 @@ static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_t
 
 cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
 {
-    const char *type = json_string_value(json_object_get(t->post, "type"));
+    const char *type = json_string_value(json_object_get(t->part[CS_PART_POST_PROCESSOR], "type"));
     const bool many = type && strcmp(type, "Sequence") == 0;
-    const json_t *inner = json_object_get(t->post, "processors");
+    const json_t *inner = json_object_get(t->part[CS_PART_POST_PROCESSOR], "processors");
     cs_text_form form = {0};
     cs_status status = CS_OK;
     *out = form;
     if (many && !json_is_array(inner)) {
         return cs_fail(CS_ERR_INPUT, "post_processor.processors: wanted a list");
     }
-    const size_t count = many ? json_array_size(inner) : t->post != NULL;
+    const size_t count = many ? json_array_size(inner) : t->part[CS_PART_POST_PROCESSOR] != NULL;
     for (size_t i = 0; i < count && status == CS_OK; ++i) {
-        const json_t *one = many ? json_array_get(inner, i) : t->post;
+        const json_t *one = many ? json_array_get(inner, i) : t->part[CS_PART_POST_PROCESSOR];
         cs_text_form single = {0};
         status = take(t, one, false, &single);
         if (status != CS_OK || single.count <= 1) {
@@ -171,7 +171,7 @@ cs_status cs_tokenizer_take_post(cs_tokenizer *t)
 cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after)
 {
     const char *b = cs_tokenizer_token(t, before), *a = cs_tokenizer_token(t, after);
-    t->post = json_pack(
+    json_t *post = json_pack(
         "{s:s, s:[{s:{s:s, s:i}}, {s:{s:s, s:i}}, {s:{s:s, s:i}}],"
         " s:[{s:{s:s, s:i}}, {s:{s:s, s:i}}, {s:{s:s, s:i}}, {s:{s:s, s:i}}, {s:{s:s, s:i}}],"
         " s:{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}}",
@@ -181,15 +181,14 @@ cs_status cs_tokenizer_surround(cs_tokenizer *t, int32_t before, int32_t after)
         "type_id", 0, "Sequence", "id", "B", "type_id", 1, "SpecialToken", "id", a, "type_id", 1,
         "special_tokens", b, "id", b, "ids", before, "tokens", b, a, "id", a, "ids", after,
         "tokens", a);
-    return t->post ? cs_tokenizer_take_post(t)
-                   : cs_fail(CS_ERR_MEMORY, "out of memory for the post-processor");
+    return cs_tokenizer_set_part(t, CS_PART_POST_PROCESSOR, post);
 }
 
 void cs_tokenizer_drop_post(cs_tokenizer *t)
 {
     if (t->befores + t->afters > 0) {
-        json_decref(t->post);
-        t->post = NULL;
+        json_decref(t->part[CS_PART_POST_PROCESSOR]);
+        t->part[CS_PART_POST_PROCESSOR] = NULL;
         t->befores = t->afters = 0;
     }
 }

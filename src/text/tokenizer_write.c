@@ -1,79 +1,9 @@
-/* tokenizer.json out: the form of the `tokenizers` package (0.23; merges as "a b", which all its
- * versions read). The splitters become parts that cut the same pieces there:
- *
- * - word: lower case by Lowercase, which maps U+0130 to two characters where the splitter's simple
- *   mapping has one: a Replace before it; then everything that is no letter or mark is removed;
- * - whitespace: WhitespaceSplit; char: every character by itself, line ends too. */
+/* tokenizer.json out: the form of the `tokenizers` package (0.23). Parts are written as they were
+ * read; merges as "a b", which all versions read, where no token has a blank. */
 #include <string.h>
 
 #include "io/json.h"
-#include "text/tokenizer_json_private.h"
-
-/* --- parts --- */
-
-json_t *cs_tokenizer_normalizer_json(const cs_tokenizer *t)
-{
-    if (t->model == CS_TOKENS_WORD && t->splitter == CS_SPLITTER_WORD) {
-        return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s}]}", "type", "Sequence", "normalizers",
-                         "type", "Replace", "pattern", "String", "\xC4\xB0", "content", "i", "type",
-                         "Lowercase");
-    }
-    if (t->model == CS_TOKENS_WORDPIECE && t->normalise) {
-        json_t *strip = t->strip_accents < 0 ? json_null() : json_boolean(t->strip_accents);
-        return json_pack("{s:s, s:b, s:b, s:o, s:b}", "type", "BertNormalizer", "clean_text",
-                         t->bert.clean_text, "handle_chinese_chars", t->bert.chinese,
-                         "strip_accents", strip, "lowercase", t->bert.lowercase);
-    }
-    return json_null();
-}
-
-static json_t *split_json(const char *pattern, const char *behavior)
-{
-    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", pattern,
-                     "behavior", behavior, "invert", 0);
-}
-
-static json_t *byte_level_json(bool add_prefix_space, bool trim_offsets, bool use_regex)
-{
-    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
-                     add_prefix_space, "trim_offsets", trim_offsets, "use_regex", use_regex);
-}
-
-json_t *cs_tokenizer_pre_tokenizer_json(const cs_tokenizer *t)
-{
-    switch (t->model) {
-    case CS_TOKENS_BPE:
-        return byte_level_json(t->add_prefix_space, t->trim_offsets, t->use_regex);
-    case CS_TOKENS_WORDPIECE:
-        return json_pack("{s:s}", "type", "BertPreTokenizer");
-    default:
-        break;
-    }
-    switch (t->splitter) {
-    case CS_SPLITTER_WORD:
-        return split_json("[^\\p{L}\\p{M}]+", "Removed");
-    case CS_SPLITTER_WHITESPACE:
-        return json_pack("{s:s}", "type", "WhitespaceSplit");
-    default:
-        return split_json("[\\s\\S]", "Isolated");
-    }
-}
-
-json_t *cs_tokenizer_decoder_json(const cs_tokenizer *t)
-{
-    switch (t->decoder) {
-    case CS_DECODE_BYTES:
-        return byte_level_json(true, true,
-                               true); /* the package ignores these three when decoding */
-    case CS_DECODE_FUSE:
-        return json_pack("{s:s}", "type", "Fuse");
-    case CS_DECODE_WORDPIECE:
-        return json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", t->wordpiece.prefix,
-                         "cleanup", t->cleanup);
-    default:
-        return json_null();
-    }
-}
+#include "text/tokenizer_private.h"
 
 static json_t *added_json(const cs_tokenizer *t)
 {
@@ -82,9 +12,9 @@ static json_t *added_json(const cs_tokenizer *t)
         const cs_added_token *a = &t->added[i];
         (void)json_array_append_new(list, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id",
                                                     a->id, "content", cs_tokenizer_token(t, a->id),
-                                                    "single_word", 0, "lstrip", a->lstrip, "rstrip",
-                                                    a->rstrip, "normalized", a->normalized,
-                                                    "special", a->special));
+                                                    "single_word", a->single_word, "lstrip",
+                                                    a->lstrip, "rstrip", a->rstrip, "normalized",
+                                                    a->normalized, "special", a->special));
     }
     return list;
 }
@@ -103,36 +33,34 @@ static json_t *vocab_json(const cs_tokenizer *t)
     return vocab;
 }
 
+/* By id, with their scores. */
+static json_t *scores_json(const cs_tokenizer *t)
+{
+    json_t *vocab = json_array();
+    for (int64_t i = 0; vocab && i < t->table.words; ++i) {
+        if (t->table.count[i] > 0) {
+            (void)json_array_append_new(
+                vocab, json_pack("[s, f]", cs_tokenizer_token(t, (int32_t)i), t->unigram.score[i]));
+        }
+    }
+    return vocab;
+}
+
 static json_t *merges_json(const cs_tokenizer *t)
 {
     json_t *merges = json_array();
+    bool blanks = false;
+    for (int64_t i = 0; i < t->bpe.merges && !blanks; ++i) {
+        blanks = strchr(cs_tokenizer_token(t, t->bpe.merge[i].left), ' ') ||
+                 strchr(cs_tokenizer_token(t, t->bpe.merge[i].right), ' ');
+    }
     for (int64_t i = 0; merges && i < t->bpe.merges; ++i) {
-        const cs_bpe_merge *m = &t->bpe.merge[i];
-        (void)json_array_append_new(merges, json_sprintf("%s %s", cs_tokenizer_token(t, m->left),
-                                                         cs_tokenizer_token(t, m->right)));
+        const char *left = cs_tokenizer_token(t, t->bpe.merge[i].left);
+        const char *right = cs_tokenizer_token(t, t->bpe.merge[i].right);
+        (void)json_array_append_new(merges, blanks ? json_pack("[s, s]", left, right)
+                                                   : json_sprintf("%s %s", left, right));
     }
     return merges;
-}
-
-/* json_pack takes over "o" values and gives NULL when one is NULL. */
-static json_t *model_json(const cs_tokenizer *t)
-{
-    const char *unknown = t->unknown < 0 ? NULL : cs_tokenizer_token(t, t->unknown);
-    switch (t->model) {
-    case CS_TOKENS_BPE:
-        return json_pack("{s:s, s:n, s:s?, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE",
-                         "dropout", "unk_token", unknown, "continuing_subword_prefix",
-                         "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
-                         0, "vocab", vocab_json(t), "merges", merges_json(t));
-    case CS_TOKENS_WORDPIECE:
-        return json_pack("{s:s, s:s?, s:s, s:I, s:o}", "type", "WordPiece", "unk_token", unknown,
-                         "continuing_subword_prefix", t->wordpiece.prefix,
-                         "max_input_chars_per_word", (json_int_t)t->wordpiece.max_chars, "vocab",
-                         vocab_json(t));
-    default:
-        return json_pack("{s:s, s:o, s:s?}", "type", "WordLevel", "vocab", vocab_json(t),
-                         "unk_token", unknown);
-    }
 }
 
 static json_t *kept(const json_t *part)
@@ -140,18 +68,34 @@ static json_t *kept(const json_t *part)
     return part ? json_deep_copy(part) : json_null();
 }
 
+static json_t *model_json(const cs_tokenizer *t)
+{
+    json_t *model = json_deep_copy(t->part[CS_PART_MODEL]);
+    cs_status status = model ? CS_OK : CS_ERR_MEMORY;
+    cs_json_put(&status, model, "vocab",
+                t->model == CS_TOKENS_UNIGRAM ? scores_json(t) : vocab_json(t));
+    if (t->model == CS_TOKENS_BPE) {
+        cs_json_put(&status, model, "merges", merges_json(t));
+    }
+    if (status != CS_OK) {
+        json_decref(model);
+        return NULL;
+    }
+    return model;
+}
+
 cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path)
 {
     json_t *json = json_object();
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
     cs_json_put(&status, json, "version", json_string("1.0"));
-    cs_json_put(&status, json, "truncation", kept(t->truncation));
-    cs_json_put(&status, json, "padding", kept(t->padding));
+    cs_json_put(&status, json, "truncation", kept(t->part[CS_PART_TRUNCATION]));
+    cs_json_put(&status, json, "padding", kept(t->part[CS_PART_PADDING]));
     cs_json_put(&status, json, "added_tokens", added_json(t));
-    cs_json_put(&status, json, "normalizer", cs_tokenizer_normalizer_json(t));
-    cs_json_put(&status, json, "pre_tokenizer", cs_tokenizer_pre_tokenizer_json(t));
-    cs_json_put(&status, json, "post_processor", kept(t->post));
-    cs_json_put(&status, json, "decoder", cs_tokenizer_decoder_json(t));
+    cs_json_put(&status, json, "normalizer", kept(t->part[CS_PART_NORMALIZER]));
+    cs_json_put(&status, json, "pre_tokenizer", kept(t->part[CS_PART_PRE_TOKENIZER]));
+    cs_json_put(&status, json, "post_processor", kept(t->part[CS_PART_POST_PROCESSOR]));
+    cs_json_put(&status, json, "decoder", kept(t->part[CS_PART_DECODER]));
     cs_json_put(&status, json, "model", model_json(t));
     if (status == CS_OK) status = cs_json_write(path, json); /* and says what lacks memory */
     json_decref(json);

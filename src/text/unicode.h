@@ -12,6 +12,13 @@ bool cs_char_is_space(int32_t c);
 /* Categories L and M: the characters of a word. */
 bool cs_char_is_wordly(int32_t c);
 
+/* Punctuation: category P, and the marks of ASCII that are symbols ($ + < = > ^ ` | ~). */
+bool cs_char_is_mark(int32_t c);
+
+/* The \w of regular expressions: letters, marks, numbers but No, connecting punctuation, letters in
+ * circles and squares, and the two joiners. */
+bool cs_char_is_word(int32_t c);
+
 typedef enum { CS_CHAR_LETTER, CS_CHAR_NUMBER, CS_CHAR_SPACE, CS_CHAR_OTHER } cs_char_class;
 
 /* Categories L and N, white space, and the rest. */

@@ -84,23 +84,25 @@ static int64_t replace(char *text, int64_t size, const char *what, const char *w
     return to;
 }
 
-int64_t cs_wordpiece_decode(const cs_wordpiece *model, bool cleanup, bool first, const char *token,
-                            char *out)
+int64_t cs_wordpiece_decode(const char *prefix, bool cleanup, bool first, const char *token,
+                            int64_t size, char *out)
 {
     static const char *const change[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
                                             {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
                                             {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
                                             {" 've", "'ve"}, {" 're", "'re"}};
-    size_t lead = strlen(model->prefix);
-    char *at = out;
-    if (!first && strncmp(token, model->prefix, lead) == 0) {
-        at = stpcpy(at, token + lead);
-    } else {
-        at = stpcpy(stpcpy(at, first ? "" : " "), token);
+    const int64_t lead = (int64_t)strlen(prefix);
+    int64_t length = 0;
+    if (!first && size >= lead && memcmp(token, prefix, (size_t)lead) == 0) {
+        token += lead;
+        size -= lead;
+    } else if (!first) {
+        out[length++] = ' ';
     }
-    int64_t size = at - out;
+    memcpy(out + length, token, (size_t)size);
+    length += size;
     for (size_t i = 0; cleanup && i < sizeof change / sizeof change[0]; ++i) {
-        size = replace(out, size, change[i][0], change[i][1]);
+        length = replace(out, length, change[i][0], change[i][1]);
     }
-    return size;
+    return length;
 }

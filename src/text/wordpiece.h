@@ -28,8 +28,8 @@ cs_status cs_wordpiece_apply(const cs_wordpiece *model, const cs_word_table *voc
                              cs_wordpiece_scratch *scratch) CS_MUST_CHECK;
 void cs_wordpiece_scratch_free(cs_wordpiece_scratch *scratch);
 
-/* Appends a token to decoded text in the manner of BERT's decoder (prefix off, else a blank before
- * it; with `cleanup` no blank before marks and contractions). `first`: it begins the text. `out`
- * has room for the token, a blank and a NUL; returns the bytes put there. */
-int64_t cs_wordpiece_decode(const cs_wordpiece *model, bool cleanup, bool first, const char *token,
-                            char *out);
+/* Writes a token of decoded text in the manner of BERT's decoder (prefix off, else a blank before
+ * it; with `cleanup` no blank before marks and contractions). `first`: it begins the text. `out` has
+ * room for the token and two bytes more; returns the bytes put there. */
+int64_t cs_wordpiece_decode(const char *prefix, bool cleanup, bool first, const char *token,
+                            int64_t size, char *out);

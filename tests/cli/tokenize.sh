@@ -102,8 +102,8 @@ test_bad_input() {
     refuses 3 'cut.json:' "$COSPEC" tokenize encode cut.json text || return 1
     sed 's/"a": [0-9]*,/"a": 7,/' $t > twice.json
     refuses 3 'have the same id 7' "$COSPEC" tokenize encode twice.json text || return 1
-    sed 's/"ByteLevel"/"Metaspace"/' $t > other.json
-    refuses 3 '"Metaspace" is not supported' "$COSPEC" cooc --corpus verses.txt --tokenizer other.json --objective ar -o m || return 1
+    sed 's/"ByteLevel"/"UnicodeScripts"/' $t > other.json
+    refuses 3 'pre_tokenizer.type: "UnicodeScripts" is not supported' "$COSPEC" cooc --corpus verses.txt --tokenizer other.json --objective ar -o m || return 1
     refuses 3 'none.json' "$COSPEC" tokenize encode none.json text
 }
 

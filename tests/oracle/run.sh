@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer model huggingface features finetune rank probe mask_rank density moments design}
+areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds model huggingface features finetune rank probe mask_rank density moments design}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -20,7 +20,7 @@ run_area() {
     if [ -f "$here/$1_oracle.py" ]; then
         with=$PYTHON
         # Hugging Face's packages come from PyPI, seldom to Debian's Python.
-        if [ "$1" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null &&
+        if [ "${1%_kinds}" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null &&
             "$TORCH_PYTHON" -c 'import numpy, tokenizers' 2>/dev/null; then
             with=$TORCH_PYTHON
         fi

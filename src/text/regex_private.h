@@ -1,0 +1,28 @@
+/* Regular expressions of tokenizer.json. They are in Oniguruma's syntax, and run by PCRE2: what the
+ * two read differently is translated. Private to src/text. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct cs_regex cs_regex;
+typedef struct cs_regex_scratch cs_regex_scratch;
+
+/* CS_ERR_INPUT names what PCRE2 cannot be told: intersections and negated sets within a set, options
+ * but i, back-references, \W within a set, or a mistake and its place. */
+cs_status cs_regex_compile(const char *pattern, cs_regex **out) CS_MUST_CHECK;
+void cs_regex_free(cs_regex *regex);
+
+/* The expression that PCRE2 runs, in fresh memory: the translation alone. */
+cs_status cs_regex_translate(const char *pattern, char **out) CS_MUST_CHECK;
+
+/* Memory of matching, for one thread; made at the first use of a zeroed pointer. */
+cs_status cs_regex_scratch_make(cs_regex_scratch **scratch) CS_MUST_CHECK;
+void cs_regex_scratch_free(cs_regex_scratch *scratch);
+
+/* The first match in text[from .. size-1], of valid UTF-8; *start -1 where there is none. What is
+ * before `from` is seen by assertions that look back. CS_ERR_INPUT when the search takes more steps
+ * or memory than PCRE2 allows. */
+cs_status cs_regex_find(const cs_regex *regex, cs_regex_scratch *scratch, const char *text,
+                        int64_t size, int64_t from, int64_t *start, int64_t *end) CS_MUST_CHECK;

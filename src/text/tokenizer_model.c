@@ -1,0 +1,240 @@
+/* The models of tokenizer.json and their options: byte pair encoding, WordPiece, Unigram, word
+ * lists. Anything else is refused by its name, since a tokenizer read half-way would give other ids
+ * without a word.
+ *
+ * Limits: no dropout, no merge given twice, no prefix or suffix beside byte_fallback. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+#include "text/tokenizer_private.h"
+
+static cs_status take_flag(const json_t *model, const char *key, bool *out)
+{
+    return cs_step_flag(model, "model", key, false, out);
+}
+
+/* A text that is given, and not empty, else NULL. */
+static cs_status take_text(const json_t *model, const char *key, char **out)
+{
+    const json_t *v = json_object_get(model, key);
+    const char *text = json_string_value(v);
+    if (v && !json_is_null(v) && !text) {
+        return cs_fail(CS_ERR_INPUT, "model.%s: wanted a text", key);
+    }
+    *out = text && *text ? cs_strdup(text) : NULL;
+    return text && *text && !*out ? CS_ERR_MEMORY : CS_OK;
+}
+
+static cs_status take_unknown(const json_t *model, bool needed, cs_tokenizer *t)
+{
+    const json_t *v = json_object_get(model, "unk_token");
+    const char *unknown = json_string_value(v);
+    if (!unknown && (needed || (v && !json_is_null(v)))) {
+        return cs_fail(CS_ERR_INPUT, "model.unk_token: wanted a token");
+    }
+    t->unknown = unknown ? cs_tokenizer_id(t, unknown) : -1;
+    if (unknown && t->unknown < 0) {
+        return cs_fail(CS_ERR_INPUT, "model.unk_token: \"%s\" is not in the vocabulary", unknown);
+    }
+    return CS_OK;
+}
+
+/* --- BPE --- */
+
+static cs_status id_of(const cs_tokenizer *t, size_t index, const char *token, size_t size,
+                       int32_t *out)
+{
+    *out = cs_word_table_get(&t->table, token, (int64_t)size);
+    if (*out < 0) {
+        return cs_fail(CS_ERR_INPUT, "model.merges[%zu]: token \"%.*s\" is not in the vocabulary",
+                       index, (int)(size < 200 ? size : 200), token);
+    }
+    return CS_OK;
+}
+
+/* "a b" or ["a", "b"]; the prefix of a token within a word is not in what two make. */
+static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t index,
+                            cs_bpe_merge *out)
+{
+    const char *left = json_string_value(json_array_get(item, 0));
+    const char *right = json_string_value(json_array_get(item, 1)), *text = json_string_value(item);
+    const size_t lead = t->bpe_start.prefix ? strlen(t->bpe_start.prefix) : 0;
+    size_t left_size = left ? strlen(left) : 0;
+    if (text) {
+        const char *blank = strchr(text, ' ');
+        left = blank && !strchr(blank + 1, ' ') ? text : NULL;
+        left_size = left ? (size_t)(blank - text) : 0;
+        right = left ? blank + 1 : NULL;
+    }
+    if (!left || !right || json_array_size(item) > 2 || strlen(right) < lead) {
+        return cs_fail(CS_ERR_INPUT,
+                       "model.merges[%zu]: wanted two tokens, \"a b\" or [\"a\", \"b\"]", index);
+    }
+    cs_status status = id_of(t, index, left, left_size, &out->left);
+    if (status == CS_OK) status = id_of(t, index, right, strlen(right), &out->right);
+    if (status != CS_OK) return status;
+    char *product = cs_format("%.*s%s", (int)left_size, left, right + lead);
+    status = product ? id_of(t, index, product, strlen(product), &out->token) : CS_ERR_MEMORY;
+    cs_free(product);
+    return status;
+}
+
+/* A byte that has no token would be left out of every text. */
+static cs_status take_bytes(const cs_tokenizer *t, int32_t byte_token[256])
+{
+    for (int b = 0; b < 256; ++b) {
+        const int32_t token = t->spelled ? cs_byte_token(t, b) : -1;
+        byte_token[b] = token < 0 ? t->unknown : token;
+        if (t->spelled && byte_token[b] < 0) {
+            char spelling[4];
+            cs_byte_spelling((uint8_t)b, spelling);
+            return cs_fail(CS_ERR_INPUT,
+                           "model.vocab: byte 0x%02X (\"%s\") has no token, and there is no "
+                           "unk_token: not byte-level BPE",
+                           b, spelling);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_merges(const json_t *list, cs_tokenizer *t)
+{
+    int64_t merges = (int64_t)json_array_size(list), twice = -1;
+    int32_t byte_token[256];
+    if (!json_is_array(list) || merges >= INT32_MAX) {
+        return cs_fail(CS_ERR_INPUT, "model.merges: wanted a list");
+    }
+    cs_bpe_merge *merge = cs_alloc(merges, sizeof *merge);
+    cs_status status = merge ? take_bytes(t, byte_token) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < merges && status == CS_OK; ++i) {
+        status = take_merge(t, json_array_get(list, (size_t)i), (size_t)i, &merge[i]);
+    }
+    if (status == CS_OK) status = cs_bpe_init(&t->bpe, byte_token, merge, merges, &twice);
+    if (status == CS_OK && twice >= 0)
+        status = cs_fail(CS_ERR_INPUT, "model.merges[%lld]: \"%s\" and \"%s\" are merged twice",
+                         (long long)twice, cs_tokenizer_token(t, merge[twice].left),
+                         cs_tokenizer_token(t, merge[twice].right));
+    cs_free(merge);
+    return status;
+}
+
+/* Where ByteLevel comes last and each byte is a token by itself, the model takes the bytes as they
+ * are: spelling them first would give the same tokens. */
+static void read_bytes_as_they_are(cs_tokenizer *t)
+{
+    cs_steps *pre = &t->pre_tokenizer;
+    cs_step *last = pre->steps > 0 ? &pre->step[pre->steps - 1] : NULL;
+    const cs_bpe_start *b = &t->bpe_start;
+    t->spelled = last && strcmp(last->kind->type, "ByteLevel") == 0 && !b->prefix && !b->suffix &&
+                 !b->byte_fallback && !b->fuse_unknown;
+    if (t->spelled) {
+        last->spelled = true;
+    }
+}
+
+static cs_status take_bpe(const json_t *model, const json_t *given, cs_tokenizer *t)
+{
+    cs_bpe_start *b = &t->bpe_start;
+    const json_t *dropout = json_object_get(model, "dropout");
+    cs_status status;
+    if (dropout && !json_is_null(dropout) &&
+        !(json_is_number(dropout) && json_number_value(dropout) == 0.0)) {
+        return cs_fail(CS_ERR_INPUT, "model.dropout: only null or 0 is supported");
+    }
+    if ((status = take_text(model, "continuing_subword_prefix", &b->prefix)) != CS_OK ||
+        (status = take_text(model, "end_of_word_suffix", &b->suffix)) != CS_OK ||
+        (status = take_flag(model, "fuse_unk", &b->fuse_unknown)) != CS_OK ||
+        (status = take_flag(model, "byte_fallback", &b->byte_fallback)) != CS_OK ||
+        (status = take_flag(model, "ignore_merges", &t->ignore_merges)) != CS_OK ||
+        (status = take_unknown(model, false, t)) != CS_OK) {
+        return status;
+    }
+    if (b->byte_fallback && (b->prefix || b->suffix)) {
+        return cs_fail(CS_ERR_INPUT, "model.byte_fallback: not supported beside %s",
+                       b->prefix ? "continuing_subword_prefix" : "end_of_word_suffix");
+    }
+    b->unknown = t->unknown;
+    read_bytes_as_they_are(t);
+    if (!t->spelled) {
+        status = cs_bpe_start_init(b, &t->table);
+    }
+    return status == CS_OK && given ? read_merges(json_object_get(given, "merges"), t) : status;
+}
+
+/* --- the others --- */
+
+static cs_status take_wordpiece(const json_t *model, const json_t *given, cs_tokenizer *t)
+{
+    const json_t *longest = json_object_get(model, "max_input_chars_per_word");
+    const json_t *prefix = json_object_get(model, "continuing_subword_prefix");
+    (void)given;
+    t->wordpiece.max_chars = longest ? json_integer_value(longest) : 100;
+    if (t->wordpiece.max_chars < 1 || t->wordpiece.max_chars > 1 << 20) {
+        return cs_fail(CS_ERR_INPUT, "model.max_input_chars_per_word: wanted 1..%d", 1 << 20);
+    }
+    if (prefix && !json_is_string(prefix)) {
+        return cs_fail(CS_ERR_INPUT, "model.continuing_subword_prefix: wanted a text");
+    }
+    t->wordpiece.prefix = cs_strdup(prefix ? json_string_value(prefix) : "##");
+    if (!t->wordpiece.prefix) return CS_ERR_MEMORY;
+    cs_status status = take_unknown(model, true, t);
+    t->wordpiece.unknown = t->unknown;
+    return status;
+}
+
+/* The scores have been read with the vocabulary. */
+static cs_status take_unigram(const json_t *model, const json_t *given, cs_tokenizer *t)
+{
+    const json_t *unknown = json_object_get(model, "unk_id");
+    const json_int_t id = json_integer_value(unknown);
+    (void)given;
+    if (!json_is_integer(unknown) || id < 0 || id >= t->table.words || t->table.count[id] == 0) {
+        return cs_fail(CS_ERR_INPUT,
+                       "model.unk_id: wanted the id of a token of model.vocab, for characters that "
+                       "no token begins with");
+    }
+    t->unknown = t->unigram.unknown = (int32_t)id;
+    cs_status status = take_flag(model, "byte_fallback", &t->unigram.byte_fallback);
+    return status == CS_OK ? cs_unigram_init(&t->unigram, &t->table) : status;
+}
+
+static cs_status take_words(const json_t *model, const json_t *given, cs_tokenizer *t)
+{
+    (void)given;
+    return take_unknown(model, true, t);
+}
+
+/* --- which --- */
+
+cs_status cs_tokenizer_take_model(cs_tokenizer *t, const json_t *given)
+{
+    static const struct {
+        const char *type, *keys;
+        cs_token_model model;
+        cs_status (*take)(const json_t *model, const json_t *given, cs_tokenizer *t);
+    } known[] = {
+        {"WordLevel", "type, unk_token", CS_TOKENS_WORD, take_words},
+        {"BPE",
+         "type, dropout, unk_token, continuing_subword_prefix, end_of_word_suffix, fuse_unk, "
+         "byte_fallback, ignore_merges",
+         CS_TOKENS_BPE, take_bpe},
+        {"WordPiece", "type, unk_token, continuing_subword_prefix, max_input_chars_per_word",
+         CS_TOKENS_WORDPIECE, take_wordpiece},
+        {"Unigram", "type, unk_id, byte_fallback", CS_TOKENS_UNIGRAM, take_unigram},
+    };
+    const json_t *model = t->part[CS_PART_MODEL];
+    const char *type = json_string_value(json_object_get(model, "type"));
+    type = type ? type : "(no type)";
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        if (strcmp(type, known[i].type) == 0) {
+            t->model = known[i].model;
+            cs_status status = cs_blame(cs_json_known(model, known[i].keys), "model");
+            return status == CS_OK ? known[i].take(model, given, t) : status;
+        }
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "model.type: \"%s\" is not supported (BPE, Unigram, WordPiece, WordLevel)",
+                   type);
+}

@@ -1,0 +1,490 @@
+"""Tokenizers of today's models against the `tokenizers` package: each kind is made by the package in
+the form that the model's own file has, and ids and texts of seeded lines of mixed scripts must be
+those of the package, line by line, through the library itself.
+
+    tokenizer_kinds_oracle.py [LINES]        parity; 100000 lines a kind unless told otherwise
+    tokenizer_kinds_oracle.py golden FILE    tests/golden/tokenizer_kinds.json, for tests without the package
+    tokenizer_kinds_oracle.py speed          tokens a second of both, one thread, the same lines
+
+Lines hold characters of Unicode 3.2 whose category is the same today, emoji, and what text seldom
+holds but may: control characters, noncharacters, private use.
+"""
+import ctypes
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+import unicodedata
+from collections import Counter
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+from harness import Checks
+
+try:
+    from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers,
+                            pre_tokenizers, processors, trainers)
+except ImportError as missing:
+    Checks("tokenizer_kinds").skip("all", f"{sys.executable}: {missing}")
+    sys.exit(0)
+
+LIBRARY = os.path.join(os.path.dirname(os.environ.get("COSPEC", "build/release/cospec")), "libcospec.so")
+
+# --- lines ---
+
+SCRIPTS = {
+    "latin": (0x61, 0x7A), "accents": (0xC0, 0x17F), "greek": (0x3B1, 0x3C9), "cyrillic": (0x410, 0x44F),
+    "hebrew": (0x5D0, 0x5EA), "arabic": (0x621, 0x64A), "devanagari": (0x905, 0x939), "thai": (0xE01, 0xE2E),
+    "kana": (0x3041, 0x3093), "han": (0x4E00, 0x4F80), "hangul": (0xAC00, 0xADFF), "jamo": (0x1100, 0x1112),
+    "fullwidth": (0xFF21, 0xFF5A), "gothic": (0x10330, 0x1034A), "maths": (0x1D400, 0x1D454)}
+MARKS = ["\u0301", "\u0308", "\u0327", "\u0323", "\u05b8", "\u064e", "\u0651", "\u093e", "\u094d", "\u0e31", "\u3099", "\u0345"]
+SPACES = [" ", "  ", "   ", "\t", "\r", "\u00a0", "\u2003", "\u3000", "\u2028", "\u0085", "\u200b", "\x0b", "\u180e", "\ufeff"]
+EMOJI = ["\U0001F600", "\U0001F44D\U0001F3FD", "\U0001F468\u200d\U0001F469\u200d\U0001F467", "\u2764\ufe0f",
+         "\U0001F1EB\U0001F1F7", "\u2615", "1\ufe0f\u20e3"]
+DIGITS = ["0", "7", "12", "1999", "1234567", "3.14", "\u0661\u0662", "\u0967", "\u00bd", "\u2167", "\u00b2", "\u2460", "1,000"]
+POINTS = list(".,;:!?-_()[]{}'\"/\\@#$%^&*+=<>|~`") + ["...", "--", "``", "''", "\u2026", "\u3002", "\uff0c", "\u060c",
+                                                     "\u00ab", "\u2019", "\u201c", "\u2014", "\u20ac", "\u00a9", "\u2192", "\u0964"]
+ODD = ["\x00", "\x01", "\x1f", "\x7f", "\x9f", "\ufffd", "\ufffe", "\uffff", "\ue000", "\U0010ffff", "\u00ad", "\u200d",
+       "\u0130", "\u1e9e", "\ufb01", "\u017f", "\u2126", "\u212b", "\uac01\u11a8", "\u0958", "\u2f00", "\u3300", "\ud7a3", "\u00a8", "\u24b6"]
+WORDS = ["the", "The", "don't", "I'm", "we'll", "they're", "it's", "IT'S", "caf\u00e9", "cafe\u0301", "na\u00efve", "Z\u00fcrich",
+         "stra\u00dfe", "of", "and", "HTTPRequest", "camelCase", "x_1", "a.b", "\u4e2d\u6587", "\ud55c\uad6d\uc5b4", "\u0440\u0443\u0441\u0441\u043a\u0438\u0439"]
+TOKENS = ["<s>", "</s>", "<pad>", "<unk>", "<mask>", "[CLS]", "[SEP]", "[MASK]", "<|endoftext|>", "<extra_id_0>", "<|im_start|>",
+          "lone token", "single", "<0x41>", "\u2581", "\u2581\u2581", "</w>", "##ing", "    "]
+
+
+def stable(c):
+    category = unicodedata.ucd_3_2_0.category(c)
+    return category not in ("Cn", "Cs") and category == unicodedata.category(c)
+
+
+def vocabulary(rng):
+    """Words that come again, by Zipf's law: without them there would be nothing to merge."""
+    made = list(WORDS)
+    for low, high in SCRIPTS.values():
+        chars = [chr(c) for c in range(low, high + 1) if stable(chr(c))]
+        for _ in range(60):
+            word = "".join(rng.choice(chars) + (rng.choice(MARKS) if rng.random() < 0.05 else "")
+                           for _ in range(rng.randrange(1, 7)))
+            made.append(word.capitalize() if rng.random() < 0.15 else word)
+    rng.shuffle(made)
+    return made
+
+
+def random_char(rng):
+    low, high = rng.choice([(0x20, 0x7F), (0xA0, 0x250), (0x250, 0x800), (0x800, 0x3000), (0x3000, 0xD800),
+                            (0xF900, 0x10000), (0x10000, 0x11000), (0x1D000, 0x1D800), (0x20000, 0x2A6D7)])
+    c = chr(rng.randrange(low, high))
+    return c if stable(c) else ""
+
+
+def make_line(rng, words, newline):
+    out = ""
+    for _ in range(rng.randrange(1, 16)):
+        kind = rng.random()
+        if kind < 0.62:
+            word = words[min(int(rng.paretovariate(0.7)), len(words)) - 1]
+            out += word.upper() if rng.random() < 0.04 else word
+        elif kind < 0.72:
+            out += rng.choice(DIGITS)
+        elif kind < 0.82:
+            out += rng.choice(POINTS)
+        elif kind < 0.86:
+            out += rng.choice(EMOJI)
+        elif kind < 0.90:
+            out += "".join(random_char(rng) for _ in range(rng.randrange(1, 6)))
+        elif kind < 0.93:
+            out += rng.choice(MARKS) * rng.randrange(1, 3)
+        elif kind < 0.97:
+            out += rng.choice(TOKENS)
+        else:
+            out += rng.choice(ODD)
+        gap = rng.random()
+        out += " " if gap < 0.62 else rng.choice(SPACES) * rng.randrange(1, 3) if gap < 0.7 else ""
+        if gap > 0.97:
+            out += rng.choice(newline)
+    return out
+
+
+def make_lines(seed, count):
+    """Lines, and the few that lines alone do not make: empty, blank, one character."""
+    rng = random.Random(seed)
+    words = vocabulary(random.Random(1))
+    fixed = ["", " ", "  ", "\n", "\r\n", "a", " a", "a ", " a ", "\n\n a \n", "\u2581", "\u2581a", " \u2581a", "<s>", " <s> ", "\u0301", "\x00"]
+    return fixed + [make_line(rng, words, ["\n", "\n\n", "\r\n", " \n ", "\n\t"]) for _ in range(count - len(fixed))]
+
+
+def written_lines(seed, count):
+    """Without NUL, which JSON read here cannot hold (it is refused by its place)."""
+    return [x.replace("\0", "") for x in make_lines(seed, count)]
+
+
+# --- kinds ---
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+          r"|\s+(?!\S)|\s+")
+QWEN2 = LLAMA3.replace("{1,3}", "")
+O200K = "|".join([
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
+BLOOM = " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"
+CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+DEEPSEEK = ["[\r\n]", "\\s?[A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba]+",
+            "\\s?[!-/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3000-\u3002]+", "\\s+$", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+"]
+BYTES = [f"<0x{b:02X}>" for b in range(256)]
+
+
+def split(pattern, behavior="isolated", invert=False):
+    return pre_tokenizers.Split(Regex(pattern), behavior, invert)
+
+
+def byte_level(text, size, first, special, **options):
+    """Byte-level BPE: first what comes before ByteLevel."""
+    t = Tokenizer(models.BPE(**options))
+    last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not first)
+    t.pre_tokenizer = pre_tokenizers.Sequence([*first, last]) if first else last
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(text, trainers.BpeTrainer(
+        vocab_size=size, special_tokens=special, show_progress=False, min_frequency=2,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return t
+
+
+def llama3(text, size):
+    t = byte_level(text, size, [split(LLAMA3)], ["<|begin_of_text|>", "<|endoftext|>", "<|im_start|>"], ignore_merges=True)
+    t.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
+        single="<|begin_of_text|> $A", pair="<|begin_of_text|> $A <|begin_of_text|>:1 $B:1", special_tokens=[("<|begin_of_text|>", 0)])])
+    return t
+
+
+def qwen2(text, size):
+    t = byte_level(text, size, [split(QWEN2)], ["<|endoftext|>", "<|im_start|>"])
+    t.normalizer = normalizers.NFC()
+    return t
+
+
+def gpt_neox(text, size):
+    """Runs of blanks are added tokens, as in GPT-NeoX, ModernBERT and Phi; [MASK] takes the blanks before it."""
+    t = byte_level(text, size, [], ["<|endoftext|>", "[CLS]", "[SEP]", AddedToken("[MASK]", lstrip=True)])
+    t.normalizer = normalizers.NFC()
+    t.add_tokens([AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)])
+    t.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    return t
+
+
+def deepseek(text, size):
+    return byte_level(text, size, [*map(split, DEEPSEEK), pre_tokenizers.Digits(True)], ["<s>", "</s>"])
+
+
+def clip(text, size):
+    t = Tokenizer(models.BPE(unk_token="<|endoftext|>", end_of_word_suffix="</w>"))
+    t.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([split(CLIP, "removed", True),
+                                               pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t.decoder = decoders.BPEDecoder(suffix="</w>")
+    t.train_from_iterator(text, trainers.BpeTrainer(
+        vocab_size=size, special_tokens=["<|endoftext|>"], end_of_word_suffix="</w>", show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return t
+
+
+def without_added(t, names):
+    """Tokens that the trainer takes as special ones, in the vocabulary alone."""
+    form = json.loads(t.to_str())
+    form["added_tokens"] = [a for a in form["added_tokens"] if a["content"] not in names]
+    return Tokenizer.from_str(json.dumps(form))
+
+
+def sentencepiece_bpe(text, size, normalizer, pre, steps, **options):
+    """BPE of characters with bytes for the rest: Llama 2, Mistral, Gemma. Trained where blanks are marked."""
+    t = Tokenizer(models.BPE(unk_token="<unk>", **options))
+    t.pre_tokenizer = pre_tokenizers.Metaspace()
+    t.train_from_iterator(text, trainers.BpeTrainer(
+        vocab_size=size, special_tokens=["<unk>", "<s>", "</s>", *BYTES], show_progress=False, limit_alphabet=200))
+    t = without_added(t, BYTES)
+    if normalizer:
+        t.normalizer = normalizer
+    form = json.loads(t.to_str())
+    form["pre_tokenizer"] = pre and json.loads(pre.__getstate__())
+    t = Tokenizer.from_str(json.dumps(form))
+    t.decoder = decoders.Sequence(steps)
+    t.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 1)])
+    return t
+
+
+def llama2_legacy(text, size):
+    return sentencepiece_bpe(
+        text, size, normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]), None,
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)],
+        fuse_unk=True, byte_fallback=True)
+
+
+def mistral(text, size):
+    return sentencepiece_bpe(
+        text, size, None, pre_tokenizers.Metaspace(prepend_scheme="first", split=False),
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)],
+        fuse_unk=True, byte_fallback=True)
+
+
+def gemma(text, size):
+    return sentencepiece_bpe(
+        text, size, normalizers.Replace(" ", "\u2581"), pre_tokenizers.Split(" ", "merged_with_previous"),
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()], fuse_unk=True, byte_fallback=True)
+
+
+def bpe_unknown(text, size, **options):
+    """No bytes to fall back on: unknown characters are <unk>, one by one or together."""
+    return sentencepiece_bpe(text, size, None, pre_tokenizers.Metaspace(), [decoders.Metaspace()], **options)
+
+
+def unigram(text, size, normalizer, pre, special, unk="<unk>", bytes_too=False):
+    t = Tokenizer(models.Unigram())
+    if normalizer:
+        t.normalizer = normalizer
+    t.pre_tokenizer = pre
+    t.decoder = decoders.Metaspace()
+    more = BYTES if bytes_too else []
+    for token in TOKENS:  # the trainer would make pieces of those that it has as special tokens
+        text = [x.replace(token, " ") for x in text]
+    often = Counter("".join(text))  # the others are unknown, as in models of languages
+    text = ["".join(c for c in x if often[c] > len(text) // 50) for x in text]
+    t.train_from_iterator(text, trainers.UnigramTrainer(
+        vocab_size=size, special_tokens=[*special, *more], unk_token=unk, show_progress=False, max_piece_length=8, n_sub_iterations=1))
+    t = without_added(t, more)
+    if bytes_too:
+        form = json.loads(t.to_str())
+        form["model"]["byte_fallback"] = True
+        t = Tokenizer.from_str(json.dumps(form))
+    return t
+
+
+def charsmap(small):
+    """What SentencePiece compiles: its own rules nmt_nfkc, or (small) a few that the golden file has room for."""
+    import io
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    options = {"normalization_rule_name": "nmt_nfkc"}
+    with tempfile.TemporaryDirectory() as folder:
+        if small:
+            rules = {"\u00bd": "1\u20442", "\ufb01": "fi", "\uff21": "A", "\u00a0": " ", "\t": " ", "\r": " ", "\u200b": "",
+                     "e\u0301": "\u00e9", "\u2026": "...", "\x01": "", "\u3099": " \u3099", "\u00a8": " \u0308", "\n": " "}
+            options = {"normalization_rule_tsv": os.path.join(folder, "rules.tsv")}
+            with open(options["normalization_rule_tsv"], "w", encoding="utf-8") as file:
+                for a, b in rules.items():
+                    file.write(" ".join(f"{ord(c):x}" for c in a) + "\t" + " ".join(f"{ord(c):x}" for c in b) + "\n")
+        out = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(["a b c d e f g h"] * 20), model_writer=out, vocab_size=13, hard_vocab_limit=False, minloglevel=2, **options)
+    made = sentencepiece_model_pb2.ModelProto()
+    made.ParseFromString(out.getvalue())
+    return normalizers.Precompiled(made.normalizer_spec.precompiled_charsmap)
+
+
+def bert_like(first, last, before="<s>", after="</s>"):
+    return processors.TemplateProcessing(single=f"{before} $A {after}", pair=f"{before} $A {after} $B {after}",
+                                         special_tokens=[(before, first), (after, last)])
+
+
+def xlm_roberta(text, size, precompiled):
+    t = unigram(text, size, normalizers.Sequence([precompiled, normalizers.Strip(left=False, right=True),
+                                                  normalizers.Replace(Regex(" {2,}"), "\u2581")]),
+                pre_tokenizers.Metaspace(), ["<s>", "<pad>", "</s>", "<unk>"])
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    t.post_processor = bert_like(0, 2)
+    return t
+
+
+def camembert(text, size, precompiled):
+    """As its older files have it: white space is cut first."""
+    t = unigram(text, size, normalizers.Sequence([precompiled, normalizers.Replace(Regex(" {2,}"), " ")]),
+                pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]),
+                ["<s>", "<pad>", "</s>", "<unk>"])
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    t.post_processor = bert_like(0, 2)
+    return t
+
+
+def t5(text, size, precompiled):
+    t = unigram(text, size, normalizers.Sequence([precompiled, normalizers.Strip(left=False, right=True),
+                                                  normalizers.Replace(Regex(" {2,}"), "\u2581")]),
+                pre_tokenizers.Metaspace(), ["<pad>", "</s>", "<unk>"])
+    t.add_special_tokens([AddedToken(f"<extra_id_{i}>", rstrip=True, special=True) for i in range(9, -1, -1)])
+    t.post_processor = processors.TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])
+    return t
+
+
+def albert(text, size, precompiled):
+    t = unigram(text, size, normalizers.Sequence(
+        [normalizers.Replace("``", '"'), normalizers.Replace("''", '"'), normalizers.NFKD(), normalizers.StripAccents(),
+         normalizers.Lowercase(), precompiled, normalizers.Replace(Regex(" {2,}"), " ")]),
+                pre_tokenizers.Metaspace(), ["<pad>", "<unk>", "[CLS]", "[SEP]", AddedToken("[MASK]", lstrip=True)])
+    t.post_processor = bert_like(2, 3, "[CLS]", "[SEP]")
+    return t
+
+
+def deberta_v2(text, size, precompiled):
+    t = unigram(text, size, normalizers.Sequence([normalizers.Lowercase(), normalizers.Strip(), precompiled,
+                                                  normalizers.Replace(Regex(" {2,}"), " ")]),
+                pre_tokenizers.Sequence([pre_tokenizers.Punctuation("isolated"), pre_tokenizers.Metaspace()]),
+                ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"], unk="[UNK]")
+    t.post_processor = bert_like(1, 2, "[CLS]", "[SEP]")
+    return t
+
+
+def unigram_bytes(text, size, precompiled):
+    return unigram(text, size, normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), precompiled]),
+                   pre_tokenizers.Metaspace(prepend_scheme="first"), ["<unk>", "<s>", "</s>"], bytes_too=True)
+
+
+def bert(text, size, lowercase, accents=None):
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=accents)
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.WordPiece()
+    t.train_from_iterator(text, trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False, limit_alphabet=300))
+    t.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return t
+
+
+def parts(text, size):
+    """Parts that the others lack: Whitespace, digits and marks by several manners, added tokens of every flag."""
+    t = Tokenizer(models.BPE(unk_token="<unk>", continuing_subword_prefix="##"))
+    t.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Strip(left=True, right=False)])
+    t.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split("-", "merged_with_next"), pre_tokenizers.Punctuation("merged_with_previous"),
+        pre_tokenizers.CharDelimiterSplit("/"), pre_tokenizers.Split(" ", "contiguous"),
+        pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.Whitespace()])
+    t.train_from_iterator(text, trainers.BpeTrainer(
+        vocab_size=size, special_tokens=["<unk>", "<s>"], continuing_subword_prefix="##", show_progress=False, limit_alphabet=300))
+    t.add_tokens([AddedToken("single", single_word=True), AddedToken("lone token", lstrip=True, rstrip=True),
+                  AddedToken("caf\u00e9", normalized=True), AddedToken("the", single_word=True, normalized=False)])
+    return t
+
+
+def kinds(text, size, small):
+    precompiled = charsmap(small)
+    for make in (llama3, qwen2, gpt_neox, deepseek, clip, llama2_legacy, mistral, gemma, parts):
+        yield make.__name__, make(text, size)
+    yield "gpt2", byte_level(text, size, [], ["<|endoftext|>"])
+    yield "o200k", byte_level(text, size, [split(O200K)], ["<|endoftext|>"])
+    yield "bloom", byte_level(text, size, [split(BLOOM)], ["<unk>", "<s>", "</s>", "<pad>"])
+    yield "starcoder", byte_level(text, size, [pre_tokenizers.Digits(True)], ["<|endoftext|>"])
+    yield "bpe-unknown", bpe_unknown(text, size)
+    yield "bpe-fused", bpe_unknown(text, size, fuse_unk=True)
+    for make in (xlm_roberta, camembert, t5, albert, deberta_v2, unigram_bytes):
+        yield make.__name__, make(text, size, precompiled)
+    yield "bert-uncased", bert(text, size, True)
+    yield "bert-cased", bert(text, size, False)
+    yield "bert-accents", bert(text, size, True, False)
+
+
+# --- the library ---
+
+
+class Ours:
+    """A tokenizer and its encoder through the shared library: cs_encoder begins with the tokenizer, the
+    ids and their number."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(LIBRARY)
+        self.lib.cs_reason.restype = ctypes.c_char_p
+        self.lib.cs_reason_clear()
+        self.tokenizer, self.encoder = ctypes.c_void_p(), ctypes.create_string_buffer(1 << 14)
+        self.check(self.lib.cs_tokenizer_read(path.encode(), ctypes.byref(self.tokenizer)))
+        self.lib.cs_encoder_init(self.encoder, self.tokenizer)
+        self.fields = ctypes.cast(self.encoder, ctypes.POINTER(ctypes.c_int64))
+
+    def check(self, status):
+        if status != 0:
+            raise ValueError(self.lib.cs_reason().decode())
+
+    def encode(self, data, special=False):
+        self.check(self.lib.cs_encoder_encode(self.encoder, data, ctypes.c_int64(len(data)), ctypes.c_bool(special)))
+        count = self.fields[2]
+        return (ctypes.c_int32 * count).from_address(self.fields[1]) if count else []
+
+    def decode(self, ids, skip):
+        text, size = ctypes.c_void_p(), ctypes.c_int64()
+        array = (ctypes.c_int32 * len(ids))(*ids)
+        self.check(self.lib.cs_tokenizer_decode(self.tokenizer, array, ctypes.c_int64(len(ids)), ctypes.c_bool(skip),
+                                                ctypes.byref(text), ctypes.byref(size)))
+        out = ctypes.string_at(text, size.value).decode()
+        self.lib.cs_free(text)
+        return out
+
+
+def same(folder, name, theirs, lines):
+    path = os.path.join(folder, name + ".json")
+    theirs.save(path)
+    ours = Ours(path)
+    for start in range(0, len(lines), 1000):
+        some = lines[start:start + 1000]
+        for line, want in zip(some, theirs.encode_batch(some, add_special_tokens=True)):
+            got = list(ours.encode(line.encode(), True))
+            if got != want.ids:
+                return f"{line!r}: {got} from the library, {want.ids} expected"
+            if start < 5000:
+                for skip in (False, True):
+                    text, wanted = ours.decode(got, skip), theirs.decode(got, skip_special_tokens=skip)
+                    if text != wanted:
+                        return f"{got}: {text!r} from the library, {wanted!r} expected"
+    return None
+
+
+def write_golden(path):
+    """Lines and, for each kind, the file, the ids of each line (special tokens around), and texts of some."""
+    lines = written_lines(7, 220)
+    out = {"source": "tests/oracle/tokenizer_kinds_oracle.py golden", "lines": lines, "kinds": {}}
+    for name, t in kinds(written_lines(3, 400), 560, True):
+        ids = [x.ids for x in t.encode_batch(lines, add_special_tokens=True)]
+        out["kinds"][name] = {"tokenizer": json.loads(t.to_str()), "ids": ids,
+                              "decoded": [t.decode(x, skip_special_tokens=True) for x in ids[:60]]}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(out, file, ensure_ascii=True, separators=(",", ":"))
+        file.write("\n")
+
+
+def speed(folder):
+    text = written_lines(3, 4000)
+    lines = make_lines(5, 20000)
+    data = [x.encode() for x in lines]
+    for name, t in kinds(text, 8000, False):
+        path = os.path.join(folder, name + ".json")
+        t.save(path)
+        ours, best = Ours(path), [1e9, 1e9]
+        tokens = sum(len(ours.encode(x)) for x in data)
+        for _ in range(3):
+            start = time.perf_counter()
+            t.encode_batch_fast(lines, add_special_tokens=False)
+            best[0] = min(best[0], time.perf_counter() - start)
+            start = time.perf_counter()
+            for x in data:
+                ours.encode(x)
+            best[1] = min(best[1], time.perf_counter() - start)
+        print(f"{name}: {tokens} tokens, {tokens / best[0] / 1e6:.2f} M/s tokenizers, {tokens / best[1] / 1e6:.2f} M/s here, "
+              f"{best[0] / best[1]:.2f} times as fast", flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ["golden"]:
+        return write_golden(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[1:2] == ["speed"]:
+            return speed(folder)
+        checks = Checks("tokenizer_kinds")
+        lines = make_lines(11, int(sys.argv[1]) if len(sys.argv) > 1 else 100000)
+        try:
+            for name, tokenizer in kinds(written_lines(3, 4000), 4000, False):
+                checks.run(name, same, folder, name, tokenizer, lines)
+        except ImportError as error:
+            checks.skip("all", str(error))
+    return checks.exit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+/* The tokenizers of today's models: golden ids and texts of the `tokenizers` package, the parts one
+ * by one, and what is refused in a regular expression or a table of characters. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "corpus_support.h"
+#include "io/json.h"
+#include "io_support.h"
+#include "test.h"
+#include "text/encoder.h"
+#include "text/regex_private.h"
+#include "text/tokenizer.h"
+#include "text/trie.h"
+#include "tokenizer_support.h"
+
+#define GOLDEN_KINDS "tests/golden/tokenizer_kinds.json"
+
+/* --- golden ids --- */
+
+static void assert_line(const char *kind, cs_encoder *e, const json_t *line, const json_t *want)
+{
+    const char *text = json_string_value(line);
+    OK(cs_encoder_encode(e, text, (int64_t)json_string_length(line), true));
+    bool same = e->count == (int64_t)json_array_size(want);
+    for (int64_t i = 0; i < e->count && same; ++i) {
+        same = e->id[i] == json_integer_value(json_array_get(want, (size_t)i));
+    }
+    if (!same) {
+        fail_msg("%s: other ids of '%s'", kind, text);
+    }
+}
+
+static void assert_kind(const char *kind, const cs_tokenizer *t, const json_t *lines,
+                        const json_t *entry)
+{
+    const json_t *ids = json_object_get(entry, "ids"), *texts = json_object_get(entry, "decoded");
+    cs_encoder e;
+    cs_encoder_init(&e, t);
+    for (size_t i = 0; i < json_array_size(lines); ++i) {
+        const json_t *text = json_array_get(texts, i);
+        assert_line(kind, &e, json_array_get(lines, i), json_array_get(ids, i));
+        if (text) {
+            char *out = NULL;
+            int64_t size = 0;
+            OK(cs_tokenizer_decode(t, e.id, e.count, true, &out, &size));
+            assert_int_equal(size, json_string_length(text));
+            assert_memory_equal(out, json_string_value(text), (size_t)size);
+            cs_free(out);
+        }
+    }
+    cs_encoder_free(&e);
+}
+
+/* Each as the package wrote it, and as we write it after reading it. */
+TEST_IN_DIR(golden_kinds)
+{
+    json_t *golden = NULL, *entry = NULL, *written = NULL;
+    const char *kind = NULL;
+    OK(cs_json_read(GOLDEN_KINDS, &golden));
+    const json_t *lines = json_object_get(golden, "lines");
+    json_t *kinds = json_object_get(golden, "kinds");
+    assert_true(json_array_size(lines) >= 200 && json_object_size(kinds) >= 20);
+    json_object_foreach(kinds, kind, entry)
+    {
+        const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
+        const json_t *form = json_object_get(entry, "tokenizer");
+        OK(cs_json_write(given, form));
+        cs_tokenizer *t = tokenizer_at(given);
+        OK(cs_tokenizer_write(t, again));
+        cs_tokenizer *copy = tokenizer_at(again);
+        assert_kind(kind, t, lines, entry);
+        assert_kind(kind, copy, lines, entry);
+        OK(cs_json_read(again, &written));
+        assert_true(json_equal(json_object_get(form, "pre_tokenizer"),
+                               json_object_get(written, "pre_tokenizer")));
+        assert_true(json_equal(json_object_get(json_object_get(form, "model"), "vocab"),
+                               json_object_get(json_object_get(written, "model"), "vocab")));
+        json_decref(written);
+        cs_tokenizer_free(&t);
+        cs_tokenizer_free(&copy);
+    }
+    json_decref(golden);
+}
+
+/* Every part of a file counts: without it, ids change, or the file is refused. */
+TEST_IN_DIR(no_part_is_passed_over)
+{
+    static const char *const part[] = {"normalizer", "pre_tokenizer", "added_tokens",
+                                       "post_processor"};
+    json_t *golden = NULL, *entry = NULL;
+    const char *kind = NULL;
+    int changed = 0;
+    OK(cs_json_read(GOLDEN_KINDS, &golden));
+    const json_t *lines = json_object_get(golden, "lines");
+    json_object_foreach(json_object_get(golden, "kinds"), kind, entry)
+    {
+        json_t *form = json_object_get(entry, "tokenizer");
+        for (size_t i = 0; i < sizeof part / sizeof part[0]; ++i) {
+            json_t *held = json_incref(json_object_get(form, part[i]));
+            const char *path = in_dir(state, "less.json");
+            cs_tokenizer *t = NULL;
+            bool differs = json_is_null(held) || json_array_size(held) == 1;
+            (void)json_object_set_new(form, part[i], i == 2 ? json_array() : json_null());
+            OK(cs_json_write(path, form));
+            (void)json_object_set_new(form, part[i], held);
+            cs_status status = cs_tokenizer_read(path, &t);
+            differs = differs || status == CS_ERR_INPUT;
+            cs_reason_clear();
+            for (size_t j = 0; j < json_array_size(lines) && !differs && status == CS_OK; ++j) {
+                const json_t *line = json_array_get(lines, j),
+                             *want = json_array_get(json_object_get(entry, "ids"), j);
+                int32_t *ids = NULL;
+                int64_t count = 0;
+                OK(encode_once(t, json_string_value(line), (int64_t)json_string_length(line), true,
+                               &ids, &count));
+                differs = count != (int64_t)json_array_size(want);
+                for (int64_t k = 0; k < count && !differs; ++k) {
+                    differs = ids[k] != json_integer_value(json_array_get(want, (size_t)k));
+                }
+                cs_free(ids);
+            }
+            cs_tokenizer_free(&t);
+            /* gemma cuts at blanks, of which its normaliser leaves none */
+            differs = differs || (strcmp(kind, "gemma") == 0 && i == 1);
+            if (!differs) {
+                fail_msg("%s: the same ids without its %s", kind, part[i]);
+            }
+            changed += 1;
+        }
+    }
+    assert_true(changed > 80);
+    json_decref(golden);
+}
+
+/* --- memory --- */
+
+static cs_status use(const char *path)
+{
+    static const char text[] =
+        "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>  e\xCC\x81\xE2\x80\xA6";
+    cs_tokenizer *t = NULL;
+    int32_t *ids = NULL;
+    int64_t count = 0, size = 0;
+    char *back = NULL;
+    cs_status status = cs_tokenizer_read(path, &t);
+    if (status == CS_OK) {
+        status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
+    }
+    if (status == CS_OK) {
+        status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
+    }
+    cs_free(back);
+    cs_free(ids);
+    cs_tokenizer_free(&t);
+    return status;
+}
+
+/* A small file of each model and of every kind of part that takes memory. */
+TEST_IN_DIR(every_allocation_may_fail)
+{
+    static const char *const files[] = {
+        "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"<unk>"
+        "\",0]"
+        ",[\"a\",-1],[\"\xE2\x96\x81\",-2]]},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":"
+        "["
+        "{\"type\":\"NFKC\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" "
+        "{2,}\"},\"content\":\" "
+        "\"}]},\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\"},"
+        "\"decoder\":{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\"}}",
+        "{\"model\":{\"type\":\"BPE\",\"unk_token\":\"x\",\"end_of_word_suffix\":\"_\",\"vocab\":{"
+        "\"x\":0,\"c\":1,\"a\":2,\"ca\":3},\"merges\":[[\"c\",\"a\"]]},\"pre_tokenizer\":{\"type\":"
+        "\"Split\",\"pattern\":{\"Regex\":\"\\\\w+|\\\\S\"},\"behavior\":\"Removed\",\"invert\":"
+        "true},\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true}],\"decoder\":"
+        "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}}"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
+        const char *path = put(state, "t.json", files[i]);
+        fail_each_allocation(use, path);
+    }
+}
+
+/* --- regular expressions --- */
+
+TEST(expressions_are_translated)
+{
+    static const struct {
+        const char *given, *want;
+    } cases[] = {
+        {"a|b+?", "a|b+?"},
+        {"\\s+(?!\\S)|\\d", "\\p{White_Space}+(?!\\P{White_Space})|\\p{Nd}"},
+        {"[^\\s\\p{L}]", "[^\\p{White_Space}\\p{L}]"},
+        {"[^(\\s|[.,])]+", "[^(\\p{White_Space}|.,)]+"},
+        {"(?i:'s)|(?m:.)", "(?i:'s)|(?s:.)"},
+        {"x{,3}y{2}z{1,}", "x{0,3}y{2}z{1,}"},
+        {"\\u00e9\\x41\\x{1F600}", "\\x{E9}\\x{41}\\x{1F600}"},
+        {"\\v\\h{", "\\x0B[0-9a-fA-F]\\{"},
+        {"\\\xC3\xA9", "\xC3\xA9"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char *out = NULL;
+        OK(cs_regex_translate(cases[i].given, &out));
+        assert_string_equal(out, cases[i].want);
+        cs_free(out);
+    }
+}
+
+TEST(expressions_that_would_mean_something_else_are_refused)
+{
+    static const struct {
+        const char *given, *reason;
+    } cases[] = {
+        {"[a&&b]", "an intersection of sets at byte 3"},
+        {"[a[^b]]", "a negated set within a set at byte 3"},
+        {"[a-[b]]", "a hyphen before a set within a set at byte 3"},
+        {"[[:alpha:]]", "a named set at byte 2"},
+        {"[\\W]", "an escape within a set at byte 2"},
+        {"(a)\\1", "an escape at byte 4"},
+        {"\\K", "an escape at byte 1"},
+        {"a(?i)b", "a kind of group at byte 2"},
+        {"(?<name>a)", "a kind of group at byte 1"},
+        {"a{2}+", "a repetition of a repetition at byte 2"},
+        {"[ab", "a set without its ] at byte 4"},
+        {"\\pL", "a property without {} at byte 1"},
+        {"(a", "missing closing parenthesis"},
+        {"\\p{Nonsense}", "unknown property"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        cs_regex *regex = NULL;
+        assert_fails(cs_regex_compile(cases[i].given, &regex), CS_ERR_INPUT, cases[i].reason);
+        assert_null(regex);
+    }
+}
+
+TEST(matches_are_found_one_after_the_other)
+{
+    static const char text[] = "ab \xC3\xA9\n1\xE1\xA0\x8E";
+    cs_regex *regex = NULL;
+    cs_regex_scratch *scratch = NULL;
+    int64_t start = 0, end = 0;
+    OK(cs_regex_compile("\\w+$|\\s", &regex)); /* U+180E is no white space */
+    OK(cs_regex_scratch_make(&scratch));
+    const int64_t want[][2] = {{2, 3}, {3, 5}, {5, 6}, {-1, -1}};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; ++i) {
+        OK(cs_regex_find(regex, scratch, text, (int64_t)strlen(text), end, &start, &end));
+        assert_int_equal(start, want[i][0]);
+        assert_int_equal(end, want[i][1]);
+    }
+    cs_regex_scratch_free(scratch);
+    cs_regex_free(regex);
+}
+
+/* --- trees of prefixes --- */
+
+TEST(the_longest_beginning_is_found)
+{
+    cs_trie trie = {0};
+    int32_t there = 0;
+    int64_t length = 0;
+    static const char *const word[] = {"a", "ab", "abcd", "b"};
+    assert_int_equal(cs_trie_longest(&trie, "abc", 3, &length), -1);
+    for (int32_t i = 0; i < 4; ++i) {
+        OK(cs_trie_put(&trie, word[i], (int64_t)strlen(word[i]), i, &there));
+        assert_int_equal(there, i);
+    }
+    OK(cs_trie_put(&trie, "ab", 2, 9, &there));
+    assert_int_equal(there, 1); /* the first stays */
+    assert_int_equal(cs_trie_longest(&trie, "abcx", 4, &length), 1);
+    assert_int_equal(length, 2);
+    assert_int_equal(cs_trie_longest(&trie, "abcd", 4, &length), 2);
+    assert_int_equal(cs_trie_longest(&trie, "cab", 3, &length), -1);
+    cs_trie_free(&trie);
+}
+
+/* --- tables of characters --- */
+
+TEST_IN_DIR(bad_tables_of_characters_are_named)
+{
+    static const struct {
+        const char *map, *reason;
+    } cases[] = {
+        {"\"!\"", "normalizer.precompiled_charsmap: not base64"},
+        {"\"AAAA\"", "normalizer.precompiled_charsmap: a table of 0 bytes in 3"},
+        {"\"/////wAAAAA=\"", "normalizer.precompiled_charsmap: a table of 4294967295 bytes in 8"},
+        {"\"BAAAAAAAAAD/\"", "normalizer.precompiled_charsmap: byte 1: invalid UTF-8 (0xFF)"},
+        {"null", "normalizer.precompiled_charsmap: wanted a text"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char file[512];
+        cs_tokenizer *t = NULL;
+        (void)snprintf(
+            file, sizeof file,
+            "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},\"unk_token\":\"a\"},"
+            "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":%s}}",
+            cases[i].map);
+        assert_fails(cs_tokenizer_read(put(state, "t.json", file), &t), CS_ERR_INPUT,
+                     cases[i].reason);
+    }
+}
