@@ -278,5 +278,4 @@ static const cs_step_kind KINDS[] = {
     {"Fuse", "type", NULL, fuse},
     {"Strip", "type, content, start, stop", read_strip, strip},
 };
-const cs_stage cs_stage_decoder = {"decoder", "decoders", KINDS,
-                                   sizeof KINDS / sizeof KINDS[0]};
+const cs_stage cs_stage_decoder = {"decoder", "decoders", KINDS, sizeof KINDS / sizeof KINDS[0]};
