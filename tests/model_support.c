@@ -49,6 +49,52 @@ static void of_real_rows(cs_model_config *c)
     c->real_width = REAL_WIDTH;
 }
 
+/* 8 patches of one pixel, by a vocabulary that the tests draw from. */
+static void of_patches(cs_model_config *c)
+{
+    c->image_height = 2;
+    c->image_width = 4;
+    c->patch = 1;
+    c->channels = REAL_WIDTH;
+    c->target = CS_TARGET_PIXELS;
+    OK(cs_model_config_pictures(c));
+}
+
+static void of_patches_by_waves(cs_model_config *c)
+{
+    of_patches(c);
+    c->target = CS_TARGET_NORMALISED;
+    c->waves = true;
+}
+
+static void of_patches_for_codes(cs_model_config *c)
+{
+    of_patches(c);
+    c->target = CS_TARGET_IDS;
+}
+
+static void of_patches_another_width(cs_model_config *c)
+{
+    of_patches_by_waves(c);
+    c->decoder.width = 12;
+    c->decoder.heads = 3;
+    c->decoder.inner = 14;
+}
+
+static void classified_patches(cs_model_config *c)
+{
+    of_patches(c);
+    c->image_height = c->image_width = 3;
+    OK(cs_model_config_pictures(c));
+    *c = cs_model_config_classifier(c, 3, CS_READ_FIRST);
+}
+
+static void classified_patches_by_mean(cs_model_config *c)
+{
+    of_patches_by_waves(c);
+    *c = cs_model_config_classifier(c, 3, CS_READ_MEAN);
+}
+
 static void one_layer(cs_model_config *c)
 {
     c->layers = 1;
@@ -155,6 +201,13 @@ const model_case model_cases[] = {
     {"linear, real rows", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, of_real_rows},
     {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, NULL},
     {"linear, sum, blind, spectral", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_SPECTRAL, sum_pooling},
+    {"vit", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches},
+    {"vit, waves, normalised", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_by_waves},
+    {"vit, codes", CS_FORM_SINGLE, CS_ARCH_VIT, CE, of_patches_for_codes},
+    {"two-stream vit", CS_FORM_TWO_STREAM, CS_ARCH_VIT, SE, of_patches},
+    {"mae vit", CS_FORM_MAE, CS_ARCH_VIT_MAE, SE, of_patches_by_waves},
+    {"mae vit, other width", CS_FORM_MAE, CS_ARCH_VIT_MAE, SE, of_patches_another_width},
+    {"mae vit, codes", CS_FORM_MAE, CS_ARCH_VIT_MAE, CE, of_patches_for_codes},
     {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
 };
 
@@ -170,6 +223,8 @@ const model_case classifier_cases[] = {
     {"classifier bert, mean", CS_FORM_SINGLE, CS_ARCH_BERT, CE, of_the_mean},
     {"regression roberta-prelayernorm, mean, relative", CS_FORM_SINGLE,
      CS_ARCH_ROBERTA_PRELAYERNORM, SE, of_the_mean_relative},
+    {"classifier vit", CS_FORM_SINGLE, CS_ARCH_VIT, CE, classified_patches},
+    {"classifier vit, mean", CS_FORM_SINGLE, CS_ARCH_VIT, CE, classified_patches_by_mean},
     {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
 };
 
@@ -303,6 +358,9 @@ static void fill_real(model_data *d, const cs_model_config *c, uint64_t seed)
             d->real[r][j] = cs_rng_normal(&rng);
         }
     }
+    for (int64_t i = 0; i < d->predictions * REAL_WIDTH && c->target != CS_TARGET_IDS; ++i) {
+        d->goal[i] = cs_rng_normal(&rng);
+    }
 }
 
 void data_fill(model_data *d, const model_world *world, uint64_t seed)
@@ -378,8 +436,9 @@ void world_load(model_world *world, const model_data *d)
         put(run, n->type, d->type, rows);
     }
     put(run, n->readout_lim, d->readout_lim, d->predictions);
-    for (int64_t p = 0; n->goal != CS_NONE && p < d->predictions; ++p) {
-        cs_run_input(run, n->goal, p, 0, d->goal[p]);
+    const int64_t values = texts ? 1 : REAL_WIDTH;
+    for (int64_t i = 0; n->goal != CS_NONE && i < d->predictions * values; ++i) {
+        cs_run_input(run, n->goal, i / values, i % values, d->goal[i]);
     }
     put(run, n->token, d->token, rows);
     put(run, n->real_row, d->real_row, rows);

@@ -62,7 +62,7 @@ typedef struct {
     int32_t predict[DATA_ROWS], target[DATA_ROWS];
     double weight[DATA_ROWS];                        /* sum 1 over rows with a target */
     int32_t type[DATA_ROWS], readout_lim[DATA_ROWS]; /* classifiers */
-    double goal[DATA_ROWS];
+    double goal[DATA_ROWS * REAL_WIDTH];
     int32_t real_row[DATA_ROWS]; /* models of real rows: every other row is one */
     double real[DATA_ROWS][REAL_WIDTH];
 } model_data;

@@ -123,6 +123,7 @@ TEST(dropout_of_heads)
             cs_network_options options = case_options(what, training);
             model_world world;
             int64_t drops = 0, want = config.arch == CS_ARCH_GPT2   ? 0
+                                      : config.arch == CS_ARCH_VIT  ? 0
                                       : config.arch == CS_ARCH_BERT ? 1
                                                                     : 2;
             config.embed_dropout = 0;

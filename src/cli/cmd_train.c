@@ -10,6 +10,8 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/train_options.h"
+#include "image/augment.h"
+#include "image/patches.h"
 #include "io/file.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
@@ -127,6 +129,8 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
 
 typedef struct {
     cs_plan_file plan;
+    cs_images images; /* of vit, whose patches are the corpus */
+    cs_patch_view view;
     cs_corpus corpus;
     cs_tokenizer *tokenizer;
     cs_backend *backend;
@@ -169,7 +173,9 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 {
     cs_status status = cs_args_refuse_model(args);
     if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK) {
-        cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
+        if (r->tokenizer) {
+            cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
+        }
         if (r->options.task.two_stream) {
             r->model.config.blind_queries = cs_args_is(args, "query-position", "off");
         }
@@ -178,9 +184,88 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
     return status == CS_OK ? cs_args_check_decoder(&r->options.task, &r->model.config) : status;
 }
 
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* What pictures make of a fresh model: its sizes and what it predicts. */
+static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config *c)
+{
+    cs_status status =
+        cs_args_refuse(args, "positions untied post-norm", "has no meaning for --arch vit");
+    c->image_height = r->images.height;
+    c->image_width = r->images.width;
+    c->channels = r->images.channels;
+    c->patch = cs_args_int(args, "patch");
+    c->waves = cs_args_is(args, "position-table", "sines");
+    if (status == CS_OK) status = cs_target_by_name(cs_args_text(args, "target"), &c->target);
+    return status == CS_OK ? cs_model_config_pictures(c) : status;
+}
+
+/* The training side may be seen augmented. */
+static cs_status set_view(cs_args *args, int64_t patch, run *r)
+{
+    const double least = cs_args_real(args, "least-area");
+    const cs_augment augment = {least, least < 1 ? 4.0 / 3 : 1, cs_args_flag(args, "flip")};
+    if (least >= 1 && !augment.flip) {
+        return CS_OK;
+    }
+    const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
+    r->options.view = (cs_train_view){cs_patch_view_take, &r->view, what};
+    return what ? cs_patch_view_make(&r->images, patch, &augment, r->options.seed, &r->view)
+                : CS_ERR_MEMORY;
+}
+
+/* The patches of --corpus, of the size that the model of --init-from reads. */
+static cs_status read_pictures(cs_args *args, run *r)
+{
+    const char *source = cs_args_text(args, "corpus"), *from = cs_args_text(args, "init-from");
+    int64_t patch = cs_args_int(args, "patch");
+    cs_status status =
+        cs_args_refuse(args, "codes window max-length pack by-length", "has no meaning for vit");
+    if (status == CS_OK && from)
+        status =
+            cs_args_refuse(args, "patch target position-table", "has no meaning with --init-from");
+    if (status == CS_OK && from) status = read_model(args, from, r);
+    if (status == CS_OK && from) {
+        patch = r->model.config.patch;
+        r->options.loss =
+            r->model.config.target == CS_TARGET_IDS ? r->options.loss : CS_LOSS_SQUARED_ERROR;
+    }
+    if (status == CS_OK) status = cs_args_load_images(args, source, &r->images);
+    if (status == CS_OK) status = cs_images_patches(&r->images, patch, NULL, NULL, 0, &r->corpus);
+    if (status == CS_OK) {
+        r->options.length = r->corpus.doc_ptr[1];
+        keep_some(args, &r->corpus);
+        status = set_view(args, patch, r);
+    }
+    return status;
+}
+
+/* Whether a model reads pictures as they are; else their codes are text. */
+static bool of_pictures(const cs_args *args)
+{
+    const char *source = cs_args_text(args, "corpus");
+    return source && cs_images_are(source) &&
+           (cs_args_is(args, "arch", "vit") || cs_args_text(args, "init-from"));
+}
+
+static cs_status check_pictures(const cs_args *args)
+{
+    const char *source = cs_args_text(args, "corpus");
+    const bool are = of_pictures(args);
+    if (source && cs_args_is(args, "arch", "vit") && !are) {
+        return cs_fail(CS_ERR_USAGE, "--arch vit reads pictures, and %s has none", source);
+    }
+    return are ? CS_OK
+               : cs_args_refuse(args, "target position-table least-area flip",
+                                "goes with pictures and --arch vit");
+}
+
 /* A fresh model, or that of --init-from. */
 static cs_status make_model(const cs_args *args, run *r)
 {
+    if (r->model.params.count > 0) { /* read with the pictures */
+        return CS_OK;
+    }
     const char *from = cs_args_text(args, "init-from");
     cs_model_config config = {0};
     cs_status status;
@@ -188,8 +273,12 @@ static cs_status make_model(const cs_args *args, run *r)
         return read_model(args, from, r);
     }
     status = cs_args_model(args, &r->options, &config);
-    config.vocab = cs_tokenizer_vocab(r->tokenizer);
-    cs_model_config_ids(&config, cs_special_ids_of(r->tokenizer));
+    if (r->images.count > 0) {
+        status = status == CS_OK ? set_pictures(args, r, &config) : status;
+    } else {
+        config.vocab = cs_tokenizer_vocab(r->tokenizer);
+        cs_model_config_ids(&config, cs_special_ids_of(r->tokenizer));
+    }
     if (status == CS_OK && (status = cs_model_config_check(&config)) == CS_OK &&
         (status = cs_args_check_decoder(&r->options.task, &config)) == CS_OK &&
         (status = cs_task_check(&r->options.task, &config)) == CS_OK &&
@@ -207,11 +296,11 @@ static cs_status count_steps(const cs_args *args, run *r)
     if (!cs_args_given(args, "epochs")) {
         return CS_OK;
     }
-    const cs_examples_options wanted = {.objective = &o->task.objective,
-                                        .length = o->length,
-                                        .pack = o->pack,
-                                        .end_token =
-                                            cs_tokenizer_special(r->tokenizer, CS_TOKEN_EOS)};
+    const cs_examples_options wanted = {
+        .objective = &o->task.objective,
+        .length = o->length,
+        .pack = o->pack,
+        .end_token = r->tokenizer ? cs_tokenizer_special(r->tokenizer, CS_TOKEN_EOS) : -1};
     cs_status status = cs_examples_of(&r->corpus, &wanted, &examples);
     if (status == CS_OK) {
         double steps = ceil(cs_args_real(args, "epochs") * (double)examples.count /
@@ -282,10 +371,12 @@ static cs_status claim(cs_args *args)
 static cs_status prepare(cs_args *args, run *r)
 {
     cs_status status = cs_args_train(args, &r->plan, &r->options);
+    if (status == CS_OK) status = check_pictures(args);
     if (status == CS_OK && (status = claim(args)) == CS_OK) status = read_steps(args, r);
     if (status == CS_OK) status = cs_args_plan_inputs(args, &r->plan);
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
-        (status = read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
+        (status = of_pictures(args) ? read_pictures(args, r)
+                                    : read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {
         status = make_model(args, r);
     }
@@ -305,8 +396,7 @@ static int64_t parameters(const cs_model *model)
 static void describe(const cs_args *args, const run *r, cs_item *root)
 {
     cs_item_take(root, "objective", cs_objective_describe(&r->options.task.objective));
-    cs_item_text(root, "loss_kind",
-                 r->options.loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy");
+    cs_item_text(root, "loss_kind", cs_loss_name(r->options.loss));
     cs_item_text(root, "query_position",
                  cs_task_query_position(&r->options.task, &r->model.config));
     cs_item_text(root, "corpus", cs_args_text(args, "corpus"));
@@ -378,7 +468,8 @@ static cs_status begin_files(void *ctx)
                                        "tokenizer_config.json"};
     cs_args *args = ctx;
     cs_status status = cs_output_start(args);
-    for (size_t i = 0; i < sizeof file / sizeof *file && status == CS_OK; ++i) {
+    const size_t files = of_pictures(args) ? 2 : sizeof file / sizeof *file; /* no words */
+    for (size_t i = 0; i < files && status == CS_OK; ++i) {
         status = cs_output_path(args, file[i], NULL);
     }
     return status;
@@ -421,6 +512,8 @@ static cs_status run_train(cs_args *args)
     cs_model_free(&r.model);
     cs_backend_free(&r.backend);
     cs_tokenizer_free(&r.tokenizer);
+    cs_patch_view_free(&r.view);
+    cs_images_free(&r.images);
     cs_corpus_free(&r.corpus);
     cs_plan_file_free(&r.plan);
     cs_free(r.keep);
@@ -429,8 +522,9 @@ static cs_status run_train(cs_args *args)
 }
 
 static const cs_opt *const train_groups[] = {
-    cs_group_corpus,       cs_group_train_objective, cs_group_plan,         cs_group_train_task,
-    cs_group_plan_numbers, cs_group_train_model,     cs_group_train_recipe, NULL};
+    cs_group_corpus,         cs_group_train_objective, cs_group_plan,
+    cs_group_train_task,     cs_group_plan_numbers,    cs_group_train_model,
+    cs_group_train_pictures, cs_group_train_recipe,    NULL};
 
 const cs_command cs_cmd_train = {
     .name = "train",

@@ -38,9 +38,10 @@ const cs_opt cs_group_train_task[] = {
 };
 
 const cs_opt cs_group_train_model[] = {
-    CS_CHOICE("arch", "gpt2|roberta-prelayernorm|roberta|bert|linear", NULL,
+    CS_CHOICE("arch", "gpt2|roberta-prelayernorm|roberta|bert|linear|vit", NULL,
               "The architecture. Default: gpt2; roberta-prelayernorm for masked objectives. Any "
-              "goes with any objective: a fair comparison fixes it."),
+              "goes with any objective: a fair comparison fixes it. vit: of pictures in patches; "
+              "of one stream, or with --decoder-layers an autoencoder (MAE)."),
     CS_CHOICE("preset", "1m|4m|small|base|cramming|large", "1m",
               "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. "
               "Of linear: the width alone."),
@@ -74,6 +75,18 @@ const cs_opt cs_group_train_model[] = {
             "tokenizer is used."),
     CS_CHOICE("precision", "fp32|bf16", "fp32",
               "Activations; bf16 needs a GPU. Parameters and moments are fp32."),
+    {0},
+};
+
+const cs_opt cs_group_train_pictures[] = {
+    CS_CHOICE("target", "pixels|normalised", "pixels",
+              "vit: what is predicted of a patch, its values or those normalised (MAE)."),
+    CS_CHOICE("position-table", "sines|learned", "sines",
+              "vit: positions in the plane, fixed sines and cosines (MAE) or learned (ViT)."),
+    CS_REAL("least-area", "P", "1", 0.001, 1,
+            "vit: training sees crops of at least this share of a picture's area, with ratios to "
+            "4/3, anew in each step; 1: the whole picture (MAE: 0.2)."),
+    CS_FLAG("flip", "vit: mirror images too, of classes that they are of again."),
     {0},
 };
 
@@ -154,7 +167,9 @@ static cs_loss loss_of(const cs_args *args)
 {
     const char *loss = cs_args_text(args, "loss");
     bool spectral = loss ? strcmp(loss, "spectral") == 0 : is_objective(args, "linear");
-    return spectral ? CS_LOSS_SPECTRAL : CS_LOSS_CROSS_ENTROPY;
+    return spectral                                   ? CS_LOSS_SPECTRAL
+           : !loss && cs_args_is(args, "arch", "vit") ? CS_LOSS_SQUARED_ERROR
+                                                      : CS_LOSS_CROSS_ENTROPY;
 }
 
 cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_options *out)
@@ -261,6 +276,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     if (status != CS_OK) return status;
     set_sizes(args, options, arch == CS_ARCH_LINEAR, &c);
     if ((status = set_decoder(args, &c)) != CS_OK) return status;
+    arch = arch == CS_ARCH_VIT && c.decoder.layers > 0 ? CS_ARCH_VIT_MAE : arch;
     cs_model_config_default(arch, &c);
     if ((status = set_choices(args, &c)) != CS_OK) return status;
     c.post_norm = c.post_norm || cs_args_flag(args, "post-norm");

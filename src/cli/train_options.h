@@ -14,6 +14,7 @@ extern const cs_opt cs_group_train_task[];
 extern const cs_opt cs_group_train_model[];
 
 /* --batch --steps ... --clip, --loss, and how often to log, evaluate, save. */
+extern const cs_opt cs_group_train_pictures[];
 extern const cs_opt cs_group_train_recipe[];
 
 /* Objective, loss, batches, schedule, optimizer, cadence; `dir` and `progress` too. `file` must be

@@ -4,8 +4,10 @@
 
 #include <math.h>
 
+#include "base/mem.h"
 #include "base/range.h"
 #include "base/rng.h"
+#include "image/patches.h"
 
 enum { TRIES = 10 };
 
@@ -74,4 +76,41 @@ void cs_crop_read(const cs_crop *crop, const cs_images *images, int64_t i, float
             }
         }
     }
+}
+
+/* --- for training ----------------------------------------------------------------------------- */
+
+cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const cs_augment *augment,
+                             uint64_t seed, cs_patch_view *out)
+{
+    cs_patch_view v = {.images = images, .patch = patch, .augment = *augment, .seed = seed};
+    cs_status status = cs_augment_check(augment);
+    if (status != CS_OK) return status;
+    v.whole = cs_alloc(images->height * images->width * images->channels, sizeof *v.whole);
+    if (!v.whole) return CS_ERR_MEMORY;
+    *out = v;
+    return CS_OK;
+}
+
+void cs_patch_view_free(cs_patch_view *view)
+{
+    cs_free(view->whole);
+    *view = (cs_patch_view){0};
+}
+
+cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
+                             float *to)
+{
+    const cs_patch_view *v = ctx;
+    const cs_images *m = v->images;
+    const int64_t patches = m->height / v->patch * (m->width / v->patch);
+    if (first % patches != 0 || count != patches) {
+        return cs_fail(CS_ERR_USAGE, "patches %lld .. %lld are not those of one picture of %lld",
+                       (long long)first, (long long)(first + count - 1), (long long)patches);
+    }
+    const int64_t i = first / patches;
+    const cs_crop crop = cs_augment_draw(&v->augment, m, i, v->seed, step, row);
+    cs_crop_read(&crop, m, i, v->whole);
+    cs_patches_cut(v->whole, m->height, m->width, m->channels, v->patch, to);
+    return CS_OK;
 }

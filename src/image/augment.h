@@ -34,3 +34,22 @@ cs_crop cs_augment_draw(const cs_augment *augment, const cs_images *images, int6
 /* The crop of picture i at the size of the picture: height x width x channels values, `value` of the
  * corpus or pixel / 255. The whole picture comes out as it is. */
 void cs_crop_read(const cs_crop *crop, const cs_images *images, int64_t i, float *to);
+
+/* Augmented pictures as patches, for training. */
+typedef struct {
+    const cs_images *images;
+    int64_t patch;
+    cs_augment augment;
+    uint64_t seed;
+    float *whole; /* values of a picture */
+} cs_patch_view;
+
+/* The vectors of patches first .. first + count - 1, whole pictures, of cs_images_patches, as row `row`
+ * of step `step` sees them; ctx: a cs_patch_view. CS_ERR_USAGE: not whole pictures. */
+cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
+                             float *to) CS_MUST_CHECK;
+
+/* Checks the options and takes memory; the images are borrowed. */
+cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const cs_augment *augment,
+                             uint64_t seed, cs_patch_view *out) CS_MUST_CHECK;
+void cs_patch_view_free(cs_patch_view *view);

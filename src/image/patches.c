@@ -210,6 +210,20 @@ done:
     return CS_DELIVER(status, out, c, cs_corpus_free);
 }
 
+void cs_patches_cut(const float *values, int64_t height, int64_t width, int64_t channels,
+                    int64_t patch, float *to)
+{
+    for (int64_t top = 0; top < height; top += patch) {
+        for (int64_t left = 0; left < width; left += patch) {
+            for (int64_t y = top; y < top + patch; ++y) {
+                memcpy(to, values + (y * width + left) * channels,
+                       (size_t)(patch * channels) * sizeof *to);
+                to += patch * channels;
+            }
+        }
+    }
+}
+
 void cs_patches_join(const float *vectors, int64_t height, int64_t width, int64_t channels,
                      int64_t patch, const int32_t *order, float *to)
 {

@@ -42,6 +42,10 @@ cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t v
 cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_t *order,
                             const int32_t *code, int64_t codes, cs_corpus *out) CS_MUST_CHECK;
 
+/* The patches, along rows, of a picture of height x width x channels values, which patch divides. */
+void cs_patches_cut(const float *values, int64_t height, int64_t width, int64_t channels,
+                    int64_t patch, float *to);
+
 /* The reverse: the values of one document (T vectors in the order of the sequence) as a picture of
  * height x width x channels values. */
 void cs_patches_join(const float *vectors, int64_t height, int64_t width, int64_t channels,

@@ -28,7 +28,8 @@ typedef struct {
 
 /* Our name of a parameter without its last word, and theirs. "N": the layer's number. Theirs may
  * begin with '/' (the class's prefix does not go before it), '^' (columns of the file are our rows),
- * '%' (its rows lie head by head: query, key, value of each), in this order; {a,b,c}: one tensor
+ * '%' (its rows lie head by head: query, key, value of each), '=' (it is the whole name, of a tensor
+ * of 1 x rows x columns), '#' (a convolution: rows x channels x patch x patch), in this order; {a,b,c}: one tensor
  * for each part of our rows. */
 typedef struct {
     const char *ours, *theirs;
@@ -46,6 +47,7 @@ typedef struct {
     bool head_follows;        /* the head's activation is the layers' */
     bool states_alone;        /* without its head's tensors the model predicts no tokens */
     const char *past[4]; /* what names of tensors begin with that bear on no state; NULL: no more */
+    bool pictures;       /* reads patches behind a class token, by 2-d positions */
     bool drop_embed;     /* dropout of embeddings: as of the layers */
     cs_model_config plain; /* its choices */
     /* What no list can say (NULL: nothing): from the whole file, after the keys. */
@@ -81,9 +83,16 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) C
 #define CS_ARCH_NO_IDS .pad_id = -1, .bos_id = -1, .eos_id = -1
 /* Keys of the sizes that present-day classes share. */
 extern const cs_arch_key cs_arch_sizes[];
+/* Positions of a class token, which has zeros, and of the patches of a picture: in each half of a
+ * row of `width` columns sines and then cosines of the column (first half) or row (second) of the
+ * patch, times 10000^(-i / n), i = 0 .. n - 1, n = width / 4 (the MAE code of He et al. 2022). */
+void cs_position_waves(const cs_model_config *config, int64_t width, float *out);
 /* Lists of one row that others have too. */
 extern const cs_arch_key cs_arch_gpt2_keys[], cs_arch_encoder_keys[], cs_arch_llama_keys[];
 extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];
+
+/* Whether a linear layer joins encoder and decoder. */
+bool cs_decoder_projects(const cs_model_config *config);
 
 /* What a model that was read computes once of its parameters: vectors of distances. */
 struct cs_model;

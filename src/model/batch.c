@@ -4,6 +4,7 @@
 #include "model/batch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -108,9 +109,12 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
     const int64_t reals = rows_in(&made, OF_REAL, false) * made.real_width;
     made.real = status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real) : NULL;
     if (status == CS_OK && reals > 0 && !made.real) status = CS_ERR_MEMORY;
-    made.goal = sizes->classify ? cs_calloc(made.predictions, sizeof *made.goal) : NULL;
-    if (status == CS_OK && (!made.weight || (sizes->classify && !made.goal)))
-        status = CS_ERR_MEMORY;
+    made.goal_width = sizes->classify                   ? 1
+                      : config->target != CS_TARGET_IDS ? config->real_width
+                                                        : 0;
+    const int64_t goals = made.predictions * made.goal_width;
+    made.goal = goals > 0 ? cs_calloc(goals, sizeof *made.goal) : NULL;
+    if (status == CS_OK && (!made.weight || (goals > 0 && !made.goal))) status = CS_ERR_MEMORY;
     return CS_DELIVER(status, batch, made, cs_batch_free);
 }
 
@@ -176,9 +180,42 @@ void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weigh
     batch->predict[r] = (int32_t)top;
     batch->target[r] = target;
     batch->weight[r] = weight;
-    batch->weight_sum += weight;
+    batch->weight_sum += weight * (double)(batch->goal_width > 0 ? batch->goal_width : 1);
     batch->example[r] = (int32_t)example;
     batch->place[r] = (int32_t)place;
+}
+
+double cs_row_normalise(int64_t count, const float *from, double *mean, double *to)
+{
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        sum += (double)from[i];
+    }
+    const double m = sum / (double)count;
+    for (int64_t i = 0; i < count; ++i) {
+        squares += ((double)from[i] - m) * ((double)from[i] - m);
+    }
+    const double sd = sqrt((count > 1 ? squares / (double)(count - 1) : 0) + 1e-6);
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = ((double)from[i] - m) / sd;
+    }
+    if (mean) {
+        *mean = m;
+    }
+    return sd;
+}
+
+void cs_batch_values(cs_batch *batch, cs_target target, const float *values)
+{
+    const int64_t width = batch->goal_width;
+    double *goal = batch->goal + (batch->events - 1) * width;
+    if (target == CS_TARGET_NORMALISED) {
+        (void)cs_row_normalise(width, values, NULL, goal);
+        return;
+    }
+    for (int64_t j = 0; j < width; ++j) {
+        goal[j] = (double)values[j];
+    }
 }
 
 /* --- into a run --- */
@@ -221,8 +258,9 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
     for (int64_t r = 0; r < batch->predictions && network->weight != CS_NONE; ++r) {
         cs_run_input(run, network->weight, r, 0, batch->weight[r] * scale);
     }
-    for (int64_t r = 0; r < batch->predictions && network->goal != CS_NONE; ++r) {
-        cs_run_input(run, network->goal, r, 0, batch->goal[r]);
+    const int64_t width = batch->goal_width;
+    for (int64_t i = 0; i < batch->predictions * width && network->goal != CS_NONE; ++i) {
+        cs_run_input(run, network->goal, i / width, i % width, batch->goal[i]);
     }
     for (int64_t i = 0; network->real != CS_NONE && i < batch->batch * batch->length; ++i) {
         for (int64_t j = 0; j < batch->real_width; ++j) {

@@ -30,11 +30,13 @@ typedef struct {
     int32_t *decoder_from, *decoder_token, *decoder_position, *decoder_vis, *decoder_lim,
         *decoder_cross_lim;
     /* classification (train/finetune.h), else NULL: batch x length token types; batch limits of the
-     * readout mean, values of a regression */
+     * readout mean */
     int32_t *type, *readout_lim;
-    double *goal;
+    int64_t goal_width; /* of a regression 1, of targets that are values real_width; else 0 */
+    double *goal;       /* predictions x goal_width */
     int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
-    double *weight, weight_sum; /* predictions; before normalisation */
+    double *weight, weight_sum; /* predictions; before normalisation, a value each where targets are
+                                   values, so that losses are means a value */
     /* predictions: the example (index into the array given) and the place in its text that each
      * loss row predicts; -1 in padding */
     int32_t *example, *place;
@@ -73,6 +75,13 @@ int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t
  * example `example`. */
 void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,
                       int64_t place);
+
+/* Has the loss row that was added last predict these real_width values, as `target` has them. */
+void cs_batch_values(cs_batch *batch, cs_target target, const float *values);
+
+/* to[i] = (from[i] - m) / sqrt(v + 1e-6), m the mean and v the unbiased variance of the `count` values
+ * (He et al. 2022, in their code). One value: 0. Returns sqrt(v + 1e-6); *mean (NULL: not wanted) m. */
+double cs_row_normalise(int64_t count, const float *from, double *mean, double *to);
 
 /* Moves a batch into a run, weights multiplied by `scale` (1 / the weight sum of the whole step),
  * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE when the network

@@ -56,15 +56,53 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
 {
     cs_model_config c = cs_arch_row_of(arch)->plain;
     c.arch = arch;
-    c.vocab = config->vocab;
+    c.vocab = config->vocab > 0 ? config->vocab : c.vocab;
     c.positions = config->positions;
     c.width = config->width;
     c.layers = config->layers;
     c.heads = config->heads;
     c.inner = config->inner;
+    c.image_height = config->image_height;
+    c.image_width = config->image_width;
+    c.patch = config->patch;
+    c.channels = config->channels;
+    c.real_width = config->real_width;
     c.decoder = config->decoder;
     cs_model_config_ids(&c, (cs_special_ids){c.pad_id, c.bos_id, c.eos_id, c.mask_id, c.unk_id});
     *config = c;
+}
+
+bool cs_decoder_projects(const cs_model_config *config)
+{
+    return config->decoder.width != config->width || cs_arch_row_of(config->arch)->pictures;
+}
+
+int64_t cs_model_config_extra(const cs_model_config *config)
+{
+    return cs_arch_row_of(config->arch)->pictures ? 1 : 0;
+}
+
+static const char *const TARGET[] = {
+    [CS_TARGET_IDS] = "ids", [CS_TARGET_PIXELS] = "pixels", [CS_TARGET_NORMALISED] = "normalised"};
+
+CS_NAMES(cs_target, "target", TARGET)
+
+cs_status cs_model_config_pictures(cs_model_config *config)
+{
+    cs_model_config *c = config;
+    const cs_range range[] = {{"picture height", (double)c->image_height, 1, 65535},
+                              {"picture width", (double)c->image_width, 1, 65535},
+                              {"patch", (double)c->patch, 1, 65535},
+                              {"channels", (double)c->channels, 1, 16}};
+    cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
+    if (status != CS_OK) return status;
+    if (c->image_height % c->patch != 0 || c->image_width % c->patch != 0) {
+        return cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
+                       (long long)c->patch, (long long)c->image_height, (long long)c->image_width);
+    }
+    c->positions = c->image_height / c->patch * (c->image_width / c->patch) + 1;
+    c->real_width = c->patch * c->patch * c->channels;
+    return CS_OK;
 }
 
 int64_t cs_head_width(const cs_model_config *config)
@@ -104,6 +142,8 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     c.head_transform = c.head_bias = c.query_vector = c.blind_queries = false;
     c.tied = true;
     c.decoder = (cs_decoder_config){0};
+    c.target = CS_TARGET_IDS;
+    c.arch = c.arch == CS_ARCH_VIT_MAE ? CS_ARCH_VIT : c.arch;
     return c;
 }
 
@@ -119,10 +159,14 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
 {
     cs_model_config plain = {0};
     cs_model_config_default(config->arch, &plain);
+    const bool pictures = cs_arch_row_of(config->arch)->pictures,
+               square = config->image_height == config->image_width;
     return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
            config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) && config->positions > 0 &&
-           config->relative_buckets == 0 && config->real_width == 0;
+           config->relative_buckets == 0 &&
+           (pictures ? square && (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
+                     : config->real_width == 0);
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -239,19 +283,51 @@ static cs_status first_position(const cs_model_config *c)
     return CS_OK;
 }
 
+/* Sizes of pictures and what follows from them. */
+static cs_status pictures(const cs_model_config *c)
+{
+    const int64_t decoder = c->decoder.layers > 0 ? c->decoder.width : 4;
+    cs_model_config sizes = *c;
+    if (!cs_arch_row_of(c->arch)->pictures) {
+        return c->target == CS_TARGET_IDS && !c->waves
+                   ? CS_OK
+                   : cs_fail(CS_ERR_USAGE, "architecture %s predicts ids, no values of pictures",
+                             cs_arch_name(c->arch));
+    }
+    cs_status status = cs_model_config_pictures(&sizes);
+    if (status != CS_OK) return status;
+    if (c->positions != sizes.positions || c->real_width != sizes.real_width) {
+        return cs_fail(CS_ERR_USAGE, "%lld positions of %lld values for pictures of %lld of %lld",
+                       (long long)c->positions, (long long)c->real_width,
+                       (long long)sizes.positions, (long long)sizes.real_width);
+    }
+    if (c->waves && (c->width % 4 != 0 || decoder % 4 != 0)) {
+        return cs_fail(CS_ERR_USAGE, "sines in the plane need a width that 4 divides, not %lld",
+                       (long long)(c->width % 4 != 0 ? c->width : decoder));
+    }
+    if ((c->arch == CS_ARCH_VIT_MAE) != (c->decoder.layers > 0)) {
+        return cs_fail(CS_ERR_USAGE, "architecture %s %s a decoder", cs_arch_name(c->arch),
+                       c->arch == CS_ARCH_VIT ? "has not" : "needs");
+    }
+    return c->target == CS_TARGET_IDS || !c->headless
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "values are predicted, and there is no head");
+}
+
 /* A classifier predicts no tokens. */
 static cs_status classifier(const cs_model_config *c)
 {
     if ((unsigned)c->readout > CS_READ_MEAN) {
         return cs_fail(CS_ERR_USAGE, "no readout has number %d", (int)c->readout);
     }
-    const char *extra = c->classes == 0         ? NULL
-                        : c->head_transform     ? "head transform"
-                        : c->head_bias          ? "bias of the logits"
-                        : !c->tied              ? "output matrix of its own"
-                        : c->query_vector       ? "query vector"
-                        : c->decoder.layers > 0 ? "decoder"
-                                                : NULL;
+    const char *extra = c->classes == 0              ? NULL
+                        : c->head_transform          ? "head transform"
+                        : c->head_bias               ? "bias of the logits"
+                        : !c->tied                   ? "output matrix of its own"
+                        : c->query_vector            ? "query vector"
+                        : c->decoder.layers > 0      ? "decoder"
+                        : c->target != CS_TARGET_IDS ? "head that predicts values"
+                                                     : NULL;
     return extra ? cs_fail(CS_ERR_USAGE, "a classification head goes with no %s", extra) : CS_OK;
 }
 
@@ -297,8 +373,8 @@ cs_status cs_model_config_check(const cs_model_config *config)
     if (config->blind_queries && !config->query_vector) {
         return cs_fail(CS_ERR_USAGE, "blind queries in a model without a query vector");
     }
-    cs_status (*check[])(const cs_model_config *) = {ranges,         relative,   parts,
-                                                     first_position, classifier, plain_linear};
+    cs_status (*check[])(const cs_model_config *) = {
+        ranges, relative, parts, first_position, pictures, classifier, plain_linear};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof check / sizeof *check && status == CS_OK; ++i) {
         status = check[i](config);

@@ -14,14 +14,16 @@
 #include "base/status.h"
 #include "tensor/graph.h"
 
-/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). Up to linear: those that
- * `cospec train` makes. */
+/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). Up to vit_mae: those
+ * that `cospec train` makes. */
 #define CS_ARCHITECTURES(X)                                                                        \
     X(GPT2, gpt2)                                                                                  \
     X(ROBERTA_PRELAYERNORM, roberta_prelayernorm)                                                  \
     X(ROBERTA, roberta)                                                                            \
     X(BERT, bert)                                                                                  \
     X(LINEAR, linear)                                                                              \
+    X(VIT, vit)                                                                                    \
+    X(VIT_MAE, vit_mae)                                                                            \
     X(LLAMA, llama)                                                                                \
     X(MISTRAL, mistral)                                                                            \
     X(EUROBERT, eurobert)                                                                          \
@@ -60,6 +62,10 @@ typedef enum {
 /* Which state of a text a classification head reads: of its first token (BERT's [CLS]), of its last
  * (GPT-2), or the mean over all. */
 typedef enum { CS_READ_FIRST, CS_READ_LAST, CS_READ_MEAN } cs_readout;
+
+/* What loss rows predict: ids, by the logits of a vocabulary; the values of a real row; or those less
+ * their mean over their standard deviation, row by row (He et al. 2022, section 3; cs_row_normalise). */
+typedef enum { CS_TARGET_IDS, CS_TARGET_PIXELS, CS_TARGET_NORMALISED } cs_target;
 
 typedef struct {
     int64_t layers; /* 0: no decoder */
@@ -142,6 +148,11 @@ typedef struct {
                                                     buckets, whatever the masks show. */
     int64_t real_width; /* values of a real vector that is read in place of an id, projected to the
                            width; 0: rows are ids alone */
+    /* vit, vit_mae: sizes of the pictures, from which positions and real_width follow
+     * (cs_model_config_pictures) */
+    int64_t image_height, image_width, patch, channels;
+    bool waves; /* positions are fixed sines and cosines of the place in the plane; else learned */
+    cs_target target;
     bool query_vector;  /* two-stream models learn the start of the query stream */
     bool blind_queries; /* two-stream: a query knows nothing of the position that it fills */
     cs_decoder_config decoder;
@@ -174,6 +185,14 @@ typedef struct {
     int32_t pad, bos, eos, mask, unk;
 } cs_special_ids;
 void cs_model_config_ids(cs_model_config *config, cs_special_ids ids);
+
+/* Of pictures in patches: a position a patch and one for the class token before them, real rows of
+ * patch x patch x channels values. CS_ERR_USAGE: patches that do not divide the sizes. */
+cs_status cs_model_config_pictures(cs_model_config *config) CS_MUST_CHECK;
+/* Rows before the first of a sequence that stand for none of its places: the class token, 0 or 1. */
+int64_t cs_model_config_extra(const cs_model_config *config);
+const char *cs_target_name(cs_target target); /* "ids", "pixels", "normalised" */
+cs_status cs_target_by_name(const char *name, cs_target *out) CS_MUST_CHECK;
 
 /* CS_ERR_USAGE names the value out of range ("heads 5 do not divide width 128"). */
 cs_status cs_model_config_check(const cs_model_config *config) CS_MUST_CHECK;

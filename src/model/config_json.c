@@ -24,6 +24,9 @@ static const cs_arch_key OURS[] = {
     {"relative_buckets", CS_KEY_INT, CS_AT(relative_buckets), NAN},
     {"relative_distance", CS_KEY_INT, CS_AT(relative_distance), NAN},
     {"real_width", CS_KEY_INT, CS_AT(real_width), NAN},
+    {"vocabulary", CS_KEY_INT, CS_AT(vocab), NAN},
+    {"image_width", CS_KEY_INT, CS_AT(image_width), NAN},
+    {"waves", CS_KEY_BOOL, CS_AT(waves), NAN},
     {"query_vector", CS_KEY_BOOL, CS_AT(query_vector), NAN},
     {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
     {"classes", CS_KEY_INT, CS_AT(classes), NAN},
@@ -38,7 +41,12 @@ static const cs_arch_key OURS[] = {
 
 enum { OWN = sizeof OURS / sizeof *OURS };
 
-static const char CLASSIFIER[] = "ForSequenceClassification";
+static const char CLASSIFIER[] = "ForSequenceClassification", PICTURES[] = "ForImageClassification";
+
+static const char *classifier_of(cs_arch arch)
+{
+    return cs_arch_row_of(arch)->pictures ? PICTURES : CLASSIFIER;
+}
 
 static const char *const DECODER[] = {[CS_DECODER_SELF] = "self",
                                       [CS_DECODER_SELF_CROSS] = "self-cross",
@@ -137,8 +145,14 @@ static const char *activation_name(cs_activation act)
 static cs_model_config assumed(const cs_model_config *config)
 {
     cs_model_config plain = {0};
+    const cs_arch_row *row = cs_arch_row_of(config->arch);
     cs_model_config_default(config->arch, &plain);
-    if (cs_arch_row_of(config->arch)->drop_embed) {
+    plain.vocab = row->pictures ? plain.vocab : config->vocab;
+    if (row->pictures) { /* as the class's keys say */
+        plain.real_width = config->real_width;
+        plain.image_width = config->image_height;
+    }
+    if (row->drop_embed) {
         plain.embed_dropout = config->dropout;
         plain.token_types = config->token_types;
     }
@@ -154,18 +168,22 @@ static void put_ours(const cs_model_config *config, bool exchangeable, json_t *o
                      cs_status *status)
 {
     cs_model_config plain = assumed(config);
+    const bool pictures = cs_arch_row_of(config->arch)->pictures;
     if (!exchangeable) {
         cs_json_put(status, ours, "architecture", json_string(cs_arch_name(config->arch)));
     }
     for (const cs_arch_key *f = OURS; f < OURS + OWN; ++f) {
         bool decoder = strncmp(f->key, "decoder_", 8) == 0;
-        if (decoder ? config->decoder.layers > 0 : differs(f, config, &plain)) {
+        if (decoder ? config->decoder.layers > 0 && !pictures : differs(f, config, &plain)) {
             cs_json_put(status, ours, f->key, json_of(f, get(config, f)));
         }
     }
-    if (config->decoder.layers > 0) {
+    if (config->decoder.layers > 0 && !(pictures && config->decoder.attention == CS_DECODER_SELF)) {
         cs_json_put(status, ours, "decoder_attention",
                     json_string(DECODER[config->decoder.attention]));
+    }
+    if (pictures) {
+        cs_json_put(status, ours, "target", json_string(cs_target_name(config->target)));
     }
     if (config->classes > 0 && !exchangeable) {
         cs_json_put(status, ours, "readout", json_string(cs_readout_name(config->readout)));
@@ -200,7 +218,8 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
     cs_json_put(status, object, "model_type", json_string(exchangeable ? row->name : "cospec"));
     if (exchangeable) {
         cs_json_put(status, object, "architectures",
-                    json_pack("[s+]", row->class, config->classes > 0 ? CLASSIFIER : row->head));
+                    json_pack("[s+]", row->class,
+                              config->classes > 0 ? classifier_of(config->arch) : row->head));
     }
     if (exchangeable && config->classes > 0) {
         put_labels(config->classes, object, status);
@@ -214,6 +233,10 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
         } else if (f->kind < CS_KEY_ACT) {
             cs_json_put(status, object, f->key, json_of(f, get(&rows, f)));
         }
+    }
+    if (config->arch == CS_ARCH_VIT_MAE) {
+        cs_json_put(status, object, "norm_pix_loss",
+                    json_boolean(config->target == CS_TARGET_NORMALISED));
     }
     cs_json_put(status, object, "dtype", json_string("float32"));
 }
@@ -346,7 +369,8 @@ static void read_classifier(const json_t *json, cs_model_config *config)
                  *number = json_object_get(json, "num_labels");
     const char *class = cs_arch_row_of(config->arch)->class;
     size_t begin = strlen(class);
-    if (name && strncmp(name, class, begin) == 0 && strcmp(name + begin, CLASSIFIER) == 0) {
+    if (name && strncmp(name, class, begin) == 0 &&
+        strcmp(name + begin, classifier_of(config->arch)) == 0) {
         config->classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
                           : json_is_integer(number)    ? (int64_t)json_integer_value(number)
                                                        : 2;
@@ -370,6 +394,10 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
             status = read_name(where, key, value, DECODER,
                                "self, self-cross, causal-cross or cross", &name);
             config->decoder.attention = (cs_decoder_attention)name;
+        } else if (strcmp(key, "target") == 0) {
+            status = cs_target_by_name(json_is_string(value) ? json_string_value(value) : "",
+                                       &config->target);
+            status = cs_blame(status == CS_OK ? CS_OK : CS_ERR_INPUT, "%s", where);
         } else if (strcmp(key, "readout") == 0) {
             status = read_name(where, key, value, READOUT, "first, last or mean", &name);
             config->readout = (cs_readout)name;

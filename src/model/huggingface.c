@@ -35,17 +35,20 @@ static bool matches(const char *pattern, const char *name, size_t length, long *
 /* What the marks before a name say, and the name behind them. */
 typedef struct {
     const char *name, *open, *close; /* braces; NULL: none */
-    bool outside, transposed, by_head;
+    bool outside, transposed, by_head, whole, convolved;
     int parts;
 } pattern;
 
 static pattern pattern_of(const char *theirs)
 {
     pattern p = {.name = theirs, .parts = 1};
-    for (; *p.name == '/' || *p.name == '^' || *p.name == '%'; ++p.name) {
+    for (; *p.name == '/' || *p.name == '^' || *p.name == '%' || *p.name == '=' || *p.name == '#';
+         ++p.name) {
         p.outside = p.outside || *p.name == '/';
         p.transposed = p.transposed || *p.name == '^';
         p.by_head = p.by_head || *p.name == '%';
+        p.whole = p.whole || *p.name == '=';
+        p.convolved = p.convolved || *p.name == '#';
     }
     p.open = strchr(p.name, '{');
     p.close = p.open ? strchr(p.open, '}') : NULL;
@@ -76,7 +79,9 @@ static void spell(const char *prefix, const pattern *p, long number, int part, c
                         : snprintf(to, (size_t)(end - to), "%c", *c);
         }
     }
-    (void)snprintf(to, (size_t)(end - to), ".%s", last);
+    if (!p->whole) {
+        (void)snprintf(to, (size_t)(end - to), ".%s", last);
+    }
 }
 
 /* Their name of a parameter whose class is not layered; "" where the row has none. */
@@ -100,21 +105,46 @@ static const char *second_bias(cs_arch arch)
 }
 
 /* Rows of query, key, value, of the two products of a gated mlp; of a single part all. */
-static int64_t share_of(const cs_model_config *c, int parts, int part, int64_t rows)
+static int64_t share_of(const cs_model_config *c, const char *name, int parts, int part,
+                        int64_t rows)
 {
-    int64_t keys = cs_key_width(c);
+    int64_t keys = strncmp(name, "decoder.", 8) == 0 ? rows / 3 : cs_key_width(c);
     return parts != 3 ? rows / parts : part == 0 ? rows - 2 * keys : keys;
+}
+
+/* The token table of pictures: class token, mask token, codes. */
+static int picture_tokens(const cs_model_config *config, const cs_param *param,
+                          cs_hf_piece piece[CS_HF_PIECES])
+{
+    const char *const name[] = {"vit.embeddings.cls_token",
+                                config->arch == CS_ARCH_VIT ? "vit.embeddings.mask_token"
+                                                            : "cospec.embed.mask",
+                                "cospec.embed.codes"};
+    const int count = param->rows > 2 ? 3 : 2;
+    for (int i = 0; i < count; ++i) {
+        piece[i] = (cs_hf_piece){.boxed = true,
+                                 .optional = i == 1,
+                                 .first = i,
+                                 .rows = i < 2 ? 1 : param->rows - 2,
+                                 .cols = param->cols};
+        (void)snprintf(piece[i].name, sizeof piece[i].name, "%s", name[i]);
+    }
+    return count;
 }
 
 int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
                  cs_hf_piece piece[CS_HF_PIECES])
 {
+    if (cs_arch_row_of(config->arch)->pictures && strcmp(param->name, "embed.token") == 0) {
+        return picture_tokens(config, param, piece);
+    }
     const char *dot = strrchr(param->name, '.');
     bool bias = strcmp(dot + 1, "bias") == 0, vector = bias || strcmp(dot + 1, "gain") == 0;
     /* The embedding tables are named without "weight" here. */
-    bool table = strcmp(param->name, "embed.token") == 0 ||
-                 strcmp(param->name, "embed.position") == 0 ||
-                 strcmp(param->name, "embed.type") == 0;
+    bool table =
+        strcmp(param->name, "embed.token") == 0 || strcmp(param->name, "embed.position") == 0 ||
+        strcmp(param->name, "embed.type") == 0 || strcmp(param->name, "decoder.mask") == 0 ||
+        strcmp(param->name, "decoder.position") == 0;
     size_t length = table ? strlen(param->name) : (size_t)(dot - param->name);
     long number = 0;
     int64_t i = 0;
@@ -132,10 +162,12 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     pattern p = pattern_of(row->theirs);
     int64_t rows = vector ? param->cols : param->rows, first = 0;
     for (int part = 0; part < p.parts; ++part) {
-        int64_t share = share_of(config, p.parts, part, rows);
+        int64_t share = share_of(config, param->name, p.parts, part, rows);
         piece[part] = (cs_hf_piece){.transposed = p.transposed && !vector,
                                     .by_head = p.by_head ? config->heads : 0,
                                     .vector = vector,
+                                    .boxed = p.whole,
+                                    .channels = p.convolved && !vector ? config->channels : 0,
                                     .first = first,
                                     .rows = share,
                                     .cols = vector ? 1 : param->cols};

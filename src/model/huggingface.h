@@ -21,7 +21,11 @@ typedef struct {
     bool transposed;       /* cols x rows in the file */
     int64_t by_head; /* heads whose query, key and value rows stand together in the file; 0: no */
     bool vector;     /* one dimension in the file */
-    bool copy;       /* of the piece before it; files may lack it, but the class computes with it */
+    bool boxed;      /* three dimensions in the file, of which the first is 1 */
+    int64_t
+        channels;  /* four: rows x channels x patch x patch, whose columns are channels last here */
+    bool optional; /* files may lack it: then it is zero */
+    bool copy;     /* of the piece before it; files may lack it, but the class computes with it */
     int64_t first, rows, cols;
 } cs_hf_piece;
 

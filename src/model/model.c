@@ -61,6 +61,16 @@ static void add_norm(table *t, int64_t width, const char *prefix, const char *na
     }
 }
 
+/* Where positions are sines, no step changes the table. */
+static void add_positions(table *t, int64_t width, const char *name)
+{
+    const cs_model_config *c = t->config;
+    add(t, c->position_offset + c->positions, width, !c->waves, "%s", name);
+    if (t->status == CS_OK) {
+        t->params->param[t->params->count - 1].fixed = c->waves;
+    }
+}
+
 /* What the configuration fixes. */
 static void add_constant(table *t, int64_t cols, const char *name)
 {
@@ -130,9 +140,12 @@ static void add_embedding(table *t, const cs_model_config *c)
     add(t, c->vocab, width, true, "embed.token");
     if (c->real_width > 0) {
         add(t, c->width, c->real_width, true, "embed.real.weight");
+        if (cs_arch_row_of(c->arch)->pictures && c->bias) {
+            add(t, 1, c->width, false, "embed.real.bias");
+        }
     }
     if (c->positions > 0) {
-        add(t, c->position_offset + c->positions, width, true, "embed.position");
+        add_positions(t, width, "embed.position");
     }
     if (c->token_types > 0) {
         add(t, c->token_types, width, true, "embed.type");
@@ -160,11 +173,16 @@ static void add_head(table *t, const cs_model_config *c)
     if (c->head_bias) {
         add(t, 1, c->vocab, false, "head.bias");
     }
-    if (!c->tied) {
+    if (c->target != CS_TARGET_IDS) {
+        add_linear(t, c->real_width, c->decoder.layers > 0 ? c->decoder.width : c->width, true, "",
+                   "pixel");
+    } else if (!c->tied) {
         add(t, c->vocab, embed_width(c), true, "output.weight");
     }
     if (c->classes > 0 && c->arch != CS_ARCH_GPT2) {
-        add_linear(t, c->width, c->width, true, "", "classifier.dense");
+        if (!cs_arch_row_of(c->arch)->pictures) {
+            add_linear(t, c->width, c->width, true, "", "classifier.dense");
+        }
         add_linear(t, c->classes, c->width, true, "", "classifier.output");
     } else if (c->classes > 0) {
         add(t, c->classes, c->width, true, "classifier.output.weight");
@@ -181,12 +199,12 @@ static void add_decoder(table *t, const cs_model_config *c)
                          .keys = d->width,
                          .self = d->attention != CS_DECODER_CROSS,
                          .cross = d->attention != CS_DECODER_SELF};
-    if (d->width != c->width) {
+    if (cs_decoder_projects(c)) {
         add_linear(t, d->width, c->width, true, "", "decoder.project");
     }
     add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
     if (c->positions > 0) {
-        add(t, c->position_offset + c->positions, d->width, true, "decoder.position");
+        add_positions(t, d->width, "decoder.position");
     }
     for (int64_t l = 0; l < d->layers; ++l) {
         char prefix[64];
@@ -196,7 +214,7 @@ static void add_decoder(table *t, const cs_model_config *c)
     if (!c->post_norm) {
         add_norm(t, d->width, "", "decoder.norm");
     }
-    if (d->width != c->width) {
+    if (d->width != c->width && c->target == CS_TARGET_IDS) {
         add_linear(t, c->width, d->width, true, "", "decoder.output");
     }
 }
@@ -356,6 +374,9 @@ static double spread(const cs_model_config *c, const char *name)
                : cs_has_suffix(name, "qkv.weight") ? 1 / sqrt((double)c->width)
                                                    : c->init_range / linear_features(c);
     }
+    if (cs_arch_row_of(c->arch)->pictures && strcmp(name, "embed.real.weight") == 0) {
+        return sqrt(2 / (double)(c->width + c->real_width)); /* Xavier, as MAE's code has it */
+    }
     bool residual = cs_has_suffix(name, "attention.output.weight") ||
                     cs_has_suffix(name, "cross.output.weight") ||
                     cs_has_suffix(name, "mlp.out.weight");
@@ -398,6 +419,10 @@ static cs_status fill_rows(void *ctx, int64_t item)
 static cs_status fill(const cs_model_config *config, const cs_param *param, uint64_t seed,
                       float *value)
 {
+    if (param->fixed) {
+        cs_position_waves(config, param->cols, value);
+        return CS_OK;
+    }
     bool gain = cs_has_suffix(param->name, ".gain"), bias = cs_has_suffix(param->name, ".bias");
     if (gain || bias) {
         for (int64_t i = 0; i < param->rows * param->cols; ++i) {

@@ -11,6 +11,7 @@
  *
  *   embed.token                    V x d
  *   embed.real.weight              d x r                 real_width r: projects real rows
+ *   embed.real.bias                1 x d                 vit: of patches alone
  *   embed.position                 (position_offset + positions) x d
  *   embed.type                     token_types x d
  *   embed.norm.gain .bias          1 x d                 embed_norm
@@ -31,7 +32,8 @@
  *   head.norm.gain .bias           1 x d                 head_transform
  *   head.bias                      1 x V                 head_bias
  *   output.weight                  V x d                 not tied
- *   classifier.dense.weight .bias  d x d, 1 x d          classes; not gpt2
+ *   pixel.weight .bias             r x e, 1 x r          target: values; e the width of what it reads
+ *   classifier.dense.weight .bias  d x d, 1 x d          classes; not gpt2, vit
  *   classifier.output.weight       C x d                 classes
  *   classifier.output.bias         1 x C                 classes; not gpt2
  *   rotary.frequency, rotary.local 1 x pairs that turn   of the configuration, in no file
@@ -42,7 +44,7 @@
  *                                                        (place_shared: through rows of qkv), in no
  *                                                        file
  *   alibi.slope                    1 x heads             slopes; likewise
- *   decoder.project.weight .bias   e x d, 1 x e          e != d: encoder's output to decoder
+ *   decoder.project.weight .bias   e x d, 1 x e          e != d or vit_mae: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal
  *   decoder.token                  V x e                 causal
  *   decoder.position               (position_offset + positions) x e
@@ -52,7 +54,10 @@
  *   decoder.layer.N.cross.kv.weight .bias         2e x e, 1 x 2e  rows of k, then v
  *   decoder.layer.N.cross.output.weight .bias     e x e, 1 x e
  *   decoder.norm.gain .bias        1 x e                 not post_norm
- *   decoder.output.weight .bias    d x e, 1 x d          e != d: decoder's output to the head
+ *   decoder.output.weight .bias    d x e, 1 x d          e != d, target ids: decoder's output to the head
+ *
+ * embed.token of vit and vit_mae: the class token, the mask token, then a row a code that is predicted.
+ * With `waves` embed.position and decoder.position are fixed.
  *
  * `linear` has embed.token, embed.position, layer.0.attention.qkv.weight and output.weight alone.
  */

@@ -2,6 +2,7 @@
  *
  * Reading takes each parameter from its tensors and refuses what is missing, left over or of
  * another shape; hashes that the file carries are checked first. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,13 @@ static int64_t row_by_head(const cs_hf_piece *piece, int64_t r)
     return (head * 3 + part) * width + r % width;
 }
 
+/* Column c, of values channels last, where a file has the channels of all pixels apart. */
+static int64_t column_in(const cs_hf_piece *piece, int64_t c)
+{
+    const int64_t channels = piece->channels;
+    return channels > 0 ? c % channels * (piece->cols / channels) + c / channels : c;
+}
+
 /* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
 static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)
 {
@@ -31,8 +39,8 @@ static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float
     for (int64_t r = 0; r < piece->rows; ++r) {
         int64_t row = piece->by_head > 0 ? row_by_head(piece, r) : r;
         for (int64_t c = 0; c < piece->cols; ++c) {
-            float *theirs =
-                file + (piece->transposed ? c * piece->rows + row : row * piece->cols + c);
+            float *theirs = file + (piece->transposed ? c * piece->rows + row
+                                                      : row * piece->cols + column_in(piece, c));
             float *ours = at + r * piece->cols + c;
             if (inward) {
                 *ours = *theirs;
@@ -43,11 +51,21 @@ static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float
     }
 }
 
-static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[2])
+enum { MOST_SHAPE = 4 };
+
+static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[MOST_SHAPE])
 {
-    *ndim = piece->vector ? 1 : 2;
+    *ndim = piece->vector ? 1 : piece->channels > 0 ? 4 : piece->boxed ? 3 : 2;
     shape[0] = piece->transposed ? piece->cols : piece->rows;
     shape[1] = piece->transposed ? piece->rows : piece->cols;
+    if (piece->boxed) {
+        memmove(shape + 1, shape, 2 * sizeof *shape);
+        shape[0] = 1;
+    }
+    if (piece->channels > 0) {
+        shape[1] = piece->channels;
+        shape[2] = shape[3] = llround(sqrt((double)(piece->cols / piece->channels)));
+    }
 }
 
 static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
@@ -171,10 +189,13 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                              const cs_safetensors_entry *entry)
 {
     int ndim;
-    int64_t shape[2];
+    int64_t shape[MOST_SHAPE];
     shape_of(piece, &ndim, shape);
-    if (entry->ndim == ndim && entry->shape[0] == shape[0] &&
-        (ndim == 1 || entry->shape[1] == shape[1])) {
+    bool same = entry->ndim == ndim;
+    for (int d = 0; d < ndim && same; ++d) {
+        same = entry->shape[d] == shape[d];
+    }
+    if (same) {
         return CS_OK;
     }
     return cs_fail(CS_ERR_INPUT,
@@ -197,6 +218,11 @@ static cs_status read_param(const weights *w, cs_model *model, int64_t number, f
     for (int p = 0; p < count; ++p) {
         const cs_safetensors_entry *entry = find(w, model->config.arch, piece[p].name);
         entry = !entry && piece[p].other[0] ? find(w, model->config.arch, piece[p].other) : entry;
+        if (!entry && piece[p].optional) {
+            memset(file, 0, (size_t)(piece[p].rows * piece[p].cols) * sizeof *file);
+            rearrange(&piece[p], true, param, file);
+            continue;
+        }
         if (!entry && piece[p].copy) {
             continue;
         }
@@ -263,6 +289,21 @@ static void fit_head(const weights *w, bool training, cs_model_config *config)
     }
 }
 
+/* Files of an encoder of pictures alone, or of its classifier, predict nothing of a picture. */
+static void fit_pictures(const weights *w, cs_model_config *config)
+{
+    cs_param pixel = {.name = (char[]){"pixel.weight"}, .rows = 1, .cols = 1};
+    cs_hf_piece piece[CS_HF_PIECES];
+    (void)cs_hf_pieces(config, &pixel, piece);
+    if (config->target != CS_TARGET_IDS && !find(w, config->arch, piece[0].name)) {
+        config->target = CS_TARGET_IDS;
+        config->decoder = (cs_decoder_config){0};
+        config->arch = CS_ARCH_VIT;
+    }
+    config->headless =
+        config->target == CS_TARGET_IDS && config->vocab <= 2 && config->classes == 0;
+}
+
 /* Whether no tensor carries the class's prefix. */
 static bool is_bare(const cs_safetensors *file, cs_arch arch)
 {
@@ -295,6 +336,9 @@ cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_
         goto done;
     }
     fit_head(&w, training, &config);
+    if (cs_arch_row_of(config.arch)->pictures) {
+        fit_pictures(&w, &config);
+    }
     if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
         (status = read_weights(&w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));

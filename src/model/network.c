@@ -12,6 +12,15 @@
 #include "model/arch_private.h"
 #include "model/network_private.h"
 
+const char *cs_loss_name(cs_loss loss)
+{
+    static const char *const NAME[] = {[CS_LOSS_NONE] = "none",
+                                       [CS_LOSS_CROSS_ENTROPY] = "cross-entropy",
+                                       [CS_LOSS_SPECTRAL] = "spectral",
+                                       [CS_LOSS_SQUARED_ERROR] = "squared-error"};
+    return NAME[loss];
+}
+
 /* --- embeddings ------------------------------------------------------------------------------- */
 
 int cs_emit_embedded(cs_emitter *e, int x)
@@ -30,8 +39,8 @@ int cs_emit_embedded(cs_emitter *e, int x)
     return x;
 }
 
-/* Real rows, projected; zero where a row is of an id, so that there is no bias (positions and types
- * have one). CS_NONE in models of ids alone. */
+/* Real rows, projected; zero where a row is of an id: of pictures, whose projection has a bias, through
+ * a copy of the real rows alone. CS_NONE in models of ids alone. */
 static int emit_real(cs_emitter *e)
 {
     cs_network *net = e->net;
@@ -41,8 +50,10 @@ static int emit_real(cs_emitter *e)
     net->real = cs_graph_input(e->graph, net->rows, e->config->real_width, "real");
     net->real_row = cs_graph_index(e->graph, net->rows, "real row");
     int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real, &net->real_row);
-    return cs_graph_linear(e->graph, x, cs_emit_param(e, "", "embed.real.weight"), CS_NONE,
-                           CS_ACT_NONE);
+    x = cs_emit_linear(e, x, "", "embed.real", CS_ACT_NONE);
+    return cs_emit_bias(e, "", "embed.real.bias") == CS_NONE
+               ? x
+               : cs_graph_gather(e->graph, x, net->rows, net->real_row);
 }
 
 int cs_emit_content(cs_emitter *e)
@@ -142,7 +153,8 @@ static void loss_rows(cs_emitter *e)
                                  : cs_graph_rows(e->graph, 1, o->predictions);
     net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
     if (o->loss == CS_LOSS_SQUARED_ERROR) {
-        net->goal = cs_graph_input(e->graph, net->loss_rows, 1, "goal");
+        net->goal = cs_graph_input(e->graph, net->loss_rows,
+                                   o->classify ? 1 : e->config->real_width, "goal");
     } else if (o->loss != CS_LOSS_NONE) {
         net->target = cs_graph_index(e->graph, net->loss_rows, "target");
     }
@@ -152,6 +164,15 @@ static void loss_rows(cs_emitter *e)
     if (o->loss == CS_LOSS_SPECTRAL) {
         net->mass = cs_graph_input(e->graph, CS_NONE, e->config->vocab, "mass");
     }
+}
+
+/* The values of the rows in `x`. */
+static void values(cs_emitter *e, int x)
+{
+    e->net->features = x;
+    e->net->logits = cs_emit_linear(e, x, "", "pixel", CS_ACT_NONE);
+    cs_graph_keep(e->graph, e->net->features);
+    cs_graph_keep(e->graph, e->net->logits);
 }
 
 /* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
@@ -282,8 +303,11 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     if (o->classify) {
         return check_classifier(c, o);
     }
-    if (o->loss == CS_LOSS_SQUARED_ERROR) {
-        return cs_fail(CS_ERR_USAGE, "the squared error is for classification heads");
+    const bool of_values = c->target != CS_TARGET_IDS;
+    if (o->loss != CS_LOSS_NONE && (o->loss == CS_LOSS_SQUARED_ERROR) != of_values) {
+        return cs_fail(CS_ERR_USAGE, "%s",
+                       of_values ? "a model that predicts values has the squared error"
+                                 : "the squared error is for classification heads and values");
     }
     if (o->training && o->keep_hidden) {
         return cs_fail(CS_ERR_USAGE, "hidden rows are kept in networks without training");
@@ -330,6 +354,8 @@ static void emit(cs_emitter *e)
     if (e->options->predictions > 0) {
         if (e->options->classify) {
             cs_emit_classifier(e, x);
+        } else if (e->config->target != CS_TARGET_IDS) {
+            values(e, x);
         } else {
             head(e, x);
         }

@@ -32,8 +32,10 @@ typedef enum {
     CS_LOSS_NONE,
     CS_LOSS_CROSS_ENTROPY,
     CS_LOSS_SPECTRAL,
-    CS_LOSS_SQUARED_ERROR /* classifiers of one output: regression */
+    CS_LOSS_SQUARED_ERROR /* classifiers of one output: regression; targets that are values */
 } cs_loss;
+
+const char *cs_loss_name(cs_loss loss); /* "none", "cross-entropy", "spectral", "squared-error" */
 
 typedef struct {
     cs_form form;
@@ -71,11 +73,12 @@ typedef struct cs_network {
     /* loss rows: row of the top to read, target token (-1: none), weight; spectral: target masses
      */
     int loss_rows, predict, target, weight, mass;
-    int goal, readout_lim; /* regression: values (input); readout mean: limits against vis */
-    int loss, logits;
-    int features; /* what the output matrix reads at loss rows */
-    int top;      /* without loss rows: every content row after the final norm */
-    int hiddens;  /* layers + 1: embeddings, then the residual stream after each layer, of the
+    int goal,
+        readout_lim; /* regression, targets that are values: they (input); readout mean: limits against vis */
+    int loss, logits; /* logits: or the values predicted */
+    int features;     /* what the output matrix reads at loss rows */
+    int top;          /* without loss rows: every content row after the final norm */
+    int hiddens;      /* layers + 1: embeddings, then the residual stream after each layer, of the
                      content (MAE: encoder) rows; 0 unless kept */
     int *hidden;
 } cs_network;

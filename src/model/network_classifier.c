@@ -2,13 +2,14 @@
  *
  * Heads are those of transformers' ...ForSequenceClassification classes: gpt2 has a matrix without
  * bias over the last row; bert (its pooler) and roberta-* have drop, dense, tanh, drop, outputs
- * over the first, bert without the first dropout.
+ * over the first, bert without the first dropout; vit has the outputs alone, of the class token.
  *
  * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
  * small that every exponential is 1 to the last bit for any finite score. The query is the row that
  * `predict` names, and keys are a copy of the values, as the gradients of keys and values lie
  * apart.
  */
+#include "model/arch_private.h"
 #include "model/network_private.h"
 
 int cs_emit_mean(cs_emitter *e)
@@ -42,6 +43,9 @@ void cs_emit_classifier(cs_emitter *e, int x)
         net->features = x;
         net->logits = cs_graph_linear(e->graph, x, cs_emit_param(e, "", "classifier.output.weight"),
                                       CS_NONE, CS_ACT_NONE);
+    } else if (cs_arch_row_of(arch)->pictures) {
+        net->features = x;
+        net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
     } else {
         x = arch == CS_ARCH_BERT ? x : drop(e, x);
         net->features = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_TANH);

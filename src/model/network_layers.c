@@ -28,7 +28,8 @@ int cs_emit_param(cs_emitter *e, const char *prefix, const char *name)
     }
     if (e->param[number] == CS_NONE) {
         const cs_param *p = &params->param[number];
-        e->param[number] = cs_graph_param(e->graph, p->name, p->rows, p->cols, p->offset, true);
+        e->param[number] =
+            cs_graph_param(e->graph, p->name, p->rows, p->cols, p->offset, !p->fixed);
     }
     return e->param[number];
 }

@@ -13,6 +13,7 @@
  *                  position is predicted (after BART)
  *   cross          rows at masked positions attend to the encoder's rows alone
  */
+#include "model/arch_private.h"
 #include "model/network_private.h"
 
 static bool has_cross(const cs_model_config *c)
@@ -107,11 +108,11 @@ int cs_emit_mae(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
-    bool wider = c->decoder.width != c->width;
+    bool wider = c->decoder.width != c->width && c->target == CS_TARGET_IDS;
     int memory = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     e->decoder = true;
     net->decoder_rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);
-    if (wider) {
+    if (cs_decoder_projects(c)) {
         memory = cs_emit_linear(e, memory, "", "decoder.project", CS_ACT_NONE);
     }
     int x = cs_emit_final(e, layers(e, memory), "decoder.norm");

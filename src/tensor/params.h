@@ -16,6 +16,7 @@ typedef struct {
     int64_t rows, cols, offset; /* items */
     bool decay;                 /* weight decay applies: matrices, not gains and biases */
     bool constant; /* follows from the configuration: no file has it, no step changes it */
+    bool fixed;    /* files have it, no step changes it */
 } cs_param;
 
 typedef struct {

@@ -36,6 +36,7 @@ typedef struct {
     int32_t *scratch; /* longest + 2: rows of groups (linear) */
     int32_t special[CS_SPECIALS]; /* rising, distinct */
     int specials;
+    int64_t extra; /* rows before those of a sequence (cs_model_config_extra) */
     cs_batch *batch;
 } cs_draft;
 
@@ -101,6 +102,8 @@ static int32_t draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token)
 static void draft_read(cs_draft *draft, int64_t b, int64_t i, int64_t k, int32_t shown,
                        int64_t place, int32_t rank)
 {
+    i += draft->extra;
+    place += draft->extra;
     const cs_example *example = &draft->example[b];
     const bool real = example->real && shown == example->token[k];
     cs_batch_content(draft->batch, draft->config, b, i, real ? -1 : shown, place, rank);
@@ -113,7 +116,26 @@ static void draft_read(cs_draft *draft, int64_t b, int64_t i, int64_t k, int32_t
 /* The next loss row: row `top` of the network's top predicts place k of sequence b. */
 static void draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, double weight)
 {
-    cs_batch_predict(draft->batch, top, draft->example[b].token[k], weight, b, k);
+    const cs_example *example = &draft->example[b];
+    const cs_model_config *c = draft->config;
+    cs_batch_predict(draft->batch, top, example->token[k], weight, b, k);
+    if (c->target != CS_TARGET_IDS) {
+        cs_batch_values(draft->batch, c->target, example->real + k * c->real_width);
+    }
+}
+
+/* The content row of place i of sequence b. */
+static int64_t draft_row(const cs_draft *draft, int64_t b, int64_t i)
+{
+    return b * draft->batch->length + draft->extra + i;
+}
+
+/* The class token is there before anything else: part of every condition. */
+static void draft_extra(cs_draft *draft, int64_t b)
+{
+    for (int64_t i = 0; i < draft->extra; ++i) {
+        cs_batch_content(draft->batch, draft->config, b, i, draft->config->bos_id, i, 0);
+    }
 }
 
 /* --- single: one stream --- */
@@ -134,13 +156,13 @@ static void fill_causal(cs_draft *draft, int64_t b)
     for (int64_t i = 0; i < plan->length; ++i) {
         int64_t read = i - 1 + shift;
         if (read < 0) {
-            cs_batch_content(draft->batch, draft->config, b, i, draft->config->bos_id, i, 0);
+            cs_batch_content(draft->batch, draft->config, b, i + draft->extra,
+                             draft->config->bos_id, i + draft->extra, 0);
         } else {
             draft_read(draft, b, i, read, token[read], i, plan->group[read]);
         }
         if (i + shift < plan->length && draft_predicts(draft, b, i + shift)) {
-            draft_predict(draft, b, b * draft->batch->length + i, i + shift,
-                          plan->weight[i + shift]);
+            draft_predict(draft, b, draft_row(draft, b, i), i + shift, plan->weight[i + shift]);
         }
     }
 }
@@ -153,7 +175,7 @@ static void fill_masked(cs_draft *draft, int64_t b)
     for (int64_t i = 0; i < plan->length; ++i) {
         int32_t token = draft->example[b].token[i];
         if (draft_predicts(draft, b, i)) {
-            draft_predict(draft, b, b * draft->batch->length + i, i, plan->weight[i]);
+            draft_predict(draft, b, draft_row(draft, b, i), i, plan->weight[i]);
             token = draft_replace(draft, &rng, token);
         }
         draft_read(draft, b, i, i, token, i, 0);
@@ -191,6 +213,12 @@ static bool placed(const cs_draft *draft)
 static bool leaves_out(const cs_draft *draft)
 {
     return draft->batch->form == CS_FORM_TWO_STREAM && cs_task_masks(draft->task);
+}
+
+/* Where the query of place k sits. */
+static int32_t place_of(const cs_draft *draft, int64_t k)
+{
+    return cs_batch_position(draft->config, k + draft->extra);
 }
 
 /* Marks groups that predict, then numbers them in rising order; returns how many. */
@@ -232,7 +260,7 @@ static void fill_offsets(cs_draft *draft, int64_t b)
     for (int64_t i = first; i < length; ++i) { /* prefix 0..i-1 */
         int64_t row = b * draft->batch->queries + i - first;
         int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
-        cs_batch_query(draft->batch, row, placed(draft) ? cs_batch_position(draft->config, k) : -1,
+        cs_batch_query(draft->batch, row, placed(draft) ? place_of(draft, k) : -1,
                        (int32_t)(i - 1));
         draft_predict(draft, b, row, k, draft_prefix_weight(draft, b, k));
     }
@@ -255,8 +283,7 @@ static void query_fill(cs_draft *draft, int64_t b)
         }
         if (draft_predicts(draft, b, i)) {
             int64_t top = b * draft->batch->queries + (placed(draft) ? q++ : draft->scratch[group]);
-            cs_batch_query(draft->batch, top,
-                           placed(draft) ? cs_batch_position(draft->config, i) : -1, group - 1);
+            cs_batch_query(draft->batch, top, placed(draft) ? place_of(draft, i) : -1, group - 1);
             draft_predict(draft, b, top, i, plan->weight[i]);
         }
     }
@@ -296,7 +323,9 @@ static rows_taken mae_rows(const cs_draft *draft, int64_t b)
 static int64_t add_row(cs_draft *draft, int64_t b, int64_t i, int64_t k, int64_t from)
 {
     int32_t before = k > 0 ? draft->example[b].token[k - 1] : draft->config->bos_id;
-    return cs_batch_decoder(draft->batch, draft->config, b, i, k, from, before);
+    const int64_t extra = draft->config->decoder.attention == CS_DECODER_CROSS ? 0 : draft->extra;
+    return cs_batch_decoder(draft->batch, draft->config, b, i + extra, k + draft->extra, from,
+                            before);
 }
 
 static void mae_fill(cs_draft *draft, int64_t b)
@@ -308,6 +337,10 @@ static void mae_fill(cs_draft *draft, int64_t b)
     cs_rng replace = draft_rng(draft, CS_STREAM_REPLACE, b);
     int64_t masked = draft_predicted(draft, b), kept = cs_task_kept(task, masked);
     double share = task->objective.event_weight == CS_EVENT_MASK ? 1 / (double)plan->length : 1;
+    for (int64_t i = 0; i < draft->extra && attention != CS_DECODER_CROSS; ++i) {
+        (void)cs_batch_decoder(draft->batch, draft->config, b, i, i, b * draft->batch->length + i,
+                               -1);
+    }
     for (int64_t k = 0, encoded = 0, decoded = 0, left = masked; k < plan->length; ++k) {
         bool target = draft_predicts(draft, b, k);
         bool stays = target && kept > 0 && cs_rng_below(&keep, left) < kept;
@@ -320,7 +353,7 @@ static void mae_fill(cs_draft *draft, int64_t b)
             int64_t place = task->misaligned ? encoded : k;
             draft_read(draft, b, encoded, k, shown, place, 0);
             bool reset = stays && task->decoder_resets && shown == draft->config->mask_id;
-            from = reset ? -1 : b * draft->batch->length + encoded;
+            from = reset ? -1 : draft_row(draft, b, encoded);
             ++encoded;
         }
         if (attention == CS_DECODER_CAUSAL_CROSS) {
@@ -360,7 +393,7 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s for a model of %s", example->row,
                        example->real ? "real vectors" : "ids", example->real ? "ids" : "real rows");
     }
-    if (config->positions > 0 && example->length > config->positions) {
+    if (config->positions > 0 && example->length + draft->extra > config->positions) {
         return cs_fail(CS_ERR_USAGE,
                        "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
                        " positions of the model",
@@ -439,8 +472,10 @@ static cs_status lay_out(cs_draft *draft)
     for (int64_t b = 0; b < draft->count; ++b) {
         if (draft->plan[b].length > 0) {
             rows_taken rows = FORM[o.form].rows(draft, b);
-            o.length = cs_most(o.length, rows.length);
+            const bool all = draft->config->decoder.attention != CS_DECODER_CROSS;
+            o.length = cs_most(o.length, rows.length + draft->extra);
             o.queries = cs_most(o.queries, rows.queries);
+            rows.decoder_length += o.form == CS_FORM_MAE && all ? draft->extra : 0;
             o.decoder_length = cs_most(o.decoder_length, rows.decoder_length);
             o.predictions += rows.predictions;
         }
@@ -475,6 +510,7 @@ cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example,
                       .config = config,
                       .example = example,
                       .count = count,
+                      .extra = cs_model_config_extra(config),
                       .batch = &batch};
     cs_status status = cs_task_check(task, config);
     if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0))
@@ -486,6 +522,7 @@ cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example,
     draft.specials = cs_task_specials(config, draft.special);
     for (int64_t b = 0; b < count; ++b) {
         if (draft.plan[b].length > 0) {
+            draft_extra(&draft, b);
             FORM[batch.form].fill(&draft, b);
         }
     }

@@ -136,6 +136,10 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
             CS_ERR_USAGE, "a model with a decoder is trained by masked objectives, not %s%s",
             cs_objective_name(o->kind), form == CS_FORM_LINEAR ? " with linear attention" : "");
     }
+    if (config->real_width > 0 && config->decoder.layers > 0 &&
+        config->decoder.attention == CS_DECODER_CAUSAL_CROSS) {
+        return cs_fail(CS_ERR_USAGE, "a causal decoder reads ids, and the model reads real rows");
+    }
     if (task->two_stream && form != CS_FORM_TWO_STREAM) {
         return cs_fail(CS_ERR_USAGE, "%s is no model of two streams: %s",
                        form == CS_FORM_MAE ? "a model with a decoder" : "linear attention",
@@ -178,19 +182,20 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
                        "a batch of %" PRId64 " sequences of %" PRId64 " tokens: not 1 to %d tokens",
                        batch, length, INT32_MAX);
     }
-    if (config->positions > 0 && length > config->positions) {
+    if (config->positions > 0 && length + cs_model_config_extra(config) > config->positions) {
         return cs_fail(CS_ERR_USAGE,
                        "length %" PRId64 " exceeds the %" PRId64 " positions of the model", length,
                        config->positions);
     }
     cs_form form = cs_form_of(task, config);
+    const int64_t extra = cs_model_config_extra(config);
     cs_decoder_attention decoder = config->decoder.attention;
     int64_t predicted = most_predicted(task, length);
     out->form = form;
     out->batch = batch;
     bool masks = cs_task_masks(task);
     bool unmasked = form == CS_FORM_MAE || (form == CS_FORM_TWO_STREAM && masks);
-    out->length = unmasked ? cs_most(most_encoded(task, length), 1) : length;
+    out->length = extra + (unmasked ? cs_most(most_encoded(task, length), 1) : length);
     out->queries = 0;
     out->decoder_length = 0;
     if (form == CS_FORM_TWO_STREAM || form == CS_FORM_LINEAR) {
@@ -198,7 +203,7 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
         bool groups = form == CS_FORM_LINEAR || config->blind_queries;
         out->queries = groups && masks ? 1 : cs_most(predicted, 1);
     } else if (form == CS_FORM_MAE) {
-        out->decoder_length = decoder == CS_DECODER_CROSS ? cs_most(predicted, 1) : length;
+        out->decoder_length = decoder == CS_DECODER_CROSS ? cs_most(predicted, 1) : extra + length;
         predicted = decoder == CS_DECODER_CAUSAL_CROSS ? length : predicted;
     }
     out->predictions = batch * cs_most(predicted, 1);

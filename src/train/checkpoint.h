@@ -2,7 +2,7 @@
  *
  *   DIR/checkpoint-STEP/model.safetensors      parameters (model/model.h)
  *                       config.json
- *                       tokenizer.json
+ *                       tokenizer.json             not of pictures
  *                       optimizer.safetensors  m.NAME and v.NAME of every parameter, F32
  *                       trainer.json           step and counters, the run's settings, size and
  *                                              SHA-256 of the files above, and of itself
@@ -68,8 +68,3 @@ cs_status cs_train_prune(const char *dir, int64_t keep, const cs_train_steps *li
 /* CS_ERR_USAGE names the first setting of `now` that is not as it was: "WHERE is of a WHATkey ...". */
 cs_status cs_train_match(const char *where, const char *what, const json_t *was,
                          const json_t *now) CS_MUST_CHECK;
-
-/* CS_ERR_INPUT when the two give different ids, naming the first token that differs. `where` is
- * the place of the first. */
-cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a,
-                             const cs_tokenizer *b) CS_MUST_CHECK;

@@ -78,7 +78,8 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
         form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) == CS_READS_NEXT;
     cs_model_kind made = {.kind = next ? CS_KIND_CAUSAL : KIND[form],
                           .query_position = cs_task_query_position(task, config),
-                          .likelihood = loss != CS_LOSS_SPECTRAL,
+                          .loss = loss,
+                          .likelihood = loss == CS_LOSS_CROSS_ENTROPY,
                           .spectral_factor = spectral_factor,
                           .delta = task->delta,
                           .decoder_resets = task->decoder_resets};
@@ -97,13 +98,13 @@ void cs_model_kind_free(cs_model_kind *kind)
 
 cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention, json_t **out)
 {
-    json_t *record = json_pack(
-        "{s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b, s:O*}", "kind", cs_kind_name(kind->kind),
-        "query_position", kind->query_position, "attention", cs_attention_name(attention),
-        "objective", kind->spec, "plan_file", kind->plan_path, "loss",
-        kind->likelihood ? "cross-entropy" : "spectral", "spectral_factor",
-        cs_json_number(kind->spectral_factor), "delta", cs_json_number(kind->delta),
-        "decoder_resets", (int)kind->decoder_resets, "mixture", kind->mixture);
+    json_t *record =
+        json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o, s:o, s:b, s:O*}", "kind",
+                  cs_kind_name(kind->kind), "query_position", kind->query_position, "attention",
+                  cs_attention_name(attention), "objective", kind->spec, "plan_file",
+                  kind->plan_path, "loss", cs_loss_name(kind->loss), "spectral_factor",
+                  cs_json_number(kind->spectral_factor), "delta", cs_json_number(kind->delta),
+                  "decoder_resets", (int)kind->decoder_resets, "mixture", kind->mixture);
     *out = record;
     return record ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for config.json");
 }
@@ -185,7 +186,10 @@ static cs_status take_own(const json_t *own, cs_model_kind *out)
     out->trained_here = out->spec != NULL;
     out->from_nothing = out->spec && strstr(out->spec, "empty-prefix=shared") != NULL;
     out->query_position = query_position(out->kind, is(own, "query_position", "off"));
-    out->likelihood = !is(own, "loss", "spectral");
+    out->loss = is(own, "loss", "spectral")        ? CS_LOSS_SPECTRAL
+                : is(own, "loss", "squared-error") ? CS_LOSS_SQUARED_ERROR
+                                                   : CS_LOSS_CROSS_ENTROPY;
+    out->likelihood = out->loss == CS_LOSS_CROSS_ENTROPY;
     out->spectral_factor = number(own, "spectral_factor", 2);
     out->delta = number(own, "delta", 0);
     out->decoder_resets = json_is_true(json_object_get(own, "decoder_resets"));
@@ -234,7 +238,8 @@ static void take_architecture(const json_t *json, const cs_model_config *config,
     /* Of two streams whose plans are not known every prefix is at least something they show. */
     out->pretrained = out->attention = cs_kind_attention(out->kind, NULL);
     out->query_position = query_position(out->kind, config->blind_queries);
-    out->likelihood = true;
+    out->loss = config->target == CS_TARGET_IDS ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR;
+    out->likelihood = out->loss == CS_LOSS_CROSS_ENTROPY;
     out->spectral_factor = 2;
 }
 

@@ -34,7 +34,8 @@ typedef struct {
     bool from_nothing;          /* trained to predict the first token too */
     const char *query_position; /* "on": its queries knew the positions they filled; "off": they
                                    did not; NULL: no two streams */
-    bool likelihood;            /* its outputs are log-probabilities: not the spectral loss */
+    cs_loss loss;
+    bool likelihood; /* its outputs are log-probabilities: the loss is cross-entropy */
     double
         spectral_factor; /* of the spectral loss it was trained with: 1, or 2 (also if not known) */
     double delta; /* mae-lm: share of [MASK] that its encoder was trained with; 0 if not known */

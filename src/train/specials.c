@@ -87,3 +87,22 @@ void cs_model_config_complete(cs_model_config *config, cs_special_ids ids)
     take_missing(&config->mask_id, ids.mask, config->vocab);
     take_missing(&config->unk_id, ids.unk, config->vocab);
 }
+
+cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a, const cs_tokenizer *b)
+{
+    int64_t n = cs_tokenizer_vocab(a), m = cs_tokenizer_vocab(b);
+    for (int32_t id = 0; id < n && id < m; ++id) {
+        const char *x = cs_tokenizer_token(a, id), *y = cs_tokenizer_token(b, id);
+        if (strcmp(x, y) != 0) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: the tokenizer does not match: token %d is '%s' there and '%s' here",
+                           where, id, x, y);
+        }
+    }
+    if (n != m) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: the tokenizer does not match: %lld tokens there and %lld here", where,
+                       (long long)n, (long long)m);
+    }
+    return CS_OK;
+}

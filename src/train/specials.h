@@ -13,3 +13,8 @@ cs_special_ids cs_special_ids_of(const cs_tokenizer *t);
 
 /* Gives the configuration those ids that it lacks and its vocabulary has. */
 void cs_model_config_complete(cs_model_config *config, cs_special_ids ids);
+
+/* CS_ERR_INPUT when the two give different ids, naming the first token that differs. `where` is
+ * the place of the first. */
+cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a,
+                             const cs_tokenizer *b) CS_MUST_CHECK;

@@ -96,12 +96,13 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
                                 const cs_tokenizer *tokenizer)
 {
     const cs_train_options *o = &t->options;
-    cs_examples_options wanted = {.objective = &o->task.objective,
-                                  .length = o->length,
-                                  .pack = o->pack,
-                                  .end_token = cs_tokenizer_special(tokenizer, CS_TOKEN_EOS),
-                                  .seed = o->seed,
-                                  .group = o->by_length ? o->batch : 0};
+    cs_examples_options wanted = {
+        .objective = &o->task.objective,
+        .length = o->length,
+        .pack = o->pack,
+        .end_token = tokenizer ? cs_tokenizer_special(tokenizer, CS_TOKEN_EOS) : -1,
+        .seed = o->seed,
+        .group = o->by_length ? o->batch : 0};
     cs_status status = cs_examples_of(corpus, &wanted, &t->train);
     if (status == CS_OK && t->train.count == 0) status = nothing(corpus, &t->train, o->length);
     if (status == CS_OK) {
@@ -118,6 +119,10 @@ static cs_status allocate(cs_trainer *t)
     t->micro = cs_calloc(o->accumulate, sizeof *t->micro);
     t->example = cs_calloc(o->batch, sizeof *t->example);
     if (!t->micro || !t->example) return CS_ERR_MEMORY;
+    if (o->view.take) {
+        t->seen = cs_alloc(o->batch * t->train.longest * t->train.real_width, sizeof *t->seen);
+        if (!t->seen) return CS_ERR_MEMORY;
+    }
     cs_status status = cs_updates_init(&t->model->params, &t->updates);
     if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
         t->mass = cs_alloc(t->model->config.vocab, sizeof *t->mass);
@@ -140,7 +145,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
         t.options.warmup = cs_schedule_warmup(t.options.schedule, t.options.steps);
     }
     cs_status status = check_options(&t.options);
-    if (status == CS_OK && cs_tokenizer_vocab(tokenizer) > model->config.vocab)
+    if (status == CS_OK && tokenizer && cs_tokenizer_vocab(tokenizer) > model->config.vocab)
         status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, the model %lld",
                          (long long)cs_tokenizer_vocab(tokenizer), (long long)model->config.vocab);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
@@ -167,6 +172,7 @@ void cs_trainer_free(cs_trainer *t)
     cs_examples_free(&t->held);
     cs_free(t->micro);
     cs_free(t->example);
+    cs_free(t->seen);
     cs_free(t->mass);
     *t = (cs_trainer){0};
 }
@@ -177,6 +183,16 @@ void cs_trainer_free(cs_trainer *t)
 typedef struct {
     int64_t first, count, row, step;
 } slice;
+
+/* The vectors of sequence `at` of the training side as row i of a slice reads them. */
+static cs_status see(cs_trainer *t, int64_t at, const slice *part, int64_t i, cs_example *example)
+{
+    const cs_train_view *view = &t->options.view;
+    float *to = t->seen + i * t->train.longest * t->train.real_width;
+    example->real = to;
+    return view->take(view->ctx, t->train.start[at], t->train.length[at], part->step, part->row + i,
+                      to);
+}
 
 static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, const cs_pass *pass,
                              cs_batch *out)
@@ -191,6 +207,10 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
                          .real = real ? real + examples->start[at] * examples->real_width : NULL,
                          .length = examples->length[at],
                          .row = part.row + i};
+        if (examples == &t->train && t->options.view.take) {
+            status = see(t, at, &part, i, &t->example[i]);
+            if (status != CS_OK) return status;
+        }
     }
     return cs_batch_build(&(cs_batch_order){&t->options.task, &t->model->config, t->options.seed,
                                             part.step, pass->fixed ? &pass->sizes : NULL},

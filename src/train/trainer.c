@@ -68,6 +68,8 @@ static cs_status corpus_hash(const cs_corpus *corpus, char hex[33])
         cs_hasher_add(&hasher, corpus->doc_ptr,
                       (size_t)(corpus->documents + 1) * sizeof *corpus->doc_ptr);
         cs_hasher_add(&hasher, corpus->held_out, (size_t)corpus->documents);
+        cs_hasher_add(&hasher, corpus->real,
+                      (size_t)(corpus->tokens * corpus->real_width) * sizeof *corpus->real);
         cs_hash_hex(cs_hasher_value(&hasher), hex);
     }
     cs_hasher_free(&hasher);
@@ -88,13 +90,13 @@ static void put_task(const cs_train_options *o, const cs_model_config *config, j
     cs_json_put(status, record, "plan-file", json_string(plan));
     cs_json_put(status, record, "query-position",
                 query_position ? json_string(query_position) : json_null());
-    cs_json_put(status, record, "loss",
-                json_string(o->loss == CS_LOSS_SPECTRAL ? "spectral" : "cross-entropy"));
+    cs_json_put(status, record, "loss", json_string(cs_loss_name(o->loss)));
     cs_json_put(status, record, "spectral-factor", cs_json_number(o->spectral_factor));
     cs_json_put(status, record, "keep", cs_json_number(o->task.keep));
     cs_json_put(status, record, "random", cs_json_number(o->task.random));
     cs_json_put(status, record, "delta", cs_json_number(o->task.delta));
     cs_json_put(status, record, "decoder-resets", json_boolean(o->task.decoder_resets));
+    cs_json_put(status, record, "augmentation", json_string(o->view.what ? o->view.what : ""));
     cs_json_put(status, record, "misaligned", json_boolean(o->task.misaligned));
     cs_free(objective);
 }
@@ -195,6 +197,7 @@ static cs_status match_record(const char *where, json_t *recorded, const json_t 
     if (status == CS_OK)
         status =
             young(recorded, "query-position", json_incref(json_object_get(now, "query-position")));
+    if (status == CS_OK) status = young(recorded, "augmentation", json_string(""));
     if (status == CS_OK) status = match_steps(where, recorded, now, step);
     return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;
 }
@@ -373,6 +376,9 @@ static cs_status finish(const session *s)
     if (status != CS_OK) return status;
     if (!dir) {
         return CS_OK;
+    }
+    if (!s->tokenizer) {
+        return cs_model_write(s->t.model, dir);
     }
     char *words = cs_path_join(dir, "tokenizer.json"),
          *config = cs_path_join(dir, "tokenizer_config.json");

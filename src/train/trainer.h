@@ -23,6 +23,16 @@
 #include "train/checkpoint.h"
 #include "train/schedule.h"
 
+/* What training reads in place of the corpus's vectors: augmented pictures. `take` writes the vectors of
+ * tokens first .. first + count - 1, as row `row` of step `step` (from 1) sees them. Held-out documents
+ * are read as they are. `what` goes into the run's record; take NULL: the corpus's vectors. */
+typedef struct {
+    cs_status (*take)(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
+                      float *to);
+    void *ctx;
+    const char *what;
+} cs_train_view;
+
 typedef struct {
     cs_task task;
     cs_loss loss;
@@ -54,6 +64,7 @@ typedef struct {
     cs_status (*begun)(void *ctx);
     void *begun_ctx;
     const cs_progress *progress;
+    cs_train_view view;
 } cs_train_options;
 
 /* Steps over which the rate falls at the end, and those before them. */
@@ -66,14 +77,17 @@ cs_train_options cs_train_defaults(void);
 
 typedef struct {
     int64_t step, tokens, skipped;
-    double loss, eval_loss; /* of the last step; nats a predicted token; NaN: not measured */
+    double loss, eval_loss; /* of the last step; nats a predicted token, squared error a predicted
+                               value; NaN: not measured */
     double unigram_loss; /* of the training tokens' frequencies on what eval_loss is of; NaN: of a
                                run that did not end or of the spectral loss */
     double seconds;      /* of this call */
     bool finished;       /* all steps are done */
 } cs_train_result;
 
-/* Trains on the documents of `corpus` that are not held out; evaluates on those that are: the same
+/* tokenizer NULL: documents are pictures, and nothing is written of one.
+ *
+ * Trains on the documents of `corpus` that are not held out; evaluates on those that are: the same
  * sequences and plans every time, mean loss a predicted token. The model is initialised or read
  * already; with `resume` its parameters and moments are overwritten by those of the checkpoint.
  *

@@ -16,6 +16,7 @@ typedef struct {
     double *mass;        /* vocab, spectral loss; else NULL */
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */
+    float *seen;         /* with a view: batch x the longest sequence's vectors */
     cs_updates updates;  /* of steps that predicted something */
     bool empty;          /* the last step predicted nothing */
     cs_train_state state;

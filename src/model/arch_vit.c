@@ -1,0 +1,133 @@
+/* Rows: Vision Transformers, norms before the sublayers (Dosovitskiy et al. 2021), and the masked
+ * autoencoder of one (He et al. 2022). Source of keys and names: the configurations and
+ * state_dict() of the classes of transformers 5.23.
+ *
+ * Limits: pictures that are not square have no class. What ViTModel lacks (the head that predicts
+ * values, rows of codes) stands in its files under "cospec.". */
+#include <math.h>
+
+#include "model/arch_private.h"
+
+static const cs_arch_key VIT_KEYS[] = {
+    {"hidden_size", CS_KEY_INT, CS_AT(width), 768},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(layers), 12},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(heads), 12},
+    {"intermediate_size", CS_KEY_INT, CS_AT(inner), 3072},
+    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(dropout), 0},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-12},
+    {"image_size", CS_KEY_INT, CS_AT(image_height), 224},
+    {"patch_size", CS_KEY_INT, CS_AT(patch), 16},
+    {"num_channels", CS_KEY_INT, CS_AT(channels), 3},
+    {"qkv_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 1},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key VIT_PAST[] = {
+    {"encoder_stride", CS_KEY_PAST, 0, 0},
+    {"pooler_output_size", CS_KEY_PAST, 0, 0},
+    {"pooler_act", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key MAE_KEYS[] = {
+    {"decoder_hidden_size", CS_KEY_INT, CS_AT(decoder.width), 512},
+    {"decoder_num_hidden_layers", CS_KEY_INT, CS_AT(decoder.layers), 8},
+    {"decoder_num_attention_heads", CS_KEY_INT, CS_AT(decoder.heads), 16},
+    {"decoder_intermediate_size", CS_KEY_INT, CS_AT(decoder.inner), 2048},
+    {"mask_ratio", CS_KEY_PAST, 0, 0},
+    {"norm_pix_loss", CS_KEY_PAST, 0, 0}, /* read below */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_tensor VIT_TENSORS[] = {
+    {"embed.position", "=embeddings.position_embeddings"},
+    {"embed.real", "#embeddings.patch_embeddings.projection"},
+    {"layer.N.attention.norm", "encoder.layer.N.layernorm_before"},
+    {"layer.N.attention.qkv", "encoder.layer.N.attention.attention.{query,key,value}"},
+    {"layer.N.attention.output", "encoder.layer.N.attention.output.dense"},
+    {"layer.N.mlp.norm", "encoder.layer.N.layernorm_after"},
+    {"layer.N.mlp.in", "encoder.layer.N.intermediate.dense"},
+    {"layer.N.mlp.out", "encoder.layer.N.output.dense"},
+    {"final_norm", "layernorm"},
+    {"classifier.output", "/classifier"},
+    {NULL, NULL},
+};
+
+#define DECODER "/decoder.decoder_layers.N."
+static const cs_arch_tensor MAE_TENSORS[] = {
+    {"decoder.project", "/decoder.decoder_embed"},
+    {"decoder.mask", "/=decoder.mask_token"},
+    {"decoder.position", "/=decoder.decoder_pos_embed"},
+    {"decoder.layer.N.attention.norm", DECODER "layernorm_before"},
+    {"decoder.layer.N.attention.qkv", DECODER "attention.attention.{query,key,value}"},
+    {"decoder.layer.N.attention.output", DECODER "attention.output.dense"},
+    {"decoder.layer.N.mlp.norm", DECODER "layernorm_after"},
+    {"decoder.layer.N.mlp.in", DECODER "intermediate.dense"},
+    {"decoder.layer.N.mlp.out", DECODER "output.dense"},
+    {"decoder.norm", "/decoder.decoder_norm"},
+    {"pixel", "/decoder.decoder_pred"},
+    {NULL, NULL},
+};
+
+/* Sizes that follow; the width of pictures is their height unless our settings say another. */
+static cs_status vit_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_t *width = json_object_get(json_object_get(json, "cospec"), "image_width");
+    config->image_width =
+        json_is_integer(width) ? (int64_t)json_integer_value(width) : config->image_height;
+    return cs_blame(cs_model_config_pictures(config), "%s", where);
+}
+
+static cs_status mae_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    config->waves = true;
+    config->target = json_is_true(json_object_get(json, "norm_pix_loss")) ? CS_TARGET_NORMALISED
+                                                                          : CS_TARGET_PIXELS;
+    return vit_read(where, json, config);
+}
+
+#define VIT_PLAIN                                                                                  \
+    CS_ARCH_BIASES, .init_range = 0.02, .pooling = 2, .eps = 1e-12, .act = CS_ACT_GELU_ERF,        \
+                    .tied = true, .vocab = 2, .bos_id = 0, .mask_id = 1, .pad_id = -1,             \
+                    .eos_id = -1, .unk_id = -1
+#define VIT_ROW .trained = true, .pictures = true, .drop_embed = true, .prefix = "vit."
+
+const cs_arch_row cs_arch_vit = {
+    VIT_ROW,
+    .name = "vit",
+    .class = "ViT",
+    .head = "Model",
+    .plain = {VIT_PLAIN},
+    .read = vit_read,
+    .keys = {VIT_KEYS, VIT_PAST},
+    .tensors = {VIT_TENSORS},
+};
+
+const cs_arch_row cs_arch_vit_mae = {
+    VIT_ROW,
+    .name = "vit_mae",
+    .class = "ViTMAE",
+    .head = "ForPreTraining",
+    .plain = {VIT_PLAIN, .waves = true},
+    .read = mae_read,
+    .keys = {VIT_KEYS, MAE_KEYS},
+    .tensors = {VIT_TENSORS, MAE_TENSORS},
+};
+
+void cs_position_waves(const cs_model_config *config, int64_t width, float *out)
+{
+    const int64_t columns = config->image_width / config->patch, n = width / 4;
+    for (int64_t j = 0; j < width; ++j) {
+        out[j] = 0;
+    }
+    for (int64_t t = 0; t < config->positions - 1; ++t) {
+        const double place[] = {(double)(t % columns), (double)(t / columns)};
+        for (int64_t j = 0; j < width; ++j) {
+            const double angle = place[j / (2 * n)] * pow(1e4, -(double)(j % n) / (double)n);
+            out[(t + 1) * width + j] = (float)(j / n % 2 == 0 ? sin(angle) : cos(angle));
+        }
+    }
+}

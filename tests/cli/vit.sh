@@ -1,0 +1,54 @@
+# Models of pictures from the command line.
+. tests/cli/lib.sh
+
+# Twelve pictures of two classes, stripes across and along, by number.
+pictures() {
+    mkdir -p p/across p/along
+    i=0
+    while [ $i -lt 24 ]; do
+        class=across
+        [ $((i % 2)) = 0 ] || class=along
+        awk -v s=$i 'BEGIN { srand(s); f = 6 * rand(); printf "P5 8 8 255\n"; for (k = 0; k < 64; k++) printf "%c", 65 + int(60 * (1 + sin(f + (s % 2 ? k % 8 : int(k / 8))))) }' > p/$class/$i.pgm
+        i=$((i + 1))
+    done
+}
+
+of_two="--patch 2 --width 16"
+small="--corpus p --objective masked --mask-ratio 0.5 --arch vit --layers 2 --heads 2 --batch 8 --eval-every 20"
+
+test_training() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 20 -o a --json || return 1
+    [ "$(number vocabulary out)" = 2 ] && [ -f a/model.safetensors ] && [ ! -e a/tokenizer.json ] && grep -q '"loss": "squared-error"' a/config.json || { fail "$(tr -d '\n ' < out)"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two --steps 20 --threads 2 -o b && cmp a/model.safetensors b/model.safetensors || { fail "${why:-bits depend on threads}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two --steps 10 --decoder-layers 1 --decoder-width 8 --target normalised --least-area 0.4 --flip -o m &&
+        grep -q '"model_type": "vit_mae"' m/config.json && grep -q '"norm_pix_loss": true' m/config.json || { fail "${why:-$(cat m/config.json)}"; return 1; }
+    exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from a --steps 5 --batch 8 -o c || return 1
+}
+
+# The plug-in's sources under the emulator, or a GPU, where there is one of them.
+test_cuda() {
+    plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so}
+    [ -f "$plugin" ] || { skip cuda "no plug-in"; return 0; }
+    pictures
+    for more in "" "--decoder-layers 1 --target normalised"; do
+        rm -rf c g
+        exits 0 "$COSPEC" train $small $of_two $more --steps 6 -o c --json && cp out on_cpu &&
+            exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $of_two $more --steps 6 --device cuda -o g --json || return 1
+        near "$(number loss out)" "$(number loss on_cpu)" 1e-4 || { fail "loss $(number loss out) on the device, $(number loss on_cpu) on the CPU"; return 1; }
+    done
+}
+
+test_refusals() {
+    pictures
+    refuses 2 "--max-length has no meaning for vit" "$COSPEC" train $small $of_two --max-length 9 -o a &&
+        refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" train $small --patch 3 -o a &&
+        refuses 2 "a model that predicts values has the squared error" "$COSPEC" train $small $of_two --loss spectral -o a &&
+        refuses 2 "width that 4 divides, not 18" "$COSPEC" train $small --patch 2 --width 18 -o a || return 1
+    printf 'a b c\n' > t.txt
+    refuses 2 "--arch vit reads pictures, and t.txt has none" "$COSPEC" train --corpus t.txt --objective ar --arch vit -o a
+}
+
+check training
+check cuda
+check refusals

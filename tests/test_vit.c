@@ -1,0 +1,286 @@
+/* Pictures in patches from corpus to files: rows and targets of every form, what a prediction may
+ * depend on, bits for threads and resumed runs, augmentation. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "image/augment.h"
+#include "io/json.h"
+#include "io_support.h"
+#include "model/arch_private.h"
+#include "model/pass.h"
+#include "test.h"
+#include "vit_support.h"
+
+/* --- rows --- */
+
+static cs_batch batch_of(const training *t, int64_t count)
+{
+    cs_example example[PICTURES];
+    cs_batch b = {0};
+    for (int64_t i = 0; i < count; ++i) {
+        example[i] = (cs_example){t->corpus.token + i * PATCHES, PATCHES, i,
+                                  t->corpus.real + i * PATCHES * VALUES};
+    }
+    OK(cs_batch_build(&(cs_batch_order){&t->options.task, &t->model.config, 5, 1, NULL}, example,
+                      count, &b));
+    return b;
+}
+
+/* Targets are the values of the patch, raw or (x - m) / sqrt(v + 1e-6); weights count values. */
+static void check_targets(const training *t, const cs_batch *b)
+{
+    double weights = 0;
+    assert_int_equal(b->goal_width, VALUES);
+    for (int64_t r = 0; r < b->events; ++r) {
+        const float *x = t->corpus.real + (b->example[r] * PATCHES + b->place[r]) * VALUES;
+        double m = 0, v = 0;
+        for (int j = 0; j < VALUES; ++j) {
+            m += (double)x[j] / VALUES;
+        }
+        for (int j = 0; j < VALUES; ++j) {
+            v += ((double)x[j] - m) * ((double)x[j] - m) / (VALUES - 1);
+        }
+        bool raw = t->model.config.target == CS_TARGET_PIXELS;
+        for (int j = 0; j < VALUES; ++j) {
+            double want = raw ? (double)x[j] : ((double)x[j] - m) / sqrt(v + 1e-6);
+            assert_true(fabs(b->goal[r * VALUES + j] - want) < 1e-9);
+        }
+        weights += b->weight[r] * VALUES;
+    }
+    assert_true(fabs(b->weight_sum - weights) < 1e-9);
+}
+
+TEST(rows_and_targets)
+{
+    for (const picture_form *form = picture_forms; form->name; ++form) {
+        training t = make_picture_training(form, 1, NULL);
+        cs_batch b = batch_of(&t, 3);
+        const cs_model_config *c = &t.model.config;
+        bool hides = form->decoder || (form->two_stream && form->kind == CS_OBJ_MASKED);
+        int64_t hidden = llround(0.4 * PATCHES);
+        assert_int_equal(b.length, 1 + PATCHES - (hides ? hidden : 0));
+        for (int64_t s = 0; s < 3; ++s) { /* the class token, at the first position, seen by all */
+            int64_t first = s * b.length;
+            assert_int_equal(b.token[first], c->bos_id);
+            assert_int_equal(b.position[first], 0);
+            assert_int_equal(b.vis[first], 0);
+            assert_int_equal(b.real_row[first], -1);
+        }
+        for (int64_t i = 0; i < 3 * b.length; ++i) {
+            if (b.real_row[i] >= 0) { /* a patch sits one behind its place */
+                const float *x = b.real + i * VALUES;
+                int64_t k = b.position[i] - 1, s = i / b.length;
+                assert_memory_equal(x, t.corpus.real + (s * PATCHES + k) * VALUES,
+                                    VALUES * sizeof *x);
+            }
+        }
+        check_targets(&t, &b);
+        assert_true(b.events > 0);
+        cs_batch_free(&b);
+        free_training(&t);
+    }
+}
+
+/* --- what a prediction may see --- */
+
+static void predict(training *t, cs_pass *pass, float *out)
+{
+    cs_batch_free(&pass->batch);
+    pass->batch = batch_of(t, 2);
+    OK(cs_pass_forward(pass, 1, (cs_run_key){0}));
+    OK(cs_run_get_f32(pass->run, pass->network.logits, out));
+}
+
+/* Whether the values of place k of example 0 are shown to the prediction of row r: of a mask those
+ * that nothing predicts; of groups those before, which the same batch says by its plan. */
+static bool shown_to(const cs_batch *b, const picture_form *form, int64_t r, int64_t k)
+{
+    if (form->kind == CS_OBJ_AR) {
+        return k < b->place[r];
+    }
+    if (form->kind == CS_OBJ_GVP) {
+        return b->vis[1 + k] <= b->query_lim[b->predict[r]];
+    }
+    for (int64_t q = 0; q < b->events; ++q) {
+        if (b->example[q] == 0 && b->place[q] == k) {
+            return false;
+        }
+    }
+    return true;
+}
+
+TEST(hidden_patches_move_nothing)
+{
+    for (const picture_form *form = picture_forms; form->name; ++form) {
+        training t = make_picture_training(form, 1, NULL);
+        cs_network_options sizes = {.loss = CS_LOSS_SQUARED_ERROR};
+        cs_pass pass = {0};
+        float before[2 * PATCHES * VALUES], after[2 * PATCHES * VALUES];
+        int64_t moved = 0, still = 0;
+        OK(cs_task_sizes(&t.options.task, &t.model.config, 2, PATCHES, &sizes));
+        OK(cs_pass_open(&t.model, &sizes, &pass));
+        predict(&t, &pass, before);
+        for (int64_t k = 0; k < PATCHES; ++k) {
+            const float kept = t.corpus.real[k * VALUES];
+            t.corpus.real[k * VALUES] = kept + 0.25F;
+            predict(&t, &pass, after);
+            t.corpus.real[k * VALUES] = kept;
+            for (int64_t r = 0; r < pass.batch.events; ++r) {
+                bool same =
+                    memcmp(before + r * VALUES, after + r * VALUES, VALUES * sizeof *before) == 0;
+                bool shown = pass.batch.example[r] == 0 && shown_to(&pass.batch, form, r, k);
+                if (same == shown) {
+                    fail_msg("%s: patch %d, %s, %s prediction %d", form->name, (int)k,
+                             shown ? "shown" : "hidden", same ? "leaves" : "moves", (int)r);
+                }
+                moved += !same;
+                still += same;
+            }
+        }
+        assert_true(moved > 0 && still > 0);
+        cs_pass_close(&pass);
+        free_training(&t);
+    }
+}
+
+/* --- bits --- */
+
+static const char *const files[] = {
+    "model.safetensors", "config.json", "checkpoint-12/model.safetensors",
+    "checkpoint-12/optimizer.safetensors", "checkpoint-12/trainer.json"};
+
+/* A run of `steps` under augmentation, which may go on from shorter ones. */
+static void run_to(const picture_form *form, int threads, const char *dir, int64_t steps)
+{
+    const cs_augment augment = {0.5, 1.2, true};
+    cs_images m = make_pictures();
+    cs_patch_view view = {0};
+    training t = make_picture_training(form, threads, dir);
+    OK(cs_patch_view_make(&m, PATCH, &augment, 7, &view));
+    t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.steps = steps;
+    t.options.resume = true;
+    t.options.learning_rate = 1e-2;
+    assert_true(isfinite(trained(&t).loss));
+    cs_patch_view_free(&view);
+    cs_images_free(&m);
+    free_training(&t);
+}
+
+TEST_IN_DIR(threads_and_resume)
+{
+    for (const picture_form *form = picture_forms; form->name; ++form) {
+        char *a = cs_strdup(in_dir(state, form->name)), *b = cs_format("%s2", a),
+             *c = cs_format("%s3", a);
+        assert_true(a && b && c);
+        run_to(form, 1, a, 12);
+        run_to(form, 2, b, 12);
+        run_to(form, 1, c, 5);
+        run_to(form, 2, c, 12);
+        for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+            assert_same_file(a, b, files[i]);
+            assert_same_file(a, c, files[i]);
+        }
+        cs_free(a);
+        cs_free(b);
+        cs_free(c);
+    }
+}
+
+/* A run of other augmentation, or of other pixels, is not this one's. */
+TEST_IN_DIR(another_run)
+{
+    const picture_form *form = &picture_forms[0];
+    const char *dir = in_dir(state, "run");
+    cs_train_result result = {0};
+    run_to(form, 1, dir, 5);
+    training t = make_picture_training(form, 1, dir);
+    t.options.resume = true;
+    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.learning_rate = 1e-2;
+    assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_USAGE,
+                 "augmentation");
+    t.corpus.real[3] += 0.5F;
+    assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_INPUT,
+                 "other text");
+    free_training(&t);
+}
+
+/* --- learning, files, sines --- */
+
+/* A wave is told by a few of its patches: the error must fall to half the variance of the values,
+ * 0.5 (100 / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75. */
+TEST_IN_DIR(learns_waves)
+{
+    for (const picture_form *form = picture_forms; form->name; ++form) {
+        training t = make_picture_training(form, 1, in_dir(state, form->name));
+        t.options.steps = 600;
+        t.options.batch = 16;
+        t.options.learning_rate = 1e-2;
+        t.options.save_every = 0;
+        cs_train_result r = trained(&t);
+        double bound = form->target == CS_TARGET_PIXELS ? 0.038 : 0.6;
+        if (!(r.loss < bound)) {
+            fail_msg("%s: loss %g", form->name, r.loss);
+        }
+        cs_model back = {0};
+        OK(cs_model_read(t.options.dir, t.backend, false, &back));
+        assert_int_equal(back.config.target, form->target);
+        assert_int_equal(back.config.positions, PATCHES + 1);
+        assert_int_equal(back.params.count, t.model.params.count);
+        for (int64_t i = 0; i < back.params.count; ++i) {
+            const int64_t n = back.params.param[i].rows * back.params.param[i].cols;
+            float x[2048], y[2048];
+            assert_true(n <= 2048);
+            OK(cs_params_get(&t.model.params, i, CS_PARAM_VALUE, x));
+            OK(cs_params_get(&back.params, i, CS_PARAM_VALUE, y));
+            assert_memory_equal(x, y, (size_t)n * sizeof *x);
+        }
+        cs_model_free(&back);
+        free_training(&t);
+    }
+}
+
+TEST(sines_of_the_plane)
+{
+    cs_model_config c = {
+        .image_height = 4, .image_width = 6, .patch = 2, .channels = 1, .arch = CS_ARCH_VIT};
+    float table[7 * 8];
+    OK(cs_model_config_pictures(&c));
+    assert_int_equal(c.positions, 7);
+    cs_position_waves(&c, 8, table);
+    for (int j = 0; j < 8; ++j) {
+        assert_true(table[j] == 0);
+    }
+    const float *last = table + 6 * 8; /* row 1, column 2; rates 1 and 1/100 */
+    const double want[] = {sin(2), sin(0.02), cos(2), cos(0.02),
+                           sin(1), sin(0.01), cos(1), cos(0.01)};
+    for (int j = 0; j < 8; ++j) {
+        assert_true(fabs((double)last[j] - want[j]) < 1e-6);
+    }
+}
+
+/* --- refusals --- */
+
+TEST(what_does_not_fit)
+{
+    cs_model_config c = {.image_height = 6, .image_width = 8, .patch = 4, .channels = 1};
+    assert_fails(cs_model_config_pictures(&c), CS_ERR_USAGE, "patches of 4 do not divide");
+    training t = make_picture_training(&picture_forms[2], 1, NULL);
+    cs_model_config d = t.model.config;
+    d.decoder.width = 18;
+    assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "width that 4 divides, not 18");
+    d = t.model.config;
+    d.positions += 1;
+    assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "positions");
+    d = t.model.config;
+    d.decoder.attention = CS_DECODER_CAUSAL_CROSS;
+    assert_fails(cs_task_check(&t.options.task, &d), CS_ERR_USAGE, "reads real rows");
+    t.options.task.objective = cs_objective_default(CS_OBJ_AR);
+    assert_fails(cs_task_check(&t.options.task, &t.model.config), CS_ERR_USAGE, "masked");
+    free_training(&t);
+}
