@@ -30,3 +30,9 @@ typedef struct {
 cs_status cs_probe_layer_of(const cs_probe_study *study, const char *layer, const cs_rows *train,
                             const cs_rows *test, cs_probe_layer *out) CS_MUST_CHECK;
 void cs_probe_layer_free(const cs_probe_study *study, cs_probe_layer *layer);
+
+/* The layer in a record: its scores ("metrics"), those of the baseline, each run, and against
+ * `reference`, the run of --against, whose file may be NULL. CS_ERR_INPUT when its predictions are of
+ * other examples. */
+cs_status cs_probe_layer_record(const cs_probe_study *study, const cs_reference *reference,
+                                const cs_probe_layer *layer, cs_item *item) CS_MUST_CHECK;
