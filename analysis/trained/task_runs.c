@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/hash.h"
 #include "io/file.h"
 #include "io/table.h"
 
@@ -134,15 +135,34 @@ static double constant_of(const cs_table *t, int64_t row)
 
 typedef struct {
     double value, se;
+    int64_t blocks;     /* of the jackknife over test examples */
+    double *left_out;   /* blocks: the value without each */
+    char partition[33]; /* by which examples were dealt to them */
 } score;
 
-static void add_score(const cs_table *t, int64_t row, const cs_task *task, cs_item *metrics,
-                      score out[2])
+/* The value without each block, from the rows of the metric in X-blocks.csv. */
+static cs_status take_blocks(const cs_table *t, const char *metric, cs_pool *pool, score *s)
+{
+    s->left_out = cs_pool_take(pool, t->rows, sizeof *s->left_out);
+    for (int64_t r = 0; r < t->rows && s->left_out; ++r) {
+        if (is_score(t, r) && strcmp(cell(t, r, "metric"), metric) == 0) {
+            const double x = number_in(t, r, "value");
+            s->left_out[s->blocks++] = isnan(x) ? s->value : x;
+            (void)snprintf(s->partition, sizeof s->partition, "%s", cell(t, r, "partition"));
+        }
+    }
+    return pool->status;
+}
+
+static cs_status add_score(const cs_table *t, int64_t row, const cs_table *blocks,
+                           const cs_task *task, cs_pool *pool, cs_item *metrics, score out[2])
 {
     const char *metric = cell(t, row, "metric");
     const bool counts[2] = {strcmp(metric, cs_metric_name(task->look_ahead)) == 0,
                             strcmp(metric, cs_metric_name(task->mae_lm)) == 0};
-    const score s = {number_in(t, row, "value"), number_in(t, row, "se")};
+    score s = {.value = number_in(t, row, "value"), .se = number_in(t, row, "se")};
+    cs_status status = take_blocks(blocks, metric, pool, &s);
+    if (status != CS_OK) return status;
     cs_item *m = cs_item_object(metrics, NULL);
     cs_item_text(m, "name", metric);
     cs_item_text(m, "definition", cell(t, row, "definition"));
@@ -156,20 +176,25 @@ static void add_score(const cs_table *t, int64_t row, const cs_task *task, cs_it
                  : counts[0]            ? "look-ahead"
                  : counts[1]            ? "mae-lm"
                                         : NULL);
+    cs_item_reals(m, "~left_out", s.blocks, s.left_out);
+    cs_item_text(m, "~partition", s.partition);
     for (int i = 0; i < 2; ++i) {
         if (counts[i]) {
             out[i] = s;
         }
     }
+    return CS_OK;
 }
 
 static cs_status read_scores(const cs_task_plan *plan, const cs_task *task, const char *folder,
-                             cs_item *tasks, score out[2])
+                             cs_pool *pool, cs_item *tasks, score out[2])
 {
-    cs_table t = {0};
-    char *path = cs_format("%s/%s.csv", folder, plan->command);
-    cs_status status = path ? cs_table_read_csv(path, &t) : CS_ERR_MEMORY;
-    out[0] = out[1] = (score){NAN, NAN};
+    cs_table t = {0}, blocks = {0};
+    char *path = cs_format("%s/%s.csv", folder, plan->command),
+         *beside = cs_format("%s/%s-blocks.csv", folder, plan->command);
+    cs_status status = path && beside ? cs_table_read_csv(path, &t) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_table_read_csv(beside, &blocks);
+    out[0] = out[1] = (score){.value = NAN};
     if (status == CS_OK) {
         cs_item *item = cs_item_object(tasks, NULL);
         cs_item_text(item, "task", task->name);
@@ -177,10 +202,8 @@ static cs_status read_scores(const cs_task_plan *plan, const cs_task *task, cons
         cs_item_text(item, "test", task->test ? task->test : task->train);
         cs_item_text(item, "~seed", "median");
         cs_item *metrics = cs_item_array(item, "metrics");
-        for (int64_t r = 0; r < t.rows; ++r) {
-            if (is_score(&t, r)) {
-                add_score(&t, r, task, metrics, out);
-            }
+        for (int64_t r = 0; r < t.rows && status == CS_OK; ++r) {
+            status = is_score(&t, r) ? add_score(&t, r, &blocks, task, pool, metrics, out) : CS_OK;
         }
         for (int i = 0; i < 2 && status == CS_OK; ++i) {
             const cs_metric wanted = i == 0 ? task->look_ahead : task->mae_lm;
@@ -191,7 +214,9 @@ static cs_status read_scores(const cs_task_plan *plan, const cs_task *task, cons
         }
     }
     cs_table_free(&t);
+    cs_table_free(&blocks);
     cs_free(path);
+    cs_free(beside);
     return status;
 }
 
@@ -207,15 +232,50 @@ static double test_sets(const cs_task_list *list, int64_t task)
     return same;
 }
 
-static void add_average(const cs_task_list *list, const score *of, bool by_task, cs_item *averages)
+/* Adds w times what task i varies by without each of its blocks to `left_out`, B numbers: scaled so
+ * that the jackknife's variance of the B, (B-1)/B sum_b, is that of the task's own B_i <= B. The map is
+ * linear: a difference of two averages has the blocks of the difference. */
+static void add_variation(const score *s, double w, int64_t most, double *left_out)
+{
+    double mean = 0.0;
+    for (int64_t b = 0; b < s->blocks; ++b) {
+        mean += s->left_out[b] / (double)s->blocks;
+    }
+    const double own = (double)(s->blocks - 1) / (double)s->blocks,
+                 all = (double)(most - 1) / (double)most;
+    for (int64_t b = 0; b < s->blocks && s->blocks > 1; ++b) {
+        left_out[b] += w * (s->left_out[b] - mean) * sqrt(own / all);
+    }
+}
+
+static cs_status add_average(const cs_task_list *list, const score *of, bool by_task, cs_pool *pool,
+                             cs_item *averages)
 {
     double sum = 0.0, weights = 0.0, variance = 0.0;
+    int64_t blocks = 0;
+    char hex[33];
+    cs_hasher hasher = {0};
+    cs_status status = cs_hasher_make(0, &hasher);
+    if (status != CS_OK) return status;
     for (int64_t i = 0; i < list->count; ++i) {
         const double w = by_task ? 1.0 / test_sets(list, i) : 1.0;
-        const score s = of[2 * i + by_task];
-        sum += w * s.value;
-        variance += w * w * s.se * s.se;
+        const score *s = &of[2 * i + by_task];
+        sum += w * s->value;
+        variance += w * w * s->se * s->se;
         weights += w;
+        blocks = s->blocks > blocks ? s->blocks : blocks;
+        cs_hasher_add(&hasher, s->partition, strlen(s->partition));
+    }
+    cs_hash_hex(cs_hasher_value(&hasher), hex);
+    cs_hasher_free(&hasher);
+    double *left_out = cs_pool_take(pool, blocks, sizeof *left_out);
+    if (!left_out) return CS_ERR_MEMORY;
+    for (int64_t b = 0; b < blocks; ++b) {
+        left_out[b] = sum / weights;
+    }
+    for (int64_t i = 0; i < list->count; ++i) {
+        const double w = by_task ? 1.0 / test_sets(list, i) : 1.0;
+        add_variation(&of[2 * i + by_task], w / weights, blocks, left_out);
     }
     cs_item *a = cs_item_object(averages, NULL);
     cs_item_text(a, "task", "average");
@@ -229,12 +289,16 @@ static void add_average(const cs_task_list *list, const score *of, bool by_task,
     cs_item_real(a, "se", sqrt(variance) / weights);
     cs_item_real(a, "n", weights);
     cs_item_text(a, "~seed", "median");
+    cs_item_reals(a, "~left_out", blocks, left_out);
+    cs_item_text(a, "~partition", hex);
+    return CS_OK;
 }
 
 cs_status cs_tasks_run(const cs_task_list *list, const cs_task_plan *plan, cs_item *root,
                        int64_t *open)
 {
-    score *of = cs_alloc(2 * list->count, sizeof *of);
+    cs_pool pool = {0};
+    score *of = cs_pool_take(&pool, 2 * list->count, sizeof *of);
     cs_item *tasks = cs_item_array(root, "tasks"), *averages = NULL;
     cs_status status = of ? CS_OK : CS_ERR_MEMORY;
     *open = 0;
@@ -242,15 +306,16 @@ cs_status cs_tasks_run(const cs_task_list *list, const cs_task_plan *plan, cs_it
         char *folder = cs_path_join(plan->dir, list->task[i].name);
         int code = 0;
         status = folder ? run_task(plan, &list->task[i], folder, &code) : CS_ERR_MEMORY;
-        if (status == CS_OK) status = read_scores(plan, &list->task[i], folder, tasks, of + 2 * i);
+        if (status == CS_OK)
+            status = read_scores(plan, &list->task[i], folder, &pool, tasks, of + 2 * i);
         *open += code == 4;
         cs_free(folder);
     }
     if (status == CS_OK) {
         averages = cs_item_array(root, "averages");
-        add_average(list, of, false, averages);
-        add_average(list, of, true, averages);
+        status = add_average(list, of, false, &pool, averages);
+        if (status == CS_OK) status = add_average(list, of, true, &pool, averages);
     }
-    cs_free(of);
+    cs_pool_free(&pool);
     return status;
 }

@@ -10,7 +10,7 @@
  * (both printed averages follow from the printed rows so, and not the other way). Other tasks count
  * by accuracy, those of numbers by Pearson and by Spearman. A value is the command's, a median over
  * its seeds; the standard error of an average is that of independent test sets,
- * sqrt(sum (w_i se_i)^2).
+ * sqrt(sum (w_i se_i)^2); without blocks of test examples ("~left_out") it varies by the same.
  */
 #pragma once
 

@@ -32,10 +32,13 @@ static cs_status check(const cs_args *args)
 
 cs_status cs_args_tasks(cs_args *args)
 {
-    static const cs_view view = {
-        "tasks[].metrics[] averages[]",
-        "task=task|^task metric=name definition value se low high constant counts_in n "
-        "seed=~seed|^~seed"};
+    static const cs_view
+        view = {"tasks[].metrics[] averages[]",
+                "task=task|^task metric=name definition value se low high constant counts_in n "
+                "seed=~seed|^~seed"},
+        blocks = {"tasks[].metrics[].~left_out[] averages[].~left_out[]",
+                  "task=^task|^^task metric=^name block=# value=. "
+                  "partition=^~partition"};
     cs_task_list list = {0};
     int64_t open = 0;
     cs_status status = check(args);
@@ -45,7 +48,7 @@ cs_status cs_args_tasks(cs_args *args)
         status = t->named ? CS_OK : cs_output_input(args, t->train);
         if (status == CS_OK && !t->named && t->test) status = cs_output_input(args, t->test);
     }
-    if (status == CS_OK) status = cs_output_claim(args, "tasks.json tasks.csv");
+    if (status == CS_OK) status = cs_output_claim(args, "tasks.json tasks.csv tasks-blocks.csv");
     cs_item *root = cs_output_root(args);
     const cs_task_plan plan = {.command = cs_args_command(args)->name,
                                .word = args->line.text,
@@ -53,6 +56,7 @@ cs_status cs_args_tasks(cs_args *args)
                                .dir = cs_args_text(args, "output")};
     cs_item_text(root, "model", cs_args_positional(args, 0));
     if (status == CS_OK) status = cs_tasks_run(&list, &plan, root, &open);
+    if (status == CS_OK) status = cs_output_csv(args, "tasks-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_record(args, "tasks", &view);
     if (status == CS_OK && open > 0)
         status = cs_fail(CS_ERR_CONVERGE, "%lld of the tasks did not converge", (long long)open);
