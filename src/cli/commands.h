@@ -22,6 +22,7 @@
     X(features)                                                                                    \
     X(verify_model)                                                                                \
     X(perplexity)                                                                                  \
+    X(reconstruct)                                                                                 \
     X(probe)                                                                                       \
     X(kernel)                                                                                      \
     X(design)                                                                                      \

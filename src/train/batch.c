@@ -29,8 +29,9 @@ typedef struct {
     const cs_model_config *config;
     const cs_example *example;
     int64_t count;
-    cs_plan *plan;      /* count; length 0: too short. offset-ar: only the length is set */
-    cs_offsets offsets; /* offset-ar */
+    const cs_plan *given; /* count, in place of drawn ones; NULL: they are drawn */
+    cs_plan *plan;        /* count; length 0: too short. offset-ar: only the length is set */
+    cs_offsets offsets;   /* offset-ar */
     int64_t longest;
     double **factor;  /* longest + 1: of uniform target weights at the lengths that occurred */
     int32_t *scratch; /* longest + 2: rows of groups (linear) */
@@ -410,6 +411,19 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
     return CS_OK;
 }
 
+/* A given plan as it is. */
+static cs_status take_plan(const cs_plan *given, cs_plan *plan)
+{
+    if (given->length != plan->length) {
+        return cs_fail(CS_ERR_USAGE, "a plan of %" PRId64 " places for %" PRId64, given->length,
+                       plan->length);
+    }
+    plan->groups = given->groups;
+    memcpy(plan->group, given->group, (size_t)plan->length * sizeof *plan->group);
+    memcpy(plan->weight, given->weight, (size_t)plan->length * sizeof *plan->weight);
+    return CS_OK;
+}
+
 static cs_status draw_plan(cs_draft *draft, int64_t b)
 {
     const cs_objective *objective = &draft->task->objective;
@@ -431,6 +445,9 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
         return CS_OK;
     }
     if (status == CS_OK) status = cs_plan_init(plan, length);
+    if (status == CS_OK && draft->given) {
+        return take_plan(&draft->given[b], plan);
+    }
     plan->factor = draft->factor[length];
     cs_rng rng = draft_rng(draft, CS_STREAM_PLAN, b);
     return status == CS_OK ? cs_plan_sample_training(objective, &rng, plan) : status;
@@ -501,6 +518,12 @@ static cs_status lay_out(cs_draft *draft)
 cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example, int64_t count,
                          cs_batch *out)
 {
+    return cs_batch_of_plans(order, NULL, example, count, out);
+}
+
+cs_status cs_batch_of_plans(const cs_batch_order *order, const cs_plan *plan,
+                            const cs_example *example, int64_t count, cs_batch *out)
+{
     const cs_task *task = order->task;
     const cs_model_config *config = order->config;
     const int64_t step = order->step;
@@ -508,6 +531,7 @@ cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example,
     cs_draft draft = {.order = order,
                       .task = task,
                       .config = config,
+                      .given = plan,
                       .example = example,
                       .count = count,
                       .extra = cs_model_config_extra(config),

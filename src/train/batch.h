@@ -92,3 +92,8 @@ typedef struct {
  * step or row out of range. CS_ERR_INPUT names a token out of range. CS_ERR_MEMORY. */
 cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example, int64_t count,
                          cs_batch *out) CS_MUST_CHECK;
+
+/* The same of given plans, one an example of its length, in place of drawn ones. */
+struct cs_plan;
+cs_status cs_batch_of_plans(const cs_batch_order *order, const struct cs_plan *plan,
+                            const cs_example *example, int64_t count, cs_batch *out) CS_MUST_CHECK;

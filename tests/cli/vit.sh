@@ -26,6 +26,19 @@ test_training() {
     exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from a --steps 5 --batch 8 -o c || return 1
 }
 
+test_reconstruction() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 20 -o a || return 1
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r --json && [ "$(number hidden out)" = 8 ] && grep -q '"by": "gaussian"' out || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    [ "$(head -c 4 r/reconstruction.png | tail -c 3)" = PNG ] && head -1 r/scores.csv | grep -q '^picture,label,by,l2,psnr,ssim$' || { fail "$(head -1 r/scores.csv)"; return 1; }
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --threads 2 -o s && cmp r/scores.csv s/scores.csv && cmp r/reconstruction.png s/reconstruction.png || return 1
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode token --limit 2 --json && [ "$(number pictures out)" = 2 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    refuses 2 "--decode is once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
+    refuses 2 "9 groups of 8 hidden patches" "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode groups:9 || return 1
+    exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --patch 2 --layers 1 --width 8 --heads 2 --steps 2 -o b || return 1
+    refuses 2 "the model predicts next patches alone" "$COSPEC" reconstruct b p
+}
+
 # The plug-in's sources under the emulator, or a GPU, where there is one of them.
 test_cuda() {
     plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so}
@@ -50,5 +63,6 @@ test_refusals() {
 }
 
 check training
+check reconstruction
 check cuda
 check refusals

@@ -1,0 +1,387 @@
+/* Vectors are those of patches, one behind the other, throughout; pictures are joined for the index of
+ * windows and for the sheet alone. */
+#include "analysis/measures/reconstruct.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/linear_fill.h"
+#include "analysis/measures/reconstruct_private.h"
+#include "base/ints.h"
+#include "base/mem.h"
+#include "base/range.h"
+#include "base/reals.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "image/patches.h"
+#include "plan/ratio.h"
+
+static const char *const FILLER[] = {"model", "mean", "gaussian"};
+
+static const struct {
+    const char *name, *definition;
+} SCORE[] = {
+    {"l2", "mean squared error of the values of hidden patches"},
+    {"psnr", "10 log10(peak^2 / l2), decibels"},
+    {"ssim", "structural similarity of the whole picture (Wang et al. 2004), 11 x 11 windows"}};
+
+const char *cs_filler_name(int filler)
+{
+    return FILLER[filler];
+}
+
+const char *cs_picture_score_name(int score)
+{
+    return SCORE[score].name;
+}
+
+void cs_reconstruction_free(cs_reconstruction *r)
+{
+    cs_free(r->picture);
+    cs_free(r->score);
+    *r = (cs_reconstruction){0};
+}
+
+/* --- before the work -------------------------------------------------------------------------- */
+
+static cs_status check(const cs_patch_reader *reader, const cs_images *m,
+                       const cs_reconstruct_options *o)
+{
+    const cs_model_config *c = &reader->model->config;
+    const double least = 1e-9;
+    const cs_range range[] = {{"mask ratio", o->mask_ratio, least, 1 - least}};
+    cs_status status = cs_ranges_check(1, range);
+    if (status != CS_OK) return status;
+    if (m->height != c->image_height || m->width != c->image_width || m->channels != c->channels) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: pictures of %lld x %lld x %lld, and the model reads %lld x %lld x %lld",
+                       m->name, (long long)m->height, (long long)m->width, (long long)m->channels,
+                       (long long)c->image_height, (long long)c->image_width,
+                       (long long)c->channels);
+    }
+    const int64_t hidden = cs_ratio_masked(o->mask_ratio, reader->patches);
+    return o->groups <= hidden ? CS_OK
+                               : cs_fail(CS_ERR_USAGE, "%lld groups of %lld hidden patches",
+                                         (long long)o->groups, (long long)hidden);
+}
+
+/* Pictures of the side to reconstruct, `limit` of them at random, in order. */
+static cs_status choose(const cs_corpus *c, const cs_reconstruct_options *o, cs_reconstruction *r)
+{
+    int64_t held = 0;
+    for (int64_t i = 0; i < c->documents; ++i) {
+        held += c->held_out[i] != 0;
+    }
+    const bool all = held == 0;
+    int64_t left = all ? c->documents : held,
+            wanted = o->limit > 0 ? cs_least(o->limit, left) : left;
+    r->picture = cs_alloc(cs_most(wanted, 1), sizeof *r->picture);
+    if (!r->picture) return CS_ERR_MEMORY;
+    cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SAMPLE, 0);
+    for (int64_t i = 0; i < c->documents && wanted > 0; ++i) {
+        if ((all || c->held_out[i]) && cs_rng_selects(&rng, &left, &wanted)) {
+            r->picture[r->pictures++] = i;
+        }
+    }
+    return r->pictures > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "%s: no picture", c->name);
+}
+
+/* group[k] of each picture: 0 shown, else when it is predicted. */
+static cs_status hide(const cs_reconstruct_options *o, const cs_reconstruction *r, int32_t *group)
+{
+    int32_t *order = cs_alloc(r->patches, sizeof *order);
+    const int64_t groups = o->groups > 0 ? o->groups : r->hidden;
+    for (int64_t i = 0; order && i < r->pictures; ++i) {
+        cs_rng rng = cs_rng_at(o->seed, CS_STREAM_PLAN, (uint64_t)r->picture[i]);
+        cs_rng_permutation(&rng, r->patches, order);
+        memset(group + i * r->patches, 0, (size_t)r->patches * sizeof *group);
+        for (int64_t k = 0; k < r->hidden; ++k) {
+            group[i * r->patches + order[k]] = (int32_t)(1 + k * groups / r->hidden);
+        }
+    }
+    cs_free(order);
+    return order ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* --- predictors ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const cs_patch_reader *reader;
+    const cs_images *images;
+    const cs_corpus *corpus;
+    const cs_reconstruct_options *options;
+    cs_reconstruction *r;
+    cs_linear_fill fill;
+    double ridge, peak;
+    int64_t width;           /* values of a picture */
+    const float *truth;      /* pictures x width */
+    float *made[CS_FILLERS]; /* the same */
+    int32_t *group;          /* pictures x patches */
+} study;
+
+static void mark(const study *s, const int32_t *group, uint8_t *hidden)
+{
+    for (int64_t j = 0; j < s->width; ++j) {
+        hidden[j] = group[j / s->reader->values] > 0;
+    }
+}
+
+static cs_status fill_one(void *ctx, int64_t i)
+{
+    const study *s = ctx;
+    const float *x = s->truth + i * s->width;
+    float *mean = s->made[1] + i * s->width;
+    uint8_t *hidden = cs_alloc(s->width, 1);
+    if (!hidden) return CS_ERR_MEMORY;
+    mark(s, s->group + i * s->reader->patches, hidden);
+    for (int64_t j = 0; j < s->width; ++j) {
+        mean[j] = hidden[j] ? (float)s->fill.mean[j] : x[j];
+    }
+    cs_status status =
+        s->r->there[2] ? cs_linear_fill_of(&s->fill, s->ridge, hidden, x, s->made[2] + i * s->width)
+                       : CS_OK;
+    cs_free(hidden);
+    return status;
+}
+
+/* The squared error of the linear predictor on picture i of those left out, masks as theirs. */
+typedef struct {
+    const study *s;
+    const int64_t *picture;
+    double ridge, *error;
+} trial;
+
+static cs_status try_one(void *ctx, int64_t i)
+{
+    const trial *t = ctx;
+    const study *s = t->s;
+    const float *x = s->corpus->real + t->picture[i] * s->width;
+    uint8_t *hidden = cs_alloc(s->width, 1);
+    float *to = cs_alloc(s->width, sizeof *to);
+    cs_status status = hidden && to ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        mark(s, s->group + i % s->r->pictures * s->reader->patches, hidden);
+        status = cs_linear_fill_of(&s->fill, t->ridge, hidden, x, to);
+    }
+    t->error[i] = 0;
+    for (int64_t j = 0; j < s->width && status == CS_OK; ++j) {
+        t->error[i] += ((double)to[j] - (double)x[j]) * ((double)to[j] - (double)x[j]);
+    }
+    cs_free(hidden);
+    cs_free(to);
+    return status;
+}
+
+static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
+{
+    static const double RIDGE[] = {1e-4, 1e-3, 1e-2, 1e-1};
+    double least = INFINITY, *error = cs_alloc(cs_most(count, 1), sizeof *error);
+    cs_status status = error ? CS_OK : CS_ERR_MEMORY;
+    for (size_t k = 0; k < sizeof RIDGE / sizeof *RIDGE && status == CS_OK; ++k) {
+        trial t = {s, picture, RIDGE[k], error};
+        status = cs_parallel(count, s->options->threads, try_one, &t);
+        const double sum = status == CS_OK ? cs_total(count, error) : 0;
+        if (status == CS_OK && sum < least) {
+            least = sum;
+            s->ridge = RIDGE[k];
+        }
+    }
+    cs_free(error);
+    return status;
+}
+
+/* Training pictures: those not held out, of which some choose the ridge. */
+static cs_status fit(study *s)
+{
+    enum { MOST_LEFT = 64 };
+    const cs_corpus *c = s->corpus;
+    int64_t train = 0, left[MOST_LEFT], count = 0;
+    uint8_t *out = cs_calloc(c->documents, 1);
+    if (!out) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < c->documents; ++i) {
+        train += !c->held_out[i];
+    }
+    int64_t wanted = cs_least(MOST_LEFT, train / 8), from = train;
+    cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_SPLIT, 0);
+    for (int64_t i = 0; i < c->documents; ++i) {
+        const bool chosen = !c->held_out[i] && wanted > 0 && cs_rng_selects(&rng, &from, &wanted);
+        out[i] = c->held_out[i] || chosen;
+        if (chosen) {
+            left[count++] = i;
+        }
+    }
+    cs_status status =
+        cs_linear_fill_fit(c->real, c->documents, s->width, out, s->options->threads, &s->fill);
+    s->r->there[0] = s->r->there[1] = true;
+    s->r->there[2] = s->fill.variance > 0 && count > 0;
+    if (status == CS_OK && s->r->there[2]) status = choose_ridge(s, count, left);
+    s->r->ridge = s->r->there[2] ? s->ridge : (double)NAN;
+    cs_free(out);
+    return status;
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+static cs_status score_one(void *ctx, int64_t i)
+{
+    const study *s = ctx;
+    const cs_images *m = s->images;
+    const int32_t *group = s->group + i * s->reader->patches;
+    const int64_t v = s->reader->values;
+    float *a = cs_alloc(2 * s->width, sizeof *a), *b = a ? a + s->width : NULL;
+    if (!a) return CS_ERR_MEMORY;
+    cs_patches_join(s->truth + i * s->width, m->height, m->width, m->channels,
+                    s->reader->model->config.patch, NULL, a);
+    for (int f = 0; f < CS_FILLERS; ++f) {
+        double *score = s->r->score + (i * CS_FILLERS + f) * CS_PICTURE_SCORES, sum = 0;
+        if (!s->r->there[f]) {
+            cs_fill(CS_PICTURE_SCORES, (double)NAN, score);
+            continue;
+        }
+        for (int64_t j = 0; j < s->width; ++j) {
+            const int64_t at = i * s->width + j;
+            const double e = (double)s->made[f][at] - (double)s->truth[at];
+            sum += group[j / v] > 0 ? e * e : 0;
+        }
+        score[0] = sum / (double)(s->r->hidden * v);
+        score[1] = 10 * log10(s->peak * s->peak / score[0]);
+        cs_patches_join(s->made[f] + i * s->width, m->height, m->width, m->channels,
+                        s->reader->model->config.patch, NULL, b);
+        score[2] = cs_ssim(a, b, m->height, m->width, m->channels, s->peak);
+    }
+    cs_free(a);
+    return CS_OK;
+}
+
+/* The range of the training values of a corpus of numbers. */
+static double peak_of(const cs_images *m, const cs_corpus *c, int64_t width)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; m->value && i < c->documents; ++i) {
+        for (int64_t j = i * width; j < (i + 1) * width && !c->held_out[i]; ++j) {
+            low = fmin(low, (double)c->real[j]);
+            high = fmax(high, (double)c->real[j]);
+        }
+    }
+    return high > low ? high - low : 1;
+}
+
+static cs_status work(cs_patch_reader *reader, study *s, float *truth)
+{
+    const int64_t n = s->r->pictures, groups = s->options->groups;
+    cs_status status = hide(s->options, s->r, s->group);
+    for (int64_t i = 0; i < n; ++i) {
+        memcpy(truth + i * s->width, s->corpus->real + s->r->picture[i] * s->width,
+               (size_t)s->width * sizeof *truth);
+    }
+    if (status == CS_OK)
+        status = cs_patches_fill(reader, n, truth, s->group, groups > 0 ? groups : s->r->hidden,
+                                 s->made[0]);
+    if (status == CS_OK) status = fit(s);
+    if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
+    s->peak = peak_of(s->images, s->corpus, s->width);
+    return status == CS_OK ? cs_parallel(n, s->options->threads, score_one, s) : status;
+}
+
+cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
+                         const cs_reconstruct_options *options, const char *sheet,
+                         cs_reconstruction *out)
+{
+    cs_corpus corpus = {0};
+    cs_reconstruction r = {.patches = reader->patches, .ridge = (double)NAN};
+    study s = {.reader = reader,
+               .images = images,
+               .corpus = &corpus,
+               .options = options,
+               .r = &r,
+               .width = reader->patches * reader->values};
+    cs_pool pool = {0};
+    float *truth = NULL;
+    cs_status status = check(reader, images, options);
+    if (status == CS_OK)
+        status = cs_images_patches(images, reader->model->config.patch, NULL, NULL, 0, &corpus);
+    if (status == CS_OK) status = choose(&corpus, options, &r);
+    if (status != CS_OK) goto done;
+    r.hidden = cs_ratio_masked(options->mask_ratio, reader->patches);
+    s.truth = truth = cs_pool_take(&pool, r.pictures * s.width, sizeof *truth);
+    for (int f = 0; f < CS_FILLERS; ++f) {
+        s.made[f] = cs_pool_take(&pool, r.pictures * s.width, sizeof *s.made[f]);
+    }
+    s.group = cs_pool_take(&pool, r.pictures * r.patches, sizeof *s.group);
+    r.score = cs_alloc(r.pictures * CS_FILLERS * CS_PICTURE_SCORES, sizeof *r.score);
+    status = pool.status != CS_OK ? pool.status : r.score ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = work(reader, &s, truth);
+    if (status == CS_OK && sheet) {
+        const cs_fillings filled = {.images = images,
+                                    .patch = reader->model->config.patch,
+                                    .width = s.width,
+                                    .among = r.pictures,
+                                    .pictures = cs_least(options->shown, r.pictures),
+                                    .truth = truth,
+                                    .made = {s.made[0], s.made[1], r.there[2] ? s.made[2] : NULL},
+                                    .group = s.group,
+                                    .patches = r.patches};
+        status = cs_fillings_sheet(&filled, sheet);
+    }
+done:
+    cs_linear_fill_free(&s.fill);
+    cs_pool_free(&pool);
+    cs_corpus_free(&corpus);
+    return CS_DELIVER(status, out, r, cs_reconstruction_free);
+}
+
+/* --- the record ------------------------------------------------------------------------------- */
+
+static double score_at(const cs_reconstruction *r, int64_t i, int filler, int score)
+{
+    return r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score];
+}
+
+static void add_mean(const cs_reconstruction *r, int filler, int score, cs_item *list)
+{
+    const double n = (double)r->pictures;
+    double mean = 0, squares = 0;
+    for (int64_t i = 0; i < r->pictures; ++i) {
+        mean += score_at(r, i, filler, score) / n;
+    }
+    for (int64_t i = 0; i < r->pictures; ++i) {
+        const double d = score_at(r, i, filler, score) - mean;
+        squares += d * d;
+    }
+    cs_item *item = cs_item_object(list, NULL);
+    cs_item_text(item, "by", FILLER[filler]);
+    cs_item_text(item, "name", SCORE[score].name);
+    cs_item_text(item, "definition", SCORE[score].definition);
+    cs_item_real(item, "value", mean);
+    cs_item_real(item, "se", r->pictures > 1 ? sqrt(squares / (n - 1) / n) : (double)NAN);
+    cs_item_int(item, "n", r->pictures);
+}
+
+void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *images, cs_item *root)
+{
+    cs_item_int(root, "pictures", r->pictures);
+    cs_item_int(root, "patches", r->patches);
+    cs_item_int(root, "hidden", r->hidden);
+    cs_item_real(root, "ridge", r->ridge);
+    cs_item *means = cs_item_array(root, "metrics"), *scores = cs_item_array(root, "scores");
+    for (int f = 0; f < CS_FILLERS; ++f) {
+        for (int k = 0; k < CS_PICTURE_SCORES && r->there[f]; ++k) {
+            add_mean(r, f, k, means);
+        }
+    }
+    for (int64_t i = 0; i < r->pictures; ++i) {
+        const int32_t label = images->label[r->picture[i]];
+        for (int f = 0; f < CS_FILLERS; ++f) {
+            cs_item *item = r->there[f] ? cs_item_object(scores, NULL) : NULL;
+            if (!item) {
+                continue;
+            }
+            cs_item_int(item, "picture", r->picture[i]);
+            cs_item_text(item, "label", label >= 0 ? images->label_name[label] : NULL);
+            cs_item_text(item, "by", FILLER[f]);
+            for (int k = 0; k < CS_PICTURE_SCORES; ++k) {
+                cs_item_real(item, SCORE[k].name, score_at(r, i, f, k));
+            }
+        }
+    }
+}

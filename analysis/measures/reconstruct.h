@@ -1,0 +1,66 @@
+/* Reconstruction: pictures of which patches are hidden, by a model and by two predictors that know no
+ * network, and how far they are from the truth.
+ *
+ * Of picture i a share of its T patches is hidden, drawn by (seed, i): n = round(ratio T), as in
+ * training. Predictors:
+ *   model          infer/patch_values.h
+ *   mean           the mean of the training pictures
+ *   gaussian       E(x_h | x_s) = mu_h + C_hs (C_ss + r I)^-1 (x_s - mu_s), the best linear predictor
+ *                  of pixels by the covariance C of the training pictures; the ridge r is the one of
+ *                  10^-4 .. 10^-1 times the mean variance with the least l2 on 1 / 8 (at most 64) of
+ *                  them, which mu and C leave out. Pictures of more than 4096 values have none.
+ * Scores of a picture, in units of its values (pixels in [0, 1]):
+ *   l2             mean squared error of the values of hidden patches
+ *   psnr           10 log10(peak^2 / l2), peak 1, or the range of the training values where a corpus
+ *                  is one of numbers; infinite where l2 is 0
+ *   ssim           of the whole picture, shown patches in place: the mean of the index of Wang et al.
+ *                  (2004) over all windows of a Gaussian of sd 1.5, 11 x 11 (or the picture, where it
+ *                  is smaller), K1 .01, K2 .03, over channels
+ */
+#pragma once
+
+#include "base/progress.h"
+#include "image/images.h"
+#include "infer/patch_values.h"
+#include "io/result.h"
+
+enum { CS_FILLERS = 3, CS_PICTURE_SCORES = 3 };
+
+typedef struct {
+    double mask_ratio; /* in (0, 1); n is clamped into 1..T-1 */
+    int64_t groups;    /* 1: at once; K: hidden patches in K groups of a drawn order, sizes that
+                          differ by at most one; 0: patch by patch */
+    int64_t limit;     /* pictures, drawn from those held out (all where none is); 0: all */
+    int64_t shown;     /* pictures on the sheet */
+    int64_t batch;
+    uint64_t seed;
+    int threads;
+    const cs_progress *progress;
+} cs_reconstruct_options;
+
+typedef struct {
+    int64_t pictures, hidden, patches; /* hidden of each */
+    int64_t *picture;                  /* pictures: numbers in the corpus, rising */
+    bool there[CS_FILLERS];
+    double ridge;  /* over the mean variance; NaN: none */
+    double *score; /* pictures x CS_FILLERS x CS_PICTURE_SCORES */
+} cs_reconstruction;
+
+/* "model", "mean", "gaussian"; "l2", "psnr", "ssim" with its definition. */
+const char *cs_filler_name(int filler);
+const char *cs_picture_score_name(int score);
+
+/* images: all of the corpus; sheet (NULL: none): a PNG of rows original, what is shown, model, mean,
+ * gaussian. The same for any number of threads. CS_ERR_USAGE: pictures of other sizes than the model
+ * reads, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no picture. */
+cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
+                         const cs_reconstruct_options *options, const char *sheet,
+                         cs_reconstruction *out) CS_MUST_CHECK;
+void cs_reconstruction_free(cs_reconstruction *r);
+
+/* Means over pictures with standard errors (of the mean, pictures independent), and every picture. */
+void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *images, cs_item *root);
+
+/* Of two pictures of height x width x channels values whose peak is `peak`. */
+double cs_ssim(const float *a, const float *b, int64_t height, int64_t width, int64_t channels,
+               double peak);

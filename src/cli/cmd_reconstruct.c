@@ -1,0 +1,114 @@
+/* cospec reconstruct: hidden patches of pictures, predicted by a model and by what knows no network. */
+#include "analysis/measures/reconstruct.h"
+
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/groups.h"
+#include "cli/model_text.h"
+#include "cli/output.h"
+
+static cs_status read_decode(const cs_args *args, int64_t *groups)
+{
+    const char *text = cs_args_text(args, "decode");
+    *groups = strcmp(text, "token") == 0 ? 0 : 1;
+    if (strncmp(text, "groups:", 7) == 0) {
+        return cs_parse_int(text + 7, "--decode groups:K", 1, 1 << 20, groups);
+    }
+    return *groups == 0 || strcmp(text, "once") == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "--decode is once, groups:K or token, not '%s'", text);
+}
+
+static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *images)
+{
+    static const cs_view means = {"metrics[]", "by metric=name definition value se n"},
+                         scores = {"scores[]", "picture label by l2 psnr ssim"};
+    cs_reconstruct_options o = {.mask_ratio = cs_args_real(args, "mask-ratio"),
+                                .limit = cs_args_int_or(args, "limit", 0),
+                                .shown = cs_args_int(args, "shown"),
+                                .batch = cs_args_int(args, "batch"),
+                                .seed = cs_args_seed(args),
+                                .threads = cs_args_threads(args)};
+    cs_patch_reader reader = {0};
+    cs_reconstruction made = {0};
+    const char *sheet = NULL;
+    cs_status status = read_decode(args, &o.groups);
+    if (status == CS_OK) status = cs_patch_reader_open(&t->model, &t->kind, o.batch, &reader);
+    if (status == CS_OK && cs_args_given(args, "output"))
+        status = cs_output_path(args, "reconstruction.png", &sheet);
+    if (status == CS_OK) status = cs_reconstruct(&reader, images, &o, sheet, &made);
+    if (status == CS_OK) {
+        cs_item *root = cs_output_root(args);
+        cs_item_text(root, "model", t->dir);
+        cs_item_text(root, "corpus", cs_args_positional(args, 1));
+        cs_item_text(root, "target", cs_target_name(t->model.config.target));
+        cs_item_real(root, "mask_ratio", o.mask_ratio);
+        cs_item_text(root, "decode", cs_args_text(args, "decode"));
+        cs_reconstruction_record(&made, images, root);
+        status = cs_output_csv(args, "scores.csv", &scores);
+    }
+    if (status == CS_OK) status = cs_output_record(args, "reconstruct", &means);
+    cs_reconstruction_free(&made);
+    cs_patch_reader_close(&reader);
+    return status;
+}
+
+static cs_status run_reconstruct(cs_args *args)
+{
+    cs_model_text t = {0};
+    cs_images images = {0};
+    const char *source = cs_args_positional(args, 1);
+    cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
+    if (status == CS_OK && !cs_images_are(source))
+        status = cs_fail(CS_ERR_USAGE, "%s has no pictures", source);
+    if (status == CS_OK) status = cs_args_load_images(args, source, &images);
+    if (status == CS_OK) status = reconstruct(args, &t, &images);
+    cs_images_free(&images);
+    cs_model_text_free(&t);
+    return status;
+}
+
+static const cs_opt reconstruct_options[] = {
+    CS_REAL("mask-ratio", "R", "0.75", 0, 1, "Share of each picture's patches that are hidden."),
+    CS_TEXT(
+        "decode", "once|groups:K|token", "once",
+        "Hidden patches at once, or in K groups of a drawn order, or one by one, each shown with "
+        "its predicted values to those behind it."),
+    CS_INT("limit", "N", NULL, 1, 1e9, "So many of the pictures held out, drawn by --seed."),
+    CS_INT("shown", "N", "12", 1, 1000, "Pictures in reconstruction.png."),
+    CS_INT("batch", "B", "64", 1, 65536, "Most pictures a forward pass."),
+    CS_REAL("test-share", "P", "0.2", 0, 1,
+            "Share of pictures held out, chosen by a hash of each."),
+    {0},
+};
+
+const cs_command cs_cmd_reconstruct = {
+    .name = "reconstruct",
+    .summary = "Hidden patches of pictures, predicted by a model, and how far from the truth",
+    .description =
+        "MODEL is a directory of cospec train --arch vit with a masked objective or two streams, "
+        "or "
+        "of Hugging Face's ViTMAEForPreTraining; CORPUS pictures of the sizes that it reads. Of "
+        "each "
+        "picture that is held out (of all, where none is) a share of the patches is hidden, drawn "
+        "by --seed and its number, and predicted.\n\n"
+        "Scores, by picture and as means: l2, the mean squared error of hidden values; psnr; ssim "
+        "of "
+        "the whole picture. Beside the model stand the mean of the training pictures and the best "
+        "linear predictor by their covariance (what a Gaussian with these would predict), with a "
+        "ridge chosen on training pictures. A model of --target normalised is given the mean and "
+        "the "
+        "standard deviation of each hidden patch, as MAE's figures are: its scores compare with "
+        "those "
+        "of such models alone.\n\n"
+        "DIR receives reconstruction.png (a row a picture: original, what is shown, model, mean, "
+        "linear predictor), reconstruct.json, reconstruct.csv (means) and scores.csv (every "
+        "picture).",
+    .positional = "MODEL CORPUS",
+    .groups = (const cs_opt *const[]){reconstruct_options, NULL},
+    .run = run_reconstruct,
+    .files = "reconstruct.json reconstruct.csv scores.csv reconstruction.png",
+    .without = "resume dry-run",
+    .gpu = true,
+};

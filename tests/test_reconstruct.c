@@ -1,0 +1,222 @@
+/* Reconstruction: the scores and the linear predictor against closed forms, what filling by groups
+ * shows, and whole runs. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/linear_fill.h"
+#include "analysis/measures/reconstruct.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io/file.h"
+#include "io_support.h"
+#include "test.h"
+#include "train/model_kind.h"
+#include "vit_support.h"
+
+/* --- scores --- */
+
+/* Windows without variance leave (2 a b + c1) / (a^2 + b^2 + c1); of one picture with itself 1; of a
+ * picture and its negative about the mean, whose means are equal, (c2 - 2 v) / (c2 + 2 v) < 0. */
+TEST(ssim_closed_forms)
+{
+    enum { H = 13, W = 12, N = H * W * 2 };
+    float a[N], b[N];
+    for (int i = 0; i < N; ++i) {
+        a[i] = 0.25F;
+        b[i] = 0.5F;
+    }
+    const double c1 = 1e-4;
+    assert_true(fabs(cs_ssim(a, b, H, W, 2, 1) - (0.25 + c1) / (0.3125 + c1)) < 1e-9);
+    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N; ++i) {
+        a[i] = (float)cs_rng_uniform(&rng);
+        b[i] = 1 - a[i];
+    }
+    assert_true(fabs(cs_ssim(a, a, H, W, 2, 1) - 1) < 1e-12);
+    assert_true(cs_ssim(a, b, H, W, 2, 1) < -0.7);
+    assert_true(fabs(cs_ssim(a, b, H, W, 2, 1) - cs_ssim(b, a, H, W, 2, 1)) < 1e-12);
+    assert_true(fabs(cs_ssim(a, a, 3, 4, 1, 1) - 1) < 1e-12); /* smaller than a window */
+}
+
+/* --- the linear predictor --- */
+
+/* Four rows of mean (1, 2), variances 1 and 4, covariance 1: E(x2 | x1) = 2 + (x1 - 1) / (1 + r 2.5). */
+TEST(linear_prediction_of_two)
+{
+    const float rows[] = {
+        2, 2 + 1 + sqrtf(3), 2, 2 + 1 - sqrtf(3), 0, 2 - 1 + sqrtf(3), 0, 2 - 1 - sqrtf(3), 9, 9};
+    const uint8_t out[] = {0, 0, 0, 0, 1}, hidden[] = {0, 1}, both[] = {1, 1};
+    const float x[] = {3, 100};
+    float to[2];
+    cs_linear_fill f = {0};
+    OK(cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
+    assert_true(fabs(f.mean[0] - 1) < 1e-6 && fabs(f.mean[1] - 2) < 1e-6);
+    assert_true(fabs(f.variance - 2.5) < 1e-6);
+    OK(cs_linear_fill_of(&f, 0.1, hidden, x, to));
+    assert_true(to[0] == 3 && fabs((double)to[1] - (2 + 2 / 1.25)) < 1e-6);
+    OK(cs_linear_fill_of(&f, 0.1, both, x, to));
+    assert_true(fabs((double)to[0] - 1) < 1e-6 && fabs((double)to[1] - 2) < 1e-6);
+    cs_linear_fill_free(&f);
+}
+
+/* Of rows of rank one everything is known from one value, but for the ridge. */
+TEST(linear_prediction_of_a_line)
+{
+    enum { N = 40, D = 6 };
+    float rows[N * D], to[D];
+    uint8_t hidden[D] = {0, 1, 1, 1, 1, 1};
+    cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
+    for (int i = 0; i < N; ++i) {
+        const double t = cs_rng_normal(&rng);
+        for (int j = 0; j < D; ++j) {
+            rows[i * D + j] = (float)(j + (j + 1) * t);
+        }
+    }
+    for (int threads = 1; threads < 3; ++threads) {
+        cs_linear_fill f = {0};
+        OK(cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
+        OK(cs_linear_fill_of(&f, 1e-9, hidden, rows, to));
+        for (int j = 0; j < D; ++j) {
+            assert_true(fabs((double)to[j] - (double)rows[j]) < 1e-3);
+        }
+        cs_linear_fill_free(&f);
+    }
+}
+
+/* --- filling --- */
+
+static void open_reader(training *t, const picture_form *form, cs_patch_reader *reader)
+{
+    cs_model_kind kind = {0};
+    OK(cs_model_kind_of(&t->options.task, &t->model.config, CS_LOSS_SQUARED_ERROR, 2, &kind));
+    cs_status status = cs_patch_reader_open(&t->model, &kind, 3, reader);
+    if (form->kind == CS_OBJ_AR) {
+        assert_int_equal(status, CS_ERR_USAGE);
+        assert_non_null(strstr(cs_reason(), "next patches alone"));
+        cs_reason_clear();
+    } else {
+        OK(status);
+    }
+    cs_model_kind_free(&kind);
+}
+
+enum { COUNT = 5, PIXELS = PATCHES * VALUES };
+
+static void draw_groups(int64_t groups, int32_t *group)
+{
+    cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
+    for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
+        group[i] = (int32_t)cs_rng_below(&rng, groups + 1);
+        group[i] = i % PATCHES <= groups ? (int32_t)(i % PATCHES) : group[i];
+    }
+}
+
+/* Shown patches stay, hidden ones do not bear on what is predicted, and two groups are two fillings,
+ * of which the second is shown what the first made. */
+TEST(filling_by_groups)
+{
+    for (const picture_form *form = picture_forms; form->name; ++form) {
+        training t = make_picture_training(form, 1, NULL);
+        cs_patch_reader r = {0};
+        open_reader(&t, form, &r);
+        int32_t group[COUNT * PATCHES], again[COUNT * PATCHES];
+        float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
+        memcpy(x, t.corpus.real, sizeof x);
+        draw_groups(2, group);
+        if (!r.model) {
+            free_training(&t);
+            continue;
+        }
+        memcpy(again, group, sizeof again);
+        for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
+            again[i] = group[i] > 0;
+        }
+        OK(cs_patches_fill(&r, COUNT, x, again, 1, once));
+        for (int64_t i = 0; i < COUNT * PIXELS; ++i) {
+            assert_true(again[i / VALUES] > 0 || once[i] == x[i]);
+            y[i] = again[i / VALUES] > 0 ? x[i] + 0.5F : x[i];
+        }
+        if (form->target == CS_TARGET_PIXELS) {
+            OK(cs_patches_fill(&r, COUNT, y, again, 1, twice));
+            assert_memory_equal(once, twice, sizeof once);
+            for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
+                again[i] = group[i] > 1;
+                if (group[i] == 1) {
+                    memcpy(y + i * VALUES, once + i * VALUES, VALUES * sizeof *y);
+                }
+            }
+            OK(cs_patches_fill(&r, COUNT, y, again, 1, once));
+            OK(cs_patches_fill(&r, COUNT, x, group, 2, twice));
+            assert_memory_equal(once, twice, sizeof once);
+        } else {
+            assert_fails(cs_patches_fill(&r, COUNT, x, group, 2, twice), CS_ERR_USAGE, "one group");
+        }
+        cs_patch_reader_close(&r);
+        free_training(&t);
+    }
+}
+
+/* --- whole runs --- */
+
+static double mean_of(const cs_reconstruction *r, int filler, int score)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < r->pictures; ++i) {
+        sum += r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score];
+    }
+    return sum / (double)r->pictures;
+}
+
+TEST_IN_DIR(reconstruction_of_waves)
+{
+    const picture_form *form = &picture_forms[0];
+    cs_images m = make_pictures();
+    training t = make_picture_training(form, 1, in_dir(state, "run"));
+    t.options.steps = 600;
+    t.options.batch = 16;
+    t.options.learning_rate = 1e-2;
+    t.options.save_every = 0;
+    (void)trained(&t);
+    cs_patch_reader reader = {0};
+    open_reader(&t, form, &reader);
+    memset(m.held_out, 0, PICTURES); /* those that it was trained on: all are reconstructed */
+    cs_reconstruct_options o = {
+        .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
+    cs_reconstruction one = {0}, two = {0};
+    OK(cs_reconstruct(&reader, &m, &o, in_dir(state, "sheet.png"), &one));
+    assert_true(cs_path_exists(in_dir(state, "sheet.png")));
+    assert_int_equal(one.pictures, PICTURES);
+    assert_int_equal(one.hidden, llround(0.4 * PATCHES));
+    assert_true(mean_of(&one, 0, 0) < mean_of(&one, 1, 0)); /* below the mean picture's error */
+    assert_true(mean_of(&one, 0, 2) > mean_of(&one, 1, 2));
+    assert_true(one.there[2] && mean_of(&one, 2, 0) < mean_of(&one, 1, 0));
+    for (int64_t i = 0; i < one.pictures; ++i) {
+        const double *s = one.score + i * CS_FILLERS * CS_PICTURE_SCORES;
+        assert_int_equal(one.picture[i], i);
+        assert_true(fabs(s[1] + 10 * log10(s[0])) < 1e-9); /* peak 1 */
+    }
+    o.threads = 2;
+    OK(cs_reconstruct(&reader, &m, &o, NULL, &two));
+    assert_memory_equal(one.score, two.score,
+                        (size_t)one.pictures * CS_FILLERS * CS_PICTURE_SCORES * sizeof(double));
+    cs_reconstruction_free(&two);
+    o.limit = 2;
+    o.groups = 0; /* one by one */
+    OK(cs_reconstruct(&reader, &m, &o, NULL, &two));
+    assert_int_equal(two.pictures, 2);
+    o.groups = one.hidden + 1;
+    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE, "groups of 6 hidden");
+    o.groups = 1;
+    o.mask_ratio = 1;
+    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE, "mask ratio");
+    o.mask_ratio = 0.5;
+    m.width = SIDE / 2;
+    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE,
+                 "the model reads 8 x 8");
+    m.width = SIDE;
+    cs_reconstruction_free(&one);
+    cs_reconstruction_free(&two);
+    cs_patch_reader_close(&reader);
+    cs_images_free(&m);
+    free_training(&t);
+}
