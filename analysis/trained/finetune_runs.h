@@ -79,3 +79,9 @@ cs_scoring cs_finetune_scoring(const cs_finetune_task *task, const cs_finetune_p
  * seed trains on its draw and predicts the test examples. Errors name the run. */
 cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,
                                cs_finetune_study *out) CS_MUST_CHECK;
+
+/* The study in a record: its scores ("metrics"), each run and trial, and against `reference`, the run
+ * of --against, whose file may be NULL. predictions (zeroed; NULL: not wanted): a table of them. */
+cs_status cs_finetune_record(const cs_finetune_task *task, const cs_finetune_plan *plan,
+                             const cs_finetune_study *study, const cs_reference *reference,
+                             cs_item *root, cs_table *predictions) CS_MUST_CHECK;
