@@ -107,6 +107,11 @@ const cs_command cs_cmd_reconstruct = {
         "picture).",
     .positional = "MODEL CORPUS",
     .groups = (const cs_opt *const[]){reconstruct_options, NULL},
+    .examples =
+        "# a small model of Gaussian fields, whose best predictor is linear\n"
+        "cospec train --corpus field --objective masked --mask-ratio 0.75 --arch vit --layers 2 "
+        "--width 16 --heads 2 --batch 8 --steps 5 -o small\n"
+        "cospec reconstruct small field --limit 20 -o filled",
     .run = run_reconstruct,
     .files = "reconstruct.json reconstruct.csv scores.csv reconstruction.png",
     .without = "resume dry-run",
