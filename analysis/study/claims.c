@@ -82,6 +82,11 @@ static double seeds_needed(const cs_claim_point *c)
 
 /* --- verdicts --- */
 
+bool cs_claim_is_small(const cs_claim_point *c)
+{
+    return fabs(c->difference) + c->resolution < c->matters;
+}
+
 /* A comparison whose adjusted p is known, in a family of which one more would be decided at `level`. */
 static void decide(cs_claim_point *c, const cs_prior *prior, double level)
 {
@@ -91,6 +96,8 @@ static void decide(cs_claim_point *c, const cs_prior *prior, double level)
         c->verdict = wanted ? CS_CLAIM_AGREES : CS_CLAIM_DISAGREES;
         c->why =
             wanted ? "the difference has the sign claimed" : "the difference has the other sign";
+    } else if (cs_claim_is_small(c)) {
+        c->why = "whatever the difference is, it is smaller than what matters";
     } else if (c->p <= alpha) {
         c->why = "told by itself but not among the comparisons of its family";
     }
@@ -306,8 +313,8 @@ static cs_status measure_point(const cs_study *study, cs_claim_point *c)
     bool met = true;
     for (int64_t i = 0; i < c->needs && status == CS_OK; ++i) {
         status = measure_both(study, &c->need[i]);
-        met = status == CS_OK && ((met && c->need[i].or) || is_met(&c->need[i]));
-        const bool more = i + 1 < c->needs && c->need[i + 1].or ;
+        met = status == CS_OK && ((met && c->need[i].joined) || is_met(&c->need[i]));
+        const bool more = i + 1 < c->needs && c->need[i + 1].joined;
         if (status == CS_OK && !met && !more && !c->unmet) {
             c->unmet = unmet(&c->need[i]);
             if (!c->unmet) status = CS_ERR_MEMORY;

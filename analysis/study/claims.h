@@ -11,6 +11,7 @@
  *                       comparison has no ground; or a text that says why there are none. One with
  *                       "or": true is met where the one before it is. A claim
  *                       about a model that a step has trained must have it
+ *   "matters"           optional: a difference smaller than this is of no interest
  *   "not_at"            optional: a scale of the study too small to tell
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
  *
@@ -85,7 +86,7 @@ typedef struct {
 typedef struct {
     cs_claim_side left, right;
     const char *want;
-    bool or ; /* of a need: met where the one before it is */
+    int joined; /* a need that is met where the one before it is */
 } cs_study_comparison;
 
 typedef enum {
@@ -102,6 +103,7 @@ enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either si
 typedef struct {
     char *budget; /* NULL: none */
     cs_study_comparison sides;
+    double matters; /* |d| below this is of no interest; 0: nobody has said */
     int64_t needs;
     cs_study_comparison *need;
     /* measured */
@@ -146,6 +148,9 @@ void cs_claims_free(cs_claims *claims);
 
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
 const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
+
+/* Whether no difference as large as what matters is left: |d| plus the resolution is below that. */
+bool cs_claim_is_small(const cs_claim_point *c);
 
 /* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
  * row that is missing, or rows of which more than one fits. */

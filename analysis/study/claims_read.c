@@ -116,6 +116,7 @@ static cs_status read_side(const cs_study *study, const json_t *value, const cha
 typedef struct {
     const json_t *left, *right;
     const char *want, *budget;
+    double matters;
 } written;
 
 static cs_status read_comparison(const cs_study *study, const written *w, cs_study_comparison *out)
@@ -145,16 +146,16 @@ static cs_status read_needs(const cs_study *study, const json_t *list, cs_claim_
     json_array_foreach(list, i, item)
     {
         json_t *left = NULL, *right = NULL;
-        bool or = false;
+        cs_study_comparison *need = &out->need[i];
         written w = {.budget = out->budget};
         status = cs_json_unpack(item, "osob?", "left", &left, "want", &w.want, "right", &right,
-                                "or", & or);
+                                "or", &need->joined);
+        out->needs += 1;
         w.left = left;
         w.right = right;
-        if (status == CS_OK && or &&i == 0)
+        if (status == CS_OK && need->joined && i == 0)
             status = cs_fail(CS_ERR_INPUT, "\"or\" joins a need to the one before it");
-        out->need[i].or = or ;
-        if (status == CS_OK) status = read_comparison(study, &w, &out->need[out->needs++]);
+        if (status == CS_OK) status = read_comparison(study, &w, need);
         if (status != CS_OK) break;
     }
     return cs_blame(status, "needs");
@@ -166,6 +167,7 @@ static cs_status read_point(const cs_study *study, written *w, const json_t *nee
 {
     cs_claim_point *point = &c->point[c->points++];
     cs_status status = own_text(w->budget, NULL, &point->budget);
+    point->matters = w->matters;
     if (status == CS_OK) status = read_comparison(study, w, &point->sides);
     if (status == CS_OK && needs && !c->no_need) status = read_needs(study, needs, point);
     const bool trained = point->sides.left.trained || point->sides.right.trained;
@@ -200,16 +202,16 @@ static cs_status read_points(const cs_study *study, written *w, const char *budg
 
 static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim *c)
 {
-    json_t *left = NULL, *right = NULL, *needs = NULL;
+    json_t *left = NULL, *right = NULL, *needs = NULL, *matters = NULL;
     const char *budgets = NULL, *want = NULL;
-    cs_status status = cs_json_unpack(json, "ssss?s?s?s?o?o?o?s?", "source", &c->source, "says",
-                                      &c->says, "scope", &c->scope, "family", &c->family, "not_at",
-                                      &c->not_at, "statement", &c->statement, "want", &want, "left",
-                                      &left, "right", &right, "needs", &needs, "budgets", &budgets);
+    cs_status status = cs_json_unpack(
+        json, "ssss?s?s?s?o?o?o?s?o?", "source", &c->source, "says", &c->says, "scope", &c->scope,
+        "family", &c->family, "not_at", &c->not_at, "statement", &c->statement, "want", &want,
+        "left", &left, "right", &right, "needs", &needs, "budgets", &budgets, "matters", &matters);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     bool sides = left && right && want;
-    bool any = left || right || want || needs || budgets;
+    bool any = left || right || want || needs || budgets || matters;
     if (c->statement ? any : !sides) {
         return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
     }
@@ -217,7 +219,10 @@ static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim 
         return cs_study_step(study, c->statement, NULL);
     }
     c->no_need = json_string_value(needs);
-    written w = {.left = left, .right = right, .want = want};
+    written w = {.left = left, .right = right, .want = want, .matters = json_number_value(matters)};
+    if (matters && !(w.matters > 0)) {
+        return cs_fail(CS_ERR_INPUT, "matters: want a number above 0");
+    }
     return read_points(study, &w, budgets, needs, c);
 }
 

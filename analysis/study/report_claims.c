@@ -33,6 +33,23 @@ static bool same_family(const cs_study_claim *a, const cs_study_claim *b)
     return strcmp(a->family, b->family) == 0;
 }
 
+/* Of the claims that compare numbers: how many this study has settled. */
+static void put_settled(FILE *out, const cs_claims *claims)
+{
+    int64_t numeric = 0, decided = 0, small = 0;
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        numeric += c->points > 0;
+        if (c->points == 0 || c->verdict == CS_CLAIM_OPEN) continue;
+        decided += c->verdict != CS_CLAIM_UNDECIDED;
+        small += c->verdict == CS_CLAIM_UNDECIDED && cs_claim_is_small(cs_claim_last(c));
+    }
+    (void)fprintf(out,
+                  "<p>Of %lld claims that compare numbers, %lld are decided, and of %lld the "
+                  "difference is smaller than what matters.</p>\n",
+                  (long long)numeric, (long long)decided, (long long)small);
+}
+
 void cs_html_tally(FILE *out, const cs_claims *claims)
 {
     cs_html_put(out, "<table class=\"tally\"><tr><th>paper</th><th>claims</th>");
@@ -65,6 +82,7 @@ void cs_html_tally(FILE *out, const cs_claims *claims)
         cs_html_put(out, "</tr>\n");
     }
     cs_html_put(out, "</table>\n");
+    put_settled(out, claims);
 }
 
 /* "label value ± 1.96 se", linked to its file; a number by itself. */
@@ -92,6 +110,7 @@ static void put_numbers(FILE *out, const cs_study_claim *c)
                       (long long)c->family_size);
     if (p->verdict == CS_CLAIM_UNDECIDED && p->resolution > 0)
         (void)fprintf(out, "; told from %.2g on", p->resolution);
+    if (p->matters > 0) (void)fprintf(out, "; what matters begins at %.2g", p->matters);
     if (p->verdict == CS_CLAIM_UNDECIDED && p->seeds_needed > 0)
         (void)fprintf(out,
                       isinf(p->seeds_needed) ? "; no number of seeds would tell this one"

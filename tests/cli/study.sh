@@ -110,6 +110,13 @@ test_scales_and_claims() {
         study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [${case#*|}]}}"
         exits 0 "$COSPEC" $run -o r --resume --force && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
     done
+    # what cannot be told is settled where it is smaller than what matters, whatever it is: 1, told from 2.093 on
+    for case in "smaller than what matters|3.1" "within its interval|3.09"; do
+        study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 5, \"matters\": ${case#*|}, \"scope\": \"-\"}}"
+        exits 0 "$COSPEC" $run -o r --resume --force && grep -q "^a,.*cannot tell,.*${case%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
+    done
+    study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 5, \"matters\": 0, \"scope\": \"-\"}}"
+    refuses 3 'claim a: matters: want a number above 0' "$COSPEC" $run -o r --resume --force || return 1
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [$met, \"or\": true}]}}"
     refuses 3 'claim a: needs: "or" joins a need to the one before it' "$COSPEC" $run -o r --resume --force || return 1
     again="$run -o r --force"
