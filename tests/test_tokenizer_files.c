@@ -80,6 +80,8 @@ TEST_IN_DIR(bad_bpe_files_are_named)
          "pre_tokenizer.type: \"UnicodeScripts\" is not supported"},
         {"", "null", "ByteLevel", "{\"type\":\"Odd\"}", "", "", "[]", 255,
          "post_processor.type: \"Odd\" is not supported"},
+        {"", "null", "ByteLevel", "{\"type\":\"ByteLevel\",\"odd\":1}", "", "", "[]", 255,
+         "post_processor: unknown key \"odd\""},
         {"", "null", "ByteLevel",
          "{\"type\":\"RobertaProcessing\",\"sep\":[\"x\",900],\"cls\":[\"y\",1]}", "", "", "[]",
          255, "post_processor.sep: wanted a token id in 0..255"},

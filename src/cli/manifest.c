@@ -2,6 +2,8 @@
 #include <cblas.h>
 #include <jansson.h>
 #include <nettle/version.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,11 +27,14 @@
 static json_t *libraries(void)
 {
     unsigned xx = XXH_versionNumber();
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o}", "openblas", openblas_get_config(),
-                     "openblas_kernel", openblas_get_corename(), "arpack", CS_ARPACK_VERSION,
-                     "jansson", jansson_version_str(), "libzip", zip_libzip_version(), "xxhash",
+    char pcre2[64] = ""; /* "10.42 2022-12-11" */
+    (void)pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:o}", "openblas",
+                     openblas_get_config(), "openblas_kernel", openblas_get_corename(), "arpack",
+                     CS_ARPACK_VERSION, "jansson", jansson_version_str(), "libzip",
+                     zip_libzip_version(), "xxhash",
                      json_sprintf("%u.%u.%u", xx / 10000, xx / 100 % 100, xx % 100), "utf8proc",
-                     utf8proc_version(), "nettle",
+                     utf8proc_version(), "pcre2", pcre2, "nettle",
                      json_sprintf("%d.%d", nettle_version_major(), nettle_version_minor()));
 }
 

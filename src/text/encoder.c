@@ -60,7 +60,9 @@ static cs_status keep(cs_encoder *e, const char *piece, int64_t size, const int3
     if (status == CS_OK) {
         e->stored_start[w] = used;
         e->stored_start[w + 1] = used + count;
-        memcpy(e->stored + used, id, (size_t)count * sizeof *id);
+        for (int64_t i = 0; i < count; ++i) { /* none where a model leaves unknown characters out */
+            e->stored[used + i] = id[i];
+        }
     }
     return status;
 }

@@ -2,6 +2,7 @@
  * writing loses nothing; the form of a pair is read when it is needed. */
 #include <string.h>
 
+#include "io/json.h"
 #include "text/tokenizer_private.h"
 
 static cs_status put(cs_text_form *f, int64_t token, int64_t type)
@@ -102,21 +103,24 @@ static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_t
     if (!type) {
         return cs_fail(CS_ERR_INPUT, "post_processor.type: wanted a text");
     }
-    if (strcmp(type, "ByteLevel") == 0) { /* offsets only */
-        return CS_OK;
+    const char *keys =
+        strcmp(type, "ByteLevel") == 0 ? "type, add_prefix_space, trim_offsets, use_regex"
+        : strcmp(type, "TemplateProcessing") == 0 ? "type, single, pair, special_tokens"
+        : strcmp(type, "BertProcessing") == 0     ? "type, sep, cls"
+        : strcmp(type, "RobertaProcessing") == 0  ? "type, sep, cls, trim_offsets, add_prefix_space"
+                                                  : NULL;
+    if (!keys) {
+        return cs_fail(CS_ERR_INPUT,
+                       "post_processor.type: \"%s\" is not supported (TemplateProcessing, "
+                       "RobertaProcessing, BertProcessing, ByteLevel, or a Sequence in which one "
+                       "adds tokens)",
+                       type);
     }
-    if (strcmp(type, "TemplateProcessing") == 0) {
-        return take_template(t, post, pair, f);
-    }
-    const bool bert = strcmp(type, "BertProcessing") == 0;
-    if (bert || strcmp(type, "RobertaProcessing") == 0) {
-        return take_named(t, post, bert, pair, f);
-    }
-    return cs_fail(CS_ERR_INPUT,
-                   "post_processor.type: \"%s\" is not supported (TemplateProcessing, "
-                   "RobertaProcessing, BertProcessing, ByteLevel, or a Sequence in which one "
-                   "adds tokens)",
-                   type);
+    cs_status status = cs_blame(cs_json_known(post, keys), "post_processor");
+    if (status != CS_OK || strcmp(type, "ByteLevel") == 0) return status; /* offsets only */
+    return strcmp(type, "TemplateProcessing") == 0
+               ? take_template(t, post, pair, f)
+               : take_named(t, post, strcmp(type, "BertProcessing") == 0, pair, f);
 }
 
 cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
@@ -127,8 +131,8 @@ cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
     cs_text_form form = {0};
     cs_status status = CS_OK;
     *out = form;
-    if (many && !json_is_array(inner)) {
-        return cs_fail(CS_ERR_INPUT, "post_processor.processors: wanted a list");
+    if (many && (!json_is_array(inner) || json_object_size(t->part[CS_PART_POST_PROCESSOR]) != 2)) {
+        return cs_fail(CS_ERR_INPUT, "post_processor.processors: wanted a list, and nothing else");
     }
     const size_t count = many ? json_array_size(inner) : t->part[CS_PART_POST_PROCESSOR] != NULL;
     for (size_t i = 0; i < count && status == CS_OK; ++i) {

@@ -2,9 +2,9 @@
 the form that the model's own file has, and ids and texts of seeded lines of mixed scripts must be
 those of the package, line by line, through the library itself.
 
-    tokenizer_kinds_oracle.py [LINES]        parity; 100000 lines a kind unless told otherwise
-    tokenizer_kinds_oracle.py golden FILE    tests/golden/tokenizer_kinds.json, for tests without the package
-    tokenizer_kinds_oracle.py speed          tokens a second of both, one thread, the same lines
+    tokenizer_kinds_oracle.py [LINES [KIND...]]    parity; 100000 lines a kind unless told otherwise
+    tokenizer_kinds_oracle.py golden FILE          tests/golden/tokenizer_kinds.json, for tests without the package
+    tokenizer_kinds_oracle.py speed [KIND...]      tokens a second of both, one thread, the same lines
 
 Lines hold characters of Unicode 3.2 whose category is the same today, emoji, and what text seldom
 holds but may: control characters, noncharacters, private use.
@@ -366,21 +366,23 @@ def parts(text, size):
     return t
 
 
-def kinds(text, size, small):
+def kinds(text, size, small, names):
+    """(name, tokenizer) of the kinds that are named, or of all."""
     precompiled = charsmap(small)
-    for make in (llama3, qwen2, gpt_neox, deepseek, clip, llama2_legacy, mistral, gemma, parts):
-        yield make.__name__, make(text, size)
-    yield "gpt2", byte_level(text, size, [], ["<|endoftext|>"])
-    yield "o200k", byte_level(text, size, [split(O200K)], ["<|endoftext|>"])
-    yield "bloom", byte_level(text, size, [split(BLOOM)], ["<unk>", "<s>", "</s>", "<pad>"])
-    yield "starcoder", byte_level(text, size, [pre_tokenizers.Digits(True)], ["<|endoftext|>"])
-    yield "bpe-unknown", bpe_unknown(text, size)
-    yield "bpe-fused", bpe_unknown(text, size, fuse_unk=True)
-    for make in (xlm_roberta, camembert, t5, albert, deberta_v2, unigram_bytes):
-        yield make.__name__, make(text, size, precompiled)
-    yield "bert-uncased", bert(text, size, True)
-    yield "bert-cased", bert(text, size, False)
-    yield "bert-accents", bert(text, size, True, False)
+    made = {f.__name__: (lambda f=f: f(text, size))
+            for f in (llama3, qwen2, gpt_neox, deepseek, clip, llama2_legacy, mistral, gemma, parts)}
+    made |= {"gpt2": lambda: byte_level(text, size, [], ["<|endoftext|>"]),
+             "o200k": lambda: byte_level(text, size, [split(O200K)], ["<|endoftext|>"]),
+             "bloom": lambda: byte_level(text, size, [split(BLOOM)], ["<unk>", "<s>", "</s>", "<pad>"]),
+             "starcoder": lambda: byte_level(text, size, [pre_tokenizers.Digits(True)], ["<|endoftext|>"]),
+             "bpe-unknown": lambda: bpe_unknown(text, size),
+             "bpe-fused": lambda: bpe_unknown(text, size, fuse_unk=True)}
+    made |= {f.__name__: (lambda f=f: f(text, size, precompiled))
+             for f in (xlm_roberta, camembert, t5, albert, deberta_v2, unigram_bytes)}
+    made |= {"bert-uncased": lambda: bert(text, size, True), "bert-cased": lambda: bert(text, size, False),
+             "bert-accents": lambda: bert(text, size, True, False)}
+    for name in names or made:
+        yield name, made[name]()
 
 
 # --- the library ---
@@ -440,7 +442,7 @@ def write_golden(path):
     """Lines and, for each kind, the file, the ids of each line (special tokens around), and texts of some."""
     lines = written_lines(7, 220)
     out = {"source": "tests/oracle/tokenizer_kinds_oracle.py golden", "lines": lines, "kinds": {}}
-    for name, t in kinds(written_lines(3, 400), 560, True):
+    for name, t in kinds(written_lines(3, 400), 560, True, []):
         ids = [x.ids for x in t.encode_batch(lines, add_special_tokens=True)]
         out["kinds"][name] = {"tokenizer": json.loads(t.to_str()), "ids": ids,
                               "decoded": [t.decode(x, skip_special_tokens=True) for x in ids[:60]]}
@@ -453,7 +455,7 @@ def speed(folder):
     text = written_lines(3, 4000)
     lines = make_lines(5, 20000)
     data = [x.encode() for x in lines]
-    for name, t in kinds(text, 8000, False):
+    for name, t in kinds(text, 8000, False, sys.argv[2:]):
         path = os.path.join(folder, name + ".json")
         t.save(path)
         ours, best = Ours(path), [1e9, 1e9]
@@ -479,7 +481,7 @@ def main():
         checks = Checks("tokenizer_kinds")
         lines = make_lines(11, int(sys.argv[1]) if len(sys.argv) > 1 else 100000)
         try:
-            for name, tokenizer in kinds(written_lines(3, 4000), 4000, False):
+            for name, tokenizer in kinds(written_lines(3, 4000), 4000, False, sys.argv[2:]):
                 checks.run(name, same, folder, name, tokenizer, lines)
         except ImportError as error:
             checks.skip("all", str(error))
