@@ -75,7 +75,7 @@ endif
 FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -83,7 +83,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan valgrind fuzz layers tidy format format-check docs install uninstall bench train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan valgrind fuzz layers tidy format format-check docs install install-python uninstall uninstall-python bench train-demo clean"
 
 deps:
 	@sh tests/deps.sh
@@ -302,11 +302,17 @@ install-python: python
 	install -m 644 src/python/cospec/__init__.py $(DESTDIR)$(PYTHON_SITE)/cospec/
 	install -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/
 
+uninstall-python:
+	rm -rf $(DESTDIR)$(PYTHON_SITE)/cospec
+
+# And the folders that install made, where nothing else is in them; a system's own stay.
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \
 	  $(DESTDIR)$(PREFIX)/include/cospec $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1 \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec \
-	  $(addsuffix /cospec,$(addprefix $(DESTDIR),$(PYTHON_SITE)))
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec
+	$(if $(filter $(SYSTEM_PREFIXES),$(PREFIX)),,if [ -d $(DESTDIR)$(PREFIX) ]; then \
+	  (cd $(DESTDIR)$(PREFIX) && for d in bin lib/pkgconfig include share/man/man1 share/bash-completion/completions share; do \
+	    [ ! -d $$d ] || rmdir -p --ignore-fail-on-non-empty $$d; done) && rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX); fi)
 
 clean:
 	rm -rf build

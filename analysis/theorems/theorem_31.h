@@ -32,8 +32,8 @@ void cs_31_problem_free(cs_31_problem *problem);
 cs_status cs_31_evaluate(const cs_31_problem *problem, const cs_dense *f, const cs_dense *w,
                          int threads, cs_31_evaluation *out) CS_MUST_CHECK;
 
-/* F = diag(root) f, in the pool's memory. */
-cs_dense cs_31_scaled(cs_pool *pool, const cs_dense *f, const double *root);
+/* diag(root) x, in the pool's memory. */
+cs_dense cs_31_scaled(cs_pool *pool, const cs_dense *x, const double *root);
 
 /* Whether norms are formed entry by entry. */
 bool cs_31_entry_by_entry(const cs_31_problem *problem);

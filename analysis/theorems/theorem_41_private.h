@@ -103,6 +103,6 @@ void cs_41_curve_free(cs_41_curve *curve);
 void cs_41_weighting(const cs_41_curve *curve, const cs_spectrum *spectrum, const char *input,
                      cs_statements *out);
 
-/* Appends the statements that a curve supports, and its rows to `rows` (may be NULL). */
-void cs_41_statements(const cs_41_curve *curve, const cs_spectrum *spectrum, const char *input,
-                      cs_statements *out, cs_item *rows);
+/* Appends the statements that a curve supports, and its rows to `curve` (may be NULL). */
+void cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
+                      cs_statements *out, cs_item *curve);

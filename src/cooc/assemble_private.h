@@ -80,8 +80,8 @@ typedef struct {
 void cs_assembler_list(cs_assembler *a, const cs_assembler_size *at, const cs_assembler_size *n,
                        cs_assembler_array out[CS_COOC_ARRAYS]);
 
-/* Room in memory for the keys and witnesses of `rows` rows, which the caller writes itself. */
-cs_status cs_assembler_key_room(cs_assembler *a, int64_t rows) CS_MUST_CHECK;
+/* Room in memory for the keys and witnesses of `room` rows, which the caller writes itself. */
+cs_status cs_assembler_key_room(cs_assembler *a, int64_t room) CS_MUST_CHECK;
 
 /* Whether `whole` has room for so many rows more, those of a closed part; makes it, and more if a
  * share of the whole is known to be there already (0 < share <= 1), so that it is seldom made; gives

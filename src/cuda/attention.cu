@@ -288,8 +288,8 @@ static cs_status table_grad(Cuda *c, const Attention<T> *a, const cs_matrix *tab
     int64_t cols = table->rows * a->heads;
     dim3 grid((unsigned)parts, (unsigned)a->heads,
               (unsigned)ceil_div(table->rows, BUCKETS_AT_ONCE));
-    cs_status status = launch(c, "table gradient", table_grad_kernel<T>, grid,
-                              dim3(WARPS * WARP), 0, *a, (int32_t)table->rows, part);
+    cs_status status = launch(c, "table gradient", table_grad_kernel<T>, grid, dim3(WARPS * WARP),
+                              0, *a, (int32_t)table->rows, part);
     return status ? status
                   : column_sum_matrix(c, parts, cols, a->heads, part, table->grad, table->ld);
 }
@@ -302,17 +302,16 @@ template <typename T> cs_status attention_backward(const cs_run *run, const cs_o
     cs_status status = describe_softmax(run, op, &a);
     if (status != CS_OK) return status;
     int64_t rows = (int64_t)a.batch * a.length_q;
-    int64_t parts = table.x && op->attention.table.grad
-                        ? ceil_div(rows, TABLE_ROWS) * table.rows * a.heads
-                        : 0;
+    int64_t parts =
+        table.x && op->attention.table.grad ? ceil_div(rows, TABLE_ROWS) * table.rows * a.heads : 0;
     status = cuda_scratch(c, rows * a.heads + parts, &a.delta);
     if (status != CS_OK) return status;
     bool half = false;
     if constexpr (sizeof(T) == sizeof(bf16)) {
         half = half_attention_fits(c, &a, true);
     }
-    status = launch_warps(run, "attention delta",
-                          half ? delta_kernel<T> : delta_of_pairs_kernel<T>, a, a.length_q, 0);
+    status = launch_warps(run, "attention delta", half ? delta_kernel<T> : delta_of_pairs_kernel<T>,
+                          a, a.length_q, 0);
     if constexpr (sizeof(T) == sizeof(bf16)) {
         if (status == CS_OK && half) status = half_attention_backward(c, &a);
     }

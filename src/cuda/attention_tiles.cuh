@@ -471,11 +471,10 @@ static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const Half &a,
     QueryBlock<WIDE, KEYS, OWN> b;
     b.at = place_of(a);
     b.tiles = (a.length_k + KEYS - 1) / KEYS;
-    b.room = room_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE,
-                     a.table.x ? 2 * a.reach + 1 : 0, b.tiles);
+    b.room = room_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE, a.table.x ? 2 * a.reach + 1 : 0,
+                     b.tiles);
     b.keys = {a.vis + b.at.k0, a.table.x ? a.pos_k + b.at.k0 : NULL, b.room.bias};
-    load_tile<WIDE, SIDE>(b.room.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q,
-                          a.width);
+    load_tile<WIDE, SIDE>(b.room.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q, a.width);
     if (OWN == 2) {
         load_tile<WIDE, SIDE>(b.room.own + SIDE * STRIDE, part_of(a.dy, b.at.q0, b.at), b.at.first,
                               a.length_q, a.width);

@@ -26,10 +26,8 @@ static void library_find(void *library, const char *name, F *out, const char **m
 #define LIBRARY_MEMBER(member, name) decltype(&name) member;
 #define LIBRARY_FIND(member, name) library_find(library, #name, &member, &missing);
 #define LIBRARY_FUNCTIONS(functions)                                                               \
-    functions(LIBRARY_MEMBER)                                                                      \
-    const char *find(void *library)                                                                \
+    functions(LIBRARY_MEMBER) const char *find(void *library)                                      \
     {                                                                                              \
         const char *missing = NULL;                                                                \
-        functions(LIBRARY_FIND)                                                                    \
-        return missing;                                                                            \
+        functions(LIBRARY_FIND) return missing;                                                    \
     }

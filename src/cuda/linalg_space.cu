@@ -109,9 +109,8 @@ template <typename Fill> static cs_status put_rows(cs_panel *x, Fill fill)
 static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x)
 {
     (void)s;
-    return put_rows(x, [=](double *rows) {
-        return x->g->host->random(seed, index, x->rows, rows);
-    });
+    return put_rows(x,
+                    [=](double *rows) { return x->g->host->random(seed, index, x->rows, rows); });
 }
 
 static cs_status get_columns(cs_space *s, const cs_panel *x, int64_t count, int64_t first,
@@ -261,8 +260,8 @@ static cs_status gram_on_device(Space *s, int64_t p, cs_panel *const *panels, co
         cs_status made = launch(c, "gram", gram_kernel, dim3((unsigned)runs, (unsigned)count),
                                 dim3(SLICES * SQUARE), 0, w->rows, run, group, w->data, s->sums);
         return made ? made
-                    : launch(c, "sum of runs", add_runs_kernel, dim3((unsigned)count),
-                             dim3(SQUARE), 0, runs, s->sums, h + first * SQUARE);
+                    : launch(c, "sum of runs", add_runs_kernel, dim3((unsigned)count), dim3(SQUARE),
+                             0, runs, s->sums, h + first * SQUARE);
     });
 }
 

@@ -71,11 +71,11 @@ cs_status sparse_open(const Gpu *g, const cs_csr *a, double *x, double *y, Spars
     status = status ? status : gpu_room(g, nnz, &m->val);
     status = status ? status : gpu_put(g, m->val, a->val, nnz * 8);
     if (status == CS_OK)
-        status = sparse_check(g,
-                              l->csr_create(&m->matrix, a->rows, a->cols, nnz, m->ptr, m->col,
-                                            m->val, index, index, CUSPARSE_INDEX_BASE_ZERO,
-                                            CUDA_R_64F),
-                              "matrix");
+        status =
+            sparse_check(g,
+                         l->csr_create(&m->matrix, a->rows, a->cols, nnz, m->ptr, m->col, m->val,
+                                       index, index, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F),
+                         "matrix");
     status = status ? status : describe_panel(g, a->cols, x, &m->x);
     status = status ? status : describe_panel(g, a->rows, y, &m->y);
     status = status ? status : multiply(g, m, l->product_size, &bytes, "workspace of SpMM");

@@ -5,8 +5,8 @@
 
 /* y = act(y + b) in place, or with z: z = z + b stays and y = act(z). b may be NULL. */
 template <typename T, int N>
-static __global__ void act_kernel(int64_t rows, int64_t packs, Rows<T> z, Rows<T> y,
-                                  const float *b, int act)
+static __global__ void act_kernel(int64_t rows, int64_t packs, Rows<T> z, Rows<T> y, const float *b,
+                                  int act)
 {
     int64_t row = TILE_ROW, pack = TILE_PACK;
     if (row >= rows || pack >= packs) {
@@ -86,8 +86,8 @@ template <typename T> cs_status linear_forward(const cs_run *run, const cs_op *o
     if (status != CS_OK) return status;
     const void *weights = HALF ? static_cast<const void *>(half_w) : w.x;
     /* y^T = w x^T, seen by columns */
-    Product p = {true, false, y.cols, y.rows, x.cols, weights, w.ld, x.x, x.ld, z.x, z.ld, HALF,
-                 HALF};
+    Product p = {true, false, y.cols, y.rows, x.cols, weights, w.ld,
+                 x.x,  x.ld,  z.x,    z.ld,   HALF,   HALF};
     if (HALF) {
         Product fused = p;
         fused.bias = half_b;
@@ -126,8 +126,7 @@ static cs_status slope(Cuda *c, const cs_matrix &y, const cs_matrix &z, int act)
                         before, act);
 }
 
-template <typename T>
-static cs_status bias_grad(Cuda *c, const cs_matrix &y, const cs_matrix &b)
+template <typename T> static cs_status bias_grad(Cuda *c, const cs_matrix &y, const cs_matrix &b)
 {
     Rows<const T> dz = grads_of<const T>(y, true);
     bool four = wide_rows(dz, y.cols, 4 * (int64_t)sizeof(T));
@@ -135,8 +134,8 @@ static cs_status bias_grad(Cuda *c, const cs_matrix &y, const cs_matrix &b)
     cs_status status = cuda_scratch(c, column_parts(y.rows) * y.cols, &part);
     if (status == CS_OK)
         status = launch(c, "bias gradient", four ? bias_grad_kernel<T, 4> : bias_grad_kernel<T, 1>,
-                        column_grid(y.rows, y.cols, four ? 4 : 1),
-                        dim3(COLUMN_WIDE, COLUMN_DEEP), 0, y.rows, y.cols, dz, part);
+                        column_grid(y.rows, y.cols, four ? 4 : 1), dim3(COLUMN_WIDE, COLUMN_DEEP),
+                        0, y.rows, y.cols, dz, part);
     return status ? status : column_sum(c, column_parts(y.rows), y.cols, part, b.grad);
 }
 
@@ -154,16 +153,16 @@ template <typename T> cs_status linear_backward(const cs_run *run, const cs_op *
     if (status == CS_OK && o->b.grad) status = bias_grad<T>(c, y, b);
     if (status == CS_OK && o->w.grad) {
         /* w'^T += x^T z', seen by columns */
-        Product p = {false,  true, x.cols, y.cols, y.rows, x.x,  x.ld, y.grad,
-                     y.ld, w.grad, w.ld, HALF, false, true};
+        Product p = {false,  true, x.cols, y.cols, y.rows, x.x,   x.ld,
+                     y.grad, y.ld, w.grad, w.ld,   HALF,   false, true};
         status = gemm_run(c, &p);
     }
     if (status == CS_OK && o->x.grad) {
         const bf16 *half_w = NULL;
         status = cuda_shadow(run, w.x, &half_w);
         const void *weights = HALF ? static_cast<const void *>(half_w) : w.x;
-        Product p = {false, false, x.cols, y.rows, y.cols, weights, w.ld, y.grad,
-                     y.ld, x.grad, x.ld, HALF, HALF, o->x.add};
+        Product p = {false,  false, x.cols, y.rows, y.cols, weights, w.ld,
+                     y.grad, y.ld,  x.grad, x.ld,   HALF,   HALF,    o->x.add};
         status = status ? status : gemm_run(c, &p);
     }
     return status;

@@ -201,10 +201,9 @@ static cs_status by_rows(const cs_run *run, const char *what, void (*kernel)(Los
 template <typename T> cs_status cross_entropy_forward(const cs_run *run, const cs_op *op)
 {
     Loss<T> f = loss_of<T>(run, op);
-    return by_rows(run, "cross-entropy",
-                   all_wide(f.cols, f.z) ? cross_entropy_kernel<T, PACK<T>>
-                                         : cross_entropy_kernel<T, 1>,
-                   f);
+    return by_rows(
+        run, "cross-entropy",
+        all_wide(f.cols, f.z) ? cross_entropy_kernel<T, PACK<T>> : cross_entropy_kernel<T, 1>, f);
 }
 
 template <typename T> cs_status cross_entropy_backward(const cs_run *run, const cs_op *op)

@@ -162,9 +162,9 @@ static cs_status pass(const cs_run *run, const cs_op *op, int y, const cs_operan
     Cuda *c = cuda_of(run);
     cs_matrix from = c->host->matrix(run, y);
     Rows<T> to = grads_of<T>(c->host->matrix(run, x.tensor), x.grad), none = {};
-    return to.x ? add_rows<T>(c, "pass a gradient on", from,
-                              {x.add ? to : none, grads_of<T>(from, true), to,
-                               drop_of(run, op, 0, p)})
+    return to.x ? add_rows<T>(
+                      c, "pass a gradient on", from,
+                      {x.add ? to : none, grads_of<T>(from, true), to, drop_of(run, op, 0, p)})
                 : CS_OK;
 }
 
@@ -269,11 +269,11 @@ template <typename T> cs_status gather_backward(const cs_run *run, const cs_op *
     cs_matrix x = c->host->matrix(run, o->x.tensor), y = c->host->matrix(run, o->y);
     cs_status status = CS_OK;
     if (!o->x.add)
-        status = cuda_check(c,
-                            cudaMemset2DAsync(x.grad, (size_t)x.ld * sizeof(T), 0,
-                                              (size_t)x.cols * sizeof(T), (size_t)x.rows,
-                                              c->stream),
-                            "zero a gradient");
+        status =
+            cuda_check(c,
+                       cudaMemset2DAsync(x.grad, (size_t)x.ld * sizeof(T), 0,
+                                         (size_t)x.cols * sizeof(T), (size_t)x.rows, c->stream),
+                       "zero a gradient");
     return status ? status : scatter<T>(run, o->index, y, grads_of<T>(x, true));
 }
 

@@ -9,11 +9,16 @@ test_install() {
     done
     [ -s root/usr/share/man/man1/cospec.1 ] && [ -s root/usr/share/bash-completion/completions/cospec ] || { fail "man page or completion is missing"; return 1; }
     [ "$(root/usr/bin/cospec --version)" = "$("$COSPEC" --version)" ] || { fail "the installed program is another"; return 1; }
-    # nothing of it stays, the Python module included, and what is another's does
+    # nothing of it stays, and what is another's does: the Python module goes where it was put, and not with a prefix
     set -- DESTDIR="$PWD/root" PREFIX=/usr PYTHON_SITE=/usr/site
     make -s -C "$root" install-python "$@" > out 2> err && [ -s root/usr/site/cospec/__init__.py ] || { fail "make install-python: $(tail -3 err)"; return 1; }
     : > root/usr/site/other.py
-    make -s -C "$root" uninstall "$@" > out 2> err && [ "$(find root -type f -o -type l)" = root/usr/site/other.py ] || fail "make uninstall: $(tail -3 err) $(find root -type f)"
+    make -s -C "$root" uninstall "$@" > out 2> err && [ -s root/usr/site/cospec/__init__.py ] || { fail "make uninstall: $(tail -3 err) $(find root -type f)"; return 1; }
+    make -s -C "$root" uninstall-python "$@" > out 2> err && [ "$(find root -type f -o -type l)" = root/usr/site/other.py ] || { fail "make uninstall-python: $(tail -3 err) $(find root -type f)"; return 1; }
+    # of a prefix of one's own no empty folder stays either, and a file of another's does
+    make -s -C "$root" install PREFIX="$PWD/own" > out 2> err && : > own/share/mine || { fail "make install: $(tail -3 err)"; return 1; }
+    make -s -C "$root" uninstall PREFIX="$PWD/own" > out 2> err && [ "$(find own)" = "$(printf 'own\nown/share\nown/share/mine')" ] && rm own/share/mine &&
+        make -s -C "$root" uninstall PREFIX="$PWD/own" > out 2> err && [ ! -e own/share ] || fail "make uninstall: $(tail -3 err) $(find own)"
 }
 
 # Every public header compiles by itself, and all of them together from the first to the last and back, in C and in C++.
