@@ -52,13 +52,8 @@ static cs_status check(const cs_patch_reader *reader, const cs_images *m,
     const cs_range range[] = {{"mask ratio", o->mask_ratio, least, 1 - least}};
     cs_status status = cs_ranges_check(1, range);
     if (status != CS_OK) return status;
-    if (m->height != c->image_height || m->width != c->image_width || m->channels != c->channels) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s: pictures of %lld x %lld x %lld, and the model reads %lld x %lld x %lld",
-                       m->name, (long long)m->height, (long long)m->width, (long long)m->channels,
-                       (long long)c->image_height, (long long)c->image_width,
-                       (long long)c->channels);
-    }
+    status = cs_model_config_sees(c, m->name, m->height, m->width, m->channels);
+    if (status != CS_OK) return status;
     const int64_t hidden = cs_ratio_masked(o->mask_ratio, reader->patches);
     return o->groups <= hidden ? CS_OK
                                : cs_fail(CS_ERR_USAGE, "%lld groups of %lld hidden patches",

@@ -9,6 +9,7 @@
 #include "cli/groups.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
+#include "image/patches.h"
 #include "io/file.h"
 #include "tensor/device.h"
 
@@ -139,10 +140,26 @@ static cs_status choose(const cs_args *args, cs_model_text *t)
                : cs_fail(CS_ERR_INPUT, "%s: no document in --split %s", c->name, split);
 }
 
+/* Pictures as the patches that the model reads. */
+static cs_status read_patches(cs_args *args, const char *source, const cs_model_config *config,
+                              cs_corpus *out)
+{
+    cs_images images = {0};
+    cs_status status = cs_args_load_images(args, source, &images);
+    if (status == CS_OK)
+        status = cs_model_config_sees(config, source, images.height, images.width, images.channels);
+    if (status == CS_OK) status = cs_images_patches(&images, config->patch, NULL, NULL, 0, out);
+    cs_images_free(&images);
+    return status;
+}
+
 cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_model_text *t,
                                 cs_corpus *out)
 {
     cs_corpus_options options = {0};
+    if (cs_images_are(source)) {
+        return read_patches(args, source, &t->model.config, out);
+    }
     cs_status status = cs_args_open_corpus(args, source, &options);
     if (status == CS_OK && !cs_has_suffix(source, ".npy")) status = cs_model_text_has_tokenizer(t);
     if (status == CS_OK) {
@@ -165,6 +182,10 @@ cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around 
     const cs_model_config *c = &t->model.config;
     const bool begins = t->kind.trained_here && c->classes > 0 && c->readout == CS_READ_FIRST;
     *out = (cs_around){0};
+    if (cs_model_config_extra(c) > 0) { /* the class token */
+        *out = (cs_around){.before = &c->bos_id, .befores = 1};
+        return CS_OK;
+    }
     if (begins && strcmp(special, "auto") == 0) { /* as its texts began in fine-tuning */
         *out = (cs_around){.before = &c->bos_id, .befores = c->bos_id >= 0};
         return CS_OK;

@@ -72,6 +72,18 @@ static const cs_arch_tensor MAE_TENSORS[] = {
     {NULL, NULL},
 };
 
+/* What transformers 5 calls the decoder's layers; it reads both. */
+#define DECODER_5 "/decoder.decoder_encoder.layer.N."
+static const cs_arch_tensor MAE_TENSORS_5[] = {
+    {"decoder.layer.N.attention.norm", DECODER_5 "layernorm_before"},
+    {"decoder.layer.N.attention.qkv", DECODER_5 "attention.attention.{query,key,value}"},
+    {"decoder.layer.N.attention.output", DECODER_5 "attention.output.dense"},
+    {"decoder.layer.N.mlp.norm", DECODER_5 "layernorm_after"},
+    {"decoder.layer.N.mlp.in", DECODER_5 "intermediate.dense"},
+    {"decoder.layer.N.mlp.out", DECODER_5 "output.dense"},
+    {NULL, NULL},
+};
+
 /* Sizes that follow; the width of pictures is their height unless our settings say another. */
 static cs_status vit_read(const char *where, const json_t *json, cs_model_config *config)
 {
@@ -114,7 +126,7 @@ const cs_arch_row cs_arch_vit_mae = {
     .plain = {VIT_PLAIN, .waves = true},
     .read = mae_read,
     .keys = {VIT_KEYS, MAE_KEYS},
-    .tensors = {VIT_TENSORS, MAE_TENSORS},
+    .tensors = {VIT_TENSORS, MAE_TENSORS, MAE_TENSORS_5},
 };
 
 void cs_position_waves(const cs_model_config *config, int64_t width, float *out)

@@ -390,3 +390,21 @@ cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_widt
                          "rows of %lld real values for a model that reads %lld (0: ids)",
                          (long long)real_width, (long long)config->real_width);
 }
+
+cs_status cs_model_config_sees(const cs_model_config *config, const char *name, int64_t height,
+                               int64_t width, int64_t channels)
+{
+    const cs_model_config *c = config;
+    if (!cs_arch_row_of(c->arch)->pictures) {
+        return cs_fail(CS_ERR_USAGE, "%s: pictures, and the model (%s) reads ids", name,
+                       cs_arch_name(c->arch));
+    }
+    return c->image_height == height && c->image_width == width && c->channels == channels
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE,
+                         "%s: pictures of %lld x %lld x %lld, and the model reads %lld x %lld x "
+                         "%lld",
+                         name, (long long)height, (long long)width, (long long)channels,
+                         (long long)c->image_height, (long long)c->image_width,
+                         (long long)c->channels);
+}

@@ -200,6 +200,10 @@ cs_status cs_model_config_check(const cs_model_config *config) CS_MUST_CHECK;
 /* CS_ERR_USAGE unless rows of this width (0: of ids) are what the model reads. */
 cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_width) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE unless pictures of these sizes, which messages call `name`, are what the model reads. */
+cs_status cs_model_config_sees(const cs_model_config *config, const char *name, int64_t height,
+                               int64_t width, int64_t channels) CS_MUST_CHECK;
+
 /* Whether the Hugging Face class of the architecture has the same arithmetic: no setting beyond
  * what the class knows. */
 bool cs_model_config_exchangeable(const cs_model_config *config);

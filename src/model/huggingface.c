@@ -176,9 +176,9 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     while ((row = cs_arch_tensor_at(config->arch, i++)) && strcmp(row->ours, ours) != 0) {
     }
-    if (row && p.parts == 1) {
-        const pattern other = pattern_of(row->theirs);
-        spell(cs_hf_prefix(config->arch), &other, number, 0, last, piece[0].other);
+    const pattern other = row ? pattern_of(row->theirs) : (pattern){0};
+    for (int part = 0; row && other.parts == p.parts && part < p.parts; ++part) {
+        spell(cs_hf_prefix(config->arch), &other, number, part, last, piece[part].other);
     }
     const char *second = second_bias(config->arch);
     if (!config->tied && *second && strcmp(param->name, "head.bias") == 0) {

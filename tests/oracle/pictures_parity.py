@@ -1,0 +1,142 @@
+"""Models of pictures against transformers: ViTModel, ViTForImageClassification, ViTMAEForPreTraining.
+
+  pictures_parity.py            what cospec reads and writes, to 1e-5: cospec from $COSPEC
+  pictures_parity.py --golden   write tests/golden/pictures: tiny random models with their references
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+
+import numpy as np
+import torch
+import transformers
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "pictures")
+COSPEC = os.environ.get("COSPEC", "cospec")
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+         "image_size": 8, "patch_size": 2, "num_channels": 3, "layer_norm_eps": 1e-6}
+DECODER = {"decoder_hidden_size": 12, "decoder_num_hidden_layers": 2, "decoder_num_attention_heads": 3,
+           "decoder_intermediate_size": 20, "mask_ratio": 0.75}
+TOLERANCE = 1e-5
+
+
+def models():
+    yield "vit", transformers.ViTModel, transformers.ViTConfig(**SIZES)
+    yield "vit-switched", transformers.ViTModel, transformers.ViTConfig(
+        **{**SIZES, "qkv_bias": False, "hidden_act": "relu", "layer_norm_eps": 1e-3})
+    yield "classifier", transformers.ViTForImageClassification, transformers.ViTConfig(**SIZES, num_labels=3)
+    yield "mae", transformers.ViTMAEForPreTraining, transformers.ViTMAEConfig(**SIZES, **DECODER)
+
+
+def make(model, folder):
+    """Random weights of some size, also where the class begins with zeros; positions that are fixed stay."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    return type(model).from_pretrained(folder).double().eval()
+
+
+def pictures():
+    return np.random.default_rng(1).integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
+
+
+def tensor_of(pixels):
+    return torch.tensor(pixels / 255.0).permute(0, 3, 1, 2).double()
+
+
+def reference(model, pixels):
+    """States of all layers (the last normed), then logits; of MAE what is predicted of hidden patches."""
+    x = tensor_of(pixels)
+    with torch.no_grad():
+        if isinstance(model, transformers.ViTMAEForPreTraining):
+            noise = torch.rand(len(x), 16, generator=torch.Generator().manual_seed(2)).double()
+            out = model(x, noise=noise)
+            return {"hidden": out.mask.numpy().astype(np.int64), "predicted": out.logits.numpy()}
+        base = getattr(model, "vit", model)
+        out = base(x, output_hidden_states=True)
+        states = [*out.hidden_states[:-1], out.last_hidden_state]
+        made = {"states": torch.stack(states).numpy()}
+        if base is not model:
+            made["logits"] = model(x).logits.numpy()
+        return made
+
+
+def golden():
+    torch.manual_seed(0)
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    for name, cls, config in models():
+        folder = os.path.join(GOLDEN, name)
+        model = make(cls(config), folder)
+        pixels = pictures()
+        np.savez(os.path.join(folder, "reference.npz"), pixels=pixels,
+                 **{key: value.astype(np.float32) if value.dtype == np.float64 else value
+                    for key, value in reference(model, pixels).items()})
+
+
+def run(*arguments):
+    done = subprocess.run([COSPEC, *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"not ok cospec {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+def report(name, difference):
+    print(f"{'ok' if difference < TOLERANCE else 'not ok'} {name}: {difference:.2g}")
+
+
+def states_of(folder):
+    shutil.rmtree("states", ignore_errors=True)
+    run("features", folder, "pictures.npy", "--pooling", "none", "-o", "states")
+    return np.stack([np.load(f"states/layer-{layer}.npy") for layer in range(3)])
+
+
+def read():
+    for name, cls, config in models():
+        model = make(cls(config), name)
+        base = getattr(model, "vit", model)
+        if name != "mae":
+            theirs = reference(model, pictures())["states"].reshape(3, -1, 16)
+            report(f"states of {name}", np.abs(theirs - states_of(name)).max())
+
+
+def write():
+    """What cospec trains is loaded by the classes without a missing tensor, and computes the same."""
+    train = ["train", "--corpus", "pictures.npy", "--objective", "masked", "--mask-ratio", "0.5", "--arch", "vit",
+             "--patch", "2", "--width", "16", "--layers", "2", "--heads", "2", "--batch", "2", "--steps", "3"]
+    run(*train, "-o", "one")
+    run(*train, "--decoder-layers", "1", "--target", "normalised", "-o", "two")
+    for name, cls in (("one", transformers.ViTModel), ("two", transformers.ViTMAEForPreTraining)):
+        model, info = cls.from_pretrained(name, output_loading_info=True)
+        missing = [key for key in info["missing_keys"] if "pooler" not in key]
+        if missing or info["mismatched_keys"]:
+            print(f"not ok {cls.__name__}: lacks {missing} {info['mismatched_keys']}")
+            continue
+        base = getattr(model, "vit", model).double().eval()
+        if name == "two":
+            base.config.mask_ratio = 0.0
+            base.embeddings.config.mask_ratio = 0.0
+        with torch.no_grad():
+            keys = {"noise": torch.arange(16).double().repeat(3, 1)} if name == "two" else {}
+            last = base(tensor_of(pictures()), **keys).last_hidden_state
+        report(f"{cls.__name__} of cospec's files", np.abs(last.numpy().reshape(-1, 16) - states_of(name)[2]).max())
+
+
+def main():
+    if sys.argv[1:] == ["--golden"]:
+        golden()
+        return
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        np.save("pictures.npy", pictures())
+        np.save("pictures.labels.npy", np.array([0, 1, 2]))
+        read()
+        write()
+
+
+main()

@@ -1,0 +1,177 @@
+/* Hugging Face's classes of pictures: files of transformers with random weights, and what it computes of
+ * some pictures (tests/oracle/pictures_parity.py --golden). */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "infer/hidden_states.h"
+#include "infer/patch_values.h"
+#include "io/npz.h"
+#include "io_support.h"
+#include "test.h"
+#include "vit_support.h"
+
+#define FOLDER "tests/golden/pictures/"
+enum { N = 3, EDGE = 8, GRID = 16, WIDTH = 16, LAYERS = 3, OF_PATCH = 12, ROWS = N * (GRID + 1) };
+static const double TOLERANCE = 1e-5; /* float against double; values are of order one to ten */
+
+typedef struct {
+    cs_backend *backend;
+    cs_model model;
+    cs_corpus corpus;
+    cs_npz *reference;
+} world;
+
+static void numbers(world *w, const char *name, int64_t count, double *to)
+{
+    cs_array array = {0};
+    OK(cs_npz_read(w->reference, name, &array));
+    assert_int_equal(array.size, count);
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = cs_array_f64(&array, i);
+    }
+    cs_array_free(&array);
+}
+
+static void world_open_of(world *w, const char *name)
+{
+    static double pixels[N * EDGE * EDGE * 3];
+    char *dir = cs_format(FOLDER "%s", name), *path = cs_format("%s/reference.npz", dir);
+    uint8_t pixel[N * EDGE * EDGE * 3], held[N] = {0};
+    int32_t label[N] = {-1, -1, -1};
+    cs_images m = {.name = (char[]){"g"},
+                   .path = (char[]){"g"},
+                   .count = N,
+                   .height = EDGE,
+                   .width = EDGE,
+                   .channels = 3,
+                   .pixel = pixel,
+                   .label = label,
+                   .held_out = held};
+    *w = (world){0};
+    assert_true(dir && path);
+    OK(cs_backend_cpu(1, &w->backend));
+    OK(cs_model_read(dir, w->backend, false, &w->model));
+    OK(cs_npz_open(path, 0, &w->reference));
+    numbers(w, "pixels", N * EDGE * EDGE * 3, pixels);
+    for (int i = 0; i < N * EDGE * EDGE * 3; ++i) {
+        pixel[i] = (uint8_t)pixels[i];
+    }
+    OK(cs_images_patches(&m, 2, NULL, NULL, 0, &w->corpus));
+    cs_free(dir);
+    cs_free(path);
+}
+
+static void world_free(world *w)
+{
+    cs_npz_close(w->reference);
+    cs_corpus_free(&w->corpus);
+    cs_model_free(&w->model);
+    cs_backend_free(&w->backend);
+}
+
+typedef struct {
+    int64_t rows;
+    float state[LAYERS][ROWS][WIDTH];
+} kept;
+
+static cs_status keep(void *ctx, const cs_hidden_block *b)
+{
+    kept *k = ctx;
+    for (int64_t l = 0; l < b->layers; ++l) {
+        memcpy(k->state[l][k->rows], b->state[l], (size_t)(b->rows * b->width) * sizeof(float));
+    }
+    k->rows += b->rows;
+    return CS_OK;
+}
+
+static void check_states(const char *name)
+{
+    static const int64_t layer[] = {0, 1, 2};
+    static kept ours;
+    static double theirs[LAYERS * ROWS * WIDTH];
+    world w;
+    world_open_of(&w, name);
+    const cs_hidden_options o = {.layer = layer,
+                                 .layers = LAYERS,
+                                 .masks.attention = CS_ATTENTION_BIDIRECTIONAL,
+                                 .around = {.before = &w.model.config.bos_id, .befores = 1}};
+    memset(&ours, 0, sizeof ours);
+    OK(cs_hidden_states(&w.model, &w.corpus, &o, keep, &ours));
+    assert_int_equal(ours.rows, ROWS);
+    numbers(&w, "states", LAYERS * ROWS * WIDTH, theirs);
+    const float *mine = &ours.state[0][0][0];
+    for (int64_t i = 0; i < LAYERS * ROWS * WIDTH; ++i) {
+        if (!(fabs((double)mine[i] - theirs[i]) < TOLERANCE)) {
+            fail_msg("%s, layer %d: %g, not %g", name, (int)(i / (ROWS * WIDTH)), (double)mine[i],
+                     theirs[i]);
+        }
+    }
+    world_free(&w);
+}
+
+TEST(states)
+{
+    check_states("vit");
+    check_states("vit-switched");
+    check_states("classifier");
+}
+
+/* Outputs of the class token's last state. */
+TEST(classes)
+{
+    enum { CLASSES = 3 };
+    float weight[CLASSES * WIDTH], bias[CLASSES];
+    double states[LAYERS * ROWS * WIDTH], logits[N * CLASSES];
+    world w;
+    world_open_of(&w, "classifier");
+    const cs_params *p = &w.model.params;
+    assert_int_equal(w.model.config.classes, CLASSES);
+    OK(cs_params_get(p, cs_params_find(p, "classifier.output.weight"), CS_PARAM_VALUE, weight));
+    OK(cs_params_get(p, cs_params_find(p, "classifier.output.bias"), CS_PARAM_VALUE, bias));
+    numbers(&w, "states", LAYERS * ROWS * WIDTH, states);
+    numbers(&w, "logits", N * CLASSES, logits);
+    const double *last = states + 2 * ROWS * WIDTH;
+    for (int i = 0; i < N * CLASSES; ++i) {
+        double sum = (double)bias[i % CLASSES];
+        for (int j = 0; j < WIDTH; ++j) {
+            sum += (double)weight[i % CLASSES * WIDTH + j] *
+                   last[(int64_t)(i / CLASSES) * (GRID + 1) * WIDTH + j];
+        }
+        assert_true(fabs(sum - logits[i]) < TOLERANCE);
+    }
+    world_free(&w);
+}
+
+/* What is predicted of hidden patches, under the masks that transformers drew. */
+TEST(masked_autoencoder)
+{
+    static double hidden[N * GRID], theirs[N * GRID * OF_PATCH];
+    static float ours[N * GRID * OF_PATCH];
+    int32_t group[N * GRID];
+    world w;
+    world_open_of(&w, "mae");
+    cs_model_kind kind = {0};
+    cs_patch_reader reader = {0};
+    int64_t checked = 0;
+    assert_int_equal(w.model.config.target, CS_TARGET_PIXELS);
+    assert_true(w.model.config.waves);
+    OK(cs_model_kind_read(FOLDER "mae", &w.model.config, &kind));
+    OK(cs_patch_reader_open(&w.model, &kind, 2, &reader));
+    numbers(&w, "hidden", N * GRID, hidden);
+    numbers(&w, "predicted", N * GRID * OF_PATCH, theirs);
+    for (int i = 0; i < N * GRID; ++i) {
+        group[i] = hidden[i] > 0;
+    }
+    OK(cs_patches_fill(&reader, N, w.corpus.real, group, 1, ours));
+    for (int64_t i = 0; i < (int64_t)N * GRID * OF_PATCH; ++i) {
+        if (group[i / OF_PATCH] > 0) {
+            ++checked;
+            assert_true(fabs((double)ours[i] - theirs[i]) < TOLERANCE);
+        }
+    }
+    assert_int_equal(checked, N * 12 * OF_PATCH);
+    cs_patch_reader_close(&reader);
+    cs_model_kind_free(&kind);
+    world_free(&w);
+}
