@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/result.h"
 #include "stats/ranking.h"
 
 enum { CS_TRUTH_CLAIMS = 2, CS_TRUTH_QUANTITIES = 4 };
@@ -36,3 +37,8 @@ cs_status cs_truth_read(const char *path, int64_t count, cs_truth_model *models)
  * of room in first and second. Errors of cs_ranking_of. */
 cs_status cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, int quantity,
                         cs_measured *first, cs_measured *second, cs_ranking *out) CS_MUST_CHECK;
+
+/* Every claim under every true quantity: an object each in `list`, and the rows of a table. room: 2
+ * count. Errors of cs_truth_rank. */
+cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *room, cs_item *list,
+                          cs_item *rows) CS_MUST_CHECK;
