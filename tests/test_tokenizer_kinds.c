@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/status.h"
 #include "corpus_support.h"
 #include "io/json.h"
@@ -132,6 +133,79 @@ TEST_IN_DIR(no_part_is_passed_over)
     }
     assert_true(changed > 80);
     json_decref(golden);
+}
+
+/* --- parts of pieces --- */
+
+enum { LETTERS = 5, MERGES = 12, CHARS = 40 };
+
+/* Letters a.. with tokens, and random merges of what there is so far. */
+static void make_bpe(cs_rng *rng, cs_word_table *vocabulary, cs_bpe *bpe, cs_bpe_start *start)
+{
+    cs_bpe_merge merge[MERGES];
+    int32_t byte_token[256] = {0}, id = 0;
+    int64_t merges = 0, twice = 0;
+    for (char c = 'a'; c < 'a' + LETTERS; ++c) {
+        OK(cs_word_table_find(vocabulary, &c, 1, &id));
+        vocabulary->count[id] = 1;
+    }
+    for (int tries = 0; merges < MERGES && tries < 100; ++tries) {
+        const int32_t left = (int32_t)cs_rng_below(rng, vocabulary->words),
+                      right = (int32_t)cs_rng_below(rng, vocabulary->words);
+        const int64_t *l = vocabulary->start + left, *r = vocabulary->start + right;
+        char token[2 * CHARS];
+        const int size =
+            snprintf(token, sizeof token, "%.*s%.*s", (int)(l[1] - l[0]), vocabulary->text + l[0],
+                     (int)(r[1] - r[0]), vocabulary->text + r[0]);
+        if (size < CHARS && cs_word_table_get(vocabulary, token, size) < 0) {
+            OK(cs_word_table_find(vocabulary, token, size, &id));
+            vocabulary->count[id] = 1;
+            merge[merges++] = (cs_bpe_merge){left, right, id};
+        }
+    }
+    OK(cs_bpe_init(bpe, byte_token, merge, merges, &twice));
+    *start = (cs_bpe_start){.unknown = 0, .fuse_unknown = cs_rng_below(rng, 2) == 0};
+    OK(cs_bpe_start_init(start, vocabulary));
+    OK(cs_bpe_start_part(start, bpe, vocabulary));
+}
+
+/* The tokens of a piece are those of its parts one after the other; '?' has none. */
+TEST(parts_of_a_piece_give_its_tokens)
+{
+    int64_t parted = 0, whole = 0;
+    for (uint64_t trial = 0; trial < 3000; ++trial) {
+        cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, trial);
+        cs_word_table vocabulary = {0};
+        cs_bpe bpe;
+        cs_bpe_start start;
+        cs_bpe_scratch scratch = {0};
+        int32_t token[CHARS];
+        int64_t count = 0;
+        char text[CHARS];
+        make_bpe(&rng, &vocabulary, &bpe, &start);
+        for (int i = 0; i < CHARS; ++i) {
+            const int64_t c = cs_rng_below(&rng, 4 * LETTERS + 1);
+            text[i] = c == 4 * LETTERS ? '?' : (char)('a' + c % LETTERS);
+        }
+        for (int64_t at = 0; at < CHARS;) {
+            const int64_t part = cs_bpe_part(&start, &vocabulary, text + at, CHARS - at);
+            assert_true(part > 0 && part <= CHARS - at);
+            OK(cs_bpe_apply_chars(&bpe, &start, &vocabulary, text + at, part, &scratch));
+            memcpy(token + count, scratch.token, (size_t)scratch.count * sizeof *token);
+            count += scratch.count;
+            parted += part < CHARS;
+            at += part;
+        }
+        OK(cs_bpe_apply_chars(&bpe, &start, &vocabulary, text, CHARS, &scratch));
+        whole += scratch.count < CHARS;
+        assert_int_equal(scratch.count, count);
+        assert_memory_equal(scratch.token, token, (size_t)count * sizeof *token);
+        cs_bpe_scratch_free(&scratch);
+        cs_bpe_start_free(&start);
+        cs_bpe_free(&bpe);
+        cs_word_table_free(&vocabulary);
+    }
+    assert_true(parted > 10000 && whole > 2000); /* there was something to part and to merge */
 }
 
 /* --- memory --- */

@@ -216,7 +216,66 @@ void cs_bpe_start_free(cs_bpe_start *start)
     cs_free(start->prefix);
     cs_free(start->suffix);
     cs_free(start->near);
+    cs_free(start->join);
+    cs_free(start->slot);
     memset(start, 0, sizeof *start);
+}
+
+/* --- parts --- */
+
+static void add_join(cs_bpe_start *b, int32_t left, int32_t right)
+{
+    const uint64_t s = cs_pair_slot(b->slot, b->slots, b->join, sizeof *b->join, left, right);
+    if (b->slot[s] == 0) {
+        b->join[b->joins] = (struct cs_bpe_join){left, right};
+        b->slot[s] = (int32_t)++b->joins;
+    }
+}
+
+/* A merge that reaches over a place has characters on both sides: the last of its left token, the
+ * first of its right one. */
+cs_status cs_bpe_start_part(cs_bpe_start *b, const cs_bpe *bpe, const cs_word_table *v)
+{
+    const uint8_t *text = (const uint8_t *)v->text;
+    b->slots = bpe->slots;
+    b->slot = cs_calloc(b->slots, sizeof *b->slot);
+    b->join = cs_alloc(bpe->merges, sizeof *b->join);
+    if (!b->slot || !b->join) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < bpe->merges; ++i) {
+        const int64_t *left = v->start + bpe->merge[i].left,
+                      *right = v->start + bpe->merge[i].right;
+        int32_t last = 0, first = 0;
+        if (left[0] < left[1] && right[0] < right[1]) {
+            (void)cs_char_at(cs_char_before(text + left[0], text + left[1]), &last);
+            (void)cs_char_at(text + right[0], &first);
+            add_join(b, last, first);
+        }
+    }
+    return CS_OK;
+}
+
+static bool has_token(const cs_bpe_start *b, const cs_word_table *v, const char *at, int length,
+                      int32_t c)
+{
+    return (c < 1 << 16 ? b->near[c] : token_of(v, at, length)) >= 0;
+}
+
+int64_t cs_bpe_part(const cs_bpe_start *b, const cs_word_table *v, const char *text, int64_t size)
+{
+    int32_t before = 0, c = 0;
+    bool known = false;
+    for (int64_t at = 0; at < size && b->slot;) {
+        const int length = cs_char_at((const uint8_t *)text + at, &c);
+        const bool now = has_token(b, v, text + at, length, c);
+        if (at > 0 && known && now &&
+            b->slot[cs_pair_slot(b->slot, b->slots, b->join, sizeof *b->join, before, c)] == 0) {
+            return at;
+        }
+        before = c;
+        known = now;
+        at += length;
+    }
+    return size;
 }
 
 /* The token of the character text[at .. at + length - 1], with what it has before and behind it. */

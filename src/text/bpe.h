@@ -51,11 +51,29 @@ typedef struct {
                               where all of them are there */
     int32_t byte[256];     /* these; -1: none */
     int32_t *near;         /* the tokens of characters below 2^16 */
+    struct cs_bpe_join {
+        int32_t left, right;
+    } * join; /* neighbouring characters that some merge joins: its left token's last and its right
+                token's first */
+    int64_t joins;
+    int32_t *slot; /* open addressing over them: place + 1, 0 when free; NULL: no text is parted */
+    int64_t slots;
 } cs_bpe_start;
 
 /* Looks up bytes and characters; prefix, suffix and flags are set already. Free after any outcome. */
 cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *vocabulary) CS_MUST_CHECK;
 void cs_bpe_start_free(cs_bpe_start *start);
+
+/* Collects the neighbours that merges join, so that texts can be parted where none does; for tokens
+ * without prefix and suffix. */
+cs_status cs_bpe_start_part(cs_bpe_start *start, const cs_bpe *bpe,
+                            const cs_word_table *vocabulary) CS_MUST_CHECK;
+
+/* Bytes of the first part of a piece such that its tokens and those of the rest, each taken by
+ * itself, are the tokens of the piece: up to two characters with tokens that no merge joins. A piece
+ * without such a place is one part. */
+int64_t cs_bpe_part(const cs_bpe_start *start, const cs_word_table *vocabulary, const char *text,
+                    int64_t size);
 
 /* As cs_bpe_apply, of the characters of valid UTF-8; only words of positive count are tokens. */
 cs_status cs_bpe_apply_chars(const cs_bpe *bpe, const cs_bpe_start *start,

@@ -146,6 +146,21 @@ static cs_status encode_piece(cs_encoder *e, const char *piece, int64_t size)
     return status == CS_OK ? append(e, id, count) : status;
 }
 
+/* A piece of BPE by its parts: where a file has no pre-tokenizer they are what comes again. */
+static cs_status encode_parts(cs_encoder *e, const char *piece, int64_t size)
+{
+    const cs_tokenizer *t = e->tokenizer;
+    cs_status status = CS_OK;
+    while (size > 0 && status == CS_OK) {
+        const int64_t part =
+            t->bpe_start.slot ? cs_bpe_part(&t->bpe_start, &t->table, piece, size) : size;
+        status = encode_piece(e, piece, part);
+        piece += part;
+        size -= part;
+    }
+    return status;
+}
+
 /* --- a text without added tokens --- */
 
 static cs_status encode_plain(cs_encoder *e, const char *text, int64_t size, bool lead)
@@ -155,9 +170,7 @@ static cs_status encode_plain(cs_encoder *e, const char *text, int64_t size, boo
     if (status == CS_OK) status = cs_steps_run(&e->tokenizer->pre_tokenizer, p);
     for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
         const cs_span piece = p->span[i];
-        if (piece.from < piece.to) {
-            status = encode_piece(e, p->text + piece.from, piece.to - piece.from);
-        }
+        status = encode_parts(e, p->text + piece.from, piece.to - piece.from);
     }
     return status;
 }

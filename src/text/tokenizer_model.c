@@ -160,7 +160,10 @@ static cs_status take_bpe(const json_t *model, const json_t *given, cs_tokenizer
     if (!t->spelled) {
         status = cs_bpe_start_init(b, &t->table);
     }
-    return status == CS_OK && given ? read_merges(json_object_get(given, "merges"), t) : status;
+    if (status == CS_OK && given) status = read_merges(json_object_get(given, "merges"), t);
+    if (status == CS_OK && !t->spelled && !t->ignore_merges && !b->prefix && !b->suffix)
+        status = cs_bpe_start_part(b, &t->bpe, &t->table);
+    return status;
 }
 
 /* --- the others --- */
