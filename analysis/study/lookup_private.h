@@ -14,7 +14,9 @@
  * with the nearest where the study has none. */
 cs_status cs_study_step(const cs_study *study, const char *text, const cs_step **out) CS_MUST_CHECK;
 
-/* The path of "STEP/FILE" in fresh memory, out NULL: not wanted; CS_ERR_INPUT for a text of another
+#define CS_STUDY_CLAIMS "claims.csv"
+
+/* The path of "STEP/FILE", or of the table of claims, in fresh memory, out NULL: not wanted; CS_ERR_INPUT for a text of another
  * form, and where the study has no such step. */
 cs_status cs_study_file(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
