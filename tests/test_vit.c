@@ -12,6 +12,7 @@
 #include "model/arch_private.h"
 #include "model/pass.h"
 #include "test.h"
+#include "text/labelled_text.h"
 #include "vit_support.h"
 
 /* --- rows --- */
@@ -262,6 +263,36 @@ TEST(sines_of_the_plane)
     for (int j = 0; j < 8; ++j) {
         assert_true(fabs((double)last[j] - want[j]) < 1e-6);
     }
+}
+
+/* --- labelled sides --- */
+
+TEST(sides_of_pictures)
+{
+    cs_images m = make_pictures();
+    cs_corpus all = {0}, train = {0}, test = {0};
+    cs_labelled_text a = {0}, b = {0};
+    OK(cs_images_patches(&m, PATCH, NULL, NULL, 0, &all));
+    OK(cs_labelled_side(&all, 0, 0, NULL, &a, &train));
+    OK(cs_labelled_side(&all, 1, 5, &a, &b, &test));
+    assert_int_equal(train.documents, 3 * PICTURES / 4);
+    assert_int_equal(a.count, train.documents);
+    assert_int_equal(test.documents, 5);
+    assert_string_equal(a.class_name[0], "along"); /* byte order; the corpus has "down" first */
+    for (int64_t d = 0; d < 5; ++d) {              /* pictures 3, 7, ...: all of class "along" */
+        assert_true(b.value[d] == 0);
+        assert_memory_equal(test.real + d * PATCHES * VALUES,
+                            all.real + (4 * d + 3) * PATCHES * VALUES,
+                            PATCHES * VALUES * sizeof *all.real);
+    }
+    cs_corpus_free(&test);
+    cs_labelled_text_free(&b);
+    all.label[3] = -1;
+    assert_fails(cs_labelled_side(&all, 1, 0, &a, &b, &test), CS_ERR_INPUT, "no label");
+    cs_corpus_free(&all);
+    cs_corpus_free(&train);
+    cs_labelled_text_free(&a);
+    cs_images_free(&m);
 }
 
 /* --- refusals --- */

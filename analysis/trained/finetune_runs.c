@@ -50,6 +50,9 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     cs_hasher_add(h, t->token, (size_t)tokens * sizeof *t->token);
     cs_hasher_add(h, t->type, (size_t)tokens * sizeof *t->type);
     cs_hasher_add(h, t->value, (size_t)t->count * sizeof *t->value);
+    if (t->real) {
+        cs_hasher_add(h, t->real, (size_t)((tokens - t->count) * t->real_width) * sizeof *t->real);
+    }
 }
 
 static cs_status hash_parameters(cs_hasher *h, const cs_params *params)
@@ -180,7 +183,7 @@ static cs_status write_model(const cs_finetune_task *task, const cs_model *model
          *config = cs_path_join(folder, "tokenizer_config.json");
     cs_status status = words && config ? cs_model_write(model, folder) : CS_ERR_MEMORY;
     if (status == CS_OK && (status = name_classes(&task->train.text, folder)) == CS_OK &&
-        (status = cs_tokenizer_write(task->tokenizer, words)) == CS_OK) {
+        task->tokenizer && (status = cs_tokenizer_write(task->tokenizer, words)) == CS_OK) {
         status = cs_tokenizer_write_config(task->tokenizer, task->config.positions, config);
     }
     cs_free(words);

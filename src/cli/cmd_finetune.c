@@ -46,6 +46,7 @@ typedef struct {
     cs_finetune_task task;
     cs_finetune_plan plan;
     cs_reference reference;
+    cs_corpus patches[2]; /* of pictures */
 } session;
 
 /* --- options -----------------------------------------------------------------------------------*/
@@ -97,14 +98,21 @@ static cs_status take_options(cs_args *args, session *s)
 
 /* --- the task ----------------------------------------------------------------------------------*/
 
+static bool of_pictures(const session *s)
+{
+    return s->from.model.config.real_width > 0;
+}
+
 static cs_status read_texts(cs_args *args, session *s)
 {
     cs_labelled_text side[2] = {{0}};
     s->task.train.source = cs_args_positional(args, 1);
     s->task.test.source = cs_args_positional(args, cs_args_positionals(args) - 1);
-    cs_status status = cs_args_labelled(
-        args, (int64_t[2]){cs_args_int_or(args, "limit", 0), cs_args_int_or(args, "test-limit", 0)},
-        side);
+    const int64_t limit[2] = {cs_args_int_or(args, "limit", 0),
+                              cs_args_int_or(args, "test-limit", 0)};
+    cs_status status = of_pictures(s) ? cs_args_labelled_patches(args, &s->from.model.config, limit,
+                                                                 side, s->patches)
+                                      : cs_args_labelled(args, limit, side);
     s->task.train.text = side[0];
     s->task.test.text = side[1];
     if (status == CS_OK)
@@ -124,8 +132,9 @@ static cs_status open_model(cs_args *args, session *s)
     cs_status status = cs_args_model_open(args, dir, from);
     if (status == CS_OK && from->model.config.arch == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_USAGE, "%s: architecture linear has no encoder to fine-tune", dir);
-    if (status == CS_OK) status = cs_model_text_has_tokenizer(from);
-    if (status == CS_OK && cs_tokenizer_vocab(from->tokenizer) > from->model.config.vocab)
+    if (status == CS_OK && !of_pictures(s)) status = cs_model_text_has_tokenizer(from);
+    if (status == CS_OK && from->tokenizer &&
+        cs_tokenizer_vocab(from->tokenizer) > from->model.config.vocab)
         status = cs_fail(CS_ERR_INPUT, "%s: the tokenizer has %lld tokens, the model %lld", dir,
                          (long long)cs_tokenizer_vocab(from->tokenizer),
                          (long long)from->model.config.vocab);
@@ -186,10 +195,13 @@ static cs_status encode(cs_args *args, session *s)
     if (status == CS_OK) status = cs_args_around(args, &s->from, &around);
     o.special = around.befores + around.afters > 0;
     o.begin = readout == CS_READ_FIRST;
-    if (status == CS_OK)
-        status = cs_texts_encode(&t->train.text, s->from.tokenizer, &o, &t->train.ids);
-    if (status == CS_OK)
-        status = cs_texts_encode(&t->test.text, s->from.tokenizer, &o, &t->test.ids);
+    cs_finetune_side *side[] = {&t->train, &t->test};
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        status = of_pictures(s)
+                     ? cs_texts_of_rows(&s->patches[i], &side[i]->text, s->from.model.config.bos_id,
+                                        &side[i]->ids)
+                     : cs_texts_encode(&side[i]->text, s->from.tokenizer, &o, &side[i]->ids);
+    }
     if (status == CS_OK) {
         note_truncated(args, &t->train, o.max_length);
         note_truncated(args, &t->test, o.max_length);
@@ -235,6 +247,8 @@ static cs_status run_finetune(cs_args *args)
     cs_free(s.plan.rate);
     cs_reference_free(&s.reference);
     cs_finetune_task_free(&s.task);
+    cs_corpus_free(&s.patches[0]);
+    cs_corpus_free(&s.patches[1]);
     cs_model_text_free(&s.from);
     return status;
 }

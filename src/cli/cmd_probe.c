@@ -240,6 +240,15 @@ static cs_status features_of(const run *r, cs_model_text *m, const cs_labelled_t
                         : cs_text_features(&m->model, m->tokenizer, texts, o, out);
 }
 
+/* A layer of features of both sides, `d` columns a row. */
+static cs_status probe_floats(run *r, const char *name, int64_t d, const float *train,
+                              const float *test)
+{
+    cs_rows a = cs_rows_of_f32(r->train.count, d, train, r->train.path),
+            b = cs_rows_of_f32(r->test.count, d, test, r->test.path);
+    return cs_blame(probe_layer(r, name, &a, &b), "layer %s", name);
+}
+
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
 {
     const int64_t d = columns(r, m);
@@ -249,13 +258,82 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
         const char *name =
             of_tokens(r) ? "tokens" : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
-        cs_rows a =
-            cs_rows_of_f32(r->train.count, d, train + l * r->train.count * d, r->train.path);
-        cs_rows b = cs_rows_of_f32(r->test.count, d, test + l * r->test.count * d, r->test.path);
-        status = name ? cs_blame(probe_layer(r, name, &a, &b), "layer %s", name) : CS_ERR_MEMORY;
+        status = name ? probe_floats(r, name, d, train + l * r->train.count * d,
+                                     test + l * r->test.count * d)
+                      : CS_ERR_MEMORY;
     }
     cs_free(train);
     cs_free(test);
+    return status;
+}
+
+/* The layers asked for of a model's states of pictures; `name` NULL: by their numbers. */
+static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[2],
+                               const cs_hidden_options *o, const char *name)
+{
+    const int64_t d = model->config.width;
+    float *side[2] = {NULL, NULL};
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        status = cs_document_features(model, &patches[i], o, &side[i]);
+    }
+    for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
+        const char *layer = name ? name : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
+        status = layer ? probe_floats(r, layer, d, side[0] + l * r->train.count * d,
+                                      side[1] + l * r->test.count * d)
+                       : CS_ERR_MEMORY;
+    }
+    cs_free(side[0]);
+    cs_free(side[1]);
+    return status;
+}
+
+/* Beside a model's states of pictures: those of its network before training, and the pixels. */
+static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus patches[2],
+                                 cs_hidden_options o)
+{
+    const int64_t last = m->model.config.layers;
+    cs_model fresh = {0};
+    cs_status status = cs_model_init(&m->model.config, m->backend, false, &fresh);
+    if (status == CS_OK) status = cs_model_randomise(&fresh, r->study.scoring.seed);
+    o.layer = &last;
+    o.layers = 1;
+    if (status == CS_OK) status = probe_patches(r, &fresh, patches, &o, "untrained");
+    cs_model_free(&fresh);
+    return status == CS_OK
+               ? probe_floats(r, "pixels", patches[0].doc_ptr[1] * patches[0].real_width,
+                              patches[0].real, patches[1].real)
+               : status;
+}
+
+static cs_status probe_pictures(run *r)
+{
+    cs_model_text m = {0};
+    cs_corpus patches[2] = {{0}};
+    cs_labelled_text side[2] = {{0}};
+    cs_hidden_options o = {.pooling =
+                               (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
+    const int64_t limit = cs_args_int_or(r->args, "limit", 0);
+    cs_status status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
+    if (status == CS_OK)
+        status = cs_args_labelled_patches(r->args, &m.model.config, (int64_t[2]){limit, limit},
+                                          side, patches);
+    r->train = side[0];
+    r->test = side[1];
+    if (status == CS_OK)
+        status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
+    if (status == CS_OK) status = check_few(r);
+    if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
+    if (status == CS_OK && r->dry) {
+        estimate(r, r->train.count, m.model.config.width, o.layers);
+    } else if (status == CS_OK) {
+        begin_result(r, o.layers + 2);
+        status = probe_patches(r, &m.model, patches, &o, NULL);
+        if (status == CS_OK) status = probe_baselines(r, &m, patches, o);
+    }
+    cs_corpus_free(&patches[0]);
+    cs_corpus_free(&patches[1]);
+    cs_model_text_free(&m);
     return status;
 }
 
@@ -354,7 +432,10 @@ static cs_status run_probe(cs_args *args)
     r.keeps_predictions = cs_args_given(args, "output") && !r.dry;
     if (status == CS_OK && r.keeps_predictions)
         status = cs_predictions_init(r.study.scoring.seeds, &r.predictions);
-    if (status == CS_OK) status = model ? probe_texts(&r) : probe_matrices(&r);
+    if (status == CS_OK)
+        status = !model                                       ? probe_matrices(&r)
+                 : cs_images_are(cs_args_positional(args, 1)) ? probe_pictures(&r)
+                                                              : probe_texts(&r);
     if (status == CS_OK) status = report(&r);
     cs_labelled_text_free(&r.train);
     cs_labelled_text_free(&r.test);
@@ -374,7 +455,9 @@ const cs_command cs_cmd_probe = {
         "that cospec cooc reads, whose features are the model's pooled states, of pairs (--pair) "
         "(u, v, |u - v|, u * v). A corpus known by name is its training side as TRAIN and its test "
         "side as TEST (NAME:train, NAME:test: as it says); without TEST the documents of TRAIN "
-        "that are held out are it.\n\n"
+        "that are held out are it. Of labelled pictures, for a model that reads them, two layers "
+        "stand "
+        "beside those of the model: untrained (its network before training) and pixels.\n\n"
         "Classes are predicted by multinomial logistic regression on features standardised over "
         "the "
         "training examples (those that are constant are left out):\n\n"

@@ -10,6 +10,7 @@
 #include "cli/mistaken.h"
 #include "cli/output.h"
 #include "image/patches.h"
+#include "image/prepare.h"
 #include "io/file.h"
 #include "tensor/device.h"
 
@@ -150,6 +151,26 @@ static cs_status read_patches(cs_args *args, const char *source, const cs_model_
         status = cs_model_config_sees(config, source, images.height, images.width, images.channels);
     if (status == CS_OK) status = cs_images_patches(&images, config->patch, NULL, NULL, 0, out);
     cs_images_free(&images);
+    return status;
+}
+
+cs_status cs_args_labelled_patches(cs_args *args, const cs_model_config *config,
+                                   const int64_t limit[2], cs_labelled_text side[2],
+                                   cs_corpus patches[2])
+{
+    const int sources = cs_args_positionals(args) - 1;
+    cs_status status = cs_args_refuse(args, "pair regression pair-column pair-field tokens special",
+                                      "has no meaning for pictures");
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
+        const int divided = sources == 1 || cs_images_named(source) ? i : -1;
+        cs_corpus all = {0};
+        status = read_patches(args, source, config, &all);
+        if (status == CS_OK)
+            status = cs_labelled_side(&all, divided, limit[i], i == 1 ? &side[0] : NULL, &side[i],
+                                      &patches[i]);
+        cs_corpus_free(&all);
+    }
     return status;
 }
 

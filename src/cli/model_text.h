@@ -5,6 +5,7 @@
 #include "infer/hidden_states.h"
 #include "model/model.h"
 #include "text/corpus.h"
+#include "text/labelled_text.h"
 #include "text/tokenizer.h"
 #include "train/model_kind.h"
 
@@ -51,6 +52,13 @@ cs_status cs_args_attention(const cs_args *args, cs_model_text *t,
  * tokenizer.json. */
 cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_model_text *t,
                                 cs_corpus *out) CS_MUST_CHECK;
+
+/* Both sides of a task of labelled pictures (as cs_labelled_sides_read has them; of a corpus known by
+ * name and of a single source those not held out and those held out), as the patches that the model
+ * reads; at most limit[side] of each (0: all). */
+cs_status cs_args_labelled_patches(cs_args *args, const cs_model_config *config,
+                                   const int64_t limit[2], cs_labelled_text side[2],
+                                   cs_corpus patches[2]) CS_MUST_CHECK;
 
 /* The same as the text of the model, and which of its documents are wanted. CS_ERR_INPUT also when
  * nothing is left. */

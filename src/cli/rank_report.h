@@ -2,24 +2,13 @@
  * seems to. */
 #pragma once
 
-#include "analysis/measures/effective_rank.h"
+#include "analysis/measures/rank_record.h"
 #include "cli/opt.h"
 #include "io/result.h"
 
 /* Those of a command's metrics that cs_command.metrics does not show. */
 #define CS_MORE_RANKS                                                                              \
     "rank_tau_interpolated,entropy_rank_squared,rankme,stable_rank,numerical_rank,decay_exponent"
-
-/* item["metrics"]: name, definition, value and se of every measure, and for tables what
- * cs_item_left_out adds. */
-void cs_item_ranks(cs_item *item, const cs_rank_options *options, const cs_gram *g,
-                   const cs_effective_rank *r);
-
-/* metric["~left_out"]: {"block", "value"} of the measure without each block, less that of another
- * matrix with the same blocks (NULL: none); of rank_tau that of the interpolated one, of
- * rank_tau_corrected without each part, and as block 0 the bias left. */
-void cs_item_left_out(cs_item *metric, int measure, const cs_effective_rank *r,
-                      const cs_effective_rank *less);
 
 /* The outlier guard: a row or a direction with more than half of the sum of squares, fewer rows
  * than columns, eigenvalues below the floor of single precision, rows of zeros. Each is a line on

@@ -85,30 +85,46 @@ static cs_status take_block(void *ctx, const cs_hidden_block *block)
     return CS_OK;
 }
 
+/* Pooled states of a corpus of documents, or of pairs of them. */
+static cs_status collect(cs_model *model, const cs_corpus *corpus, const cs_hidden_options *options,
+                         collector *c)
+{
+    cs_hidden_options hidden = *options;
+    hidden.keep = NULL;
+    c->out = cs_alloc(options->layers * c->count * c->columns, sizeof *c->out);
+    return c->out ? cs_hidden_states(model, corpus, &hidden, take_block, c) : CS_ERR_MEMORY;
+}
+
+static cs_status check_features(const collector *c, const cs_hidden_options *options)
+{
+    const double bytes = 4.0 * (double)c->count * (double)c->columns * (double)options->layers;
+    if (options->pooling == CS_POOL_NONE) {
+        return cs_fail(CS_ERR_USAGE, "features of a text are pooled");
+    }
+    return cs_mem_check(bytes, "fewer layers or texts take less",
+                        "%lld texts, %lld layers of %lld columns take", (long long)c->count,
+                        (long long)options->layers, (long long)c->columns);
+}
+
 cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
                            const cs_labelled_text *texts, const cs_hidden_options *options,
                            float **out)
 {
-    cs_hidden_options hidden = *options;
     cs_corpus corpus = {0};
     collector c = {texts->count, model->config.width, cs_text_features_width(model, texts), NULL};
-    const double bytes = 4.0 * (double)texts->count * (double)c.columns * (double)options->layers;
-    hidden.keep = NULL;
-    if (options->pooling == CS_POOL_NONE) {
-        return cs_fail(CS_ERR_USAGE, "features of a text are pooled");
-    }
-    cs_status status = cs_mem_check(
-        bytes, "fewer layers or texts take less", "%lld texts, %lld layers of %lld columns take",
-        (long long)texts->count, (long long)options->layers, (long long)c.columns);
+    cs_status status = check_features(&c, options);
     if (status == CS_OK) status = make_corpus(texts, tokenizer, &corpus);
-    if (status == CS_OK) {
-        c.out = cs_alloc(options->layers * texts->count * c.columns, sizeof *c.out);
-        status = c.out ? CS_OK : CS_ERR_MEMORY;
-    }
-    if (status == CS_OK)
-        status =
-            cs_blame(cs_hidden_states(model, &corpus, &hidden, take_block, &c), "%s", texts->path);
+    if (status == CS_OK) status = cs_blame(collect(model, &corpus, options, &c), "%s", texts->path);
     cs_corpus_free(&corpus);
+    return CS_DELIVER(status, out, c.out, cs_drop);
+}
+
+cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
+                               const cs_hidden_options *options, float **out)
+{
+    collector c = {corpus->documents, model->config.width, model->config.width, NULL};
+    cs_status status = check_features(&c, options);
+    if (status == CS_OK) status = cs_blame(collect(model, corpus, options, &c), "%s", corpus->name);
     return CS_DELIVER(status, out, c.out, cs_drop);
 }
 

@@ -17,6 +17,11 @@
 /* Columns of a row. */
 int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *texts);
 
+/* out: options->layers matrices of a row a document and width columns, of a corpus whose rows are the
+ * model's, as those of pictures. Errors as cs_text_features. */
+cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
+                               const cs_hidden_options *options, float **out) CS_MUST_CHECK;
+
 /* out: options->layers matrices of texts->count rows in fresh memory, one after the other. `keep`
  * of the options is not used, pooling must not be CS_POOL_NONE. A text of which the tokenizer makes
  * no token is read as its unknown one. CS_ERR_INPUT names such a text when there is none; other

@@ -335,6 +335,41 @@ cs_status cs_label_file_read(const char *path, bool regression, const cs_labelle
     return finish(status, &r, out);
 }
 
+static cs_status label_all(const cs_corpus *corpus, const cs_labelled_text *classes_of,
+                           cs_labelled_text *out)
+{
+    const cs_labelled_options options = {0};
+    reader r = {.options = &options, .classes_of = classes_of};
+    r.made.path = cs_strdup(corpus->name);
+    cs_status status = r.made.path ? begin(&r) : CS_ERR_MEMORY;
+    for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
+        const char *label = cs_corpus_label(corpus, d);
+        status = corpus->label[d] < 0 ? cs_fail(CS_ERR_INPUT, "no label")
+                                      : add_label(&r, label, (int64_t)strlen(label));
+        r.made.count += status == CS_OK;
+        status = cs_blame(status, "%s: %lld", corpus->name, (long long)d);
+    }
+    return finish(status, &r, out);
+}
+
+cs_status cs_labelled_side(const cs_corpus *corpus, int side, int64_t limit,
+                           const cs_labelled_text *classes_of, cs_labelled_text *out,
+                           cs_corpus *documents)
+{
+    uint8_t *keep = cs_calloc(corpus->documents, 1);
+    int64_t left = limit > 0 ? limit : corpus->documents;
+    cs_corpus chosen = {0};
+    if (!keep) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < corpus->documents && left > 0; ++d) {
+        keep[d] = side < 0 || (corpus->held_out[d] != 0) == (side == 1);
+        left -= keep[d];
+    }
+    cs_status status = cs_corpus_select(corpus, keep, &chosen);
+    if (status == CS_OK) status = label_all(&chosen, classes_of, out);
+    cs_free(keep);
+    return CS_DELIVER(status, documents, chosen, cs_corpus_free);
+}
+
 void cs_labelled_text_free(cs_labelled_text *t)
 {
     cs_text_list_free(t->text, t->count);

@@ -70,3 +70,10 @@ void cs_labelled_text_free(cs_labelled_text *t);
  * texts are not. CS_ERR_USAGE names a text of another form; CS_ERR_INPUT a class that has fewer. */
 cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64_t seed,
                       int64_t *chosen, int64_t **index) CS_MUST_CHECK;
+
+/* The documents of one side of a labelled corpus, at most `limit` (0: all), and their labels; their texts
+ * are not wanted: text is NULL. side 0: those not held out, 1: those held out, -1: all. CS_ERR_INPUT: a
+ * document without a label, a class that training has not, no document. */
+cs_status cs_labelled_side(const cs_corpus *corpus, int side, int64_t limit,
+                           const cs_labelled_text *classes_of, cs_labelled_text *out,
+                           cs_corpus *documents) CS_MUST_CHECK;

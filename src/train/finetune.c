@@ -35,9 +35,8 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
     if (config->arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no encoder to fine-tune");
     }
-    if (config->real_width > 0) {
-        return cs_fail(CS_ERR_USAGE, "a model of real rows reads no texts");
-    }
+    cs_status status = cs_model_config_reads(config, texts->real_width);
+    if (status != CS_OK) return status;
     if (texts->classes == 1) {
         return cs_fail(CS_ERR_USAGE, "one class alone leaves nothing to learn");
     }
@@ -118,6 +117,10 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         cs_batch_content(x, c, b, i, s->token[s->start[t] + i], i, m->rank[i]);
         x->type[first + i] = s->type[s->start[t] + i];
+        if (s->real && i > 0) { /* a token before each text has no vector */
+            x->token[first + i] = -1;
+            cs_batch_real(x, first + i, s->real + (s->start[t] + i - t - 1) * s->real_width);
+        }
     }
     bool last = c->readout == CS_READ_LAST;
     cs_batch_predict(x, first + (last ? n - 1 : 0), s->classes > 0 ? (int32_t)s->value[t] : -1, 1,

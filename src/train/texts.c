@@ -121,6 +121,31 @@ cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *toke
     return CS_DELIVER(status, out, t, cs_texts_free);
 }
 
+cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labels, int32_t before,
+                           cs_texts *out)
+{
+    const int64_t count = corpus->documents, tokens = corpus->tokens + count;
+    cs_texts t = {.count = count,
+                  .classes = labels->classes,
+                  .real = corpus->real,
+                  .real_width = corpus->real_width};
+    t.start = cs_calloc(count + 1, sizeof *t.start);
+    t.token = cs_calloc(tokens, sizeof *t.token);
+    t.type = cs_calloc(tokens, sizeof *t.type);
+    t.value = cs_alloc(count, sizeof *t.value);
+    cs_status status = t.start && t.token && t.type && t.value ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t d = 0; d < count && status == CS_OK; ++d) {
+        const int64_t length = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
+        t.token[t.start[d]] = before;
+        memcpy(t.token + t.start[d] + 1, corpus->token + corpus->doc_ptr[d],
+               (size_t)length * sizeof *t.token);
+        t.start[d + 1] = t.start[d] + 1 + length;
+        t.longest = cs_most(t.longest, 1 + length);
+        t.value[d] = labels->value[d];
+    }
+    return CS_DELIVER(status, out, t, cs_texts_free);
+}
+
 void cs_texts_free(cs_texts *texts)
 {
     cs_free(texts->start);

@@ -33,6 +33,9 @@ typedef struct {
     int32_t *type;   /* as token */
     double *value;   /* count: class, or the number */
     int64_t classes; /* 0: regression */
+    /* of pictures (cs_texts_of_rows), borrowed: the vectors of all tokens but the first of each text */
+    const float *real;
+    int64_t real_width;
 } cs_texts;
 
 /* O(bytes) time. CS_ERR_USAGE: max_length leaves no token of a text; pairs for a tokenizer without
@@ -40,4 +43,8 @@ typedef struct {
  * token, or that is not UTF-8; a form as cs_tokenizer_form. */
 cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *tokenizer,
                           const cs_texts_options *options, cs_texts *out) CS_MUST_CHECK;
+/* Documents of real rows, each behind the token `before`, with the values of `labels`. Borrows the
+ * vectors. CS_ERR_MEMORY. */
+cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labels, int32_t before,
+                           cs_texts *out) CS_MUST_CHECK;
 void cs_texts_free(cs_texts *texts);

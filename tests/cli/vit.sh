@@ -39,6 +39,23 @@ test_reconstruction() {
     refuses 2 "the model predicts next patches alone" "$COSPEC" reconstruct b p
 }
 
+# Both sides of a corpus with a split; the untrained network and the pixels stand beside the model.
+test_classes() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 10 -o a || return 1
+    exits 0 "$COSPEC" probe a p --seeds 1 --layer 0,2 -o r || return 1
+    for layer in 0 2 untrained pixels; do
+        cut -d, -f2,4,5 r/probe.csv | grep -q "^$layer,linear,accuracy" || { fail "no row of layer $layer"; return 1; }
+    done
+    exits 0 "$COSPEC" finetune a p --epochs 20 --lr 3e-3 --seeds 1 --dropout 0 --save-model -o f --json || return 1
+    [ "$(number classes out)" = 2 ] && [ ! -e f/runs/*/tokenizer.json ] && grep -q ViTForImageClassification f/runs/*/config.json || { fail "$(tr -d '\n ' < out)"; return 1; }
+    exits 0 "$COSPEC" finetune a p p --epochs 1 --seeds 1 --init random --json || return 1
+    refuses 2 "--pair has no meaning for pictures" "$COSPEC" probe a p --pair || return 1
+    exits 0 "$COSPEC" features a p -o s && exits 0 "$COSPEC" rank s/layer-2.npy || return 1
+    printf 'P5 4 4 255\n0123456789abcdef' > q.pgm && mkdir q && mv q.pgm q
+    refuses 2 "pictures of 4 x 4 x 1, and the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
+}
+
 # The plug-in's sources under the emulator, or a GPU, where there is one of them.
 test_cuda() {
     plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so}
@@ -64,5 +81,6 @@ test_refusals() {
 
 check training
 check reconstruction
+check classes
 check cuda
 check refusals
