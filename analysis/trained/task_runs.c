@@ -42,8 +42,8 @@ static int shared_words(const cs_task_plan *plan, const char **out)
     return n;
 }
 
-static cs_status run_task(const cs_task_plan *plan, const cs_task *task, const char *folder,
-                          int *code)
+static cs_status run_task(const cs_task_plan *plan, const cs_labelled_task *task,
+                          const char *folder, int *code)
 {
     const char *argv[MOST_WORDS + 16];
     char number[4][NUMBER], self[4096];
@@ -155,7 +155,8 @@ static cs_status take_blocks(const cs_table *t, const char *metric, cs_pool *poo
 }
 
 static cs_status add_score(const cs_table *t, int64_t row, const cs_table *blocks,
-                           const cs_task *task, cs_pool *pool, cs_item *metrics, score out[2])
+                           const cs_labelled_task *task, cs_pool *pool, cs_item *metrics,
+                           score out[2])
 {
     const char *metric = cell(t, row, "metric");
     const bool counts[2] = {strcmp(metric, cs_metric_name(task->look_ahead)) == 0,
@@ -186,8 +187,8 @@ static cs_status add_score(const cs_table *t, int64_t row, const cs_table *block
     return CS_OK;
 }
 
-static cs_status read_scores(const cs_task_plan *plan, const cs_task *task, const char *folder,
-                             cs_pool *pool, cs_item *tasks, score out[2])
+static cs_status read_scores(const cs_task_plan *plan, const cs_labelled_task *task,
+                             const char *folder, cs_pool *pool, cs_item *tasks, score out[2])
 {
     cs_table t = {0}, blocks = {0};
     char *path = cs_format("%s/%s.csv", folder, plan->command),

@@ -43,7 +43,7 @@ static const char *keep(cs_pool *pool, char *text)
     return kept;
 }
 
-static cs_status add_task(cs_task_list *list, const cs_task *task)
+static cs_status add_task(cs_task_list *list, const cs_labelled_task *task)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         if (strcmp(list->task[i].name, task->name) == 0) {
@@ -51,7 +51,7 @@ static cs_status add_task(cs_task_list *list, const cs_task *task)
                            list->task[i].train, task->train);
         }
     }
-    cs_task *grown = cs_realloc(list->task, list->count + 1, sizeof *grown);
+    cs_labelled_task *grown = cs_realloc(list->task, list->count + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
     list->task = grown;
     grown[list->count++] = *task;
@@ -175,7 +175,7 @@ static int glue_of(const char *name)
 }
 
 /* Fills in columns and metrics of a task with its files, and adds it. */
-static cs_status add_files(cs_task_list *list, cs_task *t)
+static cs_status add_files(cs_task_list *list, cs_labelled_task *t)
 {
     const int known = glue_of(t->name);
     const bool cola = known == 0, pair = known >= 0 && glue[known].pair;
@@ -220,7 +220,8 @@ static cs_status add_glue_folder(cs_task_list *list, const char *folder, const c
     bool any = false;
     cs_status status = CS_OK;
     for (int i = 0; i < 3 && train && status == CS_OK; ++i) {
-        cs_task t = {.train = train, .test = file_at(&list->pool, folder, name, sides[i][0])};
+        cs_labelled_task t = {.train = train,
+                              .test = file_at(&list->pool, folder, name, sides[i][0])};
         if (t.test) {
             any = true;
             t.name = keep(&list->pool, cs_format("%s%s", name, sides[i][1]));
@@ -228,7 +229,7 @@ static cs_status add_glue_folder(cs_task_list *list, const char *folder, const c
         }
     }
     if (train && !any && status == CS_OK) {
-        cs_task t = {.train = train, .name = keep(&list->pool, cs_strdup(name))};
+        cs_labelled_task t = {.train = train, .name = keep(&list->pool, cs_strdup(name))};
         status = add_files(list, &t);
     }
     return status;
@@ -238,8 +239,8 @@ static cs_status add_flat(cs_task_list *list, const char *folder, const char *fi
 {
     char *name = cs_format("%.*s", (int)(strlen(file) - strlen(".train.tsv")), file);
     if (!name) return CS_ERR_MEMORY;
-    cs_task t = {.train = file_at(&list->pool, folder, name, ".train.tsv"),
-                 .test = file_at(&list->pool, folder, name, ".dev.tsv")};
+    cs_labelled_task t = {.train = file_at(&list->pool, folder, name, ".train.tsv"),
+                          .test = file_at(&list->pool, folder, name, ".dev.tsv")};
     t.test = t.test ? t.test : file_at(&list->pool, folder, name, ".test.tsv");
     t.name = keep(&list->pool, name);
     return t.train ? add_files(list, &t) : CS_OK; /* a folder of that name is none */
@@ -296,12 +297,12 @@ static cs_status add_name(void *to, const char *name)
     if (!known->labelled) {
         return cs_fail(CS_ERR_USAGE, "--tasks: the corpus %s has no labels", name);
     }
-    const cs_task t = {.name = known->name,
-                       .train = known->name,
-                       .test = known->name,
-                       .named = true,
-                       .look_ahead = CS_METRIC_ACCURACY,
-                       .mae_lm = CS_METRIC_ACCURACY};
+    const cs_labelled_task t = {.name = known->name,
+                                .train = known->name,
+                                .test = known->name,
+                                .named = true,
+                                .look_ahead = CS_METRIC_ACCURACY,
+                                .mae_lm = CS_METRIC_ACCURACY};
     return add_task(list, &t);
 }
 

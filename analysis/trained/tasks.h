@@ -30,12 +30,12 @@ typedef struct {
     int64_t test_label;        /* of the test side (MNLI: another) */
     bool regression;
     cs_metric look_ahead, mae_lm; /* what LA's Table 2 and MAE-LM's Table 1 score it by */
-} cs_task;
+} cs_labelled_task;
 
 typedef struct {
     cs_pool pool;
     int64_t count;
-    cs_task *task; /* those of a folder by byte order of their names */
+    cs_labelled_task *task; /* those of a folder by byte order of their names */
 } cs_task_list;
 
 /* list: names parted by commas. CS_ERR_INPUT names what is neither corpus nor folder, a folder

@@ -83,9 +83,9 @@ static cs_status wait_for(pid_t pid, const char *name, int *code)
         if (ended < 0 && errno != EINTR) {
             return cs_fail(CS_ERR_IO, "waiting for %s: %s", name, strerror(errno));
         }
+        /* All of its group: a shell hears of it only once the command that it waits for has ended. */
         if (cs_interrupted() && !signalled) {
-            (void)kill(pid, SIGTERM);
-            signalled = true;
+            signalled = kill(-pid, SIGTERM) == 0; /* not before it has made its group */
         }
         (void)nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec * 2 < longest.tv_nsec ? pause.tv_nsec * 2 : longest.tv_nsec;

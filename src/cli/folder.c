@@ -161,10 +161,13 @@ static bool begun(const cs_args *args, const char *path)
 static bool is_manifest(const char *path)
 {
     json_t *json = NULL;
-    bool own = cs_json_read(path, &json) == CS_OK &&
+    int fd = -1;
+    int64_t size = 0;
+    bool own = cs_file_open(path, &fd, &size) == CS_OK && cs_json_read(path, &json) == CS_OK &&
                json_is_string(json_object_get(json, "program_sha256"));
     cs_reason_clear();
     json_decref(json);
+    if (fd >= 0) (void)close(fd);
     return own;
 }
 

@@ -44,7 +44,7 @@ cs_status cs_args_tasks(cs_args *args)
     cs_status status = check(args);
     if (status == CS_OK) status = cs_tasks_find(cs_args_text(args, "tasks"), &list);
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
-        const cs_task *t = &list.task[i];
+        const cs_labelled_task *t = &list.task[i];
         status = t->named ? CS_OK : cs_output_input(args, t->train);
         if (status == CS_OK && !t->named && t->test) status = cs_output_input(args, t->test);
     }

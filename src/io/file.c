@@ -260,7 +260,8 @@ cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *siz
 cs_status cs_file_open(const char *path, int *fd, int64_t *size)
 {
     struct stat st;
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer is refused too */
     if (*fd < 0 || fstat(*fd, &st) != 0) {
         return io_error(path, "cannot read");
     }

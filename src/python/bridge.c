@@ -405,6 +405,7 @@ call *cospec_cooc(const char *source, int64_t documents, int64_t *doc_ptr, int32
     const cs_corpus *corpus = source ? NULL : &ids;
     cs_corpus_options reading = {.vocab_size = 8000, .test_share = -1};
     const char *objective = "ar", *mode = "all";
+    const char *invalid = "refuse";
     bool given = false;
     cs_cooc_options o = {.max_length = 64};
     const option known[] = {{"objective", TEXT, &objective},
@@ -416,9 +417,15 @@ call *cospec_cooc(const char *source, int64_t documents, int64_t *doc_ptr, int32
                             {"threads", SMALL, &o.threads},
                             {"weight_by_document", FLAG, &o.weight_by_document},
                             {"given", FLAG, &given},
-                            {"vocab", INTEGER, &reading.vocab_size}}; /* of a source */
-    const size_t options_known = sizeof known / sizeof *known - (source ? 0 : 1);
+                            {"vocab", INTEGER, &reading.vocab_size}, /* of a source, as the next */
+                            {"invalid", TEXT, &invalid}};
+    const size_t options_known = sizeof known / sizeof *known - (source ? 0 : 2);
     cs_status status = begin(options, options_known, known, &c);
+    const int rule = cs_choice_number("refuse|replace|skip|latin1", invalid);
+    if (status == CS_OK && rule < 0)
+        status =
+            cs_fail(CS_ERR_USAGE, "invalid: want refuse, replace, skip or latin1, got %s", invalid);
+    reading.invalid = (cs_invalid)(rule < 0 ? 0 : rule);
     if (status == CS_OK && source) {
         status = cs_corpus_load(source, &reading, &c->corpus);
         corpus = &c->corpus;

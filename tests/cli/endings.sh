@@ -52,6 +52,20 @@ test_preparation_ends_with_its_child() {
     for s in TERM INT KILL; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
 }
 
+# A shell takes note of a signal once the command that it waits for has ended: that hears of it too.
+test_preparation_ends_with_its_tools() {
+    waiting_program awk
+    export COSPEC_CACHE=$PWD/cache
+    for s in TERM INT; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
+}
+
+# A manifest that is a pipe is no manifest of this program, and nobody waits for its writer.
+test_pipe_is_no_manifest() {
+    mkdir -p o && mkfifo o/manifest.json
+    refuses 2 "o/manifest.json exists; --force overwrites it" timeout -k 2 10 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o o
+    refuses 3 "o/manifest.json" timeout -k 2 10 "$COSPEC" svd o/manifest.json -k 1 || refuses 2 "o/manifest.json" timeout -k 2 10 "$COSPEC" svd o/manifest.json -k 1
+}
+
 # A step that trains writes a checkpoint before it ends.
 test_study_ends_with_its_step() {
     small_corpus c.tsv
@@ -92,4 +106,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in plot_ends_with_its_child preparation_ends_with_its_child study_ends_with_its_step little_address_space no_threads; do check "$name"; done
+for name in plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done

@@ -61,6 +61,11 @@ root = 1 / np.sqrt(np.asarray(form.sum(0)).ravel())
 lam = np.linalg.eigvalsh(form.toarray() * np.outer(root, root))[::-1]
 s = cospec.svd(form)  # cooc has marked it
 near(s["sigma"], cospec.svd(form.copy(), gram=True)["sigma"], 0)
+with open("bad.txt", "wb") as bad:
+    bad.write(b"one two one \xff two\n" * 3)
+fails("invalid UTF-8", cospec.cooc, "bad.txt", context="nearest:1")
+assert cospec.cooc("bad.txt", context="nearest:1", invalid="latin1")["cols"] > 0
+fails("invalid: want refuse, replace, skip or latin1, got x", cospec.cooc, "bad.txt", invalid="x")
 fails("gram=False does not fit", cospec.svd, form, gram=False, kind=ValueError)
 near(s["sigma"] ** 2, lam, 1e-13)
 near([s["sum_sigma2"], s["sum_sigma4"]], [lam.sum(), np.sum(lam ** 2)], 1e-12)

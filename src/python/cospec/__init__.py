@@ -189,16 +189,17 @@ def rank(rows, *, tau=0.9, center=False, row_norm=False, blocks=None, double_sum
 
 
 def cooc(corpus, objective="ar", *, context="all", given=False, max_length=64, stride=0, draws=0,
-         vocab=None, weight_by_document=False, seed=0, threads=None, **other):
+         vocab=None, invalid=None, weight_by_document=False, seed=0, threads=None, **other):
     """The co-occurrence matrix of a corpus: a name, file or folder, a list of sequences of ids, or
     (ids, offsets) as int32 and int64 arrays, which are not copied. `matrix` is a CSR matrix of the
-    units, `words` the names of its columns where there are any."""
+    units, `words` the names of its columns where there are any. `invalid`: what becomes of text
+    that is not UTF-8, "refuse", "replace", "skip" or "latin1"."""
     from scipy import sparse
     options = dict(objective=objective, context=context, given=given, max_length=max_length,
                    stride=stride, draws=draws, weight_by_document=weight_by_document, seed=seed,
                    threads=threads, **other)
     if isinstance(corpus, (str, os.PathLike)):
-        answer = _call("cooc", (os.fsencode(corpus), 0, None, None), dict(options, vocab=vocab))
+        answer = _call("cooc", (os.fsencode(corpus), 0, None, None), dict(options, vocab=vocab, invalid=invalid))
     else:
         if not isinstance(corpus, tuple):
             if not np.iterable(corpus) or len(corpus) == 0:
