@@ -199,8 +199,8 @@ test_missing_config() { refuses 3 "nowhere.json" "$COSPEC" toy --config nowhere.
 
 test_config() {
     echo '{"objective": "masked", "unmasked": 2, "classes": 4, "length": 4, "tokens": 3}' > c.json
-    exits 0 "$COSPEC" toy --config c.json --json && grep -q '"masked unmasked=2' out || return 1
-    exits 0 "$COSPEC" toy --config c.json --unmasked 1 --json && grep -q '"masked unmasked=1' out || return 1
+    exits 0 "$COSPEC" toy --config c.json --json && grep -q '"masked(unmasked=2)' out || return 1
+    exits 0 "$COSPEC" toy --config c.json --unmasked 1 --json && grep -q '"masked(unmasked=1)' out || return 1
     echo '{"objectve": "masked"}' > c.json
     refuses 2 "config c.json: objectve: toy does not know it; did you mean objective?" "$COSPEC" toy --config c.json || return 1
     echo '{"objective": ' > c.json
