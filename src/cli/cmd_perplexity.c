@@ -45,8 +45,8 @@ static cs_status take_kind(const cs_args *args, run *r)
     }
     if (status == CS_OK && !r->text.kind.likelihood)
         status = cs_fail(CS_ERR_USAGE,
-                         "%s was trained with the spectral loss: its outputs are no probabilities",
-                         r->text.dir);
+                         "%s was trained with the %s loss: its outputs are no probabilities",
+                         r->text.dir, cs_loss_name(r->text.kind.loss));
     r->options.from_nothing =
         strcmp(first, "auto") == 0 ? r->text.kind.from_nothing : strcmp(first, "yes") == 0;
     return status;
@@ -119,7 +119,7 @@ static cs_status count_bytes(cs_args *args, run *r)
     if (r->text.tokenizer && cs_tokenizer_is_byte_level(r->text.tokenizer)) {
         return cs_token_bytes(r->text.tokenizer, r->text.model.config.vocab, &r->token_bytes);
     }
-    if (cs_has_suffix(source, ".npy")) {
+    if (cs_has_suffix(source, ".npy") || r->text.model.config.real_width > 0) {
         return CS_OK;
     }
     cs_status status = cs_args_open_corpus(args, source, &options);

@@ -299,7 +299,8 @@ cs_status cs_verify_states(cs_model *model, cs_npz *reference, const cs_verify_o
     if (model->config.arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no hidden states");
     }
-    if ((status = read_ids(&c)) != CS_OK || (status = refuse_others(&c)) != CS_OK ||
+    if ((status = cs_model_config_reads(&model->config, 0)) != CS_OK ||
+        (status = read_ids(&c)) != CS_OK || (status = refuse_others(&c)) != CS_OK ||
         (status = want_layers(&c)) != CS_OK) {
         goto done;
     }

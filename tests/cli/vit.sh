@@ -51,6 +51,7 @@ test_classes() {
     [ "$(number classes out)" = 2 ] && [ ! -e f/runs/*/tokenizer.json ] && grep -q ViTForImageClassification f/runs/*/config.json || { fail "$(tr -d '\n ' < out)"; return 1; }
     exits 0 "$COSPEC" finetune a p p --epochs 1 --seeds 1 --init random --json || return 1
     refuses 2 "--pair has no meaning for pictures" "$COSPEC" probe a p --pair || return 1
+    refuses 2 "a was trained with the squared-error loss: its outputs are no probabilities" "$COSPEC" perplexity a p || return 1
     exits 0 "$COSPEC" features a p -o s && exits 0 "$COSPEC" rank s/layer-2.npy || return 1
     printf 'P5 4 4 255\n0123456789abcdef' > q.pgm && mkdir q && mv q.pgm q
     refuses 2 "pictures of 4 x 4 x 1, and the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
