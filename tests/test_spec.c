@@ -56,6 +56,7 @@ TEST(bad_specifications_name_what_is_wrong)
         {"masked:unmasked=2,colour=red", "colour"},
         {"masked:mask-ratio=1.2", "1.2"},
         {"masked(mask-ratio=15)", "mask ratio 15 not in (0, 1); did you mean 0.15?"},
+        {"masked(mask-ratio=15%)", "\"15%\" is not RHO or LO:HI; did you mean 0.15?"},
         {"masked(maskratio=0.5)",
          "unknown objective parameter \"maskratio\" (masked takes event-weight, target-weight, "
          "empty-prefix, unmasked, mask-ratio); did you mean mask-ratio?"},

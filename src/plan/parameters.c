@@ -101,17 +101,25 @@ static cs_status set_counts(const cs_parameter *p, const char *text, int64_t out
     return CS_OK;
 }
 
+/* "; did you mean SHARE?" to a percentage. */
+static const char *share_hint(double percent, char hint[64])
+{
+    hint[0] = '\0';
+    if (percent > 0 && percent < 100) {
+        (void)snprintf(hint, 64, "; did you mean %g?", percent / 100);
+    }
+    return hint;
+}
+
 /* A percentage is told from a share: 15 is 0.15, and nothing else is meant by it, where it was
  * typed. */
 static cs_status check_ratio(double lo, double hi, bool typed)
 {
     double bad = lo > 0 && lo < 1 ? hi : lo;
     if (!(bad > 0 && bad < 1)) {
-        char percent[64] = "";
-        if (typed && bad >= 2 && bad < 100) {
-            (void)snprintf(percent, sizeof percent, "; did you mean %g?", bad / 100);
-        }
-        return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad, percent);
+        char hint[64];
+        return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad,
+                       share_hint(typed && bad >= 2 ? bad : 0, hint));
     }
     return lo <= hi ? CS_OK : cs_fail(CS_ERR_USAGE, "mask ratio %g exceeds %g in LO:HI", lo, hi);
 }
@@ -123,7 +131,14 @@ static cs_status set_ratios(const char *text, double out[2])
     cs_status status = split_range("mask ratio", text, first, second);
     if (status != CS_OK) return status;
     if (!cs_real_scan(first, &lo) || !cs_real_scan(second, &hi)) {
-        return cs_fail(CS_ERR_USAGE, "mask ratio \"%s\" is not RHO or LO:HI", text);
+        char hint[64], *sign = strchr(first, '%');
+        double percent = 0;
+        if (sign && strcmp(text + (sign - first), "%") == 0) { /* not of a range */
+            *sign = '\0';
+            (void)cs_real_scan(first, &percent);
+        }
+        return cs_fail(CS_ERR_USAGE, "mask ratio \"%s\" is not RHO or LO:HI%s", text,
+                       share_hint(percent, hint));
     }
     if ((status = check_ratio(lo, hi, true)) == CS_OK) {
         out[0] = lo;
