@@ -75,10 +75,11 @@ cs_status context_collect(void *ctx, const cs_contribution *c)
     return CS_OK;
 }
 
-/* The rows of one event, straight from the definition. */
+/* The rows of one event of a corpus of one text, straight from the definition. */
 static void reference_event(context_table *t, const cs_corpus *corpus, const cs_context *context,
-                            int64_t s, const bool *in, int64_t k, double weight, double *dropped)
+                            const bool *in, int64_t k, double weight, double *dropped)
 {
+    const int64_t s = corpus->doc_ptr[1];
     item items[16];
     context_entry e = {.token = corpus->token[k], .weight = weight};
     int64_t n = 0;
@@ -173,7 +174,7 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
         for (int64_t i = 0; i < s; ++i) {
             in[i] = mask >> i & 1;
         }
-        reference_event(&want, &corpus, &context, s, in, expanded.target[e], expanded.weight[e],
+        reference_event(&want, &corpus, &context, in, expanded.target[e], expanded.weight[e],
                         &want_dropped);
     }
     int64_t start = 0, document = 0;

@@ -62,15 +62,9 @@ cs_status study(planted *masked, planted *plain, const cs_mask_rank_options *o, 
 {
     cs_mask_rank_sums *sums = NULL;
     cs_status status = cs_mask_rank_begin(WIDTH, MASK_ID, masked->block, o, &sums);
-    if (status == CS_OK) {
-        status = hand_on(masked, o->encoder_only, cs_mask_rank_take_masked, sums);
-    }
-    if (status == CS_OK) {
-        status = hand_on(plain, false, cs_mask_rank_take_plain, sums);
-    }
-    if (status == CS_OK) {
-        status = cs_mask_rank_finish(sums, out);
-    }
+    if (status == CS_OK) status = hand_on(masked, o->encoder_only, cs_mask_rank_take_masked, sums);
+    if (status == CS_OK) status = hand_on(plain, false, cs_mask_rank_take_plain, sums);
+    if (status == CS_OK) status = cs_mask_rank_finish(sums, out);
     cs_mask_rank_end(&sums);
     return status;
 }

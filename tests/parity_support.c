@@ -51,9 +51,7 @@ static cs_status fill(cs_model *model, uint32_t salt)
         }
         cs_status status = cs_params_set64(&model->params, p, CS_PARAM_VALUE, value);
         cs_free(value);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -66,9 +64,7 @@ static cs_status open_model(const json_t *what, bool training, parity_world *w)
     }
     cs_model_config config;
     cs_status status = cs_model_config_parse("case", json_object_get(what, "config"), &config);
-    if (status == CS_OK) {
-        status = cs_model_init(&config, w->backend, training, &w->model);
-    }
+    if (status == CS_OK) status = cs_model_init(&config, w->backend, training, &w->model);
     return status == CS_OK
                ? fill(&w->model, (uint32_t)json_integer_value(json_object_get(what, "salt")))
                : status;
@@ -241,20 +237,12 @@ static cs_status open_in(const json_t *what, parity_world *w)
 {
     int form = 0, loss = 0;
     cs_status status = choice(what, "form", FORM, 4, &form);
-    if (status == CS_OK) {
-        status = choice(what, "loss", LOSS, 3, &loss);
-    }
+    if (status == CS_OK) status = choice(what, "loss", LOSS, 3, &loss);
     bool none = loss == CS_LOSS_NONE;
     bool training = !none && !json_is_true(json_object_get(what, "evaluate"));
-    if (status == CS_OK) {
-        status = open_model(what, training, w);
-    }
-    if (status == CS_OK) {
-        status = make_batch(what, &w->model.config, (cs_form)form, &w->batch);
-    }
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status == CS_OK) status = open_model(what, training, w);
+    if (status == CS_OK) status = make_batch(what, &w->model.config, (cs_form)form, &w->batch);
+    if (status != CS_OK) return status;
     int64_t room = integer(what, "room");
     bool head = !none || json_is_true(json_object_get(what, "head"));
     cs_network_options options = {.form = (cs_form)form,
@@ -268,9 +256,7 @@ static cs_status open_in(const json_t *what, parity_world *w)
                                   .decoder_length = w->batch.decoder_length + room,
                                   .predictions = head ? w->batch.predictions + room : 0};
     status = cs_network_build(&w->model, &options, &w->net);
-    if (status == CS_OK) {
-        status = cs_run_init(&w->net.graph, &w->model.params, &w->run);
-    }
+    if (status == CS_OK) status = cs_run_init(&w->net.graph, &w->model.params, &w->run);
     return status == CS_OK ? load(what, w) : status;
 }
 
@@ -280,9 +266,7 @@ cs_status parity_open(const json_t *what, cs_backend **backend, parity_world *ou
     out->backend = *backend;
     *backend = NULL;
     cs_status status = open_in(what, out);
-    if (status != CS_OK) {
-        parity_close(out);
-    }
+    if (status != CS_OK) parity_close(out);
     return status;
 }
 
@@ -300,8 +284,6 @@ cs_status parity_step(parity_world *world)
 {
     bool training = world->net.options.training;
     cs_status status = training ? cs_params_zero_grad(&world->model.params) : CS_OK;
-    if (status == CS_OK) {
-        status = cs_run_forward(world->run);
-    }
+    if (status == CS_OK) status = cs_run_forward(world->run);
     return status == CS_OK && training ? cs_run_backward(world->run) : status;
 }

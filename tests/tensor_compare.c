@@ -151,9 +151,7 @@ static cs_status guarded_alloc(cs_backend *backend, int64_t bytes, void **out)
     void *memory = NULL;
     memset(pattern, GUARD_BYTE, sizeof pattern);
     cs_status status = guards.alloc(backend, bytes + 2 * GUARD, &memory);
-    if (status != CS_OK) {
-        return status;
-    }
+    if (status != CS_OK) return status;
     char *inside = (char *)memory + GUARD;
     if (guards.blocks < MOST_BLOCKS) {
         guards.block[guards.blocks].memory = inside;

@@ -18,19 +18,26 @@ static void linears(cs_tensor_net *net)
     cs_net_output(net, cs_graph_linear(g, f, down, c, CS_ACT_TANH));
 }
 
-static int attend(cs_tensor_net *net, int x, int rows, int64_t heads, int64_t width,
-                  cs_net_fill vis, cs_net_fill lim, int64_t lim_n, double p)
+/* Attention of `heads` heads of `width` columns, what sees what, and its dropout. */
+typedef struct {
+    int64_t heads, width;
+    cs_net_fill vis, lim;
+    int64_t lim_n;
+    double p;
+} heads;
+
+static int attend(cs_tensor_net *net, int x, int rows, heads h)
 {
     cs_graph *g = &net->graph;
-    int64_t cols = heads * width;
+    int64_t cols = h.heads * h.width;
     int v = cs_net_activation(net, "v", rows, cols), k = cs_net_activation(net, "k", rows, cols);
-    cs_attention_options o = {.vis = cs_net_index(net, rows, vis, 0),
-                              .lim = cs_net_index(net, rows, lim, lim_n),
+    cs_attention_options o = {.vis = cs_net_index(net, rows, h.vis, 0),
+                              .lim = cs_net_index(net, rows, h.lim, h.lim_n),
                               .table = CS_NONE,
                               .pos_q = CS_NONE,
                               .pos_k = CS_NONE,
-                              .heads = heads,
-                              .p = p};
+                              .heads = h.heads,
+                              .p = h.p};
     return cs_graph_attention(g, x, k, v, &o);
 }
 
@@ -38,19 +45,22 @@ static void attention_causal(cs_tensor_net *net)
 {
     int rows = cs_net_rows_now(net, 3, 200, 2, 133);
     int q = cs_net_activation(net, "q", rows, 128);
-    cs_net_output(net, attend(net, q, rows, 2, 64, cs_fill_position, cs_fill_position, 0, 0));
+    const heads h = {2, 64, cs_fill_position, cs_fill_position, 0, 0};
+    cs_net_output(net, attend(net, q, rows, h));
 }
 
 static void attention_dropped(cs_tensor_net *net)
 {
     int rows = cs_net_rows(net, 2, 129), q = cs_net_activation(net, "q", rows, 96);
-    cs_net_output(net, attend(net, q, rows, 3, 32, cs_fill_padded_vis, cs_fill_padded_lim, 0, 0.1));
+    const heads h = {3, 32, cs_fill_padded_vis, cs_fill_padded_lim, 0, 0.1};
+    cs_net_output(net, attend(net, q, rows, h));
 }
 
 static void attention_groups(cs_tensor_net *net)
 {
     int rows = cs_net_rows_now(net, 2, 80, 2, 67), q = cs_net_activation(net, "q", rows, 96);
-    cs_net_output(net, attend(net, q, rows, 2, 48, cs_fill_group, cs_fill_group, -1, 0));
+    const heads h = {2, 48, cs_fill_group, cs_fill_group, -1, 0};
+    cs_net_output(net, attend(net, q, rows, h));
 }
 
 static void pooled(cs_tensor_net *net)

@@ -7,17 +7,20 @@
 
 /* --- independence, padding, sizes ------------------------------------------------------------- */
 
-/* Rows of sequence b of a batch against those of sequence c of another. */
-static void expect_same_rows(const int32_t *x, int64_t x_rows, int64_t b, const int32_t *y,
-                             int64_t y_rows, int64_t c, int32_t padding, int64_t x_base,
-                             int64_t y_base)
+/* The rows of one sequence of a batch; where they are numbers of rows, `base` is that of the
+ * sequence's first. */
+typedef struct {
+    const int32_t *batch;
+    int64_t rows, sequence, base;
+} span;
+
+static void expect_same_rows(span x, span y, int32_t padding)
 {
-    int64_t rows = x_rows > y_rows ? x_rows : y_rows;
+    int64_t rows = x.rows > y.rows ? x.rows : y.rows;
     for (int64_t i = 0; i < rows; ++i) {
-        int32_t p = i < x_rows ? x[b * x_rows + i] : padding;
-        int32_t q = i < y_rows ? y[c * y_rows + i] : padding;
-        /* numbers of rows count from the sequence's first */
-        assert_int_equal(p < 0 ? p : p - x_base, q < 0 ? q : q - y_base);
+        int32_t p = i < x.rows ? x.batch[x.sequence * x.rows + i] : padding;
+        int32_t q = i < y.rows ? y.batch[y.sequence * y.rows + i] : padding;
+        assert_int_equal(p < 0 ? p : p - x.base, q < 0 ? q : q - y.base);
     }
 }
 
@@ -25,18 +28,21 @@ static void expect_same_sequence(const cs_batch *x, int64_t b, const cs_batch *y
 {
     int64_t xl = x->length, yl = y->length, xq = x->queries, yq = y->queries;
     int64_t xd = x->decoder_length, yd = y->decoder_length;
-    expect_same_rows(x->token, xl, b, y->token, yl, c, -1, 0, 0);
-    expect_same_rows(x->position, xl, b, y->position, yl, c, -1, 0, 0);
-    expect_same_rows(x->vis, xl, b, y->vis, yl, c, INT32_MAX, 0, 0);
-    expect_same_rows(x->lim, xl, b, y->lim, yl, c, -1, 0, 0);
-    expect_same_rows(x->query_position, xq, b, y->query_position, yq, c, -1, 0, 0);
-    expect_same_rows(x->query_lim, xq, b, y->query_lim, yq, c, -1, 0, 0);
-    expect_same_rows(x->decoder_from, xd, b, y->decoder_from, yd, c, -1, b * xl, c * yl);
-    expect_same_rows(x->decoder_token, xd, b, y->decoder_token, yd, c, -1, 0, 0);
-    expect_same_rows(x->decoder_position, xd, b, y->decoder_position, yd, c, -1, 0, 0);
-    expect_same_rows(x->decoder_vis, xd, b, y->decoder_vis, yd, c, INT32_MAX, 0, 0);
-    expect_same_rows(x->decoder_lim, xd, b, y->decoder_lim, yd, c, -1, 0, 0);
-    expect_same_rows(x->decoder_cross_lim, xd, b, y->decoder_cross_lim, yd, c, -1, 0, 0);
+    expect_same_rows((span){x->token, xl, b, 0}, (span){y->token, yl, c, 0}, -1);
+    expect_same_rows((span){x->position, xl, b, 0}, (span){y->position, yl, c, 0}, -1);
+    expect_same_rows((span){x->vis, xl, b, 0}, (span){y->vis, yl, c, 0}, INT32_MAX);
+    expect_same_rows((span){x->lim, xl, b, 0}, (span){y->lim, yl, c, 0}, -1);
+    expect_same_rows((span){x->query_position, xq, b, 0}, (span){y->query_position, yq, c, 0}, -1);
+    expect_same_rows((span){x->query_lim, xq, b, 0}, (span){y->query_lim, yq, c, 0}, -1);
+    expect_same_rows((span){x->decoder_from, xd, b, b * xl}, (span){y->decoder_from, yd, c, c * yl},
+                     -1);
+    expect_same_rows((span){x->decoder_token, xd, b, 0}, (span){y->decoder_token, yd, c, 0}, -1);
+    expect_same_rows((span){x->decoder_position, xd, b, 0}, (span){y->decoder_position, yd, c, 0},
+                     -1);
+    expect_same_rows((span){x->decoder_vis, xd, b, 0}, (span){y->decoder_vis, yd, c, 0}, INT32_MAX);
+    expect_same_rows((span){x->decoder_lim, xd, b, 0}, (span){y->decoder_lim, yd, c, 0}, -1);
+    expect_same_rows((span){x->decoder_cross_lim, xd, b, 0}, (span){y->decoder_cross_lim, yd, c, 0},
+                     -1);
     int64_t top_x = xq ? xq : xd ? xd : xl, top_y = yq ? yq : yd ? yd : yl;
     int64_t r = 0, q = 0;
     for (;; ++r, ++q) {

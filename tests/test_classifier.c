@@ -148,9 +148,7 @@ static cs_status build(const cs_model_config *config, const cs_network_options *
     OK(cs_backend_ref(&backend));
     OK(cs_model_init(config, backend, options->training, &model));
     cs_status status = cs_network_build(&model, options, &net);
-    if (status == CS_OK) {
-        cs_network_free(&net);
-    }
+    if (status == CS_OK) cs_network_free(&net);
     cs_model_free(&model);
     cs_backend_free(&backend);
     return status;

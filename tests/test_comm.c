@@ -116,9 +116,7 @@ static cs_status sums(cs_comm *c, void *ctx)
         memcpy(seen[c->rank], x, (size_t)n * sizeof *x);
         cs_free(x);
         cs_free(mine);
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }

@@ -82,8 +82,8 @@ TEST(ar_nearest_is_an_ngram)
     cs_corpus_free(&corpus);
 }
 
-static void gather(const char *spec, const char *mode, int64_t draws, uint64_t seed,
-                   const cs_corpus *corpus, int64_t s, context_table *t, double *dropped)
+static void gather(const char *spec, const char *mode, const cs_corpus *corpus, int64_t s,
+                   context_table *t, double *dropped)
 {
     cs_objective objective;
     cs_context context;
@@ -92,8 +92,7 @@ static void gather(const char *spec, const char *mode, int64_t draws, uint64_t s
     int64_t start = 0, document = 0;
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
-    cs_context_options options = {
-        .objective = &objective, .context = context, .draws = draws, .seed = seed};
+    cs_context_options options = {.objective = &objective, .context = context};
     cs_context_plan *plan = NULL;
     *t = (context_table){.mode = context.mode, .last_ordinal = -1};
     OK(cs_context_prepare(&sequences, &options, &plan));
@@ -113,7 +112,7 @@ TEST(keys_agree_between_objectives)
         context_table all = {0};
         for (size_t o = 0; o < 4; ++o) {
             context_table t;
-            gather(specs[o], modes[m], 0, 0, &corpus, s, &t, &dropped);
+            gather(specs[o], modes[m], &corpus, s, &t, &dropped);
             for (int64_t i = 0; i < t.count; ++i) {
                 context_put(&all, &t.entry[i]);
             }
@@ -155,7 +154,7 @@ TEST(draws_approach_exact_weights)
             OK(cs_context_parse(context_modes[m], &context));
             context_table exact, got = {.mode = context.mode};
             double exact_dropped, dropped;
-            gather(specs[o], context_modes[m], 0, 0, &corpus, s, &exact, &exact_dropped);
+            gather(specs[o], context_modes[m], &corpus, s, &exact, &exact_dropped);
             int64_t start = 0, document = 0;
             int32_t length = (int32_t)s;
             cs_sequences sequences = one_sequence(&start, &length, &document);

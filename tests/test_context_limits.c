@@ -222,9 +222,8 @@ TEST(every_allocation_may_fail)
             double sum = 0;
             (void)cs_mem_fail_at(n);
             cs_status status = cs_context_prepare(&sequences, &options, &plan);
-            if (status == CS_OK) {
+            if (status == CS_OK)
                 status = cs_context_visit(plan, &corpus, &sequences, 0, sum_up, &sum, NULL);
-            }
             int64_t made = cs_mem_fail_at(0);
             cs_context_plan_free(&plan);
             cs_reason_clear();

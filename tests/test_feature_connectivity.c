@@ -130,15 +130,15 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Of the rows of groups other than `without`, in double: means of the K largest and of all, the
- * K-th largest, the median. K = round(share pairs). */
-static void plainly(const double *x, int64_t n, int64_t d, const int32_t *group, int without,
-                    const cs_feature_options *o, double share, double value[4])
+/* Of the rows of groups other than `without` (-1: all), in double: means of the K largest and of
+ * all, the K-th largest, the median. K = round(share pairs). */
+static void plainly(const double *x, int64_t n, int64_t d, int without, const cs_feature_options *o,
+                    double share, double value[4])
 {
     double *y = test_room(n * d, sizeof *y), *s = test_room(n * n, sizeof *s);
     int64_t m = 0, pairs = 0;
     for (int64_t i = 0; i < n; ++i) {
-        if (group[i] != without) {
+        if (o->group[i] != without) {
             memcpy(y + m++ * d, x + i * d, (size_t)d * sizeof *y);
         }
     }
@@ -205,9 +205,9 @@ TEST(jackknife_by_definition)
         assert_int_equal(c.blocks, B);
         double whole[4], left[B][4], largest = 1;
         const double share = 500.0 / (double)c.total;
-        plainly(x, N, D, group, -1, &o, share, whole);
+        plainly(x, N, D, -1, &o, share, whole);
         for (int b = 0; b < B; ++b) {
-            plainly(x, N, D, group, without[b], &o, share, left[b]);
+            plainly(x, N, D, without[b], &o, share, left[b]);
         }
         for (int i = 0; i < N && !o.cosine; ++i) {
             double square = 0;

@@ -9,8 +9,9 @@
 static double error_of(double rho, int64_t width, int64_t count, const int64_t *seen,
                        int64_t target)
 {
+    const cs_field_places of = {rho, width, count, 1, seen, &target};
     double error = 0;
-    OK(cs_field_predict(rho, width, count, seen, 1, &target, NULL, &error));
+    OK(cs_field_predict(&of, NULL, &error));
     return error;
 }
 
@@ -39,9 +40,9 @@ TEST(markov_fields_have_known_errors)
     assert_true(fabs(error_of(rho, SIDE, n, before, HERE) - (one * one)) <= 1e-14);
     assert_true(fabs(error_of(rho, SIDE, m, others, HERE) - (two * two)) <= 1e-14);
     assert_true(fabs(error_of(rho, SIDE, 1, (int64_t[]){HERE}, HERE) - (0)) <= 1e-15);
+    const cs_field_places twice = {rho, 9, 2, 1, (int64_t[]){3, 3}, (int64_t[]){4}};
     double error = 0;
-    assert_fails(cs_field_predict(rho, 9, 2, (int64_t[]){3, 3}, 1, (int64_t[]){4}, NULL, &error),
-                 CS_ERR_USAGE, "twice among the 2 seen");
+    assert_fails(cs_field_predict(&twice, NULL, &error), CS_ERR_USAGE, "twice among the 2 seen");
 }
 
 /* Weights solve C_ss w = c_st, here by elimination; the error they give is the one reported. */
@@ -50,7 +51,7 @@ TEST(weights_solve_the_normal_equations)
     enum { N = 6, T = 2, WIDTH = 4 };
     const int64_t seen[N] = {0, 2, 5, 7, 8, 15}, target[T] = {6, 10};
     double weights[T * N], error[T];
-    OK(cs_field_predict(0.6, WIDTH, N, seen, T, target, weights, error));
+    OK(cs_field_predict(&(cs_field_places){0.6, WIDTH, N, T, seen, target}, weights, error));
     for (int t = 0; t < T; ++t) {
         double a[N][N + 1], w[N], mse = 1;
         for (int i = 0; i < N; ++i) {

@@ -45,9 +45,7 @@ static cs_status read_one(const char *path, int64_t limit, const char *name, cs_
 {
     cs_npz *npz = NULL;
     cs_status status = cs_npz_open(path, limit, &npz);
-    if (status == CS_OK) {
-        status = cs_npz_read(npz, name, out);
-    }
+    if (status == CS_OK) status = cs_npz_read(npz, name, out);
     cs_npz_close(npz);
     return status;
 }
@@ -415,9 +413,7 @@ static cs_status write_large(const char *path)
     if (status == CS_OK) {
         status = cs_npz_add(w, "x", CS_F64, 1, (int64_t[]){100000}, x);
     }
-    if (status == CS_OK) {
-        return cs_npz_commit(&w);
-    }
+    if (status == CS_OK) return cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;
 }

@@ -452,19 +452,13 @@ static cs_status use_all(const char *path)
     int64_t size =
         image(bytes, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", x, sizeof x);
     cs_status status = cs_npy_write(path, CS_F32, 2, (int64_t[]){2, 3}, x);
-    if (status == CS_OK) {
-        status = cs_npy_read(path, 0, &a);
-    }
-    if (status == CS_OK) {
-        status = read_image(path, bytes, size, &f);
-    }
+    if (status == CS_OK) status = cs_npy_read(path, 0, &a);
+    if (status == CS_OK) status = read_image(path, bytes, size, &f);
     if (status == CS_OK) {
         size = image(bytes, 1, "{'descr': '|S3', 'fortran_order': False, 'shape': (), }", "csr", 3);
         status = read_image(path, bytes, size, &u);
     }
-    if (status == CS_OK) {
-        status = cs_array_text(&u, 0, &text);
-    }
+    if (status == CS_OK) status = cs_array_text(&u, 0, &text);
     cs_free(text);
     cs_array_free(&a);
     cs_array_free(&f);

@@ -488,15 +488,9 @@ static cs_status use_all(const char *path)
     int64_t size = 0;
     json_t *value = NULL;
     cs_status status = cs_file_write(path, "[1]", 3);
-    if (status == CS_OK) {
-        status = cs_file_read(path, 100, &text, &size);
-    }
-    if (status == CS_OK) {
-        status = cs_json_read(path, &value);
-    }
-    if (status == CS_OK) {
-        status = cs_json_write(path, value);
-    }
+    if (status == CS_OK) status = cs_file_read(path, 100, &text, &size);
+    if (status == CS_OK) status = cs_json_read(path, &value);
+    if (status == CS_OK) status = cs_json_write(path, value);
     json_decref(value);
     cs_free(text);
     return status;

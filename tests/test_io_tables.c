@@ -171,9 +171,7 @@ static cs_status write_long_table(const char *path)
     for (int i = 0; i < 5000 && status == CS_OK; ++i) {
         status = cs_table_row(&t);
     }
-    if (status == CS_OK) {
-        status = cs_table_write_csv(&t, path);
-    }
+    if (status == CS_OK) status = cs_table_write_csv(&t, path);
     cs_table_free(&t);
     return status;
 }
@@ -211,15 +209,9 @@ TEST_IN_DIR(tables_ignore_the_locale)
     const char *path = in_dir(state, "t.csv");
     cs_table t = {0};
     cs_status status = cs_table_init(&t, "x");
-    if (status == CS_OK) {
-        status = cs_table_row(&t);
-    }
-    if (status == CS_OK) {
-        status = cs_table_real(&t, "x", 0.5);
-    }
-    if (status == CS_OK) {
-        status = cs_table_write_csv(&t, path);
-    }
+    if (status == CS_OK) status = cs_table_row(&t);
+    if (status == CS_OK) status = cs_table_real(&t, "x", 0.5);
+    if (status == CS_OK) status = cs_table_write_csv(&t, path);
     (void)setlocale(LC_NUMERIC, "C");
     cs_table_free(&t);
     OK(status);
@@ -231,12 +223,8 @@ static cs_status use_all(const char *path)
     cs_table t = {0}, back = {0};
     FILE *f = NULL;
     cs_status status = fill(&t);
-    if (status == CS_OK) {
-        status = cs_table_write_csv(&t, path);
-    }
-    if (status == CS_OK) {
-        status = cs_table_read_csv(path, &back);
-    }
+    if (status == CS_OK) status = cs_table_write_csv(&t, path);
+    if (status == CS_OK) status = cs_table_read_csv(path, &back);
     if (status == CS_OK && (f = fopen("/dev/null", "w"))) {
         status = cs_table_print_text(&back, f);
         (void)fclose(f);

@@ -73,9 +73,7 @@ static cs_status whole_of(int64_t classes)
     cs_linear_probe p = {0};
     double guess[8];
     cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
-    if (status == CS_OK) {
-        status = cs_linear_probe_predict(&p, &rows, 1, guess);
-    }
+    if (status == CS_OK) status = cs_linear_probe_predict(&p, &rows, 1, guess);
     cs_linear_probe_free(&p);
     return status;
 }

@@ -158,15 +158,9 @@ static cs_status build_all(const char *unused)
     cs_model model = {0};
     cs_network net = {0};
     cs_status status = cs_backend_ref(&backend);
-    if (status == CS_OK) {
-        status = cs_model_init(&config, backend, true, &model);
-    }
-    if (status == CS_OK) {
-        status = cs_model_randomise(&model, 1);
-    }
-    if (status == CS_OK) {
-        status = cs_network_build(&model, &options, &net);
-    }
+    if (status == CS_OK) status = cs_model_init(&config, backend, true, &model);
+    if (status == CS_OK) status = cs_model_randomise(&model, 1);
+    if (status == CS_OK) status = cs_network_build(&model, &options, &net);
     cs_network_free(&net);
     cs_model_free(&model);
     cs_backend_free(&backend);

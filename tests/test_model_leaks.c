@@ -35,11 +35,10 @@ static void assert_all_finite(const float *x, int64_t n, const char *name)
 
 /* --- tokens out of sight ---------------------------------------------------------------------- */
 
-/* Another token in place of one; rows whose logits it may move may, others must not. Counts those
- * that did and those that could not. */
+/* Another token in place of one, whose own bit is in `is`; rows whose logits it may move may, others
+ * must not. Counts those that did and those that could not. */
 static void perturb(model_world *world, model_data *data, const float *before, int32_t *token,
-                    int64_t sequence, uint64_t content, uint64_t decoder, const char *name,
-                    int64_t counts[2])
+                    dependence is, const char *name, int64_t counts[2])
 {
     float after[PREDICTIONS * VOCAB];
     int32_t kept = *token;
@@ -49,8 +48,8 @@ static void perturb(model_world *world, model_data *data, const float *before, i
     *token = kept;
     for (int64_t p = 0; p < data->predictions; ++p) {
         dependence may = data_dependence(data, world, p);
-        bool free = may.sequence == sequence &&
-                    ((may.content & content) != 0 || (may.decoder & decoder) != 0);
+        bool free = may.sequence == is.sequence &&
+                    ((may.content & is.content) != 0 || (may.decoder & is.decoder) != 0);
         bool same = same_outputs(before, after, outputs_of(world), p);
         if (!free && !same) {
             fail_msg("%s: loss row %d moved with a token out of its sight", name, (int)p);
@@ -75,14 +74,14 @@ static void check_leaks(backend_open open, const model_case *what, bool training
         world_logits(&world, before);
         assert_all_finite(before, PREDICTIONS * outputs_of(&world), what->name);
         for (int64_t r = 0; r < data.batch * data.length; ++r) {
-            perturb(&world, &data, before, &data.token[r], r / data.length,
-                    1ULL << (r % data.length), 0, what->name, counts);
+            const dependence is = {r / data.length, 1ULL << (r % data.length), 0};
+            perturb(&world, &data, before, &data.token[r], is, what->name, counts);
         }
         bool causal = config.decoder.attention == CS_DECODER_CAUSAL_CROSS;
         int64_t decoder = causal ? data.batch * data.decoder_length : 0;
         for (int64_t r = 0; r < decoder; ++r) {
-            perturb(&world, &data, before, &data.decoder_token[r], r / data.decoder_length, 0,
-                    1ULL << (r % data.decoder_length), what->name, counts);
+            const dependence is = {r / data.decoder_length, 0, 1ULL << (r % data.decoder_length)};
+            perturb(&world, &data, before, &data.decoder_token[r], is, what->name, counts);
         }
     }
     assert_true(counts[0] > PLANS); /* what is seen does move it, and something is not seen */

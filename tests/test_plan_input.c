@@ -192,12 +192,8 @@ static cs_status everything(const cs_objective *objective)
 {
     cs_pairs pairs = {0};
     cs_status status = cs_pairs_of(objective, 5, &pairs);
-    if (status == CS_OK) {
-        status = cs_pairs_expand(&pairs, 10000);
-    }
-    if (status == CS_OK) {
-        status = cs_plan_enumerate(objective, 5, 10000, pass_over, NULL);
-    }
+    if (status == CS_OK) status = cs_pairs_expand(&pairs, 10000);
+    if (status == CS_OK) status = cs_plan_enumerate(objective, 5, 10000, pass_over, NULL);
     cs_pairs_free(&pairs);
     return status;
 }

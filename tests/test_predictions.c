@@ -37,12 +37,8 @@ static cs_status reference_of(const cs_scoring *scoring, const char *layer,
 {
     cs_reference reference = {.file = "other.csv"};
     cs_status status = cs_predictions_init(scoring->seeds, &reference.table);
-    if (status == CS_OK) {
-        status = cs_predictions_add(scoring, layer, prediction, &reference.table);
-    }
-    if (status != CS_OK) {
-        cs_reference_free(&reference);
-    }
+    if (status == CS_OK) status = cs_predictions_add(scoring, layer, prediction, &reference.table);
+    if (status != CS_OK) cs_reference_free(&reference);
     *out = reference;
     return status;
 }
@@ -192,9 +188,7 @@ static cs_status whole(const char *path)
     cs_seed_score s;
     guess((const int[]){3, 1, 2}, p);
     cs_status status = reference_of(&of_classes, "all", p, &reference);
-    if (status == CS_OK) {
-        status = cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s);
-    }
+    if (status == CS_OK) status = cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s);
     if (status == CS_OK && (status = cs_reference_check(&reference, &of_classes, "all")) == CS_OK) {
         status = cs_compare(&reference, &of_classes, "all", p, &c);
     }

@@ -287,9 +287,7 @@ TEST(every_failed_allocation_is_reported)
             cs_lumping l = {0};
             (void)cs_mem_fail_at(n);
             status = cs_components_of(&a, &c);
-            if (status == CS_OK) {
-                status = cs_lump(&a, 0, &l);
-            }
+            if (status == CS_OK) status = cs_lump(&a, 0, &l);
             assert_true(n < 100);
             if (status != CS_OK) {
                 assert_int_equal(status, CS_ERR_MEMORY);

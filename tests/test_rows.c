@@ -27,9 +27,7 @@ static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
     float f[5 * D];
     double g[5 * D];
     cs_status status = cs_rows_open(text, &r);
-    if (status != CS_OK) {
-        fail_msg("%s: %s", text, cs_reason());
-    }
+    if (status != CS_OK) fail_msg("%s: %s", text, cs_reason());
     assert_int_equal(r.rows, rows);
     assert_int_equal(r.cols, D);
     assert_int_equal(r.type, type);
@@ -158,9 +156,7 @@ static cs_status open_and_read(const char *text)
     cs_rows r = {0};
     double row[D];
     cs_status status = cs_rows_open(text, &r);
-    if (status == CS_OK) {
-        status = cs_rows_read_f64(&r, 3, 1, row);
-    }
+    if (status == CS_OK) status = cs_rows_read_f64(&r, 3, 1, row);
     cs_rows_close(&r);
     return status;
 }

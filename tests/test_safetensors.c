@@ -237,21 +237,12 @@ static cs_status write_long(const char *path)
     }
     cs_safetensors_writer *w = NULL;
     cs_status status = cs_safetensors_writer_open(path, WRITTEN, written, 2, pairs, &w);
-    if (status == CS_OK) {
-        status = cs_safetensors_writer_put(w, wide, 3);
-    }
-    if (status == CS_OK) {
+    if (status == CS_OK) status = cs_safetensors_writer_put(w, wide, 3);
+    if (status == CS_OK)
         status = cs_safetensors_writer_put(w, (char *)wide + 3, (int64_t)sizeof wide - 3);
-    }
-    if (status == CS_OK) {
-        status = cs_safetensors_writer_put(w, narrow, sizeof narrow);
-    }
-    if (status == CS_OK) {
-        status = cs_safetensors_writer_put(w, "\x2a", 1);
-    }
-    if (status == CS_OK) {
-        return cs_safetensors_writer_commit(&w);
-    }
+    if (status == CS_OK) status = cs_safetensors_writer_put(w, narrow, sizeof narrow);
+    if (status == CS_OK) status = cs_safetensors_writer_put(w, "\x2a", 1);
+    if (status == CS_OK) return cs_safetensors_writer_commit(&w);
     cs_safetensors_writer_abort(&w);
     return status;
 }
@@ -407,12 +398,8 @@ static cs_status write_short(const char *path)
     static const int32_t zeros[250];
     cs_safetensors_writer *w = NULL;
     cs_status status = cs_safetensors_writer_open(path, 1, &one, 0, NULL, &w);
-    if (status == CS_OK) {
-        status = cs_safetensors_writer_put(w, zeros, sizeof zeros);
-    }
-    if (status == CS_OK) {
-        return cs_safetensors_writer_commit(&w);
-    }
+    if (status == CS_OK) status = cs_safetensors_writer_put(w, zeros, sizeof zeros);
+    if (status == CS_OK) return cs_safetensors_writer_commit(&w);
     cs_safetensors_writer_abort(&w);
     return status;
 }
@@ -447,9 +434,7 @@ static cs_status open_model(const char *path)
 {
     cs_safetensors *s = NULL;
     cs_status status = cs_safetensors_open_model(path, &s);
-    if (status == CS_OK) {
-        status = cs_safetensors_verify(s);
-    }
+    if (status == CS_OK) status = cs_safetensors_verify(s);
     cs_safetensors_free(s);
     return status;
 }
@@ -514,9 +499,7 @@ static cs_status open_and_verify(const char *path)
 {
     cs_safetensors *s = NULL;
     cs_status status = cs_safetensors_open(path, &s);
-    if (status == CS_OK) {
-        status = cs_safetensors_verify(s);
-    }
+    if (status == CS_OK) status = cs_safetensors_verify(s);
     cs_safetensors_free(s);
     return status;
 }

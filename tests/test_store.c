@@ -467,26 +467,20 @@ TEST(every_allocation_may_fail)
         cs_reason_clear();
         assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
         assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), status == CS_OK);
-        if (status == CS_OK) {
-            break;
-        }
+        if (status == CS_OK) break;
     }
     for (int64_t n = 1;; ++n) {
         cs_cooc_store s = {0};
         char *text = NULL;
         (void)cs_mem_fail_at(n);
         cs_status status = cs_cooc_read(in_dir("memory"), &s);
-        if (status == CS_OK) {
-            status = cs_cooc_row_text(&s, 3, &text);
-        }
+        if (status == CS_OK) status = cs_cooc_row_text(&s, 3, &text);
         int64_t made = cs_mem_fail_at(0);
         cs_reason_clear();
         assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
         cs_free(text);
         cs_cooc_store_free(&s);
-        if (status == CS_OK) {
-            break;
-        }
+        if (status == CS_OK) break;
     }
     cs_cooc_free(&m);
     cs_corpus_free(&corpus);

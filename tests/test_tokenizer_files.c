@@ -175,9 +175,7 @@ static cs_status write_small(const char *path)
     cs_text_source source = {english, NULL};
     cs_tokenizer *t = NULL;
     cs_status status = cs_tokenizer_train_bpe(&source, NULL, &t);
-    if (status == CS_OK) {
-        status = cs_tokenizer_write(t, path);
-    }
+    if (status == CS_OK) status = cs_tokenizer_write(t, path);
     cs_tokenizer_free(&t);
     return status;
 }
@@ -198,15 +196,9 @@ static cs_status use(const char *path)
     int64_t count = 0, size = 0;
     char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
-    if (status == CS_OK) {
-        status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
-    }
-    if (status == CS_OK) {
-        status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
-    }
-    if (status == CS_OK) {
-        status = cs_tokenizer_write(t, path);
-    }
+    if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
+    if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
+    if (status == CS_OK) status = cs_tokenizer_write(t, path);
     cs_free(back);
     cs_free(ids);
     cs_tokenizer_free(&t);

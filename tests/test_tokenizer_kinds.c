@@ -219,12 +219,8 @@ static cs_status use(const char *path)
     int64_t count = 0, size = 0;
     char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
-    if (status == CS_OK) {
-        status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
-    }
-    if (status == CS_OK) {
-        status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
-    }
+    if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
+    if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
     cs_free(back);
     cs_free(ids);
     cs_tokenizer_free(&t);

@@ -11,9 +11,9 @@
 #include "linalg/dense.h"
 #include "plan/plan.h"
 
-cs_status cs_field_predict(double rho, int64_t width, int64_t count, const int64_t *seen,
-                           int64_t targets, const int64_t *target, double *weights, double *error)
+cs_status cs_field_predict(const cs_field_places *of, double *weights, double *error)
 {
+    const int64_t count = of->count, targets = of->targets;
     cs_dense c = {0}, to = {0};
     int n = 0, m = 0;
     cs_status status = cs_blas_int(count, "places seen", &n);
@@ -23,10 +23,12 @@ cs_status cs_field_predict(double rho, int64_t width, int64_t count, const int64
     if (status != CS_OK) goto done;
     for (int64_t a = 0; a < count; ++a) {
         for (int64_t b = 0; b < count; ++b) {
-            c.data[a + b * c.ld] = cs_field_covariance(rho, width, seen[a], seen[b]);
+            c.data[a + b * c.ld] =
+                cs_field_covariance(of->rho, of->width, of->seen[a], of->seen[b]);
         }
         for (int64_t t = 0; t < targets; ++t) {
-            to.data[a + t * to.ld] = cs_field_covariance(rho, width, seen[a], target[t]);
+            to.data[a + t * to.ld] =
+                cs_field_covariance(of->rho, of->width, of->seen[a], of->target[t]);
         }
     }
     if (n > 0 && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, c.data, n) != 0) {
@@ -89,9 +91,8 @@ static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, room *r
             }
         }
         cs_status status = cs_interrupt_check();
-        if (status == CS_OK && targets > 0)
-            status = cs_field_predict(f->rho, f->width, count, r->seen, targets, r->target, NULL,
-                                      r->error);
+        const cs_field_places of = {f->rho, f->width, count, targets, r->seen, r->target};
+        if (status == CS_OK && targets > 0) status = cs_field_predict(&of, NULL, r->error);
         if (status != CS_OK) return status;
         targets = 0;
         for (int64_t k = 0; k < plan->length; ++k) {

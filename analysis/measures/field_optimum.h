@@ -12,13 +12,18 @@
 #include "base/status.h"
 #include "plan/objective.h"
 
-/* Places are numbered along rows of a field of `width` columns. weights: targets x count, a row a
- * target, or NULL; error: the mean squared error of each target. count 0: error 1. Cholesky,
- * count^3 / 3 flops, 8 count (count + targets) bytes. CS_ERR_USAGE: a place twice among those seen;
- * CS_ERR_MEMORY. */
-cs_status cs_field_predict(double rho, int64_t width, int64_t count, const int64_t *seen,
-                           int64_t targets, const int64_t *target, double *weights,
-                           double *error) CS_MUST_CHECK;
+/* What is predicted from what: places numbered along rows of a field of `width` columns. */
+typedef struct {
+    double rho;
+    int64_t width;
+    int64_t count, targets;
+    const int64_t *seen, *target; /* count, targets */
+} cs_field_places;
+
+/* weights: targets x count, a row a target, or NULL; error: the mean squared error of each target.
+ * count 0: error 1. Cholesky, count^3 / 3 flops, 8 count (count + targets) bytes. CS_ERR_USAGE: a
+ * place twice among those seen; CS_ERR_MEMORY. */
+cs_status cs_field_predict(const cs_field_places *of, double *weights, double *error) CS_MUST_CHECK;
 
 typedef struct {
     double rho;

@@ -299,8 +299,6 @@ cs_status cs_cooc_checkpoint_remove(const char *dir)
         }
         cs_free(path);
     }
-    if (status == CS_OK) {
-        (void)rmdir(dir); /* stays where it holds anything that is not ours */
-    }
+    if (status == CS_OK) (void)rmdir(dir); /* stays where it holds anything that is not ours */
     return status;
 }

@@ -78,9 +78,7 @@ cs_status cs_reduction_bound(const cs_reduction *r, double *top)
             x[j] = w[j] / norm;
         }
     }
-    if (status == CS_OK) {
-        *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
-    }
+    if (status == CS_OK) *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
     cs_pool_free(&pool);
     return status;
 }

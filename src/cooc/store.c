@@ -88,9 +88,7 @@ static cs_status write_vocab(const char *path, const cs_corpus *c)
             status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
         }
     }
-    if (status == CS_OK) {
-        status = cs_outfile_commit(&file); /* checks the stream's error flag */
-    }
+    if (status == CS_OK) status = cs_outfile_commit(&file); /* checks the stream's error flag */
     cs_outfile_abort(&file);
     return status;
 }

@@ -65,7 +65,7 @@ template <typename T> static __global__ void attention_kernel(Attention<T> a)
         share[p.lane] = seen ? e * keep_of(a, p.row, j0 + p.lane, p.head) : 0.0F;
         __syncwarp();
         int count = a.length_k - j0 < WARP ? a.length_k - j0 : WARP;
-        add_rows(p, a.width, acc, old, share, count, a.v, first + j0);
+        add_rows(p, acc, old, share, count, a.v, first + j0);
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) {
@@ -158,7 +158,7 @@ template <typename T> static __global__ void query_grad_kernel(Attention<T> a)
         share[p.lane] = seen ? pair_of(a, p.row, first, j, p.head, delta).ds : 0.0F;
         __syncwarp();
         int count = a.length_k - j0 < WARP ? a.length_k - j0 : WARP;
-        add_rows(p, a.width, acc, 1.0F, share, count, a.k, first + j0);
+        add_rows(p, acc, 1.0F, share, count, a.k, first + j0);
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) {
@@ -191,8 +191,8 @@ template <typename T> static __global__ void key_grad_kernel(Attention<T> a)
         share_p[p.lane] = pair.kept;
         __syncwarp();
         int count = a.length_q - i0 < WARP ? a.length_q - i0 : WARP;
-        add_rows(p, a.width, acc_k, 1.0F, share_ds, count, a.q, first_q + i0);
-        add_rows(p, a.width, acc_v, 1.0F, share_p, count, a.dy, first_q + i0);
+        add_rows(p, acc_k, 1.0F, share_ds, count, a.q, first_q + i0);
+        add_rows(p, acc_v, 1.0F, share_p, count, a.dy, first_q + i0);
         __syncwarp();
     }
     for (int c = p.lane; c < a.width; c += WARP) { /* k' before v': they may be one tensor */

@@ -63,7 +63,7 @@ template <typename T> static Attention<T> describe(const cs_run *run, const cs_o
 
 /* The work of a warp of the plain kernels: row i of all queries (or j of all keys), head h. */
 struct WarpPlace {
-    int lane, warp, head;
+    int lane, warp, head, width; /* width: columns of a head */
     int64_t row, sequence, at; /* at: the head's first column */
 };
 
@@ -74,6 +74,7 @@ static __device__ inline WarpPlace warp_place(const Attention<T> &a, int64_t len
     p.lane = (int)threadIdx.x % WARP;
     p.warp = (int)threadIdx.x / WARP;
     p.head = (int)blockIdx.y;
+    p.width = a.width;
     p.row = (int64_t)blockIdx.x * WARPS + p.warp;
     p.sequence = p.row / length;
     p.at = (int64_t)p.head * a.width;
@@ -93,11 +94,10 @@ static cs_status launch_warps(const cs_run *run, const char *what, void (*kernel
 /* acc = old acc + sum_i share[i] from[i], `count` rows of the head from `first` on; a lane takes
  * every 32nd column. */
 template <typename T>
-static __device__ inline void add_rows(const WarpPlace &p, int width, float *acc, float old,
-                                       const float *share, int count, const Rows<const T> &from,
-                                       int64_t first)
+static __device__ inline void add_rows(const WarpPlace &p, float *acc, float old, const float *share,
+                                       int count, const Rows<const T> &from, int64_t first)
 {
-    for (int c = p.lane; c < width; c += WARP) {
+    for (int c = p.lane; c < p.width; c += WARP) {
         float x = acc[c] * old;
         for (int i = 0; i < count; ++i) {
             if (share[i] != 0.0F) {

@@ -132,9 +132,7 @@ static void on_write(png_structp png, png_bytep from, png_size_t count)
 {
     png_work *w = png_get_io_ptr(png);
     w->status = cs_outfile_put(w->file, from, (int64_t)count);
-    if (w->status != CS_OK) {
-        png_error(png, "");
-    }
+    if (w->status != CS_OK) png_error(png, "");
 }
 
 static void on_flush(png_structp png)

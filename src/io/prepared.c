@@ -189,9 +189,7 @@ static cs_status make(const cs_prepared *what, const char *path, const record *r
     if (status == CS_OK) status = check(partial, path, packages, recorded, note);
     if (status == CS_OK && rename(partial, path) != 0)
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    if (status != CS_OK) {
-        (void)unlink(partial); /* may never have been made */
-    }
+    if (status != CS_OK) (void)unlink(partial); /* may never have been made */
     cs_free(partial);
     cs_free(packages);
     return status;

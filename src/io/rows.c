@@ -320,9 +320,7 @@ static cs_status read_rows(const cs_rows *rows, int64_t first, int64_t count, cs
         return cs_fail(CS_ERR_USAGE, "%s: rows %" PRId64 " to %" PRId64 " are wanted of %" PRId64,
                        rows->name ? rows->name : "matrix", first, first + count - 1, rows->rows);
     }
-    if (!memory) {
-        return read_store(rows, first, count, to);
-    }
+    if (!memory) return read_store(rows, first, count, to);
     if (to.wide == !rows->f32) {
         memcpy(to.items, memory, (size_t)items * (to.wide ? sizeof(double) : sizeof(float)));
     } else {

@@ -66,18 +66,14 @@ static void add_positions(table *t, int64_t width, const char *name)
 {
     const cs_model_config *c = t->config;
     add(t, c->position_offset + c->positions, width, !c->waves, "%s", name);
-    if (t->status == CS_OK) {
-        t->params->param[t->params->count - 1].fixed = c->waves;
-    }
+    if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->waves;
 }
 
 /* What the configuration fixes. */
 static void add_constant(table *t, int64_t cols, const char *name)
 {
     add(t, 1, cols, false, "%s", name);
-    if (t->status == CS_OK) {
-        t->params->param[t->params->count - 1].constant = true;
-    }
+    if (t->status == CS_OK) t->params->param[t->params->count - 1].constant = true;
 }
 
 typedef struct {

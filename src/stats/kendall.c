@@ -145,9 +145,7 @@ cs_status cs_kendall_of(int64_t count, const double *first, const double *second
         if (!tied) return CS_ERR_MEMORY;
         const int64_t groups = ties(count, c.untied1 < pairs ? first : second, tied);
         cs_status status = inversions(groups, tied, &most, &chance);
-        if (status == CS_OK) {
-            r.p = beyond(most, chance, c.balance < 0 ? -c.balance : c.balance);
-        }
+        if (status == CS_OK) r.p = beyond(most, chance, c.balance < 0 ? -c.balance : c.balance);
         cs_free(tied);
         cs_free(chance);
         if (status != CS_OK) return status;

@@ -134,8 +134,6 @@ cs_status cs_rank_correlation_of(const cs_rank_data *data, cs_rank_correlation *
     cs_rank_correlation r = {0};
     if (status == CS_OK) status = fill(data, &w, &r);
     cs_pool_free(&pool);
-    if (status == CS_OK) {
-        *out = r;
-    }
+    if (status == CS_OK) *out = r;
     return status;
 }

@@ -37,8 +37,6 @@ cs_status cs_ranking_of(int64_t count, const cs_measured *first, const cs_measur
     }
     cs_status status = cs_kendall_of(count, x, y, &r.kendall);
     cs_free(x);
-    if (status == CS_OK) {
-        *out = r;
-    }
+    if (status == CS_OK) *out = r;
     return status;
 }

@@ -299,9 +299,9 @@ static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
 
 /* --- rotate: pairs of columns by the angle frequency[i] position ------------------------------ */
 
-/* to (+)= row `from` turned by `sign` times the angle. */
+/* to = row `from` turned by the angle; back: to += row `from` turned by its opposite. */
 static void ref_turn(const cs_op_rotate *o, const ref_matrix *frequency, int32_t position,
-                     int64_t cols, const cs_real *from, cs_real sign, bool add, cs_real *to)
+                     int64_t cols, const cs_real *from, bool back, cs_real *to)
 {
     const int64_t n = frequency->cols, width = cols / o->heads;
     for (int64_t c = 0; c < cols; ++c) {
@@ -312,11 +312,11 @@ static void ref_turn(const cs_op_rotate *o, const ref_matrix *frequency, int32_t
             const bool second = o->pairs ? at % 2 : at >= n;
             const int64_t other = o->pairs ? (second ? c - 1 : c + 1) : (second ? c - n : c + n);
             double angle = (double)frequency->x[i] * position;
-            cs_real cosine = (cs_real)cos(angle), sine = sign * (cs_real)sin(angle);
+            cs_real cosine = (cs_real)cos(angle), sine = (cs_real)sin(back ? -angle : angle);
             y = (cs_real)o->factor * (second ? from[c] * cosine + from[other] * sine
                                              : from[c] * cosine - from[other] * sine);
         }
-        to[c] = add ? to[c] + y : y;
+        to[c] = back ? to[c] + y : y;
     }
 }
 
@@ -327,7 +327,7 @@ static cs_status ref_rotate(const cs_run *run, const cs_op *op)
                y = ref_of(run, o->y);
     const int32_t *position = cs_run_ints(run, o->position);
     for (int64_t r = 0; r < y.rows; ++r) {
-        ref_turn(o, &f, position[r], y.cols, x.x + r * x.ld, 1, false, y.x + r * y.ld);
+        ref_turn(o, &f, position[r], y.cols, x.x + r * x.ld, false, y.x + r * y.ld);
     }
     return CS_OK;
 }
@@ -339,7 +339,7 @@ static cs_status ref_rotate_back(const cs_run *run, const cs_op *op)
                y = ref_of(run, o->y);
     const int32_t *position = cs_run_ints(run, o->position);
     for (int64_t r = 0; x.grad && r < y.rows; ++r) {
-        ref_turn(o, &f, position[r], y.cols, y.grad + r * y.ld, -1, true, x.grad + r * x.ld);
+        ref_turn(o, &f, position[r], y.cols, y.grad + r * y.ld, true, x.grad + r * x.ld);
     }
     return CS_OK;
 }

@@ -278,18 +278,21 @@ int64_t cs_bpe_part(const cs_bpe_start *b, const cs_word_table *v, const char *t
     return size;
 }
 
-/* The token of the character text[at .. at + length - 1], with what it has before and behind it. */
+/* The token of the character at text[at], with what it has before and behind it; *length: its
+ * bytes. */
 static int32_t first_token(const cs_bpe_start *b, const cs_word_table *v, const char *text,
-                           int64_t at, int length, int64_t size, int32_t c, cs_bpe_scratch *s)
+                           int64_t at, int64_t size, cs_bpe_scratch *s, int *length)
 {
+    int32_t c = 0;
+    *length = cs_char_at((const uint8_t *)text + at, &c);
     const char *prefix = at > 0 ? b->prefix : NULL;
-    const char *suffix = at + length == size ? b->suffix : NULL;
+    const char *suffix = at + *length == size ? b->suffix : NULL;
     if (!prefix && !suffix) {
-        return c < 1 << 16 ? b->near[c] : token_of(v, text + at, length);
+        return c < 1 << 16 ? b->near[c] : token_of(v, text + at, *length);
     }
     char *to = prefix ? stpcpy(s->key, prefix) : s->key;
-    memcpy(to, text + at, (size_t)length);
-    to += length;
+    memcpy(to, text + at, (size_t)*length);
+    to += *length;
     to = suffix ? stpcpy(to, suffix) : to;
     return token_of(v, s->key, to - s->key);
 }
@@ -317,9 +320,8 @@ static int64_t start_chars(const cs_bpe_start *b, const cs_word_table *v, const 
     int64_t count = 0;
     bool waiting = false;
     for (int64_t at = 0; at < size;) {
-        int32_t c = 0;
-        const int length = cs_char_at((const uint8_t *)text + at, &c);
-        const int32_t token = first_token(b, v, text, at, length, size, c, s);
+        int length = 0;
+        const int32_t token = first_token(b, v, text, at, size, s, &length);
         if (token >= 0) {
             if (waiting) {
                 s->token[count++] = b->unknown;

@@ -181,9 +181,7 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
         return CS_OK;
     }
     status = cs_word_table_find(table, r->spelling, a + b, out);
-    if (status == CS_OK) {
-        table->count[*out] = 1; /* in the model's vocabulary */
-    }
+    if (status == CS_OK) table->count[*out] = 1; /* in the model's vocabulary */
     return status;
 }
 

@@ -69,9 +69,8 @@ static cs_status compile(cs_regex *r, const char *pattern)
                      ? short_of_memory()
                      : cs_fail(CS_ERR_INPUT, "\"%s\": %s", pattern, (const char *)reason);
     }
-    if (status == CS_OK) {
-        (void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE); /* else it is interpreted */
-    }
+    /* Where this fails it is interpreted. */
+    if (status == CS_OK) (void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
     pcre2_compile_context_free(context);
     cs_free(translated);
     return status;

@@ -219,9 +219,7 @@ cs_status cs_regex_translate(const char *pattern, char **out)
             break;
         }
     }
-    if (status == CS_OK && !r.out) {
-        status = CS_ERR_MEMORY;
-    }
+    if (status == CS_OK && !r.out) status = CS_ERR_MEMORY;
     if (status != CS_OK) {
         cs_free(r.out);
         return status;

@@ -271,13 +271,12 @@ cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t
     if (status == CS_OK) status = put_tokens(t, ids, count, skip_special, &p);
     if (status == CS_OK) status = cs_steps_run(&t->decoder, &p);
     char *out = status == CS_OK ? cs_alloc(p.size + 1, 1) : NULL;
-    if (out) {
+    if (status == CS_OK && !out) status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
         memcpy(out, p.text, (size_t)p.size); /* tokens stand end to end after every step */
         out[p.size] = '\0';
         *text = out;
         *size = p.size;
-    } else if (status == CS_OK) {
-        status = CS_ERR_MEMORY;
     }
     cs_pieces_free(&p);
     return status;

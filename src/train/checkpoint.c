@@ -375,9 +375,8 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
         status = write_all(made, model, tokenizer, run, state);
     }
     if (status == CS_OK) status = sync_folder(made);
-    if (status == CS_OK) {
-        status = remove_finished(folder); /* one of the same step, from before a --force */
-    }
+    /* One of the same step may be there from before a --force. */
+    if (status == CS_OK) status = remove_finished(folder);
     if (status == CS_OK && rename(made, folder) != 0)
         status = cs_fail(CS_ERR_IO, "%s: cannot rename into place: %s", folder, strerror(errno));
     if (status == CS_OK) status = sync_folder(dir);

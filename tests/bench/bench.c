@@ -224,9 +224,7 @@ static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *re
         cs_gram g = {0};
         double start = now();
         status = cs_gram_init(rows.cols, 1, &options, &g);
-        if (status == CS_OK) {
-            status = cs_gram_add(&g, &rows, NULL, &options);
-        }
+        if (status == CS_OK) status = cs_gram_add(&g, &rows, NULL, &options);
         (void)json_array_append_new(seconds, json_real(now() - start));
         double trace = 0.0;
         for (int64_t i = 0; i < g.cols; ++i) {
@@ -236,9 +234,7 @@ static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *re
         (void)json_object_set_new(result, "corner", json_real(g.cols ? g.block[g.cols - 1] : 0.0));
         cs_gram_free(&g);
     }
-    if (status == CS_OK) {
-        blas_rates(a.data, a.shape[0], a.shape[1], result);
-    }
+    if (status == CS_OK) blas_rates(a.data, a.shape[0], a.shape[1], result);
     cs_array_free(&a);
     return status;
 }

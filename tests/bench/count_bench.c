@@ -136,13 +136,9 @@ static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *re
     options.stride = options.max_length > 0;
     options.progress = &progress;
     cs_status status = cs_context_parse(argv[0], &options.context);
-    if (status == CS_OK) {
-        status = cs_objective_parse(argv[1], &options.objective);
-    }
+    if (status == CS_OK) status = cs_objective_parse(argv[1], &options.objective);
     double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-    if (status == CS_OK) {
-        status = cs_cooc_build(corpus, &options, &cooc);
-    }
+    if (status == CS_OK) status = cs_cooc_build(corpus, &options, &cooc);
     if (status == CS_OK) {
         put_cost(result, wall, cpu, cooc.contributions);
         (void)json_object_set_new(result, "collect_cpu", json_real(merge > 0 ? merge - cpu : 0));

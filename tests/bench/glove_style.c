@@ -107,9 +107,7 @@ static cs_status count(counter *c, const cs_corpus *corpus)
             first = first > corpus->doc_ptr[d] ? first : corpus->doc_ptr[d];
             if (c->held + 2 * o->window >= c->room) {
                 status = spill(c);
-                if (status != CS_OK) {
-                    return status;
-                }
+                if (status != CS_OK) return status;
             }
             double weight = o->symmetric || first == i ? 1 : o->units / (double)(i - first);
             for (int64_t p = i - 1; p >= first; --p) {
@@ -244,14 +242,10 @@ cs_status glove_style_count(const cs_corpus *corpus, const glove_style_options *
     result r = {.a = {.rows = corpus->vocab, .cols = corpus->vocab}};
     r.a.ptr = cs_calloc(corpus->vocab + 1, sizeof *r.a.ptr);
     cs_status status = r.a.ptr ? plan_memory(&c) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = count(&c, corpus);
-    }
+    if (status == CS_OK) status = count(&c, corpus);
     cs_free(c.table);
     cs_free(c.buffer);
-    if (status == CS_OK) {
-        status = merge(&c, &r);
-    }
+    if (status == CS_OK) status = merge(&c, &r);
     for (int64_t i = 0; i < c.files; ++i) {
         (void)fclose(c.file[i]); /* temporary: gone with it */
     }

@@ -156,9 +156,7 @@ cs_status cs_svd_world_open(const cs_svd_case *c, cs_svd_world *w)
         w->op = cs_linop_deflated(&w->deflated, &w->sparse, &w->first.u, w->first.sigma,
                                   &w->first.v, false);
     }
-    if (status != CS_OK) {
-        cs_svd_world_close(w);
-    }
+    if (status != CS_OK) cs_svd_world_close(w);
     return status;
 }
 

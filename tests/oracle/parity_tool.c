@@ -66,12 +66,8 @@ static cs_status add_params(results *r, const parity_world *w, const char *prefi
         char name[256];
         (void)snprintf(name, sizeof name, "%s.%s", prefix, param->name);
         cs_status status = x ? cs_params_get64(&w->model.params, p, what, x) : CS_ERR_MEMORY;
-        if (status == CS_OK) {
-            status = add(r, name, param->rows, param->cols, x);
-        }
-        if (status != CS_OK) {
-            return status;
-        }
+        if (status == CS_OK) status = add(r, name, param->rows, param->cols, x);
+        if (status != CS_OK) return status;
     }
     return CS_OK;
 }
@@ -144,13 +140,10 @@ static cs_status steps(results *r, const json_t *what, parity_world *w)
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         cs_adamw hyper = settings(json_array_get(updates, (size_t)i));
         status = i == 0 ? CS_OK : parity_step(w);
-        if (status == CS_OK) {
-            status = cs_params_update(&w->model.params, &hyper);
-        }
+        if (status == CS_OK) status = cs_params_update(&w->model.params, &hyper);
         const cs_params *p = &w->model.params;
-        if (status == CS_OK) {
+        if (status == CS_OK)
             status = p->backend->get(p->backend, &norm[i], p->norm, (int64_t)sizeof *norm);
-        }
     }
     return n > 0 && status == CS_OK ? add(r, "norm", 1, n, norm) : status;
 }
@@ -158,13 +151,9 @@ static cs_status steps(results *r, const json_t *what, parity_world *w)
 static cs_status add_results(results *r, parity_world *w)
 {
     cs_status status = add_batch(r, &w->batch);
-    if (status == CS_OK) {
-        status = add_params(r, w, "value", CS_PARAM_VALUE);
-    }
+    if (status == CS_OK) status = add_params(r, w, "value", CS_PARAM_VALUE);
     if (w->net.loss == CS_NONE) {
-        if (status == CS_OK) {
-            status = add_tensor(r, w, "top", w->net.top);
-        }
+        if (status == CS_OK) status = add_tensor(r, w, "top", w->net.top);
         for (int i = 0; i < w->net.hiddens && status == CS_OK; ++i) {
             char name[32];
             (void)snprintf(name, sizeof name, "hidden.%d", i);
@@ -173,15 +162,9 @@ static cs_status add_results(results *r, parity_world *w)
         return status;
     }
     double *loss = room(r, 1);
-    if (status == CS_OK) {
-        status = loss ? cs_run_sum(w->run, w->net.loss, loss) : CS_ERR_MEMORY;
-    }
-    if (status == CS_OK) {
-        status = add(r, "loss", 1, 1, loss);
-    }
-    if (status == CS_OK) {
-        status = add_tensor(r, w, "losses", w->net.loss);
-    }
+    if (status == CS_OK) status = loss ? cs_run_sum(w->run, w->net.loss, loss) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = add(r, "loss", 1, 1, loss);
+    if (status == CS_OK) status = add_tensor(r, w, "losses", w->net.loss);
     return status == CS_OK && w->net.options.training ? add_params(r, w, "grad", CS_PARAM_GRAD)
                                                       : status;
 }
@@ -204,24 +187,12 @@ static cs_status one(const json_t *what, const char *path)
     parity_world world = {0};
     results *r = cs_calloc(1, sizeof *r);
     cs_status status = r ? parity_backend(name ? name : "ref64", &backend) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        status = parity_open(what, &backend, &world);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_create(path, false, &r->npz);
-    }
-    if (status == CS_OK) {
-        status = steps(r, what, &world);
-    }
-    if (status == CS_OK) {
-        status = add_results(r, &world);
-    }
-    if (status == CS_OK) {
-        status = finish(r, what, &world);
-    }
-    if (status == CS_OK) {
-        status = cs_npz_commit(&r->npz);
-    }
+    if (status == CS_OK) status = parity_open(what, &backend, &world);
+    if (status == CS_OK) status = cs_npz_create(path, false, &r->npz);
+    if (status == CS_OK) status = steps(r, what, &world);
+    if (status == CS_OK) status = add_results(r, &world);
+    if (status == CS_OK) status = finish(r, what, &world);
+    if (status == CS_OK) status = cs_npz_commit(&r->npz);
     for (int i = 0; r && i < r->count; ++i) {
         cs_free(r->held[i]);
     }
