@@ -64,7 +64,7 @@ template <typename T> static Attention<T> describe(const cs_run *run, const cs_o
 /* The work of a warp of the plain kernels: row i of all queries (or j of all keys), head h. */
 struct WarpPlace {
     int lane, warp, head, width; /* width: columns of a head */
-    int64_t row, sequence, at; /* at: the head's first column */
+    int64_t row, sequence, at;   /* at: the head's first column */
 };
 
 template <typename T>
@@ -94,8 +94,9 @@ static cs_status launch_warps(const cs_run *run, const char *what, void (*kernel
 /* acc = old acc + sum_i share[i] from[i], `count` rows of the head from `first` on; a lane takes
  * every 32nd column. */
 template <typename T>
-static __device__ inline void add_rows(const WarpPlace &p, float *acc, float old, const float *share,
-                                       int count, const Rows<const T> &from, int64_t first)
+static __device__ inline void add_rows(const WarpPlace &p, float *acc, float old,
+                                       const float *share, int count, const Rows<const T> &from,
+                                       int64_t first)
 {
     for (int c = p.lane; c < p.width; c += WARP) {
         float x = acc[c] * old;
