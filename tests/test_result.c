@@ -71,6 +71,29 @@ TEST(json_has_all_but_what_is_for_tables)
     assert_null(r);
 }
 
+TEST(fields_have_the_form_of_their_type)
+{
+    const struct {
+        int64_t rows;
+        int j;
+        double value;
+        bool exact;
+        const char *name, *none;
+        char hash[4];
+    } of = {INT64_C(1) << 40, -3, 0.5, true, "one", NULL, "abc"};
+    cs_result *r = cs_result_new();
+    json_t *json = NULL, *want = json_loads("{\"rows\": 1099511627776, \"j\": -3, \"value\": 0.5, "
+                                            "\"exact\": true, \"name\": \"one\", "
+                                            "\"none\": null, \"hash\": \"abc\"}",
+                                            0, NULL);
+    CS_ITEM_FIELDS(cs_result_root(r), &of, rows, j, value, exact, name, none, hash);
+    OK(cs_result_json(r, &json));
+    assert_true(want && json_equal(json, want));
+    json_decref(json);
+    json_decref(want);
+    cs_result_free(&r);
+}
+
 TEST(tables_follow_paths)
 {
     cs_result *r = sample();

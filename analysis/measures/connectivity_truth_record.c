@@ -14,8 +14,7 @@ static void add_row(cs_item *rows, int quantity, const char *series, const char 
     cs_item_text(row, "truth", cs_truth_quantity[quantity][0]);
     cs_item_text(row, "target_position", cs_truth_quantity[quantity][1]);
     cs_item_text(row, "definition", definition);
-    cs_item_real(row, "value", v.value);
-    cs_item_real(row, "se", v.se);
+    CS_ITEM_FIELDS(row, &v, value, se);
 }
 
 /* The models under one true quantity. */
@@ -64,9 +63,7 @@ static void add_claim(int claim, int quantity, const cs_ranking *r, cs_item *lis
     cs_item_int(item, "objectives", r->objects);
     cs_item_real(item, "tau_b", r->kendall.tau);
     cs_item_real(item, "tau_p", r->kendall.p);
-    cs_item_int(item, "agree", r->agree);
-    cs_item_int(item, "disagree", r->disagree);
-    cs_item_int(item, "cannot_tell", r->cannot_tell);
+    CS_ITEM_FIELDS(item, r, agree, disagree, cannot_tell);
 }
 
 cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *room, cs_item *list,

@@ -71,11 +71,9 @@ static cs_status law_stats(const cs_corpus *corpus, cs_item *root)
         }
         cs_item *item = cs_item_object(splits, NULL);
         cs_item_text(item, "split", test ? "test" : "train");
-        cs_item_int(item, "documents", score.documents);
+        CS_ITEM_FIELDS(item, &score, documents, bayes_error, bayes_risk);
         cs_item_real(item, "first_token_nats", score.first);
         cs_item_real(item, "next_token_nats", score.next);
-        cs_item_real(item, "bayes_error", score.bayes_error);
-        cs_item_real(item, "bayes_risk", score.bayes_risk);
     }
     cs_law_free(&law);
     return status;
@@ -85,13 +83,9 @@ cs_status cs_corpus_stats(const cs_corpus *corpus, cs_item *root)
 {
     cs_item_text(root, "name", corpus->name ? corpus->name : "");
     cs_item_text(root, "path", corpus->path ? corpus->path : "");
-    cs_item_text(root, "sha256", corpus->sha256);
-    cs_item_int(root, "documents", corpus->documents);
-    cs_item_int(root, "tokens", corpus->tokens);
+    CS_ITEM_FIELDS(root, corpus, sha256, documents, tokens, labels, dropped_documents,
+                   unknown_tokens);
     cs_item_int(root, "vocabulary", corpus->vocab);
-    cs_item_int(root, "labels", corpus->labels);
-    cs_item_int(root, "dropped_documents", corpus->dropped_documents);
-    cs_item_int(root, "unknown_tokens", corpus->unknown_tokens);
     cs_status status = length_stats(corpus, root);
     if (status == CS_OK) status = class_stats(corpus, root);
     return status == CS_OK ? law_stats(corpus, root) : status;

@@ -193,10 +193,7 @@ const cs_view cs_language_view = {
 static void put_number(cs_item *in, const char *key, const cs_language_number *n)
 {
     cs_item *item = cs_item_object(in, key);
-    cs_item_real(item, "value", n->value);
-    cs_item_real(item, "se", n->se);
-    cs_item_real(item, "low", n->low);
-    cs_item_real(item, "high", n->high);
+    CS_ITEM_FIELDS(item, n, value, se, low, high);
 }
 
 /* sigma = sqrt(max(lambda, 0)), and so for both ends of its interval, which is in [0, 1]. */
@@ -218,8 +215,7 @@ static void put_eigenvalue(cs_item *row, const cs_language_number *lambda)
 void cs_language_record(const cs_language *l, cs_item *root)
 {
     cs_item_text(root, "estimate", "distinct-document");
-    cs_item_int(root, "documents", l->documents);
-    cs_item_int(root, "blocks", l->blocks);
+    CS_ITEM_FIELDS(root, l, documents, blocks);
     put_number(root, "mass_seen", &l->seen);
     put_number(root, "sum_sigma2", &l->sum2);
     put_number(root, "sum_sigma4", &l->sum4);

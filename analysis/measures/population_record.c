@@ -8,18 +8,10 @@
 static void put_row(const cs_population_source *s, const cs_population_row *row, cs_item *rows)
 {
     cs_item *item = cs_item_object(rows, NULL);
-    cs_item_text(item, "series", s->series);
+    CS_ITEM_FIELDS(item, s, series, context);
     cs_item_text(item, "target_position", s->position);
-    cs_item_text(item, "context", s->context);
-    cs_item_text(item, "metric", row->metric);
-    cs_item_text(item, "estimate", row->estimate);
-    cs_item_text(item, "definition", row->definition);
-    cs_item_real(item, "value", row->value);
-    cs_item_real(item, "se", row->se);
-    cs_item_real(item, "low", row->low);
-    cs_item_real(item, "high", row->high);
+    CS_ITEM_FIELDS(item, row, metric, estimate, definition, value, se, low, high, blocks);
     cs_item_count(item, "documents", row->documents > 0 ? row->documents : -1);
-    cs_item_int(item, "blocks", row->blocks);
     cs_item_int(item, "seed", (int64_t)s->seed);
     cs_item_reals(item, "left_out", row->left_out ? row->blocks : 0, row->left_out);
 }
@@ -30,9 +22,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
     const cs_spectrum *p = &rows->plug_in.spectrum;
     cs_result *record = cs_result_new();
     cs_item *root = cs_result_root(record);
-    cs_item_text(root, "series", source->series);
-    cs_item_text(root, "objective", source->objective);
-    cs_item_text(root, "context", source->context);
+    CS_ITEM_FIELDS(root, source, series, objective, context);
     cs_item_text(root, "target_position", source->position);
     cs_item *numbers = cs_item_array(root, "numbers");
     for (int64_t i = 0; i < rows->count; ++i) {
@@ -40,8 +30,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
     }
     for (int i = 0; i < CS_CONNECTIVITY_METRICS && p->sigma; ++i) { /* which the rows begin with */
         cs_item *metric = cs_item_object(root, rows->row[i].metric);
-        cs_item_real(metric, "value", rows->row[i].value);
-        cs_item_real(metric, "se", rows->row[i].se);
+        CS_ITEM_FIELDS(metric, &rows->row[i], value, se);
     }
     if (p->sigma) {
         cs_item_reals(root, "sigma", p->k, p->sigma);

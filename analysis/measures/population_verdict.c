@@ -218,14 +218,11 @@ static void put(const json_t *left, const json_t *right, const char *of, const v
     cs_item_text(item, "against", text_of(right, "series"));
     cs_item_text(item, "against_position", text_of(right, "target_position"));
     cs_item_text(item, "of", of);
-    cs_item_real(item, "ratio", v->ratio);
-    cs_item_real(item, "low", v->low);
-    cs_item_real(item, "high", v->high);
+    CS_ITEM_FIELDS(item, v, ratio, low, high, reason);
     cs_item_text(item, "verdict",
                  v->sign < 0   ? "more connected"
                  : v->sign > 0 ? "less connected"
                                : "cannot tell");
-    cs_item_text(item, "reason", v->reason);
 }
 
 cs_status cs_population_verdicts(const json_t *records, cs_item *out)

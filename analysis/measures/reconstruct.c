@@ -345,8 +345,7 @@ static void add_mean(const cs_reconstruction *r, int filler, int score, cs_item 
     }
     cs_item *item = cs_item_object(list, NULL);
     cs_item_text(item, "by", FILLER[filler]);
-    cs_item_text(item, "name", SCORE[score].name);
-    cs_item_text(item, "definition", SCORE[score].definition);
+    CS_ITEM_FIELDS(item, &SCORE[score], name, definition);
     cs_item_real(item, "value", mean);
     cs_item_real(item, "se", r->pictures > 1 ? sqrt(squares / (n - 1) / n) : (double)NAN);
     cs_item_int(item, "n", r->pictures);
@@ -354,10 +353,7 @@ static void add_mean(const cs_reconstruction *r, int filler, int score, cs_item 
 
 void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *images, cs_item *root)
 {
-    cs_item_int(root, "pictures", r->pictures);
-    cs_item_int(root, "patches", r->patches);
-    cs_item_int(root, "hidden", r->hidden);
-    cs_item_real(root, "ridge", r->ridge);
+    CS_ITEM_FIELDS(root, r, pictures, patches, hidden, ridge);
     cs_item *means = cs_item_array(root, "metrics"), *scores = cs_item_array(root, "scores");
     for (int f = 0; f < CS_FILLERS; ++f) {
         for (int k = 0; k < CS_PICTURE_SCORES && r->there[f]; ++k) {

@@ -204,9 +204,7 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
 static void record_score(const cs_spectral_probe_score *s, cs_item *in, const char *key)
 {
     cs_item *score = cs_item_object(in, key);
-    cs_item_real(score, "accuracy", s->accuracy);
-    cs_item_real(score, "se", s->se);
-    cs_item_real(score, "penalty", s->penalty);
+    CS_ITEM_FIELDS(score, s, accuracy, se, penalty);
     cs_item_real(score, "leave_one_out", s->loo);
 }
 
@@ -234,15 +232,13 @@ void cs_spectral_probe_record(const cs_spectral_probe_result *r, cs_item *root)
                 {"contexts", "spectral-contexts", &r->contexts}};
     const int64_t train = r->train_documents, test = r->test_documents;
     cs_item *probe = cs_item_object(root, "probe");
-    cs_item_int(probe, "features", r->features);
-    cs_item_int(probe, "classes", r->classes);
+    CS_ITEM_FIELDS(probe, r, features, classes);
     cs_item_int(probe, "train_documents", train);
     cs_item_int(probe, "test_documents", test);
     for (int i = 0; i < 4; ++i) {
         record_score(each[i].score, probe, each[i].key);
     }
-    cs_item_real(probe, "unknown_tokens", r->unknown_tokens);
-    cs_item_real(probe, "unknown_contexts", r->unknown_contexts);
+    CS_ITEM_FIELDS(probe, r, unknown_tokens, unknown_contexts);
     cs_item_int(probe, "documents_without_known_context", r->featureless);
     cs_item *rows = cs_item_array(probe, "~rows");
     for (int i = 0; i < 4; ++i) {

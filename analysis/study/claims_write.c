@@ -20,24 +20,18 @@ static int64_t seeds_of(const cs_study_comparison *c)
 
 static void record_test(cs_item *row, const cs_claim_point *p)
 {
-    cs_item_real(row, "difference", p->difference);
+    CS_ITEM_FIELDS(row, p, difference, p, resolution, seeds_needed);
     cs_item_real(row, "low", p->difference - p->margin);
     cs_item_real(row, "high", p->difference + p->margin);
-    cs_item_real(row, "p", p->p);
     cs_item_real(row, "p_holm", p->adjusted);
-    cs_item_real(row, "resolution", p->resolution);
-    cs_item_real(row, "seeds_needed", p->seeds_needed);
 }
 
 static void record_claim(cs_item *row, const cs_study_claim *c)
 {
     const cs_claim_point *p = cs_claim_last(c);
     cs_item_text(row, "claim", c->name);
-    cs_item_text(row, "source", c->source);
-    cs_item_text(row, "says", c->says);
+    CS_ITEM_FIELDS(row, c, source, says, why, scope);
     cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
-    cs_item_text(row, "why", c->why);
-    cs_item_text(row, "scope", c->scope);
     cs_item_text(row, "left", c->statement ? c->statement : p->sides.left.label);
     cs_item_text(row, "right", c->statement ? c->found : p->sides.right.label);
     if (!p) {
@@ -52,8 +46,7 @@ static void record_claim(cs_item *row, const cs_study_claim *c)
     record_test(row, p);
     if (!isnan(p->margin))
         cs_item_text(row, "interval", "95 % of this comparison alone: documents and seeds");
-    cs_item_text(row, "family", c->family);
-    cs_item_int(row, "family_size", c->family_size);
+    CS_ITEM_FIELDS(row, c, family, family_size);
     if (c->course) cs_item_text(row, "budgets", c->course);
 }
 

@@ -279,12 +279,7 @@ static cs_status add_correlation(const atlas *t, const quantity *p, const quanti
     cs_item_text(row, "given", data->z ? t->quantity[t->quantities - 1].name : "");
     cs_item_int(row, "objects", data->objects);
     cs_item_int(row, "runs", p->exact && o->exact ? 1 : data->runs);
-    cs_item_real(row, "tau", c.tau);
-    cs_item_real(row, "p", c.p);
-    cs_item_real(row, "low", c.low);
-    cs_item_real(row, "high", c.high);
-    cs_item_real(row, "runs_se", c.runs_se);
-    cs_item_real(row, "rho", c.rho);
+    CS_ITEM_FIELDS(row, &c, tau, p, low, high, runs_se, rho);
     return CS_OK;
 }
 

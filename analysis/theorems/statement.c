@@ -237,18 +237,12 @@ void cs_statement_counterexample(cs_statement *s, const char *format, ...)
 
 static void record(const cs_statement *s, cs_item *in)
 {
-    cs_item_text(in, "id", s->id);
+    CS_ITEM_FIELDS(in, s, id, attained, input, lhs, rhs, error, trivial);
     cs_item_text(in, "form", cs_form_name(s->form));
     cs_item_text(in, "relation", relation_name(s->relation));
     cs_item_text(in, "verdict", cs_verdict_name(s->verdict));
-    cs_item_flag(in, "attained", s->attained);
     cs_item_text(in, "statement", s->text);
-    cs_item_text(in, "input", s->input);
-    cs_item_real(in, "lhs", s->lhs);
-    cs_item_real(in, "rhs", s->rhs);
     cs_item_real(in, "margin", cs_statement_margin(s));
-    cs_item_real(in, "error", s->error);
-    cs_item_real(in, "trivial", s->trivial);
     cs_item_json(in, "assumptions", s->assumptions ? json_incref(s->assumptions) : json_null());
     cs_item_text(in, "counterexample", s->counterexample);
     cs_item_json(in, "details", s->details ? json_incref(s->details) : json_null());

@@ -99,9 +99,7 @@ static void record_one(const cs_42_case *c, const char *objective, cs_42_method 
     cs_toy_position(&c->toy, position);
     for (int64_t i = 0; i < s->values; ++i) {
         cs_item *row = cs_item_object(spectra, NULL);
-        cs_item_int(row, "classes", c->toy.classes);
-        cs_item_int(row, "length", c->toy.length);
-        cs_item_int(row, "tokens", c->toy.tokens);
+        CS_ITEM_FIELDS(row, &c->toy, classes, length, tokens);
         cs_item_text(row, "objective", objective);
         cs_item_text(row, "empty_prefix", cs_prefix_name(c->toy.objective.empty_prefix));
         cs_item_text(row, "target_position", position);

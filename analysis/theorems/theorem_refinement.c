@@ -47,15 +47,9 @@ static void record_pair(const cs_refined_pairs *r, int64_t p, const char *input,
     cs_item_text(row, "input", input);
     cs_item_text(row, "coarser", r->name[p / r->count]);
     cs_item_text(row, "finer", r->name[p % r->count]);
-    cs_item_flag(row, "ordered", x->ordered);
-    cs_item_int(row, "compared", x->compared);
-    cs_item_int(row, "j", x->j);
+    CS_ITEM_FIELDS(row, x, ordered, compared, j, error, marginals, loewner, loewner_error);
     cs_item_real(row, "sigma_coarser", x->coarse);
     cs_item_real(row, "sigma_finer", x->fine);
-    cs_item_real(row, "error", x->error);
-    cs_item_real(row, "marginals", x->marginals);
-    cs_item_real(row, "loewner", x->loewner);
-    cs_item_real(row, "loewner_error", x->loewner_error);
 }
 
 static bool applies(const cs_refined *x)

@@ -62,9 +62,7 @@ static cs_status add_score(const report *r, cs_metric metric, cs_item *list)
     cs_item_text(item, "name", cs_metric_name(metric));
     cs_item_text(item, "definition", cs_metric_definition(metric));
     cs_item_real(item, "value", over.seeds.median);
-    cs_item_real(item, "low", over.seeds.low);
-    cs_item_real(item, "high", over.seeds.high);
-    cs_item_real(item, "coverage", over.seeds.coverage);
+    CS_ITEM_FIELDS(item, &over.seeds, low, high, coverage);
     cs_item_real(item, "se", over.se);
     cs_item_real(item, "constant", constant);
     cs_item_int(item, "n", j->test->count);
@@ -92,11 +90,7 @@ static void add_runs(const report *r, cs_item *root)
         const cs_finetune_run *run = &s->run[i];
         cs_item *item = cs_item_object(runs, NULL);
         cs_item_int(item, "seed", (int64_t)run->seed);
-        cs_item_int(item, "examples", run->examples);
-        cs_item_int(item, "steps", run->steps);
-        cs_item_int(item, "skipped", run->skipped);
-        cs_item_real(item, "train_loss", run->train_loss);
-        cs_item_real(item, "test_loss", run->test_loss);
+        CS_ITEM_FIELDS(item, run, examples, steps, skipped, train_loss, test_loss);
     }
     cs_item *trials = s->trials > 0 ? cs_item_array(root, "trials") : NULL;
     for (int64_t i = 0; i < s->trials; ++i) {

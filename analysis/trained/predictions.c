@@ -115,9 +115,7 @@ void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
     cs_item_real(item, "se", score->se);
     cs_item_reals(item, "~left_out", score->blocks, score->left_out);
     cs_item *interval = cs_item_object(item, "seed_interval");
-    cs_item_real(interval, "low", score->seeds.low);
-    cs_item_real(interval, "high", score->seeds.high);
-    cs_item_real(interval, "coverage", score->seeds.coverage);
+    CS_ITEM_FIELDS(interval, &score->seeds, low, high, coverage);
 }
 
 /* --- predictions.csv ---------------------------------------------------------------------------*/

@@ -24,13 +24,9 @@ static void add_run(const cs_linear_probe *p, int64_t seed, cs_item *list)
     cs_item_int(run, "seed", seed);
     cs_item_int(run, "n", p->rows);
     cs_item_real(run, "penalty", p->step[p->chosen].penalty);
-    cs_item_real(run, "loss", p->loss);
+    CS_ITEM_FIELDS(run, p, loss, iterations, converged, train_accuracy, least_margin);
     cs_item_real(run, "gradient_norm", p->gradient);
-    cs_item_int(run, "iterations", p->iterations);
-    cs_item_flag(run, "converged", p->converged);
     cs_item_int(run, "constant_features", p->constant);
-    cs_item_real(run, "train_accuracy", p->train_accuracy);
-    cs_item_real(run, "least_margin", p->least_margin);
     cs_item *path = cs_item_array(run, "path");
     for (int64_t i = 0; i < p->steps; ++i) {
         cs_item *step = cs_item_object(path, NULL);
@@ -55,16 +51,14 @@ static cs_status add_comparison(const cs_probe_study *s, const cs_reference *ref
 
 static void describe(const cs_probe_study *s, const cs_probe_layer *l, cs_item *item)
 {
-    cs_item_text(item, "layer", l->layer);
+    CS_ITEM_FIELDS(item, l, layer, penalty, iterations);
     cs_item_int(item, "n", l->probe[0].rows);
     cs_item_int(item, "n_test", s->scoring.test->count);
     cs_item_int(item, "d", l->features);
     cs_item_int(item, "classes", s->scoring.train->classes);
     cs_item_text(item, "few", s->few);
     cs_item_int(item, "seeds", s->scoring.seeds);
-    cs_item_real(item, "penalty", l->penalty);
     cs_item_real(item, "gradient_norm", l->gradient);
-    cs_item_int(item, "iterations", l->iterations);
     cs_item_flag(item, "converged", l->unconverged == 0);
     cs_item_text(item, "~probe", "linear");
 }

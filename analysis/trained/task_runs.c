@@ -167,8 +167,7 @@ static cs_status add_score(const cs_table *t, int64_t row, const cs_table *block
     cs_item *m = cs_item_object(metrics, NULL);
     cs_item_text(m, "name", metric);
     cs_item_text(m, "definition", cell(t, row, "definition"));
-    cs_item_real(m, "value", s.value);
-    cs_item_real(m, "se", s.se);
+    CS_ITEM_FIELDS(m, &s, value, se);
     cs_item_real(m, "low", number_in(t, row, "low"));
     cs_item_real(m, "high", number_in(t, row, "high"));
     cs_item_real(m, "constant", constant_of(t, row));

@@ -479,13 +479,9 @@ static void factors_row(const cs_trained *t, const char *model, const cs_learned
 {
     const double half2 = l->factor * l->factor / 4;
     cs_item *row = start_row(rows, t, model);
-    cs_item_int(row, "width", l->width);
-    cs_item_int(row, "t", l->t);
-    cs_item_real(row, "loss", l->loss);
+    CS_ITEM_FIELDS(row, l, width, t, loss, excess, distance);
     cs_item_real(row, "optimum", l->minimum);
-    cs_item_real(row, "excess", l->excess);
     cs_item_real(row, "excess_share", l->excess / -l->minimum);
-    cs_item_real(row, "distance", l->distance);
     cs_item_real(row, "left_angle", l->t > 0 ? l->left[l->t - 1] : NAN);
     cs_item_real(row, "right_angle", l->t > 0 ? l->right[l->t - 1] : NAN);
     cs_item_real(row, "uniform", reach ? half2 * reach->uniform : NAN);
@@ -521,9 +517,7 @@ static cs_status entropy(const cs_trained *t, cs_theorem_report *report)
     if (status == CS_OK && (status = cs_learned_entropy_state(&e, "transformer", t->input, ENTROPY,
                                                               &report->statements)) == CS_OK) {
         cs_item *row = start_row(report->rows, t, "transformer");
-        cs_item_real(row, "loss", e.loss);
-        cs_item_real(row, "se", e.se);
-        cs_item_real(row, "optimum", e.optimum);
+        CS_ITEM_FIELDS(row, &e, loss, se, optimum);
         cs_item_real(row, "excess", e.loss - e.optimum);
         cs_item_real(row, "excess_share", (e.loss - e.optimum) / e.optimum);
     }

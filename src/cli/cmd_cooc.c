@@ -36,21 +36,14 @@ static cs_status add_build(const cs_args *args, const cs_corpus *corpus,
     cs_item_take(item, "objective", cs_objective_describe(&options->objective));
     cs_item_take(item, "context", cs_context_describe(&options->context));
     cs_item_text(item, "target_position", cs_context_given(&options->context) ? "given" : "blind");
-    cs_item_int(item, "rows", cooc->matrix.a.rows);
-    cs_item_int(item, "cols", cooc->matrix.a.cols);
+    CS_ITEM_FIELDS(item, &cooc->matrix.a, rows, cols);
     cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
-    cs_item_int(item, "sequences", cooc->sequences);
-    cs_item_int(item, "skipped_sequences", cooc->skipped_sequences);
+    CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, runs, exact, unit, mass,
+                   dropped_mass);
     cs_item_int(item, "uncovered_tokens", uncovered);
-    cs_item_int(item, "contributions", cooc->contributions);
-    cs_item_int(item, "runs", cooc->runs);
     cs_item_int(item, "draws", options->draws);
     cs_item_int(item, "seed", (int64_t)options->seed);
     cs_item_flag(item, "sampled", options->draws > 0);
-    cs_item_flag(item, "exact", cooc->exact);
-    cs_item_real(item, "unit", cooc->unit);
-    cs_item_real(item, "mass", cooc->mass);
-    cs_item_real(item, "dropped_mass", cooc->dropped_mass);
     cs_item_real(item, "label_noise", cs_label_noise(&cooc->matrix));
     return status;
 }
@@ -178,10 +171,7 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
     if (status == CS_OK) status = add_build(args, corpus, options, &cooc, item);
     if (status == CS_OK) {
         *converged = *converged && spectrum.converged;
-        cs_item_int(item, "components", spectrum.components);
-        cs_item_real(item, "sum_sigma2", spectrum.sum_sigma2);
-        cs_item_real(item, "sum_sigma4", spectrum.sum_sigma4);
-        cs_item_real(item, "sum_sigma4_error", spectrum.sum_sigma4_error);
+        CS_ITEM_FIELDS(item, &spectrum, components, sum_sigma2, sum_sigma4, sum_sigma4_error);
         cs_item_reals(item, "sigma", spectrum.k, spectrum.sigma);
         cs_item_reals(item, "residual", spectrum.k, spectrum.residual);
     }
@@ -239,15 +229,13 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
     status = status ? status : cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
-    cs_item_real(root, "contributions", size.contributions);
+    CS_ITEM_FIELDS(root, &size, contributions, rows);
     cs_item_real(root, "matrix_bytes", size.matrix);
     cs_item_real(root, "stored_bytes", size.stored);
     cs_item_real(root, "memory_bytes", size.memory);
     cs_item_real(root, "scratch_bytes", size.scratch);
-    cs_item_int(root, "documents", corpus->documents);
-    cs_item_int(root, "tokens", corpus->tokens);
+    CS_ITEM_FIELDS(root, corpus, documents, tokens);
     cs_item_int(root, "uncovered_tokens", uncovered);
-    cs_item_real(root, "rows", size.rows);
     cs_item_real(root, "nonzeros", size.entries);
     status = cs_output_record(args, "cooc", NULL);
     return status ? status : note_tail(args, corpus, options, &size);

@@ -24,13 +24,9 @@ static cs_status list_source(const cs_corpus_source *source, cs_item *list)
     if (status != CS_OK) return status;
     bool prepared = cs_path_exists(path);
     cs_item *item = cs_item_object(list, NULL);
-    cs_item_text(item, "name", source->name);
-    cs_item_text(item, "package", source->package);
-    cs_item_text(item, "licence", source->licence);
-    cs_item_flag(item, "labelled", source->labelled);
+    CS_ITEM_FIELDS(item, source, name, package, licence, labelled, summary);
     cs_item_flag(item, "prepared", prepared);
     cs_item_text(item, "path", path);
-    cs_item_text(item, "summary", source->summary);
     cs_item_text(item, "~labelled", source->labelled ? "yes" : "no");
     cs_item_text(item, "~prepared", prepared ? "yes" : "no");
     cs_free(path);

@@ -240,8 +240,7 @@ static void add_numbers(const run *r, const answer *a, const number v[NUMBERS], 
 {
     const bool all = !top || a->ask != CS_ASK_PSEUDO;
     cs_item_real(item, v[PERPLEXITY].metric, v[PERPLEXITY].value);
-    cs_item_real(item, "low", v[PERPLEXITY].low);
-    cs_item_real(item, "high", v[PERPLEXITY].high);
+    CS_ITEM_FIELDS(item, &v[PERPLEXITY], low, high);
     if (all) cs_item_real(item, v[NLL].metric, v[NLL].value);
     cs_item_real(item, "se", v[NLL].se);
     if (all) cs_item_real(item, v[BITS].metric, v[BITS].value);
@@ -261,19 +260,12 @@ static void add_result(const run *r, const answer *a, cs_item *results)
     const int count = numbers_of(r, a, v);
     cs_item *item = cs_item_object(results, NULL);
     cs_item_text(item, "ask", cs_ask_name(a->ask));
-    cs_item_int(item, "documents", p->documents);
-    cs_item_int(item, "pieces", p->pieces);
-    cs_item_int(item, "tokens", p->tokens);
-    cs_item_int(item, "blocks", p->blocks);
+    CS_ITEM_FIELDS(item, p, documents, pieces, tokens, blocks);
     add_lengths(p, cs_item_array(item, "by_length"));
     cs_item *rows = cs_item_array(item, "~numbers");
     for (int i = 0; i < count; ++i) {
         cs_item *row = cs_item_object(rows, NULL);
-        cs_item_text(row, "metric", v[i].metric);
-        cs_item_real(row, "value", v[i].value);
-        cs_item_real(row, "low", v[i].low);
-        cs_item_real(row, "high", v[i].high);
-        cs_item_real(row, "se", v[i].se);
+        CS_ITEM_FIELDS(row, &v[i], metric, value, low, high, se);
         cs_item *list = cs_item_array(row, "~left_out");
         const double *left_out = i == NLL          ? p->left_out
                                  : i == UNIGRAM    ? p->reference.left_out

@@ -124,11 +124,10 @@ static cs_status report(study *s, const char *name, const cs_gram *g)
     cs_item_text(matrix, "file", name);
     cs_item_int(matrix, "n", r.rows);
     cs_item_int(matrix, "d", r.cols);
-    cs_item_int(matrix, "blocks", r.blocks);
+    CS_ITEM_FIELDS(matrix, &r, blocks, floor);
     cs_item_text(matrix, "precision", g->wide ? "double" : "float");
     cs_item_flag(matrix, "centred", s->rank.centred);
     cs_item_flag(matrix, "row_norm", g->normalise);
-    cs_item_real(matrix, "floor", r.floor);
     cs_item *heaviest = cs_item_object(matrix, "heaviest_row");
     cs_item_int(heaviest, "row", r.heaviest);
     cs_item_real(heaviest, "share", r.heaviest_share);

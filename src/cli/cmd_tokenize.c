@@ -286,12 +286,8 @@ static cs_status stats_result(cs_args *args, const counts *c, int64_t docs)
     const int64_t vocab = cs_tokenizer_vocab(c->encoder.tokenizer);
     cs_item *root = cs_output_root(args);
     cs_item_int(root, "documents", docs);
-    cs_item_int(root, "bytes", c->bytes);
-    cs_item_int(root, "words", c->words);
-    cs_item_int(root, "tokens", c->tokens);
-    cs_item_int(root, "unknown", c->unknown);
+    CS_ITEM_FIELDS(root, c, bytes, words, tokens, unknown, used);
     cs_item_int(root, "vocabulary", vocab);
-    cs_item_int(root, "used", c->used);
     cs_item_real(root, "tokens_per_word", share(c->tokens, c->words));
     cs_item_real(root, "bytes_per_token", share(c->bytes, c->tokens));
     cs_item_real(root, "unknown_share", share(c->unknown, c->tokens));

@@ -58,23 +58,18 @@ static void add_model(const point *p, cs_item *item)
     const cs_toy *toy = p->toy;
     char position[32];
     cs_toy_position(toy, position);
-    cs_item_text(item, "objective", p->objective);
-    cs_item_int(item, "classes", toy->classes);
-    cs_item_int(item, "length", toy->length);
-    cs_item_int(item, "tokens", toy->tokens);
+    CS_ITEM_FIELDS(item, p, objective, method);
+    CS_ITEM_FIELDS(item, toy, classes, length, tokens);
     cs_item_text(item, "token_sets", toy->literal ? "literal" : "disjoint");
     cs_item_text(item, "empty_prefix", cs_prefix_name(toy->objective.empty_prefix));
     cs_item_text(item, "target_position", position);
-    cs_item_text(item, "method", p->method);
 }
 
 static void add_point(const point *p, bool dry, cs_item *item)
 {
     const cs_toy_spectrum *s = &p->spectrum;
     add_model(p, item);
-    cs_item_real(item, "rows", p->rows);
-    cs_item_real(item, "cols", p->cols);
-    cs_item_real(item, "nnz", p->nnz);
+    CS_ITEM_FIELDS(item, p, rows, cols, nnz);
     if (dry) {
         return;
     }
@@ -84,11 +79,7 @@ static void add_point(const point *p, bool dry, cs_item *item)
         cs_item_real(pair, NULL, s->sigma[i]);
         cs_item_int(pair, NULL, s->multiplicity[i]);
     }
-    cs_item_real(item, "sum_sigma2", s->sum_sigma2);
-    cs_item_real(item, "sum_sigma4", s->sum_sigma4);
-    cs_item_int(item, "rank", s->rank);
-    cs_item_real(item, "residual", s->residual);
-    cs_item_text(item, "source", s->source);
+    CS_ITEM_FIELDS(item, s, sum_sigma2, sum_sigma4, rank, residual, source);
 }
 
 /* The number of unmasked tokens where the objective fixes it, NaN elsewhere. */

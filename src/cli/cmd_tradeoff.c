@@ -33,10 +33,7 @@ static void add(cs_item *points, const char *kind, int64_t s, const cs_objective
     cs_item_take(point, "series", cs_objective_describe(objective));
     cs_item_take(point, "objective", cs_objective_describe(objective));
     cs_item_int(point, "length", s);
-    cs_item_real(point, "next_token_weight", x->next_token_weight);
-    cs_item_real(point, "misalignment", x->misalignment);
-    cs_item_real(point, "sigma2", x->sigma2);
-    cs_item_real(point, "tail", x->tail);
+    CS_ITEM_FIELDS(point, x, next_token_weight, misalignment, sigma2, tail);
     if (strcmp(kind, "frontier") == 0) {
         cs_item_int(point, "~unmasked", objective->unmasked_lo);
     }

@@ -414,11 +414,8 @@ static cs_status estimate(cs_args *args, run *r)
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
     describe(args, r, root);
-    cs_item_int(root, "sequences", e.sequences);
+    CS_ITEM_FIELDS(root, &e, sequences, too_short, tokens, bytes);
     cs_item_int(root, "held_out_sequences", e.held_out);
-    cs_item_int(root, "too_short", e.too_short);
-    cs_item_int(root, "tokens", e.tokens);
-    cs_item_int(root, "bytes", e.bytes);
     cs_item_real(root, "flops_per_step", e.flops);
     cs_item_real(root, "seconds_per_step", e.step_seconds);
     cs_item_real(root, "seconds",
@@ -429,15 +426,9 @@ static cs_status estimate(cs_args *args, run *r)
 
 static void put_result(cs_item *item, const cs_train_result *trained)
 {
-    cs_item_int(item, "step", trained->step);
-    cs_item_flag(item, "finished", trained->finished);
-    cs_item_int(item, "tokens", trained->tokens);
-    cs_item_int(item, "skipped", trained->skipped);
-    cs_item_real(item, "loss", trained->loss);
-    cs_item_real(item, "eval_loss", trained->eval_loss);
-    cs_item_real(item, "unigram_loss", trained->unigram_loss);
+    CS_ITEM_FIELDS(item, trained, step, finished, tokens, skipped, loss, eval_loss, unigram_loss,
+                   seconds);
     cs_item_real(item, "unigram_difference", trained->eval_loss - trained->unigram_loss);
-    cs_item_real(item, "seconds", trained->seconds);
 }
 
 static cs_status write_result(cs_args *args, const run *r, const cs_train_result *trained)

@@ -200,11 +200,10 @@ static cs_status list_theorems(cs_args *args)
                 continue;
             }
             cs_item *row = cs_item_object(theorems, NULL);
-            cs_item_text(row, "id", t->id);
+            CS_ITEM_FIELDS(row, t, id, options);
             cs_item_text(row, "form", cs_form_name((cs_statement_form)form));
             cs_item_text(row, "takes", takes);
             cs_item_text(row, "claim", text[form]);
-            cs_item_text(row, "options", t->options);
             cs_item_text(row, "table", t->file);
         }
     }

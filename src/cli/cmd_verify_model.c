@@ -24,13 +24,7 @@ static cs_status report(cs_args *args, const cs_model_text *t, const cs_state_di
         (void)snprintf(number, sizeof number, "%lld", (long long)d[i].layer);
         cs_item *layer = cs_item_object(layers, NULL);
         cs_item_text(layer, "layer", d[i].layer > t->model.config.layers ? "logits" : number);
-        cs_item_int(layer, "items", d[i].items);
-        cs_item_real(layer, "max", d[i].max);
-        cs_item_real(layer, "mean", d[i].mean);
-        cs_item_real(layer, "sd", d[i].sd);
-        cs_item_real(layer, "scale", d[i].scale);
-        cs_item_real(layer, "tolerance", d[i].tolerance);
-        cs_item_flag(layer, "ok", d[i].ok);
+        CS_ITEM_FIELDS(layer, &d[i], items, max, mean, sd, scale, tolerance, ok);
         cs_item_text(layer, "~verdict", d[i].ok ? "PASS" : "FAIL");
         ok = ok && d[i].ok;
     }

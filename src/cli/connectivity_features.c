@@ -106,14 +106,11 @@ static void report(const study *s, const model *m, const cs_feature_connectivity
     cs_item_text(item, "file", m->file);
     cs_item_int(item, "n", c->rows);
     cs_item_int(item, "d", c->cols);
-    cs_item_int(item, "pairs", c->pairs);
+    CS_ITEM_FIELDS(item, c, pairs, blocks, mean_share);
     cs_item_int(item, "all_pairs", c->total);
     cs_item_text(item, "similarity", s->options.cosine ? "cosine" : "inner");
-    cs_item_flag(item, "self", s->options.self);
-    cs_item_flag(item, "centred", s->options.centred);
-    cs_item_int(item, "blocks", c->blocks);
+    CS_ITEM_FIELDS(item, &s->options, self, centred);
     cs_item_int(item, "seed", (int64_t)cs_args_seed(s->args));
-    cs_item_real(item, "mean_share", c->mean_share);
     cs_item *metrics = cs_item_array(item, "metrics");
     for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
         cs_item *metric = cs_item_object(metrics, NULL);

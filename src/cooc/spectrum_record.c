@@ -72,33 +72,19 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
                  s->gram               ? "singular values of A / sqrt(P_C P_G), by its Gram form"
                  : options->normalised ? "singular values of the matrix as it stands"
                                        : "singular values of A / sqrt(P_C P_G)");
-    cs_item_int(root, "rows", s->rows);
-    cs_item_int(root, "cols", s->cols);
+    CS_ITEM_FIELDS(root, s, rows, cols, zero_rows, zero_cols, components, lumped_rows, lumped_cols,
+                   k, zeros);
     cs_item_int(root, "nonzeros", s->nnz);
-    cs_item_int(root, "zero_rows", s->zero_rows);
-    cs_item_int(root, "zero_cols", s->zero_cols);
-    cs_item_int(root, "components", s->components);
     cs_item_int(root, "multiplicity_of_one", cs_spectrum_ones(s));
-    cs_item_int(root, "lumped_rows", s->lumped_rows);
-    cs_item_int(root, "lumped_cols", s->lumped_cols);
-    cs_item_int(root, "k", s->k);
-    cs_item_int(root, "zeros", s->zeros);
     cs_item_count(root, "rank", s->rank);
-    cs_item_real(root, "mass", s->mass);
-    cs_item_real(root, "sum_sigma2", s->sum_sigma2);
-    cs_item_real(root, "sum_sigma4", s->sum_sigma4);
-    cs_item_real(root, "sum_sigma4_error", s->sum_sigma4_error);
-    cs_item_real(root, "sum_sigma4_cost", s->sum_sigma4_cost);
     cs_item_real(root, "sum_sigma4_budget",
                  options->moment4_budget < 1.0 ? 0.0 : options->moment4_budget);
-    cs_item_real(root, "floor", s->floor);
     cs_item_real(root, "tolerance", s->tol);
-    cs_item_real(root, "departure", s->departure);
     cs_item_text(root, "solver", cs_spectrum_solver(s));
     cs_item_text(root, "device", options->gpu ? options->gpu->name : "cpu");
     cs_item_int(root, "seed", (int64_t)options->seed);
-    cs_item_flag(root, "converged", s->converged);
-    cs_item_flag(root, "interrupted", s->interrupted);
+    CS_ITEM_FIELDS(root, s, mass, sum_sigma2, sum_sigma4, sum_sigma4_error, sum_sigma4_cost, floor,
+                   departure, converged, interrupted);
     add_certificates(root, s);
     cs_item_reals(root, "sigma", s->k, s->sigma);
     cs_item_reals(root, "residual", s->k, s->residual);
@@ -108,9 +94,7 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
 
 static void set_interval(cs_item *item, const cs_interval *x)
 {
-    cs_item_real(item, "value", x->value);
-    cs_item_real(item, "low", x->low);
-    cs_item_real(item, "high", x->high);
+    CS_ITEM_FIELDS(item, x, value, low, high);
 }
 
 static void add_interval(cs_item *in, const char *key, const cs_interval *x)
@@ -147,27 +131,17 @@ void cs_spectrum_density_record(const char *name, const cs_spectrum_density_opti
                                 const cs_spectrum_density *d, cs_item *root)
 {
     cs_item_text(root, "matrix", name);
-    cs_item_int(root, "rows", d->rows);
-    cs_item_int(root, "cols", d->cols);
+    CS_ITEM_FIELDS(root, d, rows, cols, components, lumped_rows, lumped_cols, residual, sum_sigma2,
+                   sum_sigma4, sum_sigma4_cost);
     cs_item_int(root, "nonzeros", d->nnz);
-    cs_item_int(root, "components", d->components);
-    cs_item_int(root, "lumped_rows", d->lumped_rows);
-    cs_item_int(root, "lumped_cols", d->lumped_cols);
     cs_item_int(root, "values", d->density.dimension);
-    cs_item_int(root, "known", d->density.known);
-    cs_item_int(root, "samples", options->samples);
-    cs_item_int(root, "degree", options->degree);
+    CS_ITEM_FIELDS(root, &d->density, known, width);
+    CS_ITEM_FIELDS(root, options, samples, degree, level);
     cs_item_int(root, "samples_without_quadrature_error", d->density.ended);
     cs_item_int(root, "seed", (int64_t)options->spectrum.seed);
-    cs_item_real(root, "level", options->level);
     cs_item_real(root, "student_factor", d->density.factor);
     cs_item_real(root, "bound", d->top);
-    cs_item_real(root, "width", d->density.width);
     cs_item_real(root, "density_bias_bound", d->density.bias);
-    cs_item_real(root, "residual", d->residual);
-    cs_item_real(root, "sum_sigma2", d->sum_sigma2);
-    cs_item_real(root, "sum_sigma4", d->sum_sigma4);
-    cs_item_real(root, "sum_sigma4_cost", d->sum_sigma4_cost);
     cs_item_real(root, "sum_sigma4_budget",
                  options->spectrum.moment4_budget < 1.0 ? 0.0 : options->spectrum.moment4_budget);
     cs_item_real(root, "rest_sigma4_error", d->density.rest4_error);

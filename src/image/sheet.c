@@ -43,16 +43,10 @@ cs_status cs_images_describe(const cs_images *m, cs_item *root)
         unlabelled += m->label[i] < 0;
     }
     const double mean = (double)sum / (double)values;
-    cs_item_text(root, "name", m->name);
-    cs_item_text(root, "path", m->path);
-    cs_item_text(root, "sha256", m->sha256);
+    CS_ITEM_FIELDS(root, m, name, path, sha256, height, width, channels, labels);
     cs_item_int(root, "images", m->count);
-    cs_item_int(root, "height", m->height);
-    cs_item_int(root, "width", m->width);
-    cs_item_int(root, "channels", m->channels);
     cs_item_int(root, "held_out", out);
     cs_item_int(root, "unlabelled", unlabelled);
-    cs_item_int(root, "labels", m->labels);
     cs_item_int(root, "boxes", m->box_ptr ? m->box_ptr[m->count] : 0);
     cs_item_flag(root, "masks", m->mask != NULL);
     cs_item_real(root, "pixel_mean", mean);

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/each.h"
 #include "base/status.h"
 #include "io/table.h"
 
@@ -50,6 +51,21 @@ void cs_item_flag(cs_item *in, const char *key, bool x);
 void cs_item_null(cs_item *in, const char *key);
 cs_item *cs_item_object(cs_item *in, const char *key);
 cs_item *cs_item_array(cs_item *in, const char *key);
+
+/* Members of the struct at `of`, each under its own name and as its type has it:
+ *     CS_ITEM_FIELDS(item, spectrum, rows, cols, residual, solver) */
+#define CS_ITEM_FIELDS(in, of, ...)                                                                \
+    do {                                                                                           \
+        CS_EACH(CS_ITEM_FIELD, in, of, __VA_ARGS__)                                                \
+    } while (0)
+#define CS_ITEM_FIELD(in, of, name)                                                                \
+    _Generic((of)->name,                                                                           \
+        bool: cs_item_flag,                                                                        \
+        double: cs_item_real,                                                                      \
+        int: cs_item_int,                                                                          \
+        int64_t: cs_item_int,                                                                      \
+        char *: cs_item_text,                                                                      \
+        const char *: cs_item_text)(in, #name, (of)->name);
 
 /* An array of n numbers at once. */
 void cs_item_reals(cs_item *in, const char *key, int64_t n, const double *x);
