@@ -1,7 +1,13 @@
 /* fork and exec rather than posix_spawn, which cannot bind a child's life to its parent's
  * (prctl(2), PR_SET_PDEATHSIG; Linux). A pipe that exec closes reports why a child did not start.
  *
- * Limit: what the child has started itself does not hear of this process's death. */
+ * That signal reaches one process, and a shell takes note of it only once the tool that it waits
+ * for has ended. So a guard stands between the two: a fork of this process, without files, that
+ * passes SIGTERM on to all of the program's process group and ends with the program's exit code.
+ * After that signal it stays until the group is empty; what is left GRACE_SECONDS later, once the
+ * program has ended or nobody waits for it, is killed.
+ *
+ * Limit: a program that leaves its process group is on its own. */
 #include "base/child.h"
 
 #include <errno.h>
@@ -16,6 +22,8 @@
 
 #include "base/threads.h"
 
+enum { GRACE_SECONDS = 30, LOOKS_PER_SECOND = 50 };
+
 /* Signals as a new program expects them: this one ignores some and handles others. */
 static void reset_signals(void)
 {
@@ -28,17 +36,30 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the child, up to exec; returns only when that failed. */
-static void become(const cs_child *child, pid_t parent)
+/* Binds a new process to its parent, in a process group of its own. */
+static bool attach(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || setpgid(0, 0) != 0) {
-        return;
+        return false;
     }
-    if (getppid() != parent) { /* it died before the child asked for the signal */
+    if (getppid() != parent) { /* it died before this one asked for the signal */
         _exit(128 + SIGTERM);
     }
+    return true;
+}
+
+_Noreturn static void not_started(int report)
+{
+    int reason = errno;
+    (void)!write(report, &reason, sizeof reason);
+    _exit(127);
+}
+
+/* In the program's process, up to exec; returns only when that failed. */
+static void become(const cs_child *child, pid_t guard)
+{
     int null = open("/dev/null", O_RDONLY);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+    if (!attach(guard) || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
         (child->out > 0 && dup2(child->out, STDOUT_FILENO) < 0) ||
         (child->err > 0 && dup2(child->err, STDERR_FILENO) < 0) ||
         (child->dir && chdir(child->dir) != 0)) {
@@ -46,6 +67,65 @@ static void become(const cs_child *child, pid_t parent)
     }
     reset_signals();
     (void)execvp(child->argv[0], (char *const *)(uintptr_t)child->argv);
+}
+
+static int code_of(int state)
+{
+    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+/* Waits for the program and passes on each SIGTERM: its parent's, or that of its parent's death. */
+static int watch(pid_t program, pid_t parent)
+{
+    const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
+    int code = 0, left = GRACE_SECONDS * LOOKS_PER_SECOND;
+    bool ended = false, told = false;
+    sigset_t heard;
+    (void)sigemptyset(&heard);
+    (void)sigaddset(&heard, SIGTERM);
+    (void)sigaddset(&heard, SIGCHLD);
+    for (;;) {
+        int state = 0;
+        for (pid_t gone; (gone = waitpid(-1, &state, WNOHANG)) > 0;) {
+            if (gone == program) {
+                code = code_of(state);
+                ended = true;
+            }
+        }
+        if (told && (ended || getppid() != parent) && left-- == 0) {
+            (void)kill(-program, SIGKILL);
+            told = false;
+        }
+        if (ended && (!told || kill(-program, 0) != 0)) {
+            return code;
+        }
+        if (sigtimedwait(&heard, NULL, told ? &look : NULL) == SIGTERM) {
+            (void)kill(-program, SIGTERM);
+            told = true;
+        }
+    }
+}
+
+/* All signals are blocked here. Orphans of the program come to the guard, which takes note of
+ * their end. */
+_Noreturn static void guard(const cs_child *child, pid_t parent, int report)
+{
+    const pid_t self = getpid();
+    (void)signal(SIGCHLD, SIG_DFL);
+    pid_t program = -1;
+    if (attach(parent) && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 &&
+        prctl(PR_SET_NAME, "child guard") == 0) {
+        program = _Fork();
+    }
+    if (program == 0) {
+        become(child, self);
+    }
+    if (program <= 0) {
+        not_started(report);
+    }
+    (void)setpgid(program, program); /* whichever of the two is first */
+    closefrom(0);
+    _exit(watch(program, parent));
 }
 
 static pid_t start(const cs_child *child, int report)
@@ -57,10 +137,7 @@ static pid_t start(const cs_child *child, int report)
     pid_t pid =
         _Fork(); /* without the fork handlers of libraries: OpenBLAS ends its threads there */
     if (pid == 0) {
-        become(child, parent);
-        int reason = errno;
-        (void)!write(report, &reason, sizeof reason);
-        _exit(127);
+        guard(child, parent, report);
     }
     int reason = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -83,14 +160,13 @@ static cs_status wait_for(pid_t pid, const char *name, int *code)
         if (ended < 0 && errno != EINTR) {
             return cs_fail(CS_ERR_IO, "waiting for %s: %s", name, strerror(errno));
         }
-        /* All of its group: a shell hears of it only once the command that it waits for has ended. */
         if (cs_interrupted() && !signalled) {
-            signalled = kill(-pid, SIGTERM) == 0; /* not before it has made its group */
+            signalled = kill(pid, SIGTERM) == 0;
         }
         (void)nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec * 2 < longest.tv_nsec ? pause.tv_nsec * 2 : longest.tv_nsec;
     }
-    *code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    *code = code_of(state);
     return *code == 0 || !cs_interrupted() ? CS_OK : cs_fail(CS_ERR_INTERRUPT, "interrupted");
 }
 

@@ -1,9 +1,10 @@
 /* Another program, run to its end.
  *
  * It does not outlive this process and stops when this process is asked to: an interrupt
- * (cs_interrupt_set) is passed on as one SIGTERM to all of its process group, and the child is waited for, so that a cospec
- * child writes its checkpoint; should this process die, the child receives SIGTERM. It has a
- * process group of its own, so that Ctrl-C reaches it once, through here.
+ * (cs_interrupt_set) is passed on as one SIGTERM to all of its process group, and the child is
+ * waited for, so that a cospec child writes its checkpoint; should this process die, however that
+ * is, the group receives SIGTERM too. The group is the child's own, so that Ctrl-C reaches it once,
+ * through here.
  */
 #pragma once
 

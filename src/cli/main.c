@@ -30,6 +30,7 @@ static void set_signals(void)
     /* A reader that went away, and a file over the size limit, are write errors like any other. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* of children that are ignored nobody learns the end */
 }
 
 /* OpenBLAS makes its threads while it is loaded, before main(); when it cannot, it sends SIGINT to
@@ -127,8 +128,7 @@ int main(int argc, char **argv)
     if (failed && code == 2) {
         const cs_command *known = NULL;
         bool found = argc > 1 && cs_command_by_name(argv[1], &known) == CS_OK;
-        (void)fprintf(stderr, "see 'cospec help%s%s'\n", found ? " " : "",
-                      found ? known->name : "");
+        (void)fprintf(stderr, "see 'cospec help%s%s'\n", found ? " " : "", found ? argv[1] : "");
     }
     leave(code);
 }

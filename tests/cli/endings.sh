@@ -24,18 +24,19 @@ waiting_program() {
     mkdir -p bin && printf '#!/bin/sh\necho $$ > "%s/pid"\nexec sleep 30\n' "$PWD" > "bin/$1" && chmod +x "bin/$1"
 }
 
-# signalled NAME COMMAND...: sent the signal while its child runs, the command ends with 130 and the child is gone.
+# signalled NAME COMMAND...: sent the signal while its child runs, the command ends with 130; the child and its guard are gone.
 signalled() {
     signal=$1; shift
     rm -f pid
     PATH=$PWD/bin:$PATH "$@" > out 2> err &
     parent=$!
     appears pid || { kill -9 $parent; return 1; }
+    guard=$(pgrep -P $parent)
     kill -"$signal" $parent
     ended $parent || { kill -9 $parent "$(cat pid)"; return 1; }
     wait $parent
     code=$?
-    ended "$(cat pid)" || { kill -9 "$(cat pid)"; return 1; }
+    ended "$(cat pid)" && ended "$guard" || { kill -9 "$(cat pid)"; return 1; }
     [ "$signal" = KILL ] || [ $code = 130 ] || fail "$signal: exit $code: $(cat err)"
 }
 
@@ -52,11 +53,21 @@ test_preparation_ends_with_its_child() {
     for s in TERM INT KILL; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
 }
 
-# A shell takes note of a signal once the command that it waits for has ended: that hears of it too.
+# A shell takes note of a signal once the command that it waits for has ended: that hears of it too, and so does what is left of a pipe.
 test_preparation_ends_with_its_tools() {
     waiting_program awk
     export COSPEC_CACHE=$PWD/cache
-    for s in TERM INT; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
+    for s in TERM INT KILL; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
+}
+
+# The code of a child that a signal ended, and the reason of one that cannot run, pass the guard.
+test_child_that_fails() {
+    mkdir bin && printf '#!/bin/sh\nkill -SEGV $$\n' > bin/dpkg-query && chmod +x bin/dpkg-query
+    export COSPEC_CACHE=$PWD/cache
+    refuses 3 "dpkg-query: ended with signal 11" env PATH="$PWD/bin:$PATH" "$COSPEC" data prepare emoji || return 1
+    env --ignore-signal=CHLD true 2> /dev/null && { refuses 3 "dpkg-query: ended with signal 11" env --ignore-signal=CHLD PATH="$PWD/bin:$PATH" "$COSPEC" data prepare emoji || return 1; }
+    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t || return 1
+    refuses 3 "cannot run gnuplot: No such file or directory" env PATH="$PWD" "$COSPEC" plot toy-spectra t/toy.csv -o g
 }
 
 # A manifest that is a pipe is no manifest of this program, and nobody waits for its writer.
@@ -75,9 +86,10 @@ test_study_ends_with_its_step() {
     "$COSPEC" reproduce --steps s.json --template t.html -o r > out 2> err &
     parent=$!
     appears r/m/manifest.json || { kill -9 $parent 2> /dev/null; return 1; }
-    child=$(pgrep -P $parent)
+    guard=$(pgrep -P $parent)
+    child=$(pgrep -P "$guard")
     kill -TERM $parent
-    ended $parent && ended "$child" || { kill -9 $parent "$child"; return 1; }
+    ended $parent && ended "$child" && ended "$guard" || { kill -9 $parent "$child"; return 1; }
     wait $parent
     [ $? = 130 ] && says "interrupted in step m; run again with --resume" && ls r/m/checkpoint-* > /dev/null || fail "$(cat err r/m/stderr.txt)"
 }
@@ -106,4 +118,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done
+for name in plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done
