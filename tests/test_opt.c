@@ -128,6 +128,33 @@ TEST(fallbacks_and_unset)
     cs_args_free(&args);
 }
 
+TEST(fields_take_the_options_of_their_names)
+{
+    struct {
+        int64_t rank, memory;
+        double tol;
+        enum { FIXED, RANDOM } form;
+        bool vectors, json;
+        const char *name, *mask_ratio;
+        int threads;
+        uint64_t seed;
+    } of = {.memory = 7, .tol = 0.5, .seed = 9};
+    cs_args *args = NULL;
+    OK(parse("FILE -k 8 --form random --vectors --name x --mask-ratio 0.5 --threads 3", &args));
+    CS_ARGS_FIELDS(args, &of, rank, memory, tol, form, vectors, json, name, mask_ratio, threads,
+                   seed);
+    assert_int_equal(of.rank, 8);
+    assert_int_equal(of.memory, 7); /* unset, as tol and seed */
+    assert_true(of.tol == 0.5);
+    assert_int_equal(of.seed, 9);
+    assert_int_equal(of.form, RANDOM);
+    assert_true(of.vectors && !of.json);
+    assert_string_equal(of.name, "x");
+    assert_string_equal(of.mask_ratio, "0.5");
+    assert_int_equal(of.threads, 3);
+    cs_args_free(&args);
+}
+
 TEST(refusals_name_the_value)
 {
     assert_refused("f --rank 0", "--rank: 0 is not in 1..100");

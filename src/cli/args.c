@@ -187,6 +187,30 @@ const char *cs_args_text_at(const cs_args *args, const char *name, int index)
     return v->text.text[index];
 }
 
+void cs_args_field(const cs_args *args, const char *member, cs_opt_kind kind, size_t size,
+                   void *out)
+{
+    char name[32] = "";
+    assert(strlen(member) < sizeof name);
+    for (size_t i = 0; member[i]; ++i) {
+        name[i] = (char)(member[i] == '_' ? '-' : member[i]);
+    }
+    const cs_opt_value *v = value_of(args, name);
+    if (v->text.count == 0) {
+        return;
+    }
+    assert(kind == CS_OPT_TEXT || v->opt->kind == kind ||
+           (kind == CS_OPT_INT && v->opt->kind == CS_OPT_SIZE));
+    const int number = kind == CS_OPT_CHOICE ? cs_args_choice(args, name) : (int)v->integer;
+    const char *text = cs_args_text(args, name);
+    const void *const from = kind == CS_OPT_FLAG   ? (const void *)&v->flag
+                             : kind == CS_OPT_REAL ? (const void *)&v->real
+                             : kind == CS_OPT_TEXT ? (const void *)&text
+                             : size == sizeof(int) ? (const void *)&number
+                                                   : (const void *)&v->integer;
+    memcpy(out, from, size);
+}
+
 int cs_args_positionals(const cs_args *args)
 {
     return args->positional.count;

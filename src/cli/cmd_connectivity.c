@@ -108,7 +108,7 @@ static cs_status interrupted(const study *t)
 static cs_status measuring_options(const cs_args *args, cs_connectivity_options *out)
 {
     cs_status status = cs_args_spectrum(args, out);
-    out->k = cs_args_int(args, "k");
+    CS_ARGS_FIELDS(args, out, k);
     out->moment4_budget = cs_args_moment_budget(args);
     return status;
 }
@@ -327,12 +327,11 @@ static cs_status run(cs_args *args)
     if (corpus == (cs_args_positionals(args) > 0)) {
         return cs_fail(CS_ERR_USAGE, "connectivity wants either matrices or --corpus");
     }
-    study t = {.plan = {.seed = cs_args_seed(args),
-                        .blocks = corpus ? cs_args_int(args, "jackknife") : 0,
+    study t = {.plan = {.blocks = corpus ? cs_args_int(args, "jackknife") : 0,
                         .sizes = cs_args_int(args, "curve"),
-                        .hold_back = cs_args_flag(args, "hold-back"),
                         .shuffles = cs_args_int(args, "null")},
                .uncovered = -1};
+    CS_ARGS_FIELDS(args, &t.plan, seed, hold_back);
     status = cs_output_claim(args, "connectivity.json connectivity.csv connectivity-blocks.csv "
                                    "verdicts.csv spectrum.csv");
     if (status == CS_OK) status = cs_unfinished_begin(args, &t.unfinished);

@@ -100,11 +100,7 @@ static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
     if (status == CS_OK) status = cs_args_spectrum(args, &o->spectrum);
     o->spectrum.k = cs_args_int(args, "known");
     o->spectrum.moment4_budget = cs_args_moment_budget(args);
-    o->samples = cs_args_int(args, "samples");
-    o->degree = cs_args_int(args, "degree");
-    o->bins = cs_args_int(args, "bins");
-    o->width = cs_args_real_or(args, "width", 0);
-    o->level = cs_args_real(args, "level");
+    CS_ARGS_FIELDS(args, o, samples, degree, bins, width, level);
     return status;
 }
 

@@ -20,14 +20,10 @@ static const char *family_of(const cs_args *args)
 static cs_status problem_of(const cs_args *args, cs_plan_file *parts, cs_design_problem *out)
 {
     const char *family = family_of(args);
-    const double most = cs_args_real(args, "misalignment");
-    *out = (cs_design_problem){.length = cs_args_int(args, "length"),
-                               .matrix =
+    *out = (cs_design_problem){.matrix =
                                    cs_args_flag(args, "kernel") ? CS_DESIGN_KERNEL : CS_DESIGN_TOY,
-                               .sum = (cs_design_sum)cs_args_choice(args, "sum"),
-                               .fixed = (cs_design_fixed)cs_args_choice(args, "fixed"),
-                               .next_token = cs_args_real(args, "next-token"),
-                               .misalignment = isnan(most) ? INFINITY : most};
+                               .misalignment = INFINITY};
+    CS_ARGS_FIELDS(args, out, length, sum, fixed, next_token, misalignment);
     if (strncmp(family, "offsets:", 8) == 0) {
         return cs_parse_int(family + 8, "offsets", 1, out->length - 1, &out->reach);
     }
@@ -65,11 +61,10 @@ static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **
 static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem *problem,
                        cs_design *design)
 {
-    const cs_design_options options = {.gap = cs_args_real(args, "gap"),
-                                       .max_steps = cs_args_int(args, "max-steps"),
-                                       .progress = cs_output_progress(args)};
+    cs_design_options options = {.progress = cs_output_progress(args)};
     const json_t *before = json_object_get(u->kept, "state");
     json_t *state = NULL;
+    CS_ARGS_FIELDS(args, &options, gap, max_steps);
     cs_status status = before ? cs_design_continue(before, design) : CS_OK;
     if (status == CS_OK) status = cs_design_solve(problem, &options, design);
     if (status == CS_OK) (void)json_object_del(u->kept, "state");

@@ -28,9 +28,7 @@ static cs_status take_options(const cs_args *args, run *r)
                      : (cs_pooling)(CS_POOL_MEAN + cs_args_choice(args, "pooling"));
     o->raw = cs_args_is(args, "final-norm", "no");
     o->split = cs_args_is(args, "long", "split");
-    o->mask_ratio = cs_args_real(args, "mask-ratio");
-    o->mask_seed = (uint64_t)cs_args_int(args, "mask-seed");
-    o->drop_masked = cs_args_flag(args, "drop-masked");
+    CS_ARGS_FIELDS(args, o, mask_ratio, mask_seed, drop_masked);
     o->keep = r->text.keep;
     return o->drop_masked && !(o->mask_ratio > 0)
                ? cs_fail(CS_ERR_USAGE, "--drop-masked goes with --mask-ratio")

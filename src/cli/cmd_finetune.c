@@ -71,20 +71,13 @@ static cs_status take_options(cs_args *args, session *s)
 {
     cs_finetune_options *o = &s->task.options;
     *o = cs_finetune_defaults();
-    o->epochs = cs_args_int(args, "epochs");
-    o->batch = cs_args_int(args, "batch");
-    o->warmup = cs_args_real(args, "warmup");
-    o->adamw.weight_decay = cs_args_real(args, "weight-decay");
-    o->adamw.clip = cs_args_real(args, "clip");
-    o->log_every = cs_args_int(args, "log-every");
     o->progress = cs_output_progress(args);
-    s->plan.seeds = cs_args_int(args, "seeds");
-    s->plan.seed = cs_args_seed(args);
-    s->task.few = cs_args_text(args, "few");
+    CS_ARGS_FIELDS(args, o, epochs, batch, warmup, log_every);
+    CS_ARGS_FIELDS(args, &o->adamw, weight_decay, clip);
+    CS_ARGS_FIELDS(args, &s->plan, seeds, seed);
+    CS_ARGS_FIELDS(args, &s->task, few, resume, save_model);
     s->task.fresh = cs_args_is(args, "init", "random");
     s->task.dir = cs_args_text(args, "output");
-    s->task.resume = cs_args_flag(args, "resume");
-    s->task.save_model = cs_args_flag(args, "save-model");
     if (s->task.save_model && !s->task.dir) {
         return cs_fail(CS_ERR_USAGE, "--save-model needs -o DIR");
     }

@@ -73,14 +73,10 @@ static cs_status take_masks(const cs_args *args, run *r)
 static cs_status take_options(const cs_args *args, run *r)
 {
     cs_perplexity_options *o = &r->options;
-    o->max_length = cs_args_int_or(args, "max-length", 0);
+    CS_ARGS_FIELDS(args, o, max_length, positions, batch, blocks, seed);
     o->fill_length = cs_args_int_or(args, "fill", 0);
-    o->positions = cs_args_int_or(args, "positions", 0);
     o->delta = r->text.kind.delta;
     o->decoder_resets = r->text.kind.decoder_resets;
-    o->batch = cs_args_int(args, "batch");
-    o->blocks = cs_args_int(args, "blocks");
-    o->seed = cs_args_seed(args);
     o->keep = r->text.keep;
     o->token_bytes = r->token_bytes;
     o->reference = r->unigram;

@@ -24,15 +24,11 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
 {
     static const cs_view means = {"metrics[]", "by metric=name definition value se n"},
                          scores = {"scores[]", "picture label by l2 psnr ssim"};
-    cs_reconstruct_options o = {.mask_ratio = cs_args_real(args, "mask-ratio"),
-                                .limit = cs_args_int_or(args, "limit", 0),
-                                .shown = cs_args_int(args, "shown"),
-                                .batch = cs_args_int(args, "batch"),
-                                .seed = cs_args_seed(args),
-                                .threads = cs_args_threads(args)};
+    cs_reconstruct_options o = {0};
     cs_patch_reader reader = {0};
     cs_reconstruction made = {0};
     const char *sheet = NULL;
+    CS_ARGS_FIELDS(args, &o, mask_ratio, limit, shown, batch, seed, threads);
     cs_status status = read_decode(args, &o.groups);
     if (status == CS_OK) status = cs_patch_reader_open(&t->model, &t->kind, o.batch, &reader);
     if (status == CS_OK && cs_args_given(args, "output"))

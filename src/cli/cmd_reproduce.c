@@ -105,7 +105,7 @@ static cs_status prepare(cs_args *args, job *j)
     if (status == CS_OK && j->claims.count > 0)
         status = cs_output_path(args, "claims.csv", &j->verdicts);
     j->study.resumes = resumes;
-    j->study.any_version = cs_args_flag(args, "any-version");
+    CS_ARGS_FIELDS(args, &j->study, any_version);
     return status;
 }
 
@@ -136,13 +136,9 @@ static cs_status run(cs_args *args)
     self[length] = '\0';
     job j = {.args = args};
     cs_status status = prepare(args, &j);
-    if (status == CS_OK)
-        status =
-            cs_study_run(&j.study, &(cs_study_run_options){.program = self,
-                                                           .resume = cs_args_flag(args, "resume"),
-                                                           .jobs = (int)cs_args_int(args, "jobs"),
-                                                           .announce = announce,
-                                                           .ctx = &j});
+    cs_study_run_options options = {.program = self, .announce = announce, .ctx = &j};
+    CS_ARGS_FIELDS(args, &options, resume, jobs);
+    if (status == CS_OK) status = cs_study_run(&j.study, &options);
     if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
     if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
     if (status == CS_OK && j.verdicts) status = write_curves(&j, self);

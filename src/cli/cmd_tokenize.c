@@ -175,12 +175,10 @@ static cs_status train_bpe(cs_args *args, cs_tokenizer **out)
     if (status == CS_OK) {
         cs_text_source text = {each_document, &source};
         cs_bpe_options options = {.vocab_size = cs_args_int(args, "vocab"),
-                                  .min_frequency = cs_args_int(args, "min-frequency"),
                                   .special = special,
                                   .specials = count,
-                                  .add_prefix_space = cs_args_flag(args, "add-prefix-space"),
-                                  .threads = cs_args_threads(args),
                                   .progress = cs_output_progress(args)};
+        CS_ARGS_FIELDS(args, &options, min_frequency, add_prefix_space, threads);
         status = cs_tokenizer_train_bpe(&text, &options, out);
     }
     cs_free(special);

@@ -61,7 +61,7 @@ static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
     if (status == CS_OK) status = cs_args_open_corpus(args, cs_args_text(args, "corpus"), &options);
     if (status == CS_OK) {
         options.encoder = *tokenizer;
-        options.min_tokens = cs_args_int(args, "min-tokens");
+        CS_ARGS_FIELDS(args, &options, min_tokens);
         status = cs_args_read_corpus(args, cs_args_text(args, "corpus"), &options, corpus);
     }
     return status;

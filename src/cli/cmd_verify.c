@@ -141,17 +141,10 @@ static void take_numbers(cs_verify *v)
 {
     const cs_args *args = v->args;
     v->input = (cs_theorem_input){.spectrum = &v->solver,
-                                  .triplets = cs_args_int_or(args, "triplets", 0),
                                   .blocks = cs_args_int(args, "jackknife"),
-                                  .rotations = cs_args_int(args, "rotations"),
-                                  .features = cs_args_int(args, "features"),
-                                  .trials = cs_args_int(args, "trials"),
-                                  .masks = cs_args_int(args, "masks"),
-                                  .width = cs_args_int_or(args, "width", 0),
-                                  .steps = cs_args_int(args, "steps"),
-                                  .seed = cs_args_seed(args),
-                                  .threads = cs_args_threads(args),
                                   .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &v->input, triplets, rotations, features, trials, masks, width, steps,
+                   seed, threads);
 }
 
 /* --- results -------------------------------------------------------------------------------- */

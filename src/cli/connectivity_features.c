@@ -255,15 +255,11 @@ static cs_status start(study *s)
 {
     cs_args *args = s->args;
     cs_status status;
-    s->options = (cs_feature_options){.features = cs_args_int(args, "features"),
-                                      .pairs = cs_args_int(args, "pairs"),
-                                      .cosine = cs_args_text(args, "similarity")[0] == 'c',
-                                      .self = cs_args_flag(args, "self"),
+    s->options = (cs_feature_options){.cosine = cs_args_is(args, "similarity", "cosine"),
                                       .centred = cs_args_flag(args, "center"),
                                       .blocks = cs_args_int(args, "jackknife"),
-                                      .seed = cs_args_seed(args),
-                                      .threads = cs_args_threads(args),
                                       .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &s->options, features, pairs, self, seed, threads);
     s->count = cs_args_positionals(args);
     s->models = cs_calloc(s->count, sizeof *s->models);
     if (!s->models) return CS_ERR_MEMORY;

@@ -364,8 +364,8 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
                       const char *fallback_objective, cs_plan_file *file, cs_toy *out)
 {
     cs_toy toy = {.given = cs_args_target_given(args),
-                  .told = cs_args_real_or(args, "told", 0),
                   .literal = cs_args_is(args, "token-sets", "literal")};
+    CS_ARGS_FIELDS(args, &toy, told);
     cs_status status =
         cs_args_objective(args, sweep, point, fallback_objective, file, &toy.objective);
     if (status == CS_OK) status = toy_number(args, sweep, point, "classes", "R", &toy.classes);
@@ -399,17 +399,9 @@ uint64_t cs_args_seed(const cs_args *args)
 
 cs_status cs_args_build(const cs_args *args, cs_cooc_options *out)
 {
-    cs_cooc_options options = {
-        .max_length = cs_args_int(args, "max-length"),
-        .stride = cs_args_int(args, "stride"),
-        .weight_by_document = cs_args_is(args, "weight", "document"),
-        .split = (cs_split)cs_args_choice(args, "split"),
-        .tail = cs_args_real_or(args, "tail", 0),
-        .seed = cs_args_seed(args),
-        .scratch = cs_args_text(args, "scratch"),
-        .threads = cs_args_threads(args),
-        .progress = cs_output_progress(args),
-    };
+    cs_cooc_options options = {.weight_by_document = cs_args_is(args, "weight", "document"),
+                               .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &options, max_length, stride, split, tail, seed, scratch, threads);
     if (cs_args_given(args, "memory")) {
         options.memory_budget = cs_args_int(args, "memory");
         if (options.memory_budget < 1 << 20) {
@@ -499,15 +491,8 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cos
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
 {
     const char *solver = cs_args_text(args, "solver");
-    cs_spectrum_options options = {
-        .normalised = cs_args_flag(args, "normalised"),
-        .no_reduction = cs_args_flag(args, "no-reduction"),
-        .tol = cs_args_real_or(args, "tol", 0),
-        .max_iterations = cs_args_int_or(args, "max-iterations", 0),
-        .seed = cs_args_seed(args),
-        .threads = cs_args_threads(args),
-        .progress = cs_output_progress(args),
-    };
+    cs_spectrum_options options = {.progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &options, normalised, no_reduction, tol, max_iterations, seed, threads);
     bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
     cs_status status = cs_solver_by_name(solver, &options.solver);
     if (status == CS_OK && options.solver == CS_SOLVER_CUSOLVER && !cuda)

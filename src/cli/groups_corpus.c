@@ -70,19 +70,10 @@ const cs_opt cs_group_labelled[] = {
 /* What both groups of corpora say. */
 static cs_corpus_options text_options(const cs_args *args)
 {
-    return (cs_corpus_options){
-        .format = (cs_text_format)cs_args_choice(args, "format"),
-        .invalid = (cs_invalid)cs_args_choice(args, "invalid"),
-        .label_field = cs_args_text(args, "label-field"),
-        .text_field = cs_args_text(args, "text-field"),
-        .whole_file = cs_args_flag(args, "whole-file"),
-        .label_column = cs_args_int(args, "label-column"),
-        .text_column = cs_args_int(args, "text-column"),
-        .test_share = cs_args_real(args, "test-share"),
-        .seed = cs_args_seed(args),
-        .threads = cs_args_threads(args),
-        .progress = cs_output_progress(args),
-    };
+    cs_corpus_options options = {.progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &options, format, invalid, label_field, text_field, whole_file,
+                   label_column, text_column, test_share, seed, threads);
+    return options;
 }
 
 bool cs_args_tokenizer_file(const cs_args *args)
@@ -95,7 +86,7 @@ bool cs_args_tokenizer_file(const cs_args *args)
 static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tokenizer **encoder)
 {
     const char *name = cs_args_text(args, "tokenizer"), *vocab = cs_args_text(args, "vocab");
-    options->min_tokens = cs_args_int(args, "min-tokens");
+    CS_ARGS_FIELDS(args, options, min_tokens);
     if (cs_args_tokenizer_file(args)) {
         if (cs_args_given(args, "vocab")) {
             return cs_fail(CS_ERR_USAGE,
@@ -188,10 +179,8 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
     if (!other && cs_images_named(source) && cs_args_given(args, "test-share")) {
         other = "test-share"; /* it has a split of its own */
     }
-    const cs_images_options options = {.test_share = cs_args_real(args, "test-share"),
-                                       .seed = cs_args_seed(args),
-                                       .threads = cs_args_threads(args),
-                                       .progress = cs_output_progress(args)};
+    cs_images_options options = {.progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &options, test_share, seed, threads);
     if (other)
         return cs_fail(CS_ERR_USAGE, "--%s has no meaning for the pictures %s", other, source);
     cs_status status = cs_images_load(source, &options, out);
@@ -200,12 +189,9 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 
 static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
 {
-    const cs_codes_options options = {.patch = cs_args_int(args, "patch"),
-                                      .codes = cs_args_int(args, "codes"),
-                                      .window = cs_args_text(args, "window"),
-                                      .seed = cs_args_seed(args),
-                                      .threads = cs_args_threads(args)};
+    cs_codes_options options = {0};
     cs_images m = {0};
+    CS_ARGS_FIELDS(args, &options, patch, codes, window, seed, threads);
     cs_status status = cs_args_load_images(args, source, &m);
     if (status == CS_OK) status = cs_images_codes(&m, &options, NULL, out);
     cs_images_free(&m);

@@ -46,13 +46,12 @@ cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_op
     if (status == CS_OK) status = cs_output_input(args, dir);
     if (status == CS_OK) status = cs_cooc_read(dir, &store);
     const int64_t cols = store.corpus.vocab;
-    const cs_language_options options = {.k = k > 0          ? k
-                                              : cols < USUAL ? cols
-                                                             : USUAL,
-                                         .blocks = cs_args_int(args, "jackknife"),
-                                         .seed = cs_args_seed(args),
-                                         .threads = cs_args_threads(args),
-                                         .progress = cs_output_progress(args)};
+    cs_language_options options = {.k = k > 0          ? k
+                                        : cols < USUAL ? cols
+                                                       : USUAL,
+                                   .blocks = cs_args_int(args, "jackknife"),
+                                   .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &options, seed, threads);
     store.options.threads = options.threads;
     if (status == CS_OK) status = cs_language_of(&store.corpus, &store.options, &options, &l);
     if (status == CS_OK) cs_language_record(&l, cs_output_root(args));

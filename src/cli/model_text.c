@@ -257,8 +257,7 @@ static cs_status layers_of(const char *text, const char *option, int64_t last, i
 cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
                          cs_hidden_options *o)
 {
-    o->max_length = cs_args_int_or(args, "max-length", 0);
-    o->batch = cs_args_int(args, "batch");
+    CS_ARGS_FIELDS(args, o, max_length, batch);
     o->progress = cs_output_progress(args);
     cs_status status = layers_of(cs_args_text(args, layers), layers, t->model.config.layers,
                                  &o->layers, &t->layer);

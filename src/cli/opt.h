@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/each.h"
 #include "base/status.h"
 #include "io/parse.h"
 #include "io/result.h"
@@ -132,6 +133,27 @@ int cs_args_choice(const cs_args *args, const char *name);
 /* The number that is given or the option's default, and `fallback` without either. */
 int64_t cs_args_int_or(const cs_args *args, const char *name, int64_t fallback);
 double cs_args_real_or(const cs_args *args, const char *name, double fallback);
+
+/* Members of the struct at `of` from the options of their names, where '_' stands for '-'; one that is
+ * unset stays as it is. An enum takes the number of a CHOICE.
+ *     CS_ARGS_FIELDS(args, &options, steps, weight_decay, by_length, seed, threads) */
+#define CS_ARGS_FIELDS(args, of, ...)                                                              \
+    do {                                                                                           \
+        CS_EACH(CS_ARGS_FIELD, args, of, __VA_ARGS__)                                              \
+    } while (0)
+#define CS_ARGS_FIELD(args, of, name)                                                              \
+    cs_args_field(args, #name,                                                                     \
+                  _Generic((of)->name,                                                             \
+                      bool: CS_OPT_FLAG,                                                           \
+                      int: CS_OPT_INT,                                                             \
+                      int64_t: CS_OPT_INT,                                                         \
+                      uint64_t: CS_OPT_INT,                                                        \
+                      unsigned: CS_OPT_CHOICE,                                                     \
+                      double: CS_OPT_REAL,                                                         \
+                      const char *: CS_OPT_TEXT),                                                  \
+                  sizeof (of)->name, &(of)->name);
+void cs_args_field(const cs_args *args, const char *member, cs_opt_kind kind, size_t size,
+                   void *out);
 
 /* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
  * those that were given, as an array. NULL when out of memory. */

@@ -83,16 +83,12 @@ static cs_status take_penalty(void *to, const char *text)
 cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
 {
     cs_linear_probe_options *fit = &s->fit;
-    s->few = cs_args_text(args, "few");
-    s->scoring.seed = cs_args_seed(args);
+    CS_ARGS_FIELDS(args, s, few);
+    CS_ARGS_FIELDS(args, &s->scoring, seed);
     s->scoring.seeds = cs_args_int_or(args, "seeds", strcmp(s->few, "all") == 0 ? 1 : USUAL_SEEDS);
-    *fit = (cs_linear_probe_options){.folds = cs_args_int(args, "folds"),
-                                     .share = cs_args_real_or(args, "validation-share", 0.0),
-                                     .balanced = cs_args_flag(args, "balanced"),
-                                     .tolerance = cs_args_real(args, "tolerance"),
-                                     .max_iterations = cs_args_int(args, "max-iterations"),
-                                     .threads = cs_args_threads(args),
+    *fit = (cs_linear_probe_options){.share = cs_args_real_or(args, "validation-share", 0.0),
                                      .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, fit, folds, balanced, tolerance, max_iterations, threads);
     if (cs_args_given(args, "folds") && cs_args_given(args, "validation-share")) {
         return cs_fail(CS_ERR_USAGE, "--folds and --validation-share exclude each other");
     }

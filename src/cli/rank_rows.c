@@ -27,12 +27,9 @@ cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_
 {
     const int positions = cs_args_count(args, "drop-position");
     int64_t *position = cs_alloc(positions, sizeof *position);
-    const cs_row_choice choice = {.groups = cs_args_text(args, "groups"),
-                                  .drop = cs_args_text(args, "drop-rows"),
-                                  .keep = (cs_keep)cs_args_choice(args, "keep"),
-                                  .drop_special = cs_args_flag(args, "drop-special"),
-                                  .positions = positions,
-                                  .position = position};
+    cs_row_choice choice = {
+        .drop = cs_args_text(args, "drop-rows"), .positions = positions, .position = position};
+    CS_ARGS_FIELDS(args, &choice, groups, keep, drop_special);
     cs_status status = position ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !choice.groups && cs_row_choice_wants_about(&choice))
         status = cs_fail(CS_ERR_USAGE,

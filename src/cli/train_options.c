@@ -155,11 +155,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_task *task
     cs_status status =
         cs_args_trained_objective(args, names_model ? "masked" : spec, file, &task->objective);
     task->two_stream = cs_args_given(args, "query-position");
-    task->keep = cs_args_real(args, "keep");
-    task->random = cs_args_real(args, "random");
-    task->delta = cs_args_real(args, "delta");
-    task->decoder_resets = cs_args_flag(args, "decoder-resets");
-    task->misaligned = cs_args_flag(args, "misaligned");
+    CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
     return status;
 }
 
@@ -185,28 +181,13 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
         return cs_fail(CS_ERR_USAGE, "--spectral-factor goes with --loss spectral");
     }
     o.spectral_factor = (double)cs_args_int(args, "spectral-factor");
-    o.steps = cs_args_int(args, "steps");
-    o.batch = cs_args_int(args, "batch");
-    o.accumulate = cs_args_int(args, "accumulate");
     o.length = cs_args_int(args, "max-length");
-    o.pack = cs_args_flag(args, "pack");
-    o.by_length = cs_args_flag(args, "by-length");
     o.learning_rate = cs_args_real(args, "lr");
-    o.final_share = cs_args_real(args, "final-share");
-    o.cool_down = cs_args_real(args, "cool-down");
     o.warmup = cs_args_int_or(args, "warmup", -1);
-    o.beta1 = cs_args_real(args, "beta1");
-    o.beta2 = cs_args_real(args, "beta2");
-    o.adam_eps = cs_args_real(args, "adam-eps");
-    o.weight_decay = cs_args_real(args, "weight-decay");
-    o.clip = cs_args_real(args, "clip");
-    o.seed = cs_args_seed(args);
-    o.log_every = cs_args_int(args, "log-every");
-    o.eval_every = cs_args_int(args, "eval-every");
-    o.save_every = cs_args_int(args, "save-every");
-    o.eval_batches = cs_args_int(args, "eval-batches");
-    o.bad_limit = cs_args_int(args, "bad-limit");
-    o.time_limit = cs_args_real(args, "time-limit");
+    CS_ARGS_FIELDS(args, &o, steps, batch, accumulate, pack, by_length, final_share, cool_down);
+    CS_ARGS_FIELDS(args, &o, beta1, beta2, adam_eps, weight_decay, clip, seed);
+    CS_ARGS_FIELDS(args, &o, log_every, eval_every, save_every, eval_batches, bad_limit,
+                   time_limit);
     o.dir = cs_args_text(args, "output");
     o.resume = cs_args_flag(args, "resume") && !cs_args_flag(args, "force");
     o.progress = cs_output_progress(args);
@@ -219,11 +200,12 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_option
 static void set_sizes(const cs_args *args, const cs_train_options *options, bool linear,
                       cs_model_config *c)
 {
-    c->layers = cs_args_int_or(args, "layers", linear ? 1 : c->layers);
-    c->width = cs_args_int_or(args, "width", c->width);
-    c->heads = cs_args_int_or(args, "heads", linear ? 1 : c->heads);
+    if (linear) {
+        c->layers = c->heads = 1;
+    }
+    c->positions = options->length;
+    CS_ARGS_FIELDS(args, c, layers, width, heads, positions);
     c->inner = cs_args_int_or(args, "inner", 4 * c->width);
-    c->positions = cs_args_int_or(args, "positions", options->length);
 }
 
 static cs_status set_decoder(const cs_args *args, cs_model_config *c)
@@ -280,7 +262,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     cs_model_config_default(arch, &c);
     if ((status = set_choices(args, &c)) != CS_OK) return status;
     c.post_norm = c.post_norm || cs_args_flag(args, "post-norm");
-    c.relative_buckets = cs_args_int(args, "relative-buckets");
+    CS_ARGS_FIELDS(args, &c, relative_buckets);
     c.relative_distance = c.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;
     c.dropout = c.attention_dropout = c.embed_dropout = cs_args_real(args, "dropout");
     c.pooling = cs_args_is(args, "pooling", "sum") ? 0 : 2;

@@ -289,7 +289,7 @@ cs_status cs_verify_model(cs_verify *v)
         v->input.corpus = &text.corpus;
         v->input.corpus_name = corpus;
         v->input.keep = text.keep;
-        v->input.max_length = cs_args_int_or(args, "max-length", 0);
+        CS_ARGS_FIELDS(args, &v->input, max_length);
         v->input.masking = given ? &o : NULL;
     }
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
@@ -307,10 +307,8 @@ cs_status cs_verify_corpus(cs_verify *v)
     cs_args *args = v->args;
     cs_plan_file file = {0};
     cs_corpus corpus = {0};
-    cs_cooc_options build = {.max_length = cs_args_int_or(args, "max-length", 0),
-                             .stride = cs_args_int_or(args, "stride", 0),
-                             .split = (cs_split)cs_args_choice(args, "split"),
-                             .threads = cs_args_threads(args)};
+    cs_cooc_options build = {0};
+    CS_ARGS_FIELDS(args, &build, max_length, stride, split, threads);
     cs_status status = cs_args_objective(args, NULL, 0, NULL, &file, &build.objective);
     v->input.corpus_name = cs_args_text(args, "corpus");
     if (status == CS_OK) status = cs_args_load_corpus(args, v->input.corpus_name, &corpus);
