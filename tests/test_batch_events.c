@@ -266,11 +266,9 @@ TEST(plan_files_follow_their_distribution)
     char path[64];
     plan_temporary(path);
     plan_write(path,
-               "{\"plans\": ["
-               "{\"probability\": 0.5, \"groups\": [0, 0, 1, 2]},"
-               "{\"probability\": 0.25, \"groups\": [2, 1, 0, 1], \"weights\": [0.5, 0, 0, 1]},"
-               "{\"probability\": 0.25, \"groups\": [3, 1, 2, 0], \"weights\": [1, 0, 0.25, 0]}"
-               "]}");
+               "{\"plans\": [{\"probability\": 0.5, \"groups\": [0, 0, 1, 2]},{\"probability\": "
+               "0.25, \"groups\": [2, 1, 0, 1], \"weights\": [0.5, 0, 0, 1]},{\"probability\": "
+               "0.25, \"groups\": [3, 1, 2, 0], \"weights\": [1, 0, 0.25, 0]}]}");
     cs_plan_file file;
     OK(cs_plan_file_read(path, &file));
     for (int variant = 0; variant < 4; ++variant) {

@@ -35,11 +35,10 @@ static cs_cooc population_of(const char *source, const cs_cooc_options *options)
 /* A text of four tokens has a multiple of 2^-9 for its probability: of its class 2^-1, of its start at
  * least 2^-1, of a step 2^-1 and of a word 2^-1. */
 enum { LENGTH = 4, COPIES = 512 };
-static const char dyadic[] = "{\"classes\": ["
-                             "{\"initial\": [1, 0], \"transition\": [[0.5, 0.5], [1, 0]], "
-                             "\"emission\": [[0.5, 0.5, 0], [0, 0, 1]]},"
-                             "{\"initial\": [0.5, 0.5], \"transition\": [[0, 1], [0.5, 0.5]], "
-                             "\"emission\": [[1, 0, 0], [0, 0.5, 0.5]]}]}";
+static const char dyadic[] = "{\"classes\": [{\"initial\": [1, 0], \"transition\": [[0.5, 0.5], "
+                             "[1, 0]], \"emission\": [[0.5, 0.5, 0], [0, 0, 1]]},{\"initial\": "
+                             "[0.5, 0.5], \"transition\": [[0, 1], [0.5, 0.5]], \"emission\": [[1, "
+                             "0, 0], [0, 0.5, 0.5]]}]}";
 
 static const char *dyadic_source(void **state)
 {
@@ -195,9 +194,8 @@ static const char *symmetric(void **state, double stay)
     static char source[256];
     char file[256];
     (void)snprintf(file, sizeof file,
-                   "{\"classes\": [{\"transition\": [[%.17g, %.17g], "
-                   "[%.17g, %.17g]]}]}",
-                   stay, 1 - stay, 1 - stay, stay);
+                   "{\"classes\": [{\"transition\": [[%.17g, %.17g], [%.17g, %.17g]]}]}", stay,
+                   1 - stay, 1 - stay, stay);
     (void)snprintf(source, sizeof source, "markov:file=%s", put(state, "two.json", file));
     return source;
 }

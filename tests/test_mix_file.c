@@ -104,9 +104,8 @@ TEST_IN_DIR(plans_are_a_part_where_they_are)
     cs_plan_file file;
     cs_objective o =
         plan_of_text(in_dir(state, "mix.json"),
-                     "{\"mixture\": [{\"share\": 1, \"objective\": \"ar\"}, {\"share\": "
-                     "\"max(0, 5-s)\", \"plans\": [{\"probability\": 3, \"groups\": [0, 1, "
-                     "2, 3]}]}]}",
+                     "{\"mixture\": [{\"share\": 1, \"objective\": \"ar\"}, {\"share\": \"max(0, "
+                     "5-s)\", \"plans\": [{\"probability\": 3, \"groups\": [0, 1, 2, 3]}]}]}",
                      &file);
     plan_assert_as_by_hand(&o, 4, "mix:1*ar+1*ar");
     plan_assert_as_by_hand(&o, 5, "ar");

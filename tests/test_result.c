@@ -55,13 +55,12 @@ TEST(json_has_all_but_what_is_for_tables)
     cs_result *r = sample();
     json_t *json = NULL, *want = NULL;
     static const char text[] =
-        "{\"name\": \"two, matrices\", \"sigma\": [1.0, 0.5, null], \"copies\": [4, 5],"
-        " \"matrices\": [{\"file\": \"a\", \"n\": 7, \"metrics\": [{\"metric\": \"rank\", "
-        "\"value\": 2.5},"
-        " {\"metric\": \"gap\", \"value\": null}]}, {\"file\": \"b\", \"n\": 8, \"metrics\":"
-        " [{\"metric\": \"rank\", \"value\": 3.5, \"n\": 3}, {\"metric\": \"gap\", \"value\": "
-        "null, \"n\": 3}]}],"
-        " \"whole\": true, \"none\": null, \"absent\": null, \"made\": [1]}";
+        "{\"name\": \"two, matrices\", \"sigma\": [1.0, 0.5, null], \"copies\": [4, 5], "
+        "\"matrices\": [{\"file\": \"a\", \"n\": 7, \"metrics\": [{\"metric\": \"rank\", "
+        "\"value\": 2.5}, {\"metric\": \"gap\", \"value\": null}]}, {\"file\": \"b\", \"n\": 8, "
+        "\"metrics\": [{\"metric\": \"rank\", \"value\": 3.5, \"n\": 3}, {\"metric\": \"gap\", "
+        "\"value\": null, \"n\": 3}]}], \"whole\": true, \"none\": null, \"absent\": null, "
+        "\"made\": [1]}";
     OK(cs_result_json(r, &json));
     OK(cs_json_parse("want", text, (int64_t)strlen(text), &want));
     assert_true(json_equal(json, want));

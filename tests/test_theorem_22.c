@@ -27,8 +27,7 @@ TEST(corrected_bounds_hold)
             assert_true(s->error < 1e-6 * fmax(fabs(s->lhs), fabs(s->rhs)));
         }
         const char *sentence =
-            "e can rescale the vector norm of each row in H_M so that U has a row "
-            "sum of one";
+            "e can rescale the vector norm of each row in H_M so that U has a row sum of one";
         assert_non_null(strstr(statement_of(&list, "2.2-u1", CS_PRINTED)->text, sentence));
         assert_non_null(strstr(statement_of(&list, "2.2-u1-norm", CS_PRINTED)->text, sentence));
         assert_true(statement_of(&list, "2.2-u1-norm", CS_PRINTED)->rhs == -1);

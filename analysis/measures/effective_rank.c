@@ -71,8 +71,7 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
         return cs_format("B theta - (B - 1) mean_b theta_b, theta = rank_tau_interpolated at tau = "
                          "%g, theta_b without block b of B = %" PRId64 ": the jackknife's "
                          "correction of the bias in n, in [tau, tau d]; se: its own jackknife and "
-                         "the bias left, over "
-                         "%" PRId64 " parts",
+                         "the bias left, over %" PRId64 " parts",
                          options->tau, result->blocks, result->parts);
     default:
         return cs_format("alpha of sigma_k^2 ~ k^-alpha, least squares of ln sigma_k^2 on ln k, "

@@ -82,8 +82,7 @@ static void state(const char *input, const cs_language *l, const cs_language_lab
         &report->statements, "4.1-language", CS_CORRECTED, CS_RELATION_AT_MOST,
         "of the language: E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~ with "
         "soft labels, all estimated from pairs of documents (sides: where the bound is least; E: "
-        "of "
-        "estimated features on other documents)",
+        "of estimated features on other documents)",
         input);
     if (!s) return;
     s->trivial = 1 - y->p_max[0];

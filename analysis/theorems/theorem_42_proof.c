@@ -247,8 +247,7 @@ static cs_status autoregressive(const cs_toy *toy, cs_statements *out)
          {b.blocks, r * s}},
         {"4.2-proof-ar-blocks",
          CS_CORRECTED,
-         "A has r (s-1) blocks, one for each length of a prefix, the last of entries 1 / "
-         "sqrt(T^s)",
+         "A has r (s-1) blocks, one for each length of a prefix, the last of entries 1 / sqrt(T^s)",
          {b.blocks, r * (s - 1)}},
         {"4.2-proof-ar-last", CS_PRINTED,
          "the entries of a class' last block are 1 / sqrt(T^{s+1})",

@@ -289,9 +289,8 @@ static cs_status add_name(void *to, const char *name)
     if (!known) {
         return cs_path_is_dir(name) ? add_folder(list, name)
                                     : cs_fail(CS_ERR_INPUT,
-                                              "--tasks: %s is neither a folder nor a "
-                                              "corpus known by name (cospec data "
-                                              "list)",
+                                              "--tasks: %s is neither a folder nor a corpus known "
+                                              "by name (cospec data list)",
                                               name);
     }
     if (!known->labelled) {

@@ -411,12 +411,11 @@ const cs_command cs_cmd_cooc = {
         "--threads and any --memory.\n\n"
         "An interrupt (Ctrl-C, SIGTERM) while it counts or merges leaves what is counted in "
         "DIR/checkpoint. The same command with --resume goes on from there and ends with the same "
-        "matrix; --threads, --memory and "
-        "--scratch may differ.\n\n"
+        "matrix; --threads, --memory and --scratch may differ.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
-        "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz "
-        "and of all files of DIR; of memory beside the corpus, and of scratch files; and names a "
+        "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz and "
+        "of all files of DIR; of memory beside the corpus, and of scratch files; and names a "
         "--tail that would make the matrix ten times smaller (docs/formats.md, Stored matrices).",
     .groups = cooc_groups,
     .examples =

@@ -62,12 +62,10 @@ const cs_command cs_cmd_correlate = {
         "cospec kernel masked:unmasked=4 --length 8 -o k-masked\n"
         "cospec kernel permuted-ar --length 8 -o k-permuted\n"
         "cospec toy --objective ar --classes 2 --length 8 --tokens 2 -o t-ar\n"
-        "cospec toy --objective masked --unmasked 4 --classes 2 --length 8 --tokens 2 "
-        "-o t-masked\n"
-        "cospec toy --objective permuted-ar --classes 2 --length 8 --tokens 2 "
-        "-o t-permuted\n"
-        "cospec correlate ar masked permuted --predict 'kappa=k-*/kernel.csv,kappa' "
-        "--outcome 'sum=t-*/toy.csv,sum_sigma4'\n",
+        "cospec toy --objective masked --unmasked 4 --classes 2 --length 8 --tokens 2 -o t-masked\n"
+        "cospec toy --objective permuted-ar --classes 2 --length 8 --tokens 2 -o t-permuted\n"
+        "cospec correlate ar masked permuted --predict 'kappa=k-*/kernel.csv,kappa' --outcome "
+        "'sum=t-*/toy.csv,sum_sigma4'\n",
     .run = run,
     .without = "dry-run device",
     .files = "correlations.json correlations.csv values.csv pairs.csv",

@@ -146,17 +146,15 @@ const cs_command cs_cmd_density = {
         "rest has variance. Every interval holds both errors: that of sampling (Student's, at the "
         "given level) and that of the quadrature, which is bounded, not estimated: "
         "Chebyshev-Markov-Stieltjes inequalities for counts and partial sums, a polynomial "
-        "approximation bound for the density, none for sums of sigma^2 and sigma^4. Sum sigma^2 "
-        "is exact as well, and sum sigma^4 where its cost, printed first, is within "
-        "--moment-budget; "
+        "approximation bound for the density, none for sums of sigma^2 and sigma^4. Sum sigma^2 is "
+        "exact as well, and sum sigma^4 where its cost, printed first, is within --moment-budget; "
         "the estimates can be held against them.\n\n"
         "A count of one or two large values is skewed, and its interval misses them a little more "
         "often than the level says: take them out with -k. DIR receives density.csv (the curves), "
         "density.json and tail.csv; draw with cospec plot density.\n\n"
         "--estimate distinct-document: of the eigenvalues lambda of M / m, the language's estimate "
         "(cospec svd), which are noise about 0 but for the leading ones: the negative side says "
-        "how "
-        "far noise reaches.",
+        "how far noise reaches.",
     .positional = "FILE|DIR",
     .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,
                                       cs_group_moments, NULL},

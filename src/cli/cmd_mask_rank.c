@@ -110,8 +110,7 @@ static cs_status check_kind(const study *s, const subject *m)
     }
     if (reads_no_mask(kind) && cs_args_flag(s->args, "bert-masking")) {
         cs_output_note(s->args,
-                       "%s: --bert-masking is of masked models; its masked tokens are "
-                       "dropped",
+                       "%s: --bert-masking is of masked models; its masked tokens are dropped",
                        m->name);
     }
     return CS_OK;
@@ -410,8 +409,7 @@ static const cs_opt mask_rank_options[] = {
     CS_TEXT("layers", "LIST|all|last", "all",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
     CS_INT("blocks", "B", "20", 1, 10000,
-           "Blocks of documents of the jackknife, at most the documents; 1: no standard "
-           "errors."),
+           "Blocks of documents of the jackknife, at most the documents; 1: no standard errors."),
     CS_INT("pieces", "N", "4", 0, 100000,
            "Pieces of text on which Theorem 2.2's bound is evaluated, head by head."),
     CS_FLAG("center", "Subtract the mean of the rows. The paper's ranks are uncentred."),

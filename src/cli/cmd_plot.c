@@ -107,9 +107,8 @@ const cs_command cs_cmd_plot = {
     .summary = "Draw a figure from result tables (SVG, PNG, PDF)",
     .description =
         "Joins the tables, adds a column `series` (the LABEL of each, commas as spaces, or the "
-        "table's own), and "
-        "draws plots/FIGURE.gp with gnuplot. "
-        "DIR receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
+        "table's own), and draws plots/FIGURE.gp with gnuplot. DIR receives FIGURE.csv, a "
+        "self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
         "Figures: " CS_FIGURES ".",
     .positional = "FIGURE [LABEL=]FILE.csv...",
     .groups = (const cs_opt *const[]){plot_options, NULL},

@@ -483,16 +483,15 @@ const cs_command cs_cmd_svd = {
         "moments (nothing large is missing, from sums over the spectrum, which are taken for it), "
         "probe (a random start finds nothing larger, with a stated probability of failure), "
         "inertia (exactly k values exceed a number just below sigma_k: a factorisation of every "
-        "component, up to order 8192), residual. Each comes with the number above which nothing "
-        "is missing, and with the reason where it was not run or proves nothing.\n\n"
+        "component, up to order 8192), residual. Each comes with the number above which nothing is "
+        "missing, and with the reason where it was not run or proves nothing.\n\n"
         "With --device cuda, large components are solved on a GPU: dense by cuSOLVER, or truncated "
         "by the block solver; residuals and certificates are the CPU's all the same. --dry-run "
         "then says how much of its memory each way takes.\n\n"
         "Tails sum_{j>t} sigma_j^4 (the right side of Theorem 4.1) for t = 0..K need no more "
         "triplets: they are sum sigma^4 less the first t. That sum is exact where its cost, "
-        "printed "
-        "first, is within --moment-budget, else an estimate with an interval, in tail.csv and in "
-        "the result. Without any triplet: cospec density.\n\n"
+        "printed first, is within --moment-budget, else an estimate with an interval, in tail.csv "
+        "and in the result. Without any triplet: cospec density.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
         "printed as far as it is known, with exit code 4. An interrupt (Ctrl-C, SIGTERM) in the "
         "block solver, which is the default for large sparse matrices, prints and writes the "
@@ -500,12 +499,11 @@ const cs_command cs_cmd_svd = {
         "--estimate distinct-document takes a folder of cospec cooc for what it says of the "
         "language: the leading eigenvalues lambda of M / m, which estimate sigma^2 of the "
         "language's matrix, from pairs of tokens of two documents that share a context, sums, "
-        "tails "
-        "and jackknife errors over documents (docs/theory.md).\n\n"
+        "tails and jackknife errors over documents (docs/theory.md).\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
-        "processes, each of which holds its part of the nonzeros and vectors "
-        "(docs/scaling.md). There mpirun takes the interrupt: it ends all processes without a "
-        "partial result, with an exit code of its own.",
+        "processes, each of which holds its part of the nonzeros and vectors (docs/scaling.md). "
+        "There mpirun takes the interrupt: it ends all processes without a partial result, with an "
+        "exit code of its own.",
     .positional = "FILE|DIR",
     .gpu = true,
     .groups = svd_groups,

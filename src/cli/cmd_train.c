@@ -523,13 +523,12 @@ const cs_command cs_cmd_train = {
     .summary = "Pretrain a Transformer on a corpus under any objective",
     .description =
         "One network serves every objective, so that models differ in what they were trained on "
-        "and nothing else. Defaults are small (a minute or two on two cores) and follow the "
-        "recipe of Geiping and Goldstein (2023); docs/training.md has all of them with their "
-        "sources.\n\n"
+        "and nothing else. Defaults are small (a minute or two on two cores) and follow the recipe "
+        "of Geiping and Goldstein (2023); docs/training.md has all of them with their sources.\n\n"
         "DIR receives model.safetensors, config.json and tokenizer.json, which the Hugging Face "
         "libraries load (gpt2, roberta-prelayernorm, roberta, bert without the options those "
-        "classes lack); log.csv (cospec plot training); and the last two checkpoints, beside "
-        "those of --keep-at, each a model that other commands read.\n\n"
+        "classes lack); log.csv (cospec plot training); and the last two checkpoints, beside those "
+        "of --keep-at, each a model that other commands read.\n\n"
         "An interrupt (Ctrl-C, SIGTERM) ends the step, writes a checkpoint and exits with 130; "
         "--time-limit does the same and exits with 0. The same command with --resume goes on and "
         "writes the same bytes as a run that was left alone, on one machine and any --threads. "

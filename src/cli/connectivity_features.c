@@ -30,8 +30,7 @@ const cs_opt cs_group_features[] = {
               "With --pairs: cosines, or inner products as they are."),
     CS_FLAG("self", "With --pairs: pairs of a row and itself too."),
     CS_FLAG("center",
-            "With --pairs: subtract the mean of the rows. A constant offset makes every cosine "
-            "1."),
+            "With --pairs: subtract the mean of the rows. A constant offset makes every cosine 1."),
     CS_TEXT("truth", "FILE", NULL,
             "With --pairs: connectivity.csv of the true matrices of the corpus. Are models "
             "ranked as their series of the same NAME are?"),

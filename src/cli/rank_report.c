@@ -49,8 +49,7 @@ void cs_rank_warnings(const cs_args *args, const char *name, const cs_gram *g,
     if (g->vanished > 0) {
         cs_output_warning(args, list,
                           cs_format("%s: %" PRId64
-                                    " rows are so small that their squares vanish in %s "
-                                    "precision",
+                                    " rows are so small that their squares vanish in %s precision",
                                     name, g->vanished, g->wide ? "double" : "single"));
     }
 }

@@ -37,8 +37,7 @@ cs_status cs_args_tasks(cs_args *args)
                 "task=task|^task metric=name definition value se low high constant counts_in n "
                 "seed=~seed|^~seed"},
         blocks = {"tasks[].metrics[].~left_out[] averages[].~left_out[]",
-                  "task=^task|^^task metric=^name block=# value=. "
-                  "partition=^~partition"};
+                  "task=^task|^^task metric=^name block=# value=. partition=^~partition"};
     cs_task_list list = {0};
     int64_t open = 0;
     cs_status status = check(args);

@@ -256,8 +256,7 @@ static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
     }
     cs_certificate_why(
         out, CS_CERT_INCONCLUSIVE,
-        "more than %lld singular values exceed %.9g, and no gap above is wide enough "
-        "for a count",
+        "more than %lld singular values exceed %.9g, and no gap above is wide enough for a count",
         (long long)s->k, cs_stage_value(s, below->low));
     return status;
 }

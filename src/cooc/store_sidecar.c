@@ -242,8 +242,7 @@ cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_stor
     if (r.status == CS_OK &&
         (sizes->cols != store->corpus.vocab || sizes->labels != store->corpus.labels)) {
         r.status = cs_fail(CS_ERR_INPUT,
-                           "%lld columns and %lld labels, but a vocabulary of %lld and %lld "
-                           "labels",
+                           "%lld columns and %lld labels, but a vocabulary of %lld and %lld labels",
                            (long long)sizes->cols, (long long)sizes->labels,
                            (long long)store->corpus.vocab, (long long)store->corpus.labels);
     }

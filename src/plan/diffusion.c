@@ -50,10 +50,8 @@ const cs_objective_row cs_row_DIFFUSION = {
     .aliases = "mdlm",
     .summary = "masked at a uniform ratio, weight 1 over it (absorbing-state diffusion)",
     .plans = "every token masked with probability t, t uniform, weight 1/t: given n masked tokens "
-             "(s+1)/n, "
-             "its mean, so that every number of unmasked tokens has weight 1, the law of "
-             "`permuted-ar`; a "
-             "sequence weighs s - 1, with an empty prefix s",
+             "(s+1)/n, its mean, so that every number of unmasked tokens has weight 1, the law of "
+             "`permuted-ar`; a sequence weighs s - 1, with an empty prefix s",
     .source = "Sahoo et al. 2024",
     .shape = CS_PAIRS_INVARIANT,
     .reads = CS_READS_MASKS,

@@ -121,9 +121,8 @@ const cs_objective_row cs_row_SPAN_MASKED = {
     .summary = "masked in spans of geometric lengths of mean t (T5, SpanBERT)",
     .plans =
         "uniform among the C(n-1, k-1) C(s-n+1, k) masks of n = round(rho s) tokens in k = "
-        "round(n/t) "
-        "spans: lengths are iid geometric given their number and sum (T5 but for its fixed ends); "
-        "exact up to 2^18 masks, drawn beyond",
+        "round(n/t) spans: lengths are iid geometric given their number and sum (T5 but for its "
+        "fixed ends); exact up to 2^18 masks, drawn beyond",
     .source = "Raffel et al. 2020",
     .takes = "unmasked mask-ratio t",
     .trained = "mask-ratio=0.15,t=3",

@@ -77,8 +77,7 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
         for (int64_t p = texts->start[t]; p < texts->start[t + 1]; ++p) {
             if (texts->token[p] < 0 || texts->token[p] >= model->config.vocab) {
                 return cs_fail(CS_ERR_INPUT,
-                               "text %lld: token %d is not in 0..%lld, the vocabulary "
-                               "of the model",
+                               "text %lld: token %d is not in 0..%lld, the vocabulary of the model",
                                (long long)t + 1, texts->token[p],
                                (long long)model->config.vocab - 1);
             }
