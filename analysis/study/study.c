@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/study/expand_private.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "io/file.h"
@@ -125,32 +126,10 @@ static cs_status choose_values(cs_study *study, size_t chosen)
     return CS_OK;
 }
 
-/* Puts the variables' values into every text below. As deep as the file, which the reader bounds.
- * NOLINTBEGIN(misc-no-recursion) */
-static cs_status put_values(const cs_study *study, json_t *value)
+static cs_status put_values(const void *study, const char *text, char **out)
 {
-    const char *key = NULL;
-    size_t i = 0;
-    json_t *item = NULL;
-    cs_status status = CS_OK;
-    if (json_is_string(value)) {
-        char *text = NULL;
-        status = cs_study_substitute(study, json_string_value(value), &text);
-        if (status == CS_OK && json_string_set(value, text) != 0) status = CS_ERR_MEMORY;
-        cs_free(text);
-        return status;
-    }
-    json_object_foreach(value, key, item)
-    {
-        if (status == CS_OK) status = cs_blame(put_values(study, item), "%s", key);
-    }
-    json_array_foreach(value, i, item)
-    {
-        if (status == CS_OK) status = put_values(study, item);
-    }
-    return status;
+    return cs_study_substitute(study, text, out);
 }
-/* NOLINTEND(misc-no-recursion) */
 
 /* --- steps --- */
 
@@ -265,11 +244,11 @@ static cs_status words_of(const cs_study *study, const char *variable, mark_word
 }
 
 /* The marks that a name may hold, from the outermost round to the innermost. */
-enum { MARKS = 3 };
+enum { MARKS = 2 };
 static const struct {
     char mark;
     const char *variable;
-} marks[MARKS] = {{'%', "budgets"}, {'#', "seeds"}, {'*', "objects"}};
+} marks[MARKS] = {{'%', "budgets"}, {'#', "seeds"}};
 
 /* `text` with every mark of `name` replaced by its word in this round. A step is run once for each
  * word of the marks in its name: in the first round of the others; *out stays NULL elsewhere. */
@@ -429,14 +408,17 @@ static cs_status add_steps(cs_study *study)
 static cs_status read_study(cs_study *study, const char *scale)
 {
     const char *about = NULL;
-    json_t *scales = NULL, *variables = NULL, *steps = NULL, *claims = NULL;
+    json_t *scales = NULL, *variables = NULL, *tables = NULL, *steps = NULL, *claims = NULL;
     size_t chosen = 0;
-    cs_status status = cs_json_unpack(study->json, "s?l?m?lm?", "about", &about, "scales", &scales,
-                                      "variables", &variables, "steps", &steps, "claims", &claims);
+    cs_status status =
+        cs_json_unpack(study->json, "s?l?m?m?lm?", "about", &about, "scales", &scales, "variables",
+                       &variables, "tables", &tables, "steps", &steps, "claims", &claims);
+    if (status == CS_OK) status = cs_study_expand(study->json);
     if (status == CS_OK) status = choose_scale(study, scale, &chosen);
     if (status == CS_OK) status = choose_values(study, chosen);
-    if (status == CS_OK) status = put_values(study, steps);
-    if (status == CS_OK) status = cs_blame(put_values(study, claims), "claims");
+    if (status == CS_OK) status = cs_study_put_texts(steps, put_values, study);
+    claims = json_object_get(study->json, "claims"); /* those of all rows */
+    if (status == CS_OK) status = cs_blame(cs_study_put_texts(claims, put_values, study), "claims");
     return status == CS_OK ? add_steps(study) : status;
 }
 

@@ -5,6 +5,7 @@
  *   {"scales": ["smoke", "cpu", "gpu"],
  *    "variables": {"steps": ["20", "600", "20000"], "arch": "--layers 4 --width 96"},
  *    "steps": [{"about": "models", "run": {"m-ar": "train --objective ar --steps $steps $arch"}}],
+ *    "tables": {"models": [{"name": "ar", "label": "autoregressive"}]},         (expand_private.h)
  *    "claims": {"NAME": {...}}}                                                 (claims.h)
  *
  * $NAME in a text is the variable's value at the chosen scale. In a command every `@` becomes the
@@ -52,9 +53,9 @@ cs_status cs_study_read(const char *path, const char *dir, const char *scale,
 void cs_study_free(cs_study *study);
 
 /* The words of a variable, parted by blanks; "" without it. `text` in which every mark is a word, in
- * fresh memory: '%' in a step's name stands for one of `budgets`, '#' for one of `seeds`, '*' for one
- * of `objects`. The steps of a section are in the order of budgets, in it of seeds, in it of
- * objects, in it of the file; without a mark they are of the first round. */
+ * fresh memory: '%' in a step's name stands for one of `budgets`, '#' for one of `seeds`. The steps
+ * of a section are in the order of budgets, in it of seeds, in it of the file; without a mark they
+ * are of the first round. */
 const char *cs_study_list(const cs_study *study, const char *variable);
 cs_status cs_study_put(const char *text, char mark, const char *word, char **out) CS_MUST_CHECK;
 

@@ -250,15 +250,35 @@ test_nul_is_refused() {
         refuses 3 "rows.txt:2: a NUL byte" "$COSPEC" rank x.npy --blocks 2 --drop-rows rows.txt
 }
 
-# Steps run after those that they read, wherever these stand; a mark for objects; circles are refused.
+# Steps run after those that they read, wherever these stand; circles are refused.
 test_order() {
     printf '{{steps}}\n' > t.html
-    study s.json '"f": "plot toy-spectra ar=@t-ar/toy.csv m=@t-permuted-ar/toy.csv", "t-*": "toy --objective * --classes 2 --length 4 --tokens 2"' '"variables": {"objects": "permuted-ar ar"}'
+    study s.json '"f": "plot toy-spectra ar=@t-ar/toy.csv m=@t-permuted-ar/toy.csv", "t-permuted-ar": "toy --objective permuted-ar --classes 2 --length 4 --tokens 2", "t-ar": "toy --objective ar --classes 2 --length 4 --tokens 2"'
     exits 0 "$COSPEC" reproduce --jobs 1 --steps s.json --template t.html -o r && [ "$(sed -n 's/.*\] \([a-z-]*\): .*/\1/p' err | tr '\n' ' ')" = 't-permuted-ar t-ar f ' ] || { fail "$(cat err)"; return 1; }
     study circle.json '"a": "plot toy-spectra b=@b/toy.csv", "b": "plot toy-spectra c=@c/toy.csv", "c": "plot toy-spectra b=@b/toy.csv"'
     refuses 3 "step a and one that it reads wait for each other" "$COSPEC" reproduce --steps circle.json --template t.html -o c && [ ! -e c ] || return 1
     study itself.json '"a": "plot toy-spectra a=@a/toy.csv"'
     refuses 3 "step a reads itself" "$COSPEC" reproduce --steps itself.json --template t.html -o c
+}
+
+# Sections and claims are made once for each row of a table, or of those that fit; a field of another table's row.
+test_tables() {
+    cat > s.json << 'END'
+{"tables": {"models": [{"name": "ar", "of": "one", "label": "next token"}, {"name": "permuted-ar", "of": "two", "label": "any order"}, {"name": "prefix-lm", "of": "two", "label": "any prefix"}],
+            "pairs": [{"name": "A", "left": "ar", "right": "permuted-ar", "want": ">"}, {"name": "B", "left": "permuted-ar", "right": "ar", "want": ">"}]},
+ "steps": [{"each": "models", "where": {"of": "two"}, "run": {"t-{name}": "toy --objective {name} --classes 2 --length 4 --tokens 2"}},
+           {"run": {"t-ar": "toy --objective ar --classes 2 --length 4 --tokens 2"}}],
+ "claims": {"claim-{name}": {"each": "pairs", "source": "$models", "says": "{models[left].label} before {models[right].label}", "scope": "exact", "want": "{want}",
+            "left": {"label": "{left}", "file": "t-{left}/toy.csv", "value": "sum_sigma4 where=index:1", "exact": true}, "right": {"label": "{right}", "file": "t-{right}/toy.csv", "value": "sum_sigma4 where=index:1", "exact": true}}}}
+END
+    printf '{{claims}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ -e r/t-prefix-lm/toy.csv ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim claim-A claim-B ' ] &&
+        grep -q '^claim-A,ar permuted-ar prefix-lm,next token before any order,.*,agree,' r/claims.csv && grep -q '^claim-B.*,disagree,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    for change in 's/"each": "models"/"each": "model"/|steps 1: each: no table model' 's/"two"},/"three"},/g|steps 1: where: no row of models is so' 's/{models\[left\].label}/{models[left].lable}/|claims: claim-{name}: says: no field {models[left].lable}' \
+        's/"t-{left}/"t-{lift}/|claims: claim-{name}: left: file: no field {lift}' 's/claim-{name}/claim/|claims: claim: claim is there twice' 's/{"name": "ar", /{/|tables: models: row 1 has no "name"' 's/"tables"/"variables": {"pairs": "x"}, "tables"/|tables: pairs: a variable has that name' 's/{name}"/{name"/|steps 1: t-{name: no field {name'; do
+        sed "${change%|*}" s.json > bad.json
+        refuses 3 "bad.json: ${change##*|}" "$COSPEC" reproduce --steps bad.json --template t.html -o b && [ ! -e b ] || { fail "$change: $(cat err)"; return 1; }
+    done
 }
 
 # A study that runs itself comes to an end.
@@ -268,4 +288,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce jobs order time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs order tables time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

@@ -1,0 +1,219 @@
+/* What a study leaves to be written out (docs/formats.md): the sections and claims that are made once
+ * for each row of a table, as papers print them. What follows sees steps and claims alone. */
+#include "analysis/study/expand_private.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/json.h"
+
+/* As deep as the file, which the reader bounds. NOLINTBEGIN(misc-no-recursion) */
+cs_status cs_study_put_texts(json_t *value, cs_put_text *put, const void *ctx)
+{
+    const char *key = NULL;
+    size_t i = 0;
+    json_t *item = NULL;
+    cs_status status = CS_OK;
+    if (json_is_string(value)) {
+        char *text = NULL;
+        status = put(ctx, json_string_value(value), &text);
+        if (status == CS_OK && json_string_set(value, text) != 0) status = CS_ERR_MEMORY;
+        cs_free(text);
+        return status;
+    }
+    json_object_foreach(value, key, item)
+    {
+        if (status == CS_OK) status = cs_blame(cs_study_put_texts(item, put, ctx), "%s", key);
+    }
+    json_array_foreach(value, i, item)
+    {
+        if (status == CS_OK) status = cs_study_put_texts(item, put, ctx);
+    }
+    return status;
+}
+/* NOLINTEND(misc-no-recursion) */
+
+/* --- rows --- */
+
+typedef struct {
+    const json_t *tables, *row;
+} place;
+
+static const json_t *row_named(const json_t *rows, const char *name)
+{
+    const json_t *row = NULL;
+    size_t i = 0;
+    json_array_foreach(rows, i, row)
+    {
+        const char *own = json_string_value(json_object_get(row, "name"));
+        if (own && strcmp(own, name) == 0) return row;
+    }
+    return NULL;
+}
+
+/* The text of FIELD, or of TABLE[FIELD].OTHER: of the row that the field names; NULL: none. */
+static const char *field(const place *at, const char *name, size_t length)
+{
+    const size_t table = strcspn(name, "[}"), inner = strcspn(name, "]}");
+    if (table >= length) return json_string_value(json_object_getn(at->row, name, length));
+    const char *key = name + table + 1;
+    const json_t *rows = json_object_getn(at->tables, name, table);
+    const char *of = json_string_value(json_object_getn(at->row, key, inner - table - 1));
+    const json_t *row =
+        of && inner + 1 < length && name[inner + 1] == '.' ? row_named(rows, of) : NULL;
+    return json_string_value(json_object_getn(row, name + inner + 2, length - inner - 2));
+}
+
+/* `text` with fields in place of their names in braces. */
+static cs_status put_fields(const void *at, const char *text, char **out)
+{
+    char *done = cs_strdup("");
+    for (const char *mark = strchr(text, '{'); mark && done; mark = strchr(text, '{')) {
+        const size_t length = strcspn(mark + 1, "}");
+        const char *value = mark[1 + length] ? field(at, mark + 1, length) : NULL;
+        if (!value) {
+            cs_free(done);
+            return cs_fail(CS_ERR_INPUT, "no field {%.*s}", (int)length, mark + 1);
+        }
+        cs_append(&done, "%.*s%s", (int)(mark - text), text, value);
+        text = mark + 2 + length;
+    }
+    cs_append(&done, "%s", text);
+    *out = done;
+    return done ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Adds a copy of a member whose name, and every text of it, has the row's fields. */
+static cs_status add_filled(json_t *into, const char *name, const json_t *value, const place *at)
+{
+    char *own = NULL;
+    json_t *copy = json_deep_copy(value);
+    cs_status status = copy ? put_fields(at, name, &own) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_study_put_texts(copy, put_fields, at);
+    if (status == CS_OK && json_object_get(into, own))
+        status = cs_fail(CS_ERR_INPUT, "%s is there twice", own);
+    if (status == CS_OK) status = cs_json_set(into, own, json_incref(copy));
+    cs_free(own);
+    json_decref(copy);
+    return cs_blame(status, "%s", name);
+}
+
+/* The rows that a section or claim is made for, of "each" those that are as "where" has it; a new
+ * array, NULL without. Takes both keys away. */
+static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
+{
+    const json_t *each = json_object_get(of, "each"), *where = json_object_get(of, "where");
+    const char *name = json_string_value(each), *key = NULL;
+    const json_t *rows = name ? json_object_get(tables, name) : NULL;
+    json_t *row = NULL, *wanted = NULL;
+    size_t i = 0;
+    *out = NULL;
+    if (!each) return CS_OK;
+    if (!rows) return cs_fail(CS_ERR_INPUT, "each: no table %s", name ? name : "without a name");
+    *out = json_array();
+    json_array_foreach(rows, i, row)
+    {
+        bool fits = true;
+        json_object_foreach((json_t *)(uintptr_t)where, key, wanted)
+        {
+            fits = fits && json_equal(json_object_get(row, key), wanted);
+        }
+        if (fits && json_array_append(*out, row) != 0) return CS_ERR_MEMORY;
+    }
+    if (json_array_size(*out) == 0) return cs_fail(CS_ERR_INPUT, "where: no row of %s is so", name);
+    (void)json_object_del(of, "where");
+    return json_object_del(of, "each") == 0 ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* {NAME: COMMAND, ...}, row by row. */
+static cs_status expand_section(const json_t *tables, json_t *section)
+{
+    json_t *run = json_object_get(section, "run"), *command = NULL, *rows = NULL, *row = NULL;
+    json_t *all = json_object();
+    const char *name = NULL;
+    size_t i = 0;
+    cs_status status = all ? rows_of(tables, section, &rows) : CS_ERR_MEMORY;
+    json_array_foreach(rows, i, row)
+    {
+        json_object_foreach(run, name, command)
+        {
+            if (status == CS_OK) status = add_filled(all, name, command, &(place){tables, row});
+        }
+    }
+    if (status == CS_OK && json_is_object(run) && rows)
+        status = cs_json_set(section, "run", json_incref(all));
+    json_decref(rows);
+    json_decref(all);
+    return status;
+}
+
+static cs_status expand_claims(const json_t *tables, json_t *claims, json_t *all)
+{
+    json_t *claim = NULL, *rows = NULL, *row = NULL;
+    const char *name = NULL;
+    size_t i = 0;
+    cs_status status = all ? CS_OK : CS_ERR_MEMORY;
+    json_object_foreach(claims, name, claim)
+    {
+        if (status == CS_OK) status = cs_blame(rows_of(tables, claim, &rows), "%s", name);
+        if (status == CS_OK && !rows) status = cs_json_set(all, name, json_incref(claim));
+        json_array_foreach(rows, i, row)
+        {
+            if (status == CS_OK) status = add_filled(all, name, claim, &(place){tables, row});
+        }
+        json_decref(rows);
+        rows = NULL;
+    }
+    return status;
+}
+
+/* The names of a table's rows, parted by blanks. */
+static cs_status list_names(const json_t *rows, char **out)
+{
+    const json_t *row = NULL;
+    size_t i = 0;
+    *out = cs_strdup("");
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "name"));
+        if (!name) return cs_fail(CS_ERR_INPUT, "row %zu has no \"name\"", i + 1);
+        cs_append(out, "%s%s", i ? " " : "", name);
+    }
+    return *out ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status name_table(json_t *variables, const char *name, const json_t *rows)
+{
+    char *list = NULL;
+    cs_status status = list_names(rows, &list);
+    if (status == CS_OK && json_object_get(variables, name))
+        status = cs_fail(CS_ERR_INPUT, "a variable has that name");
+    if (status == CS_OK) status = cs_json_set(variables, name, json_string(list));
+    cs_free(list);
+    return cs_blame(status, "tables: %s", name);
+}
+
+cs_status cs_study_expand(json_t *study)
+{
+    json_t *section = NULL, *claims = json_object(), *rows = NULL;
+    const char *name = NULL;
+    size_t i = 0;
+    json_t *tables = json_object_get(study, "tables");
+    json_t *variables = json_object_get(study, "variables");
+    cs_status status = CS_OK;
+    if (tables && !variables) status = cs_json_set(study, "variables", variables = json_object());
+    json_object_foreach(tables, name, rows)
+    {
+        if (status == CS_OK) status = name_table(variables, name, rows);
+    }
+    json_array_foreach(json_object_get(study, "steps"), i, section)
+    {
+        if (status == CS_OK) status = cs_blame(expand_section(tables, section), "steps %zu", i + 1);
+    }
+    if (status == CS_OK)
+        status =
+            cs_blame(expand_claims(tables, json_object_get(study, "claims"), claims), "claims");
+    if (status == CS_OK) status = cs_json_set(study, "claims", json_incref(claims));
+    json_decref(claims);
+    return status;
+}

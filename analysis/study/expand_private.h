@@ -1,0 +1,15 @@
+/* A study written out: rows of its tables as steps and claims. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+/* Makes the sections and claims with "each" once for every row of their table (of those that fit
+ * "where"), in place. A table is a variable too: the names of its rows. CS_ERR_INPUT names the place
+ * of a table, row or field that is not there, of a row without a name, and of what is there twice. */
+cs_status cs_study_expand(json_t *study) CS_MUST_CHECK;
+
+/* Replaces every text below a value by what `put` makes of it, in fresh memory. */
+typedef cs_status cs_put_text(const void *ctx, const char *text, char **out);
+cs_status cs_study_put_texts(json_t *value, cs_put_text *put, const void *ctx) CS_MUST_CHECK;
