@@ -14,7 +14,7 @@ BEGIN {
     allow["image"] = "base io text"
     allow["linalg"] = "base io stats dist"
     allow["cooc"] = "base io stats dist plan text linalg"
-    allow["model"] = "base io tensor"
+    allow["model"] = "base io image tensor"
     allow["train"] = "base io plan text tensor model"
     allow["infer"] = "base io stats plan text model train"
     allow["cuda"] = "base tensor linalg"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "image/codes.h"
 #include "io_support.h"
+#include "model/codes.h"
 #include "test.h"
 
 /* Four groups around the corners of a square, so far apart that k-means++ begins in each: their means
@@ -110,17 +110,16 @@ TEST(windows_are_laid_behind_one_another)
                          .pixel = pixel,
                          .label = label,
                          .held_out = held_out};
-    cs_codes_options o = {.patch = 1, .codes = 3, .threads = 1};
-    cs_codebook book = {0};
+    cs_codes *codes = NULL;
     cs_corpus all = {0}, windows = {0};
-    OK(cs_images_codes(&m, &o, &book, &all));
+    OK(cs_codes_fit(&m, 1, 3, 0, 1, &codes));
+    OK(cs_codes_corpus(codes, &m, NULL, 1, &all));
     assert_int_equal(all.tokens, 2 * H * W);
     assert_int_equal(all.vocab, 3);
     for (int i = 0; i < 2 * H * W; ++i) {
-        assert_true(fabs((double)book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
+        assert_true(fabs((double)codes->book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
     }
-    o.window = "2x3";
-    OK(cs_images_codes(&m, &o, NULL, &windows));
+    OK(cs_codes_corpus(codes, &m, "2x3", 1, &windows));
     assert_int_equal(windows.documents, 2);
     assert_int_equal(windows.doc_ptr[1], 2 * 2 * 6);
     int k = 0;
@@ -136,13 +135,11 @@ TEST(windows_are_laid_behind_one_another)
     }
     cs_corpus_free(&all);
     cs_corpus_free(&windows);
-    cs_codebook_free(&book);
     static const char *const bad[] = {"2", "4x1", "0x1", "2x2x", "axb", ""};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
-        o.window = bad[b];
-        assert_fails(cs_images_codes(&m, &o, NULL, &all), CS_ERR_USAGE,
+        assert_fails(cs_codes_corpus(codes, &m, bad[b], 1, &all), CS_ERR_USAGE,
                      "wanted RxC within 3 x 4 patches");
     }
-    o = (cs_codes_options){.patch = 2, .codes = 3};
-    assert_fails(cs_images_codes(&m, &o, NULL, &all), CS_ERR_USAGE, "patches of 2 do not divide");
+    cs_codes_free(&codes);
+    assert_fails(cs_codes_fit(&m, 2, 3, 0, 1, &codes), CS_ERR_USAGE, "patches of 2 do not divide");
 }

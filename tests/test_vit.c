@@ -1,6 +1,7 @@
 /* Pictures in patches from corpus to files: rows and targets of every form, what a prediction may
  * depend on, bits for threads and resumed runs, augmentation. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -22,12 +23,24 @@ static cs_batch batch_of(const training *t, int64_t count)
     cs_example example[PICTURES];
     cs_batch b = {0};
     for (int64_t i = 0; i < count; ++i) {
+        const float *real = t->corpus.real;
         example[i] = (cs_example){t->corpus.token + i * PATCHES, PATCHES, i,
-                                  t->corpus.real + i * PATCHES * VALUES};
+                                  real ? real + i * PATCHES * VALUES : NULL};
     }
     OK(cs_batch_build(&(cs_batch_order){&t->options.task, &t->model.config, 5, 1, NULL}, example,
                       count, &b));
     return b;
+}
+
+/* Of ids, codes behind the two tokens that are none. */
+static void check_codes(const training *t, const cs_batch *b)
+{
+    assert_int_equal(b->goal_width, 0);
+    for (int64_t r = 0; r < b->events; ++r) {
+        const int32_t id = t->corpus.token[b->example[r] * PATCHES + b->place[r]];
+        assert_in_range(id, CS_FIRST_CODE, CS_FIRST_CODE + CODES - 1);
+        assert_int_equal(b->target[r], id);
+    }
 }
 
 /* Targets are the values of the patch, raw or (x - m) / sqrt(v + 1e-6); weights count values. */
@@ -68,17 +81,17 @@ TEST(rows_and_targets)
             assert_int_equal(b.token[first], c->bos_id);
             assert_int_equal(b.position[first], 0);
             assert_int_equal(b.vis[first], 0);
-            assert_int_equal(b.real_row[first], -1);
+            assert_true(form->reads_codes ? !b.real_row : b.real_row[first] == -1);
         }
         for (int64_t i = 0; i < 3 * b.length; ++i) {
-            if (b.real_row[i] >= 0) { /* a patch sits one behind its place */
+            if (!form->reads_codes && b.real_row[i] >= 0) { /* a patch sits one behind its place */
                 const float *x = b.real + i * VALUES;
                 int64_t k = b.position[i] - 1, s = i / b.length;
                 assert_memory_equal(x, t.corpus.real + (s * PATCHES + k) * VALUES,
                                     VALUES * sizeof *x);
             }
         }
-        check_targets(&t, &b);
+        (form->target == CS_TARGET_IDS ? check_codes : check_targets)(&t, &b);
         assert_true(b.events > 0);
         cs_batch_free(&b);
         free_training(&t);
@@ -113,25 +126,36 @@ static bool shown_to(const cs_batch *b, const picture_form *form, int64_t r, int
     return true;
 }
 
+/* Another patch of picture 0, in value or code; twice: the first again. */
+static void change(training *t, int64_t k)
+{
+    if (t->corpus.real) {
+        t->corpus.real[k * VALUES] *= -1;
+    } else {
+        t->corpus.token[k] = CS_FIRST_CODE + ((t->corpus.token[k] - CS_FIRST_CODE) ^ 1);
+    }
+}
+
 TEST(hidden_patches_move_nothing)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
         training t = make_picture_training(form, 1, NULL);
-        cs_network_options sizes = {.loss = CS_LOSS_SQUARED_ERROR};
+        cs_network_options sizes = {.loss = t.options.loss};
         cs_pass pass = {0};
-        float before[2 * PATCHES * VALUES], after[2 * PATCHES * VALUES];
+        enum { MOST = CS_FIRST_CODE + CODES };
+        const int64_t width = form->target == CS_TARGET_IDS ? MOST : VALUES;
+        float before[2 * PATCHES * MOST], after[2 * PATCHES * MOST];
         int64_t moved = 0, still = 0;
         OK(cs_task_sizes(&t.options.task, &t.model.config, 2, PATCHES, &sizes));
         OK(cs_pass_open(&t.model, &sizes, &pass));
         predict(&t, &pass, before);
         for (int64_t k = 0; k < PATCHES; ++k) {
-            const float kept = t.corpus.real[k * VALUES];
-            t.corpus.real[k * VALUES] = kept + 0.25F;
+            change(&t, k);
             predict(&t, &pass, after);
-            t.corpus.real[k * VALUES] = kept;
+            change(&t, k);
             for (int64_t r = 0; r < pass.batch.events; ++r) {
-                bool same =
-                    memcmp(before + r * VALUES, after + r * VALUES, VALUES * sizeof *before) == 0;
+                bool same = memcmp(before + r * width, after + r * width,
+                                   (size_t)width * sizeof *before) == 0;
                 bool shown = pass.batch.example[r] == 0 && shown_to(&pass.batch, form, r, k);
                 if (same == shown) {
                     fail_msg("%s: patch %d, %s, %s prediction %d", form->name, (int)k,
@@ -161,7 +185,9 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
     cs_patch_view view = {0};
     training t = make_picture_training(form, threads, dir);
     OK(cs_patch_view_make(&m, PATCH, &augment, 7, &view));
-    t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
+    if (form->target != CS_TARGET_IDS) {
+        t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
+    }
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
     t.options.resume = true;
@@ -214,7 +240,7 @@ TEST_IN_DIR(another_run)
 /* --- learning, files, sines --- */
 
 /* A wave is told by a few of its patches: the error must fall to half the variance of the values,
- * 0.5 (100 / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75. */
+ * 0.5 (100 / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75; of codes to 0.9 log CODES. */
 TEST_IN_DIR(learns_waves)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
@@ -224,7 +250,9 @@ TEST_IN_DIR(learns_waves)
         t.options.learning_rate = 1e-2;
         t.options.save_every = 0;
         cs_train_result r = trained(&t);
-        double bound = form->target == CS_TARGET_PIXELS ? 0.038 : 0.6;
+        double bound = form->target == CS_TARGET_PIXELS ? 0.038
+                       : form->target == CS_TARGET_IDS  ? log(CODES) * 0.9
+                                                        : 0.6;
         if (!(r.loss < bound)) {
             fail_msg("%s: loss %g", form->name, r.loss);
         }
@@ -241,9 +269,44 @@ TEST_IN_DIR(learns_waves)
             OK(cs_params_get(&back.params, i, CS_PARAM_VALUE, y));
             assert_memory_equal(x, y, (size_t)n * sizeof *x);
         }
+        assert_int_equal(back.codes != NULL, form->target == CS_TARGET_IDS);
+        if (back.codes) {
+            assert_int_equal(back.codes->patch, PATCH);
+            assert_memory_equal(back.codes->book.centre, t.model.codes->book.centre,
+                                CODES * VALUES * sizeof(float));
+        }
         cs_model_free(&back);
         free_training(&t);
     }
+}
+
+/* Codes of other patches than the model's, or of another number, and files of none. */
+TEST_IN_DIR(bad_codes)
+{
+    training t = make_picture_training(&picture_forms[6], 1, NULL);
+    const char *dir = in_dir(state, "m"), *path = in_dir(state, "m/codes.safetensors");
+    cs_images m = make_pictures();
+    cs_model back = {0};
+    cs_corpus corpus = {0};
+    OK(cs_model_write(&t.model, dir));
+    t.model.codes->book.codes -= 1;
+    OK(cs_codes_write(t.model.codes, path));
+    assert_fails(cs_model_read(dir, t.backend, false, &back), CS_ERR_INPUT,
+                 "3 codes of patches of 2, and the model has 6 ids");
+    t.model.codes->book.centre[5] = NAN;
+    OK(cs_codes_write(t.model.codes, path));
+    assert_fails(cs_model_read(dir, t.backend, false, &back), CS_ERR_INPUT,
+                 "code 1: value 1 is not finite");
+    FILE *none = fopen(path, "w");
+    assert_true(none && fputs("none", none) >= 0 && fclose(none) == 0);
+    assert_fails(cs_model_read(dir, t.backend, false, &back), CS_ERR_INPUT, "codes.safetensors");
+    cs_codes_free(&t.model.codes);
+    t.model.config.real_width = 0;
+    assert_fails(cs_model_pictures(&t.model, &m, 1, &corpus), CS_ERR_USAGE, "no codes.safetensors");
+    t.model.config.target = CS_TARGET_PIXELS;
+    assert_fails(cs_model_config_check(&t.model.config), CS_ERR_USAGE, "positions of 0 values");
+    cs_images_free(&m);
+    free_training(&t);
 }
 
 TEST(sines_of_the_plane)

@@ -7,13 +7,17 @@
 #include "vit_support.h"
 
 const picture_form picture_forms[] = {
-    {"one stream", CS_OBJ_MASKED, false, false, CS_TARGET_PIXELS},
-    {"one stream, normalised", CS_OBJ_MASKED, false, false, CS_TARGET_NORMALISED},
-    {"encoder and decoder", CS_OBJ_MASKED, false, true, CS_TARGET_NORMALISED},
-    {"two streams over a mask", CS_OBJ_MASKED, true, false, CS_TARGET_PIXELS},
-    {"two streams in groups", CS_OBJ_GVP, false, false, CS_TARGET_PIXELS},
-    {"one patch after the other", CS_OBJ_AR, false, false, CS_TARGET_PIXELS},
-    {NULL, CS_OBJ_AR, false, false, CS_TARGET_PIXELS},
+    {"one stream", CS_OBJ_MASKED, false, false, CS_TARGET_PIXELS, false},
+    {"one stream, normalised", CS_OBJ_MASKED, false, false, CS_TARGET_NORMALISED, false},
+    {"encoder and decoder", CS_OBJ_MASKED, false, true, CS_TARGET_NORMALISED, false},
+    {"two streams over a mask", CS_OBJ_MASKED, true, false, CS_TARGET_PIXELS, false},
+    {"two streams in groups", CS_OBJ_GVP, false, false, CS_TARGET_PIXELS, false},
+    {"one patch after the other", CS_OBJ_AR, false, false, CS_TARGET_PIXELS, false},
+    {"codes of one stream", CS_OBJ_MASKED, false, false, CS_TARGET_IDS, false},
+    {"codes one after the other", CS_OBJ_AR, false, false, CS_TARGET_IDS, false},
+    {"codes of codes, encoder and decoder", CS_OBJ_MASKED, false, true, CS_TARGET_IDS, true},
+    {"codes of codes in groups", CS_OBJ_GVP, false, false, CS_TARGET_IDS, true},
+    {NULL, CS_OBJ_AR, false, false, CS_TARGET_PIXELS, false},
 };
 
 cs_images make_pictures(void)
@@ -51,9 +55,8 @@ training make_picture_training(const picture_form *form, int threads, const char
     cs_model_free(&t.model);
     cs_corpus_free(&t.corpus);
     cs_tokenizer_free(&t.tokenizer);
-    OK(cs_images_patches(&m, PATCH, NULL, NULL, 0, &t.corpus));
-    cs_images_free(&m);
-    t.options.loss = CS_LOSS_SQUARED_ERROR;
+    const bool codes = form->target == CS_TARGET_IDS;
+    t.options.loss = codes ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR;
     t.options.length = PATCHES;
     t.options.task.two_stream = form->two_stream;
     cs_model_config c = {.width = 16,
@@ -70,9 +73,16 @@ training make_picture_training(const picture_form *form, int threads, const char
     cs_model_config_default(form->decoder ? CS_ARCH_VIT_MAE : CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
     c.target = form->target;
+    c.vocab = codes ? CS_FIRST_CODE + CODES : c.vocab;
+    c.real_width = form->reads_codes ? 0 : c.real_width;
     c.waves = form->target == CS_TARGET_NORMALISED;
     c.query_vector = cs_form_of(&t.options.task, &c) == CS_FORM_TWO_STREAM;
     OK(cs_model_init(&c, t.backend, true, &t.model));
     OK(cs_model_randomise(&t.model, t.options.seed));
+    if (codes) {
+        OK(cs_codes_fit(&m, PATCH, CODES, 1, 1, &t.model.codes));
+    }
+    OK(cs_model_pictures(&t.model, &m, 1, &t.corpus));
+    cs_images_free(&m);
     return t;
 }

@@ -3,9 +3,10 @@
 
 #include "image/images.h"
 #include "image/patches.h"
+#include "model/codes.h"
 #include "train_support.h"
 
-enum { PICTURES = 24, SIDE = 8, PATCH = 2, PATCHES = 16, VALUES = 4 };
+enum { PICTURES = 24, SIDE = 8, PATCH = 2, PATCHES = 16, VALUES = 4, CODES = 4 };
 
 /* Grey pictures of SIDE x SIDE: a random wave each, of two classes by its direction; every fourth is
  * held out. */
@@ -15,9 +16,10 @@ typedef struct {
     const char *name;
     cs_objective_kind kind;
     bool two_stream, decoder;
-    cs_target target;
+    cs_target target; /* ids: codes */
+    bool reads_codes;
 } picture_form;
-/* Every form that predicts values; ends with a NULL name. */
+/* Every form that predicts values, some of codes; ends with a NULL name. */
 extern const picture_form picture_forms[];
 
 /* As make_training, on the patches of make_pictures: no tokenizer. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "model/codes.h"
 
 static void free_run(cs_finetune_run *run)
 {
@@ -222,6 +223,7 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
         !task->fresh) {
         status = cs_model_take_encoder(task->from, &model);
     }
+    model.codes = cs_codes_share(task->from->codes);
     if (status == CS_OK) {
         status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;

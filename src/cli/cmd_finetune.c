@@ -93,7 +93,7 @@ static cs_status take_options(cs_args *args, session *s)
 
 static bool of_pictures(const session *s)
 {
-    return s->from.model.config.real_width > 0;
+    return s->from.model.config.patch > 0;
 }
 
 static cs_status read_texts(cs_args *args, session *s)
@@ -103,9 +103,9 @@ static cs_status read_texts(cs_args *args, session *s)
     s->task.test.source = cs_args_positional(args, cs_args_positionals(args) - 1);
     const int64_t limit[2] = {cs_args_int_or(args, "limit", 0),
                               cs_args_int_or(args, "test-limit", 0)};
-    cs_status status = of_pictures(s) ? cs_args_labelled_patches(args, &s->from.model.config, limit,
-                                                                 side, s->patches)
-                                      : cs_args_labelled(args, limit, side);
+    cs_status status = of_pictures(s)
+                           ? cs_args_labelled_patches(args, &s->from.model, limit, side, s->patches)
+                           : cs_args_labelled(args, limit, side);
     s->task.train.text = side[0];
     s->task.test.text = side[1];
     if (status == CS_OK)

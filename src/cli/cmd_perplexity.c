@@ -115,7 +115,7 @@ static cs_status count_bytes(cs_args *args, run *r)
     if (r->text.tokenizer && cs_tokenizer_is_byte_level(r->text.tokenizer)) {
         return cs_token_bytes(r->text.tokenizer, r->text.model.config.vocab, &r->token_bytes);
     }
-    if (cs_has_suffix(source, ".npy") || r->text.model.config.real_width > 0) {
+    if (cs_has_suffix(source, ".npy") || r->text.model.config.patch > 0) {
         return CS_OK;
     }
     cs_status status = cs_args_open_corpus(args, source, &options);

@@ -16,6 +16,7 @@
 #include "io/file.h"
 #include "io/result.h"
 #include "io/rows.h"
+#include "model/codes.h"
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 
@@ -288,6 +289,25 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
     return status;
 }
 
+/* The pixels, or what the codes that a model reads instead stand for. */
+static cs_status probe_pixels(run *r, const cs_codes *codes, const cs_corpus patches[2])
+{
+    float *made[2] = {NULL, NULL};
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && status == CS_OK && !patches[0].real; ++i) {
+        status = cs_codes_values(codes, &patches[i], &made[i]);
+    }
+    if (status == CS_OK && made[0])
+        status =
+            probe_floats(r, "codes", patches[0].doc_ptr[1] * codes->book.width, made[0], made[1]);
+    if (status == CS_OK && !made[0])
+        status = probe_floats(r, "pixels", patches[0].doc_ptr[1] * patches[0].real_width,
+                              patches[0].real, patches[1].real);
+    cs_free(made[0]);
+    cs_free(made[1]);
+    return status;
+}
+
 /* Beside a model's states of pictures: those of its network before training, and the pixels. */
 static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus patches[2],
                                  cs_hidden_options o)
@@ -300,10 +320,7 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
     o.layers = 1;
     if (status == CS_OK) status = probe_patches(r, &fresh, patches, &o, "untrained");
     cs_model_free(&fresh);
-    return status == CS_OK
-               ? probe_floats(r, "pixels", patches[0].doc_ptr[1] * patches[0].real_width,
-                              patches[0].real, patches[1].real)
-               : status;
+    return status == CS_OK ? probe_pixels(r, m->model.codes, patches) : status;
 }
 
 static cs_status probe_pictures(run *r)
@@ -316,8 +333,8 @@ static cs_status probe_pictures(run *r)
     const int64_t limit = cs_args_int_or(r->args, "limit", 0);
     cs_status status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
     if (status == CS_OK)
-        status = cs_args_labelled_patches(r->args, &m.model.config, (int64_t[2]){limit, limit},
-                                          side, patches);
+        status =
+            cs_args_labelled_patches(r->args, &m.model, (int64_t[2]){limit, limit}, side, patches);
     r->train = side[0];
     r->test = side[1];
     if (status == CS_OK)

@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "cli/train_options.h"
 #include "image/augment.h"
-#include "image/patches.h"
 #include "io/file.h"
+#include "model/codes.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/budgets.h"
@@ -186,18 +186,27 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* What pictures make of a fresh model: its sizes and what it predicts. */
+/* What pictures make of a fresh model: its sizes, what it reads and what it predicts. */
 static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config *c)
 {
+    const bool codes = cs_args_is(args, "target", "codes");
     cs_status status =
         cs_args_refuse(args, "positions untied post-norm", "has no meaning for --arch vit");
+    if (status == CS_OK && !codes)
+        status = cs_args_refuse(args, "input codes", "goes with --target codes");
     c->image_height = r->images.height;
     c->image_width = r->images.width;
     c->channels = r->images.channels;
     c->patch = cs_args_int(args, "patch");
     c->waves = cs_args_is(args, "position-table", "sines");
-    if (status == CS_OK) status = cs_target_by_name(cs_args_text(args, "target"), &c->target);
-    return status == CS_OK ? cs_model_config_pictures(c) : status;
+    if (codes) {
+        c->vocab = CS_FIRST_CODE + cs_args_int(args, "codes");
+    } else if (status == CS_OK) {
+        status = cs_target_by_name(cs_args_text(args, "target"), &c->target);
+    }
+    if (status == CS_OK) status = cs_model_config_pictures(c);
+    c->real_width = cs_args_is(args, "input", "codes") ? 0 : c->real_width;
+    return status;
 }
 
 /* The training side may be seen augmented. */
@@ -212,52 +221,6 @@ static cs_status set_view(cs_args *args, int64_t patch, run *r)
     r->options.view = (cs_train_view){cs_patch_view_take, &r->view, what};
     return what ? cs_patch_view_make(&r->images, patch, &augment, r->options.seed, &r->view)
                 : CS_ERR_MEMORY;
-}
-
-/* The patches of --corpus, of the size that the model of --init-from reads. */
-static cs_status read_pictures(cs_args *args, run *r)
-{
-    const char *source = cs_args_text(args, "corpus"), *from = cs_args_text(args, "init-from");
-    int64_t patch = cs_args_int(args, "patch");
-    cs_status status =
-        cs_args_refuse(args, "codes window max-length pack by-length", "has no meaning for vit");
-    if (status == CS_OK && from)
-        status =
-            cs_args_refuse(args, "patch target position-table", "has no meaning with --init-from");
-    if (status == CS_OK && from) status = read_model(args, from, r);
-    if (status == CS_OK && from) {
-        patch = r->model.config.patch;
-        r->options.loss =
-            r->model.config.target == CS_TARGET_IDS ? r->options.loss : CS_LOSS_SQUARED_ERROR;
-    }
-    if (status == CS_OK) status = cs_args_load_images(args, source, &r->images);
-    if (status == CS_OK) status = cs_images_patches(&r->images, patch, NULL, NULL, 0, &r->corpus);
-    if (status == CS_OK) {
-        r->options.length = r->corpus.doc_ptr[1];
-        keep_some(args, &r->corpus);
-        status = set_view(args, patch, r);
-    }
-    return status;
-}
-
-/* Whether a model reads pictures as they are; else their codes are text. */
-static bool of_pictures(const cs_args *args)
-{
-    const char *source = cs_args_text(args, "corpus");
-    return source && cs_images_are(source) &&
-           (cs_args_is(args, "arch", "vit") || cs_args_text(args, "init-from"));
-}
-
-static cs_status check_pictures(const cs_args *args)
-{
-    const char *source = cs_args_text(args, "corpus");
-    const bool are = of_pictures(args);
-    if (source && cs_args_is(args, "arch", "vit") && !are) {
-        return cs_fail(CS_ERR_USAGE, "--arch vit reads pictures, and %s has none", source);
-    }
-    return are ? CS_OK
-               : cs_args_refuse(args, "target position-table least-area flip",
-                                "goes with pictures and --arch vit");
 }
 
 /* A fresh model, or that of --init-from. */
@@ -285,7 +248,56 @@ static cs_status make_model(const cs_args *args, run *r)
         (status = cs_model_init(&config, r->backend, true, &r->model)) == CS_OK) {
         status = cs_model_randomise(&r->model, r->options.seed);
     }
+    if (status == CS_OK && cs_args_is(args, "target", "codes"))
+        status = cs_codes_fit(&r->images, config.patch, config.vocab - CS_FIRST_CODE,
+                              r->options.seed, cs_args_threads(args), &r->model.codes);
     return status;
+}
+
+/* The patches of --corpus as the model reads them. */
+static cs_status read_pictures(cs_args *args, run *r)
+{
+    const bool from = cs_args_given(args, "init-from");
+    cs_status status =
+        cs_args_refuse(args, "window max-length pack by-length", "has no meaning for vit");
+    if (status == CS_OK && from)
+        status = cs_args_refuse(args, "patch codes target input position-table",
+                                "has no meaning with --init-from");
+    if (status == CS_OK)
+        status = cs_args_load_images(args, cs_args_text(args, "corpus"), &r->images);
+    if (status == CS_OK) status = make_model(args, r);
+    if (status == CS_OK && from && r->model.config.target != CS_TARGET_IDS)
+        r->options.loss = CS_LOSS_SQUARED_ERROR;
+    if (status == CS_OK && r->model.codes)
+        status = cs_args_refuse(args, "least-area flip", "goes with targets that are pixels");
+    if (status == CS_OK)
+        status = cs_model_pictures(&r->model, &r->images, cs_args_threads(args), &r->corpus);
+    if (status == CS_OK) {
+        r->options.length = r->corpus.doc_ptr[1];
+        keep_some(args, &r->corpus);
+        status = set_view(args, r->model.config.patch, r);
+    }
+    return status;
+}
+
+/* Whether a model reads pictures as they are; else their codes are text. */
+static bool of_pictures(const cs_args *args)
+{
+    const char *source = cs_args_text(args, "corpus");
+    return source && cs_images_are(source) &&
+           (cs_args_is(args, "arch", "vit") || cs_args_text(args, "init-from"));
+}
+
+static cs_status check_pictures(const cs_args *args)
+{
+    const char *source = cs_args_text(args, "corpus");
+    const bool are = of_pictures(args);
+    if (source && cs_args_is(args, "arch", "vit") && !are) {
+        return cs_fail(CS_ERR_USAGE, "--arch vit reads pictures, and %s has none", source);
+    }
+    return are ? CS_OK
+               : cs_args_refuse(args, "target input position-table least-area flip",
+                                "goes with pictures and --arch vit");
 }
 
 /* --epochs as steps. */
@@ -363,9 +375,9 @@ static cs_status claim(cs_args *args)
     const char *held = last < 0 ? "" : cs_args_format(args, "checkpoint-%lld", (long long)last);
     cs_status status = held ? cs_output_claim(args, held) : CS_ERR_MEMORY;
     if (status != CS_OK) return cs_blame(status, "--resume goes on from the last checkpoint");
-    return cs_output_claim(
-        args, "log.csv model.safetensors train.json losses.csv config.json tokenizer.json "
-              "tokenizer_config.json");
+    return cs_output_claim(args, "log.csv model.safetensors codes.safetensors train.json "
+                                 "losses.csv config.json tokenizer.json "
+                                 "tokenizer_config.json");
 }
 
 static cs_status prepare(cs_args *args, run *r)

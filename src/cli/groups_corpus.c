@@ -7,9 +7,9 @@
 #include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
-#include "image/codes.h"
 #include "image/prepare.h"
 #include "io/file.h"
+#include "model/codes.h"
 #include "text/law.h"
 
 #define CORPUS_SOURCE                                                                              \
@@ -189,11 +189,17 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 
 static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
 {
-    cs_codes_options options = {0};
+    const int64_t patch = cs_args_int(args, "patch");
+    const int threads = cs_args_threads(args);
     cs_images m = {0};
-    CS_ARGS_FIELDS(args, &options, patch, codes, window, seed, threads);
+    cs_codes *codes = NULL;
     cs_status status = cs_args_load_images(args, source, &m);
-    if (status == CS_OK) status = cs_images_codes(&m, &options, NULL, out);
+    if (status == CS_OK)
+        status = cs_codes_fit(&m, patch, cs_args_int(args, "codes"), cs_args_seed(args), threads,
+                              &codes);
+    if (status == CS_OK)
+        status = cs_codes_corpus(codes, &m, cs_args_text(args, "window"), threads, out);
+    cs_codes_free(&codes);
     cs_images_free(&m);
     return status;
 }

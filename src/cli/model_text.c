@@ -9,9 +9,9 @@
 #include "cli/groups.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
-#include "image/patches.h"
 #include "image/prepare.h"
 #include "io/file.h"
+#include "model/codes.h"
 #include "tensor/device.h"
 
 const cs_opt cs_group_model_text[] = {
@@ -142,21 +142,18 @@ static cs_status choose(const cs_args *args, cs_model_text *t)
 }
 
 /* Pictures as the patches that the model reads. */
-static cs_status read_patches(cs_args *args, const char *source, const cs_model_config *config,
+static cs_status read_patches(cs_args *args, const char *source, const cs_model *model,
                               cs_corpus *out)
 {
     cs_images images = {0};
     cs_status status = cs_args_load_images(args, source, &images);
-    if (status == CS_OK)
-        status = cs_model_config_sees(config, source, images.height, images.width, images.channels);
-    if (status == CS_OK) status = cs_images_patches(&images, config->patch, NULL, NULL, 0, out);
+    if (status == CS_OK) status = cs_model_pictures(model, &images, cs_args_threads(args), out);
     cs_images_free(&images);
     return status;
 }
 
-cs_status cs_args_labelled_patches(cs_args *args, const cs_model_config *config,
-                                   const int64_t limit[2], cs_labelled_text side[2],
-                                   cs_corpus patches[2])
+cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const int64_t limit[2],
+                                   cs_labelled_text side[2], cs_corpus patches[2])
 {
     const int sources = cs_args_positionals(args) - 1;
     cs_status status = cs_args_refuse(args, "pair regression pair-column pair-field tokens special",
@@ -165,7 +162,7 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model_config *config,
         const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
         const int divided = sources == 1 || cs_images_named(source) ? i : -1;
         cs_corpus all = {0};
-        status = read_patches(args, source, config, &all);
+        status = read_patches(args, source, model, &all);
         if (status == CS_OK)
             status = cs_labelled_side(&all, divided, limit[i], i == 1 ? &side[0] : NULL, &side[i],
                                       &patches[i]);
@@ -179,7 +176,7 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
 {
     cs_corpus_options options = {0};
     if (cs_images_are(source)) {
-        return read_patches(args, source, &t->model.config, out);
+        return read_patches(args, source, &t->model, out);
     }
     cs_status status = cs_args_open_corpus(args, source, &options);
     if (status == CS_OK && !cs_has_suffix(source, ".npy")) status = cs_model_text_has_tokenizer(t);

@@ -56,9 +56,8 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
 /* Both sides of a task of labelled pictures (as cs_labelled_sides_read has them; of a corpus known by
  * name and of a single source those not held out and those held out), as the patches that the model
  * reads; at most limit[side] of each (0: all). */
-cs_status cs_args_labelled_patches(cs_args *args, const cs_model_config *config,
-                                   const int64_t limit[2], cs_labelled_text side[2],
-                                   cs_corpus patches[2]) CS_MUST_CHECK;
+cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const int64_t limit[2],
+                                   cs_labelled_text side[2], cs_corpus patches[2]) CS_MUST_CHECK;
 
 /* The same as the text of the model, and which of its documents are wanted. CS_ERR_INPUT also when
  * nothing is left. */

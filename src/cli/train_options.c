@@ -79,8 +79,11 @@ const cs_opt cs_group_train_model[] = {
 };
 
 const cs_opt cs_group_train_pictures[] = {
-    CS_CHOICE("target", "pixels|normalised", "pixels",
-              "vit: what is predicted of a patch, its values or those normalised (MAE)."),
+    CS_CHOICE("target", "pixels|normalised|codes", "pixels",
+              "vit: what is predicted of a patch, its values, those normalised (MAE) or its code "
+              "(BEiT)."),
+    CS_CHOICE("input", "pixels|codes", "pixels",
+              "vit, of codes: whether patches are read as values or as codes too (iGPT, MAGE)."),
     CS_CHOICE("position-table", "sines|learned", "sines",
               "vit: positions in the plane, fixed sines and cosines (MAE) or learned (ViT)."),
     CS_REAL("least-area", "P", "1", 0.001, 1,
@@ -163,9 +166,10 @@ static cs_loss loss_of(const cs_args *args)
 {
     const char *loss = cs_args_text(args, "loss");
     bool spectral = loss ? strcmp(loss, "spectral") == 0 : is_objective(args, "linear");
-    return spectral                                   ? CS_LOSS_SPECTRAL
-           : !loss && cs_args_is(args, "arch", "vit") ? CS_LOSS_SQUARED_ERROR
-                                                      : CS_LOSS_CROSS_ENTROPY;
+    const bool values = cs_args_is(args, "arch", "vit") && !cs_args_is(args, "target", "codes");
+    return spectral          ? CS_LOSS_SPECTRAL
+           : !loss && values ? CS_LOSS_SQUARED_ERROR
+                             : CS_LOSS_CROSS_ENTROPY;
 }
 
 cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_options *out)

@@ -179,7 +179,7 @@ cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64
     return CS_DELIVER(status, out, f.book, cs_codebook_free);
 }
 
-/* --- a corpus --------------------------------------------------------------------------------- */
+/* --- pictures --------------------------------------------------------------------------------- */
 
 typedef struct {
     const cs_images *images;
@@ -201,11 +201,21 @@ static cs_status code_picture(void *ctx, int64_t i)
     return CS_OK;
 }
 
-/* Patches of the training side, all or MOST_ROWS drawn from them. */
-static cs_status fit_codes(const cs_images *m, const cs_codes_options *o, int64_t patches,
-                           cs_codebook *book)
+cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *m, int64_t patch,
+                             int threads, int32_t *code)
 {
-    const int64_t width = o->patch * o->patch * m->channels;
+    coding work = {m, book, patch, m->height / patch * (m->width / patch), code};
+    return cs_parallel(m->count, threads, code_picture, &work);
+}
+
+/* Patches of the training side, all or MOST_ROWS drawn from them. */
+cs_status cs_codebook_of_images(const cs_images *m, int64_t patch, int64_t codes, uint64_t seed,
+                                int threads, cs_codebook *out)
+{
+    cs_status status = cs_patch_check(m, patch);
+    if (status != CS_OK) return status;
+    const int64_t width = patch * patch * m->channels;
+    const int64_t patches = m->height / patch * (m->width / patch);
     int64_t left = 0, count = 0;
     for (int64_t i = 0; i < m->count; ++i) {
         left += m->held_out[i] ? 0 : patches;
@@ -213,17 +223,16 @@ static cs_status fit_codes(const cs_images *m, const cs_codes_options *o, int64_
     int64_t wanted = cs_least(left, MOST_ROWS);
     float *rows = cs_alloc(wanted * width, sizeof *rows);
     if (!rows) return CS_ERR_MEMORY;
-    cs_rng rng = cs_rng_at(o->seed, CS_STREAM_IMAGE, 1);
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_IMAGE, 1);
     for (int64_t i = 0; i < m->count; ++i) {
         for (int64_t t = 0; t < patches && !m->held_out[i]; ++t) {
             if (cs_rng_selects(&rng, &left, &wanted)) {
-                cs_patch_read(m, i, o->patch, t, rows + count++ * width);
+                cs_patch_read(m, i, patch, t, rows + count++ * width);
             }
         }
     }
-    cs_status status =
-        count > 0 ? cs_codebook_fit(rows, count, width, o->codes, o->seed, o->threads, book)
-                  : cs_fail(CS_ERR_INPUT, "%s: no picture is for training", m->name);
+    status = count > 0 ? cs_codebook_fit(rows, count, width, codes, seed, threads, out)
+                       : cs_fail(CS_ERR_INPUT, "%s: no picture is for training", m->name);
     cs_free(rows);
     return status;
 }
@@ -244,38 +253,23 @@ static cs_status find_window(const char *window, int64_t rows, int64_t columns, 
     return CS_OK;
 }
 
-cs_status cs_images_codes(const cs_images *m, const cs_codes_options *o, cs_codebook *book,
-                          cs_corpus *out)
+cs_status cs_codes_windows(const cs_images *m, int64_t patch, const int32_t *code, int64_t codes,
+                           const char *window, cs_corpus *out)
 {
-    if (o->patch < 1 || m->height % o->patch != 0 || m->width % o->patch != 0) {
-        return cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
-                       (long long)o->patch, (long long)m->height, (long long)m->width);
-    }
-    const int64_t rows = m->height / o->patch, columns = m->width / o->patch;
+    const int64_t rows = m->height / patch, columns = m->width / patch;
     int64_t r = 0, c = 0;
-    cs_codebook made = {0};
     cs_corpus corpus = {0};
-    coding work = {m, &made, o->patch, rows * columns, NULL};
-    cs_status status = find_window(o->window, rows, columns, &r, &c);
-    if (status == CS_OK) status = fit_codes(m, o, work.patches, &made);
+    cs_status status = find_window(window, rows, columns, &r, &c);
     if (status != CS_OK) return status;
     const int64_t down = rows - r + 1, across = columns - c + 1, length = down * across * r * c;
-    work.code = cs_alloc(m->count * work.patches, sizeof *work.code);
-    status = work.code ? cs_parallel(m->count, o->threads, code_picture, &work) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_images_documents(m, length, o->codes, &corpus);
+    status = cs_images_documents(m, length, codes, &corpus);
     for (int64_t i = 0; status == CS_OK && i < m->count; ++i) {
         int32_t *to = corpus.token + i * length;
         for (int64_t k = 0; k < length; ++k) {
             const int64_t place = k / (r * c), in = k % (r * c);
             const int64_t y = place / across + in / c, x = place % across + in % c;
-            to[k] = work.code[i * work.patches + y * columns + x];
+            to[k] = code[i * rows * columns + y * columns + x];
         }
     }
-    cs_free(work.code);
-    if (status == CS_OK && book) {
-        *book = made;
-        made = (cs_codebook){0};
-    }
-    cs_codebook_free(&made);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }

@@ -26,17 +26,17 @@ void cs_codebook_free(cs_codebook *book);
 /* The nearest centre of one row. */
 int32_t cs_codebook_code(const cs_codebook *book, const float *row);
 
-typedef struct {
-    int64_t patch, codes; /* side of a patch in pixels; centres */
-    /* "RxC": a document is the windows of R x C patches of a picture, one behind the other, each along
-     * its rows (read them with max-length R C); NULL: all patches along rows */
-    const char *window;
-    uint64_t seed;
-    int threads;
-} cs_codes_options;
+/* The codebook of the patches of a corpus. CS_ERR_USAGE: patches that do not divide the sizes. */
+cs_status cs_codebook_of_images(const cs_images *images, int64_t patch, int64_t codes,
+                                uint64_t seed, int threads, cs_codebook *out) CS_MUST_CHECK;
 
-/* The codes of a corpus of images, a document a picture, with its classes and splits; ids are codes
- * and have no words. *book (NULL: not wanted) receives the codebook. CS_ERR_USAGE: patches that do
- * not divide the sizes, a window that is none or larger than the picture. */
-cs_status cs_images_codes(const cs_images *images, const cs_codes_options *options,
-                          cs_codebook *book, cs_corpus *out) CS_MUST_CHECK;
+/* code: count x T, that of each patch along rows. The width of the codebook is that of a patch. */
+cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *images, int64_t patch,
+                             int threads, int32_t *code) CS_MUST_CHECK;
+
+/* Codes (count x T, below `codes`) as text, a document a picture, with its classes and splits; ids are
+ * codes and have no words. window "RxC": a document is the windows of R x C patches of a picture, one
+ * behind the other, each along its rows (read them with max-length R C); NULL: all patches along rows.
+ * CS_ERR_USAGE: a window that is none or larger than the picture. */
+cs_status cs_codes_windows(const cs_images *images, int64_t patch, const int32_t *code,
+                           int64_t codes, const char *window, cs_corpus *out) CS_MUST_CHECK;

@@ -182,17 +182,34 @@ cs_status cs_images_documents(const cs_images *m, int64_t length, int64_t vocab,
     return CS_DELIVER(status, out, c, cs_corpus_free);
 }
 
-cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *order,
-                            const int32_t *code, int64_t codes, cs_corpus *out)
+cs_status cs_patch_check(const cs_images *m, int64_t patch)
 {
-    if (patch < 1 || m->height % patch != 0 || m->width % patch != 0) {
-        return cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
-                       (long long)patch, (long long)m->height, (long long)m->width);
-    }
+    return patch > 0 && m->height % patch == 0 && m->width % patch == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
+                         (long long)patch, (long long)m->height, (long long)m->width);
+}
+
+cs_status cs_images_ids(const cs_images *m, int64_t patch, const int32_t *order, const int32_t *id,
+                        int64_t vocab, cs_corpus *out)
+{
+    cs_status status = cs_patch_check(m, patch);
+    if (status != CS_OK) return status;
     const int64_t patches = m->height / patch * (m->width / patch);
-    const int64_t wide = patch * patch * m->channels;
+    status = cs_images_documents(m, patches, vocab, out);
+    for (int64_t at = 0; status == CS_OK && id && at < out->tokens; ++at) {
+        const int64_t t = order ? order[at % patches] : at % patches;
+        out->token[at] = id[at / patches * patches + t];
+    }
+    return status;
+}
+
+cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *order,
+                            const int32_t *id, int64_t vocab, cs_corpus *out)
+{
     cs_corpus c = {0};
-    cs_status status = cs_images_documents(m, patches, code ? codes : 1, &c);
+    cs_status status = cs_images_ids(m, patch, order, id, id ? vocab : 1, &c);
+    const int64_t wide = patch * patch * m->channels;
     if (status == CS_OK)
         status = cs_mem_check(4.0 * (double)(c.tokens * wide), NULL,
                               "%s: %lld patches of %lld values take", m->name, (long long)c.tokens,
@@ -201,10 +218,10 @@ cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *or
     c.real_width = wide;
     c.real = cs_alloc(c.tokens * wide, sizeof *c.real);
     status = c.real ? CS_OK : CS_ERR_MEMORY;
+    const int64_t patches = m->height / patch * (m->width / patch);
     for (int64_t at = 0; at < c.tokens && status == CS_OK; ++at) {
-        const int64_t i = at / patches, t = order ? order[at % patches] : at % patches;
-        cs_patch_read(m, i, patch, t, c.real + at * wide);
-        c.token[at] = code ? code[i * patches + t] : 0;
+        const int64_t t = order ? order[at % patches] : at % patches;
+        cs_patch_read(m, at / patches, patch, t, c.real + at * wide);
     }
 done:
     return CS_DELIVER(status, out, c, cs_corpus_free);

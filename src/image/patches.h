@@ -3,8 +3,7 @@
  * Patch t of T = (height / P) (width / P), along rows of patches, is the vector of its P x P x
  * channels values (rows from the top, channels last), pixel / 255 or `value` of the corpus. A corpus
  * of patches is a corpus of documents of T places whose vectors are read in place of ids
- * (text/corpus.h), so that plans, masks, batches and analyses take it as any other; ids are codes of
- * the patches where there are any, else all 0.
+ * (text/corpus.h), so that plans, masks, batches and analyses take it as any other.
  */
 #pragma once
 
@@ -36,11 +35,18 @@ void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t,
 cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t vocab,
                               cs_corpus *out) CS_MUST_CHECK;
 
-/* Every picture as a document. code: count x T in 0..codes-1 along rows, NULL: none. order: as above,
- * NULL: along rows. CS_ERR_USAGE: P does not divide the sizes; CS_ERR_MEMORY with the sizes. Classes
- * and splits are those of the images. Memory: 4 bytes a value and 8 a patch. */
+/* CS_ERR_USAGE: patches of this side do not divide the pictures. */
+cs_status cs_patch_check(const cs_images *images, int64_t patch) CS_MUST_CHECK;
+
+/* Every picture as a document of T ids, without vectors. id: count x T in 0..vocab-1 along rows. order:
+ * as above, NULL: along rows. Classes and splits are those of the images. */
+cs_status cs_images_ids(const cs_images *images, int64_t patch, const int32_t *order,
+                        const int32_t *id, int64_t vocab, cs_corpus *out) CS_MUST_CHECK;
+
+/* The same with the vectors of the patches, which are read in place of the ids; id NULL: all 0.
+ * CS_ERR_MEMORY with the sizes. Memory: 4 bytes a value and 8 a patch. */
 cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_t *order,
-                            const int32_t *code, int64_t codes, cs_corpus *out) CS_MUST_CHECK;
+                            const int32_t *id, int64_t vocab, cs_corpus *out) CS_MUST_CHECK;
 
 /* The patches, along rows, of a picture of height x width x channels values, which patch divides. */
 void cs_patches_cut(const float *values, int64_t height, int64_t width, int64_t channels,

@@ -126,7 +126,7 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     if (begins && c->bos_id < 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");
     }
-    if (o->kind == CS_KIND_MAE && o->around.befores + o->around.afters > 0) {
+    if (o->kind == CS_KIND_MAE && o->around.befores + o->around.afters > cs_model_config_extra(c)) {
         return cs_fail(CS_ERR_USAGE, "mae-lm models take no special tokens around a text");
     }
     return CS_OK;
@@ -163,7 +163,9 @@ static void add_jobs(walk *w, int64_t sequence)
     const cs_perplexity_options *o = &w->options;
     const cs_sequences *s = &w->sequences;
     int64_t document = s->document[sequence], first = cs_ask_first(o);
+    const float *real = w->corpus->real;
     cs_ask_job job = {.token = w->corpus->token + s->start[sequence],
+                      .real = real ? real + s->start[sequence] * w->corpus->real_width : NULL,
                       .document = document,
                       .place = s->start[sequence] - w->corpus->doc_ptr[document],
                       .n = s->length[sequence],
@@ -403,7 +405,7 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
 {
     walk w = {.model = model, .corpus = corpus, .options = *options, .last_document = -1};
     cs_status status = resolve(model, corpus, &w.options);
-    if (status == CS_OK) status = cs_model_config_reads(&model->config, 0);
+    if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status != CS_OK) return status;
     w.text_length = w.options.max_length - w.options.around.befores - w.options.around.afters;
     if ((status = cs_pieces_of(corpus, w.options.keep, true, w.text_length, &w.sequences)) ==

@@ -78,7 +78,7 @@ typedef struct {
     int64_t batch;  /* 0: 16; less where the logits would pass 2^26 numbers */
     int64_t blocks; /* of the jackknife; 0: 20. At most the documents */
     uint64_t seed;
-    cs_around around;           /* ids around each piece; mae-lm: none */
+    cs_around around;           /* ids around each piece; mae-lm: a class token alone */
     const uint8_t *keep;        /* documents to take; NULL: all */
     const int32_t *token_bytes; /* bytes of the text of a token, by id; NULL: not known */
     const double *reference;    /* nats of a token by id; NULL: none */

@@ -66,7 +66,7 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
         rows += filled(o, job);
         break;
     default:
-        rows = filled(o, job);
+        rows += filled(o, job);
         rows = config->decoder.attention == CS_DECODER_CROSS && rows < job->n ? job->n : rows;
         break;
     }
@@ -91,10 +91,40 @@ static void content(const filler *f, int64_t i, int32_t token, int64_t place, in
     cs_batch_content(f->batch, f->config, f->b, i, token, place, rank);
 }
 
+/* Content row i reads token t of the piece, or its vector. */
+static void reads(const filler *f, int64_t i, int64_t t, int64_t place, int32_t rank)
+{
+    const float *real = f->job->real;
+    content(f, i, real ? -1 : f->job->token[t], place, rank);
+    if (real) {
+        const int64_t width = f->config->real_width;
+        cs_batch_real(f->batch, f->b * f->batch->length + i, real + t * width);
+    }
+}
+
+/* Content row i of a text behind so many ids around it. */
+static void behind(const filler *f, int64_t before, int64_t i, int32_t rank)
+{
+    const cs_around *around = &f->options->around;
+    if (i >= before) {
+        reads(f, i, i - before, i, rank);
+    } else {
+        content(f, i, around->befores == 0 ? f->config->bos_id : around->before[i], i, rank);
+    }
+}
+
 /* The next loss row reads row `top` and predicts a token of the job. */
 static void ask(const filler *f, int64_t top, int64_t target)
 {
     cs_batch_predict(f->batch, top, f->job->token[target], 1, f->number, target);
+}
+
+/* The class token of pictures is of the first group that training shows, and sees it. */
+static void join_first(const filler *f)
+{
+    if (cs_model_config_extra(f->config) > 0) {
+        f->batch->lim[f->b * f->batch->length] += (int32_t)cs_ask_first(f->options);
+    }
 }
 
 static void fill_causal(const filler *f)
@@ -102,11 +132,9 @@ static void fill_causal(const filler *f)
     const cs_perplexity_options *o = f->options;
     int64_t before = begins(o), row = f->b * f->batch->length;
     for (int64_t i = 0; i < before + f->job->n - 1; ++i) {
-        int32_t token = i >= before              ? f->job->token[i - before]
-                        : o->around.befores == 0 ? f->config->bos_id
-                                                 : o->around.before[i];
-        content(f, i, token, i, (int32_t)i);
+        behind(f, before, i, (int32_t)i);
     }
+    join_first(f);
     for (int64_t t = cs_ask_first(o); t < f->job->n; ++t) {
         ask(f, row + before + t - 1, t);
     }
@@ -118,8 +146,9 @@ static void fill_queries(const filler *f)
     const cs_perplexity_options *o = f->options;
     int64_t before = o->around.befores, q = f->b * f->batch->queries;
     for (int64_t i = 0; i < before + f->job->n; ++i) {
-        content(f, i, i < before ? o->around.before[i] : f->job->token[i - before], i, (int32_t)i);
+        behind(f, before, i, (int32_t)i);
     }
+    join_first(f);
     for (int64_t t = cs_ask_first(o); t < f->job->n; ++t, ++q) {
         cs_batch_query(f->batch, q, cs_batch_position(f->config, before + t),
                        (int32_t)(before + t - 1));
@@ -138,9 +167,7 @@ static cs_status fill_prefix(const filler *f)
     cs_status status =
         rank ? cs_content_ranks(o->content, piece, job->draw, n, rank) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        content(f, i,
-                i < o->around.befores ? o->around.before[i] : job->token[i - o->around.befores], i,
-                rank[i]);
+        behind(f, o->around.befores, i, rank[i]);
     }
     const int64_t q = f->b * f->batch->queries;
     cs_batch_query(f->batch, q, cs_batch_position(f->config, n), INT32_MAX - 1);
@@ -164,7 +191,11 @@ static void fill_masked(const filler *f)
     }
     ask(f, f->b * f->batch->length + i + f->job->target, f->job->target);
     for (int64_t t = 0; t < s; ++t, ++i) {
-        content(f, i, shown(f, t) ? f->job->token[t] : f->config->mask_id, i, 0);
+        if (shown(f, t)) {
+            reads(f, i, t, i, 0);
+        } else {
+            content(f, i, f->config->mask_id, i, 0);
+        }
     }
     for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
         content(f, i, o->around.after[e], i, 0);
@@ -175,24 +206,34 @@ static void fill_masked(const filler *f)
 static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
 {
     int32_t before = t > 0 ? f->job->token[t - 1] : f->config->bos_id;
-    return cs_batch_decoder(f->batch, f->config, f->b, i, t, from, before);
+    return cs_batch_decoder(f->batch, f->config, f->b, i, f->options->around.befores + t, from,
+                            before);
 }
 
 /* The encoder reads what is shown, and [MASK] at the first masked places where it was trained with
- * some; rows of the decoder by its kind. */
+ * some; rows of the decoder by its kind. The class token is part of both. */
 static void fill_mae(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
     cs_decoder_attention attention = f->config->decoder.attention;
     int64_t s = filled(o, f->job), target = f->job->target, encoded = 0, decoded = 0;
+    const int64_t extra = o->around.befores;
     int64_t masked = o->ask == CS_ASK_PSEUDO ? 1 : s - target;
     int64_t kept = cs_ratio_round(o->delta, masked), row = f->b * f->batch->length;
+    for (; encoded < extra; ++encoded) {
+        content(f, encoded, o->around.before[encoded], encoded, 0);
+        if (attention != CS_DECODER_CROSS) {
+            (void)decoder_row(f, decoded++, encoded - extra, row + encoded);
+        }
+    }
     for (int64_t t = 0; t < s; ++t) {
         bool taken = shown(f, t), stays = !taken && kept > 0;
         int64_t from = taken || (stays && !o->decoder_resets) ? row + encoded : -1;
         kept -= stays;
-        if (taken || stays) {
-            content(f, encoded++, taken ? f->job->token[t] : f->config->mask_id, t, 0);
+        if (taken) {
+            reads(f, encoded++, t, extra + t, 0);
+        } else if (stays) {
+            content(f, encoded++, f->config->mask_id, extra + t, 0);
         }
         bool beyond = attention == CS_DECODER_CAUSAL_CROSS && t > target;
         if (attention != CS_DECODER_CROSS && !beyond) {
@@ -200,7 +241,8 @@ static void fill_mae(const filler *f)
         }
     }
     int64_t first = f->b * f->batch->decoder_length;
-    ask(f, attention == CS_DECODER_CROSS ? decoder_row(f, 0, target, -1) : first + target, target);
+    ask(f, attention == CS_DECODER_CROSS ? decoder_row(f, 0, target, -1) : first + extra + target,
+        target);
 }
 
 cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,

@@ -165,7 +165,8 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
            config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) && config->positions > 0 &&
            config->relative_buckets == 0 &&
-           (pictures ? square && (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
+           (pictures ? square && config->real_width > 0 &&
+                           (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
                      : config->real_width == 0);
 }
 
@@ -296,7 +297,8 @@ static cs_status pictures(const cs_model_config *c)
     }
     cs_status status = cs_model_config_pictures(&sizes);
     if (status != CS_OK) return status;
-    if (c->positions != sizes.positions || c->real_width != sizes.real_width) {
+    const bool of_codes = c->real_width == 0 && c->target == CS_TARGET_IDS;
+    if (c->positions != sizes.positions || (!of_codes && c->real_width != sizes.real_width)) {
         return cs_fail(CS_ERR_USAGE, "%lld positions of %lld values for pictures of %lld of %lld",
                        (long long)c->positions, (long long)c->real_width,
                        (long long)sizes.positions, (long long)sizes.real_width);

@@ -147,7 +147,7 @@ typedef struct {
     int64_t relative_buckets, relative_distance; /* 0: no relative positions. Both sides have their
                                                     buckets, whatever the masks show. */
     int64_t real_width; /* values of a real vector that is read in place of an id, projected to the
-                           width; 0: rows are ids alone */
+                           width; 0: rows are ids alone (of pictures: codes) */
     /* vit, vit_mae: sizes of the pictures, from which positions and real_width follow
      * (cs_model_config_pictures) */
     int64_t image_height, image_width, patch, channels;

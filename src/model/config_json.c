@@ -149,7 +149,7 @@ static cs_model_config assumed(const cs_model_config *config)
     cs_model_config_default(config->arch, &plain);
     plain.vocab = row->pictures ? plain.vocab : config->vocab;
     if (row->pictures) { /* as the class's keys say */
-        plain.real_width = config->real_width;
+        plain.real_width = config->patch * config->patch * config->channels;
         plain.image_width = config->image_height;
     }
     if (row->drop_embed) {

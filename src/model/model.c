@@ -18,6 +18,7 @@
 #include "base/threads.h"
 #include "io/file.h"
 #include "model/arch_private.h"
+#include "model/codes.h"
 #include "model/rotary.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -342,6 +343,7 @@ void cs_model_free(cs_model *model)
 {
     cs_params_free(&model->params);
     json_decref(model->trained);
+    cs_codes_free(&model->codes);
     memset(model, 0, sizeof *model);
 }
 

@@ -68,11 +68,14 @@
 #include "tensor/backend.h"
 #include "tensor/params.h"
 
+typedef struct cs_codes cs_codes; /* model/codes.h */
+
 typedef struct cs_model {
     cs_model_config config;
     cs_params params;
     json_t *trained; /* how, as train/model_kind.h has it: goes into config.json under "cospec" and
                         comes from there; NULL: not known */
+    cs_codes *codes; /* of patches, which its ids stand for; NULL: none */
 } cs_model;
 
 /* Table and memory of parameters, zero. training: gradients and moments too. */
@@ -91,7 +94,7 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
  * for those of a classification head: a task begins with a head of its own. CS_ERR_MEMORY. */
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHECK;
 
-/* DIR/model.safetensors and DIR/config.json in Hugging Face form (ours only: extra names, "cospec."
+/* DIR/model.safetensors, DIR/config.json and, where it has codes, DIR/codes.safetensors, in Hugging Face form (ours only: extra names, "cospec."
  * prefix). Writing is atomic file by file. */
 cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 

@@ -11,8 +11,11 @@
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/arch_private.h"
+#include "model/codes.h"
 #include "model/huggingface.h"
 #include "model/model.h"
+
+static const char CODES[] = "codes.safetensors";
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -139,15 +142,18 @@ static cs_status add_trained(const cs_model *model, json_t *config)
 cs_status cs_model_write(const cs_model *model, const char *dir)
 {
     char *weights = cs_path_join(dir, "model.safetensors"),
-         *config = cs_path_join(dir, "config.json");
+         *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES);
     json_t *json = cs_model_config_json(&model->config);
-    cs_status status = weights && config && json ? add_trained(model, json) : CS_ERR_MEMORY;
+    cs_status status =
+        weights && config && codes && json ? add_trained(model, json) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK)
         status = cs_json_write(config, json);
+    if (status == CS_OK && model->codes) status = cs_codes_write(model->codes, codes);
     json_decref(json);
     cs_free(weights);
     cs_free(config);
+    cs_free(codes);
     return status;
 }
 
@@ -316,6 +322,26 @@ static bool is_bare(const cs_safetensors *file, cs_arch arch)
     return true;
 }
 
+/* The codes that the ids of the model stand for, in DIR/codes.safetensors where it has some. */
+static cs_status read_codes(const char *dir, cs_model *model)
+{
+    char *path = cs_path_join(dir, CODES);
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_path_exists(path)) {
+        status = cs_codes_read(path, &model->codes);
+        if (status == CS_OK && (model->codes->patch != model->config.patch ||
+                                model->codes->book.codes + CS_FIRST_CODE != model->config.vocab))
+            status =
+                cs_fail(CS_ERR_INPUT,
+                        "%s: %lld codes of patches of %lld, and the model has %lld ids and "
+                        "patches of %lld",
+                        path, (long long)model->codes->book.codes, (long long)model->codes->patch,
+                        (long long)model->config.vocab, (long long)model->config.patch);
+    }
+    cs_free(path);
+    return status;
+}
+
 cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_model *out)
 {
     weights w = {.dir = dir};
@@ -342,6 +368,7 @@ cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_
     if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
         (status = read_weights(&w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
+        status = cs_arch_row_of(config.arch)->pictures ? read_codes(dir, &model) : CS_OK;
     }
 done:
     cs_safetensors_free(w.file);

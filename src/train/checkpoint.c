@@ -25,10 +25,11 @@
 #define FORMAT "cospec-training"
 enum { VERSION = 1 };
 
-/* The files that the index has the hashes of; NULL-terminated. Models of pictures have no words. */
-enum { WORDS = 2 };
-static const char *const files_of[] = {"model.safetensors", "config.json", "tokenizer.json",
-                                       "optimizer.safetensors", NULL};
+/* The files that the index has the hashes of; NULL-terminated. From SOME on they may be absent. */
+enum { SOME = 3 };
+static const char *const files_of[] = {"model.safetensors",     "config.json",
+                                       "optimizer.safetensors", "tokenizer.json",
+                                       "codes.safetensors",     NULL};
 
 static const char prefix[] = "checkpoint-";
 static const char partial[] = ".partial"; /* being written */
@@ -281,7 +282,7 @@ static cs_status hash_files(const char *folder, json_t *files)
         struct stat st = {0};
         char hex[65] = "";
         char *path = cs_path_join(folder, files_of[i]);
-        if (path && i == WORDS && !cs_path_exists(path)) {
+        if (path && i >= SOME && !cs_path_exists(path)) {
             cs_free(path);
             continue;
         }
@@ -416,7 +417,7 @@ static cs_status check_files(const char *folder, const json_t *files)
     cs_status status = CS_OK;
     for (int i = 0; files_of[i] && status == CS_OK; ++i) {
         char hex[65];
-        if (i == WORDS && !json_object_get(files, files_of[i])) {
+        if (i >= SOME && !json_object_get(files, files_of[i])) {
             continue;
         }
         char *path = cs_path_join(folder, files_of[i]);

@@ -39,6 +39,29 @@ test_reconstruction() {
     refuses 2 "the model predicts next patches alone" "$COSPEC" reconstruct b p
 }
 
+# What a model that predicts codes says of held-out pictures one by one is what its evaluation says, and so is the unigram.
+test_codes() {
+    pictures
+    for input in pixels codes; do
+        exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --layers 2 --heads 2 --batch 8 $of_two --target codes --codes 6 --input $input --steps 20 --keep-at 10 -o $input --json || return 1
+        model=$(number eval_loss out) unigram=$(number unigram_loss out)
+        [ "$(number vocabulary out)" = 8 ] && cmp $input/codes.safetensors $input/checkpoint-10/codes.safetensors || { fail "$(tr -d '\n ' < out)"; return 1; }
+        exits 0 "$COSPEC" perplexity $input p --split test --unigram p --json || return 1
+        near "$(number nll out)" "$model" 1e-6 && near "$(number unigram_nll out)" "$unigram" 1e-9 || { fail "$input: $(number nll out) and $(number unigram_nll out), in training $model and $unigram"; return 1; }
+        exits 0 "$COSPEC" probe $input p --seeds 1 --layer 2 -o $input-probe && cut -d, -f2,4,5 $input-probe/probe.csv | grep -q "^$input,linear,accuracy" || { fail "${why:-no baseline of $input}"; return 1; }
+        exits 0 "$COSPEC" finetune $input p --epochs 1 --seeds 1 --save-model -o $input-f && exits 0 "$COSPEC" features $input-f/runs/* p -o $input-s || return 1
+    done
+    exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from codes --steps 5 --batch 8 -o c && cmp codes/codes.safetensors c/codes.safetensors || return 1
+    for more in "" "--decoder-layers 1" "--decoder-layers 1 --decoder-attention cross"; do
+        exits 0 "$COSPEC" train $small $of_two --target codes --codes 6 --steps 5 $more -o m --force && exits 0 "$COSPEC" perplexity m p || return 1
+    done
+    refuses 2 "--codes goes with --target codes" "$COSPEC" train $small $of_two --codes 6 -o d &&
+        refuses 2 "--flip goes with targets that are pixels" "$COSPEC" train $small $of_two --target codes --codes 6 --flip -o d &&
+        refuses 3 "500 codes of patches of which" "$COSPEC" train $small $of_two --target codes --codes 500 -o d || return 1
+    rm codes/codes.safetensors
+    refuses 2 "there is no codes.safetensors" "$COSPEC" perplexity codes p
+}
+
 # Both sides of a corpus with a split; the untrained network and the pixels stand beside the model.
 test_classes() {
     pictures
@@ -82,6 +105,7 @@ test_refusals() {
 
 check training
 check reconstruction
+check codes
 check classes
 check cuda
 check refusals
