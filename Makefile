@@ -5,7 +5,7 @@
 #   make reproduce  the main job: install what is missing, build, run every audit, write results/report.html
 #   make help       the other targets
 #
-# CONFIG=release|debug|asan picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
+# CONFIG=release|debug|asan|fuzz picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
 # CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
 
 VERSION := 0.1.0
@@ -25,9 +25,10 @@ endif
 OPT_release := -O2 -g
 OPT_debug := -O0 -g3
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
-$(error CONFIG=$(CONFIG) is not release, debug or asan)
+$(error CONFIG=$(CONFIG) is not release, debug, asan or fuzz)
 endif
 PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
@@ -72,7 +73,7 @@ ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
-FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c)
+FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c tests/fuzz/*.h)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
 .PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
@@ -160,7 +161,7 @@ $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
 	ar rcs $@ $^
 
 $(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
 
 # The plug-in's sources as C++ on the CPU.
 $(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags
@@ -194,7 +195,7 @@ $(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd
 gpu-bundle: all $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
 	@sh tests/gpu/bundle $(B)
 
--include $(B)/src/python/bridge.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
+-include $(B)/src/python/bridge.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(FUZZ_OBJ:.o=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
   $(wildcard $(B)/tests/cuda_emulation/*.d $(B)/tests/gpu/*.d)
 
 # --- tests ---------------------------------------------------------------------------------------------------
@@ -222,13 +223,15 @@ valgrind: $(TESTS)
 oracle: all $(B)/tests/oracle/parity_tool
 	@COSPEC=$(CURDIR)/$(B)/cospec PYTHON=$(PYTHON) TORCH_PYTHON=$(TORCH_PYTHON) sh tests/oracle/run.sh
 
-# The readers of pictures under libFuzzer and sanitizers, for a while; needs clang. What it finds is left in the folder.
-FUZZ_SECONDS ?= 60
-fuzz: $(B)/generated/version.h
-	@mkdir -p build/fuzz/corpus
-	clang $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o build/fuzz/fuzz_images \
-	  tests/fuzz/fuzz_images.c $(wildcard src/base/*.c src/io/*.c src/text/*.c src/image/*.c) $(PKG_LIBS) -lm -pthread -ldl
-	cd build/fuzz && ./fuzz_images -max_total_time=$(FUZZ_SECONDS) -max_len=8192 corpus
+# Every reader under libFuzzer and sanitizers, FUZZ_SECONDS each; needs clang (tests/fuzz/run.sh).
+fuzz:
+	$(MAKE) CONFIG=fuzz CC=clang build/fuzz/fuzz
+	@sh tests/fuzz/run.sh build/fuzz $(READERS)
+
+FUZZ_OBJ := $(patsubst %,$(B)/tests/fuzz/%.o,readers readers_files readers_text fixtures)
+$(B)/tests/test_fuzz: $(FUZZ_OBJ)
+$(B)/fuzz: $(B)/tests/fuzz/fuzz.o $(FUZZ_OBJ) $(B)/libcospec.a
+	$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
 
 layers:
 	@sh tests/layers.sh

@@ -1,0 +1,230 @@
+#include "fixtures.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "cooc/store.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+#include "plan/spec.h"
+#include "text/corpus.h"
+
+enum { PATH = 256, STORE_FILES = 9 };
+
+static void sure(bool fine)
+{
+    if (!fine) {
+        (void)fprintf(stderr, "fixture: %s\n", cs_reason());
+        abort();
+    }
+}
+
+static char root[PATH];
+
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st, (void)kind, (void)ftw;
+    return remove(path);
+}
+
+static void remove_root(void)
+{
+    (void)nftw(root, drop, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *fuzz_folder(void)
+{
+    if (!root[0]) {
+        const char *tmp = getenv("TMPDIR");
+        (void)snprintf(root, sizeof root, "%s/cospec-fuzz-XXXXXX", tmp ? tmp : "/tmp");
+        sure(mkdtemp(root) && atexit(remove_root) == 0);
+    }
+    return root;
+}
+
+/* Written in place: atomic files cost a sync. */
+static void put(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    sure(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+}
+
+static const char *in_root(char to[PATH], const char *name)
+{
+    sure(snprintf(to, PATH, "%.200s/%s", fuzz_folder(), name) < PATH);
+    return to;
+}
+
+static const char *folder(char to[PATH], const char *name)
+{
+    sure(cs_dir_make(in_root(to, name)) == CS_OK);
+    return to;
+}
+
+const char *fuzz_file(const char *ending, const void *bytes, size_t size)
+{
+    static char path[PATH];
+    char name[64];
+    (void)snprintf(name, sizeof name, "input%s", ending);
+    put(in_root(path, name), bytes, size);
+    return path;
+}
+
+const char *fuzz_index_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH];
+    char path[PATH];
+    if (!dir[0]) {
+        const float values[] = {1, 2, 3};
+        cs_safetensors_writer *w = NULL;
+        (void)folder(dir, "index");
+        sure(cs_safetensors_writer_open(in_root(path, "index/shard.safetensors"), 2,
+                                        (cs_safetensors_entry[]){
+                                            {.name = "a", .dtype = CS_F32, .ndim = 1, .shape = {2}},
+                                            {.name = "b", .dtype = CS_F32, .ndim = 1, .shape = {1}},
+                                        },
+                                        0, NULL, &w) == CS_OK);
+        sure(cs_safetensors_writer_put(w, values, 8) == CS_OK);
+        sure(cs_safetensors_writer_put(w, values + 2, 4) == CS_OK);
+        sure(cs_safetensors_writer_commit(&w) == CS_OK);
+    }
+    put(in_root(path, "index/model.safetensors.index.json"), bytes, (size_t)size);
+    return dir;
+}
+
+const char *fuzz_model_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH];
+    char path[PATH], *weights = NULL;
+    int64_t length = 0;
+    if (!dir[0]) {
+        (void)folder(dir, "model");
+        sure(cs_file_read("tests/golden/models/gpt2/model.safetensors", 1 << 20, &weights,
+                          &length) == CS_OK);
+        put(in_root(path, "model/model.safetensors"), weights, (size_t)length);
+        cs_free(weights);
+    }
+    put(in_root(path, "model/config.json"), bytes, (size_t)size);
+    return dir;
+}
+
+const char *fuzz_trainer_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH];
+    char path[PATH];
+    if (!dir[0]) {
+        static const char *const name[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                           "optimizer.safetensors"};
+        (void)folder(path, "run/checkpoint-5");
+        (void)in_root(dir, "run");
+        for (int i = 0; i < 4; ++i) {
+            char file[PATH];
+            (void)snprintf(file, sizeof file, "run/checkpoint-5/%s", name[i]);
+            put(in_root(path, file), "x", 1);
+        }
+    }
+    json_t *index = json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL);
+    char *text = NULL, hex[65];
+    if (json_is_object(index)) {
+        (void)json_object_del(index, "sha256");
+        text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+        sure(text);
+        cs_sha256(text, strlen(text), hex);
+        free(text);
+        sure(json_object_set_new(index, "sha256", json_string(hex)) == 0);
+        sure((text = json_dumps(index, 0)) != NULL);
+    }
+    (void)in_root(path, "run/checkpoint-5/trainer.json");
+    put(path, text ? text : bytes, text ? strlen(text) : (size_t)size);
+    free(text);
+    json_decref(index);
+    return dir;
+}
+
+static const char TEXT[] = "animal\tthe cat sat on the mat and the dog ran\n"
+                           "plant\ta tree grows in the wood and the leaf falls\n"
+                           "animal\ta dog ran to the cat in the wood\n";
+
+static const char PLAN[] = "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 0, 2, 1, 0]}]}";
+
+static void small_corpus_of(cs_corpus *out)
+{
+    const char *path = fuzz_file("-fixture.tsv", TEXT, sizeof TEXT - 1);
+    sure(cs_corpus_load(path, &(cs_corpus_options){.test_share = 0}, out) == CS_OK);
+}
+
+const char *fuzz_store_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH], *whole[STORE_FILES];
+    static int64_t length[STORE_FILES];
+    static int changed = -1;
+    char path[STORE_FILES][PATH];
+    for (int i = 0; i < STORE_FILES; ++i) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "store/%s", cs_cooc_file(i));
+        (void)in_root(path[i], name);
+    }
+    if (!dir[0]) {
+        cs_corpus corpus = {0};
+        cs_cooc cooc = {0};
+        cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 6};
+        cs_plan_file plans = {0};
+        (void)fuzz_file("-plan.json", PLAN, sizeof PLAN - 1);
+        (void)folder(dir, "store");
+        char spec[PATH + 32];
+        char plan[PATH];
+        (void)snprintf(spec, sizeof spec, "file(plan-file=%s)", in_root(plan, "input-plan.json"));
+        small_corpus_of(&corpus);
+        sure(cs_objective_parse_held(spec, &plans, &o.objective) == CS_OK);
+        sure(cs_context_parse("all", &o.context) == CS_OK);
+        sure(cs_cooc_build(&corpus, &o, &cooc) == CS_OK);
+        sure(cs_cooc_write(dir, &corpus, &o, &cooc, true, false) == CS_OK);
+        cs_cooc_free(&cooc);
+        cs_plan_file_free(&plans);
+        cs_corpus_free(&corpus);
+        for (int i = 0; i < STORE_FILES; ++i) {
+            sure(cs_file_read(path[i], 1 << 20, &whole[i], &length[i]) == CS_OK);
+        }
+    }
+    if (changed >= 0) {
+        put(path[changed], whole[changed], (size_t)length[changed]);
+    }
+    changed = -1;
+    if (size > 0) {
+        changed = (unsigned char)bytes[0] % STORE_FILES;
+        put(path[changed], bytes + 1, (size_t)size - 1);
+    }
+    return dir;
+}
+
+const char *fuzz_study_file(void)
+{
+    static char path[PATH];
+    if (!path[0]) {
+        static const char study[] =
+            "{\"variables\": {\"seeds\": \"1 2\"}, \"steps\": [{\"about\": \"Two.\", \"run\": {"
+            "\"one\": \"toy spectra -k 2\", \"two\": \"plot spectra "
+            "x=@one/singular_values.csv\"}}]}";
+        put(in_root(path, "study.json"), study, sizeof study - 1);
+    }
+    return path;
+}
+
+const cs_tokenizer *fuzz_small_tokenizer(void)
+{
+    static cs_tokenizer *t;
+    if (!t) {
+        cs_corpus corpus = {0};
+        small_corpus_of(&corpus);
+        sure(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &t) == CS_OK);
+        cs_corpus_free(&corpus);
+    }
+    return t;
+}

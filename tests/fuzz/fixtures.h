@@ -1,0 +1,28 @@
+/* Folders of which an input is one file, and what readers need beside it. All is in one folder,
+ * removed when the program ends; each function aborts when it cannot be made. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text/tokenizer.h"
+
+const char *fuzz_folder(void);
+
+/* A file of these bytes whose name ends so. */
+const char *fuzz_file(const char *ending, const void *bytes, size_t size);
+
+/* Folders with the input in its place: model.safetensors.index.json beside one shard with tensors
+ * "a" and "b"; config.json beside the weights of a golden GPT-2; trainer.json of checkpoint-5,
+ * whose own digest is put right first, beside files of one letter "x"; one file of a built matrix,
+ * which the first byte chooses (cs_cooc_file), beside the others as they were built. */
+const char *fuzz_index_folder(const char *bytes, int64_t size);
+const char *fuzz_model_folder(const char *bytes, int64_t size);
+const char *fuzz_trainer_folder(const char *bytes, int64_t size);
+const char *fuzz_store_folder(const char *bytes, int64_t size);
+
+/* A study of two steps. */
+const char *fuzz_study_file(void);
+
+/* Of a few words. */
+const cs_tokenizer *fuzz_small_tokenizer(void);

@@ -1,0 +1,314 @@
+/* Readers of files that hold arrays or JSON: everything that was read is touched to its last byte,
+ * so that a size beyond its memory shows under the sanitizer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/study/claims.h"
+#include "analysis/study/report.h"
+#include "analysis/study/study.h"
+#include "base/mem.h"
+#include "cooc/store.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/npz.h"
+#include "io/rows.h"
+#include "io/safetensors.h"
+#include "linalg/gram.h"
+#include "linalg/matrix_file.h"
+#include "linalg/vectors_file.h"
+#include "model/model.h"
+#include "plan/plan_file.h"
+#include "plan/spec.h"
+#include "readers_private.h"
+#include "tensor/backend.h"
+#include "text/labelled_text.h"
+#include "text/law.h"
+#include "train/checkpoint.h"
+#include "train/model_kind.h"
+
+static void touch_csr(const cs_csr *a)
+{
+    if (a->ptr) {
+        fuzz_touch(a->ptr, (a->rows + 1) * (int64_t)sizeof *a->ptr);
+        fuzz_touch(a->col, a->ptr[a->rows] * (int64_t)sizeof *a->col);
+        fuzz_touch(a->val, a->ptr[a->rows] * (int64_t)sizeof *a->val);
+    }
+}
+
+/* --- arrays --- */
+
+static cs_status read_rows(const char *path)
+{
+    cs_rows rows = {0};
+    double *to = NULL;
+    cs_status status = cs_rows_open(path, &rows);
+    if (status == CS_OK) {
+        const int64_t some = rows.rows < 8 ? rows.rows : 8;
+        to = cs_alloc(some * rows.cols, sizeof *to);
+        status = to ? cs_rows_read_finite(&rows, rows.rows - some, some, to) : CS_ERR_MEMORY;
+    }
+    cs_free(to);
+    cs_rows_close(&rows);
+    return status;
+}
+
+cs_status fuzz_npy(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_array a = {0};
+    const cs_status status = cs_npy_read(path, 0, &a);
+    if (status == CS_OK) {
+        fuzz_touch(a.data, a.size * a.item_size);
+        for (int64_t i = 0; i < a.size && i < 64; ++i) {
+            int64_t whole = 0;
+            fuzz_also(cs_array_i64(&a, i, &whole));
+        }
+    }
+    cs_array_free(&a);
+    cs_reason_clear();
+    if (status == CS_OK) {
+        fuzz_also(read_rows(path));
+        cs_corpus c = {0};
+        fuzz_also(cs_corpus_load(path, NULL, &c));
+        cs_corpus_free(&c);
+        cs_labelled_text labels = {0};
+        fuzz_also(cs_label_file_read(path, true, NULL, &labels));
+        cs_labelled_text_free(&labels);
+        cs_dense vectors = {0};
+        const cs_kept_rows all = cs_kept_rows_all(3);
+        fuzz_also(cs_vectors_read(path, &all, &vectors));
+        cs_dense_free(&vectors);
+    }
+    return status == CS_OK ? CS_OK : cs_npy_read(path, 0, &a);
+}
+
+cs_status fuzz_npz(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_npz *npz = NULL;
+    cs_status status = cs_npz_open(path, (int64_t)1 << 26, &npz);
+    for (int64_t i = 0; status == CS_OK && i < cs_npz_count(npz); ++i) {
+        char name[256];
+        (void)snprintf(name, sizeof name, "%s", cs_npz_member(npz, i));
+        if (cs_has_suffix(name, ".npy")) {
+            name[strlen(name) - 4] = '\0';
+        }
+        cs_array a = {0};
+        cs_npz_items *items = NULL;
+        const cs_array *piece = NULL;
+        int64_t count = 0;
+        fuzz_also(cs_npz_items_open(npz, name, &items, &count));
+        if (items) {
+            fuzz_also(cs_npz_items_next(items, count < 16 ? count : 16, &piece));
+        }
+        cs_npz_items_close(items);
+        status = cs_npz_read(npz, name, &a);
+        if (status == CS_OK) {
+            fuzz_touch(a.data, a.size * a.item_size);
+        }
+        cs_array_free(&a);
+    }
+    cs_npz_close(npz);
+    return status;
+}
+
+cs_status fuzz_npz_rows(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    return read_rows(path);
+}
+
+cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_csr a = {0};
+    cs_kept_rows rows = {0};
+    cs_status status = cs_matrix_read(path, &a);
+    if (status == CS_OK) {
+        touch_csr(&a);
+        cs_csr_free(&a);
+        status = cs_matrix_read_filled(path, &rows, &a);
+        touch_csr(&a);
+    }
+    cs_csr_free(&a);
+    cs_kept_rows_free(&rows);
+    return status;
+}
+
+cs_status fuzz_gram(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_gram g = {0};
+    const cs_status status = cs_gram_read(path, &g);
+    if (status == CS_OK) {
+        fuzz_touch(g.block, g.groups * g.cols * g.cols * (int64_t)sizeof *g.block);
+    }
+    cs_gram_free(&g);
+    return status;
+}
+
+static cs_status all_tensors(const cs_safetensors *s)
+{
+    cs_status status = cs_safetensors_verify(s);
+    for (int64_t i = 0; status == CS_OK && i < cs_safetensors_count(s); ++i) {
+        const cs_safetensors_entry *e = cs_safetensors_at(s, i);
+        char *to = cs_alloc(e->bytes, 1);
+        status = to ? cs_safetensors_read(s, e, 0, e->items, to) : CS_ERR_MEMORY;
+        if (status == CS_OK) {
+            fuzz_touch(to, e->bytes);
+        }
+        cs_free(to);
+    }
+    return status;
+}
+
+cs_status fuzz_safetensors(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_safetensors *s = NULL;
+    cs_status status = cs_safetensors_open(path, &s);
+    if (status == CS_OK) status = all_tensors(s);
+    cs_safetensors_free(s);
+    return status;
+}
+
+/* --- JSON --- */
+
+cs_status fuzz_index(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    cs_safetensors *s = NULL;
+    const char *dir = fuzz_index_folder(bytes, size);
+    cs_status status = cs_safetensors_open_model(dir, &s);
+    if (status == CS_OK) status = all_tensors(s);
+    cs_safetensors_free(s);
+    return status;
+}
+
+cs_status fuzz_json(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    json_t *json = NULL;
+    const cs_status status = cs_json_read(path, &json);
+    json_decref(json);
+    return status;
+}
+
+cs_status fuzz_config(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    json_t *json = NULL;
+    cs_model_config config = {0};
+    cs_status status = cs_json_parse("config.json", bytes, size, &json);
+    if (status == CS_OK) status = cs_model_config_parse("config.json", json, &config);
+    if (status == CS_OK) {
+        json_decref(json);
+        json = cs_model_config_json(&config);
+        status = json ? CS_OK : CS_ERR_MEMORY;
+    }
+    json_decref(json);
+    return status;
+}
+
+/* config.json beside weights that are what they are. */
+cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    static cs_backend *backend;
+    cs_model model = {0};
+    cs_model_kind kind = {0};
+    const char *dir = fuzz_model_folder(bytes, size);
+    cs_status status = backend ? CS_OK : cs_backend_cpu(1, &backend);
+    if (status == CS_OK) status = cs_model_read(dir, backend, false, &model);
+    if (status == CS_OK) status = cs_model_kind_read(dir, &model.config, &kind);
+    cs_model_kind_free(&kind);
+    cs_model_free(&model);
+    return status;
+}
+
+cs_status fuzz_trainer(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    cs_train_state state = {0};
+    json_t *run = NULL;
+    const cs_status status = cs_train_open(fuzz_trainer_folder(bytes, size), 5, &state, &run);
+    json_decref(run);
+    return status;
+}
+
+cs_status fuzz_plan(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_plan_file file = {0};
+    cs_objective objective = cs_objective_default(CS_OBJ_FILE);
+    cs_status status = cs_plan_file_read(path, &file);
+    if (status == CS_OK) status = cs_objective_of_file(path, &file, &objective);
+    if (status == CS_OK) {
+        for (int64_t s = 1; s <= 6; ++s) {
+            bool exists = false;
+            fuzz_also(cs_objective_exists(&objective, s, &exists));
+        }
+    }
+    cs_plan_file_free(&file);
+    return status;
+}
+
+cs_status fuzz_study(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_study study = {0};
+    cs_claims claims = {0};
+    cs_status status = cs_study_read(path, fuzz_folder(), NULL, &study);
+    if (status == CS_OK) status = cs_claims_read(&study, &claims);
+    if (status == CS_OK) status = cs_claims_decide(&claims);
+    cs_claims_free(&claims);
+    cs_study_free(&study);
+    return status;
+}
+
+cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_study study = {0};
+    cs_status status = cs_study_read(fuzz_study_file(), fuzz_folder(), NULL, &study);
+    if (status != CS_OK) {
+        abort();
+    }
+    status = cs_report_check(&study, path);
+    cs_study_free(&study);
+    return status;
+}
+
+cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_law law = {0};
+    char *source = cs_format("hmm:length=4,documents=3,file=%s", path);
+    const cs_status status = source ? cs_law_parse(source, &law) : CS_ERR_MEMORY;
+    for (int64_t d = 0; status == CS_OK && d < 3; ++d) {
+        int64_t label = 0;
+        int32_t token[4];
+        cs_law_draw(&law, d, &label, token);
+    }
+    cs_law_free(&law);
+    cs_free(source);
+    return status;
+}
+
+cs_status fuzz_store(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    cs_cooc_store store = {0};
+    cs_status status = cs_cooc_read(fuzz_store_folder(bytes, size), &store);
+    if (status == CS_OK) {
+        touch_csr(&store.cooc.matrix.a);
+        for (int64_t row = 0; row < store.cooc.matrix.a.rows && row < 8; ++row) {
+            char *text = NULL;
+            fuzz_also(cs_cooc_row_text(&store, row, &text));
+            cs_free(text);
+        }
+    }
+    cs_cooc_store_free(&store);
+    return status;
+}

@@ -1,0 +1,263 @@
+/* Readers of text, of what a person writes, and of pictures. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/theorems/row_labels.h"
+#include "base/mem.h"
+#include "cooc/context.h"
+#include "image/images.h"
+#include "image/picture.h"
+#include "io/gzip.h"
+#include "io/number.h"
+#include "io/parse.h"
+#include "io/table.h"
+#include "plan/expression.h"
+#include "plan/plan_file.h"
+#include "plan/spec.h"
+#include "readers_private.h"
+#include "text/charsmap_private.h"
+#include "text/encoder.h"
+#include "text/labelled_text.h"
+#include "text/regex_private.h"
+#include "text/token_lines.h"
+
+/* --- text --- */
+
+static const char SENTENCE[] =
+    "The cat's 42 na\xc3\xafve \xe4\xbd\xa0\xe5\xa5\xbd  sat\n\t[MASK] ok.";
+
+cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_tokenizer *t = NULL;
+    const cs_status status = cs_tokenizer_read(path, &t);
+    if (status == CS_OK) {
+        cs_encoder encoder;
+        cs_encoder_init(&encoder, t);
+        char *text = NULL;
+        int64_t length = 0;
+        const cs_status encoded = cs_encoder_encode(&encoder, SENTENCE, sizeof SENTENCE - 1, true);
+        if (encoded == CS_OK) {
+            fuzz_touch(encoder.id, encoder.count * (int64_t)sizeof *encoder.id);
+            fuzz_also(cs_tokenizer_decode(t, encoder.id, encoder.count, false, &text, &length));
+        } else {
+            fuzz_also(encoded);
+        }
+        cs_free(text);
+        cs_encoder_free(&encoder);
+        cs_text_form form;
+        fuzz_also(cs_tokenizer_form(t, true, &form));
+    }
+    cs_tokenizer_free(&t);
+    return status;
+}
+
+/* The first byte chooses the direction. */
+cs_status fuzz_token_lines(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    static FILE *nowhere;
+    if (!nowhere && !(nowhere = fopen("/dev/null", "w"))) {
+        abort();
+    }
+    if (size < 1) {
+        return CS_OK;
+    }
+    const cs_token_lines lines = {"lines", bytes + 1, size - 1, nowhere, NULL};
+    return bytes[0] & 1 ? cs_decode_lines(fuzz_small_tokenizer(), bytes[0] & 2, &lines)
+                        : cs_encode_lines(fuzz_small_tokenizer(), bytes[0] & 2, &lines);
+}
+
+/* How a text is read: its length chooses, so that the input is the file as it is. */
+static cs_corpus_options text_options(int64_t size)
+{
+    const unsigned choice = (unsigned)size % 12;
+    return (cs_corpus_options){.splitter = (cs_splitter_kind)(choice % 3),
+                               .invalid = (cs_invalid)(choice / 3)};
+}
+
+cs_status fuzz_corpus(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes;
+    cs_corpus c = {0};
+    const cs_corpus_options options = text_options(size);
+    const cs_status status = cs_corpus_load(path, &options, &c);
+    if (status == CS_OK) {
+        fuzz_touch(c.token, c.tokens * (int64_t)sizeof *c.token);
+    }
+    cs_corpus_free(&c);
+    return status;
+}
+
+cs_status fuzz_labelled(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes;
+    cs_labelled_text t = {0};
+    cs_labelled_options options = {.corpus = text_options(size), .regression = size & 1};
+    options.corpus.format = size & 2 ? CS_FORMAT_TSV : CS_FORMAT_SPACE;
+    cs_status status = cs_labelled_text_read(path, &options, NULL, &t);
+    cs_labelled_text_free(&t);
+    if (status == CS_OK) {
+        status = cs_label_file_read(path, size & 1, NULL, &t);
+        cs_labelled_text_free(&t);
+    }
+    return status;
+}
+
+cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    const double one[] = {1, 1, 1};
+    const int64_t row[] = {0, 1, 2}, col[] = {0, 0, 0};
+    cs_labelled m = {0};
+    const cs_kept_rows all = cs_kept_rows_all(3);
+    cs_status status = cs_csr_from_triplets(3, 1, 3, row, col, one, &m.a);
+    if (status == CS_OK) status = cs_labels_read(path, &all, &m);
+    cs_labelled_free(&m);
+    return status;
+}
+
+cs_status fuzz_csv(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_table table = {0};
+    const cs_status status = cs_table_read_csv(path, &table);
+    for (int64_t i = 0; status == CS_OK && i < table.rows * table.columns; ++i) {
+        fuzz_touch(table.cell[i], (int64_t)strlen(table.cell[i]));
+    }
+    cs_table_free(&table);
+    return status;
+}
+
+cs_status fuzz_gzip(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    char *text = NULL, sha256[65];
+    int64_t length = 0;
+    const cs_status status = cs_file_unpacked(path, &text, &length, sha256);
+    if (status == CS_OK) {
+        fuzz_touch(text, length);
+    }
+    cs_free(text);
+    return status;
+}
+
+/* --- what a person writes --- */
+
+cs_status fuzz_expression(const char *path, const char *bytes, int64_t size)
+{
+    (void)path, (void)size;
+    cs_expression *e = NULL;
+    const cs_status status = cs_expression_parse(bytes, &e);
+    if (status == CS_OK) {
+        const double x = cs_expression_at(e, 7);
+        fuzz_touch(&x, sizeof x);
+    }
+    cs_expression_free(e);
+    return status;
+}
+
+cs_status fuzz_spec(const char *path, const char *bytes, int64_t size)
+{
+    (void)path, (void)size;
+    cs_plan_file file = {0};
+    cs_objective o;
+    cs_context context;
+    if (strstr(bytes, "plan-file")) {
+        return CS_OK; /* another file of this machine */
+    }
+    const cs_status status = cs_objective_parse_held(bytes, &file, &o);
+    if (status == CS_OK) {
+        char *form = cs_objective_form(bytes);
+        for (int64_t s = 1; s <= 6; ++s) {
+            bool exists = false;
+            fuzz_also(cs_objective_exists(&o, s, &exists));
+        }
+        cs_free(form);
+    } else {
+        cs_plan_file_free(&file);
+        cs_reason_clear();
+        return cs_context_parse(bytes, &context);
+    }
+    cs_plan_file_free(&file);
+    return status;
+}
+
+cs_status fuzz_number(const char *path, const char *bytes, int64_t size)
+{
+    (void)path, (void)size;
+    int64_t whole = 0, count = 0, *list = NULL;
+    double x = 0;
+    fuzz_also(cs_real_parse(bytes, &x));
+    fuzz_also(cs_int_parse(bytes, &whole));
+    fuzz_also(cs_parse_size(bytes, "--size", &whole));
+    const cs_status status = cs_parse_int_list(bytes, "--list", 1, 100, &count, &list);
+    cs_free(list);
+    return status;
+}
+
+cs_status fuzz_regex(const char *path, const char *bytes, int64_t size)
+{
+    (void)path, (void)size;
+    cs_regex *regex = NULL;
+    cs_regex_scratch *scratch = NULL;
+    const cs_status status = cs_regex_compile(bytes, &regex);
+    if (status == CS_OK) {
+        int64_t start = 0, end = 0;
+        fuzz_also(cs_regex_scratch_make(&scratch));
+        fuzz_also(cs_regex_find(regex, scratch, SENTENCE, sizeof SENTENCE - 1, 0, &start, &end));
+    }
+    cs_regex_scratch_free(scratch);
+    cs_regex_free(regex);
+    return status;
+}
+
+cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    cs_charsmap map = {0};
+    const cs_status status = cs_charsmap_read(bytes, size, &map);
+    if (status == CS_OK) {
+        cs_pieces p = {0};
+        fuzz_also(cs_pieces_start(&p, SENTENCE, sizeof SENTENCE - 1, true));
+        fuzz_also(cs_charsmap_apply(&map, &p));
+        cs_pieces_free(&p);
+    }
+    cs_charsmap_free(&map);
+    return status;
+}
+
+/* --- pictures --- */
+
+cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    cs_picture p = {0};
+    fuzz_also(cs_picture_decode("fuzz", bytes, size, true, &p));
+    cs_picture_free(&p);
+    const cs_status status = cs_picture_decode("fuzz", bytes, size, false, &p);
+    if (status == CS_OK) {
+        fuzz_touch(p.pixel, p.height * p.width * p.channels);
+    }
+    cs_picture_free(&p);
+    return status;
+}
+
+cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_images m = {0};
+    const cs_images_options options = {.threads = 1, .test_share = -1};
+    const cs_status status = cs_images_load(path, &options, &m);
+    if (status == CS_OK) {
+        fuzz_touch(m.pixel, m.count * m.height * m.width * m.channels);
+        for (int64_t i = 0; i < m.count; ++i) {
+            if (m.label[i] >= m.labels) {
+                abort();
+            }
+        }
+    }
+    cs_images_free(&m);
+    return status;
+}
