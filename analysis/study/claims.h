@@ -141,9 +141,11 @@ typedef struct {
     cs_study_claim *claim;
 } cs_claims;
 
-/* The claims of a study, none where it has none; they borrow from it. CS_ERR_INPUT names the claim:
- * an unknown key, one that is missing, a value of another kind. */
-cs_status cs_claims_read(const cs_study *study, cs_claims *out) CS_MUST_CHECK;
+/* The claims of a study, none where it has none; they borrow from it, and mark the steps that they
+ * read. `only` NULL: all, else those whose names begin with one of these prefixes, which commas part;
+ * CS_ERR_USAGE where there are none. CS_ERR_INPUT names the claim: an unknown key, one that is
+ * missing, a value of another kind. */
+cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */

@@ -52,7 +52,7 @@ static cs_status read_freedom(const json_t *value, double *out)
 }
 
 /* The step of a file, or those of all seeds, and whether it is about a trained model. */
-static cs_status check_file(const cs_study *study, cs_claim_side *side)
+static cs_status check_file(cs_study *study, cs_claim_side *side)
 {
     const bool each = strchr(side->file, '#') != NULL;
     char *seeds = cs_strdup(each ? cs_study_list(study, "seeds") : "-"), *save = NULL;
@@ -67,6 +67,7 @@ static cs_status check_file(const cs_study *study, cs_claim_side *side)
         if (status == CS_OK) status = cs_study_file(study, own, NULL);
         if (status == CS_OK) status = cs_study_step(study, own, &step);
         side->trained = status == CS_OK && step->trained;
+        if (status == CS_OK) study->step[step - study->step].claimed = true;
         cs_free(own);
     }
     cs_free(seeds);
@@ -86,7 +87,7 @@ static cs_status own_text(const char *text, const char *budget, char **out)
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
-static cs_status read_side(const cs_study *study, const json_t *value, const char *budget,
+static cs_status read_side(cs_study *study, const json_t *value, const char *budget,
                            cs_claim_side *out)
 {
     const char *file = NULL, *pick = NULL, *minus = NULL;
@@ -119,7 +120,7 @@ typedef struct {
     double matters;
 } written;
 
-static cs_status read_comparison(const cs_study *study, const written *w, cs_study_comparison *out)
+static cs_status read_comparison(cs_study *study, const written *w, cs_study_comparison *out)
 {
     out->want = w->want;
     if (strcmp(out->want, ">") != 0 && strcmp(out->want, "<") != 0) {
@@ -136,7 +137,7 @@ static cs_status read_comparison(const cs_study *study, const written *w, cs_stu
     return status;
 }
 
-static cs_status read_needs(const cs_study *study, const json_t *list, cs_claim_point *out)
+static cs_status read_needs(cs_study *study, const json_t *list, cs_claim_point *out)
 {
     size_t i = 0;
     json_t *item = NULL;
@@ -162,8 +163,7 @@ static cs_status read_needs(const cs_study *study, const json_t *list, cs_claim_
 }
 
 /* The comparison at a budget, NULL without. */
-static cs_status read_point(const cs_study *study, written *w, const json_t *needs,
-                            cs_study_claim *c)
+static cs_status read_point(cs_study *study, written *w, const json_t *needs, cs_study_claim *c)
 {
     cs_claim_point *point = &c->point[c->points++];
     cs_status status = own_text(w->budget, NULL, &point->budget);
@@ -178,8 +178,8 @@ static cs_status read_point(const cs_study *study, written *w, const json_t *nee
 }
 
 /* The budgets: numbers from small to large. */
-static cs_status read_points(const cs_study *study, written *w, const char *budgets,
-                             const json_t *needs, cs_study_claim *c)
+static cs_status read_points(cs_study *study, written *w, const char *budgets, const json_t *needs,
+                             cs_study_claim *c)
 {
     char *text = cs_strdup(budgets ? budgets : "-"), *word[MOST_BUDGETS];
     double before = -INFINITY, at = 0;
@@ -200,7 +200,7 @@ static cs_status read_points(const cs_study *study, written *w, const char *budg
     return status;
 }
 
-static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim *c)
+static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
 {
     json_t *left = NULL, *right = NULL, *needs = NULL, *matters = NULL;
     const char *budgets = NULL, *want = NULL;
@@ -216,7 +216,10 @@ static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim 
         return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
     }
     if (c->statement) {
-        return cs_study_step(study, c->statement, NULL);
+        const cs_step *step = NULL;
+        status = cs_study_step(study, c->statement, &step);
+        if (status == CS_OK) study->step[step - study->step].claimed = true;
+        return status;
     }
     c->no_need = json_string_value(needs);
     written w = {.left = left, .right = right, .want = want, .matters = json_number_value(matters)};
@@ -226,7 +229,18 @@ static cs_status read_claim(const cs_study *study, json_t *json, cs_study_claim 
     return read_points(study, &w, budgets, needs, c);
 }
 
-cs_status cs_claims_read(const cs_study *study, cs_claims *out)
+/* Whether a name begins with one of the prefixes, which commas part. */
+static bool begins(const char *name, const char *prefixes)
+{
+    for (const char *at = prefixes; *at; at += at[0] == ',') {
+        const size_t length = strcspn(at, ",");
+        if (strncmp(name, at, length) == 0) return true;
+        at += length;
+    }
+    return false;
+}
+
+cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
 {
     json_t *all = json_object_get(study->json, "claims"), *json = NULL;
     const char *name = NULL;
@@ -234,11 +248,13 @@ cs_status cs_claims_read(const cs_study *study, cs_claims *out)
     cs_status status = claims.claim ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(all, name, json)
     {
-        if (status == CS_OK) {
+        if (status == CS_OK && (!only || begins(name, only))) {
             cs_study_claim *c = &claims.claim[claims.count++];
             c->name = name;
             status = cs_blame(read_claim(study, json, c), "claim %s", name);
         }
     }
+    if (status == CS_OK && only && claims.count == 0)
+        status = cs_fail(CS_ERR_USAGE, "no claim has a name that begins with %s", only);
     return CS_DELIVER(status, out, claims, cs_claims_free);
 }

@@ -14,18 +14,18 @@
 
 enum { MOST_NAME = 100 };
 
+static void free_step(cs_step *step)
+{
+    cs_free(step->command);
+    cs_free(step->name);
+    cs_text_list_free(step->word, step->words);
+    cs_free(step->needs);
+}
+
 void cs_study_free(cs_study *study)
 {
-    for (int64_t i = 0; i < study->steps; ++i) {
-        cs_step *step = &study->step[i];
-        cs_free(step->command);
-        cs_free(step->name);
-        for (int w = 0; w < step->words; ++w) {
-            cs_free(step->word[w]);
-        }
-        cs_free(step->word);
-        cs_free(step->needs);
-    }
+    for (int64_t i = 0; i < study->steps; ++i)
+        free_step(&study->step[i]);
     cs_free(study->step);
     cs_free(study->dir);
     json_decref(study->json);
@@ -376,6 +376,33 @@ int64_t cs_study_ready(const cs_study *study, const bool *begun, const bool *don
         if (ready) return i;
     }
     return -1;
+}
+
+void cs_study_keep_claimed(cs_study *study)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (int64_t i = 0; i < study->steps; ++i) {
+            for (int64_t j = 0; j < study->steps && study->step[i].claimed; ++j) {
+                more = more || (study->step[i].needs[j] && !study->step[j].claimed);
+                study->step[j].claimed = study->step[j].claimed || study->step[i].needs[j];
+            }
+        }
+    }
+    int64_t left = 0;
+    for (int64_t i = 0; i < study->steps; ++i) { /* their needs first, while all steps are there */
+        int64_t kept = 0;
+        for (int64_t j = 0; j < study->steps; ++j)
+            if (study->step[j].claimed) study->step[i].needs[kept++] = study->step[i].needs[j];
+    }
+    for (int64_t i = 0; i < study->steps; ++i) {
+        if (study->step[i].claimed)
+            study->step[left++] = study->step[i];
+        else
+            free_step(&study->step[i]);
+    }
+    study->steps = left;
 }
 
 static cs_status order_steps(cs_study *study)

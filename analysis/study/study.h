@@ -31,6 +31,7 @@ typedef struct {
     double seconds;
     bool *needs;  /* by step: whether this one reads what that one leaves */
     bool trained; /* it trains a model, or reads what such a step has left */
+    bool claimed; /* a claim reads it (cs_claims_read) */
     bool kept;    /* finished by an earlier run of the same version */
 } cs_step;
 
@@ -65,6 +66,9 @@ bool cs_study_name_is_good(const char *name);
 /* `text` with every $NAME replaced by its value, in fresh memory. CS_ERR_INPUT names a variable
  * that the study has not. */
 cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
+
+/* Leaves out the steps that no claim reads, of itself or by other steps. */
+void cs_study_keep_claimed(cs_study *study);
 
 /* The first step, as the file has them, that has not begun and whose needs are done; -1: none. */
 int64_t cs_study_ready(const cs_study *study, const bool *begun, const bool *done);

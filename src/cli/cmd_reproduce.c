@@ -86,15 +86,20 @@ static cs_status claim(cs_args *args, const cs_study *study)
 static cs_status prepare(cs_args *args, job *j)
 {
     const char *given = cs_args_text(args, "output"), *dir = given ? given : "results";
+    const char *only = cs_args_text(args, "claims");
     cs_status status = shared_or(args, "steps", "plots/reproduce.json", &j->steps);
-    if (status == CS_OK) status = shared_or(args, "template", "plots/report.html", &j->template);
+    if (status == CS_OK)
+        status = shared_or(args, "template", only ? "plots/claims.html" : "plots/report.html",
+                           &j->template);
     if (status == CS_OK)
         status = cs_study_read(j->steps, dir, cs_args_text(args, "scale"), &j->study);
-    if (status == CS_OK) status = cs_blame(cs_claims_read(&j->study, &j->claims), "%s", j->steps);
+    if (status == CS_OK)
+        status = cs_blame(cs_claims_read(&j->study, only, &j->claims), "%s", j->steps);
+    if (status == CS_OK && only) cs_study_keep_claimed(&j->study);
     if (status == CS_OK) status = cs_blame(check_commands(&j->study), "%s", j->steps);
     if (status == CS_OK) {
         status = cs_report_check(&j->study, j->template);
-        if (cs_args_given(args, "steps") && !cs_args_given(args, "template"))
+        if (cs_args_given(args, "steps") && !only && !cs_args_given(args, "template"))
             status = cs_blame(status, "without --template the report is that of the shared study");
     }
     if (status == CS_OK) status = cs_output_input(args, j->steps);
@@ -158,7 +163,10 @@ static const cs_opt study_options[] = {
             "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "
             "no claim can be decided), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("template", "FILE", NULL,
-            "Template of the report. Default: the shared plots/report.html."),
+            "Template of the report. Default: the shared plots/report.html, with --claims "
+            "plots/claims.html."),
+    CS_TEXT("claims", "PREFIX,...", NULL,
+            "Only the claims whose names begin with one of these, and the steps that they read."),
     CS_INT("jobs", "N", "0", 0, 1024,
            "Steps at a time, each with its part of the threads; a step waits for those whose "
            "results it reads. 0: one for each thread, at most 8. Results do not depend on it."),
@@ -176,7 +184,9 @@ const cs_command cs_cmd_reproduce = {
                    "--resume, steps finished by the same version are kept.",
     .groups = (const cs_opt *const[]){study_options, NULL},
     .examples = "# the whole study, as 'make reproduce' runs it\n"
-                "cospec reproduce -o results --resume",
+                "cospec reproduce -o results --resume\n"
+                "# the claims of one table alone\n"
+                "cospec reproduce --claims LA-tab1 -o table1",
     .run = run,
     .without = "dry-run",
     .continues = "any-version jobs",

@@ -281,6 +281,16 @@ END
     done
 }
 
+# --claims: those claims and the steps that they read, of themselves or by others; no other step runs.
+test_only_some_claims() {
+    study s.json '"u": "toy --objective ar --classes 2 --length 4 --tokens 2", "t": "toy --objective ar --classes 2 --length 4 --tokens 2", "f": "plot toy-spectra ar=@t/toy.csv", "v": "verify 3.1"' \
+        '"claims": {"A-1": {"source": "S", "says": "x", "scope": "y", "left": {"label": "figure", "file": "f/toy-spectra.csv", "value": "sigma where=index:1", "exact": true}, "want": ">", "right": 0},
+          "B-1": {"source": "S", "says": "x", "scope": "y", "statement": "v 3.1 corrected"}}'
+    exits 0 "$COSPEC" reproduce --steps s.json --claims A -o r && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 ' ] && [ -e r/t/toy.csv ] && [ ! -e r/u ] && [ ! -e r/v ] || { fail "$(cat err; ls r)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps s.json --claims B-,C -o b && [ -e b/v ] && [ ! -e b/t ] && grep -q 'Claims of a study' b/report.html || { fail "$(cat err)"; return 1; }
+    refuses 2 "no claim has a name that begins with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ]
+}
+
 # A study that runs itself comes to an end.
 test_depth_is_limited() {
     printf '{{command again}}\n' > t.html
@@ -288,4 +298,4 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce jobs order tables time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs order tables only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
