@@ -12,7 +12,7 @@
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-enum { ROOM = 4096, LAYERS = 4, WIDTH = 16 };
+enum { ROOM = 4096, LAYERS = 9, WIDTH = 16 };
 
 typedef struct {
     int64_t rows, blocks, layers;
@@ -178,6 +178,14 @@ TEST(pooling_is_arithmetic)
                 assert_true(
                     memcmp(&all->state[l][first + n - 1][j], &pooled[2]->state[l][d][j], 4) == 0);
             }
+        }
+    }
+    o.pooling = CS_POOL_EACH; /* one pass, the same numbers */
+    rows *each = states_of(&t, &o);
+    for (int64_t l = 0; l < 9; ++l) {
+        for (int64_t d = 0; d < t.corpus.documents; ++d) {
+            assert_memory_equal(each->state[l][d], pooled[l / 3]->state[l % 3][d],
+                                sizeof each->state[l][d]);
         }
     }
     free_training(&t);

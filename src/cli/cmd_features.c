@@ -13,7 +13,8 @@
 typedef struct {
     cs_model_text text;
     cs_hidden_options options;
-    cs_npy_stream **file; /* options.layers */
+    cs_npy_stream **file; /* options.layers, once for each pooling */
+    int64_t files;
     cs_npy_stream *rows, *labels;
     int64_t count;
 } run;
@@ -47,19 +48,22 @@ static cs_status open_file(cs_args *args, const char *name, cs_dtype dtype, int6
     return status;
 }
 
-static char *layer_file(int64_t layer)
+static char *layer_file(const run *r, int64_t file)
 {
-    return cs_format("layer-%lld.npy", (long long)layer);
+    static const char *const pooling[] = {"-mean", "-first", "-last"};
+    const cs_hidden_options *o = &r->options;
+    return cs_format("layer-%lld%s.npy", (long long)o->layer[file % o->layers],
+                     o->pooling == CS_POOL_EACH ? pooling[file / o->layers] : "");
 }
 
 static cs_status open_files(cs_args *args, run *r)
 {
     bool half = cs_args_is(args, "dtype", "float16");
     cs_status status = CS_OK;
-    r->file = cs_calloc(r->options.layers, sizeof(cs_npy_stream *));
+    r->file = cs_calloc(r->files, sizeof(cs_npy_stream *));
     if (!r->file) return CS_ERR_MEMORY;
-    for (int64_t l = 0; l < r->options.layers && status == CS_OK; ++l) {
-        char *name = layer_file(r->options.layer[l]);
+    for (int64_t l = 0; l < r->files && status == CS_OK; ++l) {
+        char *name = layer_file(r, l);
         status = name ? open_file(args, name, half ? CS_F16 : CS_F32, r->text.model.config.width,
                                   &r->file[l])
                       : CS_ERR_MEMORY;
@@ -74,7 +78,7 @@ static cs_status open_files(cs_args *args, run *r)
 static cs_status close_files(run *r)
 {
     cs_status status = CS_OK;
-    for (int64_t l = 0; l < r->options.layers && status == CS_OK; ++l) {
+    for (int64_t l = 0; l < r->files && status == CS_OK; ++l) {
         status = cs_npy_stream_close(&r->file[l]);
     }
     if (status == CS_OK) status = cs_npy_stream_close(&r->rows);
@@ -84,7 +88,7 @@ static cs_status close_files(run *r)
 
 static void release(run *r)
 {
-    for (int64_t l = 0; r->file && l < r->options.layers; ++l) {
+    for (int64_t l = 0; r->file && l < r->files; ++l) {
         cs_npy_stream_abort(&r->file[l]);
     }
     cs_npy_stream_abort(&r->rows);
@@ -143,7 +147,7 @@ static cs_status estimate(const cs_args *args, run *r, cs_item *root)
     cs_status status = cs_hidden_rows(&r->text.model, &r->text.corpus, &r->options, &r->count);
     int64_t size = cs_args_is(args, "dtype", "float16") ? 2 : 4;
     describe(args, r, root);
-    cs_item_int(root, "bytes", r->count * r->options.layers * r->text.model.config.width * size);
+    cs_item_int(root, "bytes", r->count * r->files * r->text.model.config.width * size);
     return status;
 }
 
@@ -155,16 +159,17 @@ static cs_status write_states(cs_args *args, run *r, cs_item *root)
     if (status == CS_OK) status = close_files(r);
     if (status != CS_OK) return status;
     describe(args, r, root);
-    cs_item *files = cs_item_array(root, "~files");
-    for (int64_t l = 0; l < r->options.layers; ++l) {
-        cs_item_take(files, NULL, layer_file(r->options.layer[l]));
+    cs_item *files = cs_item_array(root, "~files"), *layers = cs_item_array(root, "~layer");
+    for (int64_t l = 0; l < r->files; ++l) {
+        cs_item_take(files, NULL, layer_file(r, l));
+        cs_item_int(layers, NULL, r->options.layer[l % r->options.layers]);
     }
     return CS_OK;
 }
 
 static cs_status run_features(cs_args *args)
 {
-    static const cs_view view = {"~files[]", "layer=^layers[#] file=. rows=^rows columns=^width"};
+    static const cs_view view = {"~files[]", "layer=^~layer[#] file=. rows=^rows columns=^width"};
     run r = {0};
     bool dry = cs_args_flag(args, "dry-run");
     cs_status status = CS_OK;
@@ -176,6 +181,7 @@ static cs_status run_features(cs_args *args)
     if (status == CS_OK) status = cs_model_text_has_states(&r.text);
     if (status == CS_OK) status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text);
     if (status == CS_OK) status = take_options(args, &r);
+    r.files = r.options.layers * (r.options.pooling == CS_POOL_EACH ? CS_POOLINGS : 1);
     if (status == CS_OK) status = dry ? estimate(args, &r, root) : write_states(args, &r, root);
     if (status == CS_OK) status = cs_output_record(args, "features", dry ? NULL : &view);
     release(&r);
@@ -185,9 +191,10 @@ static cs_status run_features(cs_args *args)
 static const cs_opt features_options[] = {
     CS_TEXT("layers", "LIST|all|last", "all",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
-    CS_CHOICE("pooling", "mean|first|last|none", "mean",
+    CS_CHOICE("pooling", "mean|first|last|each|none", "mean",
               "A row a document (the mean of all rows that the model reads, its first row, its "
-              "last), or none: one row per token."),
+              "last; each: all three of one pass, in layer-L-mean.npy and so on), or none: one row "
+              "per token."),
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
               "Whether the last layer comes through the final norm of gpt2 and "
               "roberta-prelayernorm; hf: as hidden_states of transformers 5 has it, which is yes. "

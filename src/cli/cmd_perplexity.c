@@ -263,12 +263,15 @@ static void add_result(const run *r, const answer *a, cs_item *results)
         cs_item *row = cs_item_object(rows, NULL);
         CS_ITEM_FIELDS(row, &v[i], metric, value, low, high, se);
         cs_item *list = cs_item_array(row, "~left_out");
-        const double *left_out = i == NLL          ? p->left_out
+        const bool own = i == BITS && r->token_bytes; /* else bits are nats, scaled */
+        const double *left_out = i == PERPLEXITY   ? NULL
                                  : i == UNIGRAM    ? p->reference.left_out
                                  : i == DIFFERENCE ? p->difference.left_out
-                                                   : NULL;
+                                                   : p->left_out,
+                     scale = i == BITS && !own ? 1.0 / (log(2.0) * r->bytes_a_token) : 1.0;
         for (int64_t b = 0; left_out && b < p->dealt; ++b) {
-            cs_item_real(list, NULL, left_out[b * (p->lengths + 1) + p->lengths]);
+            const double x = left_out[b * (p->lengths + 1) + p->lengths];
+            cs_item_real(list, NULL, own ? p->bits_left_out[b] : scale * x);
         }
     }
     add_numbers(r, a, v, false, item);

@@ -47,14 +47,21 @@ typedef struct {
     piece *piece;
     int32_t *order;
     cs_hidden_row *about; /* rows */
-    float **state;        /* layers: rows x width; pooled: documents x width */
+    int64_t planes;       /* layers, once for each pooling */
+    float **state;        /* planes: rows x width; pooled: documents x width */
     float *scratch;       /* one layer of a batch */
     int32_t *rank;        /* rows of a piece */
-    double **pooled;      /* layers: pieces x width */
+    double **pooled;      /* planes: pieces x width */
     /* the document under way, pooled */
     int64_t document, document_rows;
-    double *sum; /* layers x width */
+    double *sum; /* planes x width */
 } walk;
+
+static cs_pooling pooling_of(const walk *w, int64_t plane)
+{
+    const cs_hidden_options *o = &w->options;
+    return o->pooling == CS_POOL_EACH ? (cs_pooling)(CS_POOL_MEAN + plane / o->layers) : o->pooling;
+}
 
 /* --- options -----------------------------------------------------------------------------------*/
 
@@ -234,7 +241,25 @@ static cs_status not_a_number(const walk *w, int64_t layer, const cs_hidden_row 
                    row->position, isnan(x) ? "not a number" : "infinite");
 }
 
-/* Rows of a piece into its place, or its pooled vector: the mean over the draws so far. */
+/* Rows of a piece added to its pooled vector: the mean over the draws so far. */
+static void pool_piece(const walk *w, int64_t plane, const piece *p, const float *rows,
+                       int64_t draw)
+{
+    const cs_pooling pooling = pooling_of(w, plane);
+    const int64_t d = w->width;
+    double *sum = w->pooled[plane] + (p - w->piece) * d;
+    int64_t from = pooling == CS_POOL_LAST ? p->rows - 1 : 0;
+    int64_t to = pooling == CS_POOL_FIRST ? 1 : p->rows;
+    for (int64_t j = 0; j < d; ++j) {
+        double all = 0;
+        for (int64_t i = from; i < to; ++i) {
+            all += (double)rows[i * d + j];
+        }
+        sum[j] = draw == 0 ? all : sum[j] + (all - sum[j]) / (double)(draw + 1);
+    }
+}
+
+/* Rows of a piece into its place, or its pooled vectors. */
 static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const float *rows,
                             int64_t draw)
 {
@@ -245,22 +270,12 @@ static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const floa
             return not_a_number(w, l, w->about + p->first + i / d, rows[i]);
         }
     }
-    if (o->pooling == CS_POOL_NONE) {
-        float *state = w->state[l] + p->first * d;
-        for (int64_t i = 0; i < p->rows * d; ++i) {
-            state[i] = draw == 0 ? rows[i] : state[i] + (rows[i] - state[i]) / (float)(draw + 1);
-        }
-        return CS_OK;
+    for (int64_t plane = l; plane < w->planes && o->pooling != CS_POOL_NONE; plane += o->layers) {
+        pool_piece(w, plane, p, rows, draw);
     }
-    double *sum = w->pooled[l] + (p - w->piece) * d;
-    int64_t from = o->pooling == CS_POOL_LAST ? p->rows - 1 : 0;
-    int64_t to = o->pooling == CS_POOL_FIRST ? 1 : p->rows;
-    for (int64_t j = 0; j < d; ++j) {
-        double all = 0;
-        for (int64_t i = from; i < to; ++i) {
-            all += (double)rows[i * d + j];
-        }
-        sum[j] = draw == 0 ? all : sum[j] + (all - sum[j]) / (double)(draw + 1);
+    float *state = w->state[l] + p->first * d;
+    for (int64_t i = 0; i < p->rows * d && o->pooling == CS_POOL_NONE; ++i) {
+        state[i] = draw == 0 ? rows[i] : state[i] + (rows[i] - state[i]) / (float)(draw + 1);
     }
     return CS_OK;
 }
@@ -335,9 +350,8 @@ static cs_status fill_window(walk *w, int64_t *at)
 
 static void end_document(walk *w, int64_t *done)
 {
-    const cs_hidden_options *o = &w->options;
-    double count = o->pooling == CS_POOL_MEAN ? (double)w->document_rows : 1;
-    for (int64_t l = 0; l < o->layers; ++l) {
+    for (int64_t l = 0; l < w->planes; ++l) {
+        double count = pooling_of(w, l) == CS_POOL_MEAN ? (double)w->document_rows : 1;
         for (int64_t j = 0; j < w->width; ++j) {
             w->state[l][*done * w->width + j] = (float)(w->sum[l * w->width + j] / count);
         }
@@ -349,18 +363,18 @@ static void end_document(walk *w, int64_t *done)
 /* Adds a piece to the document under way. */
 static void add_piece(walk *w, const piece *p)
 {
-    const cs_hidden_options *o = &w->options;
     bool fresh = w->document < 0;
     if (fresh) {
         w->document = p->document;
         w->document_rows = 0;
     }
     w->document_rows += p->rows;
-    for (int64_t i = 0; i < o->layers * w->width; ++i) {
+    for (int64_t i = 0; i < w->planes * w->width; ++i) {
+        const cs_pooling pooling = pooling_of(w, i / w->width);
         double x = w->pooled[i / w->width][(p - w->piece) * w->width + i % w->width];
-        if (fresh || o->pooling == CS_POOL_LAST) {
+        if (fresh || pooling == CS_POOL_LAST) {
             w->sum[i] = x;
-        } else if (o->pooling == CS_POOL_MEAN) {
+        } else if (pooling == CS_POOL_MEAN) {
             w->sum[i] += x;
         }
     }
@@ -384,7 +398,7 @@ static cs_status hand_on(walk *w, bool last, cs_hidden_visit visit, void *ctx)
         }
     }
     const cs_hidden_block block = {.rows = rows,
-                                   .layers = w->options.layers,
+                                   .layers = w->planes,
                                    .width = w->width,
                                    .state = (const float *const *)w->state,
                                    .about = w->about};
@@ -416,7 +430,8 @@ static cs_status allocate(walk *w)
     const cs_hidden_options *o = &w->options;
     bool pooled = o->pooling != CS_POOL_NONE;
     int64_t length = o->max_length, d = w->width;
-    int64_t numbers = (pooled ? 1 : length) * d * o->layers;
+    w->planes = o->layers * (o->pooling == CS_POOL_EACH ? CS_POOLINGS : 1);
+    int64_t numbers = (pooled ? 1 : length) * d * w->planes;
     w->room = o->batch * PIECES_IN_WINDOW;
     while (w->room > o->batch && w->room * numbers > WINDOW_NUMBERS) {
         w->room -= o->batch;
@@ -427,10 +442,10 @@ static cs_status allocate(walk *w)
     w->about = cs_pool_take(&w->pool, w->row_room + 1, sizeof *w->about);
     w->scratch = cs_pool_take(&w->pool, o->batch * length * d, sizeof *w->scratch);
     w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
-    w->state = cs_pool_take(&w->pool, o->layers, sizeof *w->state);
-    w->pooled = cs_pool_take(&w->pool, o->layers, sizeof *w->pooled);
-    w->sum = cs_pool_take(&w->pool, o->layers * d, sizeof *w->sum);
-    for (int64_t l = 0; w->sum && l < o->layers; ++l) {
+    w->state = cs_pool_take(&w->pool, w->planes, sizeof *w->state);
+    w->pooled = cs_pool_take(&w->pool, w->planes, sizeof *w->pooled);
+    w->sum = cs_pool_take(&w->pool, w->planes * d, sizeof *w->sum);
+    for (int64_t l = 0; w->sum && l < w->planes; ++l) {
         w->state[l] =
             cs_pool_take(&w->pool, (pooled ? w->room + 1 : w->row_room) * d, sizeof **w->state);
         w->pooled[l] = cs_pool_take(&w->pool, pooled ? w->room * d : 0, sizeof **w->pooled);

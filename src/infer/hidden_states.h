@@ -29,7 +29,11 @@ typedef enum {
     CS_POOL_MEAN,  /* over all rows of all its pieces, special ones included, in double */
     CS_POOL_FIRST, /* the first row of its first piece */
     CS_POOL_LAST,  /* the last row of its last piece */
+    CS_POOL_EACH, /* those three, of one pass: a block has the layers of the mean, then those of the
+                      first rows, then those of the last */
 } cs_pooling;
+
+enum { CS_POOLINGS = CS_POOL_LAST }; /* of CS_POOL_EACH: 1 .. CS_POOLINGS */
 
 typedef struct {
     const int64_t *layer; /* numbers in 0..N, rising */

@@ -70,6 +70,7 @@ void cs_perplexity_free(cs_perplexity *p)
     cs_free(p->nll_at);
     cs_free(p->se_at);
     cs_free(p->left_out);
+    cs_free(p->bits_left_out);
     cs_free(p->tokens_at);
     beside_free(&p->reference);
     beside_free(&p->difference);
@@ -346,8 +347,10 @@ static cs_status finish(const walk *w, cs_perplexity *out)
                        .bytes = w->bytes_seen,
                        .lengths = lengths,
                        .dealt = blocks,
+                       .bits_left_out = cs_alloc(blocks, sizeof *p.bits_left_out),
                        .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
-    cs_status status = room && p.tokens_at ? compare_reference(w, room, &p) : CS_ERR_MEMORY;
+    cs_status status =
+        room && p.bits_left_out && p.tokens_at ? compare_reference(w, room, &p) : CS_ERR_MEMORY;
     if (status == CS_OK) status = fill_beside(w, w->sum, NULL, room, &own);
     p.nll_at = own.nll_at;
     p.se_at = own.se_at;
@@ -367,7 +370,8 @@ static cs_status finish(const walk *w, cs_perplexity *out)
         p.blocks += below[b] > 0;
         below[b] = w->bytes[b] * log(2.0);
     }
-    p.bits_per_byte = ratio(blocks, above, below, room + 2 * blocks, &p.bits_se, NULL, 0);
+    p.bits_per_byte =
+        ratio(blocks, above, below, room + 2 * blocks, &p.bits_se, p.bits_left_out, 1);
     cs_free(room);
     *out = p;
     return CS_OK;

@@ -96,6 +96,7 @@ typedef struct {
 typedef struct {
     double nll, se;                /* nats per token; se NaN where fewer than two blocks predict */
     double bits_per_byte, bits_se; /* NaN without token_bytes */
+    double *bits_left_out;         /* dealt: without each block */
     int64_t documents, pieces;     /* in which something is predicted */
     int64_t tokens, bytes;         /* predicted: drawn ones, unweighted */
     int64_t blocks, dealt;         /* that predict something; all */

@@ -98,8 +98,8 @@ static cs_status collect(cs_model *model, const cs_corpus *corpus, const cs_hidd
 static cs_status check_features(const collector *c, const cs_hidden_options *options)
 {
     const double bytes = 4.0 * (double)c->count * (double)c->columns * (double)options->layers;
-    if (options->pooling == CS_POOL_NONE) {
-        return cs_fail(CS_ERR_USAGE, "features of a text are pooled");
+    if (options->pooling == CS_POOL_NONE || options->pooling == CS_POOL_EACH) {
+        return cs_fail(CS_ERR_USAGE, "features of a text are pooled in one way");
     }
     return cs_mem_check(bytes, "fewer layers or texts take less",
                         "%lld texts, %lld layers of %lld columns take", (long long)c->count,

@@ -23,7 +23,7 @@ cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
                                const cs_hidden_options *options, float **out) CS_MUST_CHECK;
 
 /* out: options->layers matrices of texts->count rows in fresh memory, one after the other. `keep`
- * of the options is not used, pooling must not be CS_POOL_NONE. A text of which the tokenizer makes
+ * of the options is not used, pooling must be one. A text of which the tokenizer makes
  * no token is read as its unknown one. CS_ERR_INPUT names such a text when there is none; other
  * errors as cs_hidden_states. */
 cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,

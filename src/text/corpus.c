@@ -266,8 +266,13 @@ cs_status cs_corpus_partition(const cs_corpus *corpus, const uint8_t *keep, int6
     cs_status status = cs_hasher_make(seed, &h);
     if (status != CS_OK) return status;
     cs_hasher_add(&h, &blocks, sizeof blocks);
-    cs_hasher_add(&h, corpus->doc_ptr, (documents + 1) * sizeof *corpus->doc_ptr);
-    cs_hasher_add(&h, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
+    if (corpus->sha256[0]) {
+        cs_hasher_add(&h, corpus->sha256, sizeof corpus->sha256);
+        cs_hasher_add(&h, corpus->held_out, documents);
+    } else {
+        cs_hasher_add(&h, corpus->doc_ptr, (documents + 1) * sizeof *corpus->doc_ptr);
+        cs_hasher_add(&h, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
+    }
     if (keep) {
         cs_hasher_add(&h, keep, documents);
     }

@@ -250,6 +250,7 @@ test_perplexity_unigram() {
         [ "$(awk -F, 'NR > 1 { d = $4 - $7 - $9; bad += d * d > 1e-16 } END { print bad + 0 }' d/by-length.csv)" = 0 ] && grep -q ',prefix,unigram_difference,' d/perplexity.csv || { fail "$(cat d/by-length.csv)"; return 1; }
     se=$(awk -F, '$3 == "unigram_difference" { print $7 }' d/perplexity.csv) && near "$(blocks d/perplexity value ,unigram_difference,)" "$se" 1e-9 &&
         near "$(blocks d/by-length difference ,prefix,3,)" "$(awk -F, '$3 == 3 { print $10 }' d/by-length.csv)" 1e-9 || return 1
+    near "$(blocks d/perplexity value ,bits_per_byte,)" "$(awk -F, '$3 == "bits_per_byte" { print $7 }' d/perplexity.csv)" 1e-9 || return 1
     # the same documents in the same blocks: the error of a model less itself would be 0
     [ "$(awk -F, 'NR > 1 { print $NF }' d/perplexity-blocks.csv d/by-length-blocks.csv | sort -u | wc -l)" = 2 ] || { fail "partitions"; return 1; }
     cp c.tsv other.tsv && unigram=$(number unigram_nll out)
