@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/scored.h"
@@ -10,6 +11,7 @@
 #include "linalg/dense.h"
 #include "linalg/gram.h"
 #include "linalg/nearest.h"
+#include "stats/jackknife.h"
 
 double cs_spectral_decay(int64_t count, const double *lambda, int64_t first, int64_t last,
                          double *r2)
@@ -157,4 +159,82 @@ done:
     cs_dense_free(&vectors);
     cs_gram_free(&g);
     return status;
+}
+
+/* --- together --------------------------------------------------------------------------------- */
+
+void cs_shape_free(cs_shape *shape)
+{
+    cs_free(shape->left_out);
+    shape->left_out = NULL;
+}
+
+/* At most `most` rows, evenly spaced. */
+static cs_status sample(const cs_rows *rows, int64_t most, cs_pool *pool, cs_rows *out)
+{
+    const int64_t n = rows->rows < most ? rows->rows : most, d = rows->cols;
+    double *x = d > INT64_MAX / 8 / n ? NULL : cs_pool_take(pool, n * d, sizeof *x);
+    cs_status status = x ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        int64_t row = i * (rows->rows / n) + i * (rows->rows % n) / n;
+        status = cs_rows_read_f64(rows, row, 1, x + i * d);
+    }
+    *out = cs_rows_of_f64(n, d, x, rows->name);
+    return status;
+}
+
+static cs_status measure_shape(const cs_rows *all, const cs_rows *some, const cs_shape_options *o,
+                               double value[CS_SHAPE_MEASURES], int64_t *duplicates)
+{
+    cs_two_nn near = {0};
+    cs_isotropy iso = {0};
+    cs_status status = cs_isotropy_of(all, false, o->threads, &iso);
+    if (status == CS_OK) status = cs_two_nn_of(some, o->discard, o->threads, &near);
+    value[CS_SHAPE_DIMENSION] = near.dimension;
+    value[CS_SHAPE_COSINE] = iso.mean_cosine;
+    value[CS_SHAPE_PARTITION] = iso.partition;
+    *duplicates = near.duplicates;
+    return status;
+}
+
+/* The rows x (n x d) without those of each block. */
+static cs_status jackknife_shape(const cs_rows *rows, const cs_shape_options *o, cs_pool *pool,
+                                 cs_shape *s)
+{
+    enum { M = CS_SHAPE_MEASURES };
+    const int64_t n = rows->rows, d = rows->cols, size = d * (int64_t)sizeof(double);
+    int64_t duplicates = 0;
+    double *y = cs_pool_take(pool, n * d, sizeof *y);
+    s->blocks = o->blocks < n ? o->blocks : n;
+    s->left_out = cs_alloc(s->blocks * M, sizeof *s->left_out);
+    cs_status status = y && s->left_out ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t b = 0; b < s->blocks && status == CS_OK; ++b) {
+        const int64_t from = n * b / s->blocks, to = n * (b + 1) / s->blocks;
+        memcpy(y, rows->f64, (size_t)(from * size));
+        memcpy(y + from * d, rows->f64 + to * d, (size_t)((n - to) * size));
+        const cs_rows left = cs_rows_of_f64(n - (to - from), d, y, rows->name);
+        status = measure_shape(&left, &left, o, s->left_out + b * M, &duplicates);
+    }
+    for (int m = 0; m < M && status == CS_OK; ++m) {
+        s->se[m] = cs_jackknife_error(s->blocks, s->left_out + m, M);
+    }
+    return status;
+}
+
+cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options, cs_shape *out)
+{
+    cs_pool pool = {0};
+    cs_rows some = {0};
+    const bool errors = options->blocks > 1;
+    cs_shape s = {.se = {NAN, NAN, NAN}};
+    cs_status status = sample(rows, options->sample, &pool, &some);
+    const cs_rows *all = errors ? &some : rows;
+    for (int m = 0; m < CS_SHAPE_MEASURES; ++m) {
+        s.rows[m] = m == CS_SHAPE_DIMENSION ? some.rows : all->rows;
+    }
+    s.sampled = some.rows;
+    if (status == CS_OK) status = measure_shape(all, &some, options, s.value, &s.duplicates);
+    if (status == CS_OK && errors) status = jackknife_shape(&some, options, &pool, &s);
+    cs_pool_free(&pool);
+    return CS_DELIVER(status, out, s, cs_shape_free);
 }

@@ -52,3 +52,28 @@ typedef struct {
  * given one meanwhile. */
 cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads,
                          cs_isotropy *out) CS_MUST_CHECK;
+
+/* The measures of a shape together. */
+enum { CS_SHAPE_DIMENSION, CS_SHAPE_COSINE, CS_SHAPE_PARTITION, CS_SHAPE_MEASURES };
+
+typedef struct {
+    double discard; /* two-NN */
+    int64_t
+        sample; /* rows at most, evenly spaced, that two-NN takes: its time grows with their square */
+    int64_t blocks; /* of the jackknife, of consecutive rows; 1: none */
+    int threads;
+} cs_shape_options;
+
+typedef struct {
+    int64_t rows[CS_SHAPE_MEASURES]; /* measured */
+    int64_t sampled, duplicates;     /* rows that repeat another, of those sampled */
+    double value[CS_SHAPE_MEASURES], se[CS_SHAPE_MEASURES]; /* se: NaN without blocks */
+    int64_t blocks;
+    double *left_out; /* blocks x CS_SHAPE_MEASURES: everything anew without each block */
+} cs_shape;
+
+/* With blocks all measures are of the sampled rows, and take B + 1 times as long. Errors of cs_two_nn_of
+ * and cs_isotropy_of. */
+cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options,
+                      cs_shape *out) CS_MUST_CHECK;
+void cs_shape_free(cs_shape *shape);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -212,4 +213,11 @@ cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out
 done:
     cs_array_free(&groups);
     return CS_DELIVER(status, out, block, cs_drop);
+}
+
+void cs_row_partition(const int32_t *block, int64_t rows, int64_t blocks, char hex[33])
+{
+    const int64_t sizes[] = {rows, blocks};
+    const cs_hash128 of_sizes = cs_hash(sizes, sizeof sizes, 0);
+    cs_hash_hex(block ? cs_hash(block, (size_t)rows * sizeof *block, of_sizes.low) : of_sizes, hex);
 }

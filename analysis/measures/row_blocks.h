@@ -40,3 +40,6 @@ bool cs_row_choice_wants_about(const cs_row_choice *choice);
  * left. */
 cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out, int64_t *blocks,
                         int64_t *kept) CS_MUST_CHECK;
+
+/* 32 hex digits and a NUL: equal where as many rows are in the same blocks, as cs_row_blocks gives them. */
+void cs_row_partition(const int32_t *block, int64_t rows, int64_t blocks, char hex[33]);

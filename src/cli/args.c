@@ -74,6 +74,14 @@ const char *cs_args_join(cs_args *args, const char *dir, const char *file)
     return cs_args_keep(args, cs_path_join(dir, file));
 }
 
+cs_status cs_args_named(cs_args *args, const char *text, const char **name, const char **rest)
+{
+    const char *equals = cs_path_exists(text) ? NULL : strrchr(text, '=');
+    *name = equals ? cs_args_format(args, "%.*s", (int)(equals - text), text) : text;
+    *rest = equals ? equals + 1 : text;
+    return *name ? CS_OK : CS_ERR_MEMORY;
+}
+
 /* --- accessors -------------------------------------------------------------------------------- */
 
 /* A common option that the command leaves out reads as unset. */

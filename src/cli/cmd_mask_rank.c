@@ -372,9 +372,6 @@ static cs_status run(cs_args *args)
 {
     study s = {0};
     const int models = cs_args_positionals(args) - 1;
-    if (models < 1) {
-        return cs_fail(CS_ERR_USAGE, "mask-rank takes at least one [NAME=]MODEL, and a CORPUS");
-    }
     s.models = cs_item_array(cs_output_root(args), "models");
     cs_status status =
         cs_args_given(args, "rare")

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/measures/effective_rank.h"
+#include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -20,6 +21,7 @@ typedef struct {
     cs_rank_options rank;
     cs_item *list; /* the matrices; NULL: there is one, which is the result itself */
     cs_item *root;
+    char partition[33]; /* of the blocks of the matrix at hand */
 } study;
 
 /* --- Gram blocks of the arguments ------------------------------------------------------------- */
@@ -64,6 +66,7 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     if (status == CS_OK) status = check_memory(rows.cols, blocks);
     if (status == CS_OK) status = cs_gram_init(rows.cols, blocks, &s->gram, &g);
     if (status == CS_OK) status = cs_gram_add(&g, &rows, block, &s->gram);
+    if (status == CS_OK) cs_row_partition(block, rows.rows, blocks, s->partition);
     cs_free(block);
     cs_rows_close(&rows);
     return CS_DELIVER(status, out, g, cs_gram_free);
@@ -80,6 +83,8 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
     }
     cs_gram g = {0};
     status = cs_gram_read(text, &g);
+    cs_row_partition(NULL, g.total, -g.groups,
+                     s->partition); /* which rows, the file does not say */
     if (status == CS_OK && (g.normalise != s->gram.normalise || (s->gram.shift && !g.shift))) {
         status = cs_fail(CS_ERR_USAGE,
                          "%s: blocks of rows %s%s; --row-norm and --center go with the run that "
@@ -115,13 +120,15 @@ static void add_curve(const study *s, const cs_gram *g, const cs_effective_rank 
     }
 }
 
-static cs_status report(study *s, const char *name, const cs_gram *g)
+static cs_status report(study *s, const char *name, const char *file, const cs_gram *g)
 {
     cs_effective_rank r = {0};
     cs_status status = cs_blame(cs_effective_rank_of(g, &s->rank, &r), "%s", name);
     if (status != CS_OK) goto done;
     cs_item *matrix = s->list ? cs_item_object(s->list, NULL) : s->root;
-    cs_item_text(matrix, "file", name);
+    cs_item_text(matrix, "file", file);
+    cs_item_text(matrix, "name", name);
+    cs_item_text(matrix, "~partition", s->partition);
     cs_item_int(matrix, "n", r.rows);
     cs_item_int(matrix, "d", r.cols);
     CS_ITEM_FIELDS(matrix, &r, blocks, floor);
@@ -155,9 +162,10 @@ static cs_status study_each(study *s)
 {
     int64_t n = -1;
     for (int i = 0; i < cs_args_positionals(s->args); ++i) {
-        const char *name = cs_args_positional(s->args, i);
+        const char *name = NULL, *file = NULL;
         cs_gram g = {0};
-        cs_status status = blocks_of(s, name, &g);
+        cs_status status = cs_args_named(s->args, cs_args_positional(s->args, i), &name, &file);
+        if (status == CS_OK) status = blocks_of(s, file, &g);
         if (status == CS_OK && n >= 0 && g.total != n && !cs_args_flag(s->args, "force-unequal")) {
             status = cs_fail(CS_ERR_INPUT,
                              "%s: %" PRId64 " rows, %s has %" PRId64 "; effective ranks grow with "
@@ -165,7 +173,7 @@ static cs_status study_each(study *s)
                              name, g.total, cs_args_positional(s->args, 0), n);
         }
         n = g.total;
-        if (status == CS_OK) status = report(s, name, &g);
+        if (status == CS_OK) status = report(s, name, file, &g);
         if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) status = store(s, &g);
         cs_gram_free(&g);
         if (status != CS_OK) return status;
@@ -189,7 +197,8 @@ static cs_status study_merged(study *s)
             cs_gram_free(&g);
         }
     }
-    if (status == CS_OK) status = report(s, "merged", &all);
+    cs_row_partition(NULL, all.total, -all.groups, s->partition);
+    if (status == CS_OK) status = report(s, "merged", "merged", &all);
     if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) status = store(s, &all);
     cs_gram_free(&all);
     return status;
@@ -198,8 +207,9 @@ static cs_status study_merged(study *s)
 static cs_status estimate(cs_args *args)
 {
     cs_rows rows = {0};
-    const char *name = cs_args_positional(args, 0);
-    cs_status status = cs_rows_open(name, &rows);
+    const char *name = NULL, *file = NULL;
+    cs_status status = cs_args_named(args, cs_args_positional(args, 0), &name, &file);
+    if (status == CS_OK) status = cs_rows_open(file, &rows);
     if (status != CS_OK) return status;
     double d = (double)rows.cols, blocks = (double)cs_args_int(args, "blocks");
     cs_item *root = cs_output_root(args);
@@ -241,9 +251,12 @@ static cs_status take_options(cs_args *args, study *s)
 
 static cs_status run(cs_args *args)
 {
-    static const char columns[] = "matrix=^file metric=name definition value se n=n|^n d=^d";
+    static const char columns[] = "matrix=^name metric=name definition value se n=n|^n d=^d",
+                      without[] = "matrix=^^name metric=^name block value partition=^^~partition";
     static const cs_view one = {"metrics[] ~curve[]", columns},
-                         several = {"matrices[].metrics[] matrices[].~curve[]", columns};
+                         several = {"matrices[].metrics[] matrices[].~curve[]", columns},
+                         one_blocks = {"metrics[].~left_out[]", without},
+                         blocks = {"matrices[].metrics[].~left_out[]", without};
     study s = {0};
     cs_status status = take_options(args, &s);
     if (status != CS_OK) return status;
@@ -255,6 +268,8 @@ static cs_status run(cs_args *args)
     s.root = cs_output_root(args);
     s.list = alone ? NULL : cs_item_array(s.root, "matrices");
     status = merged ? study_merged(&s) : study_each(&s);
+    if (status == CS_OK)
+        status = cs_output_csv(args, "rank-blocks.csv", alone ? &one_blocks : &blocks);
     return status == CS_OK ? cs_output_record(args, "rank", alone ? &one : &several) : status;
 }
 
@@ -297,7 +312,7 @@ const cs_command cs_cmd_rank = {
         "rows at hand; rank_tau_corrected takes out the part of its bias that falls as 1/n and "
         "estimates that of the population; its standard error, over at most 10 parts of the "
         "blocks, has the bias left in it.",
-    .positional = "FILE...",
+    .positional = "[NAME=]FILE...",
     .groups = (const cs_opt *const[]){rank_options, cs_group_rank_rows, NULL},
     .examples = "# ranks of token vectors that a factorisation gives, with definitions\n"
                 "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 "
@@ -307,7 +322,7 @@ const cs_command cs_cmd_rank = {
                 "# without their mean, all measures against n\n"
                 "cospec rank factors/u.npy --center --blocks 5 --curve\n",
     .run = run,
-    .files = "rank.json rank.csv blocks.npz",
+    .files = "rank.json rank.csv rank-blocks.csv blocks.npz",
     .without = "seed device",
     .shown = "matrix metric value se n d",
     .metrics = "rank_tau,rank_tau_corrected,entropy_rank,participation_ratio",

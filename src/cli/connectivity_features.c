@@ -216,15 +216,13 @@ static cs_status compare(study *s)
 
 /* --- the mode --------------------------------------------------------------------------------- */
 
-/* NAME=FILE, at the last '=' unless there is a file of the whole name. */
 static cs_status take_argument(study *s, int index)
 {
-    const char *text = cs_args_positional(s->args, index);
-    const char *equals = cs_path_exists(text) ? NULL : strrchr(text, '=');
     model *m = &s->models[index];
-    m->name = equals ? cs_args_format(s->args, "%.*s", (int)(equals - text), text) : text;
-    m->file = equals ? equals + 1 : text;
-    if (m->name && equals) m->name = cs_args_keep(s->args, cs_objective_form(m->name));
+    cs_status status =
+        cs_args_named(s->args, cs_args_positional(s->args, index), &m->name, &m->file);
+    if (status == CS_OK && m->name != m->file)
+        m->name = cs_args_keep(s->args, cs_objective_form(m->name));
     if (!m->name) return CS_ERR_MEMORY;
     for (int i = 0; i < index; ++i) {
         if (strcmp(s->models[i].name, m->name) == 0) {

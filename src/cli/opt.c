@@ -219,15 +219,15 @@ static cs_status take_words(cs_args *args, int argc, char **argv)
     return CS_OK;
 }
 
-/* Words of cs_command.positional: "FILE" one, "[NAME]" none or one, "NAME..." and "[NAME...]" any
- * number more. */
+/* Words of cs_command.positional: "FILE" one, "[NAME]" none or one, "[NAME=]FILE" one, "NAME..."
+ * and "[NAME...]" any number more. */
 static cs_status check_positionals(const cs_args *args)
 {
     const char *pattern = args->command->positional ? args->command->positional : "";
     int least = 0, most = 0;
     for (const char *p = pattern; *p;) {
         size_t word = strcspn(p, " ");
-        least += p[0] != '[';
+        least += p[0] != '[' || p[word - 1] != ']';
         most += 1;
         if (memmem(p, word, "...", 3)) {
             most = 1 << 20;

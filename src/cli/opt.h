@@ -111,6 +111,11 @@ const char *cs_args_join(cs_args *args, const char *dir, const char *file) CS_MU
 cs_status cs_args_named(cs_args *args, const char *text, const char **name,
                         const char **rest) CS_MUST_CHECK;
 
+/* NAME=REST, at the last '=' unless there is a file of the whole text; without one the name is the
+ * text. */
+cs_status cs_args_named(cs_args *args, const char *text, const char **name,
+                        const char **rest) CS_MUST_CHECK;
+
 /* Parses argv[0..argc-1] (after the command's name) and --config; CS_ERR_USAGE names the option and
  * value, and suggests the nearest known name. Flags on the command line win over the config file.
  * Forms: --name VALUE, --name=VALUE, -k VALUE, -kVALUE; "--" ends the options.

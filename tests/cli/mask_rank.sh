@@ -153,7 +153,7 @@ test_refusals() {
         refuses 2 "--mask-ratio: 1 is not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 1 &&
         refuses 2 "--tau: 0 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 0 &&
         refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 1.5 &&
-        refuses 2 "at least one [NAME=]MODEL, and a CORPUS" "$COSPEC" mask-rank mlm &&
+        refuses 2 "an argument is missing: cospec mask-rank [NAME=]MODEL... CORPUS" "$COSPEC" mask-rank mlm &&
         refuses 2 "=mlm: want NAME=MODEL" "$COSPEC" mask-rank =mlm c.tsv &&
         refuses 3 "none: no directory of a model" "$COSPEC" mask-rank X=none c.tsv &&
         refuses 2 "--layers" "$COSPEC" mask-rank mlm c.tsv --layers 0,7 &&

@@ -84,6 +84,8 @@ test_groups() {
     i64() { for x in "$@"; do printf '%b\000\000\000\000\000\000\000' "\\$(printf %03o "$x")"; done; }
     i64 7 7 3 3 9 9 | npy g.npy '<i8' '(6,)'
     exits 0 "$COSPEC" rank cube.npy --groups g.npy --json && [ "$(number blocks out)" = 3 ] || { fail "${why:-$(number blocks out) blocks}"; return 1; }
+    exits 0 "$COSPEC" rank named=cube.npy --groups g.npy -o d && grep -q '^named,stable_rank,' d/rank.csv &&
+        near "$(blocks d/rank value '^named,stable_rank,')" "$(awk -F, '$2 == "stable_rank" { print $(NF - 2) }' d/rank.csv)" 1e-10 || return 1
     i64 7 7 3 | npy short.npy '<i8' '(3,)'
     refuses 3 "short.npy: 3 groups for 6 rows" "$COSPEC" rank cube.npy --groups short.npy || return 1
     # As rows.npy of cospec features: document, piece, position, token, flags (1 masked, 2 special).
@@ -107,7 +109,7 @@ test_shards() {
     exits 0 "$COSPEC" rank a.npy --blocks 1 --save-blocks -o d || return 1
     exits 0 "$COSPEC" rank d/blocks.npz b.npy --merge --blocks 1 --json || return 1
     for f in whole out; do # the floor counts the sums that were added, of which shards have more
-        sed '/"file"/d;/"floor"/d;s/floor [0-9.e-]* are/floor are/' $f > $f.same
+        sed '/"file"/d;/"name": "\(cube.npy\|merged\)"/d;/"floor"/d;s/floor [0-9.e-]* are/floor are/' $f > $f.same
     done
     cmp -s whole.same out.same || { fail "$(diff whole.same out.same | head -5)"; return 1; }
     refuses 2 "--save-blocks needs -o" "$COSPEC" rank a.npy --save-blocks || return 1
@@ -169,7 +171,20 @@ test_similarity() {
     refuses 2 "wants two matrices" "$COSPEC" similarity cube.npy || return 1
     f32 1 0 0  0 nan 0 | npy nan.npy '<f4' '(2, 3)'
     refuses 3 "nan.npy: row 1" "$COSPEC" similarity nan.npy --dimension && ! grep -q 'nan.npy: nan.npy' err || { fail "${why:-$(cat err)}"; return 1; }
-    exits 0 "$COSPEC" similarity cube.npy turned.npy --csv && [ "$(head -1 out)" = of,metric,definition,value,n ]
+    exits 0 "$COSPEC" similarity cube.npy turned.npy --csv && [ "$(head -1 out)" = of,with,metric,definition,value,se,n ] || return 1
+    exits 0 "$COSPEC" similarity a=cube.npy b=turned.npy --with c=turned.npy --with cube.npy --csv && [ "$(grep -c '^[ab],\(c\|cube.npy\),' out)" = 20 ] &&
+        [ "$(grep -c ',cka,.*,1,,6$' out)" = 4 ] || fail "${why:-$(cat out)}"
+}
+
+# The jackknife: what a block leaves is measured as that alone is, and the error is that of the blocks.
+test_shape_blocks() {
+    f32 $(awk 'BEGIN { srand(5); split("0 1 2 -1 0.5", v, " "); for (i = 0; i < 30 * 12; ++i) print v[1 + int(5 * rand())] }') > v
+    npy all.npy '<f4' '(30, 12)' < v && tail -c $((20 * 12 * 4)) v | npy rest.npy '<f4' '(20, 12)'
+    exits 0 "$COSPEC" similarity x=all.npy --dimension --blocks 3 -o d && exits 0 "$COSPEC" similarity rest.npy --dimension --csv || return 1
+    for m in intrinsic_dimension mean_cosine partition_isotropy; do
+        [ "$(awk -F, -v m=$m '$2 == m && $3 == 1 { print $4 }' d/similarity-blocks.csv)" = "$(grep ",$m," out | awk -F, '{ print $(NF - 2) }')" ] || { fail "$m: $(grep $m out d/similarity-blocks.csv)"; return 1; }
+        near "$(blocks d/similarity value "x,$m,")" "$(grep ",$m," d/similarity.csv | awk -F, '{ print $(NF - 1) }')" 1e-10 || return 1
+    done
 }
 
 # What is no regular file is refused before it is read, and a signal ends the hashing of a large one.
@@ -190,6 +205,6 @@ test_inputs_that_do_not_end() {
     [ $code = 130 ] || fail "exit code $code: $(cat err)"
 }
 
-for t in closed_form csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads; do
+for t in closed_form csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads shape_blocks; do
     check $t
 done
