@@ -436,18 +436,17 @@ static void entropy(cs_tensor_net *net)
 static void entropy_of_table(cs_tensor_net *net)
 {
     int rows = cs_net_rows(net, 3, 7), z = cs_net_activation(net, "z", rows, 67);
-    int target = cs_net_index(net, rows, cs_fill_some, 67);
-    int weight = cs_net_input(net, rows, 1, 0.0, 1.0);
+    int target = cs_net_index(net, rows, cs_fill_some, 67),
+        weight = cs_net_input(net, rows, 1, 0, 1);
     cs_net_loss(net, cs_graph_cross_entropy(&net->graph, z, 67, target, weight));
 }
 
 /* No row has a target. */
 static void entropy_nothing(cs_tensor_net *net)
 {
-    int rows = cs_net_rows(net, 3, 5);
+    int rows = cs_net_rows(net, 3, 5), weight = cs_net_input(net, rows, 1, 0.0, 1.0);
     int z = cs_net_of_table(net, rows, cs_net_still(net, "z", 15, 4));
     int target = cs_net_index(net, rows, cs_fill_constant, -1);
-    int weight = cs_net_input(net, rows, 1, 0.0, 1.0);
     cs_net_loss(net, cs_graph_cross_entropy(&net->graph, z, 4, target, weight));
 }
 
@@ -469,16 +468,16 @@ static void spectral(cs_tensor_net *net, const void *setting)
     const double *factor = setting;
     int rows = cs_net_rows_now(net, 4, 6, 3, 5), z = logits(net, rows, 9);
     int target = cs_net_index(net, rows, cs_fill_some, 7);
-    int weight = cs_net_input(net, rows, 1, 0.0, 1.0);
-    int mass = cs_net_input(net, CS_NONE, 7, 0.0, 0.5);
+    int weight = cs_net_input(net, rows, 1, 0, 1), mass = cs_net_input(net, CS_NONE, 7, 0, 0.5);
     cs_net_loss(net, cs_graph_spectral_loss(&net->graph, z, 7, target, weight, mass, *factor));
 }
 
-static void squared(cs_tensor_net *net)
+static void squared(cs_tensor_net *net, const void *soft)
 {
     int rows = cs_net_rows_now(net, 4, 6, 3, 5), z = logits(net, rows, 7);
-    int goal = cs_net_input(net, rows, 7, -1.0, 1.0), weight = cs_net_input(net, rows, 1, 0.0, 1.0);
-    cs_net_loss(net, cs_graph_squared_error(&net->graph, z, goal, weight));
+    int goal = cs_net_input(net, rows, 7, -0.3, 1.0), weight = cs_net_input(net, rows, 1, 0.0, 1.0);
+    cs_net_loss(net, soft ? cs_graph_soft_cross_entropy(&net->graph, z, goal, weight)
+                          : cs_graph_squared_error(&net->graph, z, goal, weight));
 }
 
 /* --- together --------------------------------------------------------------------------------- */
@@ -594,7 +593,8 @@ const cs_tensor_case cs_tensor_cases[] = {
     {"cross-entropy, tied", entropy_tied, NULL, NULL},
     {"spectral loss, printed", NULL, spectral, &(const double){1}},
     {"spectral loss, corrected", NULL, spectral, &(const double){2}},
-    {"squared error", squared, NULL, NULL},
+    {"soft cross-entropy", NULL, squared, ""},
+    {"squared error", NULL, squared, NULL},
     {"a block", block, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

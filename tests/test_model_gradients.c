@@ -211,6 +211,7 @@ static int made_by(const cs_op *op)
     case CS_OP_LINEAR_ATTENTION:
         return op->attention.y;
     case CS_OP_CROSS_ENTROPY:
+    case CS_OP_SOFT_CROSS_ENTROPY:
     case CS_OP_SPECTRAL_LOSS:
     case CS_OP_SQUARED_ERROR:
     case CS_OP_COUNT:

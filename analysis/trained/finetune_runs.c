@@ -74,15 +74,16 @@ static char *recipe_text(const cs_finetune_task *task)
     const cs_finetune_options *o = &task->options;
     json_t *config = cs_model_config_json(&task->config);
     char *model = config ? json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-    char *text =
-        model ? cs_format(
-                    "%s %lld %lld %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s %lld %lld %d %s",
-                    model, (long long)o->epochs, (long long)o->batch, (int)o->schedule,
-                    o->final_share, o->warmup, o->adamw.beta1, o->adamw.beta2, o->adamw.adam_eps,
-                    o->adamw.weight_decay, o->adamw.clip, cs_attention_name(o->masks.attention),
-                    (long long)cs_content_draws(&o->masks), (long long)o->bad_limit,
-                    (int)task->fresh, task->few)
-              : NULL;
+    char *text = model ? cs_format("%s %lld %lld %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s "
+                                   "%lld %lld %d %s %.17g "
+                                   "%.17g",
+                                   model, (long long)o->epochs, (long long)o->batch,
+                                   (int)o->schedule, o->final_share, o->warmup, o->adamw.beta1,
+                                   o->adamw.beta2, o->adamw.adam_eps, o->adamw.weight_decay,
+                                   o->adamw.clip, cs_attention_name(o->masks.attention),
+                                   (long long)cs_content_draws(&o->masks), (long long)o->bad_limit,
+                                   (int)task->fresh, task->few, o->label_smoothing, o->mixup)
+                       : NULL;
     free(model);
     json_decref(config);
     return text;

@@ -72,7 +72,7 @@ static cs_status take_options(cs_args *args, session *s)
     cs_finetune_options *o = &s->task.options;
     *o = cs_finetune_defaults();
     o->progress = cs_output_progress(args);
-    CS_ARGS_FIELDS(args, o, epochs, batch, warmup, log_every);
+    CS_ARGS_FIELDS(args, o, epochs, batch, warmup, log_every, label_smoothing, mixup);
     CS_ARGS_FIELDS(args, &o->adamw, weight_decay, clip);
     CS_ARGS_FIELDS(args, &s->plan, seeds, seed);
     CS_ARGS_FIELDS(args, &s->task, few, resume, save_model);
@@ -287,6 +287,12 @@ static const cs_opt recipe_options[] = {
     CS_REAL("warmup", "P", "0.1", 0, 1, "Share of the steps in which the learning rate rises."),
     CS_REAL("dropout", "P", "0.1", 0, 0.99,
             "In embeddings, attention, residual sums and the head."),
+    CS_REAL("label-smoothing", "E", "0", 0, 0.999,
+            "Classes: a share E of each target is dealt to all classes alike."),
+    CS_REAL(
+        "mixup", "A", "0", 0, 8,
+        "Pictures: read in pairs, mixed by a share of each step from Beta(A, A), as their targets "
+        "(MAE: 0.8)."),
     CS_REAL("weight-decay", "W", "0", 0, 1000, "Of matrices."),
     CS_REAL("clip", "NORM", "0", 0, 1e30, "Largest norm of a gradient; 0: any."),
     CS_INT("seeds", "K", "5", 1, 1000,

@@ -50,26 +50,17 @@ template <typename T> struct Loss {
     float factor;
 };
 
-template <typename T, int N> static __global__ void cross_entropy_kernel(Loss<T> f)
+/* log sum exp of a row's classes, by its block. */
+template <typename T, int N> static __device__ inline float row_lse(int64_t classes, const T *z)
 {
     __shared__ Peak room[WARP];
-    int64_t row = blockIdx.x;
-    int32_t goal = f.target[row];
-    if (goal < 0) {
-        if (threadIdx.x == 0) {
-            *f.lse.row(row) = 0.0F;
-            *f.loss.row(row) = 0.0F;
-        }
-        return;
-    }
-    const T *z = f.z.row(row);
     Peak own = {-INFINITY, 0.0F};
-    for (int64_t first = (int64_t)threadIdx.x * N; first < f.classes; first += LOSS_BLOCK * N) {
+    for (int64_t first = (int64_t)threadIdx.x * N; first < classes; first += LOSS_BLOCK * N) {
         float x[N], most = own.most;
         load<T, N>(z + first, x);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            x[i] = first + i < f.classes ? x[i] : -INFINITY;
+            x[i] = first + i < classes ? x[i] : -INFINITY;
             most = fmaxf(most, x[i]);
         }
         own.sum = own.sum > 0.0F ? own.sum * expf(own.most - most) : own.sum;
@@ -80,8 +71,23 @@ template <typename T, int N> static __global__ void cross_entropy_kernel(Loss<T>
         }
     }
     Peak all = block_peak(own, room);
+    return all.most + logf(all.sum);
+}
+
+template <typename T, int N> static __global__ void cross_entropy_kernel(Loss<T> f)
+{
+    int64_t row = blockIdx.x;
+    int32_t goal = f.target[row];
+    if (goal < 0) {
+        if (threadIdx.x == 0) {
+            *f.lse.row(row) = 0.0F;
+            *f.loss.row(row) = 0.0F;
+        }
+        return;
+    }
+    const T *z = f.z.row(row);
+    float value = row_lse<T, N>(f.classes, z);
     if (threadIdx.x == 0) {
-        float value = all.most + logf(all.sum);
         *f.lse.row(row) = value;
         *f.loss.row(row) = *f.weight.row(row) * (value - to_float(z[goal]));
     }
@@ -104,6 +110,33 @@ static __global__ void cross_entropy_grad_kernel(int64_t rows, int64_t packs, Lo
         x[i] = counts ? w * (expf(x[i] - from) - (col == goal ? 1.0F : 0.0F)) : 0.0F;
     }
     store<T, N>(f.z.row(row) + pack * N, x);
+}
+
+template <typename T> static __global__ void soft_kernel(Loss<T> f)
+{
+    __shared__ float room[WARP];
+    int64_t row = blockIdx.x;
+    const T *z = f.z.row(row);
+    float value = row_lse<T, 1>(f.classes, z), sum = 0.0F;
+    for (int64_t col = threadIdx.x; col < f.classes; col += LOSS_BLOCK) {
+        sum += f.goal.row(row)[col] * to_float(z[col]);
+    }
+    sum = block_sum(sum, room);
+    if (threadIdx.x == 0) {
+        *f.lse.row(row) = value;
+        *f.loss.row(row) = *f.weight.row(row) * (value - sum);
+    }
+}
+
+template <typename T> static __global__ void soft_grad_kernel(int64_t rows, int64_t cols, Loss<T> f)
+{
+    int64_t row = TILE_ROW, col = TILE_PACK;
+    if (row >= rows || col >= cols) {
+        return;
+    }
+    T *z = f.z.row(row) + col;
+    float p = expf(to_float(*z) - *f.lse.row(row));
+    *z = from_float<T>(*f.weight.row(row) * (p - f.goal.row(row)[col]));
 }
 
 template <typename T> static __global__ void spectral_kernel(Loss<T> f)
@@ -216,6 +249,18 @@ template <typename T> cs_status cross_entropy_backward(const cs_run *run, const 
                         f.rows, f.cols, f);
 }
 
+template <typename T> cs_status soft_cross_entropy_forward(const cs_run *run, const cs_op *op)
+{
+    return by_rows(run, "soft cross-entropy", soft_kernel<T>, loss_of<T>(run, op));
+}
+
+template <typename T> cs_status soft_cross_entropy_backward(const cs_run *run, const cs_op *op)
+{
+    Loss<T> f = loss_of<T>(run, op);
+    return launch_packs(cuda_of(run), "soft cross-entropy gradient", 1, soft_grad_kernel<T>, f.rows,
+                        f.cols, f);
+}
+
 template <typename T> cs_status spectral_loss_forward(const cs_run *run, const cs_op *op)
 {
     return by_rows(run, "spectral loss", spectral_kernel<T>, loss_of<T>(run, op));
@@ -241,5 +286,6 @@ template <typename T> cs_status squared_error_backward(const cs_run *run, const 
 }
 
 BY_TYPE(cross_entropy)
+BY_TYPE(soft_cross_entropy)
 BY_TYPE(spectral_loss)
 BY_TYPE(squared_error)

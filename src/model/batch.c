@@ -109,7 +109,7 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
     const int64_t reals = rows_in(&made, OF_REAL, false) * made.real_width;
     made.real = status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real) : NULL;
     if (status == CS_OK && reals > 0 && !made.real) status = CS_ERR_MEMORY;
-    made.goal_width = sizes->classify                   ? 1
+    made.goal_width = sizes->classify                   ? config->classes
                       : config->target != CS_TARGET_IDS ? config->real_width
                                                         : 0;
     const int64_t goals = made.predictions * made.goal_width;

@@ -32,8 +32,10 @@ typedef struct {
     /* classification (train/finetune.h), else NULL: batch x length token types; batch limits of the
      * readout mean */
     int32_t *type, *readout_lim;
-    int64_t goal_width; /* of a regression 1, of targets that are values real_width; else 0 */
-    double *goal;       /* predictions x goal_width */
+    int64_t
+        goal_width; /* of a regression 1, of soft targets the classes, of targets that are values
+                           real_width; else 0 */
+    double *goal;   /* predictions x goal_width */
     int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
     double *weight, weight_sum; /* predictions; before normalisation, a value each where targets are
                                    values, so that losses are means a value */

@@ -17,6 +17,7 @@ const char *cs_loss_name(cs_loss loss)
     static const char *const NAME[] = {[CS_LOSS_NONE] = "none",
                                        [CS_LOSS_CROSS_ENTROPY] = "cross-entropy",
                                        [CS_LOSS_SPECTRAL] = "spectral",
+                                       [CS_LOSS_SOFT_CROSS_ENTROPY] = "soft-cross-entropy",
                                        [CS_LOSS_SQUARED_ERROR] = "squared-error"};
     return NAME[loss];
 }
@@ -152,9 +153,10 @@ static void loss_rows(cs_emitter *e)
     net->loss_rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
                                  : cs_graph_rows(e->graph, 1, o->predictions);
     net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
-    if (o->loss == CS_LOSS_SQUARED_ERROR) {
-        net->goal = cs_graph_input(e->graph, net->loss_rows,
-                                   o->classify ? 1 : e->config->real_width, "goal");
+    if (o->loss == CS_LOSS_SQUARED_ERROR || o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
+        net->goal =
+            cs_graph_input(e->graph, net->loss_rows,
+                           o->classify ? e->config->classes : e->config->real_width, "goal");
     } else if (o->loss != CS_LOSS_NONE) {
         net->target = cs_graph_index(e->graph, net->loss_rows, "target");
     }
@@ -217,6 +219,9 @@ static void loss(cs_emitter *e)
         net->loss = cs_graph_spectral_loss(e->graph, net->logits, classes, net->target, net->weight,
                                            net->mass, e->options->spectral_factor);
         break;
+    case CS_LOSS_SOFT_CROSS_ENTROPY:
+        net->loss = cs_graph_soft_cross_entropy(e->graph, net->logits, net->goal, net->weight);
+        break;
     case CS_LOSS_SQUARED_ERROR:
         net->loss = cs_graph_squared_error(e->graph, net->logits, net->goal, net->weight);
         break;
@@ -266,7 +271,8 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
     if (o->form != CS_FORM_SINGLE || o->keep_hidden) {
         return cs_fail(CS_ERR_USAGE, "a classification head goes with the single form alone");
     }
-    if (o->loss != CS_LOSS_NONE && o->loss != loss) {
+    const bool soft = o->loss == CS_LOSS_SOFT_CROSS_ENTROPY && c->classes > 1;
+    if (o->loss != CS_LOSS_NONE && o->loss != loss && !soft) {
         return cs_fail(CS_ERR_USAGE, "a classification head of %lld outputs has another loss",
                        (long long)c->classes);
     }
@@ -302,6 +308,9 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     }
     if (o->classify) {
         return check_classifier(c, o);
+    }
+    if (o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
+        return cs_fail(CS_ERR_USAGE, "soft targets are for classification heads");
     }
     const bool of_values = c->target != CS_TARGET_IDS;
     if (o->loss != CS_LOSS_NONE && (o->loss == CS_LOSS_SQUARED_ERROR) != of_values) {

@@ -32,7 +32,8 @@ typedef enum {
     CS_LOSS_NONE,
     CS_LOSS_CROSS_ENTROPY,
     CS_LOSS_SPECTRAL,
-    CS_LOSS_SQUARED_ERROR /* classifiers of one output: regression; targets that are values */
+    CS_LOSS_SOFT_CROSS_ENTROPY, /* classifiers in training: targets are shares of the classes */
+    CS_LOSS_SQUARED_ERROR       /* classifiers of one output: regression; targets that are values */
 } cs_loss;
 
 const char *cs_loss_name(cs_loss loss); /* "none", "cross-entropy", "spectral", "squared-error" */

@@ -69,6 +69,33 @@ static void entropy_back_row(const void *ctx, int64_t r, float *scratch)
 
 CS_CPU_BOTH(cross_entropy, by_rows, entropy_row, entropy_back_row)
 
+/* --- of soft targets -------------------------------------------------------------------------- */
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void soft_row(const void *ctx, int64_t r, float *scratch)
+{
+    const loss_job *t = ctx;
+    (void)scratch;
+    const float *z = t->z.x + r * t->z.ld;
+    const float most = t->kernels->max(t->z.cols, z);
+    const float lse = most + logf(t->kernels->exp_sum(t->z.cols, most, z));
+    t->lse.x[r * t->lse.ld] = lse;
+    t->loss.x[r * t->loss.ld] = t->weight.x[r * t->weight.ld] *
+                                (lse - t->kernels->dot(t->z.cols, t->goal.x + r * t->goal.ld, z));
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): a cs_cpu_row */
+static void soft_back_row(const void *ctx, int64_t r, float *scratch)
+{
+    const loss_job *t = ctx;
+    (void)scratch;
+    float *z = t->z.grad + r * t->z.ld, weight = t->weight.x[r * t->weight.ld];
+    t->kernels->entropy_back(t->z.cols, t->lse.x[r * t->lse.ld], weight, z);
+    t->kernels->axpy(t->z.cols, -weight, t->goal.x + r * t->goal.ld, z);
+}
+
+CS_CPU_BOTH(soft_cross_entropy, by_rows, soft_row, soft_back_row)
+
 /* --- spectral loss ---------------------------------------------------------------------------- */
 
 static void spectral_row(const void *ctx, int64_t r, float *scratch)

@@ -545,7 +545,8 @@ static int append_loss(cs_graph *graph, cs_op_kind kind, const char *what, cs_op
         return CS_NONE;
     }
     cs_tensor *t = &graph->tensor[z];
-    bool spectral = kind == CS_OP_SPECTRAL_LOSS;
+    bool spectral = kind == CS_OP_SPECTRAL_LOSS, soft = kind == CS_OP_SOFT_CROSS_ENTROPY;
+    loss.classes = soft ? t->cols : loss.classes;
     if (loss.classes < 1 || loss.classes > t->cols || t->parent != CS_NONE || t->grad_in_place) {
         return fail(graph, CS_ERR_USAGE, "%s: %lld classes in a matrix of %lld columns", what,
                     (long long)loss.classes, (long long)t->cols);
@@ -560,38 +561,36 @@ static int append_loss(cs_graph *graph, cs_op_kind kind, const char *what, cs_op
                 spectral ? 1 : -1, spectral ? loss.classes : t->cols))) {
         return CS_NONE;
     }
-    loss.lse =
-        kind == CS_OP_CROSS_ENTROPY ? new_statistic(graph, row_set, 1, "lse of logits") : CS_NONE;
+    const bool entropy = soft || kind == CS_OP_CROSS_ENTROPY;
+    loss.lse = entropy ? new_statistic(graph, row_set, 1, "lse of logits") : CS_NONE;
     loss.loss = new_statistic(graph, row_set, 1, "loss");
     return append(graph, &(cs_op){.kind = kind, .loss = loss}, loss.loss);
 }
 
 int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight)
 {
-    return append_loss(graph, CS_OP_CROSS_ENTROPY, "cross entropy",
-                       (cs_op_loss){.z = operand(z),
-                                    .target = target,
-                                    .weight = weight,
-                                    .goal = CS_NONE,
-                                    .classes = classes});
+    const cs_op_loss loss = {operand(z), target, weight, CS_NONE, CS_NONE, CS_NONE, classes, 0};
+    return append_loss(graph, CS_OP_CROSS_ENTROPY, "cross entropy", loss);
 }
 
 int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,
                            int mass, double factor)
 {
-    return append_loss(graph, CS_OP_SPECTRAL_LOSS, "spectral loss",
-                       (cs_op_loss){.z = operand(z),
-                                    .target = target,
-                                    .weight = weight,
-                                    .goal = mass,
-                                    .classes = classes,
-                                    .factor = factor});
+    const cs_op_loss loss = {operand(z), target, weight, mass, CS_NONE, CS_NONE, classes, factor};
+    return append_loss(graph, CS_OP_SPECTRAL_LOSS, "spectral loss", loss);
+}
+
+static cs_op_loss of_goal(int z, int goal, int weight)
+{
+    return (cs_op_loss){operand(z), CS_NONE, weight, goal, CS_NONE, CS_NONE, 1, 0};
+}
+
+int cs_graph_soft_cross_entropy(cs_graph *graph, int z, int goal, int weight)
+{
+    return append_loss(graph, CS_OP_SOFT_CROSS_ENTROPY, "soft targets", of_goal(z, goal, weight));
 }
 
 int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight)
 {
-    return append_loss(
-        graph, CS_OP_SQUARED_ERROR, "squared error",
-        (cs_op_loss){
-            .z = operand(z), .target = CS_NONE, .weight = weight, .goal = goal, .classes = 1});
+    return append_loss(graph, CS_OP_SQUARED_ERROR, "squared error", of_goal(z, goal, weight));
 }

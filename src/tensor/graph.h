@@ -76,6 +76,7 @@ typedef struct {
     X(LINEAR_ATTENTION, linear_attention, 4)                                                       \
     X(CROSS_ENTROPY, cross_entropy, 1)                                                             \
     X(SPECTRAL_LOSS, spectral_loss, 1)                                                             \
+    X(SOFT_CROSS_ENTROPY, soft_cross_entropy, 1)                                                   \
     X(SQUARED_ERROR, squared_error, 1)
 
 #define CS_OP_KIND(KIND, name, operands) CS_OP_##KIND,
@@ -204,6 +205,8 @@ typedef struct {
  * statistics, R x 1. Backward writes z' over z, 0 beyond the classes.
  *   cross-entropy: loss[r] = -weight[r] log softmax(z[r])[target[r]]; lse is kept, 0 for a negative
  *   target;
+ *   of soft targets: loss[r] = weight[r] (log sum_c exp z[r][c] - sum_c goal[r][c] z[r][c]) over all
+ *   columns, the cross-entropy where the row of the goal sums to 1; goal: input R x C; lse is kept;
  *   spectral loss (LA Eq. 1): loss[r] = weight[r] (-factor z[r][target[r]] + sum_j goal[j]
  *   z[r][j]^2); goal: input 1 x classes, the target distribution P_G; factor 1 as printed, 2 as
  *   corrected;
@@ -319,6 +322,7 @@ int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v,
                               const cs_attention_options *options);
 /* Losses return the tensor of row losses. */
 int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight);
+int cs_graph_soft_cross_entropy(cs_graph *graph, int z, int goal, int weight);
 int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,
                            int mass, double factor);
 int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight);

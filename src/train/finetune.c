@@ -51,7 +51,8 @@ typedef struct {
     cs_model *model;
     const cs_texts *texts;
     const cs_content_masks *masks;
-    int32_t *rank; /* texts->longest */
+    int32_t *rank;         /* texts->longest */
+    double smoothing, own; /* share that each text keeps of its own; 1: it is not mixed */
     cs_pass pass;
 } machine;
 
@@ -90,10 +91,16 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
                               int64_t count, const cs_finetune_options *o, bool training,
                               machine *m)
 {
-    *m = (machine){.model = model, .texts = texts, .masks = &o->masks};
+    const bool soft = training && (o->label_smoothing > 0 || o->mixup > 0);
+    *m = (machine){.model = model,
+                   .texts = texts,
+                   .masks = &o->masks,
+                   .smoothing = o->label_smoothing,
+                   .own = 1};
     cs_network_options sizes = {.form = CS_FORM_SINGLE,
-                                .loss = texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY
-                                                           : CS_LOSS_SQUARED_ERROR,
+                                .loss = soft                 ? CS_LOSS_SOFT_CROSS_ENTROPY
+                                        : texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY
+                                                             : CS_LOSS_SQUARED_ERROR,
                                 .training = training,
                                 .classify = true,
                                 .batch = o->batch < count ? o->batch : count,
@@ -103,6 +110,18 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
     if (status == CS_OK) status = cs_pass_open(model, &sizes, &m->pass);
     m->rank = status == CS_OK ? cs_alloc(texts->longest, sizeof *m->rank) : NULL;
     return status == CS_OK && !m->rank ? CS_ERR_MEMORY : status;
+}
+
+/* What text t is to be: its value, or the shares of the classes. */
+static void set_goal(const machine *m, int64_t t, int64_t classes, double *goal)
+{
+    goal[0] = m->texts->value[t];
+    for (int64_t c = 0; c < classes && m->texts->classes > 0; ++c) {
+        goal[c] = m->smoothing / (double)classes;
+    }
+    if (m->texts->classes > 0) {
+        goal[(int64_t)m->texts->value[t]] += 1 - m->smoothing;
+    }
 }
 
 /* Text t is sequence b of the batch. */
@@ -125,8 +144,44 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
     cs_batch_predict(x, first + (last ? n - 1 : 0), s->classes > 0 ? (int32_t)s->value[t] : -1, 1,
                      t, 0);
     x->readout_lim[b] = INT32_MAX - 1; /* all but padding */
-    x->goal[b] = s->classes == 0 ? s->value[t] : 0;
+    set_goal(m, t, x->goal_width, x->goal + b * x->goal_width);
     return status;
+}
+
+/* x and y become own x + (1 - own) y and the reverse. */
+static void mix_floats(int64_t count, double own, float *x, float *y)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        const double a = (double)x[i], b = (double)y[i];
+        x[i] = (float)(own * a + (1 - own) * b);
+        y[i] = (float)(own * b + (1 - own) * a);
+    }
+}
+
+static void mix_pictures(const cs_batch *x, int64_t count, double own)
+{
+    const int64_t values = x->length * x->real_width;
+    for (int64_t b = 0, c = count - 1; b < c; ++b, --c) {
+        mix_floats(values, own, x->real + b * values, x->real + c * values);
+        for (int64_t k = 0; k < x->goal_width; ++k) {
+            double *p = x->goal + b * x->goal_width + k, *q = x->goal + c * x->goal_width + k;
+            const double was = *p;
+            *p = own * was + (1 - own) * *q;
+            *q = own * *q + (1 - own) * was;
+        }
+    }
+}
+
+/* Beta(a, a): x / (x + y) of the first powers x, y = u^(1/a) of uniforms whose sum is at most 1 (Johnk
+ * 1964), by their logarithms. */
+static double draw_beta(cs_rng *rng, double a)
+{
+    for (;;) {
+        const double x = log1p(-cs_rng_uniform(rng)) / a, y = log1p(-cs_rng_uniform(rng)) / a;
+        if (exp(x) + exp(y) <= 1) {
+            return 1 / (1 + exp(y - x));
+        }
+    }
 }
 
 /* Runs texts of an order forward under one draw of their masks; weights are `scale`. */
@@ -143,20 +198,34 @@ static cs_status forward(machine *m, const int64_t *text, int64_t count, int64_t
     for (int64_t b = 0; b < count && status == CS_OK; ++b) {
         status = fill_text(m, b, text[b], draw);
     }
+    if (status == CS_OK && m->own < 1) mix_pictures(&m->pass.batch, count, m->own);
     return status == CS_OK ? cs_pass_forward(&m->pass, scale, key) : status;
 }
 
 /* --- training ----------------------------------------------------------------------------------*/
 
-static cs_status check_options(const cs_finetune_options *o, int64_t steps)
+static cs_status check_options(const cs_finetune_options *o, const cs_texts *texts, int64_t steps)
 {
-    const cs_range range[] = {
-        {"epochs", (double)o->epochs, 1, 1e6},     {"batch", (double)o->batch, 1, 1 << 16},
-        {"steps", (double)steps, 1, UINT32_MAX},   {"lr", o->learning_rate, 0, 1e300},
-        {"final-share", o->final_share, 0, 1},     {"warmup", o->warmup, 0, 1},
-        {"beta1", o->adamw.beta1, 0, 1 - 1e-9},    {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
-        {"adam-eps", o->adamw.adam_eps, 1e-30, 1}, {"weight-decay", o->adamw.weight_decay, 0, 1e3},
-        {"clip", o->adamw.clip, 0, 1e300},         {"bad-limit", (double)o->bad_limit, 1, 1e12}};
+    if ((o->label_smoothing > 0 || o->mixup > 0) && texts->classes == 0) {
+        return cs_fail(CS_ERR_USAGE, "label-smoothing and mixup go with classes");
+    }
+    if (o->mixup > 0 && !texts->real) {
+        return cs_fail(CS_ERR_USAGE, "mixup goes with models that read pixels");
+    }
+    const cs_range range[] = {{"epochs", (double)o->epochs, 1, 1e6},
+                              {"batch", (double)o->batch, 1, 1 << 16},
+                              {"steps", (double)steps, 1, UINT32_MAX},
+                              {"lr", o->learning_rate, 0, 1e300},
+                              {"final-share", o->final_share, 0, 1},
+                              {"warmup", o->warmup, 0, 1},
+                              {"beta1", o->adamw.beta1, 0, 1 - 1e-9},
+                              {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
+                              {"adam-eps", o->adamw.adam_eps, 1e-30, 1},
+                              {"weight-decay", o->adamw.weight_decay, 0, 1e3},
+                              {"clip", o->adamw.clip, 0, 1e300},
+                              {"bad-limit", (double)o->bad_limit, 1, 1e12},
+                              {"mixup", o->mixup, 0, 8},
+                              {"label-smoothing", o->label_smoothing, 0, 1 - 1e-9}};
     return cs_ranges_check(sizeof range / sizeof *range, range);
 }
 
@@ -200,6 +269,8 @@ static cs_status one_step(session *s, int64_t count)
                                    s->warmup, 0, s->steps, step);
     double loss = 0;
     cs_run *run = s->m.pass.run;
+    cs_rng rng = cs_rng_at(s->o->seed, CS_STREAM_AUGMENT, (uint64_t)step);
+    s->m.own = s->o->mixup > 0 ? draw_beta(&rng, s->o->mixup) : 1;
     cs_status status = cs_params_zero_grad(&s->m.model->params);
     if (status == CS_OK &&
         (status = forward(&s->m, s->batch, count, step, 1.0 / (double)count, key,
@@ -243,7 +314,7 @@ static cs_status prepare(session *s, cs_model *model, const cs_texts *texts)
     s->warmup = (int64_t)(o->warmup * (double)s->steps);
     cs_status status = s->count > INT32_MAX
                            ? cs_fail(CS_ERR_INPUT, "%lld texts", (long long)s->count)
-                           : check_options(o, s->count > 0 ? s->steps : 1);
+                           : check_options(o, texts, s->count > 0 ? s->steps : 1);
     if (status == CS_OK) status = cs_train_finite(&model->params, 0);
     if (status == CS_OK) status = machine_make(model, texts, s->index, s->count, o, true, &s->m);
     if (status == CS_OK) {

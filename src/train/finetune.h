@@ -3,6 +3,11 @@
  *
  *   loss of a step = mean over its texts of -log softmax(z)[class], or of (z - value)^2
  *
+ * Soft targets: with label smoothing e (Szegedy et al. 2016) a class among C has the share e / C + 1 - e,
+ * the others e / C, and the loss is -sum_c share_c log softmax(z)[c]. Mixup of pictures (Zhang et al.
+ * 2018) reads, at place b of a batch of n, l x_b + (1 - l) x_{n-1-b} and has the same mean of the two
+ * shares; l ~ Beta(a, a), one a step, as in the code that MAE fine-tunes with. Both in training alone.
+ *
  * Every epoch is a permutation fixed by (seed, epoch); the last batch of an epoch is smaller where
  * the texts do not fill it. All random is a
  * function of (seed, step, row): the same bits for any number of threads.
@@ -30,6 +35,8 @@ typedef struct {
                                predictions are means over the draws */
     int64_t bad_limit;      /* skipped steps in a row after which a run ends */
     int64_t log_every;      /* steps; the last always */
+    double label_smoothing; /* e, in [0, 1) */
+    double mixup;           /* a, in [0, 8]; 0: none */
     const char *dir;        /* of log.csv; NULL: none */
     const cs_progress *progress;
     const char *stage; /* of the progress */

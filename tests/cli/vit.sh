@@ -73,6 +73,7 @@ test_classes() {
     exits 0 "$COSPEC" finetune a p --epochs 20 --lr 3e-3 --seeds 1 --dropout 0 --save-model -o f --json || return 1
     [ "$(number classes out)" = 2 ] && [ ! -e f/runs/*/tokenizer.json ] && grep -q ViTForImageClassification f/runs/*/config.json || { fail "$(tr -d '\n ' < out)"; return 1; }
     exits 0 "$COSPEC" finetune a p p --epochs 1 --seeds 1 --init random --json || return 1
+    exits 0 "$COSPEC" finetune a p --epochs 2 --seeds 1 --mixup 0.8 --label-smoothing 0.1 --json || return 1
     refuses 2 "--pair has no meaning for pictures" "$COSPEC" probe a p --pair || return 1
     refuses 2 "a was trained with the squared-error loss: its outputs are no probabilities" "$COSPEC" perplexity a p || return 1
     exits 0 "$COSPEC" features a p -o s && exits 0 "$COSPEC" rank s/layer-2.npy || return 1
