@@ -30,6 +30,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
+#include "io/result.h"
 #include "io/rows.h"
 
 typedef enum {
@@ -66,6 +67,11 @@ typedef struct {
 } cs_feature_connectivity;
 
 void cs_feature_connectivity_free(cs_feature_connectivity *c);
+
+/* The result under the name of its model: counts, item["metrics"] and item["warnings"]; for tables
+ * a curve of the values in `top` and each metric without each block. */
+void cs_feature_record(const char *name, const cs_feature_options *options,
+                       const cs_feature_connectivity *c, cs_item *item);
 
 /* "top_mean", ..., "quantile_0.999", of a cs_feature_measure or a quantile behind it. */
 const char *cs_feature_name(int which);

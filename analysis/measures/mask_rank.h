@@ -33,6 +33,7 @@
 
 #include "analysis/measures/effective_rank.h"
 #include "infer/hidden_states.h"
+#include "io/result.h"
 #include "linalg/gram.h"
 
 typedef enum {
@@ -106,6 +107,11 @@ typedef struct {
 } cs_mask_rank;
 
 void cs_mask_rank_free(cs_mask_rank *r);
+
+/* model["layers"]: of each, for every set of rows what cs_item_ranks adds, "gap" and
+ * "containment". */
+void cs_mask_rank_record(const char *name, const cs_rank_options *options, const cs_mask_rank *r,
+                         cs_item *model);
 
 /* The two row sets of the gap. */
 cs_mask_set cs_mask_rank_with(const cs_mask_rank *r);

@@ -1,7 +1,58 @@
 #include "analysis/measures/rank_record.h"
 
-void cs_item_ranks(cs_item *item, const cs_rank_options *options, const cs_gram *g,
-                   const cs_effective_rank *r)
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/mem.h"
+
+/* The outlier guard: a row or a direction with more than half of the sum of squares, fewer rows
+ * than columns, eigenvalues below the floor of single precision, rows of zeros. */
+static void add_warnings(const char *name, bool centred, const cs_gram *g,
+                         const cs_effective_rank *r, cs_item *list)
+{
+    if (r->heaviest_share > 0.5 && !g->normalise) {
+        cs_item_take(list, NULL,
+                     cs_format("%s: row %" PRId64 " holds %.1f%% of the sum of squares; --row-norm "
+                               "or --drop-rows takes it out",
+                               name, r->heaviest, 100.0 * r->heaviest_share));
+    }
+    if (r->first_share > 0.5) {
+        cs_item_take(list, NULL,
+                     cs_format("%s: one direction holds %.1f%% of the sum of squares%s", name,
+                               100.0 * r->first_share,
+                               centred ? "" : "; --center takes out a constant offset"));
+    }
+    if (r->rows < r->cols) {
+        cs_item_take(list, NULL,
+                     cs_format("%s: %" PRId64 " rows of %" PRId64 ": ranks are at most the rows",
+                               name, r->rows, r->cols));
+    }
+    if (r->unclipped != r->value[CS_RANK_TAU_CORRECTED] && isfinite(r->unclipped)) {
+        cs_item_take(list, NULL,
+                     cs_format("%s: rank_tau_corrected comes out as %.4g, which no population of "
+                               "%" PRId64 " columns has: taken as %.4g; more rows are needed, or "
+                               "some outweigh the rest",
+                               name, r->unclipped, r->cols, r->value[CS_RANK_TAU_CORRECTED]));
+    }
+    if (r->below > 0 && !g->wide) {
+        cs_item_take(list, NULL,
+                     cs_format("%s: %" PRId64 " of %" PRId64 " eigenvalues are below the floor of "
+                               "single precision and count as 0; --precision double tells more",
+                               name, r->below, r->count));
+    }
+    if (g->zeros > 0) {
+        cs_item_take(list, NULL, cs_format("%s: %" PRId64 " rows are 0", name, g->zeros));
+    }
+    if (g->vanished > 0) {
+        cs_item_take(list, NULL,
+                     cs_format("%s: %" PRId64 " rows are so small that their squares vanish in %s "
+                               "precision",
+                               name, g->vanished, g->wide ? "double" : "single"));
+    }
+}
+
+void cs_item_ranks(cs_item *item, const char *name, const cs_rank_options *options,
+                   const cs_gram *g, const cs_effective_rank *r)
 {
     cs_item *metrics = cs_item_array(item, "metrics");
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
@@ -13,6 +64,50 @@ void cs_item_ranks(cs_item *item, const cs_rank_options *options, const cs_gram 
         cs_item_real(metric, "se", r->se[m]);
         cs_item_left_out(metric, m, r, NULL);
     }
+    add_warnings(name, options->centred, g, r, cs_item_array(item, "warnings"));
+}
+
+/* All measures at every number of blocks: rows of the table where every one is asked for. */
+static void add_curve(const cs_rank_options *options, const cs_gram *g, const cs_effective_rank *r,
+                      cs_item *item)
+{
+    cs_item *curve = cs_item_array(item, "curve");
+    for (int64_t i = 0; i < r->points; ++i) {
+        cs_item *point = cs_item_object(curve, NULL);
+        cs_item_int(point, "n", r->point[i].rows);
+        for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
+            cs_item_real(point, cs_rank_name((cs_rank_measure)m), r->point[i].value[m]);
+        }
+    }
+    cs_item *rows = options->every_block ? cs_item_array(item, "~curve") : NULL;
+    for (int m = 0; m < CS_RANK_OF_SPECTRUM && rows; ++m) {
+        for (int64_t i = 0; i + 1 < r->points; ++i) {
+            cs_item *row = cs_item_object(rows, NULL);
+            cs_item_text(row, "name", cs_rank_name((cs_rank_measure)m));
+            cs_item_take(row, "definition", cs_rank_definition((cs_rank_measure)m, options, g, r));
+            cs_item_real(row, "value", r->point[i].value[m]);
+            cs_item_int(row, "n", r->point[i].rows);
+        }
+    }
+}
+
+void cs_rank_record(const char *name, const cs_rank_options *options, const cs_gram *g,
+                    const cs_effective_rank *r, cs_item *item)
+{
+    cs_item_text(item, "name", name);
+    cs_item_int(item, "n", r->rows);
+    cs_item_int(item, "d", r->cols);
+    CS_ITEM_FIELDS(item, r, blocks, floor);
+    cs_item_text(item, "precision", g->wide ? "double" : "float");
+    cs_item_flag(item, "centred", options->centred);
+    cs_item_flag(item, "row_norm", g->normalise);
+    cs_item *heaviest = cs_item_object(item, "heaviest_row");
+    cs_item_int(heaviest, "row", r->heaviest);
+    cs_item_real(heaviest, "share", r->heaviest_share);
+    cs_item_real(item, "first_direction_share", r->first_share);
+    cs_item_ranks(item, name, options, g, r);
+    add_curve(options, g, r, item);
+    cs_item_reals(item, "eigenvalues", r->count, r->lambda);
 }
 
 /* A number of one, less that of the other where there is another. */

@@ -1,8 +1,9 @@
 /* cospec mask-rank: the representation study of MAE-LM on any number of models of one text. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
+#include "analysis/measures/mask_rank.h"
+#include "analysis/measures/rank_record.h"
 #include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"
@@ -10,7 +11,6 @@
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/rank_report.h"
 #include "cli/verdicts.h"
 #include "io/json.h"
 
@@ -169,97 +169,6 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
     return status;
 }
 
-/* --- results --------------------------------------------------------------------------------- */
-
-static cs_item *add_metric(cs_item *list, const char *name, const char *definition, double value,
-                           double se)
-{
-    cs_item *metric = cs_item_object(list, NULL);
-    cs_item_text(metric, "name", name);
-    if (definition) cs_item_text(metric, "definition", definition);
-    cs_item_real(metric, "value", value);
-    cs_item_real(metric, "se", se);
-    return metric;
-}
-
-/* One set of rows of a layer. */
-static cs_status add_set(const study *s, const subject *m, const cs_mask_layer *l, cs_mask_set set,
-                         cs_item *states)
-{
-    const cs_effective_rank *r = &l->rank[set];
-    const char *name = cs_mask_set_name(set);
-    char *where = cs_format("%s, layer %" PRId64 ", %s", m->name, l->layer, name); /* of warnings */
-    if (!where) return CS_ERR_MEMORY;
-    cs_item *item = cs_item_object(states, name);
-    cs_item_text(item, "~states", name);
-    cs_item_take(item, "~series", cs_format("%s %s", m->name, name));
-    cs_item_int(item, "n", r->rows);
-    cs_item_ranks(item, &m->options.rank, &l->about[set], r);
-    cs_rank_warnings(s->args, where, &l->about[set], r, m->options.rank.centred, item);
-    cs_free(where);
-    return CS_OK;
-}
-
-static void add_gap(const subject *m, const cs_mask_layer *l, cs_item *layer)
-{
-    const cs_mask_set with = cs_mask_rank_with(&m->result),
-                      without = cs_mask_rank_without(&m->result);
-    cs_item_int(layer, "~gap_n", l->rank[with].rows);
-    cs_item_take(layer, "~gap_definition",
-                 cs_format("%s less %s; se: delete-block jackknife of the difference",
-                           cs_mask_set_name(with), cs_mask_set_name(without)));
-    cs_item *list = cs_item_array(layer, "gap");
-    for (int k = 0; k < CS_RANK_MEASURES; ++k) {
-        cs_item *metric =
-            add_metric(list, cs_rank_name((cs_rank_measure)k), NULL, l->gap[k], l->gap_se[k]);
-        cs_item_real(metric, "~with", l->rank[with].value[k]);
-        cs_item_real(metric, "~without", l->rank[without].value[k]);
-        cs_item_left_out(metric, k, &l->rank[with], &l->rank[without]);
-    }
-}
-
-static void add_containment(const cs_mask_layer *l, cs_item *layer)
-{
-    const cs_containment *c = &l->containment;
-    cs_item_int(layer, "~contained_n", l->rank[CS_SET_MASK_ONLY].rows);
-    cs_item *list = cs_item_array(layer, "containment");
-    for (int k = 0; k < CS_CONTAIN_MEASURES; ++k) {
-        const cs_contain_measure measure = (cs_contain_measure)k;
-        add_metric(list, cs_contain_name(measure), cs_contain_definition(measure), c->value[k],
-                   c->se[k]);
-    }
-    add_metric(list, "dimensions_real", "k_R = rank_tau of the real rows", (double)c->real, NAN);
-    add_metric(list, "dimensions_mask", "k_M = rank_tau of the [MASK] rows", (double)c->mask, NAN);
-    add_metric(list, "row_space_real", "directions of H_R with sigma^2 above gamma ||H_R||_F^2",
-               (double)c->rank, NAN);
-    add_metric(list, "outside_share_exact", "share of ||H_M||_F^2 outside those directions",
-               c->exact, NAN);
-    add_metric(list, "outside_share_exact_error", "bound on its numerical error", c->exact_error,
-               NAN);
-}
-
-static cs_status add_layers(const study *s, const subject *m, cs_item *model)
-{
-    cs_item *layers = cs_item_array(model, "layers");
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < m->result.layers && status == CS_OK; ++i) {
-        const cs_mask_layer *l = &m->result.layer[i];
-        cs_item *layer = cs_item_object(layers, NULL);
-        cs_item_int(layer, "layer", l->layer);
-        cs_item *states = cs_item_object(layer, "states");
-        for (int set = 0; set < CS_MASK_SETS && status == CS_OK; ++set) {
-            if (l->has[set]) {
-                status = add_set(s, m, l, (cs_mask_set)set, states);
-            }
-        }
-        add_gap(m, l, layer);
-        if (l->contained) {
-            add_containment(l, layer);
-        }
-    }
-    return status;
-}
-
 /* --- a model --------------------------------------------------------------------------------- */
 
 static cs_status state(study *s, subject *m)
@@ -313,7 +222,7 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
     }
     status = cs_blame(cs_mask_rank_of(&m.text.model, &m.text.corpus, &m.options, &m.result), "%s",
                       m.name);
-    if (status == CS_OK) status = add_layers(s, &m, model);
+    if (status == CS_OK) cs_mask_rank_record(m.name, &m.options.rank, &m.result, model);
     if (status == CS_OK) status = state(s, &m);
 done:
     cs_free(m.rare);

@@ -2,13 +2,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/measures/effective_rank.h"
+#include "analysis/measures/rank_record.h"
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "cli/rank_report.h"
 #include "cli/rank_rows.h"
 #include "io/file.h"
 #include "io/npz.h"
@@ -95,55 +94,16 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
     return CS_DELIVER(status, out, g, cs_gram_free);
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
-
-/* All measures at every number of blocks: rows of the table under --curve alone. */
-static void add_curve(const study *s, const cs_gram *g, const cs_effective_rank *r, cs_item *matrix)
-{
-    cs_item *curve = cs_item_array(matrix, "curve");
-    for (int64_t i = 0; i < r->points; ++i) {
-        cs_item *point = cs_item_object(curve, NULL);
-        cs_item_int(point, "n", r->point[i].rows);
-        for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
-            cs_item_real(point, cs_rank_name((cs_rank_measure)m), r->point[i].value[m]);
-        }
-    }
-    cs_item *rows = s->rank.every_block ? cs_item_array(matrix, "~curve") : NULL;
-    for (int m = 0; m < CS_RANK_OF_SPECTRUM && rows; ++m) {
-        for (int64_t i = 0; i + 1 < r->points; ++i) {
-            cs_item *row = cs_item_object(rows, NULL);
-            cs_item_text(row, "name", cs_rank_name((cs_rank_measure)m));
-            cs_item_take(row, "definition", cs_rank_definition((cs_rank_measure)m, &s->rank, g, r));
-            cs_item_real(row, "value", r->point[i].value[m]);
-            cs_item_int(row, "n", r->point[i].rows);
-        }
-    }
-}
-
 static cs_status report(study *s, const char *name, const char *file, const cs_gram *g)
 {
     cs_effective_rank r = {0};
     cs_status status = cs_blame(cs_effective_rank_of(g, &s->rank, &r), "%s", name);
-    if (status != CS_OK) goto done;
-    cs_item *matrix = s->list ? cs_item_object(s->list, NULL) : s->root;
-    cs_item_text(matrix, "file", file);
-    cs_item_text(matrix, "name", name);
-    cs_item_text(matrix, "~partition", s->partition);
-    cs_item_int(matrix, "n", r.rows);
-    cs_item_int(matrix, "d", r.cols);
-    CS_ITEM_FIELDS(matrix, &r, blocks, floor);
-    cs_item_text(matrix, "precision", g->wide ? "double" : "float");
-    cs_item_flag(matrix, "centred", s->rank.centred);
-    cs_item_flag(matrix, "row_norm", g->normalise);
-    cs_item *heaviest = cs_item_object(matrix, "heaviest_row");
-    cs_item_int(heaviest, "row", r.heaviest);
-    cs_item_real(heaviest, "share", r.heaviest_share);
-    cs_item_real(matrix, "first_direction_share", r.first_share);
-    cs_item_ranks(matrix, &s->rank, g, &r);
-    add_curve(s, g, &r, matrix);
-    cs_item_reals(matrix, "eigenvalues", r.count, r.lambda);
-    cs_rank_warnings(s->args, name, g, &r, s->rank.centred, matrix);
-done:
+    cs_item *matrix = s->list && status == CS_OK ? cs_item_object(s->list, NULL) : s->root;
+    if (status == CS_OK) {
+        cs_item_text(matrix, "file", file);
+        cs_item_text(matrix, "~partition", s->partition);
+        cs_rank_record(name, &s->rank, g, &r, matrix);
+    }
     cs_effective_rank_free(&r);
     return status;
 }

@@ -3,7 +3,6 @@
 #include "cli/connectivity_features.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "analysis/measures/connectivity_truth.h"
@@ -16,8 +15,6 @@
 #include "io/result.h"
 #include "io/rows.h"
 #include "plan/spec.h"
-
-enum { POINTS = 1000 }; /* of a series in similarity.csv, at most */
 
 const cs_opt cs_group_features[] = {
     CS_INT("pairs", "K", NULL, 1, 1000000000,
@@ -55,77 +52,6 @@ typedef struct {
 } study;
 
 /* --- one model -------------------------------------------------------------------------------- */
-
-/* Sorted values at ranks that are equally far apart on a logarithmic axis, the last one included.
- */
-static void add_curve(cs_item *item, const cs_feature_connectivity *c)
-{
-    cs_item *curve = cs_item_array(item, "~curve");
-    int64_t last = 0;
-    for (int i = 0; i < POINTS; ++i) {
-        double share = (double)i / (POINTS - 1);
-        int64_t rank = (int64_t)llround(exp(share * log((double)c->pairs)));
-        rank = i == POINTS - 1 ? c->pairs : rank;
-        if (rank > last) {
-            cs_item *point = cs_item_object(curve, NULL);
-            cs_item_int(point, "rank", rank);
-            cs_item_real(point, "value", (double)c->top[rank - 1]);
-            last = rank;
-        }
-    }
-}
-
-static void add_warnings(const study *s, const char *name, const cs_feature_connectivity *c,
-                         cs_item *item)
-{
-    cs_item *list = cs_item_array(item, "warnings");
-    if (c->mean_share > 0.5) {
-        cs_output_warning(
-            s->args, list,
-            cs_format("%s: the mean of the rows holds %.1f%% of the sum of squares of what is "
-                      "compared%s",
-                      name, 100.0 * c->mean_share,
-                      s->options.centred ? ""
-                                         : ", so that all pairs are alike; --center takes it out"));
-    }
-    if (c->zeros > 0) {
-        cs_output_warning(s->args, list, cs_format("%s: %" PRId64 " rows are 0", name, c->zeros));
-    }
-    if (c->pairs == c->total) {
-        cs_output_warning(s->args, list,
-                          cs_format("%s: --pairs takes all %" PRId64 " pairs of %" PRId64 " rows",
-                                    name, c->total, c->rows));
-    }
-}
-
-static void report(const study *s, const model *m, const cs_feature_connectivity *c)
-{
-    cs_item *item = s->list ? cs_item_object(s->list, NULL) : s->root;
-    cs_item_text(item, "series", m->name);
-    cs_item_text(item, "file", m->file);
-    cs_item_int(item, "n", c->rows);
-    cs_item_int(item, "d", c->cols);
-    CS_ITEM_FIELDS(item, c, pairs, blocks, mean_share);
-    cs_item_int(item, "all_pairs", c->total);
-    cs_item_text(item, "similarity", s->options.cosine ? "cosine" : "inner");
-    CS_ITEM_FIELDS(item, &s->options, self, centred);
-    cs_item_int(item, "seed", (int64_t)cs_args_seed(s->args));
-    cs_item *metrics = cs_item_array(item, "metrics");
-    for (int i = 0; i < CS_FEATURE_MEASURES; ++i) {
-        cs_item *metric = cs_item_object(metrics, NULL);
-        cs_item_text(metric, "name", cs_feature_name(i));
-        cs_item_take(metric, "definition", cs_feature_definition(i, &s->options, c));
-        cs_item_real(metric, "value", c->value[i]);
-        cs_item_real(metric, "se", c->se[i]);
-        cs_item *list = cs_item_array(metric, "~left_out");
-        for (int64_t b = 0; c->left_out && b < c->blocks; ++b) {
-            cs_item_real(list, NULL, c->left_out[b * CS_FEATURE_MEASURES + i]);
-        }
-    }
-    cs_item_text(item, "~partition", c->partition);
-    add_curve(item, c);
-    add_warnings(s, m->name, c, item);
-}
 
 /* 16 bytes a number in analysis/measures/feature_connectivity.h, packed rows, and what threads
  * hold. */
@@ -176,7 +102,9 @@ static cs_status measure(study *s, int index)
     m->freedom = c.blocks > 0 ? c.blocks - 1 : 0;
     memcpy(m->value, c.value, sizeof m->value);
     memcpy(m->se, c.se, sizeof m->se);
-    report(s, m, &c);
+    cs_item *item = s->list ? cs_item_object(s->list, NULL) : s->root;
+    cs_item_text(item, "file", m->file);
+    cs_feature_record(m->name, &s->options, &c, item);
 done:
     cs_feature_connectivity_free(&c);
     cs_free(group);

@@ -81,12 +81,23 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
-void cs_output_warning(const cs_args *args, cs_item *warnings, char *text)
+/* The texts of every list "warnings" in the record. */
+static void note_warnings(const cs_args *args, const char *key, const json_t *value)
 {
-    if (text) {
-        cs_output_note(args, "%s", text);
+    const char *name = NULL;
+    json_t *item = NULL;
+    size_t i = 0;
+    if (json_is_string(value) && strcmp(key, "warnings") == 0) {
+        cs_output_note(args, "%s", json_string_value(value));
     }
-    cs_item_take(warnings, NULL, text);
+    json_array_foreach(value, i, item)
+    {
+        note_warnings(args, key, item);
+    }
+    json_object_foreach((json_t *)value, name, item)
+    {
+        note_warnings(args, name, item);
+    }
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -278,6 +289,7 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
     other = view && !cs_args_flag(args, "all") && !metric_given(args) ? other : NULL;
     args->result = cs_args_keep(args, cs_strdup(name));
     cs_status status = args->result ? cs_result_json(args->record, &json) : CS_ERR_MEMORY;
+    if (status == CS_OK) note_warnings(args, "", json);
     if (status == CS_OK && view) status = cs_result_table(args->record, view, &table);
     if (status == CS_OK && other) status = cs_result_table(args->record, other, &brief);
     if (status == CS_OK)

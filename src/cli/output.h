@@ -23,10 +23,6 @@ const cs_progress *cs_output_progress(const cs_args *args);
 /* A line on stderr, unless --quiet. */
 void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3);
 
-/* A line of cs_format, which is taken over (NULL: out of memory), and the same in the list
- * `warnings` of the record. */
-void cs_output_warning(const cs_args *args, cs_item *warnings, char *text);
-
 /* The record that the command fills: one a run, which args hold. NULL when memory is exhausted, as
  * the functions of io/result.h take it. */
 cs_item *cs_output_root(cs_args *args);
@@ -35,7 +31,7 @@ cs_item *cs_output_root(cs_args *args);
  * it has none, and asking for it is CS_ERR_USAGE) as CSV with --csv, else the command's selection
  * of that table as aligned text (cs_command.shown, brief). With -o DIR writes DIR/<name>.json and
  * DIR/<name>.csv (refusing to overwrite without --force). Call it once: --resume prints the result
- * again from these files. */
+ * again from these files. What lists "warnings" of the record hold is said on stderr. */
 cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view) CS_MUST_CHECK;
 
 /* Another table of the record, as DIR/<file>; nothing without -o. */
