@@ -127,33 +127,6 @@ TEST(drawn_weights_follow_the_event_weight)
     }
 }
 
-/* --- masks --- */
-
-/* LA Eq. 24: a query row sees exactly the conditioning set of its event, a content row also its own
- * group. */
-TEST(query_rows_see_their_conditioning_set)
-{
-    for (int n = 0; n < plan_spec_count(); ++n) {
-        cs_objective objective = plan_objective(plan_spec(n));
-        cs_plan plan;
-        int32_t vis[6], content[6], query[6];
-        OK(cs_plan_init(&plan, 6));
-        for (uint64_t draw = 0; draw < 20 && plan_exists(&objective, 6); ++draw) {
-            cs_rng rng = cs_rng_at(3, CS_STREAM_PLAN, draw);
-            OK(cs_plan_sample(&objective, &rng, &plan));
-            cs_plan_rank_masks(&plan, vis, content, query);
-            for (int i = 0; i < 6; ++i) {
-                for (int j = 0; j < 6; ++j) {
-                    assert_true((vis[j] <= query[i]) == (plan.group[j] < plan.group[i]));
-                    assert_true((vis[j] <= content[i]) == (plan.group[j] <= plan.group[i]));
-                    assert_true(plan.group[i] > 0 || vis[j] > query[i]);
-                }
-            }
-        }
-        cs_plan_free(&plan);
-    }
-}
-
 /* --- plan files --- */
 
 static const char three_plans[] =

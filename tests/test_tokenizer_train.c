@@ -267,7 +267,7 @@ TEST_IN_DIR(the_number_of_threads_does_not_matter)
     for (int threads = 1; threads <= 5; threads += 2) {
         const char *path = in_dir(state, "t.json");
         cs_text_source source = {each_random, &seed};
-        cs_bpe_options options = {.vocab_size = 600, .threads = threads};
+        cs_bpe_options options = {.vocab_size = 600};
         cs_tokenizer *t = NULL;
         cs_threads_set(threads);
         OK(cs_tokenizer_train_bpe(&source, &options, &t));

@@ -25,16 +25,6 @@ static const struct {
     {"psnr", "10 log10(peak^2 / l2), decibels"},
     {"ssim", "structural similarity of the whole picture (Wang et al. 2004), 11 x 11 windows"}};
 
-const char *cs_filler_name(int filler)
-{
-    return FILLER[filler];
-}
-
-const char *cs_picture_score_name(int score)
-{
-    return SCORE[score].name;
-}
-
 void cs_reconstruction_free(cs_reconstruction *r)
 {
     cs_free(r->picture);

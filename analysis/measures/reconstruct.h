@@ -46,10 +46,6 @@ typedef struct {
     double *score; /* pictures x CS_FILLERS x CS_PICTURE_SCORES */
 } cs_reconstruction;
 
-/* "model", "mean", "gaussian"; "l2", "psnr", "ssim" with its definition. */
-const char *cs_filler_name(int filler);
-const char *cs_picture_score_name(int score);
-
 /* images: all of the corpus; sheet (NULL: none): a PNG of rows original, what is shown, model, mean,
  * gaussian. The same for any number of threads. CS_ERR_USAGE: pictures of other sizes than the model
  * reads, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no picture. */

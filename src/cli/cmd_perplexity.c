@@ -11,16 +11,8 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "stats/jackknife.h"
-#include "stats/student.h"
 
 enum { WAYS = 4 };
-
-/* What one way of asking gave. */
-typedef struct {
-    cs_ask ask;
-    cs_perplexity p;
-} answer;
 
 typedef struct {
     cs_model_text text;
@@ -29,7 +21,7 @@ typedef struct {
     int32_t *token_bytes;
     double *unigram;      /* nats of a token; NULL: not asked for */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
-    answer answer[WAYS];
+    cs_perplexity_answer answer[WAYS];
     int answers;
 } run;
 
@@ -154,139 +146,6 @@ static cs_status fit_unigram(cs_args *args, run *r)
 
 /* --- the result --- */
 
-/* A value with its 95% interval. */
-typedef struct {
-    const char *metric;
-    double value, low, high, se;
-} number;
-
-static number symmetric(const char *metric, double value, double width, double se)
-{
-    number n = {metric, value, value - width * se, value + width * se, se};
-    cs_interval_clip(metric, &n.low, &n.high);
-    return n;
-}
-
-enum { PERPLEXITY, NLL, BITS, UNIGRAM, DIFFERENCE, NUMBERS };
-
-/* The first three, or all where there is a baseline; how many. */
-static int numbers_of(const run *r, const answer *a, number out[NUMBERS])
-{
-    const cs_perplexity *p = &a->p;
-    const bool pseudo = a->ask == CS_ASK_PSEUDO;
-    const double width =
-        p->blocks > 1 ? cs_student_width(0.95, (double)(p->blocks - 1)) : (double)NAN;
-    const double share = 1.0 / (log(2.0) * r->bytes_a_token);
-    number nll = symmetric(pseudo ? "pseudo_nll" : "nll", p->nll, width, p->se);
-    out[PERPLEXITY] = (number){pseudo ? "pseudo_perplexity" : "perplexity", exp(p->nll),
-                               exp(nll.low), exp(nll.high), exp(p->nll) * p->se};
-    out[NLL] = nll;
-    out[BITS] = symmetric(pseudo ? "pseudo_bits_per_byte" : "bits_per_byte",
-                          r->token_bytes ? p->bits_per_byte : p->nll * share, width,
-                          r->token_bytes ? p->bits_se : p->se * share);
-    out[UNIGRAM] = symmetric("unigram_nll", p->reference.nll, width, p->reference.se);
-    out[DIFFERENCE] = symmetric("unigram_difference", p->difference.nll, width, p->difference.se);
-    return r->unigram ? NUMBERS : UNIGRAM;
-}
-
-/* Without each block, at k: the nll, and of the baseline and the difference where there is one. */
-static void add_left_out(const cs_perplexity *p, int64_t k, cs_item *item)
-{
-    cs_item *list = cs_item_array(item, "~left_out");
-    for (int64_t b = 0; b < p->dealt; ++b) {
-        const int64_t at = b * (p->lengths + 1) + k;
-        cs_item *block = cs_item_object(list, NULL);
-        cs_item_real(block, "nll", p->left_out[at]);
-        if (p->reference.left_out) {
-            cs_item_real(block, "unigram", p->reference.left_out[at]);
-            cs_item_real(block, "difference", p->difference.left_out[at]);
-        }
-    }
-}
-
-/* NLL by the number of tokens seen, with the baseline's and the model's less it. */
-static void add_lengths(const cs_perplexity *p, cs_item *list)
-{
-    const struct {
-        const char *name;
-        const double *value;
-    } beside[] = {{"unigram", p->reference.nll_at},
-                  {"unigram_se", p->reference.se_at},
-                  {"difference", p->difference.nll_at},
-                  {"difference_se", p->difference.se_at}};
-    for (int64_t k = 0; k < p->lengths; ++k) {
-        if (p->tokens_at[k] == 0) {
-            continue;
-        }
-        cs_item *item = cs_item_object(list, NULL);
-        cs_item_int(item, "k", k);
-        cs_item_real(item, "nll", p->nll_at[k]);
-        cs_item_real(item, "se", p->se_at[k]);
-        cs_item_int(item, "n", p->tokens_at[k]);
-        for (size_t i = 0; i < sizeof beside / sizeof *beside && beside[i].value; ++i) {
-            cs_item_real(item, beside[i].name, beside[i].value[k]);
-        }
-        add_left_out(p, k, item);
-    }
-}
-
-/* At the top a pseudo-perplexity is the only one of its three. */
-static void add_numbers(const run *r, const answer *a, const number v[NUMBERS], bool top,
-                        cs_item *item)
-{
-    const bool all = !top || a->ask != CS_ASK_PSEUDO;
-    cs_item_real(item, v[PERPLEXITY].metric, v[PERPLEXITY].value);
-    CS_ITEM_FIELDS(item, &v[PERPLEXITY], low, high);
-    if (all) cs_item_real(item, v[NLL].metric, v[NLL].value);
-    cs_item_real(item, "se", v[NLL].se);
-    if (all) cs_item_real(item, v[BITS].metric, v[BITS].value);
-    if (top) cs_item_int(item, "tokens", a->p.tokens);
-    if (r->unigram) {
-        cs_item_real(item, "unigram_nll", v[UNIGRAM].value);
-        if (!top) cs_item_real(item, "unigram_se", v[UNIGRAM].se);
-        cs_item_real(item, "unigram_difference", v[DIFFERENCE].value);
-        cs_item_real(item, "unigram_difference_se", v[DIFFERENCE].se);
-    }
-}
-
-static void add_result(const run *r, const answer *a, cs_item *results)
-{
-    const cs_perplexity *p = &a->p;
-    number v[NUMBERS];
-    const int count = numbers_of(r, a, v);
-    cs_item *item = cs_item_object(results, NULL);
-    cs_item_text(item, "ask", cs_ask_name(a->ask));
-    CS_ITEM_FIELDS(item, p, documents, pieces, tokens, blocks);
-    add_lengths(p, cs_item_array(item, "by_length"));
-    cs_item *rows = cs_item_array(item, "~numbers");
-    for (int i = 0; i < count; ++i) {
-        cs_item *row = cs_item_object(rows, NULL);
-        CS_ITEM_FIELDS(row, &v[i], metric, value, low, high, se);
-        cs_item *list = cs_item_array(row, "~left_out");
-        const bool own = i == BITS && r->token_bytes; /* else bits are nats, scaled */
-        const double *left_out = i == PERPLEXITY   ? NULL
-                                 : i == UNIGRAM    ? p->reference.left_out
-                                 : i == DIFFERENCE ? p->difference.left_out
-                                                   : p->left_out,
-                     scale = i == BITS && !own ? 1.0 / (log(2.0) * r->bytes_a_token) : 1.0;
-        for (int64_t b = 0; left_out && b < p->dealt; ++b) {
-            const double x = left_out[b * (p->lengths + 1) + p->lengths];
-            cs_item_real(list, NULL, own ? p->bits_left_out[b] : scale * x);
-        }
-    }
-    add_numbers(r, a, v, false, item);
-}
-
-/* The numbers of the first way are at the top too. */
-static void add_top(const run *r, cs_item *root)
-{
-    const answer *a = &r->answer[0];
-    number v[NUMBERS];
-    (void)numbers_of(r, a, v);
-    cs_item_text(root, "ask", cs_ask_name(a->ask));
-    add_numbers(r, a, v, true, root);
-}
-
 static cs_status measure(const cs_args *args, run *r)
 {
     cs_ask ways[WAYS];
@@ -294,7 +153,7 @@ static cs_status measure(const cs_args *args, run *r)
     cs_status status = CS_OK;
     for (int i = 0; i < count && status == CS_OK; ++i) {
         if (is_wanted(args, r, ways[i])) {
-            answer *a = &r->answer[r->answers++];
+            cs_perplexity_answer *a = &r->answer[r->answers++];
             r->options.ask = a->ask = ways[i];
             status = cs_perplexity_of(&r->text.model, &r->text.corpus, &r->options, &a->p);
         }
@@ -324,11 +183,7 @@ static cs_status report(cs_args *args, const run *r)
     cs_item_text(root, "corpus", cs_args_positional(args, 1));
     cs_item_text(root, "kind", cs_kind_name(r->options.kind));
     cs_item_text(root, "query_position", r->text.kind.query_position);
-    add_top(r, root);
-    cs_item *results = cs_item_array(root, "results");
-    for (int i = 0; i < r->answers; ++i) {
-        add_result(r, &r->answer[i], results);
-    }
+    cs_perplexity_record(r->answers, r->answer, r->bytes_a_token, root);
     cs_status status = cs_corpus_partition(&r->text.corpus, r->options.keep, r->options.blocks,
                                            r->options.seed, partition);
     if (status == CS_OK) cs_item_text(root, "~partition", partition);

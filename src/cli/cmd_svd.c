@@ -113,7 +113,8 @@ static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *option
     bool tails = false;
     cs_spectrum_record(cs_args_positional(args, 0), options, s, root);
     cs_status status = cs_item_stored(root, cs_args_positional(args, 0));
-    if (status == CS_OK) status = cs_sum4_report(args, s, root, &tails);
+    if (status == CS_OK) status = cs_sum4_record(s, root, &tails);
+    cs_sum4_note(args, &s->sum4);
     if (status == CS_OK && tails) {
         status = cs_tails_write(args);
     } else if (status == CS_OK && cs_args_given(args, "output")) {

@@ -11,10 +11,9 @@
 #include "io/file.h"
 #include "io/result.h"
 #include "text/bpe_train.h"
-#include "text/encoder.h"
+#include "text/token_counts.h"
 #include "text/token_lines.h"
 #include "text/tokenizer.h"
-#include "text/unicode.h"
 
 static const cs_opt tokenize_options[] = {
     CS_CHOICE("model", "bpe|word|whitespace|char", "bpe",
@@ -178,7 +177,7 @@ static cs_status train_bpe(cs_args *args, cs_tokenizer **out)
                                   .special = special,
                                   .specials = count,
                                   .progress = cs_output_progress(args)};
-        CS_ARGS_FIELDS(args, &options, min_frequency, add_prefix_space, threads);
+        CS_ARGS_FIELDS(args, &options, min_frequency, add_prefix_space);
         status = cs_tokenizer_train_bpe(&text, &options, out);
     }
     cs_free(special);
@@ -241,69 +240,19 @@ static cs_status run_train(cs_args *args)
 
 /* --- stats --- */
 
-typedef struct {
-    cs_encoder encoder;
-    int64_t bytes, words, tokens, unknown, used;
-    uint8_t *seen; /* ids */
-} counts;
-
-static cs_status count_document(void *to, const char *text, int64_t size)
-{
-    counts *c = to;
-    bool inside = false;
-    for (const uint8_t *at = (const uint8_t *)text, *end = at + size; at < end;) {
-        int32_t point = 0;
-        at += cs_char_at(at, &point);
-        bool space = cs_char_is_space(point);
-        c->words += !space && !inside;
-        inside = !space;
-    }
-    c->bytes += size;
-    cs_status status = cs_encoder_encode(&c->encoder, text, size, false);
-    if (status != CS_OK) return status;
-    int32_t unknown = cs_tokenizer_special(c->encoder.tokenizer, CS_TOKEN_UNK);
-    for (int64_t i = 0; i < c->encoder.count; ++i) {
-        int32_t id = c->encoder.id[i];
-        c->unknown += id == unknown;
-        c->used += !c->seen[id];
-        c->seen[id] = 1;
-    }
-    c->tokens += c->encoder.count;
-    return CS_OK;
-}
-
-static double share(int64_t part, int64_t whole)
-{
-    return whole > 0 ? (double)part / (double)whole : 0.0;
-}
-
-static cs_status stats_result(cs_args *args, const counts *c, int64_t docs)
+static cs_status run_stats(cs_args *args, const cs_tokenizer *t)
 {
     static const cs_view view = {"", "documents bytes words tokens unknown vocabulary used "
                                      "tokens_per_word bytes_per_token unknown_share used_share"};
-    const int64_t vocab = cs_tokenizer_vocab(c->encoder.tokenizer);
-    cs_item *root = cs_output_root(args);
-    cs_item_int(root, "documents", docs);
-    CS_ITEM_FIELDS(root, c, bytes, words, tokens, unknown, used);
-    cs_item_int(root, "vocabulary", vocab);
-    cs_item_real(root, "tokens_per_word", share(c->tokens, c->words));
-    cs_item_real(root, "bytes_per_token", share(c->bytes, c->tokens));
-    cs_item_real(root, "unknown_share", share(c->unknown, c->tokens));
-    cs_item_real(root, "used_share", share(c->used, vocab));
-    return cs_output_record(args, "stats", &view);
-}
-
-static cs_status run_stats(cs_args *args, const cs_tokenizer *t)
-{
     documents source = {0};
-    counts c = {.seen = cs_calloc(cs_tokenizer_vocab(t), 1)};
-    cs_encoder_init(&c.encoder, t);
-    cs_status status = c.seen ? open_documents(args, &source) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = each_document(&source, count_document, &c);
-    if (status == CS_OK) status = stats_result(args, &c, source.documents);
-    cs_encoder_free(&c.encoder);
-    cs_free(c.seen);
-    return status;
+    cs_token_counts counts = {0};
+    cs_item *root = cs_output_root(args);
+    cs_status status = open_documents(args, &source);
+    if (status == CS_OK)
+        status = cs_token_counts_of(t, &(cs_text_source){each_document, &source}, &counts);
+    cs_item_int(root, "documents", source.documents);
+    cs_token_counts_record(&counts, root);
+    return status == CS_OK ? cs_output_record(args, "stats", &view) : status;
 }
 
 /* --- dispatch --- */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/mem.h"
 #include "linalg/gpu.h"
 
 const char *cs_cert_state_name(cs_cert_state state)
@@ -88,6 +89,46 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
     add_certificates(root, s);
     cs_item_reals(root, "sigma", s->k, s->sigma);
     cs_item_reals(root, "residual", s->k, s->residual);
+}
+
+static void add_sum4(cs_item *root, const cs_sum4 *sum)
+{
+    cs_item_text(root, "sum_sigma4_method",
+                 sum->out_of_range   ? "out of range"
+                 : isnan(sum->value) ? "none"
+                 : sum->samples > 0  ? "hutch++"
+                                     : "exact");
+    cs_item_real(root, "sum_sigma4_low", sum->low);
+    cs_item_real(root, "sum_sigma4_high", sum->high);
+    cs_item_real(root, "sum_sigma4_level", sum->level);
+    cs_item_int(root, "sum_sigma4_samples", sum->samples);
+    cs_item_int(root, "sum_sigma4_known", sum->known);
+    cs_item_int(root, "sum_sigma4_sketched", sum->sketch);
+    cs_item_real(root, "sum_sigma4_spent", sum->spent);
+}
+
+cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
+{
+    cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
+    double *exact = cs_alloc(s->k + 1, sizeof *exact);
+    cs_status status = tail && exact ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_spectrum_tails(s, 0, tail);
+        bool sampled = s->sum4.samples > 0 && s->rank != s->k; /* else all values are known */
+        for (int64_t t = 0; t <= s->k; ++t) {
+            exact[t] = sampled ? (double)NAN : tail[t].value;
+        }
+        add_sum4(root, &s->sum4);
+        *tails = !isnan(tail[0].value);
+        if (*tails) {
+            cs_item_tails(root, s->k, tail, exact);
+        } else {
+            cs_item_null(root, "tail");
+        }
+    }
+    cs_free(tail);
+    cs_free(exact);
+    return status;
 }
 
 /* --- density ---------------------------------------------------------------------------------- */

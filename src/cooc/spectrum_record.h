@@ -21,6 +21,10 @@ const char *cs_spectrum_solver(const cs_spectrum *s);
  * exact: k + 1 values, or NULL where there are none (null). */
 void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact);
 
+/* Everything that a spectrum says of sum sigma^4: "tail" and sum_sigma4_method, _low, _high, _level,
+ * _samples, _known, _sketched, _spent (multiply-adds). *tails: "tail" is known, not null. */
+cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails) CS_MUST_CHECK;
+
 /* Adds the members of density.json, and under "~curve", for tables alone, its points. */
 void cs_spectrum_density_record(const char *name, const cs_spectrum_density_options *options,
                                 const cs_spectrum_density *d, cs_item *root);

@@ -56,7 +56,6 @@ cs_status cuda_choose(Device *c, int number, char *name, size_t room)
                        "no GPU in use: %s has compute capability %d.%d, 9.0 is needed", about.name,
                        about.major, about.minor);
     }
-    c->processors = about.multiProcessorCount;
     (void)snprintf(name, room, "%s", about.name);
     c->shared_limit = (int64_t)about.sharedMemPerBlockOptin;
     status = cuda_check(c, cudaSetDevice(number), "choice of the device");

@@ -32,7 +32,6 @@ enum { WARP = 32, MAX_BLOCK = 256 };
 /* A GPU in use and the queue of its work: what the trainer's state and the solvers' share. */
 struct Device {
     cs_status (*fail)(cs_status code, const char *format, ...);
-    int processors;
     int64_t shared_limit; /* bytes of shared memory a block may ask for */
     cudaStream_t stream;
 };

@@ -46,6 +46,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
+#include "io/result.h"
 #include "model/model.h"
 #include "plan/content_masks.h"
 #include "text/corpus.h"
@@ -110,6 +111,16 @@ typedef struct {
 } cs_perplexity;
 
 void cs_perplexity_free(cs_perplexity *p);
+
+typedef struct {
+    cs_ask ask;
+    cs_perplexity p;
+} cs_perplexity_answer;
+
+/* root["results"]: what each way of asking gave, with 95% intervals; the numbers of the first at the
+ * root too. bytes_a_token: where bytes of tokens are not known; NaN: none are, or those of each. */
+void cs_perplexity_record(int count, const cs_perplexity_answer *answer, double bytes_a_token,
+                          cs_item *root);
 
 /* A unigram of the documents that are not held out, add-one smoothed over `vocab` tokens:
  *

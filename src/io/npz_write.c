@@ -28,7 +28,6 @@ struct cs_npz_writer {
 };
 
 typedef struct {
-    cs_npz_writer *writer;
     char *header;
     int64_t header_size;
     const void *data; /* borrowed, or NULL */
@@ -258,7 +257,6 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
     zip_source_t *source = NULL;
     char *entry = cs_format("%s.npy", name);
     cs_status status = entry ? CS_OK : CS_ERR_MEMORY;
-    m->writer = w;
     m->data_size = info->bytes;
     zip_error_init(&m->error);
     if (status == CS_OK) status = cs_npy_info_header(info, &m->header, &m->header_size);

@@ -269,12 +269,3 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs
     if (status == CS_OK) level(objective, plan);
     return status;
 }
-
-void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim, int32_t *query_lim)
-{
-    for (int64_t i = 0; i < plan->length; ++i) {
-        vis[i] = plan->group[i];
-        content_lim[i] = plan->group[i];
-        query_lim[i] = plan->group[i] - 1;
-    }
-}

@@ -47,9 +47,3 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng,
 typedef cs_status (*cs_plan_visit)(void *ctx, const cs_plan *plan, double probability);
 cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64_t limit,
                             cs_plan_visit visit, void *ctx) CS_MUST_CHECK;
-
-/* Attention as rank masks: row i sees column j iff vis[j] <= lim[i]. Content stream: lim = f(i);
- * query stream: lim = f(i) - 1 (LA Eq. 24). vis is the same for both. Arrays of plan->length. A
- * query row of group 0 sees nothing. */
-void cs_plan_rank_masks(const cs_plan *plan, int32_t *vis, int32_t *content_lim,
-                        int32_t *query_lim);

@@ -30,7 +30,6 @@ typedef struct {
     const char *const *special; /* names, ids 0..specials-1 */
     int specials;               /* 0: "<s>", "<pad>", "</s>", "<unk>", "<mask>"; -1: none */
     bool add_prefix_space;
-    int threads; /* training takes one thread whatever this says */
     const cs_progress *progress;
 } cs_bpe_options;
 

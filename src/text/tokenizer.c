@@ -193,11 +193,6 @@ cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model)
 
 /* --- looking --- */
 
-cs_token_model cs_tokenizer_model(const cs_tokenizer *t)
-{
-    return t->model;
-}
-
 bool cs_tokenizer_is_byte_level(const cs_tokenizer *t)
 {
     return t->model == CS_TOKENS_BPE && t->spelled && t->normalizer.steps == 0 &&

@@ -67,8 +67,6 @@ cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length,
 cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t count,
                               bool skip_special, char **text, int64_t *size) CS_MUST_CHECK;
 
-cs_token_model cs_tokenizer_model(const cs_tokenizer *t);
-
 /* Byte-level BPE without a normaliser: each character of a token's spelling is one byte of text. */
 bool cs_tokenizer_is_byte_level(const cs_tokenizer *t);
 int64_t cs_tokenizer_vocab(const cs_tokenizer *t);
