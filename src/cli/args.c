@@ -195,6 +195,11 @@ const char *cs_args_text_at(const cs_args *args, const char *name, int index)
     return v->text.text[index];
 }
 
+const char *const *cs_args_texts(const cs_args *args, const char *name)
+{
+    return (const char *const *)value_of(args, name)->text.text;
+}
+
 void cs_args_field(const cs_args *args, const char *member, cs_opt_kind kind, size_t size,
                    void *out)
 {
@@ -228,6 +233,11 @@ const char *cs_args_positional(const cs_args *args, int index)
 {
     assert(index >= 0 && index < args->positional.count);
     return args->positional.text[index];
+}
+
+const char *const *cs_args_words(const cs_args *args)
+{
+    return (const char *const *)args->positional.text;
 }
 
 const cs_command *cs_args_command(const cs_args *args)

@@ -7,9 +7,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/mistaken.h"
 #include "cli/output.h"
-#include "cooc/store.h"
 #include "io/result.h"
 
 /* Both matrices must have the same columns: the same words in the same order. */
@@ -115,23 +113,15 @@ static cs_status run(cs_args *args)
     int64_t k = cs_args_int(args, "k");
     double *angle = cs_alloc(k, sizeof *angle);
     const char *first = cs_args_positional(args, 0), *second = cs_args_positional(args, 1);
-    cs_status status = angle ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_want(args, CS_ERR_INPUT, first, CS_IS_STORE)) != CS_OK ||
-        (status = cs_want(args, CS_ERR_INPUT, second, CS_IS_STORE)) != CS_OK ||
-        (status = cs_output_input(args, first)) != CS_OK ||
-        (status = cs_output_input(args, second)) != CS_OK ||
-        (status = cs_cooc_read(first, &a)) != CS_OK ||
-        (status = cs_cooc_read(second, &b)) != CS_OK ||
-        (status = same_vocabulary(&a.corpus, &b.corpus)) != CS_OK ||
-        (status = cs_blame(right_vectors(args, &a, k, first, &sa, &gap[0]), "%s", first)) !=
-            CS_OK ||
-        (status = cs_blame(right_vectors(args, &b, k, second, &sb, &gap[1]), "%s", second)) !=
-            CS_OK ||
-        (status = cs_principal_angles(&sa.v, &sb.v, angle)) != CS_OK) {
-        goto done;
-    }
-    status = print_angles(args, k, angle, gap);
-done:
+    cs_status status = angle ? cs_args_store(args, first, &a) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_args_store(args, second, &b);
+    if (status == CS_OK) status = same_vocabulary(&a.corpus, &b.corpus);
+    if (status == CS_OK)
+        status = cs_blame(right_vectors(args, &a, k, first, &sa, &gap[0]), "%s", first);
+    if (status == CS_OK)
+        status = cs_blame(right_vectors(args, &b, k, second, &sb, &gap[1]), "%s", second);
+    if (status == CS_OK) status = cs_principal_angles(&sa.v, &sb.v, angle);
+    if (status == CS_OK) status = print_angles(args, k, angle, gap);
     cs_free(angle);
     cs_spectrum_free(&sa);
     cs_spectrum_free(&sb);

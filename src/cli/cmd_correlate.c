@@ -1,6 +1,5 @@
 /* cospec correlate: do predictions about objectives rank their models as outcomes do? */
 #include "analysis/study/correlate.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 
@@ -13,26 +12,14 @@ static cs_status run(cs_args *args)
     cs_correlate_options o = {.objects = cs_args_positionals(args),
                               .predictions = cs_args_count(args, "predict"),
                               .outcomes = cs_args_count(args, "outcome"),
-                              .loss = cs_args_text(args, "loss"),
-                              .budgets = cs_args_text(args, "budgets"),
-                              .runs = cs_args_text(args, "runs"),
-                              .seed = (uint64_t)cs_args_int(args, "seed")};
-    const int count = o.objects + o.predictions + o.outcomes;
-    const char **text = cs_alloc(count, sizeof *text);
-    for (int i = 0; i < count && text; ++i) {
-        const int p = i - o.objects, y = p - o.predictions;
-        text[i] = p < 0   ? cs_args_positional(args, i)
-                  : y < 0 ? cs_args_text_at(args, "predict", p)
-                          : cs_args_text_at(args, "outcome", y);
-    }
-    o.object = text;
-    o.prediction = text + o.objects;
-    o.outcome = o.prediction + o.predictions;
-    cs_status status = text ? cs_correlate(&o, cs_output_root(args)) : CS_ERR_MEMORY;
+                              .object = cs_args_words(args),
+                              .prediction = cs_args_texts(args, "predict"),
+                              .outcome = cs_args_texts(args, "outcome")};
+    CS_ARGS_FIELDS(args, &o, loss, budgets, runs, seed);
+    cs_status status = cs_correlate(&o, cs_output_root(args));
     if (status == CS_OK) status = cs_output_record(args, "correlations", &rows);
     if (status == CS_OK) status = cs_output_csv(args, "values.csv", &values);
     if (status == CS_OK) status = cs_output_csv(args, "pairs.csv", &pairs);
-    cs_free(text);
     return status;
 }
 

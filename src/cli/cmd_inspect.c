@@ -1,7 +1,6 @@
 /* cospec inspect: what a matrix, a row, a singular vector or a word looks like. */
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/inspect.h"
 #include "cooc/reduce.h"
@@ -128,9 +127,7 @@ static cs_status run(cs_args *args)
     cs_spectrum spectrum = {0};
     cs_item *lines = cs_item_array(cs_output_root(args), "lines");
     cs_status status = check_lists(args);
-    if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
-    if (status == CS_OK) status = cs_output_input(args, dir);
-    if (status == CS_OK) status = cs_cooc_read(dir, &store);
+    if (status == CS_OK) status = cs_args_store(args, dir, &store);
     if (status == CS_OK) status = wanted_spectrum(args, &store, &spectrum);
     const cs_inspection in = {&store, cs_args_int(args, "top"), lines};
     if (status == CS_OK) status = fill(args, &in, &spectrum);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "analysis/study/figure.h"
-#include "base/mem.h"
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -66,23 +65,17 @@ static cs_status begin_files(cs_args *args, const char *figure, const char **csv
 
 static cs_status run(cs_args *args)
 {
-    const int filters = cs_args_count(args, "where");
     const char *series = cs_args_text(args, "series"), *csv = NULL;
     cs_table table = {0};
     cs_status status = check_figure(cs_args_positional(args, 0));
     if (status == CS_OK && (cs_args_positionals(args) < 2 || !cs_args_text(args, "output")))
         return cs_fail(CS_ERR_USAGE,
                        "plot wants FIGURE, at least one [LABEL=]FILE.csv, and -o DIR");
-    const char **where = cs_alloc(filters, sizeof *where);
-    if (status == CS_OK && !where) status = CS_ERR_MEMORY;
-    for (int i = 0; where && i < filters; ++i) {
-        where[i] = cs_args_text_at(args, "where", i);
-    }
     const cs_figure figure = {.name = cs_args_positional(args, 0),
                               .dir = cs_args_text(args, "output"),
                               .series = series ? series : "series",
-                              .filters = filters,
-                              .filter = where};
+                              .filters = cs_args_count(args, "where"),
+                              .filter = cs_args_texts(args, "where")};
     if (status == CS_OK) status = begin_files(args, figure.name, &csv);
     if (status == CS_OK) status = join_inputs(args, &figure, &table);
     if (status == CS_OK) status = cs_table_write_csv(&table, csv);
@@ -91,7 +84,6 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_figure_draw(&figure, "png");
     if (status == CS_OK) status = cs_figure_draw(&figure, "pdf");
     cs_table_free(&table);
-    cs_free(where);
     return status;
 }
 

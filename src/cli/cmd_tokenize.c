@@ -164,24 +164,15 @@ static cs_status each_document(void *from, cs_text_take take, void *to)
 
 static cs_status train_bpe(cs_args *args, cs_tokenizer **out)
 {
-    int count = cs_args_count(args, "special");
-    const char **special = cs_alloc(count, sizeof *special);
     documents source = {0};
-    cs_status status = special ? open_documents(args, &source) : CS_ERR_MEMORY;
-    for (int i = 0; i < count && special; ++i) {
-        special[i] = cs_args_text_at(args, "special", i);
-    }
-    if (status == CS_OK) {
-        cs_text_source text = {each_document, &source};
-        cs_bpe_options options = {.vocab_size = cs_args_int(args, "vocab"),
-                                  .special = special,
-                                  .specials = count,
-                                  .progress = cs_output_progress(args)};
-        CS_ARGS_FIELDS(args, &options, min_frequency, add_prefix_space);
-        status = cs_tokenizer_train_bpe(&text, &options, out);
-    }
-    cs_free(special);
-    return status;
+    const cs_text_source text = {each_document, &source};
+    cs_bpe_options options = {.vocab_size = cs_args_int(args, "vocab"),
+                              .special = cs_args_texts(args, "special"),
+                              .specials = cs_args_count(args, "special"),
+                              .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, &options, min_frequency, add_prefix_space);
+    cs_status status = open_documents(args, &source);
+    return status == CS_OK ? cs_tokenizer_train_bpe(&text, &options, out) : status;
 }
 
 static cs_status train_words(cs_args *args, const char *model, cs_tokenizer **out)

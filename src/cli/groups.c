@@ -15,7 +15,6 @@
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "cooc/moments.h"
-#include "cooc/store.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/parameter.h"
@@ -283,6 +282,13 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
     *path = cs_args_matrix_file(args, given);
     if (status == CS_OK) status = *path ? cs_output_input(args, *path) : CS_ERR_MEMORY;
     return status == CS_OK ? cs_matrix_read_filled(*path, rows, out) : status;
+}
+
+cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out)
+{
+    cs_status status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
+    if (status == CS_OK) status = cs_output_input(args, dir);
+    return status == CS_OK ? cs_cooc_read(dir, out) : status;
 }
 
 static const char *compared_at(const cs_args *args, const char *const *usual, int i)

@@ -9,6 +9,7 @@
 #include "cli/sweep.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
+#include "cooc/store.h"
 #include "image/images.h"
 #include "io/result.h"
 #include "plan/objective.h"
@@ -83,6 +84,9 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
                          cs_csr *out) CS_MUST_CHECK;
 /* The file alone, NULL: out of memory. */
 const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;
+
+/* Reads a directory of cospec cooc, which becomes an input. */
+cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 
 /* What the directory of cospec cooc says of itself, "context" or "target_position" (docs/formats.md):
  * args hold the text, "" for another matrix, whose rows are not known. */

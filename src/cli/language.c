@@ -1,9 +1,7 @@
 #include "cli/language.h"
 
 #include "cli/groups.h"
-#include "cli/mistaken.h"
 #include "cli/output.h"
-#include "cooc/store.h"
 #include "linalg/vectors_file.h"
 
 const cs_opt cs_group_language[] = {
@@ -42,9 +40,7 @@ cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_op
     cs_status status = cs_args_refuse(
         args, "normalised solver tol max-iterations no-reduction moment-budget dry-run",
         "has no meaning with --estimate distinct-document");
-    if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
-    if (status == CS_OK) status = cs_output_input(args, dir);
-    if (status == CS_OK) status = cs_cooc_read(dir, &store);
+    if (status == CS_OK) status = cs_args_store(args, dir, &store);
     const int64_t cols = store.corpus.vocab;
     cs_language_options options = {.k = k > 0          ? k
                                         : cols < USUAL ? cols

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/each.h"
+#include "base/mem.h"
 #include "base/status.h"
 #include "io/parse.h"
 #include "io/result.h"
@@ -97,8 +98,10 @@ double cs_args_real(const cs_args *args, const char *name); /* NaN when unset */
 const char *cs_args_text(const cs_args *args, const char *name); /* TEXT, CHOICE; NULL when unset */
 int cs_args_count(const cs_args *args, const char *name);        /* of a repeated option */
 const char *cs_args_text_at(const cs_args *args, const char *name, int index);
+const char *const *cs_args_texts(const cs_args *args, const char *name); /* all of them */
 int cs_args_positionals(const cs_args *args);
 const char *cs_args_positional(const cs_args *args, int index);
+const char *const *cs_args_words(const cs_args *args); /* all positionals */
 const cs_command *cs_args_command(const cs_args *args);
 
 /* Takes a text over, which is freed with the command line; NULL: out of memory. */
