@@ -376,6 +376,43 @@ TEST_IN_DIR(what_is_no_archive_is_named)
     assert_null(npz);
 }
 
+/* Members "aa" and "bb" of which the second takes the name of the first: in its own header, in the
+ * directory, in both. */
+TEST_IN_DIR(twins_and_headers_that_differ_are_refused)
+{
+    const char *path = in_dir(state, "twins.npz");
+    const int64_t one = 1;
+    const double x[] = {1, 2};
+    cs_npz_writer *w = NULL;
+    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_add(w, "aa", CS_F64, 1, &one, x));
+    OK(cs_npz_add(w, "bb", CS_F64, 1, &one, x + 1));
+    OK(cs_npz_commit(&w));
+    char *whole = NULL;
+    int64_t size = 0, at[2] = {0}, found = 0;
+    OK(cs_file_read(path, 10000, &whole, &size));
+    for (int64_t i = 0; i + 6 <= size; ++i) {
+        if (memcmp(whole + i, "bb.npy", 6) == 0) {
+            assert_in_range(found, 0, 1);
+            at[found++] = i;
+        }
+    }
+    assert_int_equal(found, 2);
+    for (int which = 1; which <= 3; ++which) {
+        cs_npz *npz = NULL;
+        for (int i = 0; i < 2; ++i) {
+            memcpy(whole + at[i], which & (1 << i) ? "aa" : "bb", 2);
+        }
+        OK(cs_file_write(path, whole, size));
+        assert_fails(cs_npz_open(path, 0, &npz), CS_ERR_INPUT,
+                     which < 3
+                         ? "twins.npz: truncated or damaged archive (Zip archive inconsistent)"
+                         : "twins.npz: has two members of one name");
+        assert_null(npz);
+    }
+    cs_free(whole);
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 TEST_IN_DIR(impossible_archives_are_refused)

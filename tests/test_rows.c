@@ -179,3 +179,20 @@ TEST_IN_DIR(every_allocation_may_fail)
     OK(cs_safetensors_writer_commit(&sw));
     fail_each_allocation(open_and_read, in_dir(state, "m.safetensors:x"));
 }
+
+TEST_IN_DIR(a_hash_of_the_file_is_checked)
+{
+    const float x[4 * D] = {0};
+    const char *path = in_dir(state, "m.safetensors");
+    const cs_safetensors_entry entry = {.name = "x", .dtype = CS_F32, .ndim = 2, .shape = {4, D}};
+    cs_safetensors_writer *sw = NULL;
+    OK(cs_safetensors_writer_open(path, 1, &entry, 0, NULL, &sw));
+    OK(cs_safetensors_writer_put(sw, x, sizeof x));
+    OK(cs_safetensors_writer_commit(&sw));
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, -1, SEEK_END), 0);
+    assert_int_equal(fputc(1, f), 1);
+    assert_int_equal(fclose(f), 0);
+    assert_fails(open_and_read(path), CS_ERR_INPUT, "m.safetensors: the data have hash ");
+}

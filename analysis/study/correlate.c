@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/digests.h"
 #include "io/number.h"
 #include "io/parse.h"
 #include "io/table.h"
@@ -170,6 +171,7 @@ static cs_status read_number(const char *pattern, const char *object, const char
     cs_table table = {0};
     cs_status status = put_marks(pattern, object, budget, run, &text);
     if (status == CS_OK) status = cut(text, &a);
+    if (status == CS_OK) status = cs_digest_check_file(a.file);
     if (status == CS_OK) status = cs_table_read_csv(a.file, &table);
     if (status == CS_OK) status = cs_blame(find(&table, &a, out), "%s", a.file);
     cs_table_free(&table);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 
@@ -44,7 +45,8 @@ cs_status cs_study_file(const cs_study *study, const char *text, char **out)
     cs_status status = claims ? CS_OK : cs_study_step(study, text, NULL);
     if (status != CS_OK || !out) return status;
     *out = cs_path_join(study->dir, text);
-    return *out ? CS_OK : CS_ERR_MEMORY;
+    if (!*out) return CS_ERR_MEMORY;
+    return claims ? CS_OK : cs_digest_check_file(*out); /* claims are this run's own */
 }
 
 const char *cs_study_text(const json_t *object, const char *key)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "version.h"
@@ -55,6 +56,13 @@ static bool finished_before(const cs_study *study, const char *record, cs_step *
                 strcmp(command, step->command) == 0 &&
                 (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
                 is_outcome(exit_code);
+    char *folder = same ? cs_path_join(study->dir, step->name) : NULL;
+    if (same &&
+        (!folder || cs_digest_check_all(folder) != CS_OK)) { /* what is damaged runs again */
+        cs_reason_clear();
+        same = false;
+    }
+    cs_free(folder);
     if (same) {
         step->exit_code = exit_code;
         step->seconds = seconds;

@@ -63,7 +63,8 @@ static void finish(struct sha256_ctx *ctx, char hex[65])
 }
 
 /* Signals restart a read, so the loop looks at the flag itself. */
-static cs_status add_all(int fd, const char *path, struct sha256_ctx *ctx)
+static cs_status add_all(int fd, const char *path, void (*add)(void *to, const void *, size_t),
+                         void *to)
 {
     uint8_t buffer[1 << 16];
     cs_status status = CS_OK;
@@ -78,12 +79,12 @@ static cs_status add_all(int fd, const char *path, struct sha256_ctx *ctx)
         if (got == 0) {
             return CS_OK;
         }
-        sha256_update(ctx, (size_t)got, buffer);
+        add(to, buffer, (size_t)got);
     }
     return status;
 }
 
-cs_status cs_sha256_file(const char *path, char hex[65])
+static cs_status add_file(const char *path, void (*add)(void *to, const void *, size_t), void *to)
 {
     /* A FIFO without a writer would hold up a blocking open for ever. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -91,18 +92,44 @@ cs_status cs_sha256_file(const char *path, char hex[65])
     if (fd < 0) {
         return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
-    struct sha256_ctx ctx;
-    sha256_init(&ctx);
     cs_status status = CS_OK;
     if (fstat(fd, &st) != 0) {
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         status = cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
     } else {
-        status = add_all(fd, path, &ctx);
+        status = add_all(fd, path, add, to);
     }
     (void)close(fd); /* opened for reading: nothing to lose */
+    return status;
+}
+
+static void add_sha256(void *to, const void *bytes, size_t size)
+{
+    sha256_update(to, size, bytes);
+}
+
+cs_status cs_sha256_file(const char *path, char hex[65])
+{
+    struct sha256_ctx ctx;
+    sha256_init(&ctx);
+    cs_status status = add_file(path, add_sha256, &ctx);
     if (status == CS_OK) finish(&ctx, hex);
+    return status;
+}
+
+static void add_xxh3(void *to, const void *bytes, size_t size)
+{
+    cs_hasher_add(to, bytes, size);
+}
+
+cs_status cs_xxh3_file(const char *path, char hex[33])
+{
+    cs_hasher hasher = {0};
+    cs_status status = cs_hasher_make(0, &hasher);
+    if (status == CS_OK && (status = add_file(path, add_xxh3, &hasher)) == CS_OK)
+        cs_hash_hex(cs_hasher_value(&hasher), hex);
+    cs_hasher_free(&hasher);
     return status;
 }
 

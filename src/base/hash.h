@@ -51,6 +51,9 @@ void cs_hasher_free(cs_hasher *hasher);
  * regular file (a pipe could not be read again, a device may never end); CS_ERR_INTERRUPT. */
 cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
+/* XXH3-128 of a whole file (seed 0), ten times as fast. Errors as above, and CS_ERR_MEMORY. */
+cs_status cs_xxh3_file(const char *path, char hex[33]) CS_MUST_CHECK;
+
 /* SHA-256 of bytes in memory. */
 void cs_sha256(const void *bytes, size_t size, char hex[65]);
 

@@ -56,6 +56,7 @@ void cs_args_free(cs_args **held)
     cs_words_free(&args->positional);
     cs_words_free(&args->line);
     cs_words_free(&args->kept);
+    cs_words_free(&args->claimed);
     cs_free(args->input);
     cs_free(args->output);
     free(args->printed);

@@ -43,8 +43,9 @@ struct cs_args {
     int values;
     cs_opt_value *value;
     cs_words positional;
-    cs_words line; /* the command line as it was, for the manifest */
-    cs_words kept; /* cs_args_keep */
+    cs_words line;    /* the command line as it was, for the manifest */
+    cs_words kept;    /* cs_args_keep */
+    cs_words claimed; /* names in DIR, by cs_output_claim */
     int inputs;
     cs_opt_input *input;
     int outputs;

@@ -5,8 +5,8 @@
 #include "base/names.h"
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/manifest.h"
 #include "cli/output.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
@@ -92,7 +92,7 @@ static cs_status check_inputs(const cs_args *args, const json_t *manifest)
 {
     char *change = NULL;
     const char *directory = json_string_value(json_object_get(manifest, "directory"));
-    cs_status status = cs_manifest_changed_input(manifest, &change);
+    cs_status status = cs_digest_changed_input(manifest, &change);
     if (status == CS_ERR_IO && directory)
         return cs_blame(status, "an input of the run, which was made in %s", directory);
     if (change && !cs_args_flag(args, "force")) {

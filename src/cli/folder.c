@@ -223,6 +223,7 @@ cs_status cs_output_claim(cs_args *args, const char *files)
         size_t length = strcspn(p, " ");
         const char *file = cs_args_format(args, "%.*s", (int)length, p);
         status = file ? claim_file(args, dir, file) : CS_ERR_MEMORY;
+        if (status == CS_OK) status = cs_words_take(&args->claimed, cs_strdup(file));
         p += length;
     }
     return status == CS_OK ? claim_file(args, dir, "manifest.json") : status;

@@ -19,9 +19,9 @@
 #include "cli/args.h"
 #include "cli/manifest.h"
 #include "cli/output.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/path_hash.h"
 #include "version.h"
 
 static json_t *libraries(void)
@@ -72,6 +72,25 @@ static json_t *inputs(const cs_args *args)
     return cs_json_whole(array, ok);
 }
 
+/* What the run has written, and other runs into the same folder. */
+static json_t *outputs(const cs_args *args)
+{
+    const char *dir = cs_args_text(args, "output");
+    json_t *array = json_array();
+    cs_status status = array ? CS_OK : CS_ERR_MEMORY;
+    cs_interrupt_hold(true);                                         /* as program_hash */
+    for (int i = 0; i < args->outputs - 1 && status == CS_OK; ++i) { /* the last: the manifest */
+        status = cs_digest_put(array, dir, args->output[i].path + strlen(dir) + 1);
+    }
+    for (int i = 0; i < args->claimed.count && status == CS_OK; ++i) {
+        const char *name = args->claimed.text[i];
+        if (!strchr(name, '/')) status = cs_digest_put(array, dir, name); /* else a study's step */
+    }
+    if (status == CS_OK) status = cs_digest_keep(array, dir);
+    cs_interrupt_hold(false);
+    return cs_json_whole(array, status == CS_OK);
+}
+
 static json_t *start_time(double wall_seconds)
 {
     struct timespec now = {0};
@@ -96,7 +115,7 @@ static cs_status program_hash(char hex[65])
 }
 
 static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
-                                const char *path)
+                                json_t *written, const char *path)
 {
     char program[65];
     const int64_t seed = cs_args_int(args, "seed");
@@ -120,6 +139,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         {"threads", json_integer(cs_threads())},
         {"seed", seed == INT64_MIN ? json_null() : json_integer(seed)},
         {"inputs", inputs(args)},
+        {"outputs", written},
         {"result", args->result ? json_string(args->result) : json_null()},
         {"exit_code", json_integer(args->exit_code)},
         {"finished", json_boolean(finished)},
@@ -141,13 +161,15 @@ cs_status cs_output_manifest(cs_args *args, double wall_seconds)
 {
     const char *path = NULL;
     cs_status status = cs_output_path(args, "manifest.json", &path);
-    return status == CS_OK ? write_manifest(args, !args->unfinished, wall_seconds, path) : status;
+    return status != CS_OK
+               ? status
+               : write_manifest(args, !args->unfinished, wall_seconds, outputs(args), path);
 }
 
 cs_status cs_output_start(cs_args *args)
 {
     const char *path = cs_args_join(args, cs_args_text(args, "output"), "manifest.json");
-    cs_status status = path ? write_manifest(args, false, 0.0, path) : CS_ERR_MEMORY;
+    cs_status status = path ? write_manifest(args, false, 0.0, json_array(), path) : CS_ERR_MEMORY;
     args->started = status == CS_OK;
     return status;
 }
@@ -193,30 +215,6 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     return status;
 }
 
-cs_status cs_manifest_changed_input(const json_t *manifest, char **change)
-{
-    size_t i = 0;
-    json_t *item = NULL;
-    *change = NULL;
-    json_array_foreach(json_object_get(manifest, "inputs"), i, item)
-    {
-        const char *path = json_string_value(json_object_get(item, "path"));
-        const char *sha256 = json_string_value(json_object_get(item, "sha256"));
-        char hex[65];
-        int64_t bytes = 0;
-        if (!path || !sha256) {
-            return cs_fail(CS_ERR_INPUT, "the manifest's input %zu has no path or hash", i);
-        }
-        cs_status status = cs_path_sha256(path, hex, &bytes);
-        if (status != CS_OK) return status;
-        if (strcmp(hex, sha256) != 0) {
-            *change = cs_format("%s: its SHA-256 was %s and is %s", path, sha256, hex);
-            return *change ? CS_OK : CS_ERR_MEMORY;
-        }
-    }
-    return CS_OK;
-}
-
 static cs_status same_run(const cs_args *args, const json_t *manifest, const char *dir, bool *same)
 {
     char program[65];
@@ -233,9 +231,14 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
         return CS_OK;
     }
     char *change = NULL;
-    status = cs_manifest_changed_input(manifest, &change);
+    status = cs_digest_changed_input(manifest, &change);
     *same = status == CS_OK && !change;
     cs_free(change);
+    if (*same && cs_digest_check_all(dir) != CS_OK) { /* what is damaged is made anew */
+        cs_output_note(args, "%s", cs_reason());
+        cs_reason_clear();
+        *same = false;
+    }
     if (status == CS_ERR_IO) { /* an input that is gone is for the command to name */
         cs_reason_clear();
         status = CS_OK;

@@ -1,6 +1,7 @@
 /* NPZ archives, reading (libzip).
  *
- * A member is unpacked straight into its array. Before memory is taken, its declared size is held
+ * An archive that has a member twice, or whose directory differs from what stands before a member, is
+ * refused. A member is unpacked straight into its array. Before memory is taken, its declared size is held
  * against the limit, against the packed size (deflate expands at most 1032-fold) and against its
  * own NPY header; afterwards it must end there and its CRC must hold. So neither a bomb nor a
  * header that lies makes us allocate or unpack more than the limit. */
@@ -64,8 +65,9 @@ static cs_status open_failure(const char *path, int code)
 {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    cs_status status = code == ZIP_ER_MEMORY
-                           ? cs_fail(CS_ERR_MEMORY, "%s: out of memory", path)
+    cs_status status = code == ZIP_ER_MEMORY ? cs_fail(CS_ERR_MEMORY, "%s: out of memory", path)
+                       : code == ZIP_ER_EXISTS
+                           ? cs_fail(CS_ERR_INPUT, "%s: has two members of one name", path)
                            : cs_fail(CS_ERR_INPUT, "%s: truncated or damaged archive (%s)", path,
                                      zip_error_strerror(&error));
     zip_error_fini(&error);
@@ -86,7 +88,9 @@ cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out)
     }
     npz->limit = limit > 0 ? limit : default_limit();
     int code = 0;
-    npz->zip = zip_open(path, ZIP_RDONLY, &code);
+    /* CHECKCONS: no member is there twice, and the header before each says what the directory at the
+     * end says. */
+    npz->zip = zip_open(path, ZIP_RDONLY | ZIP_CHECKCONS, &code);
     if (!npz->zip) {
         cs_npz_close(npz);
         return open_failure(path, code);

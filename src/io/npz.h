@@ -15,8 +15,8 @@
 typedef struct cs_npz cs_npz; /* an archive open for reading */
 
 /* limit: most bytes that all members read may unpack to (0: 80% of free memory). CS_ERR_IO when the
- * file cannot be read, CS_ERR_INPUT when it is no zip archive, is truncated or is a Git LFS
- * pointer. */
+ * file cannot be read, CS_ERR_INPUT when it is no zip archive, is truncated, has a member twice, is
+ * a Git LFS pointer, or when its directory differs from a member's own header. */
 cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out) CS_MUST_CHECK;
 void cs_npz_close(cs_npz *npz); /* accepts NULL */
 

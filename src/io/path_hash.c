@@ -12,12 +12,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "io/digests.h"
 #include "io/file.h"
 
 /* A folder and those that it is in, up to the one that was asked for. */
 typedef struct folder {
     const struct folder *above;
     const char *path;
+    json_t *record; /* of the digests of its files; NULL: none */
     dev_t device;
     ino_t inode;
 } folder;
@@ -51,6 +53,16 @@ static cs_status list_directory(FILE *list, const folder *here, int depth, int64
     return status;
 }
 
+/* A file against the records of its folder and of those above. */
+static cs_status check_digest(const char *path, const folder *in, const char *sha256)
+{
+    cs_status status = CS_OK;
+    for (int up = 0; in && up < CS_DIGEST_FOLDERS && status == CS_OK; ++up, in = in->above) {
+        status = cs_digest_check_in(in->record, in->path, path + strlen(in->path) + 1, sha256);
+    }
+    return status;
+}
+
 static cs_status list_tree(FILE *list, const char *path, const folder *in, int depth,
                            int64_t *bytes)
 {
@@ -62,21 +74,26 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
         return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
     if (S_ISDIR(st.st_mode)) {
-        const folder here = {in, path, st.st_dev, st.st_ino};
+        folder here = {in, path, NULL, st.st_dev, st.st_ino};
         for (const folder *f = in; f; f = f->above) {
             if (f->device == st.st_dev && f->inode == st.st_ino)
                 return cs_fail(CS_ERR_INPUT, "%s: a link back to %s, a folder that it is in", path,
                                f->path);
         }
-        return depth < DEEPEST
-                   ? list_directory(list, &here, depth, bytes)
-                   : cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
+        if (depth >= DEEPEST) {
+            return cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
+        }
+        status = cs_digest_record(path, &here.record);
+        if (status == CS_OK) status = list_directory(list, &here, depth, bytes);
+        json_decref(here.record);
+        return status;
     }
     if (!S_ISREG(st.st_mode)) {
         return CS_OK;
     }
     char hex[65];
     status = cs_sha256_file(path, hex);
+    if (status == CS_OK) status = check_digest(path, in, hex);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;
@@ -96,6 +113,7 @@ cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
     }
     if (!S_ISDIR(st.st_mode)) {
         cs_status status = cs_sha256_file(path, hex);
+        if (status == CS_OK) status = cs_digest_check(path, hex);
         *bytes = status == CS_OK ? (int64_t)st.st_size : 0;
         return status;
     }

@@ -215,6 +215,7 @@ static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, 
 static cs_status open_tensor(const char *path, const char *name, cs_rows_store *s, cs_rows *rows)
 {
     cs_status status = cs_safetensors_open(path, &s->tensors);
+    if (status == CS_OK) status = cs_safetensors_verify(s->tensors);
     if (status != CS_OK) return status;
     name_list list = {"", 0};
     int64_t count = cs_safetensors_count(s->tensors);

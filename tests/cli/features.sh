@@ -93,6 +93,7 @@ test_a_model_says_how_it_is_read() {
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 1 --seeds 1 --save-model -o tuned && exits 0 "$COSPEC" features tuned/runs/lr-* c.tsv --layers last --json -o c && grep -q '"attention": "bidirectional"' out || { fail "fine-tuned: ${why:-$(cat out)}"; return 1; }
     # fine-tuned under other masks, it is read under those
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --attention causal --epochs 1 --seeds 1 --save-model -o causal && exits 0 "$COSPEC" features causal/runs/lr-* c.tsv --layers last --json -o d && grep -q '"attention": "causal"' out || { fail "fine-tuned causal: ${why:-$(cat out)}"; return 1; }
+    edited model
     for f in model model/checkpoint-6; do
         tr '\n' ' ' < $f/config.json | sed 's/, *"trained": {[^}]*}//' > plain && mv plain $f/config.json
         ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "$f of before: ${why:-$(cat out $f/config.json)}"; return 1; }
@@ -121,7 +122,7 @@ test_two_stream_content() {
     grep -q '"attention": "plan"' ft-auto/runs/lr-*/config.json && grep -q '"attention": "causal"' ft-causal/runs/lr-*/config.json || { fail "what fine-tuning leaves"; return 1; }
     trained ar ar && refuses 2 "--attention full: a causal model is asked under its own masks" "$COSPEC" perplexity ar c.tsv --attention full || return 1
     # plans of a file are where they were
-    sed -i 's/"objective": "gvp[^"]*"/"objective": "file"/; s/"plan_file": null/"plan_file": "gone.json"/' gvp/config.json && refuses 3 "gone.json" "$COSPEC" features gvp c.tsv -o g && exits 0 "$COSPEC" features gvp c.tsv --attention full -o g
+    edited gvp && sed -i 's/"objective": "gvp[^"]*"/"objective": "file"/; s/"plan_file": null/"plan_file": "gone.json"/' gvp/config.json && refuses 3 "gone.json" "$COSPEC" features gvp c.tsv -o g && exits 0 "$COSPEC" features gvp c.tsv --attention full -o g
 }
 
 # Whether queries know their position is part of a model's kind, in checkpoints and after fine-tuning, and decides what they predict.

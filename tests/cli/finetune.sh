@@ -181,7 +181,7 @@ test_refusals() {
     exits 0 "$COSPEC" train --corpus c.tsv --objective linear --steps 2 --width 8 --batch 4 -o flat || return 1
     refuses 2 "flat: architecture linear has no encoder" "$COSPEC" finetune flat c.tsv c.tsv || return 1
     # a weight that is no number is named before any step; --init random does not read it
-    cp -r model broken && sed -i 's/"xxh3"/"none"/' broken/model.safetensors && size=$(wc -c < broken/model.safetensors) # without its hash
+    cp -r model broken && edited broken && sed -i 's/"xxh3"/"none"/' broken/model.safetensors && size=$(wc -c < broken/model.safetensors) # without its hash
     head -c $((size - size / 2)) /dev/zero | tr '\0' '\377' | dd of=broken/model.safetensors bs=4096 seek=$((size / 2)) oflag=seek_bytes iflag=fullblock conv=notrunc 2> /dev/null
     refuses 3 "broken: parameter " "$COSPEC" finetune broken c.tsv c.tsv --seeds 1 --epochs 1 && says "has the value" || return 1
     exits 0 "$COSPEC" finetune broken c.tsv c.tsv --init random --seeds 1 --epochs 1 || return 1

@@ -40,6 +40,9 @@ refuses() {
     exits "$refuses_code" "$@" && says "$refuses_text" && { [ ! -s out ] || fail "'$*' failed but printed: $(head -c 100 out)"; }
 }
 
+# edited DIR...: these results are changed by hand, which the digests of their manifests would not let pass.
+edited() { sed -i 's/"outputs"/"outputs before"/' $(printf '%s/manifest.json ' "$@"); }
+
 # number KEY FILE: the number that follows "KEY": in a JSON file.
 number() { sed -n "s/^ *\"$1\": *\([-+0-9.eE]*\),\{0,1\}\$/\1/p" "$2" | head -1; }
 

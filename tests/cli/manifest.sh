@@ -64,11 +64,31 @@ test_resume() {
 # shellcheck disable=SC2086
 test_resume_without_results() {
     exits 0 "$COSPEC" toy $toy -o d && rm d/toy.csv || return 1
+    exits 0 "$COSPEC" toy $toy --resume --csv -o d && says "d/toy.csv: is missing, d/manifest.json has it" && cmp -s out d/toy.csv || { fail "${why:-not run anew}"; return 1; }
+    # recorded by nobody, as before there were digests
+    edited d; rm d/toy.csv
     refuses 3 "d: the finished run has no toy.csv to print; --resume --force runs it anew" "$COSPEC" toy $toy --resume --csv -o d || return 1
     exits 0 "$COSPEC" toy $toy --resume -o d && cmp -s out d/toy.json || { fail "${why:-JSON differs}"; return 1; }
     rm d/toy.json
     refuses 3 "has no toy.json" "$COSPEC" toy $toy --resume -o d || return 1
     exits 0 "$COSPEC" toy $toy --resume --force --csv -o d && cmp -s out d/toy.csv || fail "${why:-not run anew}"
+}
+
+test_changed_results() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && cp -r m whole || return 1
+    for f in m/*; do
+        [ $f = m/manifest.json ] || [ "$(grep -cF "$(sha256sum < $f | cut -d' ' -f1)" m/manifest.json)" = 1 ] || { fail "$f: no digest"; return 1; }
+    done
+    echo word >> m/vocab.txt
+    refuses 3 "m/vocab.txt: its SHA-256 is $(sha256sum < m/vocab.txt | cut -d' ' -f1), but manifest.json says $(sha256sum < whole/vocab.txt | cut -d' ' -f1)" "$COSPEC" inspect m &&
+        says "'cospec rerun m/manifest.json -o NEW' makes it again; to read it as it is, take manifest.json away" && exits 0 "$COSPEC" svd m -k 1 || return 1
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m --resume && says "it was changed or damaged" && cmp -s m/vocab.txt whole/vocab.txt || { fail "${why:-not made again}"; return 1; }
+    exits 0 "$COSPEC" inspect m --row 0 || return 1
+    # another command's files in the same folder stay recorded
+    exits 0 "$COSPEC" svd m -k 1 -o m && grep -q '"path": "svd.json"' m/manifest.json && echo word >> m/vocab.txt && refuses 3 "m/vocab.txt: its SHA-256" "$COSPEC" inspect m || return 1
+    rm m/manifest.json && refuses 3 vocab.txt "$COSPEC" inspect m && ! says "its SHA-256" 2> /dev/null || fail "${why:-a digest of nobody}"
+    why=
 }
 
 test_resume_sees_changed_inputs() {
@@ -132,6 +152,6 @@ test_failure_under_force() {
     [ "$(cat code)" = 3 ] && [ -z "$(ls -A d)" ] || fail "exit $(cat code): $(ls -A d)"
 }
 
-for t in all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs resume_without_results; do
+for t in changed_results all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs resume_without_results; do
     check $t
 done

@@ -65,7 +65,7 @@ test_equal_rows() {
 test_inconclusive() {
     small_corpus c.tsv
     trained flat masked || return 1
-    f=flat/model.safetensors
+    f=flat/model.safetensors; edited flat
     LC_ALL=C sed -i 's/"xxh3"/"none"/' $f # no checksum
     header=$(od -An -tu8 -N8 $f | tr -d ' ')
     range=$(head -c $((8 + header)) $f | LC_ALL=C grep -ao 'layer.0.attention.self.query.weight":{[^}]*}' | sed 's/.*offsets":\[\([0-9]*\),\([0-9]*\)\]}/\1 \2/')
@@ -160,7 +160,7 @@ test_refusals() {
         exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 90 --json && says "mlm: 80 documents, and so as many blocks" && [ "$(number blocks out)" = 80 ] &&
         exits 0 "$COSPEC" mask-rank mlm c.tsv --limit 1 --json && says "mlm: 1 document, and so no standard errors" && ! grep -q '"se": [0-9]' out || { fail "${why:-blocks of few documents}"; return 1; }
     # no mask token: neither config.json nor tokenizer.json names one
-    cp -r mlm nomask && sed -i 's/"mask_id": [0-9]*/"mask_id": -1/' nomask/config.json && sed -i 's/\[MASK\]/[NONE]/g; s/<mask>/<none>/g' nomask/tokenizer.json
+    cp -r mlm nomask && edited nomask && sed -i 's/"mask_id": [0-9]*/"mask_id": -1/' nomask/config.json && sed -i 's/\[MASK\]/[NONE]/g; s/<mask>/<none>/g' nomask/tokenizer.json
     refuses 2 "nomask: the model has no mask token" "$COSPEC" mask-rank nomask c.tsv || return 1
     # a failed run leaves nothing
     refuses 2 "two: a two-stream model" "$COSPEC" mask-rank MLM=mlm two c.tsv -o o && [ ! -e o/mask_rank.csv ] && [ ! -e o/manifest.json ] || fail "${why:-$(ls o)}"

@@ -94,7 +94,7 @@ test_scales_and_claims() {
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^alone,.*,G,1,0\.0403[0-9]*,0\.0403[0-9]*,2\.0930[0-9]*,,,agree,' r/claims.csv &&
         grep -q '^first,.*,F,2,0\.0403[0-9]*,0\.0807[0-9]*,2\.4334[0-9]*,,,cannot tell,told by itself' r/claims.csv && grep -q '^second,.*cannot tell,the difference is within' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     # what no number could decide is open
-    sed -i 's/"verdict": "FAIL"/"verdict": "UNSPECIFIED"/' r/whole/statements.json
+    edited r/whole; sed -i 's/"verdict": "FAIL"/"verdict": "UNSPECIFIED"/' r/whole/statements.json
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,open,the verdict of the audit' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     cp good s.json
     # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
@@ -178,6 +178,7 @@ test_claims_over_budgets() {
     [ "$(wc -l < r/claims-budgets.csv)" = 19 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
         [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\|By budget: 2: -2' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
     # an exact p in place of an error: of the seeds the largest
+    edited r/t-2-2 r/t-3-2 r/t-4-2
     printf 'index,multiplicity,chance\n1,1,0.02\n' > r/t-2-2/toy.csv && printf 'index,multiplicity,chance\n1,.8,0.04\n' > r/t-3-2/toy.csv && printf 'index,multiplicity,chance\n1,.9,0.01\n' > r/t-4-2/toy.csv
     exact='{"label": "tau", "file": "t-#-2/toy.csv", "value": "multiplicity where=index:1", "p": "chance where=index:1"}'
     study s.json "$steps" "$scaled, \"claims\": {\"tau\": {\"source\": \"S\", \"says\": \"-\", \"left\": $exact, \"want\": \">\", \"right\": 0, \"scope\": \"-\"}}"
@@ -222,7 +223,7 @@ test_fields_are_escaped() {
     study s.json '"whole": "verify 3.1"' '"claims": {"<i>": {"source": "<i>&", "says": "\"<i>", "scope": "<i>", "statement": "whole 3.1 printed"}}'
     printf '{{command whole}} {{claims}} {{steps}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && ! grep -q '<i>' r/report.html && grep -q '&lt;i&gt;' r/report.html || { fail "claims: $(cat err)"; return 1; }
-    sed -i 's/"verdict": "[A-Z]*"/"verdict": "<i>"/; s/"form": "corrected"/"form": "<i>"/; s/"id": "3.1-half"/"id": "<i>"/' r/whole/statements.json
+    edited r/whole; sed -i 's/"verdict": "[A-Z]*"/"verdict": "<i>"/; s/"form": "corrected"/"form": "<i>"/; s/"id": "3.1-half"/"id": "<i>"/' r/whole/statements.json
     sed -i '2s/PASS\|FAIL/<i>/' r/whole/statements.csv
     printf '{{statements whole}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force && ! grep -q '<i>' r/report.html &&
@@ -244,7 +245,7 @@ test_nul_is_refused() {
         printf "${case%%|*}" > s.json
         refuses 3 "${case#*|}" "$COSPEC" reproduce --steps s.json -o n || return 1
     done
-    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && printf 'a\000b\n' > m/vocab.txt &&
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && edited m && printf 'a\000b\n' > m/vocab.txt &&
         refuses 3 "m/vocab.txt:1: a NUL byte" "$COSPEC" inspect m --row 0 || return 1
     f32 0 1 2 1 2 0 1 2 | npy x.npy '<f4' '(4, 2)' && printf '1\n\0002\n' > rows.txt &&
         refuses 3 "rows.txt:2: a NUL byte" "$COSPEC" rank x.npy --blocks 2 --drop-rows rows.txt

@@ -39,7 +39,7 @@ test_bad_input() {
     printf 'x\ta b a\ny\ta b\n' > c.tsv
     refuses 2 "3 draws: context unique has exact weights" "$COSPEC" cooc --corpus c.tsv --objective permuted-ar --context unique --draws 3 -o d &&
         refuses 2 "unique takes no number" "$COSPEC" cooc --corpus c.tsv --objective ar --context unique:2 -o d &&
-        two_documents && cp -r m n && exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 1 --context each:2 -o e &&
+        two_documents && cp -r m n && edited n && exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 1 --context each:2 -o e &&
         cp e/matrix.npz n/matrix.npz && refuses 3 "is no Gram form" "$COSPEC" inspect n
 }
 

@@ -260,7 +260,7 @@ cs_status fuzz_study(const char *path, const char *bytes, int64_t size)
     cs_study study = {0};
     cs_claims claims = {0};
     cs_status status = cs_study_read(path, fuzz_folder(), NULL, &study);
-    if (status == CS_OK) status = cs_claims_read(&study, &claims);
+    if (status == CS_OK) status = cs_claims_read(&study, NULL, &claims);
     if (status == CS_OK) status = cs_claims_decide(&claims);
     cs_claims_free(&claims);
     cs_study_free(&study);

@@ -1,0 +1,208 @@
+/* What a manifest says of files. A folder's manifest.json may be anything's (web pages have one): what
+ * is not of the form is not a record. */
+#include "io/digests.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/path_hash.h"
+
+static const char manifest_name[] = "manifest.json";
+
+static json_t *find(const json_t *outputs, const char *name)
+{
+    size_t i = 0;
+    json_t *entry = NULL;
+    json_array_foreach(outputs, i, entry)
+    {
+        const char *path = json_string_value(json_object_get(entry, "path"));
+        if (path && strcmp(path, name) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static cs_status put_file(json_t *outputs, const char *path, const char *name, int64_t bytes)
+{
+    char hex[65];
+    const bool large = bytes > CS_DIGEST_LARGE;
+    cs_status status = large ? cs_xxh3_file(path, hex) : cs_sha256_file(path, hex);
+    if (status != CS_OK) return status;
+    json_t *entry = json_pack("{s:s, s:I, s:s}", "path", name, "bytes", (json_int_t)bytes,
+                              large ? "xxh3" : "sha256", hex);
+    return json_array_append_new(outputs, entry) == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_MEMORY, "out of memory for the digest of %s", path);
+}
+
+/* Calls itself: as deep as the folders of a result. NOLINTNEXTLINE(misc-no-recursion) */
+cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
+{
+    struct stat st;
+    char *path = cs_path_join(dir, name), **inner = NULL;
+    int64_t count = 0;
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    if (status != CS_OK || find(outputs, name) || lstat(path, &st) != 0) {
+        /* nothing to record */
+    } else if (S_ISREG(st.st_mode)) {
+        status = put_file(outputs, path, name, (int64_t)st.st_size);
+    } else if (S_ISDIR(st.st_mode)) {
+        status = cs_dir_names(path, &inner, &count);
+        for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+            char *below = cs_path_join(name, inner[i]);
+            status = below ? cs_digest_put(outputs, dir, below) : CS_ERR_MEMORY;
+            cs_free(below);
+        }
+        cs_text_list_free(inner, count);
+    }
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_digest_record(const char *dir, json_t **outputs)
+{
+    json_t *manifest = NULL;
+    struct stat st;
+    char *path = cs_path_join(dir, manifest_name);
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    *outputs = NULL;
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        status = cs_json_read(path, &manifest);
+        if (status == CS_OK) *outputs = json_incref(json_object_get(manifest, "outputs"));
+        if (status == CS_ERR_INPUT || status == CS_ERR_IO) {
+            cs_reason_clear();
+            status = CS_OK;
+        }
+    }
+    json_decref(manifest);
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_digest_keep(json_t *outputs, const char *dir)
+{
+    size_t i = 0;
+    json_t *entry = NULL, *before = NULL;
+    cs_status status = cs_digest_record(dir, &before);
+    json_array_foreach(before, i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "path"));
+        char *path = name ? cs_path_join(dir, name) : NULL;
+        if (status == CS_OK && path && !find(outputs, name) && cs_path_exists(path))
+            status = json_array_append(outputs, entry) == 0 ? CS_OK : CS_ERR_MEMORY;
+        cs_free(path);
+    }
+    json_decref(before);
+    return status;
+}
+
+cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char *name,
+                             const char *sha256)
+{
+    char hex[65];
+    const json_t *entry = find(outputs, name);
+    const char *now = sha256, *kind = "SHA-256";
+    const char *was = json_string_value(json_object_get(entry, "sha256"));
+    cs_status status = CS_OK;
+    if (!was && (was = json_string_value(json_object_get(entry, "xxh3")))) {
+        char *path = cs_path_join(dir, name);
+        status = path ? cs_xxh3_file(path, hex) : CS_ERR_MEMORY;
+        cs_free(path);
+        now = hex;
+        kind = "XXH3";
+    }
+    if (status == CS_OK && was && strcmp(was, now) != 0)
+        status =
+            cs_fail(CS_ERR_INPUT,
+                    "%s/%s: its %s is %s, but %s says %s: it was changed or damaged after "
+                    "cospec wrote it. 'cospec rerun %s/%s -o NEW' makes it again; to read it "
+                    "as it is, take %s away",
+                    dir, name, kind, now, manifest_name, was, dir, manifest_name, manifest_name);
+    return status;
+}
+
+cs_status cs_digest_check(const char *path, const char *sha256)
+{
+    char *dir = cs_strdup(path);
+    cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
+    for (int up = 0; up < CS_DIGEST_FOLDERS && status == CS_OK; ++up) {
+        char *slash = strrchr(dir, '/');
+        const char *name = path + (slash ? slash + 1 - dir : 0);
+        if (slash) {
+            *slash = '\0';
+        }
+        const char *in = !slash ? "." : *dir ? dir : "/";
+        json_t *outputs = NULL;
+        status = cs_digest_record(in, &outputs);
+        if (status == CS_OK) status = cs_digest_check_in(outputs, in, name, sha256);
+        json_decref(outputs);
+        if (!slash || !*dir) {
+            break;
+        }
+    }
+    cs_free(dir);
+    return status;
+}
+
+cs_status cs_digest_check_file(const char *path)
+{
+    char hex[65];
+    int64_t bytes = 0;
+    return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : CS_OK;
+}
+
+cs_status cs_digest_check_all(const char *dir)
+{
+    size_t i = 0;
+    json_t *entry = NULL, *outputs = NULL;
+    cs_status status = cs_digest_record(dir, &outputs);
+    json_array_foreach(outputs, i, entry)
+    {
+        char hex[65] = "";
+        const char *name = json_string_value(json_object_get(entry, "path"));
+        if (!name || status != CS_OK) {
+            continue;
+        }
+        char *path = cs_path_join(dir, name);
+        status = path ? CS_OK : CS_ERR_MEMORY;
+        if (path && !cs_path_exists(path)) {
+            status =
+                cs_fail(CS_ERR_INPUT, "%s: is missing, %s/%s has it", path, dir, manifest_name);
+        } else if (path && json_object_get(entry, "sha256")) {
+            status = cs_sha256_file(path, hex);
+        }
+        if (path && status == CS_OK) status = cs_digest_check_in(outputs, dir, name, hex);
+        cs_free(path);
+    }
+    json_decref(outputs);
+    return status;
+}
+
+cs_status cs_digest_changed_input(const json_t *manifest, char **change)
+{
+    size_t i = 0;
+    json_t *item = NULL;
+    *change = NULL;
+    json_array_foreach(json_object_get(manifest, "inputs"), i, item)
+    {
+        const char *path = json_string_value(json_object_get(item, "path"));
+        const char *sha256 = json_string_value(json_object_get(item, "sha256"));
+        char hex[65];
+        int64_t bytes = 0;
+        if (!path || !sha256) {
+            return cs_fail(CS_ERR_INPUT, "the manifest's input %zu has no path or hash", i);
+        }
+        cs_status status = cs_path_sha256(path, hex, &bytes);
+        if (status != CS_OK) return status;
+        if (strcmp(hex, sha256) != 0) {
+            *change = cs_format("%s: its SHA-256 was %s and is %s", path, sha256, hex);
+            return *change ? CS_OK : CS_ERR_MEMORY;
+        }
+    }
+    return CS_OK;
+}

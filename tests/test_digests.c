@@ -1,0 +1,175 @@
+/* io/digests: what a manifest says of a result's files, and what is made of a file that differs. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "io/digests.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/path_hash.h"
+#include "io_support.h"
+#include "test.h"
+
+/* sha256sum of "abc". */
+#define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static const char *folder(void **state)
+{
+    const char *dir = in_dir(state, "r");
+    OK(cs_dir_make(dir));
+    return dir;
+}
+
+static void write_manifest(void **state, json_t *outputs)
+{
+    json_t *m = json_pack("{s:o}", "outputs", outputs);
+    OK(cs_json_write(in_dir(state, "r/manifest.json"), m));
+    json_decref(m);
+}
+
+/* A folder r with a.csv ("abc") and sub/b.csv, both recorded. */
+static void make_result(void **state)
+{
+    const char *dir = folder(state);
+    json_t *outputs = json_array();
+    OK(cs_dir_make(in_dir(state, "r/sub")));
+    OK(cs_file_write(in_dir(state, "r/a.csv"), "abc", 3));
+    OK(cs_file_write(in_dir(state, "r/sub/b.csv"), "x", 1));
+    OK(cs_digest_put(outputs, dir, "a.csv"));
+    OK(cs_digest_put(outputs, dir, "sub"));
+    OK(cs_digest_put(outputs, dir, "sub/b.csv")); /* recorded already */
+    OK(cs_digest_put(outputs, dir, "gone.csv"));
+    assert_int_equal(json_array_size(outputs), 2);
+    write_manifest(state, outputs);
+}
+
+static cs_status hash(const char *path)
+{
+    char hex[65];
+    int64_t bytes = 0;
+    return cs_path_sha256(path, hex, &bytes);
+}
+
+TEST_IN_DIR(digests_are_of_the_bytes)
+{
+    make_result(state);
+    json_t *outputs = NULL;
+    OK(cs_digest_record(in_dir(state, "r"), &outputs));
+    const json_t *first = json_array_get(outputs, 0);
+    assert_string_equal(json_string_value(json_object_get(first, "path")), "a.csv");
+    assert_string_equal(json_string_value(json_object_get(first, "sha256")), ABC);
+    assert_int_equal(json_integer_value(json_object_get(first, "bytes")), 3);
+    json_decref(outputs);
+}
+
+TEST_IN_DIR(a_changed_file_is_refused)
+{
+    make_result(state);
+    OK(hash(in_dir(state, "r/a.csv")));
+    OK(hash(in_dir(state, "r/sub/b.csv")));
+    OK(hash(in_dir(state, "r")));
+    OK(cs_digest_check_all(in_dir(state, "r")));
+    OK(cs_file_write(in_dir(state, "r/sub/b.csv"), "y", 1));
+    assert_fails(hash(in_dir(state, "r/sub/b.csv")), CS_ERR_INPUT, "it was changed or damaged");
+    assert_fails(hash(in_dir(state, "r")), CS_ERR_INPUT, "b.csv: its SHA-256 is ");
+    assert_fails(cs_digest_check_all(in_dir(state, "r")), CS_ERR_INPUT, "sub/b.csv: its SHA-256");
+    OK(hash(in_dir(state, "r/a.csv")));
+    OK(cs_file_write(in_dir(state, "r/a.csv"), "abd", 3));
+    assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "manifest.json says " ABC);
+    /* In the working directory, and without a folder in the path. */
+    char *before = getcwd(NULL, 0);
+    assert_int_equal(chdir(in_dir(state, "r")), 0);
+    cs_status bare = hash("a.csv"), below = hash("sub/b.csv");
+    assert_int_equal(chdir(before), 0);
+    free(before);
+    assert_int_equal(bare, CS_ERR_INPUT);
+    assert_int_equal(below, CS_ERR_INPUT);
+    cs_reason_clear();
+    /* Elsewhere it is anyone's file. */
+    OK(cs_file_write(in_dir(state, "a.csv"), "abd", 3));
+    OK(hash(in_dir(state, "a.csv")));
+}
+
+TEST_IN_DIR(a_missing_file_is_missed)
+{
+    make_result(state);
+    assert_int_equal(unlink(in_dir(state, "r/a.csv")), 0);
+    assert_fails(cs_digest_check_all(in_dir(state, "r")), CS_ERR_INPUT, "a.csv: is missing");
+}
+
+/* Above 64 MiB the fast hash, which streams to the value of the one-shot function. */
+TEST_IN_DIR(large_files_have_the_fast_hash)
+{
+    const char *dir = folder(state), *path = in_dir(state, "r/large");
+    const int64_t size = CS_DIGEST_LARGE + 1;
+    char hex[33], *zeros = cs_calloc(size, 1);
+    assert_non_null(zeros);
+    cs_hash_hex(cs_hash(zeros, (size_t)size, 0), hex);
+    cs_free(zeros);
+    OK(cs_file_write(path, "", 0));
+    assert_int_equal(truncate(path, size), 0);
+    json_t *outputs = json_array();
+    OK(cs_digest_put(outputs, dir, "large"));
+    const json_t *entry = json_array_get(outputs, 0);
+    assert_string_equal(json_string_value(json_object_get(entry, "xxh3")), hex);
+    assert_null(json_object_get(entry, "sha256"));
+    write_manifest(state, outputs);
+    OK(cs_digest_check_file(path));
+    OK(cs_digest_check_all(dir));
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -1, SEEK_END), 0);
+    assert_int_equal(fputc(1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_fails(cs_digest_check_file(path), CS_ERR_INPUT, "large: its XXH3 is ");
+    assert_fails(cs_digest_check_all(dir), CS_ERR_INPUT, hex);
+}
+
+TEST_IN_DIR(other_manifests_are_no_record)
+{
+    (void)folder(state);
+    OK(cs_file_write(in_dir(state, "r/a.csv"), "abc", 3));
+    static const char *const other[] = {"",
+                                        "{",
+                                        "[]",
+                                        "{\"outputs\": 3}",
+                                        "{\"outputs\": [1, {}]}",
+                                        "{\"outputs\": [{\"path\": \"a.csv\", \"sha256\": 4}]}"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
+        OK(cs_file_write(in_dir(state, "r/manifest.json"), other[i], (int64_t)strlen(other[i])));
+        OK(hash(in_dir(state, "r/a.csv")));
+        OK(hash(in_dir(state, "r")));
+        OK(cs_digest_check_all(in_dir(state, "r")));
+        assert_string_equal(cs_reason(), "");
+    }
+    assert_int_equal(unlink(in_dir(state, "r/manifest.json")), 0);
+    OK(cs_dir_make(in_dir(state, "r/manifest.json")));
+    OK(hash(in_dir(state, "r/a.csv")));
+}
+
+TEST_IN_DIR(records_of_other_runs_stay)
+{
+    make_result(state);
+    const char *dir = in_dir(state, "r");
+    json_t *outputs = json_array();
+    OK(cs_file_write(in_dir(state, "r/new.csv"), "abc", 3));
+    OK(cs_digest_put(outputs, dir, "new.csv"));
+    assert_int_equal(unlink(in_dir(state, "r/sub/b.csv")), 0);
+    OK(cs_digest_keep(outputs, dir));
+    assert_int_equal(json_array_size(outputs), 2); /* new.csv and a.csv: sub/b.csv is gone */
+    OK(cs_digest_keep(outputs, dir));
+    assert_int_equal(json_array_size(outputs), 2);
+    json_decref(outputs);
+}
+
+TEST_IN_DIR(every_allocation_may_fail)
+{
+    make_result(state);
+    fail_each_allocation(hash, in_dir(state, "r/a.csv"));
+    fail_each_allocation(hash, in_dir(state, "r"));
+    fail_each_allocation(cs_digest_check_all, in_dir(state, "r"));
+}
