@@ -15,7 +15,7 @@ BEGIN {
     allow["linalg"] = "base io stats dist"
     allow["cooc"] = "base io stats dist plan text linalg"
     allow["model"] = "base io image tensor"
-    allow["train"] = "base io plan text tensor model"
+    allow["train"] = "base io plan text image tensor model"
     allow["infer"] = "base io stats plan text model train"
     allow["cuda"] = "base tensor linalg"
     allow["toy"] = "base plan linalg cooc"

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/tokenize_pictures.h"
 #include "io/file.h"
 #include "io/result.h"
 #include "text/bpe_train.h"
@@ -16,9 +17,10 @@
 #include "text/tokenizer.h"
 
 static const cs_opt tokenize_options[] = {
-    CS_CHOICE("model", "bpe|word|whitespace|char", "bpe",
+    CS_CHOICE("model", "bpe|word|whitespace|char|kmeans|vq", "bpe",
               "train: byte-level BPE, or a list of the most frequent words, cut as by --tokenizer "
-              "of the other commands."),
+              "of the other commands; of pictures codes of patches, by k-means or with an encoder "
+              "and a decoder."),
     CS_INT("vocab", "N", "8192", 1, 1 << 30,
            "train: size of the vocabulary; bpe: special tokens and 256 bytes included; word "
            "lists: words, beside special tokens."),
@@ -35,13 +37,15 @@ static const cs_opt tokenize_options[] = {
     {0},
 };
 
-static const cs_opt *const tokenize_groups[] = {tokenize_options, cs_group_corpus_text, NULL};
+static const cs_opt *const tokenize_groups[] = {tokenize_options, cs_group_tokenize_pictures,
+                                                cs_group_corpus_text, NULL};
 
 /* What each verb takes beyond the common options. */
 static const struct {
     const char *name, *takes;
 } verb_options[] = {
-    {"train", "model vocab min-frequency special add-prefix-space split corpus whole-file "
+    {"train", "model vocab min-frequency special add-prefix-space split patch codes width layers "
+              "heads steps batch lr corpus whole-file "
               "label-column text-column test-share format label-field text-field invalid"},
     {"encode", "add-special"},
     {"decode", "skip-special"},
@@ -216,7 +220,13 @@ static cs_status run_train(cs_args *args)
     if (!cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "tokenize train needs -o DIR");
     }
-    cs_status status = cs_output_claim(args, "tokenizer.json train.json train.csv");
+    if (cs_tokenize_of_pictures(args)) {
+        cs_status claimed = cs_output_claim(args, "codes.safetensors train.json train.csv");
+        return claimed == CS_OK ? cs_tokenize_train_pictures(args) : claimed;
+    }
+    cs_status status =
+        cs_args_refuse(args, "patch codes width layers heads steps batch lr", "is for pictures");
+    if (status == CS_OK) status = cs_output_claim(args, "tokenizer.json train.json train.csv");
     if (status == CS_OK)
         status = strcmp(model, "bpe") == 0 ? train_bpe(args, &t) : train_words(args, model, &t);
     if (status == CS_OK && cs_tokenizer_vocab(t) < cs_args_int(args, "vocab"))
@@ -288,7 +298,12 @@ const cs_command cs_cmd_tokenize = {
         "  cospec tokenize decode TOKENIZER [FILE]\n"
         "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
         "TOKENIZER is a tokenizer.json in the form of Hugging Face: BPE, Unigram, WordPiece or a "
-        "word list (docs/formats.md). train writes DIR/tokenizer.json. encode prints the ids of "
+        "word list (docs/formats.md). train writes DIR/tokenizer.json; of a corpus of pictures "
+        "DIR/codes.safetensors, for --tokenizer of commands that read pictures, and the mean "
+        "squared "
+        "error that its codes leave of a value, beside k-means of the same size (vq begins as "
+        "that). "
+        "encode prints the ids of "
         "each line of FILE or of standard input, decode the text of each line of ids; with "
         "byte-level BPE decoding what was encoded gives every byte back, but for the space that "
         "add-prefix-space puts before a text. stats measures how a tokenizer fits a corpus; words "

@@ -131,6 +131,7 @@ typedef struct {
     cs_plan_file plan;
     cs_images images; /* of vit, whose patches are the corpus */
     cs_patch_view view;
+    cs_codes *codes; /* of --target codes */
     cs_corpus corpus;
     cs_tokenizer *tokenizer;
     cs_backend *backend;
@@ -193,14 +194,14 @@ static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config
     cs_status status =
         cs_args_refuse(args, "positions untied post-norm", "has no meaning for --arch vit");
     if (status == CS_OK && !codes)
-        status = cs_args_refuse(args, "input codes", "goes with --target codes");
+        status = cs_args_refuse(args, "input codes tokenizer", "goes with --target codes");
     c->image_height = r->images.height;
     c->image_width = r->images.width;
     c->channels = r->images.channels;
-    c->patch = cs_args_int(args, "patch");
+    c->patch = codes ? r->codes->patch : cs_args_int(args, "patch");
     c->waves = cs_args_is(args, "position-table", "sines");
     if (codes) {
-        c->vocab = CS_FIRST_CODE + cs_args_int(args, "codes");
+        c->vocab = CS_FIRST_CODE + r->codes->book.codes;
     } else if (status == CS_OK) {
         status = cs_target_by_name(cs_args_text(args, "target"), &c->target);
     }
@@ -248,9 +249,7 @@ static cs_status make_model(const cs_args *args, run *r)
         (status = cs_model_init(&config, r->backend, true, &r->model)) == CS_OK) {
         status = cs_model_randomise(&r->model, r->options.seed);
     }
-    if (status == CS_OK && cs_args_is(args, "target", "codes"))
-        status = cs_codes_fit(&r->images, config.patch, config.vocab - CS_FIRST_CODE,
-                              r->options.seed, cs_args_threads(args), &r->model.codes);
+    if (status == CS_OK) r->model.codes = cs_codes_share(r->codes);
     return status;
 }
 
@@ -261,10 +260,12 @@ static cs_status read_pictures(cs_args *args, run *r)
     cs_status status =
         cs_args_refuse(args, "window max-length pack by-length", "has no meaning for vit");
     if (status == CS_OK && from)
-        status = cs_args_refuse(args, "patch codes target input position-table",
+        status = cs_args_refuse(args, "patch codes tokenizer target input position-table",
                                 "has no meaning with --init-from");
     if (status == CS_OK)
         status = cs_args_load_images(args, cs_args_text(args, "corpus"), &r->images);
+    if (status == CS_OK && cs_args_is(args, "target", "codes"))
+        status = cs_args_codes(args, &r->images, &r->codes);
     if (status == CS_OK) status = make_model(args, r);
     if (status == CS_OK && from && r->model.config.target != CS_TARGET_IDS)
         r->options.loss = CS_LOSS_SQUARED_ERROR;
@@ -516,6 +517,7 @@ static cs_status run_train(cs_args *args)
     cs_backend_free(&r.backend);
     cs_tokenizer_free(&r.tokenizer);
     cs_patch_view_free(&r.view);
+    cs_codes_free(&r.codes);
     cs_images_free(&r.images);
     cs_corpus_free(&r.corpus);
     cs_plan_file_free(&r.plan);

@@ -12,6 +12,7 @@
 #include "cooc/store.h"
 #include "image/images.h"
 #include "io/result.h"
+#include "model/codes.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "text/corpus.h"
@@ -103,6 +104,9 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 
 /* The pictures that load_corpus reads as codes of patches. */
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
+
+/* Codes of patches: those of --tokenizer FILE.safetensors, or k-means of the pictures. */
+cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) CS_MUST_CHECK;
 
 /* That of --corpus, or under --population that of the law that it names (cs_law_population_of). */
 cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options,

@@ -15,14 +15,12 @@
 #define CORPUS_SOURCE                                                                              \
     CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
-            "folder a class, several of these parted by commas, or a law, markov:... or hmm:... "  \
-            "(docs/formats.md, Laws of text).")
+            "folder a class, or a law, markov:... or hmm:... (docs/formats.md, Laws of text).")
 
 #define CORPUS_TOKENS                                                                              \
     CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
             "Tokens: lower-cased runs of letters, runs of non-space, single characters, or those " \
-            "of a "                                                                                \
-            "tokenizer.json (cospec tokenize)."),                                                  \
+            "of a tokenizer.json (cospec tokenize); pictures: codes.safetensors of the same."),    \
         CS_TEXT("vocab", "N|all", "8000", "Most frequent words kept; the others become <unk>."),   \
         CS_INT("min-tokens", "N", "1", 1, 1e9, "Shorter documents are dropped and counted."),      \
         CS_INT("patch", "P", "4", 1, 65535, "Pictures: side of the patches that are tokens."),     \
@@ -80,7 +78,8 @@ static cs_corpus_options text_options(const cs_args *args)
 bool cs_args_tokenizer_file(const cs_args *args)
 {
     const char *name = cs_args_text(args, "tokenizer");
-    return cs_has_suffix(name, ".json") || strchr(name, '/') != NULL;
+    return cs_has_suffix(name, ".json") ||
+           (strchr(name, '/') != NULL && !cs_has_suffix(name, ".safetensors"));
 }
 
 /* The splitter, or with *encoder the tokenizer that is to be freed after the corpus is read. */
@@ -125,27 +124,9 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
     return status;
 }
 
-static cs_status open_source(cs_args *args, const char *source);
-
-/* Each of several. */
-static cs_status open_sources(cs_args *args, const char *at)
-{
-    char *source = NULL;
-    cs_status status = cs_corpus_next_source(&at, &source);
-    while (status == CS_OK && source) {
-        status = open_source(args, source);
-        cs_free(source);
-        source = NULL;
-        if (status == CS_OK) status = cs_corpus_next_source(&at, &source);
-    }
-    cs_free(source);
-    return status;
-}
-
 /* Makes a source ready to be read, and remembers it as an input. */
 static cs_status open_source(cs_args *args, const char *source)
 {
-    if (cs_corpus_joined(source)) return open_sources(args, source);
     const cs_corpus_source *named = cs_corpus_named(source, NULL);
     const bool law = cs_law_named(source);
     char *prepared = NULL; /* of a law, its file */
@@ -194,7 +175,11 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
 
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 {
-    const char *other = cs_args_given_in(args, "tokenizer vocab min-tokens format");
+    const char *other = cs_args_given_in(args, "vocab min-tokens format");
+    if (!other && cs_args_given_in(args, "tokenizer") &&
+        !cs_has_suffix(cs_args_text(args, "tokenizer"), ".safetensors")) {
+        other = "tokenizer";
+    }
     if (!other && cs_images_named(source) && cs_args_given(args, "test-share")) {
         other = "test-share"; /* it has a split of its own */
     }
@@ -206,16 +191,27 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
     return status == CS_OK ? cs_output_input(args, out->path) : status;
 }
 
+cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out)
+{
+    const char *name = cs_args_text(args, "tokenizer");
+    const int threads = cs_args_threads(args);
+    if (!cs_has_suffix(name, ".safetensors")) {
+        return cs_codes_fit(images, cs_args_int(args, "patch"), cs_args_int(args, "codes"),
+                            cs_args_seed(args), threads, out);
+    }
+    cs_status status =
+        cs_args_refuse(args, "patch codes", "has no meaning with a tokenizer of pictures");
+    if (status == CS_OK) status = cs_output_input(args, name);
+    return status == CS_OK ? cs_codes_read(name, threads, out) : status;
+}
+
 static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
 {
-    const int64_t patch = cs_args_int(args, "patch");
     const int threads = cs_args_threads(args);
     cs_images m = {0};
     cs_codes *codes = NULL;
     cs_status status = cs_args_load_images(args, source, &m);
-    if (status == CS_OK)
-        status = cs_codes_fit(&m, patch, cs_args_int(args, "codes"), cs_args_seed(args), threads,
-                              &codes);
+    if (status == CS_OK) status = cs_args_codes(args, &m, &codes);
     if (status == CS_OK)
         status = cs_codes_corpus(codes, &m, cs_args_text(args, "window"), threads, out);
     cs_codes_free(&codes);

@@ -50,6 +50,30 @@ int32_t cs_codebook_code(const cs_codebook *book, const float *row)
 }
 
 typedef struct {
+    const cs_codebook *book;
+    const float *rows;
+    int64_t count;
+    int32_t *code;
+} assignment;
+
+static cs_status assign_some(void *ctx, int64_t block)
+{
+    const assignment *a = ctx;
+    const int64_t end = cs_least(a->count, (block + 1) * BLOCK);
+    for (int64_t i = block * BLOCK; i < end; ++i) {
+        a->code[i] = cs_codebook_code(a->book, a->rows + i * a->book->width);
+    }
+    return CS_OK;
+}
+
+cs_status cs_codebook_assign(const cs_codebook *book, const float *rows, int64_t count, int threads,
+                             int32_t *code)
+{
+    assignment a = {book, rows, count, code};
+    return cs_parallel((count + BLOCK - 1) / BLOCK, threads, assign_some, &a);
+}
+
+typedef struct {
     const float *rows;
     int64_t count;
     cs_codebook book;

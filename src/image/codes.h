@@ -23,8 +23,10 @@ cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64
                           uint64_t seed, int threads, cs_codebook *out) CS_MUST_CHECK;
 void cs_codebook_free(cs_codebook *book);
 
-/* The nearest centre of one row. */
+/* The nearest centre of one row, and of each of some. */
 int32_t cs_codebook_code(const cs_codebook *book, const float *row);
+cs_status cs_codebook_assign(const cs_codebook *book, const float *rows, int64_t count, int threads,
+                             int32_t *code) CS_MUST_CHECK;
 
 /* The codebook of the patches of a corpus. CS_ERR_USAGE: patches that do not divide the sizes. */
 cs_status cs_codebook_of_images(const cs_images *images, int64_t patch, int64_t codes,

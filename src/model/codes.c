@@ -4,9 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "image/patches.h"
 #include "io/safetensors.h"
+
+enum { SIZES = 5, PICTURES = 64 };
 
 cs_status cs_codes_fit(const cs_images *images, int64_t patch, int64_t codes, uint64_t seed,
                        int threads, cs_codes **out)
@@ -17,6 +21,12 @@ cs_status cs_codes_fit(const cs_images *images, int64_t patch, int64_t codes, ui
     made->channels = images->channels;
     cs_status status = cs_codebook_of_images(images, patch, codes, seed, threads, &made->book);
     return CS_DELIVER(status, out, made, cs_codes_free);
+}
+
+cs_status cs_codes_network(cs_codes *codes, const cs_vq_sizes *sizes, int threads, bool training)
+{
+    codes->vq = cs_calloc(1, sizeof *codes->vq);
+    return codes->vq ? cs_vq_init(sizes, threads, training, codes->vq) : CS_ERR_MEMORY;
 }
 
 cs_codes *cs_codes_share(cs_codes *codes)
@@ -31,6 +41,10 @@ void cs_codes_free(cs_codes **held)
 {
     if (*held && (*held)->owners-- == 0) {
         cs_codebook_free(&(*held)->book);
+        if ((*held)->vq) {
+            cs_vq_free((*held)->vq);
+        }
+        cs_free((*held)->vq);
         cs_free(*held);
     }
     *held = NULL;
@@ -40,19 +54,34 @@ void cs_codes_free(cs_codes **held)
 
 cs_status cs_codes_write(const cs_codes *codes, const char *path)
 {
-    const cs_safetensors_entry entry = {
+    const cs_vq none = {0}, *vq = codes->vq ? codes->vq : &none;
+    const int64_t sizes[] = {codes->height, codes->width, vq->sizes.width, vq->sizes.layers,
+                             vq->sizes.heads};
+    cs_safetensors_entry *entry = cs_calloc(2 + vq->params.count, sizeof *entry);
+    cs_safetensors_writer *writer = NULL;
+    int64_t count = 0;
+    if (!entry) return CS_ERR_MEMORY;
+    if (codes->vq) {
+        entry[count++] =
+            (cs_safetensors_entry){.name = "sizes", .dtype = CS_I64, .ndim = 1, .shape = {SIZES}};
+    }
+    entry[count++] = (cs_safetensors_entry){
         .name = "vector",
         .dtype = CS_F32,
         .ndim = 4,
         .shape = {codes->book.codes, codes->patch, codes->patch, codes->channels}};
-    cs_safetensors_writer *writer = NULL;
-    cs_status status = cs_safetensors_writer_open(path, 1, &entry, 0, NULL, &writer);
+    count += cs_vq_entries(vq, entry + count);
+    cs_status status = cs_safetensors_writer_open(path, count, entry, 0, NULL, &writer);
+    if (status == CS_OK && codes->vq)
+        status = cs_safetensors_writer_put(writer, sizes, (int64_t)sizeof sizes);
     if (status == CS_OK)
         status = cs_safetensors_writer_put(writer, codes->book.centre,
                                            codes->book.codes * codes->book.width *
                                                (int64_t)sizeof *codes->book.centre);
+    if (status == CS_OK && codes->vq) status = cs_vq_write(vq, writer);
     if (status == CS_OK) status = cs_safetensors_writer_commit(&writer);
     cs_safetensors_writer_abort(&writer);
+    cs_free(entry);
     return status;
 }
 
@@ -80,15 +109,86 @@ static cs_status take_vectors(const char *path, const cs_safetensors *file, cs_c
     return status;
 }
 
-cs_status cs_codes_read(const char *path, cs_codes **out)
+/* The encoder and decoder of a trained tokenizer, where the file has them. */
+static cs_status take_network(const char *path, const cs_safetensors *file, int threads,
+                              cs_codes *codes)
+{
+    const cs_safetensors_entry *entry = cs_safetensors_find(file, "sizes");
+    int64_t size[SIZES] = {0};
+    if (!entry) {
+        return CS_OK;
+    }
+    cs_status status = entry->dtype == CS_I64 && entry->items == SIZES
+                           ? cs_safetensors_read(file, entry, 0, SIZES, size)
+                           : cs_fail(CS_ERR_INPUT, "%s: 'sizes' are not five int64", path);
+    if (status != CS_OK) return status;
+    const int64_t p = codes->patch;
+    for (int i = 0; i < 2; ++i) {
+        if (size[i] < p || size[i] > 1 << 16 || size[i] % p != 0) {
+            return cs_fail(CS_ERR_INPUT, "%s: pictures of %lld x %lld in patches of %lld", path,
+                           (long long)size[0], (long long)size[1], (long long)p);
+        }
+    }
+    codes->height = size[0];
+    codes->width = size[1];
+    const cs_vq_sizes s = {size[0] / p * (size[1] / p), codes->book.width, size[2], size[3],
+                           size[4]};
+    status = cs_codes_network(codes, &s, threads, false);
+    return status == CS_OK ? cs_vq_read(path, file, codes->vq) : cs_blame(CS_ERR_INPUT, "%s", path);
+}
+
+cs_status cs_codes_read(const char *path, int threads, cs_codes **out)
 {
     cs_safetensors *file = NULL;
     cs_codes *made = cs_calloc(1, sizeof *made);
     cs_status status = made ? cs_safetensors_open(path, &file) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_safetensors_verify(file);
     if (status == CS_OK) status = take_vectors(path, file, made);
+    if (status == CS_OK) status = take_network(path, file, threads, made);
     cs_safetensors_free(file);
     return CS_DELIVER(status, out, made, cs_codes_free);
+}
+
+/* --- by a network ----------------------------------------------------------------------------- */
+
+/* What the network's part makes of some pictures, PICTURES at a time: of patches (their codes), of
+ * vectors (patches). */
+static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threads, int32_t *code)
+{
+    const cs_vq_sizes *s = &codes->vq->sizes;
+    const int64_t picture = s->patches * s->values;
+    cs_vq_pass pass = {0};
+    float *rows = cs_alloc(PICTURES * picture, sizeof *rows);
+    cs_status status =
+        rows ? cs_vq_open(codes->vq, CS_VQ_ENCODER, PICTURES, false, &pass) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < m->count && status == CS_OK; i += PICTURES) {
+        const int64_t n = cs_least(PICTURES, m->count - i);
+        for (int64_t k = 0; k < n * s->patches; ++k) {
+            cs_patch_read(m, i + k / s->patches, codes->patch, k % s->patches,
+                          rows + k * s->values);
+        }
+        status = cs_vq_encode(&pass, n, rows, rows);
+        if (status == CS_OK)
+            status = cs_codebook_assign(&codes->book, rows, n * s->patches, threads,
+                                        code + i * s->patches);
+        if (status == CS_OK) status = cs_interrupt_check();
+    }
+    cs_vq_close(&pass);
+    cs_free(rows);
+    return status;
+}
+
+static cs_status decode_all(const cs_codes *codes, int64_t pictures, float *values)
+{
+    const int64_t picture = codes->vq->sizes.patches * codes->vq->sizes.values;
+    cs_vq_pass pass = {0};
+    cs_status status = cs_vq_open(codes->vq, CS_VQ_DECODER, PICTURES, false, &pass);
+    for (int64_t i = 0; i < pictures && status == CS_OK; i += PICTURES) {
+        const int64_t n = cs_least(PICTURES, pictures - i);
+        status = cs_vq_decode(&pass, n, values + i * picture, values + i * picture);
+    }
+    cs_vq_close(&pass);
+    return status;
 }
 
 /* --- pictures --------------------------------------------------------------------------------- */
@@ -100,11 +200,19 @@ static cs_status encode(const cs_codes *codes, const cs_images *images, int thre
     if (status == CS_OK && images->channels != codes->channels)
         status = cs_fail(CS_ERR_USAGE, "%s: pictures of %lld channels, and the codes are of %lld",
                          images->name, (long long)images->channels, (long long)codes->channels);
+    const bool network = codes->vq;
+    if (status == CS_OK && network &&
+        (images->height != codes->height || images->width != codes->width))
+        status =
+            cs_fail(CS_ERR_USAGE, "%s: pictures of %lld x %lld, and the codes are of %lld x %lld",
+                    images->name, (long long)images->height, (long long)images->width,
+                    (long long)codes->height, (long long)codes->width);
     if (status != CS_OK) return status;
     const int64_t patches = images->height / codes->patch * (images->width / codes->patch);
     *code = cs_alloc(images->count * patches, sizeof **code);
-    return *code ? cs_codebook_encode(&codes->book, images, codes->patch, threads, *code)
-                 : CS_ERR_MEMORY;
+    if (!*code) return CS_ERR_MEMORY;
+    return network ? encode_all(codes, images, threads, *code)
+                   : cs_codebook_encode(&codes->book, images, codes->patch, threads, *code);
 }
 
 cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
@@ -133,7 +241,49 @@ cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, float 
                    (size_t)width * sizeof *made);
         }
     }
+    if (status == CS_OK && codes->vq) status = decode_all(codes, corpus->documents, made);
     return CS_DELIVER(status, out, made, cs_drop);
+}
+
+cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool held_out,
+                           int threads, cs_codes_score *out)
+{
+    cs_codes_score score = {0};
+    cs_corpus corpus = {0};
+    float *made = NULL, *row = cs_alloc(codes->book.width, sizeof *row);
+    uint8_t *seen = cs_calloc(codes->book.codes, 1);
+    cs_status status =
+        row && seen ? cs_codes_corpus(codes, images, NULL, threads, &corpus) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < corpus.tokens; ++i) {
+        corpus.token[i] += CS_FIRST_CODE;
+    }
+    if (status == CS_OK) status = cs_codes_values(codes, &corpus, &made);
+    for (int64_t i = 0; i < images->count && status == CS_OK; ++i) {
+        const int64_t first = corpus.doc_ptr[i];
+        if ((images->held_out[i] != 0) != held_out) {
+            continue;
+        }
+        score.pictures += 1;
+        for (int64_t k = first; k < corpus.doc_ptr[i + 1]; ++k) {
+            const float *y = made + k * codes->book.width;
+            cs_patch_read(images, i, codes->patch, k - first, row);
+            score.used += !seen[corpus.token[k] - CS_FIRST_CODE];
+            seen[corpus.token[k] - CS_FIRST_CODE] = 1;
+            for (int64_t v = 0; v < codes->book.width; ++v) {
+                score.error += pow((double)y[v] - (double)row[v], 2);
+            }
+        }
+    }
+    score.error /= (double)(score.pictures * images->height * images->width * images->channels);
+    if (status == CS_OK && score.pictures == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: no picture is %s", images->name,
+                         held_out ? "held out" : "for training");
+    cs_corpus_free(&corpus);
+    cs_free(made);
+    cs_free(row);
+    cs_free(seen);
+    if (status == CS_OK) *out = score;
+    return status;
 }
 
 cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int threads,

@@ -2,20 +2,26 @@
  * them.
  *
  * Ids from CS_FIRST_CODE on are codes, behind the class token and the mask token. The code of a patch
- * is the nearest of `codes` vectors (image/codes.h). A file of them, codes.safetensors beside the
- * weights of each model that reads or predicts codes, has one tensor, `vector`, codes x patch x patch x
- * channels: the values of each vector as a patch.
+ * is the nearest of `codes` vectors (image/codes.h) to its values or, of a trained tokenizer, to what
+ * its encoder makes of them among the others of the picture (model/vq.h). A file of them,
+ * codes.safetensors beside the weights of each model that reads or predicts codes, has the tensor
+ * `vector`, codes x patch x patch x channels: the values of each vector as a patch. Of a trained
+ * tokenizer it has its parameters and `sizes` too: height and width of the pictures, width, layers and
+ * heads.
  */
 #pragma once
 
 #include "image/codes.h"
 #include "model/model.h"
+#include "model/vq.h"
 
 enum { CS_FIRST_CODE = 2 };
 
 struct cs_codes {
     int64_t patch, channels;
     cs_codebook book;
+    int64_t height, width; /* of pictures; 0: any */
+    cs_vq *vq;             /* of the same; NULL: none */
     int owners;
 };
 
@@ -23,21 +29,34 @@ struct cs_codes {
 cs_status cs_codes_fit(const cs_images *images, int64_t patch, int64_t codes, uint64_t seed,
                        int threads, cs_codes **out) CS_MUST_CHECK;
 
+/* Gives codes an encoder and a decoder (cs_vq_init). */
+cs_status cs_codes_network(cs_codes *codes, const cs_vq_sizes *sizes, int threads,
+                           bool training) CS_MUST_CHECK;
+
 /* One more owner of the same codes (NULL: none). */
 cs_codes *cs_codes_share(cs_codes *codes);
 void cs_codes_free(cs_codes **held);
 
 cs_status cs_codes_write(const cs_codes *codes, const char *path) CS_MUST_CHECK;
 /* CS_ERR_INPUT names the file: no such tensor, another shape, a value that is not finite. */
-cs_status cs_codes_read(const char *path, cs_codes **out) CS_MUST_CHECK;
+cs_status cs_codes_read(const char *path, int threads, cs_codes **out) CS_MUST_CHECK;
+
+/* Mean squared error a value of the pictures on one side of the corpus, coded and decoded again, and
+ * how many codes they have. CS_ERR_INPUT: there are none. */
+typedef struct {
+    double error;
+    int64_t used, pictures;
+} cs_codes_score;
+cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool held_out,
+                           int threads, cs_codes_score *out) CS_MUST_CHECK;
 
 /* The codes of pictures as text, of windows or whole (cs_codes_windows). CS_ERR_USAGE: pictures that
  * such patches do not make. */
 cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
                           int threads, cs_corpus *out) CS_MUST_CHECK;
 
-/* The values that ids of codes stand for, in their order: width of the codebook a place, fresh memory.
- * CS_ERR_INPUT: an id that is no code. */
+/* What ids of codes stand for, patches of the width of the codebook in the order of the ids, decoded
+ * picture by picture; fresh memory. CS_ERR_INPUT: an id that is no code. */
 cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus,
                           float **out) CS_MUST_CHECK;
 

@@ -328,7 +328,7 @@ static cs_status read_codes(const char *dir, cs_model *model)
     char *path = cs_path_join(dir, CODES);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) {
-        status = cs_codes_read(path, &model->codes);
+        status = cs_codes_read(path, 0, &model->codes);
         if (status == CS_OK && (model->codes->patch != model->config.patch ||
                                 model->codes->book.codes + CS_FIRST_CODE != model->config.vocab))
             status =

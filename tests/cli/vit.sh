@@ -62,6 +62,25 @@ test_codes() {
     refuses 2 "there is no codes.safetensors" "$COSPEC" perplexity codes p
 }
 
+# A tokenizer of pictures is an input like another: of models, whatever they are, and of matrices.
+test_tokenizer() {
+    pictures
+    exits 0 "$COSPEC" tokenize train --model vq --corpus p --patch 2 --codes 6 --width 8 --layers 1 --heads 2 --steps 20 --batch 4 -o q --json || return 1
+    [ "$(grep -c '"test_error"' out)" = 2 ] && [ -f q/codes.safetensors ] || { fail "$(tr -d '\n ' < out)"; return 1; }
+    exits 0 "$COSPEC" tokenize train --model vq --corpus p --patch 2 --codes 6 --width 8 --layers 1 --heads 2 --steps 20 --batch 4 --threads 2 -o r && cmp q/codes.safetensors r/codes.safetensors || { fail "${why:-bits depend on threads}"; return 1; }
+    exits 0 "$COSPEC" tokenize train --model kmeans --corpus p --patch 2 --codes 6 -o k || return 1
+    exits 0 "$COSPEC" train $small --width 16 --target codes --tokenizer q/codes.safetensors --steps 5 -o m --json && [ "$(number vocabulary out)" = 8 ] && cmp q/codes.safetensors m/codes.safetensors || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" perplexity m p || return 1
+    exits 0 "$COSPEC" cooc --corpus p --tokenizer k/codes.safetensors --window 2x2 --objective ar --max-length 4 -o c &&
+        exits 0 "$COSPEC" cooc --corpus p --patch 2 --codes 6 --window 2x2 --objective ar --max-length 4 -o d && cmp c/matrix.npz d/matrix.npz || { fail "${why:-$(ls c)}"; return 1; }
+    exits 0 "$COSPEC" train --corpus p --objective ar --arch gpt2 --width 8 --heads 2 --layers 1 --tokenizer q/codes.safetensors --steps 2 --batch 4 -o g || return 1
+    refuses 2 "--codes has no meaning with a tokenizer of pictures" "$COSPEC" train $small --target codes --tokenizer q/codes.safetensors --codes 6 -o d &&
+        refuses 2 "--steps is for --model vq" "$COSPEC" tokenize train --model kmeans --corpus p --steps 5 -o d &&
+        refuses 2 "--codes is for pictures" "$COSPEC" tokenize train --corpus t.txt --codes 5 -o d &&
+        refuses 2 "--tokenizer has no meaning for the pictures p" "$COSPEC" cooc --corpus p --tokenizer char --objective ar -o d &&
+        refuses 3 "k/tokenizer.safetensors" "$COSPEC" cooc --corpus p --tokenizer k/tokenizer.safetensors --objective ar -o d
+}
+
 # Both sides of a corpus with a split; the untrained network and the pixels stand beside the model.
 test_classes() {
     pictures
@@ -107,6 +126,7 @@ test_refusals() {
 check training
 check reconstruction
 check codes
+check tokenizer
 check classes
 check cuda
 check refusals
