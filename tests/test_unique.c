@@ -62,9 +62,7 @@ typedef struct {
 
 static void truth_free(truth *t)
 {
-    cs_free(t->row);
-    cs_free(t->col);
-    cs_free(t->val);
+    CS_FREE_FIELDS(t, row, col, val);
 }
 
 static void add_row(truth *t, const double *mass, int32_t label)

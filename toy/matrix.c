@@ -159,8 +159,7 @@ static cs_status number_columns(builder *b, int64_t *cols)
     const cs_toy *toy = b->toy;
     int64_t width = toy->classes * toy->tokens, base = 0;
     b->target_base = cs_pool_take(&b->pool, toy->length, sizeof *b->target_base);
-    b->offset_index = cs_pool_take(&b->pool, width, sizeof *b->offset_index);
-    b->sum = cs_pool_take(&b->pool, width, sizeof *b->sum);
+    CS_POOL_FIELDS(&b->pool, width, b, offset_index, sum);
     if (!b->sum) return CS_ERR_MEMORY;
     for (int64_t y = 0; y < toy->classes; ++y) {
         for (int64_t d = 0; d < toy->tokens; ++d) {

@@ -56,8 +56,7 @@ typedef struct {
 static cs_status columns_of(const cs_pairs *pairs, position_law *b)
 {
     *b = (position_law){.pairs = pairs, .empty_row = -1};
-    b->target = cs_pool_take(&b->pool, pairs->length, sizeof *b->target);
-    b->empty = cs_pool_take(&b->pool, pairs->length, sizeof *b->empty);
+    CS_POOL_FIELDS(&b->pool, pairs->length, b, target, empty);
     if (b->pool.status != CS_OK) return b->pool.status;
     cs_pairs_targets(pairs, 1, b->target);
     for (int64_t k = 0; k < pairs->length && pairs->q; ++k) {
@@ -172,9 +171,7 @@ static cs_status rows_of(position_law *b)
     }
     int64_t room = pairs->events + s + (pairs->q ? b->rows * s : 0);
     b->mass = cs_pool_take(&b->pool, b->rows, sizeof *b->mass);
-    b->row = cs_pool_take(&b->pool, room, sizeof *b->row);
-    b->col = cs_pool_take(&b->pool, room, sizeof *b->col);
-    b->p = cs_pool_take(&b->pool, room, sizeof *b->p);
+    CS_POOL_FIELDS(&b->pool, room, b, row, col, p);
     b->free = cs_pool_take(&b->pool, s, sizeof *b->free);
     if (b->pool.status != CS_OK) return b->pool.status;
     put_listed(b);

@@ -15,8 +15,7 @@ static const double same_value = 1e-9;
 
 void cs_toy_spectrum_free(cs_toy_spectrum *spectrum)
 {
-    cs_free(spectrum->sigma);
-    cs_free(spectrum->multiplicity);
+    CS_FREE_FIELDS(spectrum, sigma, multiplicity);
     memset(spectrum, 0, sizeof *spectrum);
 }
 

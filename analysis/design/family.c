@@ -160,8 +160,7 @@ static cs_status columns_room(cs_family *f, int64_t variables, int64_t entries, 
 {
     f->variables = variables;
     f->ptr = cs_pool_take(pool, variables + 1, sizeof *f->ptr);
-    f->mass = cs_pool_take(pool, entries, sizeof *f->mass);
-    f->part = cs_pool_take(pool, entries, sizeof *f->part);
+    CS_POOL_FIELDS(pool, entries, f, mass, part);
     return pool->status;
 }
 

@@ -29,8 +29,7 @@ typedef struct {
 void cs_design_free(cs_design *design)
 {
     cs_pairs_free(&design->law);
-    cs_free(design->x);
-    cs_free(design->basis);
+    CS_FREE_FIELDS(design, x, basis);
     memset(design, 0, sizeof *design);
 }
 

@@ -134,8 +134,7 @@ cs_status cs_family_constrain(const cs_design_problem *problem, cs_pool *pool, c
     int64_t *row_of = cs_pool_take(pool, f->s, sizeof *row_of);
     double *weight = cs_pool_take(pool, 2 * contexts, sizeof *weight);
     lp->ptr = cs_pool_take(pool, columns + 1, sizeof *lp->ptr);
-    lp->row = cs_pool_take(pool, entries, sizeof *lp->row);
-    lp->value = cs_pool_take(pool, entries, sizeof *lp->value);
+    CS_POOL_FIELDS(pool, entries, lp, row, value);
     lp->right = cs_pool_take(pool, sets + f->s + 3, sizeof *lp->right);
     cs_status status = pool->status;
     if (status != CS_OK) return status;

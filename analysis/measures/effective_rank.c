@@ -395,9 +395,6 @@ done:
 
 void cs_effective_rank_free(cs_effective_rank *r)
 {
-    cs_free(r->lambda);
-    cs_free(r->point);
-    cs_free(r->left_out);
-    cs_free(r->part_out);
+    CS_FREE_FIELDS(r, lambda, point, left_out, part_out);
     *r = (cs_effective_rank){0};
 }

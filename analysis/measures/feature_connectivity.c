@@ -60,8 +60,7 @@ static cs_status choose_rows(study *s, int64_t rows)
         return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " row%s: %s", s->name, wanted,
                        wanted == 1 ? "" : "s", wanted < 2 ? "no pairs" : "more than 2^31 - 1");
     }
-    s->row = cs_pool_take(&s->pool, wanted, sizeof *s->row);
-    s->block = cs_pool_take(&s->pool, wanted, sizeof *s->block);
+    CS_POOL_FIELDS(&s->pool, wanted, s, row, block);
     if (!s->block) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(o->seed, CS_STREAM_FEATURES, 0);
     for (int64_t i = 0; i < rows; ++i) {
@@ -156,8 +155,7 @@ static cs_status read_rows(study *s, const cs_rows *rows)
     if (s->d > 0 && s->n > INT64_MAX / 16 / s->d) {
         return cs_fail(CS_ERR_MEMORY, "%s: %" PRId64 " x %" PRId64 " numbers", s->name, s->n, s->d);
     }
-    s->x = cs_pool_take(&s->pool, s->n * s->d, sizeof *s->x);
-    s->y = cs_pool_take(&s->pool, s->n * s->d, sizeof *s->y);
+    CS_POOL_FIELDS(&s->pool, s->n * s->d, s, x, y);
     s->mean = cs_pool_take(&s->pool, s->d, sizeof *s->mean);
     cs_status status = s->pool.status;
     for (int64_t i = 0; i < s->n && status == CS_OK; ++i) {
@@ -290,8 +288,7 @@ static cs_status jackknife(study *s, cs_feature_connectivity *c)
 
 void cs_feature_connectivity_free(cs_feature_connectivity *c)
 {
-    cs_free(c->top);
-    cs_free(c->left_out);
+    CS_FREE_FIELDS(c, top, left_out);
     *c = (cs_feature_connectivity){0};
 }
 

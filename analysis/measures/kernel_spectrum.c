@@ -42,9 +42,7 @@ cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_ker
 {
     cs_dense r = {0};
     cs_kernel_spectrum local = {0};
-    local.value = cs_pool_take(&local.pool, s, sizeof *local.value);
-    local.multiplicity = cs_pool_take(&local.pool, s, sizeof *local.multiplicity);
-    local.target_weight = cs_pool_take(&local.pool, s, sizeof *local.target_weight);
+    CS_POOL_FIELDS(&local.pool, s, &local, value, multiplicity, target_weight);
     double *ascending = cs_pool_take(&local.pool, s, sizeof *ascending);
     cs_status status = local.pool.status ? local.pool.status : cs_dense_init(&r, s, s);
     if (status == CS_OK) status = kernel_of(objective, s, r.data);

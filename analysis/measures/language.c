@@ -17,10 +17,7 @@ void cs_language_free(cs_language *l)
 {
     cs_signed_gram_free(&l->m);
     cs_dense_free(&l->v);
-    cs_free(l->residual);
-    cs_free(l->lambda);
-    cs_free(l->tail);
-    cs_free(l->list);
+    CS_FREE_FIELDS(l, residual, lambda, tail, list);
     memset(l, 0, sizeof *l);
 }
 

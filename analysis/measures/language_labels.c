@@ -12,9 +12,7 @@
 
 void cs_language_labels_free(cs_language_labels *l)
 {
-    cs_free(l->p_max);
-    cs_free(l->alpha);
-    cs_free(l->error);
+    CS_FREE_FIELDS(l, p_max, alpha, error);
     memset(l, 0, sizeof *l);
 }
 

@@ -325,8 +325,7 @@ cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *
     q->n = s->count;
     q->regression = s->classes == 0;
     q->threads = threads;
-    p->mean = cs_pool_take(&p->pool, d, sizeof *p->mean);
-    p->scale = cs_pool_take(&p->pool, d, sizeof *p->scale);
+    CS_POOL_FIELDS(&p->pool, d, p, mean, scale);
     q->target = cs_pool_take(&q->pool, s->count, sizeof *q->target);
     cs_status status = p->scale && q->target ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = q->regression ? take_values(s, p, q) : take_classes(s, p, q);

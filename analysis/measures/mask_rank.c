@@ -96,8 +96,7 @@ void cs_mask_rank_end(cs_mask_rank_sums **held)
     for (int64_t i = 0; s->gram && i < s->options.hidden.layers * PARTS; ++i) {
         cs_gram_free(&s->gram[i]);
     }
-    cs_free(s->gram);
-    cs_free(s->group);
+    CS_FREE_FIELDS(s, gram, group);
     cs_free(s);
     *held = NULL;
 }

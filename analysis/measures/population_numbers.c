@@ -88,8 +88,7 @@ cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_pl
 {
     cs_population_study s = {
         .corpus = corpus, .plan = plan, .gram = cs_context_gram(&plan->build.context)};
-    s.rank = cs_pool_take(&s.pool, corpus->documents, sizeof *s.rank);
-    s.part = cs_pool_take(&s.pool, corpus->documents, sizeof *s.part);
+    CS_POOL_FIELDS(&s.pool, corpus->documents, &s, rank, part);
     cs_status status = s.pool.status;
     if (status == CS_OK) status = order_documents(&s);
     if (status == CS_OK && !s.gram) status = cs_population_count(corpus, &plan->build, &s.counts);

@@ -27,8 +27,7 @@ static const struct {
 
 void cs_reconstruction_free(cs_reconstruction *r)
 {
-    cs_free(r->picture);
-    cs_free(r->score);
+    CS_FREE_FIELDS(r, picture, score);
     *r = (cs_reconstruction){0};
 }
 

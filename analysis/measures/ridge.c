@@ -150,8 +150,7 @@ cs_status cs_ridge_fit(const cs_dense *x, const int32_t *label, int64_t classes,
     cs_ridge r = {.features = x->cols, .classes = classes, .loo = INFINITY};
     work w = {0};
     r.weight = cs_dense_in(&r.pool, r.features, classes);
-    r.mean = cs_pool_take(&r.pool, r.features, sizeof *r.mean);
-    r.scale = cs_pool_take(&r.pool, r.features, sizeof *r.scale);
+    CS_POOL_FIELDS(&r.pool, r.features, &r, mean, scale);
     r.intercept = cs_pool_take(&r.pool, classes, sizeof *r.intercept);
     cs_status status = r.pool.status;
     if (status == CS_OK) status = standardise(x, label, &r, &w);

@@ -114,8 +114,7 @@ static cs_status context_item(void *ctx, int64_t item)
 static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double *unknown,
                      int64_t *featureless)
 {
-    w->known = cs_pool_take(&w->pool, documents, sizeof *w->known);
-    w->total = cs_pool_take(&w->pool, documents, sizeof *w->total);
+    CS_POOL_FIELDS(&w->pool, documents, w, known, total);
     cs_status status = w->pool.status;
     if (status == CS_OK) status = cs_dense_init(w->out, documents, w->source->features);
     if (status == CS_OK) status = cs_parallel(documents, w->source->threads, item, w);

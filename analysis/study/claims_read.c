@@ -29,13 +29,9 @@ void cs_claims_free(cs_claims *claims)
             for (int64_t j = 0; j < point->needs; ++j) {
                 free_comparison(&point->need[j]);
             }
-            cs_free(point->need);
-            cs_free(point->budget);
-            cs_free(point->unmet);
+            CS_FREE_FIELDS(point, need, budget, unmet);
         }
-        cs_free(c->point);
-        cs_free(c->found);
-        cs_free(c->course);
+        CS_FREE_FIELDS(c, point, found, course);
     }
     cs_free(claims->claim);
     *claims = (cs_claims){0};

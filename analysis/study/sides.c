@@ -17,10 +17,7 @@ enum { MOST_WORDS = 24 };
 
 void cs_side_free(cs_claim_side *side)
 {
-    cs_free(side->left_out);
-    cs_free(side->file);
-    cs_free(side->pick);
-    cs_free(side->minus);
+    CS_FREE_FIELDS(side, left_out, file, pick, minus);
     side->left_out = NULL;
     side->file = side->pick = side->minus = NULL;
 }

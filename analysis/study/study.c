@@ -16,8 +16,7 @@ enum { MOST_NAME = 100 };
 
 static void free_step(cs_step *step)
 {
-    cs_free(step->command);
-    cs_free(step->name);
+    CS_FREE_FIELDS(step, command, name);
     cs_text_list_free(step->word, step->words);
     cs_free(step->needs);
 }
@@ -26,8 +25,7 @@ void cs_study_free(cs_study *study)
 {
     for (int64_t i = 0; i < study->steps; ++i)
         free_step(&study->step[i]);
-    cs_free(study->step);
-    cs_free(study->dir);
+    CS_FREE_FIELDS(study, step, dir);
     json_decref(study->json);
     *study = (cs_study){0};
 }

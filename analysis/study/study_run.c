@@ -267,7 +267,6 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
-    cs_free(s.begun);
-    cs_free(s.done);
+    CS_FREE_FIELDS(&s, begun, done);
     return status;
 }

@@ -184,9 +184,7 @@ static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
     out->rounding = 2 * rounding + 4 * DBL_EPSILON;
     out->rounding += m.exact ? 0 : m.unit / s->order.least[c];
     out->reach = least_reach(&spectrum);
-    out->low = cs_pool_take(&out->pool, out->k + 1, sizeof *out->low);
-    out->sigma = cs_pool_take(&out->pool, out->k + 1, sizeof *out->sigma);
-    out->high = cs_pool_take(&out->pool, out->k + 1, sizeof *out->high);
+    CS_POOL_FIELDS(&out->pool, out->k + 1, out, low, sigma, high);
     out->mass = cs_pool_take(&out->pool, a->cols, sizeof *out->mass);
     if ((status = out->pool.status) != CS_OK) goto done;
     memcpy(out->mass, spectrum.col_mass, (size_t)a->cols * sizeof *out->mass);
@@ -332,7 +330,6 @@ cs_status cs_refined_pairs_of(const cs_corpus *corpus, const cs_cooc_options *op
 
 void cs_refined_pairs_free(cs_refined_pairs *p)
 {
-    cs_free(p->name);
-    cs_free(p->pair);
+    CS_FREE_FIELDS(p, name, pair);
     *p = (cs_refined_pairs){0};
 }

@@ -49,9 +49,7 @@ double cs_statement_margin(const cs_statement *s)
 
 static void statement_free(cs_statement *s)
 {
-    cs_free(s->text);
-    cs_free(s->input);
-    cs_free(s->counterexample);
+    CS_FREE_FIELDS(s, text, input, counterexample);
     json_decref(s->assumptions);
     json_decref(s->details);
 }

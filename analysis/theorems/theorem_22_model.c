@@ -355,10 +355,7 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
         return CS_OK;
     }
     study s = {.model = model, .layers = c->layers, .width = d, .heads = c->heads, .room = room};
-    s.piece = cs_pool_take(&s.pool, room, sizeof *s.piece);
-    s.real = cs_pool_take(&s.pool, room, sizeof *s.real);
-    s.u = cs_pool_take(&s.pool, room, sizeof *s.u);
-    s.gap = cs_pool_take(&s.pool, room, sizeof *s.gap);
+    CS_POOL_FIELDS(&s.pool, room, &s, piece, real, u, gap);
     s.sides = cs_pool_take(&s.pool, room * s.heads, sizeof *s.sides);
     s.qkv = cs_pool_take(&s.pool, 3 * d * d, sizeof *s.qkv);
     s.bias = cs_pool_take(&s.pool, 3 * d, sizeof *s.bias);

@@ -48,9 +48,7 @@ static cs_status check(const cs_labelled *m, const cs_spectrum *spectrum)
 static cs_status assign(const cs_labelled *m, const cs_spectrum *spectrum, cs_41_labels *l)
 {
     const cs_csr *y = &m->row_label;
-    l->label = cs_pool_take(&l->pool, l->rows, sizeof *l->label);
-    l->mass = cs_pool_take(&l->pool, l->rows, sizeof *l->mass);
-    l->root = cs_pool_take(&l->pool, l->rows, sizeof *l->root);
+    CS_POOL_FIELDS(&l->pool, l->rows, l, label, mass, root);
     if (l->pool.status != CS_OK) return l->pool.status;
     cs_majority(y, l->label);
     l->classes = m->labels;

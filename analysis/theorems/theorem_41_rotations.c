@@ -201,8 +201,7 @@ cs_status cs_41_rotations_of(const cs_labelled *m, const cs_41_labels *labels,
         status = cs_41_fit_init(labels, &labels->hard, labels->root, options->threads, &base);
     double *mass = cs_pool_take(&pool, components.count, sizeof *mass);
     double *column = cs_pool_take(&pool, labels->rows, sizeof *column);
-    r.mean = cs_pool_take(&r.pool, t_max, sizeof *r.mean);
-    r.worst = cs_pool_take(&r.pool, t_max, sizeof *r.worst);
+    CS_POOL_FIELDS(&r.pool, t_max, &r, mean, worst);
     if (status == CS_OK) status = pool.status;
     if (status == CS_OK) status = r.pool.status;
     if (status != CS_OK) goto done;

@@ -159,11 +159,8 @@ cs_status cs_43_eta_of(const cs_43_rows *r, int power, int64_t work, cs_43_eta *
     cs_pool pool = {0};
     pair *list = cs_pool_take(&pool, pairs, sizeof *list);
     s.factor = cs_pool_take(&pool, n * n * heads, sizeof *s.factor);
-    s.low = cs_pool_take(&pool, n * heads, sizeof *s.low);
-    s.high = cs_pool_take(&pool, n * heads, sizeof *s.high);
-    s.square = cs_pool_take(&pool, heads, sizeof *s.square);
-    s.cross = cs_pool_take(&pool, heads, sizeof *s.cross);
-    s.apart = cs_pool_take(&pool, heads, sizeof *s.apart);
+    CS_POOL_FIELDS(&pool, n * heads, &s, low, high);
+    CS_POOL_FIELDS(&pool, heads, &s, square, cross, apart);
     if (pool.status != CS_OK) {
         cs_pool_free(&pool);
         return CS_ERR_MEMORY;

@@ -75,8 +75,7 @@ static cs_status toy_text_of(const cs_toy *toy, uint64_t seed, toy_text *t)
     double all = cs_toy_sequences(toy);
     t->count = all > TOY_SEQUENCES ? TOY_SEQUENCES : (int64_t)all;
     t->token = cs_pool_take(&t->pool, t->count * toy->length, sizeof *t->token);
-    t->start = cs_pool_take(&t->pool, t->count, sizeof *t->start);
-    t->length = cs_pool_take(&t->pool, t->count, sizeof *t->length);
+    CS_POOL_FIELDS(&t->pool, t->count, t, start, length);
     if (t->pool.status != CS_OK) return t->pool.status;
     for (int64_t i = 0; i < t->count; ++i) {
         int32_t *token = t->token + i * toy->length;
@@ -226,8 +225,7 @@ static cs_status cut(const cs_theorem_input *in, trained *t, cs_43_text *text)
     cs_status status = piece_length(in, &t->model, &t->against, &most);
     if (status == CS_OK) status = cs_sequences_of(in->corpus, most, 0, s);
     if (status != CS_OK) return status;
-    t->start = cs_pool_take(&t->pool, s->count, sizeof *t->start);
-    t->length = cs_pool_take(&t->pool, s->count, sizeof *t->length);
+    CS_POOL_FIELDS(&t->pool, s->count, t, start, length);
     if (t->pool.status != CS_OK) return t->pool.status;
     for (int64_t i = 0; i < s->count; ++i) {
         if (in->keep[s->document[i]]) {

@@ -329,8 +329,7 @@ static cs_status make_room(cs_43_walk *w)
     w->negative = cs_pool_take(&w->pool, vocab, sizeof *w->negative);
     w->eta = cs_pool_take(&w->pool, w->text->count, sizeof *w->eta);
     w->scratch = cs_pool_take(&w->pool, 2 * width, sizeof *w->scratch);
-    w->set = cs_pool_take(&w->pool, longest, sizeof *w->set);
-    w->choice = cs_pool_take(&w->pool, longest, sizeof *w->choice);
+    CS_POOL_FIELDS(&w->pool, longest, w, set, choice);
     w->sets = cs_pool_take(&w->pool, longest * w->o.masks, sizeof *w->sets);
     w->a->curve = cs_calloc(w->o.blocks * w->a->lengths * CS_43_CURVE, sizeof *w->a->curve);
     w->f = cs_dense_in(&w->pool, w->m->width, columns);

@@ -156,8 +156,7 @@ static cs_corpus texts_of(cs_pool *pool, int64_t texts, int64_t length, int64_t 
     cs_corpus c = {.documents = texts, .tokens = texts * length, .vocab = vocab};
     c.doc_ptr = cs_pool_take(pool, texts + 1, sizeof *c.doc_ptr);
     c.token = cs_pool_take(pool, texts * length, sizeof *c.token);
-    c.label = cs_pool_take(pool, texts, sizeof *c.label);
-    c.held_out = cs_pool_take(pool, texts, sizeof *c.held_out);
+    CS_POOL_FIELDS(pool, texts, &c, label, held_out);
     for (int64_t d = 0; d < texts && pool->status == CS_OK; ++d) {
         c.doc_ptr[d + 1] = (d + 1) * length;
         c.label[d] = -1;

@@ -30,9 +30,7 @@ typedef struct {
 void cs_toy_contexts_free(cs_toy_contexts *c)
 {
     cs_csr_free(&c->a);
-    cs_free(c->ptr);
-    cs_free(c->token);
-    cs_free(c->target);
+    CS_FREE_FIELDS(c, ptr, token, target);
     *c = (cs_toy_contexts){0};
 }
 
@@ -164,9 +162,7 @@ static cs_status make_room(builder *b, double nnz)
     b->out.token = cs_alloc(tokens, sizeof *b->out.token);
     b->content = cs_pool_take(&b->pool, most, sizeof *b->content);
     b->chance = cs_pool_take(&b->pool, toy->classes * toy->tokens, sizeof *b->chance);
-    b->row = cs_pool_take(&b->pool, entries, sizeof *b->row);
-    b->col = cs_pool_take(&b->pool, entries, sizeof *b->col);
-    b->val = cs_pool_take(&b->pool, entries, sizeof *b->val);
+    CS_POOL_FIELDS(&b->pool, entries, b, row, col, val);
     return b->out.ptr && b->out.token ? b->pool.status : CS_ERR_MEMORY;
 }
 

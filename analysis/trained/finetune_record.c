@@ -129,8 +129,6 @@ cs_status cs_finetune_record(const cs_finetune_task *task, const cs_finetune_pla
     report r = {.task = task, .study = study, .scoring = cs_finetune_scoring(task, plan)};
     cs_status status = take_results(&r);
     if (status == CS_OK) status = add_all(&r, &plan->metrics, reference, root, predictions);
-    cs_free(r.prediction);
-    cs_free(r.constant);
-    cs_free(r.scratch);
+    CS_FREE_FIELDS(&r, prediction, constant, scratch);
     return status;
 }

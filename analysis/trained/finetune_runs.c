@@ -37,8 +37,7 @@ void cs_finetune_study_free(cs_finetune_study *study)
     for (int64_t i = 0; i < study->runs; ++i) {
         free_run(&study->run[i]);
     }
-    cs_free(study->run);
-    cs_free(study->trial);
+    CS_FREE_FIELDS(study, run, trial);
     *study = (cs_finetune_study){0};
 }
 
@@ -377,8 +376,7 @@ static cs_status choose_rate(const cs_finetune_task *task, const cs_finetune_pla
         }
     }
     out->chosen = plan->rate[best];
-    cs_free(s.fit);
-    cs_free(s.held);
+    CS_FREE_FIELDS(&s, fit, held);
     return status;
 }
 

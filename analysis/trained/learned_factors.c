@@ -206,8 +206,7 @@ static cs_status angles(const cs_learned_target *target, const product *m, cs_le
 
 void cs_learned_free(cs_learned *learned)
 {
-    cs_free(learned->left);
-    cs_free(learned->right);
+    CS_FREE_FIELDS(learned, left, right);
     *learned = (cs_learned){0};
 }
 

@@ -49,8 +49,7 @@ cs_status cs_probe_layer_of(const cs_probe_study *s, const char *layer, const cs
     const int64_t seeds = s->scoring.seeds, cells = seeds * s->scoring.test->count;
     cs_probe_layer l = {.layer = layer, .features = train->cols};
     l.probe = cs_pool_take(&l.pool, seeds, sizeof *l.probe);
-    l.prediction = cs_pool_take(&l.pool, cells, sizeof *l.prediction);
-    l.baseline = cs_pool_take(&l.pool, cells, sizeof *l.baseline);
+    CS_POOL_FIELDS(&l.pool, cells, &l, prediction, baseline);
     cs_status status = l.pool.status;
     for (int64_t r = 0; r < seeds && status == CS_OK; ++r) {
         status = probe_seed(s, r, train, test, &l);

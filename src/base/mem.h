@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/each.h"
 #include "base/status.h"
 
 /* Uninitialised room for count items of `size` bytes; never NULL for count == 0.
@@ -41,6 +42,15 @@ typedef struct {
 void *cs_pool_take(cs_pool *pool, int64_t count, size_t size);
 void cs_pool_free(cs_pool *pool);
 
+/* Room for `count` items at each of several members of the struct at `of`. */
+#define CS_POOL_FIELDS(pool, count, of, ...)                                                       \
+    do {                                                                                           \
+        CS_EACH(CS_POOL_FIELD, of, (pool, count), __VA_ARGS__)                                     \
+    } while (0)
+#define CS_POOL_FIELD(of, from, name)                                                              \
+    (of)->name = cs_pool_take(CS_POOL_FROM from, sizeof *(of)->name);
+#define CS_POOL_FROM(pool, count) (pool), (count)
+
 /* A copy of a string, NULL on failure. */
 char *cs_strdup(const char *text) CS_MUST_CHECK;
 
@@ -68,6 +78,13 @@ void cs_mem_populate(void *p, int64_t bytes);
 /* Accepts NULL. The second frees what a pointer holds whose address it takes, for CS_DELIVER. */
 void cs_free(void *p);
 void cs_drop(void *held);
+
+/* Members of the struct at `of`: CS_FREE_FIELDS(matrix, row, column, value) */
+#define CS_FREE_FIELDS(of, ...)                                                                    \
+    do {                                                                                           \
+        CS_EACH(CS_FREE_FIELD, of, , __VA_ARGS__)                                                  \
+    } while (0)
+#define CS_FREE_FIELD(of, none, name) cs_free((of)->name);
 
 /* Test hook: the n-th allocation from now (1 = the next) fails once; 0 switches off. Returns how
  * many allocations were made since the last call. Counts over all threads. */

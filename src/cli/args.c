@@ -57,8 +57,7 @@ void cs_args_free(cs_args **held)
     cs_words_free(&args->line);
     cs_words_free(&args->kept);
     cs_words_free(&args->claimed);
-    cs_free(args->input);
-    cs_free(args->output);
+    CS_FREE_FIELDS(args, input, output);
     free(args->printed);
     cs_result_free(&args->record);
     cs_free(args);

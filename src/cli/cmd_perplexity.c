@@ -220,8 +220,7 @@ static cs_status run_perplexity(cs_args *args)
     for (int i = 0; i < r.answers; ++i) {
         cs_perplexity_free(&r.answer[i].p);
     }
-    cs_free(r.token_bytes);
-    cs_free(r.unigram);
+    CS_FREE_FIELDS(&r, token_bytes, unigram);
     cs_model_text_free(&r.text);
     return status;
 }

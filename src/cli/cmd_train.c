@@ -521,8 +521,7 @@ static cs_status run_train(cs_args *args)
     cs_images_free(&r.images);
     cs_corpus_free(&r.corpus);
     cs_plan_file_free(&r.plan);
-    cs_free(r.keep);
-    cs_free(r.budget);
+    CS_FREE_FIELDS(&r, keep, budget);
     return status;
 }
 

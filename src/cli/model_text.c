@@ -268,8 +268,7 @@ void cs_model_text_free(cs_model_text *t)
     cs_model_free(&t->model);
     cs_tokenizer_free(&t->tokenizer);
     cs_corpus_free(&t->corpus);
-    cs_free(t->keep);
-    cs_free(t->layer);
+    CS_FREE_FIELDS(t, keep, layer);
     cs_backend_free(&t->backend);
     cs_model_kind_free(&t->kind);
     cs_plan_file_free(&t->plans);

@@ -209,8 +209,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
                        (long long)table->rows);
     }
     cs_free(from);
-    cs_free(brief.name);
-    cs_free(brief.cell);
+    CS_FREE_FIELDS(&brief, name, cell);
     return status;
 }
 

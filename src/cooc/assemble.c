@@ -28,18 +28,14 @@ void cs_cooc_free(cs_cooc *cooc)
         free_files(cooc->files);
     } else {
         cs_labelled_free(&cooc->matrix);
-        cs_free(cooc->key);
-        cs_free(cooc->witness_sequence);
-        cs_free(cooc->witness_ordinal);
+        CS_FREE_FIELDS(cooc, key, witness_sequence, witness_ordinal);
     }
     memset(cooc, 0, sizeof *cooc);
 }
 
 static void growing_free(cs_growing *g)
 {
-    cs_free(g->ptr);
-    cs_free(g->col);
-    cs_free(g->val);
+    CS_FREE_FIELDS(g, ptr, col, val);
     memset(g, 0, sizeof *g);
 }
 
@@ -149,9 +145,7 @@ void cs_assembler_free(cs_assembler **assembler)
     } else {
         growing_free(&a->matrix);
         growing_free(&a->row_label);
-        cs_free(a->key);
-        cs_free(a->witness_sequence);
-        cs_free(a->witness_ordinal);
+        CS_FREE_FIELDS(a, key, witness_sequence, witness_ordinal);
     }
     cs_free(a->in_row);
     if (!a->borrows) {

@@ -219,8 +219,7 @@ static cs_status run_block(void *ctx, int64_t item, int number)
 
 static cs_status start_workers(build *b)
 {
-    b->worker = cs_pool_take(&b->pool, b->may_use.workers, sizeof *b->worker);
-    b->cut = cs_pool_take(&b->pool, b->may_use.workers, sizeof *b->cut);
+    CS_POOL_FIELDS(&b->pool, b->may_use.workers, b, worker, cut);
     cs_status status = b->pool.status;
     /* One worker may meet them all; draws, twice as many as expected. */
     double share = (double)b->may_use.budget / b->may_use.workers;

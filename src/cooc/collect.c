@@ -198,8 +198,7 @@ cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes)
 
 void cs_collector_free(cs_collector *c)
 {
-    cs_free(c->slot);
-    cs_free(c->table);
+    CS_FREE_FIELDS(c, slot, table);
     memset(c, 0, sizeof *c);
 }
 

@@ -239,8 +239,7 @@ void cs_context_plan_free(cs_context_plan **plan)
     for (int64_t i = 0; i < (*plan)->tables; ++i) {
         cs_context_table_free(&(*plan)->table[i]);
     }
-    cs_free((*plan)->table);
-    cs_free((*plan)->table_of);
+    CS_FREE_FIELDS((*plan), table, table_of);
     cs_free(*plan);
     *plan = NULL;
 }

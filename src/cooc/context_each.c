@@ -19,8 +19,7 @@ static cs_status table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, w = plan->context.n;
     int64_t widest = w < s ? 2 * w : 2 * s; /* windows never pass the sequence */
-    t->place = cs_pool_take(&t->pool, widest + 1, sizeof *t->place);
-    t->missed = cs_pool_take(&t->pool, widest + 1, sizeof *t->missed);
+    CS_POOL_FIELDS(&t->pool, widest + 1, t, place, missed);
     if (t->pool.status != CS_OK) return t->pool.status;
     for (int64_t m = 0; m < s; ++m) {
         double miss = t->pairs.q[m] / (double)s, hit = 0;

@@ -32,8 +32,7 @@ cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, c
     x->budget = budget;
     cs_runs_init(&x->own, scratch);
     cs_runs_init(&x->received, scratch);
-    x->out = cs_pool_take(&x->pool, PIECE, sizeof *x->out);
-    x->in = cs_pool_take(&x->pool, PIECE, sizeof *x->in);
+    CS_POOL_FIELDS(&x->pool, PIECE, x, out, in);
     x->count = cs_pool_take(&x->pool, comm->ranks, sizeof *x->count);
     x->all = cs_pool_take(&x->pool, (int64_t)comm->ranks * comm->ranks, sizeof *x->all);
     cs_status status = x->pool.status ? x->pool.status : cs_runs_begin(&x->own);

@@ -172,8 +172,7 @@ static void take_emissions(cs_law_spread *s)
     for (int64_t i = 0; i < all; ++i) {
         count += law->emit[i] > 0;
     }
-    s->state = cs_pool_take(&s->pool, count, sizeof *s->state);
-    s->emit = cs_pool_take(&s->pool, count, sizeof *s->emit);
+    CS_POOL_FIELDS(&s->pool, count, s, state, emit);
     count = 0;
     for (int64_t i = 0; i < law->classes * law->words && s->pool.status == CS_OK; ++i) {
         const double *of = law->emit + i / law->words * law->states * law->words + i % law->words;
@@ -245,12 +244,7 @@ cs_status cs_law_spreader_init(const cs_law_spread *spread, cs_law_take take, vo
     const int64_t n = spread->reach + 2, h = spread->population->law.states;
     cs_pool pool = {0};
     *out = (cs_law_spreader){.spread = spread, .take = take, .ctx = ctx};
-    out->place = cs_pool_take(&pool, n, sizeof *out->place);
-    out->where = cs_pool_take(&pool, n, sizeof *out->where);
-    out->item = cs_pool_take(&pool, n, sizeof *out->item);
-    out->word = cs_pool_take(&pool, n, sizeof *out->word);
-    out->code = cs_pool_take(&pool, n, sizeof *out->code);
-    out->key = cs_pool_take(&pool, n, sizeof *out->key);
+    CS_POOL_FIELDS(&pool, n, out, place, where, item, word, code, key);
     out->before = cs_pool_take(&pool, n * h, sizeof *out->before);
     out->after = cs_pool_take(&pool, h, sizeof *out->after);
     out->pool = pool;
@@ -340,10 +334,7 @@ cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequ
     cs_status status = cs_corpus_select(corpus, all, texts); /* for names and words */
     cs_free(all);
     if (status != CS_OK) return status;
-    cs_free(texts->doc_ptr);
-    cs_free(texts->token);
-    cs_free(texts->label);
-    cs_free(texts->held_out);
+    CS_FREE_FIELDS(texts, doc_ptr, token, label, held_out);
     texts->documents = rows;
     texts->tokens = 0;
     texts->doc_ptr = cs_calloc(rows + 1, sizeof *texts->doc_ptr);
@@ -370,7 +361,6 @@ cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequ
         cooc->witness_sequence[r] = r;
     }
     cs_law_spreader_free(&l.spreader);
-    cs_free(l.list);
-    cs_free(l.place);
+    CS_FREE_FIELDS(&l, list, place);
     return status;
 }

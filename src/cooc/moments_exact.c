@@ -110,8 +110,7 @@ static cs_status half_init(half *h, cs_pool *pool)
         next[g] = h->start[g];
     }
     int64_t meetings = pool->status == CS_OK ? h->start[h->groups] : 0;
-    h->centre = cs_pool_take(pool, meetings, sizeof *h->centre);
-    h->at = cs_pool_take(pool, meetings, sizeof *h->at);
+    CS_POOL_FIELDS(pool, meetings, h, centre, at);
     for (int64_t v = 0; pool->status == CS_OK && v < h->m->rows; ++v) {
         meet(h, v, true, next);
     }

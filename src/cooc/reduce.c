@@ -85,8 +85,7 @@ cs_status cs_components_of(const cs_csr *a, cs_components *out)
         }
         join(a, parent, c.row);
         c.count = label(parent, number, &c, a->rows, a->cols);
-        c.rows = cs_pool_take(&c.pool, c.count, sizeof *c.rows);
-        c.cols = cs_pool_take(&c.pool, c.count, sizeof *c.cols);
+        CS_POOL_FIELDS(&c.pool, c.count, &c, rows, cols);
     }
     if (c.cols) {
         count_sizes(c.row, a->rows, c.rows);

@@ -227,8 +227,7 @@ cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *optio
                            const cs_context *context, cs_refinement *out)
 {
     cs_refinement r = {.count = count};
-    r.rows = cs_pool_take(&r.pool, count, sizeof *r.rows);
-    r.least = cs_pool_take(&r.pool, count, sizeof *r.least);
+    CS_POOL_FIELDS(&r.pool, count, &r, rows, least);
     r.refines = cs_pool_take(&r.pool, count * count, sizeof *r.refines);
     cs_sequences sequences = {0};
     cs_cooc_options whole = *options;

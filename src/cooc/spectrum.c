@@ -13,10 +13,7 @@
 
 void cs_spectrum_free(cs_spectrum *s)
 {
-    cs_free(s->sigma);
-    cs_free(s->residual);
-    cs_free(s->row_mass);
-    cs_free(s->col_mass);
+    CS_FREE_FIELDS(s, sigma, residual, row_mass, col_mass);
     cs_dense_free(&s->u);
     cs_dense_free(&s->v);
     *s = (cs_spectrum){0};

@@ -22,10 +22,7 @@ enum { BOUND_STEPS = 30 };
 void cs_spectrum_density_free(cs_spectrum_density *d)
 {
     cs_density_free(&d->density);
-    cs_free(d->x);
-    cs_free(d->sigma);
-    cs_free(d->tail);
-    cs_free(d->tail_exact);
+    CS_FREE_FIELDS(d, x, sigma, tail, tail_exact);
     *d = (cs_spectrum_density){0};
 }
 

@@ -77,8 +77,7 @@ void cs_system_free(cs_system *system)
         cs_csr_free(&system->abar_t);
     }
     cs_csr_free(&system->own);
-    cs_free(system->row_mass);
-    cs_free(system->col_mass);
+    CS_FREE_FIELDS(system, row_mass, col_mass);
     cs_reduction_free(&system->reduced);
     *system = (cs_system){0};
 }

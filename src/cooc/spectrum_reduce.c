@@ -82,9 +82,7 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
     cs_pool pool = {0};
     int64_t *member = cs_pool_take(&pool, n, sizeof *member); /* component of each row */
     s->start = cs_pool_take(&r->pool, r->count + 2, sizeof *s->start);
-    s->of = cs_pool_take(&r->pool, n, sizeof *s->of);
-    s->lift = cs_pool_take(&r->pool, n, sizeof *s->lift);
-    s->list = cs_pool_take(&r->pool, n, sizeof *s->list);
+    CS_POOL_FIELDS(&r->pool, n, s, of, lift, list);
     s->list_start = cs_pool_take(&r->pool, r->count + 2, sizeof *s->list_start);
     cs_status status = pool.status ? pool.status : r->pool.status;
     if (status == CS_OK) {

@@ -77,8 +77,7 @@ cs_status cs_window_order_rows(cs_window_counter *c)
     const bool gram = c->job->plan->kind->gram;
     buckets b = {.item = cs_pool_take(&c->pool, c->vocab, sizeof *b.item)};
     int64_t next[BUCKETS] = {0};
-    c->by_key = cs_pool_take(&c->pool, c->vocab, sizeof *c->by_key);
-    c->key = cs_pool_take(&c->pool, c->vocab, sizeof *c->key);
+    CS_POOL_FIELDS(&c->pool, c->vocab, c, by_key, key);
     if (c->pool.status != CS_OK) return c->pool.status;
     for (int64_t v = 0; v < c->vocab; ++v) {
         c->key[v] = gram ? cs_key_in_order(v, c->vocab) : cs_key_of(CS_KEY_ITEM, 0, v);
@@ -101,8 +100,7 @@ cs_status cs_window_order_rows(cs_window_counter *c)
 cs_status cs_window_group_rows(cs_window_counter *c)
 {
     c->group = cs_pool_take(&c->pool, GROUPS + 1, sizeof *c->group);
-    c->part = cs_pool_take(&c->pool, GROUPS, sizeof *c->part);
-    c->spare = cs_pool_take(&c->pool, GROUPS, sizeof *c->spare);
+    CS_POOL_FIELDS(&c->pool, GROUPS, c, part, spare);
     if (c->pool.status != CS_OK) return c->pool.status;
     int64_t group = 0, held = 0, all = c->ptr[c->vocab];
     c->group[0] = 0;

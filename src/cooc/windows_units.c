@@ -134,8 +134,7 @@ cs_status cs_unit_lists_make(cs_unique *u)
 {
     const cs_windows_job *job = u->c->job;
     const int64_t tables = u->plan->tables, width = 2 * cs_unique_reach(u->plan) + 1;
-    u->run = cs_pool_take(&u->c->pool, tables, sizeof *u->run);
-    u->one = cs_pool_take(&u->c->pool, tables, sizeof *u->one);
+    CS_POOL_FIELDS(&u->c->pool, tables, u, run, one);
     if (u->c->pool.status != CS_OK) return u->c->pool.status;
     (void)keep_lists(job, false, keep_lists(job, true, 0, &u->c->pool, u->run), &u->c->pool,
                      u->one);

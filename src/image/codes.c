@@ -191,8 +191,7 @@ cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64
     }
     cs_pool memory = {0};
     fit f = {.rows = rows, .count = count, .book = {.codes = codes, .width = width}};
-    f.code = cs_pool_take(&memory, count, sizeof *f.code);
-    f.far = cs_pool_take(&memory, count, sizeof *f.far);
+    CS_POOL_FIELDS(&memory, count, &f, code, far);
     f.sum = cs_pool_take(&memory, codes * width, sizeof *f.sum);
     f.size = cs_pool_take(&memory, codes, sizeof *f.size);
     f.book.centre = cs_alloc(codes * width, sizeof *f.book.centre);

@@ -45,17 +45,8 @@ void cs_images_free(cs_images *images)
 {
     cs_text_list_free(images->label_name, images->labels);
     cs_text_list_free(images->group_name, images->groups);
-    cs_free(images->name);
-    cs_free(images->path);
-    cs_free(images->pixel);
-    cs_free(images->value);
-    cs_free(images->label);
-    cs_free(images->held_out);
-    cs_free(images->mirror);
-    cs_free(images->group);
-    cs_free(images->mask);
-    cs_free(images->box_ptr);
-    cs_free(images->box);
+    CS_FREE_FIELDS(images, name, path, pixel, value, label, held_out, mirror, group, mask, box_ptr,
+                   box);
     *images = (cs_images){0};
 }
 

@@ -437,13 +437,11 @@ static cs_status allocate(walk *w)
         w->room -= o->batch;
     }
     w->row_room = w->room * length;
-    w->piece = cs_pool_take(&w->pool, w->room, sizeof *w->piece);
-    w->order = cs_pool_take(&w->pool, w->room, sizeof *w->order);
+    CS_POOL_FIELDS(&w->pool, w->room, w, piece, order);
     w->about = cs_pool_take(&w->pool, w->row_room + 1, sizeof *w->about);
     w->scratch = cs_pool_take(&w->pool, o->batch * length * d, sizeof *w->scratch);
     w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
-    w->state = cs_pool_take(&w->pool, w->planes, sizeof *w->state);
-    w->pooled = cs_pool_take(&w->pool, w->planes, sizeof *w->pooled);
+    CS_POOL_FIELDS(&w->pool, w->planes, w, state, pooled);
     w->sum = cs_pool_take(&w->pool, w->planes * d, sizeof *w->sum);
     for (int64_t l = 0; w->sum && l < w->planes; ++l) {
         w->state[l] =

@@ -117,11 +117,7 @@ static void empty(cs_patch_reader *r, room *m)
     for (int64_t i = 0; m->plan && i < r->batch; ++i) {
         cs_plan_free(&m->plan[i]);
     }
-    cs_free(m->plan);
-    cs_free(m->example);
-    cs_free(m->token);
-    cs_free(m->made);
-    cs_free(m->scratch);
+    CS_FREE_FIELDS(m, plan, example, token, made, scratch);
 }
 
 static cs_status furnish(cs_patch_reader *r, room *m)

@@ -60,18 +60,12 @@ cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
 
 static void beside_free(cs_beside *b)
 {
-    cs_free(b->nll_at);
-    cs_free(b->se_at);
-    cs_free(b->left_out);
+    CS_FREE_FIELDS(b, nll_at, se_at, left_out);
 }
 
 void cs_perplexity_free(cs_perplexity *p)
 {
-    cs_free(p->nll_at);
-    cs_free(p->se_at);
-    cs_free(p->left_out);
-    cs_free(p->bits_left_out);
-    cs_free(p->tokens_at);
+    CS_FREE_FIELDS(p, nll_at, se_at, left_out, bits_left_out, tokens_at);
     beside_free(&p->reference);
     beside_free(&p->difference);
     memset(p, 0, sizeof *p);
@@ -392,11 +386,9 @@ static cs_status prepare(walk *w)
     w->room =
         PIECES_AT_ONCE * (each ? length : 1) * (o->content ? cs_content_draws(o->content) : 1);
     cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
-    w->job = cs_pool_take(&w->pool, w->room, sizeof *w->job);
-    w->order = cs_pool_take(&w->pool, w->room, sizeof *w->order);
+    CS_POOL_FIELDS(&w->pool, w->room, w, job, order);
     w->loss = cs_pool_take(&w->pool, sizes.predictions, sizeof *w->loss);
-    w->sum = cs_pool_take(&w->pool, o->blocks * length, sizeof *w->sum);
-    w->weight = cs_pool_take(&w->pool, o->blocks * length, sizeof *w->weight);
+    CS_POOL_FIELDS(&w->pool, o->blocks * length, w, sum, weight);
     w->bytes = cs_pool_take(&w->pool, o->blocks, sizeof *w->bytes);
     w->tokens_at = cs_pool_take(&w->pool, length, sizeof *w->tokens_at);
     if (o->reference)

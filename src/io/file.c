@@ -163,8 +163,7 @@ void cs_outfile_abort(cs_outfile *file)
     if (file->partial) {
         (void)unlink(file->partial);
     }
-    cs_free(file->partial);
-    cs_free(file->path);
+    CS_FREE_FIELDS(file, partial, path);
     *file = (cs_outfile){0};
 }
 

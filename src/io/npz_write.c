@@ -46,8 +46,7 @@ static void member_free(member *m)
 {
     if (m) {
         zip_error_fini(&m->error);
-        cs_free(m->header);
-        cs_free(m->text);
+        CS_FREE_FIELDS(m, header, text);
         cs_free(m);
     }
 }

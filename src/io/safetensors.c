@@ -94,8 +94,7 @@ void cs_safetensors_free(cs_safetensors *s)
     for (int64_t i = 0; i < s->count; ++i) {
         cs_free((char *)(uintptr_t)s->entry[i].name);
     }
-    cs_free(s->entry);
-    cs_free(s->file);
+    CS_FREE_FIELDS(s, entry, file);
     cs_free(s);
 }
 

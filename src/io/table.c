@@ -53,8 +53,7 @@ void cs_table_free(cs_table *table)
     for (int c = 0; c < table->columns; ++c) {
         cs_free(table->name[c]);
     }
-    cs_free(table->cell);
-    cs_free(table->name);
+    CS_FREE_FIELDS(table, cell, name);
     *table = (cs_table){0};
 }
 

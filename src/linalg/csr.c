@@ -40,9 +40,7 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
 
 void cs_csr_free(cs_csr *a)
 {
-    cs_free(a->ptr);
-    cs_free(a->col);
-    cs_free(a->val);
+    CS_FREE_FIELDS(a, ptr, col, val);
     *a = (cs_csr){0};
 }
 

@@ -243,11 +243,8 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
                                 (double)(options->samples - 1));
     e.quantities = SUMS + CURVES * n;
     e.room_size = 4 * q + cs_jacobi_room(q);
-    d.density = cs_pool_take(&d.pool, n, sizeof *d.density);
-    d.above = cs_pool_take(&d.pool, n, sizeof *d.above);
-    d.fourth_below = cs_pool_take(&d.pool, n, sizeof *d.fourth_below);
-    av.mean = cs_pool_take(&pool, e.quantities, sizeof *av.mean);
-    av.square = cs_pool_take(&pool, e.quantities, sizeof *av.square);
+    CS_POOL_FIELDS(&d.pool, n, &d, density, above, fourth_below);
+    CS_POOL_FIELDS(&pool, e.quantities, &av, mean, square);
     e.value = cs_pool_take(&pool, e.quantities, CS_DENSITY_GROUP * sizeof *e.value);
     e.room = cs_pool_take(&pool, e.room_size, CS_DENSITY_GROUP * sizeof *e.room);
     status = d.pool.status ? d.pool.status : pool.status;

@@ -79,10 +79,7 @@ cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *opti
 
 void cs_gram_free(cs_gram *g)
 {
-    cs_free(g->rows);
-    cs_free(g->block);
-    cs_free(g->sum);
-    cs_free(g->origin);
+    CS_FREE_FIELDS(g, rows, block, sum, origin);
     *g = (cs_gram){0};
 }
 

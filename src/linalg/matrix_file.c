@@ -207,9 +207,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
     status = status ? status : read_vector(npz, path, "data", &data);
     if (status == CS_OK) {
         n = data.size;
-        t.row = cs_pool_take(&t.pool, n, sizeof *t.row);
-        t.col = cs_pool_take(&t.pool, n, sizeof *t.col);
-        t.val = cs_pool_take(&t.pool, n, sizeof *t.val);
+        CS_POOL_FIELDS(&t.pool, n, &t, row, col, val);
         status = t.pool.status;
     }
     if (status == CS_OK && by_column) status = read_columns(npz, path, shape[1], data.size, &t, &n);

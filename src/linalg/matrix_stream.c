@@ -52,8 +52,7 @@ static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to
     const cs_array *indices = NULL, *data = NULL;
     const int64_t begin = s->ptr[from], count = s->ptr[to] - begin;
     if (count > s->room) {
-        cs_free(s->col);
-        cs_free(s->val);
+        CS_FREE_FIELDS(s, col, val);
         s->col = cs_alloc(count, sizeof *s->col);
         s->val = cs_alloc(count, sizeof *s->val);
         s->room = s->col && s->val ? count : 0;
@@ -126,9 +125,7 @@ cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t col
     cs_npz_items_close(s.indptr);
     cs_npz_items_close(s.indices);
     cs_npz_items_close(s.data);
-    cs_free(s.ptr);
-    cs_free(s.col);
-    cs_free(s.val);
+    CS_FREE_FIELDS(&s, ptr, col, val);
     return status;
 }
 

@@ -51,9 +51,7 @@ typedef struct {
 
 static void triplets_free(triplets *t)
 {
-    cs_free(t->row);
-    cs_free(t->col);
-    cs_free(t->val);
+    CS_FREE_FIELDS(t, row, col, val);
 }
 
 static cs_status push(triplets *t, int64_t row, int64_t col, double val)

@@ -119,8 +119,7 @@ static cs_status meet(const cs_csr *a, int64_t octets, cs_pool *pool, double *wo
         out->start[o + 1] = out->start[o] + next[o];
         next[o] = out->start[o];
     }
-    out->row = cs_pool_take(pool, out->start[octets], sizeof *out->row);
-    out->at = cs_pool_take(pool, out->start[octets], sizeof *out->at);
+    CS_POOL_FIELDS(pool, out->start[octets], out, row, at);
     if (pool->status == CS_OK) pass_over(out, true, next, work);
     return pool->status;
 }

@@ -28,8 +28,7 @@ CS_NAMES(cs_solver, "solver", solver_name)
 
 void cs_svd_free(cs_svd *svd)
 {
-    cs_free(svd->sigma);
-    cs_free(svd->residual);
+    CS_FREE_FIELDS(svd, sigma, residual);
     cs_dense_free(&svd->u);
     cs_dense_free(&svd->v);
     *svd = (cs_svd){0};

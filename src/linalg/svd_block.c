@@ -440,10 +440,7 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
     cs_status status = cs_krylov_capacity(space, o, bidiagonal, &s.capacity);
     if (status == CS_OK) {
         int64_t columns = (s.capacity + 1) * B;
-        s.value = cs_pool_take(&s.pool, columns, sizeof *s.value);
-        s.estimate = cs_pool_take(&s.pool, columns, sizeof *s.estimate);
-        s.ritz_of = cs_pool_take(&s.pool, columns, sizeof *s.ritz_of);
-        s.which = cs_pool_take(&s.pool, columns, sizeof *s.which);
+        CS_POOL_FIELDS(&s.pool, columns, &s, value, estimate, ritz_of, which);
         s.known = cs_pool_take(&s.pool, o->k, sizeof *s.known);
         status = s.pool.status;
     }

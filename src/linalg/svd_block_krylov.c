@@ -47,8 +47,7 @@ void cs_krylov_free(cs_krylov *k)
         k->space->destroy(k->half);
         k->space->destroy(k->next);
     }
-    cs_free(k->m);
-    cs_free(k->h);
+    CS_FREE_FIELDS(k, m, h);
     *k = (cs_krylov){0};
 }
 
@@ -200,8 +199,7 @@ done:
 
 void cs_ritz_free(cs_ritz *ritz)
 {
-    cs_free(ritz->value);
-    cs_free(ritz->estimate);
+    CS_FREE_FIELDS(ritz, value, estimate);
     cs_dense_free(&ritz->y);
     cs_dense_free(&ritz->x);
     *ritz = (cs_ritz){0};

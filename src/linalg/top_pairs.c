@@ -398,8 +398,7 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
     f->room = cs_least(f->room, total);
     f->packed = cs_alloc_aligned(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
     f->sum = cs_pool_take(&f->pool, panels * d, sizeof *f->sum);
-    f->square = cs_pool_take(&f->pool, panels, sizeof *f->square);
-    f->zeros = cs_pool_take(&f->pool, panels, sizeof *f->zeros);
+    CS_POOL_FIELDS(&f->pool, panels, f, square, zeros);
     f->state = cs_pool_take(&f->pool, threads, sizeof *f->state);
     bool complete = f->packed && f->state;
     for (int t = 0; complete && t < threads; ++t) {
@@ -416,8 +415,7 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
 
 void cs_top_pairs_free(cs_top_pairs *t)
 {
-    cs_free(t->pair);
-    cs_free(t->quantile);
+    CS_FREE_FIELDS(t, pair, quantile);
     *t = (cs_top_pairs){0};
 }
 

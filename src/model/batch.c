@@ -123,11 +123,7 @@ void cs_batch_free(cs_batch *batch)
     for (int i = 0; i < PARTS; ++i) {
         cs_free(*array_of(batch, PART[i].at));
     }
-    cs_free(batch->example);
-    cs_free(batch->place);
-    cs_free(batch->weight);
-    cs_free(batch->goal);
-    cs_free(batch->real);
+    CS_FREE_FIELDS(batch, example, place, weight, goal, real);
     memset(batch, 0, sizeof *batch);
 }
 

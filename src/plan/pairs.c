@@ -43,9 +43,7 @@ cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions, int64_
 {
     pairs->conditioning = cs_pool_take(&pairs->pool, sets, sizeof *pairs->conditioning);
     pairs->position = cs_pool_take(&pairs->pool, positions, sizeof *pairs->position);
-    pairs->set = cs_pool_take(&pairs->pool, events, sizeof *pairs->set);
-    pairs->target = cs_pool_take(&pairs->pool, events, sizeof *pairs->target);
-    pairs->weight = cs_pool_take(&pairs->pool, events, sizeof *pairs->weight);
+    CS_POOL_FIELDS(&pairs->pool, events, pairs, set, target, weight);
     return pairs->pool.status;
 }
 

@@ -35,8 +35,7 @@ cs_status cs_plan_init(cs_plan *plan, int64_t length)
 
 void cs_plan_free(cs_plan *plan)
 {
-    cs_free(plan->group);
-    cs_free(plan->weight);
+    CS_FREE_FIELDS(plan, group, weight);
     memset(plan, 0, sizeof *plan);
 }
 

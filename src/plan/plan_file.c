@@ -37,10 +37,7 @@ void cs_plan_file_free(cs_plan_file *file)
     for (int64_t i = 0; i < file->inputs; ++i) {
         cs_free(file->input[i]);
     }
-    cs_free(file->plan);
-    cs_free(file->probability);
-    cs_free(file->part);
-    cs_free(file->input);
+    CS_FREE_FIELDS(file, plan, probability, part, input);
     json_decref(file->source);
     cs_free(file->path);
     memset(file, 0, sizeof *file);

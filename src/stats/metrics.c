@@ -269,9 +269,7 @@ static cs_status selection_of(cs_metric metric, int64_t count, const double *tru
         int64_t cells = classes < INT32_MAX ? classes * classes : -1;
         out->confusion = cs_pool_take(&out->pool, cells, sizeof *out->confusion);
     } else {
-        out->a = cs_pool_take(&out->pool, count, sizeof *out->a);
-        out->b = cs_pool_take(&out->pool, count, sizeof *out->b);
-        out->order = cs_pool_take(&out->pool, count, sizeof *out->order);
+        CS_POOL_FIELDS(&out->pool, count, out, a, b, order);
     }
     return out->pool.status;
 }

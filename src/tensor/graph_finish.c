@@ -21,9 +21,7 @@ void cs_graph_init(cs_graph *graph, bool training)
 
 void cs_graph_free(cs_graph *graph)
 {
-    cs_free(graph->row_set);
-    cs_free(graph->tensor);
-    cs_free(graph->op);
+    CS_FREE_FIELDS(graph, row_set, tensor, op);
     memset(graph, 0, sizeof *graph);
 }
 

@@ -73,10 +73,8 @@ cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out)
     run->backend = params->backend;
     run->space[CS_SPACE_PARAM] = params->value;
     int64_t indices = graph->space_items[CS_SPACE_INDEX] + 1;
-    run->batch = cs_pool_take(&run->pool, graph->row_sets + 1, sizeof *run->batch);
-    run->length = cs_pool_take(&run->pool, graph->row_sets + 1, sizeof *run->length);
-    run->host_index = cs_pool_take(&run->pool, indices, sizeof *run->host_index);
-    run->host_order = cs_pool_take(&run->pool, indices, sizeof *run->host_order);
+    CS_POOL_FIELDS(&run->pool, graph->row_sets + 1, run, batch, length);
+    CS_POOL_FIELDS(&run->pool, indices, run, host_index, host_order);
     run->host_input =
         cs_pool_take(&run->pool, graph->space_items[CS_SPACE_INPUT] + 1, sizeof(double));
     run->counter = cs_pool_take(&run->pool, most_indexed(graph) + 1, sizeof *run->counter);

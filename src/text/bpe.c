@@ -81,8 +81,7 @@ cs_status cs_bpe_init(cs_bpe *bpe, const int32_t byte_token[256], const cs_bpe_m
 
 void cs_bpe_free(cs_bpe *bpe)
 {
-    cs_free(bpe->merge);
-    cs_free(bpe->slot);
+    CS_FREE_FIELDS(bpe, merge, slot);
     memset(bpe, 0, sizeof *bpe);
 }
 
@@ -106,11 +105,7 @@ static cs_status grow(cs_bpe_scratch *s, int64_t size)
 
 void cs_bpe_scratch_free(cs_bpe_scratch *s)
 {
-    cs_free(s->token);
-    cs_free(s->next);
-    cs_free(s->previous);
-    cs_free(s->heap);
-    cs_free(s->key);
+    CS_FREE_FIELDS(s, token, next, previous, heap, key);
     memset(s, 0, sizeof *s);
 }
 
@@ -213,11 +208,7 @@ cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *v)
 
 void cs_bpe_start_free(cs_bpe_start *start)
 {
-    cs_free(start->prefix);
-    cs_free(start->suffix);
-    cs_free(start->near);
-    cs_free(start->join);
-    cs_free(start->slot);
+    CS_FREE_FIELDS(start, prefix, suffix, near, join, slot);
     memset(start, 0, sizeof *start);
 }
 

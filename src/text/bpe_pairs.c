@@ -15,11 +15,7 @@ void cs_pair_table_init(cs_pair_table *t)
 
 void cs_pair_table_free(cs_pair_table *t)
 {
-    cs_free(t->pair);
-    cs_free(t->slot);
-    cs_free(t->place);
-    cs_free(t->gained);
-    cs_free(t->heap);
+    CS_FREE_FIELDS(t, pair, slot, place, gained, heap);
     memset(t, 0, sizeof *t);
 }
 

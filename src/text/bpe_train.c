@@ -42,11 +42,7 @@ static void trainer_free(trainer *r)
     cs_tokenizer_free(&r->made);
     cs_word_table_free(&r->pieces);
     cs_pair_table_free(&r->pairs);
-    cs_free(r->spaced);
-    cs_free(r->token);
-    cs_free(r->length);
-    cs_free(r->merge);
-    cs_free(r->spelling);
+    CS_FREE_FIELDS(r, spaced, token, length, merge, spelling);
 }
 
 /* --- options and first tokens --- */

@@ -55,8 +55,7 @@ cs_status cs_charsmap_read(const char *base64, int64_t size, cs_charsmap *out)
 
 void cs_charsmap_free(cs_charsmap *map)
 {
-    cs_free(map->unit);
-    cs_free(map->text);
+    CS_FREE_FIELDS(map, unit, text);
     memset(map, 0, sizeof *map);
 }
 

@@ -167,14 +167,7 @@ void cs_corpus_free(cs_corpus *corpus)
 {
     cs_text_list_free(corpus->label_name, corpus->labels);
     cs_text_list_free(corpus->word, corpus->vocab);
-    cs_free(corpus->name);
-    cs_free(corpus->path);
-    cs_free(corpus->doc_ptr);
-    cs_free(corpus->token);
-    cs_free(corpus->real);
-    cs_free(corpus->label);
-    cs_free(corpus->held_out);
-    cs_free(corpus->weight);
+    CS_FREE_FIELDS(corpus, name, path, doc_ptr, token, real, label, held_out, weight);
     if (corpus->population) {
         cs_law_free(&corpus->population->law);
         cs_free(corpus->population->start);

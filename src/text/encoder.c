@@ -28,9 +28,7 @@ void cs_encoder_free(cs_encoder *e)
     cs_pieces_free(&e->normal);
     cs_pieces_free(&e->cut);
     cs_pieces_free(&e->spelling);
-    cs_free(e->id);
-    cs_free(e->stored_start);
-    cs_free(e->stored);
+    CS_FREE_FIELDS(e, id, stored_start, stored);
     memset(e, 0, sizeof *e);
 }
 

@@ -375,8 +375,7 @@ void cs_labelled_text_free(cs_labelled_text *t)
     cs_text_list_free(t->text, t->count);
     cs_text_list_free(t->pair, t->count);
     cs_text_list_free(t->class_name, t->classes);
-    cs_free(t->value);
-    cs_free(t->path);
+    CS_FREE_FIELDS(t, value, path);
     *t = (cs_labelled_text){0};
 }
 

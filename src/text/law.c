@@ -56,10 +56,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 void cs_law_free(cs_law *law)
 {
-    cs_free(law->weight);
-    cs_free(law->start);
-    cs_free(law->next);
-    cs_free(law->emit);
+    CS_FREE_FIELDS(law, weight, start, next, emit);
     memset(law, 0, sizeof *law);
 }
 

@@ -90,11 +90,7 @@ cs_status cs_pieces_turn_whole(cs_pieces *p)
 
 void cs_pieces_free(cs_pieces *p)
 {
-    cs_free(p->span);
-    cs_free(p->own);
-    cs_free(p->made);
-    cs_free(p->cut);
-    cs_free(p->point);
+    CS_FREE_FIELDS(p, span, own, made, cut, point);
     cs_regex_scratch_free(p->regex);
     memset(p, 0, sizeof *p);
 }

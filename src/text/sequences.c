@@ -96,8 +96,6 @@ int64_t cs_sequences_covered(const cs_sequences *sequences)
 
 void cs_sequences_free(cs_sequences *sequences)
 {
-    cs_free(sequences->start);
-    cs_free(sequences->length);
-    cs_free(sequences->document);
+    CS_FREE_FIELDS(sequences, start, length, document);
     memset(sequences, 0, sizeof *sequences);
 }

@@ -32,10 +32,7 @@ void cs_tokenizer_free(cs_tokenizer **held)
     cs_steps_free(&t->decoder);
     cs_trie_free(&t->find[0]);
     cs_trie_free(&t->find[1]);
-    cs_free(t->text);
-    cs_free(t->start);
-    cs_free(t->added);
-    cs_free(t->special);
+    CS_FREE_FIELDS(t, text, start, added, special);
     cs_free(t->wordpiece.prefix);
     for (int i = 0; i < CS_PARTS; ++i) {
         json_decref(t->part[i]);

@@ -135,8 +135,7 @@ static cs_status take_vocabulary(json_t *vocab, const json_t *added, cs_tokenize
             status = cs_tokenizer_add(t, list.token[i], list.in_model[i]);
         }
     }
-    cs_free(list.token);
-    cs_free(list.in_model);
+    CS_FREE_FIELDS(&list, token, in_model);
     return status;
 }
 

@@ -93,8 +93,6 @@ int32_t cs_trie_longest(const cs_trie *t, const char *text, int64_t size, int64_
 
 void cs_trie_free(cs_trie *t)
 {
-    cs_free(t->edge);
-    cs_free(t->value);
-    cs_free(t->slot);
+    CS_FREE_FIELDS(t, edge, value, slot);
     memset(t, 0, sizeof *t);
 }

@@ -55,8 +55,7 @@ void cs_unigram_free(cs_unigram *m)
 
 void cs_unigram_scratch_free(cs_unigram_scratch *s)
 {
-    cs_free(s->token);
-    cs_free(s->best);
+    CS_FREE_FIELDS(s, token, best);
     memset(s, 0, sizeof *s);
 }
 

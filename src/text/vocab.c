@@ -156,10 +156,6 @@ cs_status cs_word_table_rank(const cs_word_table *t, bool by_bytes, int32_t **ou
 
 void cs_word_table_free(cs_word_table *t)
 {
-    cs_free(t->text);
-    cs_free(t->start);
-    cs_free(t->count);
-    cs_free(t->hash);
-    cs_free(t->slot);
+    CS_FREE_FIELDS(t, text, start, count, hash, slot);
     memset(t, 0, sizeof *t);
 }

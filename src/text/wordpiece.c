@@ -10,8 +10,7 @@
 
 void cs_wordpiece_scratch_free(cs_wordpiece_scratch *s)
 {
-    cs_free(s->token);
-    cs_free(s->word);
+    CS_FREE_FIELDS(s, token, word);
     memset(s, 0, sizeof *s);
 }
 

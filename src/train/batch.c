@@ -557,9 +557,7 @@ done:
     for (int64_t l = 0; l <= draft.longest && draft.factor; ++l) {
         cs_free(draft.factor[l]);
     }
-    cs_free(draft.plan);
-    cs_free(draft.factor);
-    cs_free(draft.scratch);
+    CS_FREE_FIELDS(&draft, plan, factor, scratch);
     cs_offsets_free(&draft.offsets);
     return CS_DELIVER(status, out, batch, cs_batch_free);
 }

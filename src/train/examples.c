@@ -36,8 +36,7 @@ static bool fits(lengths *l, int64_t s)
 
 static cs_status allocate(cs_examples *e, int64_t most)
 {
-    e->start = cs_pool_take(&e->pool, most, sizeof *e->start);
-    e->length = cs_pool_take(&e->pool, most, sizeof *e->length);
+    CS_POOL_FIELDS(&e->pool, most, e, start, length);
     return e->pool.status;
 }
 

@@ -345,8 +345,7 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
     cs_updates_free(&s.updates);
     cs_log_close(&s.log);
     machine_free(&s.m);
-    cs_free(s.order);
-    cs_free(s.batch);
+    CS_FREE_FIELDS(&s, order, batch);
     if (status == CS_OK) *out = s.result;
     return status;
 }

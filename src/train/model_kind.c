@@ -90,8 +90,7 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
 
 void cs_model_kind_free(cs_model_kind *kind)
 {
-    cs_free(kind->spec);
-    cs_free(kind->plan_path);
+    CS_FREE_FIELDS(kind, spec, plan_path);
     json_decref(kind->mixture);
     *kind = (cs_model_kind){0};
 }

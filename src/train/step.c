@@ -170,10 +170,7 @@ void cs_trainer_free(cs_trainer *t)
     cs_pass_close(&t->eval);
     cs_examples_free(&t->train);
     cs_examples_free(&t->held);
-    cs_free(t->micro);
-    cs_free(t->example);
-    cs_free(t->seen);
-    cs_free(t->mass);
+    CS_FREE_FIELDS(t, micro, example, seen, mass);
     *t = (cs_trainer){0};
 }
 

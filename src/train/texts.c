@@ -148,9 +148,6 @@ cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labe
 
 void cs_texts_free(cs_texts *texts)
 {
-    cs_free(texts->start);
-    cs_free(texts->token);
-    cs_free(texts->type);
-    cs_free(texts->value);
+    CS_FREE_FIELDS(texts, start, token, type, value);
     *texts = (cs_texts){0};
 }

@@ -243,8 +243,7 @@ cs_status glove_style_count(const cs_corpus *corpus, const glove_style_options *
     r.a.ptr = cs_calloc(corpus->vocab + 1, sizeof *r.a.ptr);
     cs_status status = r.a.ptr ? plan_memory(&c) : CS_ERR_MEMORY;
     if (status == CS_OK) status = count(&c, corpus);
-    cs_free(c.table);
-    cs_free(c.buffer);
+    CS_FREE_FIELDS(&c, table, buffer);
     if (status == CS_OK) status = merge(&c, &r);
     for (int64_t i = 0; i < c.files; ++i) {
         (void)fclose(c.file[i]); /* temporary: gone with it */

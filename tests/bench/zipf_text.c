@@ -21,8 +21,7 @@ typedef struct {
 
 static void ranks_free(ranks *r)
 {
-    cs_free(r->below);
-    cs_free(r->first);
+    CS_FREE_FIELDS(r, below, first);
 }
 
 static cs_status ranks_init(int64_t vocab, ranks *r)
