@@ -346,7 +346,7 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
     assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before a cool-down");
 }
 
-/* A checkpoint of before had no cool-down, nor a query position. */
+/* A checkpoint of before had no cool-down, nor a query position, and another form of the objective. */
 TEST_IN_DIR(checkpoints_of_before_go_on)
 {
     const recipe r = {.kind = CS_OBJ_GVP};
@@ -366,6 +366,10 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
             json_t *run = json_object_get(index, "run");
             assert_int_equal(json_object_del(run, "cool-down"), 0);
             assert_int_equal(json_object_del(run, "query-position"), 0);
+            assert_string_equal(json_string_value(json_object_get(run, "objective")),
+                                "gvp(segmentation=fixed,groups=2)");
+            OK(cs_json_set(run, "objective",
+                           json_string("gvp segmentation=fixed groups=2 event-weight=token")));
             assert_int_equal(json_object_del(index, "sha256"), 0);
             char *text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
             cs_sha256(text, strlen(text), hex);

@@ -75,8 +75,8 @@ static cs_status take_kept(study *t, bool *kept)
     *kept = t->next < json_array_size(t->records);
     if (*kept && (!was || strcmp(was, t->input) != 0)) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: matrix %zu was measured on other data than there are now; --force "
-                       "starts anew",
+                       "%s: matrix %zu was measured on other data than there are now, or by "
+                       "another version; remove the file, or --force, to start anew",
                        t->unfinished.path, t->next + 1);
     }
     t->next += *kept;
@@ -187,7 +187,7 @@ static cs_status study_corpus(cs_args *args, study *t)
     if (status == CS_OK) status = cs_args_compared(args, default_specs, &t->specs);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
     if (status == CS_OK) status = check_specs(t, &corpus, *base);
-    if (status == CS_OK) status = cs_corpus_partition(&corpus, NULL, 0, 0, t->input);
+    if (status == CS_OK) status = cs_corpus_hash(&corpus, t->input);
     if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base->context))))
         status = CS_ERR_MEMORY;
     /* nearest is relative to the target: it is `given` by construction. */

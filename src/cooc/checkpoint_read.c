@@ -10,6 +10,7 @@
 #include "cooc/checkpoint_private.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "plan/spec.h"
 
 enum { PIECE = CS_CHECKPOINT_PIECE, CHUNK = 4096 };
 
@@ -52,7 +53,7 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
         return cs_fail(CS_ERR_USAGE, "%s is of another build: its format is version %lld, not %d",
                        path, (long long)version, CS_CHECKPOINT_VERSION);
     }
-    const json_t *build = json_object_get(json, "build");
+    json_t *build = json_object_get(json, "build");
     const char *records = json_string_value(json_object_get(json, "records"));
     const char *digest = json_string_value(json_object_get(json, "digest"));
     const json_t *bytes = json_object_get(json, "bytes");
@@ -63,7 +64,8 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
         json_integer_value(bytes) < (json_int_t)sizeof(cs_checkpoint_header)) {
         return cs_fail(CS_ERR_INPUT, "%s: is damaged: a field is missing or bad", path);
     }
-    cs_status status = same_build(path, build, identity);
+    cs_status status = cs_objective_renew(build, "objective");
+    if (status == CS_OK) status = same_build(path, build, identity);
     if (status == CS_OK) {
         memcpy(c->digest, digest, CS_CHECKPOINT_DIGEST);
         c->bytes = json_integer_value(bytes);

@@ -309,7 +309,8 @@ cs_status cs_objective_parse(const char *spec, cs_objective *out)
 
 cs_status cs_objective_parse_described(const char *text, cs_plan_file *file, cs_objective *out)
 {
-    char *spec = cs_strdup(text);
+    const bool path = strncmp(text, "file ", 5) == 0; /* "file FILE event-weight=token" */
+    char *spec = path ? cs_format("file:plan-file=%s", text + 5) : cs_strdup(text);
     for (char *p = spec; p && *p; ++p) {
         if (*p == ' ' && p[1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyz-")] == '=') {
             *p = memchr(spec, ':', (size_t)(p - spec)) ? ',' : ':';
@@ -324,9 +325,11 @@ char *cs_objective_form(const char *text)
 {
     cs_plan_file file = {0};
     cs_objective objective;
-    const bool known = cs_objective_parse_described(text, &file, &objective) == CS_OK;
-    char *form = known ? cs_objective_describe(&objective) : cs_strdup(text);
-    if (!known) cs_reason_clear();
+    cs_status status = cs_objective_parse_described(text, &file, &objective);
+    char *form = status == CS_OK           ? cs_objective_describe(&objective)
+                 : status != CS_ERR_MEMORY ? cs_strdup(text)
+                                           : NULL;
+    if (form && status != CS_OK) cs_reason_clear();
     cs_plan_file_free(&file);
     return form;
 }

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/status.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
@@ -44,3 +46,6 @@ cs_status cs_objective_parse_described(const char *text, cs_plan_file *file,
 /* What cs_objective_describe says of a specification in either form, the text itself where it is none,
  * in fresh memory. */
 char *cs_objective_form(const char *text) CS_MUST_CHECK;
+
+/* Puts that in the place of the text under `key`, if there is one. */
+cs_status cs_objective_renew(json_t *object, const char *key) CS_MUST_CHECK;

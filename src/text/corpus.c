@@ -251,6 +251,23 @@ cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab)
     return corpus->word ? CS_OK : CS_ERR_MEMORY;
 }
 
+cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33])
+{
+    cs_hasher hasher = {0};
+    cs_status status = cs_hasher_make(0, &hasher);
+    if (status == CS_OK) {
+        cs_hasher_add(&hasher, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
+        cs_hasher_add(&hasher, corpus->doc_ptr,
+                      (size_t)(corpus->documents + 1) * sizeof *corpus->doc_ptr);
+        cs_hasher_add(&hasher, corpus->held_out, corpus->held_out ? (size_t)corpus->documents : 0);
+        cs_hasher_add(&hasher, corpus->real,
+                      (size_t)(corpus->tokens * corpus->real_width) * sizeof *corpus->real);
+        cs_hash_hex(cs_hasher_value(&hasher), hex);
+    }
+    cs_hasher_free(&hasher);
+    return status;
+}
+
 cs_status cs_corpus_partition(const cs_corpus *corpus, const uint8_t *keep, int64_t blocks,
                               uint64_t seed, char hex[33])
 {

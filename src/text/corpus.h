@@ -160,6 +160,9 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep,
  * CS_ERR_INPUT names an id that is not below it. */
 cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab) CS_MUST_CHECK;
 
+/* XXH3 of the documents' tokens (ids and vectors), bounds and split, in hex. */
+cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33]) CS_MUST_CHECK;
+
 /* 32 hex digits and a NUL: equal where the same documents (keep NULL: all) are dealt to as many
  * blocks of a jackknife by the same seed, in whatever tokens they are read: of a source with a checksum
  * by that and which of its documents are there and held out, of another by its tokens. */

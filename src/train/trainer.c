@@ -9,12 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "plan/plan_file.h"
+#include "plan/spec.h"
 #include "train/log_private.h"
 #include "train/model_kind.h"
 #include "train/trainer_private.h"
@@ -57,24 +56,6 @@ typedef struct {
 } session;
 
 /* --- the record --------------------------------------------------------------------------------*/
-
-/* XXH3 of the documents' tokens, bounds and split. */
-static cs_status corpus_hash(const cs_corpus *corpus, char hex[33])
-{
-    cs_hasher hasher = {0};
-    cs_status status = cs_hasher_make(0, &hasher);
-    if (status == CS_OK) {
-        cs_hasher_add(&hasher, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
-        cs_hasher_add(&hasher, corpus->doc_ptr,
-                      (size_t)(corpus->documents + 1) * sizeof *corpus->doc_ptr);
-        cs_hasher_add(&hasher, corpus->held_out, (size_t)corpus->documents);
-        cs_hasher_add(&hasher, corpus->real,
-                      (size_t)(corpus->tokens * corpus->real_width) * sizeof *corpus->real);
-        cs_hash_hex(cs_hasher_value(&hasher), hex);
-    }
-    cs_hasher_free(&hasher);
-    return status;
-}
 
 static void put_task(const cs_train_options *o, const cs_model_config *config, json_t *record,
                      cs_status *status)
@@ -133,7 +114,7 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
 {
     const cs_train_options *o = &t->options;
     char hex[33] = "";
-    cs_status status = corpus_hash(corpus, hex);
+    cs_status status = cs_corpus_hash(corpus, hex);
     *out = json_object();
     cs_json_put(&status, *out, "corpus", json_string(hex));
     put_task(o, &t->model->config, *out, &status);
@@ -198,6 +179,7 @@ static cs_status match_record(const char *where, json_t *recorded, const json_t 
         status =
             young(recorded, "query-position", json_incref(json_object_get(now, "query-position")));
     if (status == CS_OK) status = young(recorded, "augmentation", json_string(""));
+    if (status == CS_OK) status = cs_objective_renew(recorded, "objective");
     if (status == CS_OK) status = match_steps(where, recorded, now, step);
     return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;
 }

@@ -206,6 +206,8 @@ test_interrupt() {
     {
         refuses 2 "--resume goes on" "$COSPEC" cooc $args --context each:10 || return 1
         refuses 2 "its context_size is 10, not 9" "$COSPEC" cooc $args --context each:9 --resume || return 1
+        # the form of an objective in checkpoints of before
+        sed -i 's/"masked(mask-ratio=0.5)"/"masked mask-ratio=0.5 event-weight=token"/' d/checkpoint/*.json && grep -q "event-weight=token" d/checkpoint/*.json || { fail "no objective in the checkpoint"; return 1; }
         exits 0 cooc $args --context each:10 --threads 1 --resume || return 1
         [ ! -e d/checkpoint ] || { fail "the checkpoint stays"; return 1; }
         mv d resumed
