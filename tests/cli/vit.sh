@@ -77,8 +77,8 @@ test_tokenizer() {
     refuses 2 "--codes has no meaning with a tokenizer of pictures" "$COSPEC" train $small --target codes --tokenizer q/codes.safetensors --codes 6 -o d &&
         refuses 2 "--steps is for --model vq" "$COSPEC" tokenize train --model kmeans --corpus p --steps 5 -o d &&
         refuses 2 "--codes is for pictures" "$COSPEC" tokenize train --corpus t.txt --codes 5 -o d &&
-        refuses 2 "--tokenizer has no meaning for the pictures p" "$COSPEC" cooc --corpus p --tokenizer char --objective ar -o d &&
-        refuses 3 "k/tokenizer.safetensors" "$COSPEC" cooc --corpus p --tokenizer k/tokenizer.safetensors --objective ar -o d
+        refuses 2 "--tokenizer has no meaning for the pictures p" "$COSPEC" cooc --corpus p --tokenizer char --objective ar -o e &&
+        refuses 3 "k/tokenizer.safetensors" "$COSPEC" cooc --corpus p --tokenizer k/tokenizer.safetensors --objective ar -o e
 }
 
 # Both sides of a corpus with a split; the untrained network and the pixels stand beside the model.
