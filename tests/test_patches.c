@@ -65,6 +65,14 @@ TEST_IN_DIR(orders_of_files)
     cs_free(order);
     assert_fails(cs_patch_order_named(path, 2, 3, 0, &order), CS_ERR_INPUT,
                  "4 patches, and there are 6");
+    int32_t *by_seed = NULL;
+    OK(cs_patch_order_named("random", 4, 4, 9, &order));
+    OK(cs_patch_order_named("random:9", 4, 4, 0, &by_seed));
+    assert_memory_equal(order, by_seed, sizeof(int32_t[16]));
+    cs_free(order);
+    cs_free(by_seed);
+    assert_fails(cs_patch_order_named("random:x", 4, 4, 0, &order), CS_ERR_USAGE,
+                 "wanted random:SEED");
     OK(cs_npy_write(path, CS_I64, 1, (int64_t[]){4}, (int64_t[]){2, 0, 2, 1}));
     assert_fails(cs_patch_order_named(path, 2, 2, 0, &order), CS_ERR_INPUT,
                  "place 2: patch 2 is there twice");

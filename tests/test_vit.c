@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "image/augment.h"
+#include "infer/patch_values.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model/arch_private.h"
@@ -184,7 +185,7 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
     cs_images m = make_pictures();
     cs_patch_view view = {0};
     training t = make_picture_training(form, threads, dir);
-    OK(cs_patch_view_make(&m, PATCH, &augment, 7, &view));
+    OK(cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
         t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
     }
@@ -316,7 +317,7 @@ TEST(sines_of_the_plane)
     float table[7 * 8];
     OK(cs_model_config_pictures(&c));
     assert_int_equal(c.positions, 7);
-    cs_position_waves(&c, 8, table);
+    OK(cs_position_waves(&c, 8, table));
     for (int j = 0; j < 8; ++j) {
         assert_true(table[j] == 0);
     }
@@ -326,6 +327,77 @@ TEST(sines_of_the_plane)
     for (int j = 0; j < 8; ++j) {
         assert_true(fabs((double)last[j] - want[j]) < 1e-6);
     }
+}
+
+/* --- orders --- */
+
+/* Of the patches in a sequence, with what a place reads and its sines. */
+TEST(orders_of_patches)
+{
+    static const char *const name[] = {"hilbert", "squares:2", "random:7"};
+    cs_images m = make_pictures();
+    for (size_t o = 0; o < sizeof name / sizeof *name; ++o) {
+        training t = make_picture_training(&picture_forms[1], 1, NULL);
+        cs_model_config c = t.model.config, back;
+        cs_corpus corpus = {0};
+        int32_t *order = NULL;
+        float rows[(PATCHES + 1) * 16], table[(PATCHES + 1) * 16];
+        OK(cs_position_waves(&c, c.width, rows));
+        (void)snprintf(c.order, sizeof c.order, "%s", name[o]);
+        OK(cs_model_order(&c, &order));
+        OK(cs_position_waves(&c, c.width, table));
+        t.model.config = c;
+        OK(cs_model_pictures(&t.model, &m, 1, &corpus));
+        int moved = 0;
+        for (int k = 0; k < PATCHES; ++k) {
+            moved += order[k] != k;
+            assert_memory_equal(table + (k + 1) * 16, rows + (order[k] + 1) * 16, 64);
+            assert_memory_equal(corpus.real + (PATCHES + k) * VALUES,
+                                t.corpus.real + (PATCHES + order[k]) * VALUES,
+                                VALUES * sizeof(float));
+        }
+        assert_true(moved >= PATCHES / 2);
+        json_t *json = cs_model_config_json(&c);
+        OK(cs_model_config_parse("config.json", json, &back));
+        assert_string_equal(back.order, name[o]);
+        json_decref(json);
+        cs_corpus_free(&corpus);
+        cs_free(order);
+        free_training(&t);
+    }
+    cs_images_free(&m);
+}
+
+/* A network of all patches to all does not know the order: with the sines of their places in the plane
+ * it fills hidden patches as it does along rows. Floats are summed in another order. */
+TEST(an_order_alone_changes_nothing)
+{
+    training t = make_picture_training(&picture_forms[0], 1, NULL);
+    cs_model_kind kind = {.kind = CS_KIND_MASKED,
+                          .attention = CS_ATTENTION_BIDIRECTIONAL,
+                          .pretrained = CS_ATTENTION_BIDIRECTIONAL};
+    float made[2][2 * PATCHES * VALUES];
+    int32_t group[2 * PATCHES];
+    for (int k = 0; k < 2 * PATCHES; ++k) {
+        group[k] = k % 5 < 2 ? 0 : 1 + k % 3;
+    }
+    for (int o = 0; o < 2; ++o) {
+        cs_model_config c = t.model.config;
+        cs_model model = {0};
+        cs_patch_reader reader = {0};
+        c.waves = true;
+        (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
+        OK(cs_model_init(&c, t.backend, false, &model));
+        OK(cs_model_randomise(&model, 4));
+        OK(cs_patch_reader_open(&model, &kind, 2, &reader));
+        OK(cs_patches_fill(&reader, 2, t.corpus.real, group, 3, made[o]));
+        cs_patch_reader_close(&reader);
+        cs_model_free(&model);
+    }
+    for (int i = 0; i < 2 * PATCHES * VALUES; ++i) {
+        assert_true(fabs((double)made[0][i] - (double)made[1][i]) < 1e-5);
+    }
+    free_training(&t);
 }
 
 /* --- labelled sides --- */
@@ -374,6 +446,9 @@ TEST(what_does_not_fit)
     d = t.model.config;
     d.decoder.attention = CS_DECODER_CAUSAL_CROSS;
     assert_fails(cs_task_check(&t.options.task, &d), CS_ERR_USAGE, "reads real rows");
+    d = t.model.config;
+    (void)snprintf(d.order, sizeof d.order, "spiral");
+    assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "order \"spiral\"");
     t.options.task.objective = cs_objective_default(CS_OBJ_AR);
     assert_fails(cs_task_check(&t.options.task, &t.model.config), CS_ERR_USAGE, "masked");
     free_training(&t);

@@ -290,19 +290,21 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
 }
 
 /* The pixels, or what the codes that a model reads instead stand for. */
-static cs_status probe_pixels(run *r, const cs_codes *codes, const cs_corpus patches[2])
+static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus patches[2])
 {
     float *made[2] = {NULL, NULL};
-    cs_status status = CS_OK;
+    int32_t *order = NULL;
+    cs_status status = cs_model_order(&model->config, &order);
     for (int i = 0; i < 2 && status == CS_OK && !patches[0].real; ++i) {
-        status = cs_codes_values(codes, &patches[i], &made[i]);
+        status = cs_codes_values(model->codes, &patches[i], order, &made[i]);
     }
     if (status == CS_OK && made[0])
-        status =
-            probe_floats(r, "codes", patches[0].doc_ptr[1] * codes->book.width, made[0], made[1]);
+        status = probe_floats(r, "codes", patches[0].doc_ptr[1] * model->codes->book.width, made[0],
+                              made[1]);
     if (status == CS_OK && !made[0])
         status = probe_floats(r, "pixels", patches[0].doc_ptr[1] * patches[0].real_width,
                               patches[0].real, patches[1].real);
+    cs_free(order);
     cs_free(made[0]);
     cs_free(made[1]);
     return status;
@@ -320,7 +322,7 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
     o.layers = 1;
     if (status == CS_OK) status = probe_patches(r, &fresh, patches, &o, "untrained");
     cs_model_free(&fresh);
-    return status == CS_OK ? probe_pixels(r, m->model.codes, patches) : status;
+    return status == CS_OK ? probe_pixels(r, &m->model, patches) : status;
 }
 
 static cs_status probe_pictures(run *r)

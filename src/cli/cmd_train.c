@@ -132,6 +132,7 @@ typedef struct {
     cs_images images; /* of vit, whose patches are the corpus */
     cs_patch_view view;
     cs_codes *codes; /* of --target codes */
+    int32_t *order;  /* of patches; NULL: along rows */
     cs_corpus corpus;
     cs_tokenizer *tokenizer;
     cs_backend *backend;
@@ -198,6 +199,13 @@ static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config
     c->image_height = r->images.height;
     c->image_width = r->images.width;
     c->channels = r->images.channels;
+    const char *order = cs_args_text(args, "order");
+    if (strcmp(order, "random") == 0) { /* the same for every picture */
+        (void)snprintf(c->order, sizeof c->order, "random:%llu",
+                       (unsigned long long)r->options.seed);
+    } else if (strcmp(order, "raster") != 0) {
+        (void)snprintf(c->order, sizeof c->order, "%s", order);
+    }
     c->patch = codes ? r->codes->patch : cs_args_int(args, "patch");
     c->waves = cs_args_is(args, "position-table", "sines");
     if (codes) {
@@ -220,7 +228,8 @@ static cs_status set_view(cs_args *args, int64_t patch, run *r)
     }
     const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
     r->options.view = (cs_train_view){cs_patch_view_take, &r->view, what};
-    return what ? cs_patch_view_make(&r->images, patch, &augment, r->options.seed, &r->view)
+    return what ? cs_patch_view_make(&r->images, patch, r->order, &augment, r->options.seed,
+                                     &r->view)
                 : CS_ERR_MEMORY;
 }
 
@@ -260,7 +269,7 @@ static cs_status read_pictures(cs_args *args, run *r)
     cs_status status =
         cs_args_refuse(args, "window max-length pack by-length", "has no meaning for vit");
     if (status == CS_OK && from)
-        status = cs_args_refuse(args, "patch codes tokenizer target input position-table",
+        status = cs_args_refuse(args, "patch codes tokenizer target input order position-table",
                                 "has no meaning with --init-from");
     if (status == CS_OK)
         status = cs_args_load_images(args, cs_args_text(args, "corpus"), &r->images);
@@ -276,6 +285,9 @@ static cs_status read_pictures(cs_args *args, run *r)
     if (status == CS_OK) {
         r->options.length = r->corpus.doc_ptr[1];
         keep_some(args, &r->corpus);
+        status = cs_model_order(&r->model.config, &r->order);
+    }
+    if (status == CS_OK) {
         status = set_view(args, r->model.config.patch, r);
     }
     return status;
@@ -297,7 +309,7 @@ static cs_status check_pictures(const cs_args *args)
         return cs_fail(CS_ERR_USAGE, "--arch vit reads pictures, and %s has none", source);
     }
     return are ? CS_OK
-               : cs_args_refuse(args, "target input position-table least-area flip",
+               : cs_args_refuse(args, "target input order position-table least-area flip",
                                 "goes with pictures and --arch vit");
 }
 
@@ -518,6 +530,7 @@ static cs_status run_train(cs_args *args)
     cs_tokenizer_free(&r.tokenizer);
     cs_patch_view_free(&r.view);
     cs_codes_free(&r.codes);
+    cs_free(r.order);
     cs_images_free(&r.images);
     cs_corpus_free(&r.corpus);
     cs_plan_file_free(&r.plan);

@@ -3,6 +3,7 @@
 #include "image/augment.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/range.h"
@@ -80,10 +81,11 @@ void cs_crop_read(const cs_crop *crop, const cs_images *images, int64_t i, float
 
 /* --- for training ----------------------------------------------------------------------------- */
 
-cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const cs_augment *augment,
-                             uint64_t seed, cs_patch_view *out)
+cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const int32_t *order,
+                             const cs_augment *augment, uint64_t seed, cs_patch_view *out)
 {
-    cs_patch_view v = {.images = images, .patch = patch, .augment = *augment, .seed = seed};
+    cs_patch_view v = {
+        .images = images, .patch = patch, .order = order, .augment = *augment, .seed = seed};
     cs_status status = cs_augment_check(augment);
     if (status != CS_OK) return status;
     v.whole = cs_alloc(images->height * images->width * images->channels, sizeof *v.whole);
@@ -112,5 +114,10 @@ cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t st
     const cs_crop crop = cs_augment_draw(&v->augment, m, i, v->seed, step, row);
     cs_crop_read(&crop, m, i, v->whole);
     cs_patches_cut(v->whole, m->height, m->width, m->channels, v->patch, to);
+    const int64_t values = v->patch * v->patch * m->channels;
+    if (v->order) {
+        memcpy(v->whole, to, (size_t)(patches * values) * sizeof *to);
+        cs_patches_order(patches, values, v->order, v->whole, to);
+    }
     return CS_OK;
 }

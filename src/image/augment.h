@@ -39,6 +39,7 @@ void cs_crop_read(const cs_crop *crop, const cs_images *images, int64_t i, float
 typedef struct {
     const cs_images *images;
     int64_t patch;
+    const int32_t *order; /* of patches, borrowed; NULL: along rows */
     cs_augment augment;
     uint64_t seed;
     float *whole; /* values of a picture */
@@ -49,7 +50,8 @@ typedef struct {
 cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
                              float *to) CS_MUST_CHECK;
 
-/* Checks the options and takes memory; the images are borrowed. */
-cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const cs_augment *augment,
-                             uint64_t seed, cs_patch_view *out) CS_MUST_CHECK;
+/* Checks the options and takes memory; images and order are borrowed. */
+cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const int32_t *order,
+                             const cs_augment *augment, uint64_t seed,
+                             cs_patch_view *out) CS_MUST_CHECK;
 void cs_patch_view_free(cs_patch_view *view);

@@ -107,7 +107,7 @@ static cs_status read_order(const char *path, int64_t patches, int32_t *order)
 cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
                                int32_t **order)
 {
-    static const char squares[] = "squares:";
+    static const char squares[] = "squares:", random[] = "random:";
     static const char *const word[] = {"raster", "random", "hilbert"};
     const size_t length = strlen(name);
     int32_t *made = rows > 0 && columns > 0 ? cs_alloc(rows * columns, sizeof *made)
@@ -120,6 +120,13 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
     }
     if (kind < 3) {
         status = cs_patch_order_make((cs_patch_order)kind, rows, columns, 0, seed, made);
+    } else if (strncmp(name, random, sizeof random - 1) == 0) {
+        char *end = NULL;
+        const char *digits = name + sizeof random - 1;
+        const unsigned long long own = strtoull(digits, &end, 10);
+        status = *end || *digits < '0' || *digits > '9'
+                     ? cs_fail(CS_ERR_USAGE, "order \"%s\": wanted random:SEED", name)
+                     : cs_patch_order_make(CS_ORDER_RANDOM, rows, columns, 0, own, made);
     } else if (strncmp(name, squares, sizeof squares - 1) == 0) {
         char *end = NULL;
         const long long side = strtoll(name + sizeof squares - 1, &end, 10);
@@ -238,6 +245,14 @@ void cs_patches_cut(const float *values, int64_t height, int64_t width, int64_t 
                 to += patch * channels;
             }
         }
+    }
+}
+
+void cs_patches_order(int64_t patches, int64_t values, const int32_t *order, const float *from,
+                      float *to)
+{
+    for (int64_t k = 0; k < patches; ++k) {
+        memcpy(to + k * values, from + order[k] * values, (size_t)values * sizeof *to);
     }
 }
 

@@ -23,8 +23,8 @@ typedef enum {
 cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns, int64_t side,
                               uint64_t seed, int32_t *order) CS_MUST_CHECK;
 
-/* "raster", "random", "hilbert", "squares:S", or a file of the T numbers of patches, NPY, each once.
- * *order: fresh memory. CS_ERR_USAGE for a name that is none; CS_ERR_INPUT for a file. */
+/* "raster", "random", "random:SEED" (another than `seed`), "hilbert", "squares:S", or a file of the T
+ * numbers of patches, NPY, each once. *order: fresh memory. CS_ERR_USAGE for a name that is none; CS_ERR_INPUT for a file. */
 cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
                                int32_t **order) CS_MUST_CHECK;
 
@@ -51,6 +51,10 @@ cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_
 /* The patches, along rows, of a picture of height x width x channels values, which patch divides. */
 void cs_patches_cut(const float *values, int64_t height, int64_t width, int64_t channels,
                     int64_t patch, float *to);
+
+/* to: the vectors of the patches at each place, of those along rows. */
+void cs_patches_order(int64_t patches, int64_t values, const int32_t *order, const float *from,
+                      float *to);
 
 /* The reverse: the values of one document (T vectors in the order of the sequence) as a picture of
  * height x width x channels values. */

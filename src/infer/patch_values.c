@@ -12,6 +12,7 @@
 void cs_patch_reader_close(cs_patch_reader *reader)
 {
     cs_pass_close(&reader->pass);
+    cs_free(reader->order);
     *reader = (cs_patch_reader){0};
 }
 
@@ -46,6 +47,7 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
                              .values = c->real_width,
                              .batch = batch};
     cs_status status = set_task(kind, out);
+    if (status == CS_OK) status = cs_model_order(c, &out->order);
     if (status == CS_OK) status = cs_task_sizes(&out->task, c, batch, out->patches, &sizes);
     if (status == CS_OK) { /* any number of patches may be shown, or hidden */
         const int64_t rows = out->patches + cs_model_config_extra(c);
@@ -66,6 +68,7 @@ typedef struct {
     cs_example *example; /* count */
     int32_t *token;      /* patches: no ids */
     float *made;         /* predictions of a pass */
+    float *seen;         /* batch x patches x values, in the order of the sequences */
     double *scratch;     /* values */
 } room;
 
@@ -82,6 +85,12 @@ static void put_values(const cs_patch_reader *r, const float *made, const float 
     }
 }
 
+/* The patch, along rows, at place k of a sequence. */
+static int64_t patch_at(const cs_patch_reader *r, int64_t k)
+{
+    return r->order ? r->order[k] : k;
+}
+
 /* Predicts all patches of groups >= g of some pictures, and keeps those of g. */
 static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real,
                             const int32_t *group, int64_t g, room *m, float *out)
@@ -90,10 +99,12 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
     for (int64_t i = 0; i < count; ++i) {
         m->plan[i].groups = 1;
         for (int64_t k = 0; k < t; ++k) {
-            m->plan[i].group[k] = group[i * t + k] >= g;
-            m->plan[i].weight[k] = group[i * t + k] >= g;
+            const int64_t at = i * t + patch_at(r, k);
+            m->plan[i].group[k] = group[at] >= g;
+            m->plan[i].weight[k] = group[at] >= g;
+            memcpy(m->seen + (i * t + k) * v, out + at * v, (size_t)v * sizeof *out);
         }
-        m->example[i] = (cs_example){m->token, t, i, out + i * t * v};
+        m->example[i] = (cs_example){m->token, t, i, m->seen + i * t * v};
     }
     const cs_batch_order order = {.task = &r->task,
                                   .config = &r->model->config,
@@ -104,7 +115,7 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
     if (status == CS_OK) status = cs_run_get_f32(r->pass.run, r->pass.network.logits, m->made);
     const cs_batch *b = &r->pass.batch;
     for (int64_t e = 0; e < b->events && status == CS_OK; ++e) {
-        const int64_t at = b->example[e] * t + b->place[e];
+        const int64_t at = b->example[e] * t + patch_at(r, b->place[e]);
         if (group[at] == g) {
             put_values(r, m->made + e * v, real + at * v, m->scratch, out + at * v);
         }
@@ -117,7 +128,7 @@ static void empty(cs_patch_reader *r, room *m)
     for (int64_t i = 0; m->plan && i < r->batch; ++i) {
         cs_plan_free(&m->plan[i]);
     }
-    CS_FREE_FIELDS(m, plan, example, token, made, scratch);
+    CS_FREE_FIELDS(m, plan, example, token, made, seen, scratch);
 }
 
 static cs_status furnish(cs_patch_reader *r, room *m)
@@ -126,9 +137,11 @@ static cs_status furnish(cs_patch_reader *r, room *m)
     m->example = cs_calloc(r->batch, sizeof *m->example);
     m->token = cs_calloc(r->patches, sizeof *m->token);
     m->made = cs_alloc(r->batch * r->patches * r->values, sizeof *m->made);
+    m->seen = cs_alloc(r->batch * r->patches * r->values, sizeof *m->seen);
     m->scratch = cs_alloc(r->values, sizeof *m->scratch);
-    cs_status status =
-        m->plan && m->example && m->token && m->made && m->scratch ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = m->plan && m->example && m->token && m->made && m->seen && m->scratch
+                           ? CS_OK
+                           : CS_ERR_MEMORY;
     for (int64_t i = 0; i < r->batch && status == CS_OK; ++i) {
         status = cs_plan_init(&m->plan[i], r->patches);
     }

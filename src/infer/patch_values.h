@@ -17,6 +17,7 @@ typedef struct {
     cs_task task;
     cs_pass pass;
     int64_t patches, values, batch; /* of a picture, of a patch; pictures a forward pass */
+    int32_t *order;                 /* of the model's sequences; NULL: along rows */
 } cs_patch_reader;
 
 /* Starts from a zeroed object. CS_ERR_USAGE: a model that predicts ids, or of next patches alone (a
@@ -26,7 +27,7 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
                                cs_patch_reader *out) CS_MUST_CHECK;
 void cs_patch_reader_close(cs_patch_reader *reader); /* accepts a zeroed object */
 
-/* real: count pictures of patches x values; group: count x patches, 0..groups; each picture has a
+/* real: count pictures of patches x values, along rows; group: count x patches, 0..groups; each picture has a
  * patch of group 0 and one of group 1. out: as real, with what is predicted in place of what is hidden
  * (shown patches as they are). Of a model of normalised targets the mean and the standard deviation of
  * each hidden patch are taken from `real`, and more than one group is CS_ERR_USAGE. */

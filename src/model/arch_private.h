@@ -86,7 +86,7 @@ extern const cs_arch_key cs_arch_sizes[];
 /* Positions of a class token, which has zeros, and of the patches of a picture: in each half of a
  * row of `width` columns sines and then cosines of the column (first half) or row (second) of the
  * patch, times 10000^(-i / n), i = 0 .. n - 1, n = width / 4 (the MAE code of He et al. 2022). */
-void cs_position_waves(const cs_model_config *config, int64_t width, float *out);
+cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out) CS_MUST_CHECK;
 /* Lists of one row that others have too. */
 extern const cs_arch_key cs_arch_gpt2_keys[], cs_arch_encoder_keys[], cs_arch_llama_keys[];
 extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];

@@ -6,6 +6,7 @@
  * values, rows of codes) stands in its files under "cospec.". */
 #include <math.h>
 
+#include "base/mem.h"
 #include "model/arch_private.h"
 
 static const cs_arch_key VIT_KEYS[] = {
@@ -129,17 +130,23 @@ const cs_arch_row cs_arch_vit_mae = {
     .tensors = {VIT_TENSORS, MAE_TENSORS, MAE_TENSORS_5},
 };
 
-void cs_position_waves(const cs_model_config *config, int64_t width, float *out)
+cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out)
 {
+    int32_t *order = NULL;
+    cs_status status = cs_model_order(config, &order);
+    if (status != CS_OK) return status;
     const int64_t columns = config->image_width / config->patch, n = width / 4;
     for (int64_t j = 0; j < width; ++j) {
         out[j] = 0;
     }
-    for (int64_t t = 0; t < config->positions - 1; ++t) {
+    for (int64_t k = 0; k < config->positions - 1; ++k) {
+        const int64_t t = order ? order[k] : k;
         const double place[] = {(double)(t % columns), (double)(t / columns)};
         for (int64_t j = 0; j < width; ++j) {
             const double angle = place[j / (2 * n)] * pow(1e4, -(double)(j % n) / (double)n);
-            out[(t + 1) * width + j] = (float)(j / n % 2 == 0 ? sin(angle) : cos(angle));
+            out[(k + 1) * width + j] = (float)(j / n % 2 == 0 ? sin(angle) : cos(angle));
         }
     }
+    cs_free(order);
+    return CS_OK;
 }

@@ -226,9 +226,10 @@ cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const 
     return status;
 }
 
-cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, float **out)
+cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
+                          float **out)
 {
-    const int64_t width = codes->book.width;
+    const int64_t width = codes->book.width, patches = corpus->tokens / corpus->documents;
     float *made = cs_alloc(corpus->tokens * width, sizeof *made);
     cs_status status = made ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus->tokens && status == CS_OK; ++i) {
@@ -237,7 +238,8 @@ cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, float 
             status = cs_fail(CS_ERR_INPUT, "%s: place %lld: id %d is no code", corpus->name,
                              (long long)i, corpus->token[i]);
         } else {
-            memcpy(made + i * width, codes->book.centre + code * width,
+            const int64_t k = i % patches, at = order ? i - k + order[k] : i;
+            memcpy(made + at * width, codes->book.centre + code * width,
                    (size_t)width * sizeof *made);
         }
     }
@@ -257,7 +259,7 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         corpus.token[i] += CS_FIRST_CODE;
     }
-    if (status == CS_OK) status = cs_codes_values(codes, &corpus, &made);
+    if (status == CS_OK) status = cs_codes_values(codes, &corpus, NULL, &made);
     for (int64_t i = 0; i < images->count && status == CS_OK; ++i) {
         const int64_t first = corpus.doc_ptr[i];
         if ((images->held_out[i] != 0) != held_out) {
@@ -290,7 +292,7 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
                             cs_corpus *out)
 {
     const cs_model_config *c = &model->config;
-    int32_t *id = NULL;
+    int32_t *id = NULL, *order = NULL;
     cs_status status =
         cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
     if (status == CS_OK && c->real_width == 0 && !model->codes)
@@ -302,9 +304,11 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
             id[i] += CS_FIRST_CODE;
         }
     }
+    if (status == CS_OK) status = cs_model_order(c, &order);
     if (status == CS_OK)
-        status = (c->real_width > 0 ? cs_images_patches : cs_images_ids)(images, c->patch, NULL, id,
-                                                                         c->vocab, out);
+        status = (c->real_width > 0 ? cs_images_patches : cs_images_ids)(images, c->patch, order,
+                                                                         id, c->vocab, out);
     cs_free(id);
+    cs_free(order);
     return status;
 }

@@ -55,9 +55,10 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
 cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
                           int threads, cs_corpus *out) CS_MUST_CHECK;
 
-/* What ids of codes stand for, patches of the width of the codebook in the order of the ids, decoded
- * picture by picture; fresh memory. CS_ERR_INPUT: an id that is no code. */
-cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus,
+/* What the ids of pictures stand for: their patches along rows, of the width of the codebook, decoded
+ * picture by picture; fresh memory. order: of the ids in a document, NULL along rows. CS_ERR_INPUT: an id
+ * that is no code. */
+cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
                           float **out) CS_MUST_CHECK;
 
 /* Pictures as the model reads them: vectors of patches or, of width 0, ids; ids are codes where the

@@ -7,9 +7,12 @@
 #include "model/config.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/names.h"
 #include "base/range.h"
+#include "image/patches.h"
 #include "model/arch_private.h"
 
 /* --- presets ---------------------------------------------------------------------------------- */
@@ -105,6 +108,26 @@ cs_status cs_model_config_pictures(cs_model_config *config)
     return CS_OK;
 }
 
+cs_status cs_model_order(const cs_model_config *config, int32_t **order)
+{
+    static const char *const known[] = {"random:", "hilbert", "squares:"};
+    const cs_model_config *c = config;
+    bool is = false;
+    *order = NULL;
+    if (c->order[0] == '\0') {
+        return CS_OK;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        is = is || strncmp(c->order, known[i], strlen(known[i])) == 0;
+    }
+    return is ? cs_patch_order_named(c->order, c->image_height / c->patch,
+                                     c->image_width / c->patch, 0, order)
+              : cs_fail(CS_ERR_USAGE,
+                        "order \"%s\" of patches: a model has random:SEED, hilbert or "
+                        "squares:S",
+                        c->order);
+}
+
 int64_t cs_head_width(const cs_model_config *config)
 {
     return config->head_width > 0 ? config->head_width : config->width / config->heads;
@@ -165,7 +188,7 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
            config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) && config->positions > 0 &&
            config->relative_buckets == 0 &&
-           (pictures ? square && config->real_width > 0 &&
+           (pictures ? square && config->real_width > 0 && config->order[0] == '\0' &&
                            (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
                      : config->real_width == 0);
 }
@@ -290,7 +313,7 @@ static cs_status pictures(const cs_model_config *c)
     const int64_t decoder = c->decoder.layers > 0 ? c->decoder.width : 4;
     cs_model_config sizes = *c;
     if (!cs_arch_row_of(c->arch)->pictures) {
-        return c->target == CS_TARGET_IDS && !c->waves
+        return c->target == CS_TARGET_IDS && !c->waves && c->order[0] == '\0'
                    ? CS_OK
                    : cs_fail(CS_ERR_USAGE, "architecture %s predicts ids, no values of pictures",
                              cs_arch_name(c->arch));
@@ -307,6 +330,10 @@ static cs_status pictures(const cs_model_config *c)
         return cs_fail(CS_ERR_USAGE, "sines in the plane need a width that 4 divides, not %lld",
                        (long long)(c->width % 4 != 0 ? c->width : decoder));
     }
+    int32_t *order = NULL;
+    status = cs_model_order(c, &order);
+    cs_free(order);
+    if (status != CS_OK) return status;
     if ((c->arch == CS_ARCH_VIT_MAE) != (c->decoder.layers > 0)) {
         return cs_fail(CS_ERR_USAGE, "architecture %s %s a decoder", cs_arch_name(c->arch),
                        c->arch == CS_ARCH_VIT ? "has not" : "needs");

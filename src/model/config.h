@@ -48,7 +48,7 @@
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_ORDER_ROOM = 32 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -151,6 +151,8 @@ typedef struct {
     /* vit, vit_mae: sizes of the pictures, from which positions and real_width follow
      * (cs_model_config_pictures) */
     int64_t image_height, image_width, patch, channels;
+    char order
+        [CS_ORDER_ROOM]; /* of the patches in their sequence (cs_model_order); "": along rows */
     bool waves; /* positions are fixed sines and cosines of the place in the plane; else learned */
     cs_target target;
     bool query_vector;  /* two-stream models learn the start of the query stream */
@@ -189,6 +191,9 @@ void cs_model_config_ids(cs_model_config *config, cs_special_ids ids);
 /* Of pictures in patches: a position a patch and one for the class token before them, real rows of
  * patch x patch x channels values. CS_ERR_USAGE: patches that do not divide the sizes. */
 cs_status cs_model_config_pictures(cs_model_config *config) CS_MUST_CHECK;
+/* order[k]: the patch, along rows, at place k of a sequence, fresh memory; NULL along rows. The name is
+ * "random:SEED", "hilbert" or "squares:S" (image/patches.h), else CS_ERR_USAGE. */
+cs_status cs_model_order(const cs_model_config *config, int32_t **order) CS_MUST_CHECK;
 /* Rows before the first of a sequence that stand for none of its places: the class token, 0 or 1. */
 int64_t cs_model_config_extra(const cs_model_config *config);
 const char *cs_target_name(cs_target target); /* "ids", "pixels", "normalised" */

@@ -185,6 +185,9 @@ static void put_ours(const cs_model_config *config, bool exchangeable, json_t *o
     if (pictures) {
         cs_json_put(status, ours, "target", json_string(cs_target_name(config->target)));
     }
+    if (config->order[0] != '\0') {
+        cs_json_put(status, ours, "order", json_string(config->order));
+    }
     if (config->classes > 0 && !exchangeable) {
         cs_json_put(status, ours, "readout", json_string(cs_readout_name(config->readout)));
     }
@@ -398,6 +401,9 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
             status = cs_target_by_name(json_is_string(value) ? json_string_value(value) : "",
                                        &config->target);
             status = cs_blame(status == CS_OK ? CS_OK : CS_ERR_INPUT, "%s", where);
+        } else if (strcmp(key, "order") == 0) { /* checked with the rest */
+            (void)snprintf(config->order, sizeof config->order, "%s",
+                           json_is_string(value) ? json_string_value(value) : "none");
         } else if (strcmp(key, "readout") == 0) {
             status = read_name(where, key, value, READOUT, "first, last or mean", &name);
             config->readout = (cs_readout)name;

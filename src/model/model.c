@@ -418,8 +418,7 @@ static cs_status fill(const cs_model_config *config, const cs_param *param, uint
                       float *value)
 {
     if (param->fixed) {
-        cs_position_waves(config, param->cols, value);
-        return CS_OK;
+        return cs_position_waves(config, param->cols, value);
     }
     bool gain = cs_has_suffix(param->name, ".gain"), bias = cs_has_suffix(param->name, ".bias");
     if (gain || bias) {

@@ -62,6 +62,22 @@ test_codes() {
     refuses 2 "there is no codes.safetensors" "$COSPEC" perplexity codes p
 }
 
+# What follows what in a picture: the model keeps it, and commands read pictures by it.
+test_orders() {
+    pictures
+    for order in random hilbert squares:2; do
+        exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --layers 1 --heads 2 --batch 8 $of_two --order $order --target codes --codes 6 --steps 10 -o a --force --json || return 1
+        model=$(number eval_loss out)
+        exits 0 "$COSPEC" perplexity a p --split test --json && near "$(number nll out)" "$model" 1e-6 || { fail "$order: $(number nll out), in training $model"; return 1; }
+        grep -q "\"order\": \"$order" a/config.json || { fail "$(cat a/config.json)"; return 1; }
+    done
+    exits 0 "$COSPEC" train --corpus p --objective gvp --groups 3 --arch vit --layers 1 --heads 2 --batch 8 $of_two --order squares:2 --least-area 0.5 --steps 5 -o g && exits 0 "$COSPEC" reconstruct g p --decode groups:2 || return 1
+    exits 0 "$COSPEC" train $small $of_two --order hilbert --target codes --codes 6 --input codes --steps 5 -o h && exits 0 "$COSPEC" probe h p --seeds 1 || return 1
+    refuses 2 'order "spiral" of patches' "$COSPEC" train $small $of_two --order spiral -o b &&
+        refuses 2 "wanted squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
+        refuses 2 "--order goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
+}
+
 # A tokenizer of pictures is an input like another: of models, whatever they are, and of matrices.
 test_tokenizer() {
     pictures
@@ -127,6 +143,7 @@ check training
 check reconstruction
 check codes
 check tokenizer
+check orders
 check classes
 check cuda
 check refusals
