@@ -39,6 +39,29 @@ dict_starts() {
     { print decode($2), $1 ~ /^00-(database|gcide|web1913)-/ ? "notice" : "entry" }' "$1"
 }
 
+# dict_entries NAME: $work/entries has the entries of a dictd dictionary, its own notices left out: the byte offset TAB the
+# text on one line. DICTD_DIR is where its files stand.
+dict_entries() {
+    dict=${DICTD_DIR:-/usr/share/dictd}/$1
+    need_file "$dict.dict.dz" "dict-$1"
+    need_file "$dict.index" "dict-$1"
+    gzip -dc < "$dict.dict.dz" > "$work/dict" || fail "$dict.dict.dz: cannot be unpacked"
+    dict_starts "$dict.index" > "$work/starts"
+    awk -F '\t' '
+    function flush() {
+        gsub(/[ \t\r\f\v]+/, " ", text)
+        if (key != "" && !(key in notice)) print key "\t" text
+    }
+    FILENAME == starts { start[$1] = 1; if ($2 == "notice") notice[$1] = 1; next }
+    {
+        if (at in start) { flush(); key = at; text = "" }
+        at += length($0) + 1
+        text = text " " $0
+    }
+    BEGIN { starts = ARGV[1]; at = 0; key = "" }
+    END { flush() }' "$work/starts" "$work/dict" > "$work/entries"
+}
+
 # split_sides: stores the split of $work/out. A fifth of the documents, by a hash of their keys, are the test side, less those
 # with half or more of their runs of five words (a shorter text is one run) in another document, on whichever side, and those
 # of classes with fewer than five documents. Runs are of [a-z0-9]+ after lower-casing. Memory: all distinct runs.

@@ -90,7 +90,8 @@ TEST_IN_DIR(lone_column_round_trip)
 TEST_IN_DIR(other_writers_are_read)
 {
     const char *path = in_dir(state, "o.csv");
-    const char text[] = "\xEF\xBB\xBFa,\"b \"\"q\"\"\"\r\n1,\"x\r\ny\"\r\n,\" \"";
+    const char text[] = "\xEF\xBB\xBF"
+                        "a,\"b \"\"q\"\"\"\r\n1,\"x\r\ny\"\r\n,\" \"";
     cs_table t = {0};
     OK(cs_file_write(path, text, sizeof text - 1));
     OK(cs_table_read_csv(path, &t));

@@ -50,7 +50,11 @@ TEST(tokenizers_split_as_documented)
         {CS_SPLITTER_WORD, "\xC8\xBA", "\xE2\xB1\xA5|"},
         {CS_SPLITTER_WHITESPACE, " It's\t3\r\nO'CLOCK ", "It's|3|O'CLOCK|"},
         /* No-break space U+00A0 and ideographic space U+3000 separate. */
-        {CS_SPLITTER_WHITESPACE, "a\xC2\xA0b\xE3\x80\x80c", "a|b|c|"},
+        {CS_SPLITTER_WHITESPACE,
+         "a\xC2\xA0"
+         "b\xE3\x80\x80"
+         "c",
+         "a|b|c|"},
         {CS_SPLITTER_CHAR, "aB \xC3\xA9", "a|B| |\xC3\xA9|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {

@@ -46,14 +46,28 @@ static void reads(const char *path, cs_invalid rule, const char *want, int64_t p
 /* Unicode 15, table 3-8: one U+FFFD a maximal subpart. Latin-1: a character a byte. */
 TEST_IN_DIR(bad_parts_are_put_right)
 {
-    static const char bytes[] = "\xEF\xBB\xBFa\xF1\x80\x80\xE1\x80\xC2b\x80c\x80\xBFd";
+    static const char bytes[] = "\xEF\xBB\xBF"
+                                "a\xF1\x80\x80\xE1\x80\xC2"
+                                "b\x80"
+                                "c\x80\xBF"
+                                "d";
     const char *path = put(state, "t.txt", bytes, sizeof bytes - 1);
     reads(path, CS_INVALID_REPLACE,
-          "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDb\xEF\xBF\xBDc\xEF\xBF\xBD\xEF\xBF\xBDd", 6);
+          "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+          "b\xEF\xBF\xBD"
+          "c\xEF\xBF\xBD\xEF\xBF\xBD"
+          "d",
+          6);
     path = put(state, "l.txt", "caf\xE9 \xC3\xA9\0x", 9);
     reads(path, CS_INVALID_LATIN1, "caf\xC3\xA9 \xC3\xA9\xEF\xBF\xBDx", 2);
-    path = put(state, "g.txt", "gr\xC3\xBC\xC3\x9Fe", 7);
-    reads(path, CS_INVALID_REPLACE, "gr\xC3\xBC\xC3\x9Fe", 0);
+    path = put(state, "g.txt",
+               "gr\xC3\xBC\xC3\x9F"
+               "e",
+               7);
+    reads(path, CS_INVALID_REPLACE,
+          "gr\xC3\xBC\xC3\x9F"
+          "e",
+          0);
     char all[512]; /* nothing but bad parts of four bytes, and of one */
     for (int i = 0; i < 512; i += 4) {
         memcpy(all + i, i % 8 ? "\xFF\xFE\xFD\xFC" : "\xF4\x8F\xBF\xC0", 4);

@@ -5,30 +5,32 @@
 
 #include "analysis/theorems/registry.h"
 
-/* Theorem 3.1 on a matrix: random f (rows x t) and W (cols x t), in->trials of them, and the
+/* Theorem 3.1 on a matrix: random f (rows x t) and W (cols x t), options->trials of them, and the
  * optimal factors. Both sides are formed independently: the loss from expectations over A, the norm
  * entry by entry over Abar - F W'^T in row blocks. Statements on the optimal factors are
- * INCONCLUSIVE when their SVD did not converge. Of `in`: features (0: 4), trials (0: 5), seed,
+ * INCONCLUSIVE when their SVD did not converge. Of `options`: features (0: 4), trials (0: 5), seed,
  * threads, spectrum, whose k is set here. */
-cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_input *in,
+cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_input *options,
                         cs_statements *out) CS_MUST_CHECK;
 
 /* Theorem 4.1 for every t in 1..k of a spectrum with vectors: E, alpha, alpha~, all bounds, soft
  * labels, random rotations of degenerate spaces. `curve` (an array; may be NULL) receives a row per
  * t. Statements that rest on the triplets are INCONCLUSIVE when these did not converge.
- * CS_ERR_INPUT when no row has a label, CS_ERR_USAGE when a truncated spectrum lacks sum sigma^4. Of `in`: triplets, rotations (0: 20), seed, threads, progress. */
+ * CS_ERR_INPUT when no row has a label, CS_ERR_USAGE when a truncated spectrum lacks sum sigma^4.
+ * Of `options`: triplets, rotations (0: 20), seed, threads, progress. */
 cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const char *input,
-                        const cs_theorem_input *in, cs_statements *out,
+                        const cs_theorem_input *options, cs_statements *out,
                         cs_item *curve) CS_MUST_CHECK;
 
-/* The same on the toy model's whole matrix (every nonzero triplet, found as in->spectrum says), and
- * the t from which the probe is perfect. limit: as for cs_toy_matrix. */
-cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_input *in,
-                            cs_statements *out, cs_item *spectra) CS_MUST_CHECK;
+/* The same on the toy model's whole matrix (every nonzero triplet, found as options->spectrum
+ * says), and the t from which the probe is perfect. limit: as for cs_toy_matrix. */
+cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_input *options,
+                            cs_statements *out, cs_item *rows) CS_MUST_CHECK;
 
 /* Least squares that weighs every context alike breaks the bound of Theorem 4.1: a fixed matrix on
  * which it does, beside the bound that holds there with weights P_C. */
-cs_status cs_theorem_41_unweighted(const cs_theorem_input *in, cs_statements *out) CS_MUST_CHECK;
+cs_status cs_theorem_41_unweighted(const cs_theorem_input *options,
+                                   cs_statements *out) CS_MUST_CHECK;
 
 /* Theorem 4.1 of the language behind in->corpus under in->build, a row for t = 1..in->triplets (0: 16,
  * or the words), in->blocks blocks of documents for its errors (0: none, and no verdict). Errors of

@@ -225,16 +225,27 @@ int64_t cs_mem_fail_at(int64_t n)
     return count;
 }
 
-/* Of /proc/self/statm: in all (0) or resident (1), in bytes; 0 if unknown. */
+/* The number in `column` behind `name`, which begins a line of the file; 0 if there is none. */
+static int64_t number_in(const char *path, const char *name, int column)
+{
+    char line[256];
+    int64_t number = 0;
+    FILE *f = fopen(path, "re");
+    for (bool found = false; f && !found && fgets(line, sizeof line, f);) {
+        char *at = line + strlen(name);
+        found = strncmp(line, name, strlen(name)) == 0;
+        for (int i = 0; i <= column && found; ++i) {
+            number = strtoll(at, &at, 10);
+        }
+    }
+    if (f) (void)fclose(f);
+    return number;
+}
+
+/* In all (0) or resident (1); 0 if unknown. */
 static int64_t own_bytes(int column)
 {
-    long long pages[2] = {0, 0};
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f) {
-        (void)!fscanf(f, "%lld %lld", &pages[0], &pages[1]);
-        (void)fclose(f);
-    }
-    return (int64_t)pages[column] * sysconf(_SC_PAGESIZE);
+    return number_in("/proc/self/statm", "", column) * sysconf(_SC_PAGESIZE);
 }
 
 int64_t cs_mem_resident(void)
@@ -255,19 +266,8 @@ static int64_t address_space_left(void)
 
 int64_t cs_mem_available(void)
 {
-    FILE *f = fopen("/proc/meminfo", "r");
-    long long kib = 0;
-    if (f) {
-        char line[128];
-        const char name[] = "MemAvailable:";
-        while (fgets(line, sizeof line, f) && kib == 0) {
-            if (strncmp(line, name, sizeof name - 1) == 0) {
-                kib = strtoll(line + sizeof name - 1, NULL, 10);
-            }
-        }
-        (void)fclose(f);
-    }
-    int64_t available = (int64_t)kib * 1024, left = address_space_left();
+    const int64_t available = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024,
+                  left = address_space_left();
     return available < left ? available : left;
 }
 

@@ -29,9 +29,9 @@ typedef struct {
 /* sum of squares of the entries, compensated. */
 double cs_square_norm(const cs_csr *a);
 
-/* Ranks, keys and cost of the cheapest of three orders, in memory of out->pool, also after a
+/* Ranks, keys and cost of the cheapest of three orders, in memory of p->pool, also after a
  * failure. CS_ERR_INPUT when a side does not fit int32, CS_ERR_MEMORY. */
-cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *out) CS_MUST_CHECK;
+cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p) CS_MUST_CHECK;
 
 static inline int64_t cs_walk_groups(const cs_walk_side *s)
 {

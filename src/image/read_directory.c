@@ -173,24 +173,27 @@ cs_status cs_images_read_directory(const char *path, const cs_images_options *op
     return status;
 }
 
-/* The first file below, no deeper than a class, in fresh memory; NULL: there is none. */
-static cs_status first_file(const char *path, int depth, char **out)
+/* The first entry of a folder, in fresh memory; NULL: it is empty. */
+static cs_status first_in(const char *path, char **out)
 {
-    char **name = NULL, *below = NULL;
+    char **name = NULL;
     int64_t names = 0;
     cs_status status = cs_dir_names(path, &name, &names);
-    if (status == CS_OK && names > 0) {
-        below = cs_path_join(path, name[0]);
-        status = below ? CS_OK : CS_ERR_MEMORY;
-    }
+    *out = status == CS_OK && names > 0 ? cs_path_join(path, name[0]) : NULL;
     cs_text_list_free(name, names);
-    if (below && cs_path_is_dir(below)) {
-        char *deeper = NULL;
-        status = depth == 0 ? first_file(below, 1, &deeper) : CS_OK;
-        cs_free(below);
-        below = deeper;
+    return status == CS_OK && names > 0 && !*out ? CS_ERR_MEMORY : status;
+}
+
+/* The first file below, no deeper than a class. */
+static cs_status first_file(const char *path, char **out)
+{
+    char *folder = NULL;
+    cs_status status = first_in(path, out);
+    if (*out && cs_path_is_dir(*out)) {
+        folder = *out;
+        status = first_in(folder, out);
     }
-    *out = below;
+    cs_free(folder);
     return status;
 }
 
@@ -198,7 +201,7 @@ cs_status cs_images_directory_is(const char *path, bool *is)
 {
     uint8_t begin[8] = {0};
     char *name = NULL;
-    cs_status status = first_file(path, 0, &name);
+    cs_status status = first_file(path, &name);
     FILE *file = name ? fopen(name, "rb") : NULL;
     const size_t size = file ? fread(begin, 1, sizeof begin, file) : 0;
     if (file) {

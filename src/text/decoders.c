@@ -13,9 +13,9 @@
 static const char REPLACEMENT[] = "\xEF\xBF\xBD";
 
 /* Appends the text of a token, the i-th. */
-typedef cs_status (*writing)(const cs_step *s, int64_t i, cs_span token, cs_pieces *p);
+typedef cs_status (*writing)(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p);
 
-static cs_status write_all(const cs_step *s, writing write, cs_pieces *p)
+static cs_status write_all(const cs_text_step *s, writing write, cs_pieces *p)
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
@@ -65,7 +65,7 @@ static cs_status repair(cs_pieces *p)
     return status == CS_OK ? cs_pieces_turn_whole(p) : status;
 }
 
-static cs_status byte_level(const cs_step *s, cs_pieces *p)
+static cs_status byte_level(const cs_text_step *s, cs_pieces *p)
 {
     cs_status status = CS_OK;
     (void)s;
@@ -113,7 +113,7 @@ static cs_status end_run(int64_t from, cs_pieces *p)
     return status == CS_OK && good ? cs_pieces_cut(p, from, p->fresh) : status;
 }
 
-static cs_status byte_fallback(const cs_step *s, cs_pieces *p)
+static cs_status byte_fallback(const cs_text_step *s, cs_pieces *p)
 {
     int64_t run = -1;
     cs_status status = CS_OK;
@@ -143,7 +143,7 @@ static cs_status byte_fallback(const cs_step *s, cs_pieces *p)
 /* --- marks --- */
 
 /* The mark is a blank, and nothing in the first token where one was put before the text. */
-static cs_status write_unmarked(const cs_step *s, int64_t i, cs_span token, cs_pieces *p)
+static cs_status write_unmarked(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
     const char *at = p->text + token.from, *end = p->text + token.to;
     const bool first = i == 0 && s->prepend != CS_PREPEND_NEVER;
@@ -157,13 +157,13 @@ static cs_status write_unmarked(const cs_step *s, int64_t i, cs_span token, cs_p
     return status;
 }
 
-static cs_status metaspace(const cs_step *s, cs_pieces *p)
+static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
 {
     return write_all(s, write_unmarked, p);
 }
 
 /* The end of a word is a blank, but for the last. */
-static cs_status write_ended(const cs_step *s, int64_t i, cs_span token, cs_pieces *p)
+static cs_status write_ended(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
     const char *at = p->text + token.from, *end = p->text + token.to;
     cs_status status = CS_OK;
@@ -176,12 +176,12 @@ static cs_status write_ended(const cs_step *s, int64_t i, cs_span token, cs_piec
     return status;
 }
 
-static cs_status bpe_ends(const cs_step *s, cs_pieces *p)
+static cs_status bpe_ends(const cs_text_step *s, cs_pieces *p)
 {
     return write_all(s, write_ended, p);
 }
 
-static cs_status read_suffix(const json_t *json, const char *field, cs_step *out)
+static cs_status read_suffix(const json_t *json, const char *field, cs_text_step *out)
 {
     cs_status status = cs_step_text(json, field, "suffix", "</w>", out);
     if (status == CS_OK && out->content_size == 0) {
@@ -190,7 +190,7 @@ static cs_status read_suffix(const json_t *json, const char *field, cs_step *out
     return status;
 }
 
-static cs_status write_wordpiece(const cs_step *s, int64_t i, cs_span token, cs_pieces *p)
+static cs_status write_wordpiece(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
     cs_status status = cs_reserve(&p->made, &p->made_room, p->fresh + token.to - token.from + 2, 1);
     if (status == CS_OK)
@@ -199,12 +199,12 @@ static cs_status write_wordpiece(const cs_step *s, int64_t i, cs_span token, cs_
     return status;
 }
 
-static cs_status wordpiece(const cs_step *s, cs_pieces *p)
+static cs_status wordpiece(const cs_text_step *s, cs_pieces *p)
 {
     return write_all(s, write_wordpiece, p);
 }
 
-static cs_status read_wordpiece(const json_t *json, const char *field, cs_step *out)
+static cs_status read_wordpiece(const json_t *json, const char *field, cs_text_step *out)
 {
     cs_status status = cs_step_text(json, field, "prefix", "##", out);
     return status == CS_OK ? cs_step_flag(json, field, "cleanup", true, &out->cleanup) : status;
@@ -212,7 +212,7 @@ static cs_status read_wordpiece(const json_t *json, const char *field, cs_step *
 
 /* --- the rest --- */
 
-static cs_status fuse(const cs_step *s, cs_pieces *p)
+static cs_status fuse(const cs_text_step *s, cs_pieces *p)
 {
     cs_status status = CS_OK;
     (void)s;
@@ -223,7 +223,7 @@ static cs_status fuse(const cs_step *s, cs_pieces *p)
 }
 
 /* Up to `start` characters off the beginning and `stop` off the end, while they are the one. */
-static cs_status write_stripped(const cs_step *s, int64_t i, cs_span token, cs_pieces *p)
+static cs_status write_stripped(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
     const int64_t size = s->content_size;
     int64_t from = token.from, to = token.to;
@@ -243,12 +243,12 @@ static cs_status write_stripped(const cs_step *s, int64_t i, cs_span token, cs_p
     return cs_pieces_put(p, p->text + from, to - from);
 }
 
-static cs_status strip(const cs_step *s, cs_pieces *p)
+static cs_status strip(const cs_text_step *s, cs_pieces *p)
 {
     return write_all(s, write_stripped, p);
 }
 
-static cs_status read_strip(const json_t *json, const char *field, cs_step *out)
+static cs_status read_strip(const json_t *json, const char *field, cs_text_step *out)
 {
     const json_t *start = json_object_get(json, "start"), *stop = json_object_get(json, "stop");
     int32_t c = 0;

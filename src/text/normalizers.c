@@ -11,7 +11,7 @@
 /* --- characters one by one --- */
 
 /* Puts what becomes of a character. */
-typedef cs_status (*mapping)(const cs_step *s, int32_t c, cs_pieces *p);
+typedef cs_status (*mapping)(const cs_text_step *s, int32_t c, cs_pieces *p);
 
 /* The end of a run of characters from `first` to `last`, of ASCII. */
 static int64_t run_of(const char *text, int64_t from, int64_t size, int first, int last)
@@ -28,7 +28,7 @@ static int64_t ascii_run(const char *text, int64_t from, int64_t size)
 }
 
 /* Every character by `map`, but those from `first` to `last`, of ASCII, which stay. */
-static cs_status map_all(const cs_step *s, mapping map, int first, int last, cs_pieces *p)
+static cs_status map_all(const cs_text_step *s, mapping map, int first, int last, cs_pieces *p)
 {
     cs_status status = CS_OK;
     int64_t at = run_of(p->text, 0, p->size, first, last);
@@ -50,7 +50,7 @@ static cs_status map_all(const cs_step *s, mapping map, int first, int last, cs_
 }
 
 /* Lower case of U+0130 is two characters, that of all others one. */
-static cs_status put_lower(const cs_step *s, int32_t c, cs_pieces *p)
+static cs_status put_lower(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
     if (c < 0x80) {
@@ -60,7 +60,7 @@ static cs_status put_lower(const cs_step *s, int32_t c, cs_pieces *p)
     return status == CS_OK && c == 0x130 ? cs_pieces_put_char(p, 0x307) : status;
 }
 
-static cs_status lowercase(const cs_step *s, cs_pieces *p)
+static cs_status lowercase(const cs_text_step *s, cs_pieces *p)
 {
     return map_all(s, put_lower, ' ', '@', p);
 }
@@ -71,19 +71,19 @@ static bool is_mark(int32_t c)
     return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
 }
 
-static cs_status put_unmarked(const cs_step *s, int32_t c, cs_pieces *p)
+static cs_status put_unmarked(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
     return is_mark(c) ? CS_OK : cs_pieces_put_char(p, c);
 }
 
-static cs_status strip_accents(const cs_step *s, cs_pieces *p)
+static cs_status strip_accents(const cs_text_step *s, cs_pieces *p)
 {
     return map_all(s, put_unmarked, 0, 0x7F, p);
 }
 
 /* The characters that SentencePiece's rules nmt_* remove, and those that become blanks. */
-static cs_status put_nmt(const cs_step *s, int32_t c, cs_pieces *p)
+static cs_status put_nmt(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
     const bool removed = (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) ||
@@ -94,7 +94,7 @@ static cs_status put_nmt(const cs_step *s, int32_t c, cs_pieces *p)
     return removed ? CS_OK : cs_pieces_put_char(p, blank ? ' ' : c);
 }
 
-static cs_status nmt(const cs_step *s, cs_pieces *p)
+static cs_status nmt(const cs_text_step *s, cs_pieces *p)
 {
     return map_all(s, put_nmt, ' ', '~', p);
 }
@@ -152,13 +152,13 @@ static cs_status to_form(int form, cs_pieces *p)
     return status == CS_OK ? cs_pieces_turn_whole(p) : status;
 }
 
-static cs_status normal_form(const cs_step *s, cs_pieces *p)
+static cs_status normal_form(const cs_text_step *s, cs_pieces *p)
 {
     return to_form(s->form, p);
 }
 
 #define FORM(name, options)                                                                        \
-    static cs_status read_##name(const json_t *json, const char *field, cs_step *out)              \
+    static cs_status read_##name(const json_t *json, const char *field, cs_text_step *out)         \
     {                                                                                              \
         (void)json;                                                                                \
         (void)field;                                                                               \
@@ -195,7 +195,7 @@ static bool is_ideograph(int32_t c)
 }
 
 /* Control characters out, white space to blanks, blanks around ideographs. */
-static cs_status put_clean(const cs_step *s, int32_t c, cs_pieces *p)
+static cs_status put_clean(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     cs_status status = CS_OK;
     if (s->clean_text && is_removed(c)) {
@@ -212,13 +212,13 @@ static cs_status put_clean(const cs_step *s, int32_t c, cs_pieces *p)
     return status == CS_OK && apart ? cs_pieces_put_char(p, ' ') : status;
 }
 
-static cs_status put_no_nonspacing(const cs_step *s, int32_t c, cs_pieces *p)
+static cs_status put_no_nonspacing(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
     return utf8proc_category(c) == UTF8PROC_CATEGORY_MN ? CS_OK : cs_pieces_put_char(p, c);
 }
 
-static cs_status bert(const cs_step *s, cs_pieces *p)
+static cs_status bert(const cs_text_step *s, cs_pieces *p)
 {
     cs_status status = map_all(s, put_clean, ' ', '~', p);
     if (status == CS_OK && s->strip_accents) {
@@ -228,7 +228,7 @@ static cs_status bert(const cs_step *s, cs_pieces *p)
     return status == CS_OK && s->lowercase ? lowercase(s, p) : status;
 }
 
-static cs_status read_bert(const json_t *json, const char *field, cs_step *out)
+static cs_status read_bert(const json_t *json, const char *field, cs_text_step *out)
 {
     cs_status status;
     if ((status = cs_step_flag(json, field, "clean_text", true, &out->clean_text)) != CS_OK ||
@@ -242,7 +242,7 @@ static cs_status read_bert(const json_t *json, const char *field, cs_step *out)
 
 /* --- texts --- */
 
-static cs_status strip(const cs_step *s, cs_pieces *p)
+static cs_status strip(const cs_text_step *s, cs_pieces *p)
 {
     const uint8_t *text = (const uint8_t *)p->text, *at = text, *end = text + p->size;
     int32_t c = 0;
@@ -266,13 +266,13 @@ static cs_status strip(const cs_step *s, cs_pieces *p)
     return status == CS_OK ? cs_pieces_turn_whole(p) : status;
 }
 
-static cs_status read_strip(const json_t *json, const char *field, cs_step *out)
+static cs_status read_strip(const json_t *json, const char *field, cs_text_step *out)
 {
     cs_status status = cs_step_flag(json, field, "strip_left", true, &out->left);
     return status == CS_OK ? cs_step_flag(json, field, "strip_right", true, &out->right) : status;
 }
 
-static cs_status prepend(const cs_step *s, cs_pieces *p)
+static cs_status prepend(const cs_text_step *s, cs_pieces *p)
 {
     if (p->size == 0) {
         return CS_OK;
@@ -282,17 +282,17 @@ static cs_status prepend(const cs_step *s, cs_pieces *p)
     return status == CS_OK ? cs_pieces_turn_whole(p) : status;
 }
 
-static cs_status read_prepend(const json_t *json, const char *field, cs_step *out)
+static cs_status read_prepend(const json_t *json, const char *field, cs_text_step *out)
 {
     return cs_step_text(json, field, "prepend", NULL, out);
 }
 
-static cs_status precompiled(const cs_step *s, cs_pieces *p)
+static cs_status precompiled(const cs_text_step *s, cs_pieces *p)
 {
     return cs_charsmap_apply(&s->charsmap, p);
 }
 
-static cs_status read_precompiled(const json_t *json, const char *field, cs_step *out)
+static cs_status read_precompiled(const json_t *json, const char *field, cs_text_step *out)
 {
     const json_t *map = json_object_get(json, "precompiled_charsmap");
     if (!json_is_string(map)) {
@@ -303,7 +303,7 @@ static cs_status read_precompiled(const json_t *json, const char *field, cs_step
         "%s.precompiled_charsmap", field);
 }
 
-static cs_status byte_level(const cs_step *s, cs_pieces *p)
+static cs_status byte_level(const cs_text_step *s, cs_pieces *p)
 {
     (void)s;
     cs_status status = cs_step_spell_bytes(p->text, p->size, p);

@@ -11,9 +11,9 @@
 #include "text/unicode.h"
 
 /* Each piece by one function that appends to the next ones. */
-typedef cs_status (*cutting)(const cs_step *s, cs_span piece, cs_pieces *p);
+typedef cs_status (*cutting)(const cs_text_step *s, cs_span piece, cs_pieces *p);
 
-static cs_status cut_all(const cs_step *s, cutting cut, cs_pieces *p)
+static cs_status cut_all(const cs_text_step *s, cutting cut, cs_pieces *p)
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
@@ -24,7 +24,7 @@ static cs_status cut_all(const cs_step *s, cutting cut, cs_pieces *p)
 }
 
 /* The same where the pieces are written anew. */
-static cs_status write_all(const cs_step *s, cutting write, cs_pieces *p)
+static cs_status write_all(const cs_text_step *s, cutting write, cs_pieces *p)
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
@@ -40,13 +40,13 @@ static cs_status write_all(const cs_step *s, cutting write, cs_pieces *p)
 
 /* --- by class --- */
 
-static cs_status cut_white_space(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_white_space(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     (void)s;
     return cs_class_cut(cs_char_is_space, CS_CUT_REMOVED, piece.from, piece.to, p);
 }
 
-static cs_status white_space_split(const cs_step *s, cs_pieces *p)
+static cs_status white_space_split(const cs_text_step *s, cs_pieces *p)
 {
     return cut_all(s, cut_white_space, p);
 }
@@ -56,17 +56,17 @@ static bool is_number(int32_t c)
     return cs_char_class_of(c) == CS_CHAR_NUMBER;
 }
 
-static cs_status cut_digits(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_digits(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_class_cut(is_number, s->manner, piece.from, piece.to, p);
 }
 
-static cs_status digits(const cs_step *s, cs_pieces *p)
+static cs_status digits(const cs_text_step *s, cs_pieces *p)
 {
     return cut_all(s, cut_digits, p);
 }
 
-static cs_status read_digits(const json_t *json, const char *field, cs_step *out)
+static cs_status read_digits(const json_t *json, const char *field, cs_text_step *out)
 {
     bool alone = false;
     cs_status status = cs_step_flag(json, field, "individual_digits", false, &alone);
@@ -74,18 +74,18 @@ static cs_status read_digits(const json_t *json, const char *field, cs_step *out
     return status;
 }
 
-static cs_status cut_punctuation(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_punctuation(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_class_cut(cs_char_is_mark, s->manner, piece.from, piece.to, p);
 }
 
-static cs_status punctuation(const cs_step *s, cs_pieces *p)
+static cs_status punctuation(const cs_text_step *s, cs_pieces *p)
 {
     return cut_all(s, cut_punctuation, p);
 }
 
 static cs_status read_manner(const json_t *json, const char *field, const char *fallback,
-                             cs_step *out)
+                             cs_text_step *out)
 {
     static const char *const name[] = {"Removed", "Isolated", "MergedWithPrevious",
                                        "MergedWithNext", "Contiguous"};
@@ -101,13 +101,13 @@ static cs_status read_manner(const json_t *json, const char *field, const char *
     return CS_OK;
 }
 
-static cs_status read_punctuation(const json_t *json, const char *field, cs_step *out)
+static cs_status read_punctuation(const json_t *json, const char *field, cs_text_step *out)
 {
     return read_manner(json, field, "Isolated", out);
 }
 
 /* Runs of word characters, and runs of what is neither that nor white space. */
-static cs_status cut_words(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_words(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     cs_status status = CS_OK;
     int64_t start = piece.from;
@@ -127,12 +127,12 @@ static cs_status cut_words(const cs_step *s, cs_span piece, cs_pieces *p)
     return status == CS_OK && before > 0 ? cs_pieces_cut(p, start, piece.to) : status;
 }
 
-static cs_status white_space(const cs_step *s, cs_pieces *p)
+static cs_status white_space(const cs_text_step *s, cs_pieces *p)
 {
     return cut_all(s, cut_words, p);
 }
 
-static cs_status cut_bert(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_bert(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     const uint8_t *text = (const uint8_t *)p->text, *at = text + piece.from, *end = text + piece.to;
     cs_status status = CS_OK;
@@ -147,24 +147,24 @@ static cs_status cut_bert(const cs_step *s, cs_span piece, cs_pieces *p)
     return status;
 }
 
-static cs_status bert(const cs_step *s, cs_pieces *p)
+static cs_status bert(const cs_text_step *s, cs_pieces *p)
 {
     return cut_all(s, cut_bert, p);
 }
 
 /* --- by pattern --- */
 
-static cs_status cut_pattern(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_pattern(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_pattern_cut(&s->pattern, s->manner, s->inverted, piece.from, piece.to, p);
 }
 
-static cs_status split(const cs_step *s, cs_pieces *p)
+static cs_status split(const cs_text_step *s, cs_pieces *p)
 {
     return cut_all(s, cut_pattern, p);
 }
 
-static cs_status read_split(const json_t *json, const char *field, cs_step *out)
+static cs_status read_split(const json_t *json, const char *field, cs_text_step *out)
 {
     char inner[160];
     (void)snprintf(inner, sizeof inner, "%s.pattern", field);
@@ -173,7 +173,7 @@ static cs_status read_split(const json_t *json, const char *field, cs_step *out)
     return status == CS_OK ? cs_step_flag(json, field, "invert", false, &out->inverted) : status;
 }
 
-static cs_status read_delimiter(const json_t *json, const char *field, cs_step *out)
+static cs_status read_delimiter(const json_t *json, const char *field, cs_text_step *out)
 {
     int32_t c = 0;
     cs_status status = cs_step_text(json, field, "delimiter", NULL, out);
@@ -188,7 +188,7 @@ static cs_status read_delimiter(const json_t *json, const char *field, cs_step *
 /* --- Metaspace --- */
 
 /* Blanks become the mark, which is put before a piece that does not begin with it. */
-static cs_status write_marked(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status write_marked(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     const char *text = p->text + piece.from, *end = p->text + piece.to;
     const bool first = p->lead && piece.from == 0;
@@ -207,12 +207,12 @@ static cs_status write_marked(const cs_step *s, cs_span piece, cs_pieces *p)
     return status;
 }
 
-static cs_status cut_marked(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_marked(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_pattern_cut(&s->pattern, CS_CUT_MERGED_WITH_NEXT, false, piece.from, piece.to, p);
 }
 
-static cs_status metaspace(const cs_step *s, cs_pieces *p)
+static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
 {
     cs_status status = write_all(s, write_marked, p);
     return status == CS_OK && s->split ? cut_all(s, cut_marked, p) : status;
@@ -220,7 +220,7 @@ static cs_status metaspace(const cs_step *s, cs_pieces *p)
 
 /* --- bytes --- */
 
-static cs_status write_prefixed(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status write_prefixed(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     cs_status status = CS_OK;
     (void)s;
@@ -230,7 +230,7 @@ static cs_status write_prefixed(const cs_step *s, cs_span piece, cs_pieces *p)
     return status == CS_OK ? cs_pieces_put(p, p->text + piece.from, piece.to - piece.from) : status;
 }
 
-static cs_status cut_gpt2(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status cut_gpt2(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     const uint8_t *text = (const uint8_t *)p->text;
     cs_status status = CS_OK;
@@ -243,13 +243,13 @@ static cs_status cut_gpt2(const cs_step *s, cs_span piece, cs_pieces *p)
     return status;
 }
 
-static cs_status write_spelled(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status write_spelled(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     (void)s;
     return cs_step_spell_bytes(p->text + piece.from, piece.to - piece.from, p);
 }
 
-static cs_status byte_level(const cs_step *s, cs_pieces *p)
+static cs_status byte_level(const cs_text_step *s, cs_pieces *p)
 {
     cs_status status = s->prefix_space ? write_all(s, write_prefixed, p) : CS_OK;
     if (status == CS_OK && s->use_regex) status = cut_all(s, cut_gpt2, p);

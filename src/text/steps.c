@@ -27,7 +27,7 @@ cs_status cs_step_flag(const json_t *json, const char *field, const char *key, b
 }
 
 cs_status cs_step_text(const json_t *json, const char *field, const char *key, const char *fallback,
-                       cs_step *out)
+                       cs_text_step *out)
 {
     const json_t *v = json_object_get(json, key);
     const char *text = v ? json_string_value(v) : fallback;
@@ -39,7 +39,7 @@ cs_status cs_step_text(const json_t *json, const char *field, const char *key, c
     return out->content ? CS_OK : CS_ERR_MEMORY;
 }
 
-cs_status cs_step_read_byte_level(const json_t *json, const char *field, cs_step *out)
+cs_status cs_step_read_byte_level(const json_t *json, const char *field, cs_text_step *out)
 {
     bool offsets = false; /* which we do not give */
     cs_status status = cs_step_flag(json, field, "add_prefix_space", true, &out->prefix_space);
@@ -49,7 +49,7 @@ cs_status cs_step_read_byte_level(const json_t *json, const char *field, cs_step
 
 /* prepend_scheme of files of today, add_prefix_space of older ones, and a mark for blanks of one
  * character. */
-cs_status cs_step_read_metaspace(const json_t *json, const char *field, cs_step *out)
+cs_status cs_step_read_metaspace(const json_t *json, const char *field, cs_text_step *out)
 {
     static const char *const scheme[] = {"never", "first", "always"};
     const char *given = "always";
@@ -82,7 +82,7 @@ cs_status cs_step_read_metaspace(const json_t *json, const char *field, cs_step 
     return CS_OK;
 }
 
-cs_status cs_step_read_replace(const json_t *json, const char *field, cs_step *out)
+cs_status cs_step_read_replace(const json_t *json, const char *field, cs_text_step *out)
 {
     char inner[FIELD];
     (void)snprintf(inner, sizeof inner, "%s.pattern", field);
@@ -101,7 +101,7 @@ cs_status cs_step_spell_bytes(const char *bytes, int64_t size, cs_pieces *p)
     return status;
 }
 
-static cs_status replace_in(const cs_step *s, cs_span piece, cs_pieces *p)
+static cs_status replace_in(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     const char *text = p->text + piece.from;
     const int64_t size = piece.to - piece.from;
@@ -124,7 +124,7 @@ static cs_status replace_in(const cs_step *s, cs_span piece, cs_pieces *p)
     return status == CS_OK ? cs_pieces_put(p, text + rest, size - rest) : status;
 }
 
-cs_status cs_step_replace(const cs_step *s, cs_pieces *p)
+cs_status cs_step_replace(const cs_text_step *s, cs_pieces *p)
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
@@ -138,7 +138,7 @@ cs_status cs_step_replace(const cs_step *s, cs_pieces *p)
 
 /* --- reading --- */
 
-static void step_free(cs_step *s)
+static void step_free(cs_text_step *s)
 {
     cs_pattern_free(&s->pattern);
     cs_free(s->content);
@@ -186,8 +186,8 @@ static cs_status read_one(const json_t *json, const cs_stage *stage, const char 
     if (status == CS_OK)
         status = cs_reserve(&out->step, &out->room, out->steps + 1, sizeof *out->step);
     if (status != CS_OK) return status;
-    cs_step *step = &out->step[out->steps++];
-    *step = (cs_step){.kind = kind};
+    cs_text_step *step = &out->step[out->steps++];
+    *step = (cs_text_step){.kind = kind};
     return kind->read ? kind->read(json, field, step) : CS_OK;
 }
 

@@ -12,8 +12,8 @@
 
 typedef enum { CS_PREPEND_NEVER, CS_PREPEND_FIRST, CS_PREPEND_ALWAYS } cs_prepend;
 
-typedef struct cs_step cs_step;
-struct cs_step {
+typedef struct cs_text_step cs_text_step;
+struct cs_text_step {
     const struct cs_step_kind *kind;
     cs_pattern pattern; /* Replace, Split; Metaspace: its replacement */
     char *content;      /* Replace: what comes instead; Prepend; Metaspace, BPEDecoder, Strip,
@@ -36,8 +36,9 @@ struct cs_step {
 
 typedef struct cs_step_kind {
     const char *type, *keys; /* in tokenizer.json: the keys that it may have */
-    cs_status (*read)(const json_t *json, const char *field, cs_step *out); /* NULL: nothing more */
-    cs_status (*run)(const cs_step *step, cs_pieces *p);
+    cs_status (*read)(const json_t *json, const char *field,
+                      cs_text_step *out); /* NULL: nothing more */
+    cs_status (*run)(const cs_text_step *step, cs_pieces *p);
 } cs_step_kind;
 
 /* A kind of steps: how messages call it, the key of the list of a Sequence, and the kinds. */
@@ -49,7 +50,7 @@ typedef struct {
 extern const cs_stage cs_stage_normalizer, cs_stage_pre_tokenizer, cs_stage_decoder;
 
 typedef struct {
-    cs_step *step;
+    cs_text_step *step;
     int64_t steps, room;
 } cs_steps;
 
@@ -66,16 +67,18 @@ cs_status cs_step_flag(const json_t *json, const char *field, const char *key, b
                        bool *out) CS_MUST_CHECK;
 cs_status
 cs_step_text(const json_t *json, const char *field, const char *key, const char *fallback,
-             cs_step *out) CS_MUST_CHECK; /* into content; fallback NULL: it must be there */
+             cs_text_step *out) CS_MUST_CHECK; /* into content; fallback NULL: it must be there */
 
 /* The fields that Metaspace has among the pre-tokenizers and among the decoders, and ByteLevel. */
-cs_status cs_step_read_metaspace(const json_t *json, const char *field, cs_step *out) CS_MUST_CHECK;
+cs_status cs_step_read_metaspace(const json_t *json, const char *field,
+                                 cs_text_step *out) CS_MUST_CHECK;
 cs_status cs_step_read_byte_level(const json_t *json, const char *field,
-                                  cs_step *out) CS_MUST_CHECK;
-cs_status cs_step_read_replace(const json_t *json, const char *field, cs_step *out) CS_MUST_CHECK;
+                                  cs_text_step *out) CS_MUST_CHECK;
+cs_status cs_step_read_replace(const json_t *json, const char *field,
+                               cs_text_step *out) CS_MUST_CHECK;
 
 /* Each piece with what a pattern matches replaced. */
-cs_status cs_step_replace(const cs_step *step, cs_pieces *p) CS_MUST_CHECK;
+cs_status cs_step_replace(const cs_text_step *step, cs_pieces *p) CS_MUST_CHECK;
 
 /* Appends bytes to the next text, each as the character that stands for it (bpe.h). */
 cs_status cs_step_spell_bytes(const char *bytes, int64_t size, cs_pieces *p) CS_MUST_CHECK;

@@ -125,7 +125,7 @@ static cs_status read_merges(const json_t *list, cs_tokenizer *t)
 static void read_bytes_as_they_are(cs_tokenizer *t)
 {
     cs_steps *pre = &t->pre_tokenizer;
-    cs_step *last = pre->steps > 0 ? &pre->step[pre->steps - 1] : NULL;
+    cs_text_step *last = pre->steps > 0 ? &pre->step[pre->steps - 1] : NULL;
     const cs_bpe_start *b = &t->bpe_start;
     t->spelled = last && strcmp(last->kind->type, "ByteLevel") == 0 && !b->prefix && !b->suffix &&
                  !b->byte_fallback && !b->fuse_unknown;
