@@ -1,5 +1,6 @@
 # One look for every figure: sizes, fonts, and the Okabe-Ito colours, which colour-blind readers can tell apart.
-# Set by the caller: format (svg, png or pdf), data (a CSV with a header), name (of the picture), S (array of the series).
+# Set by the caller: format (svg, png or pdf), data (a CSV with a header), name (of the picture), S (array of the series),
+# columns (their names, a blank behind each), wanted (the last --where, COLUMN:VALUE).
 if (format eq "svg") set terminal svg size 760,440 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,660 background "white" font "DejaVu Sans,13" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 7in,4.05in background "white" font "DejaVu Sans,11" linewidth 1.2

@@ -50,16 +50,6 @@ static void record_claim(cs_item *row, const cs_study_claim *c)
     if (c->course) cs_item_text(row, "budgets", c->course);
 }
 
-/* A table of the record's items at "rows". */
-static cs_status write_rows(cs_result *result, const cs_view *view, const char *path)
-{
-    cs_table table = {0};
-    cs_status status = cs_result_table(result, view, &table);
-    if (status == CS_OK) status = cs_table_write_csv(&table, path);
-    cs_table_free(&table);
-    return status;
-}
-
 cs_status cs_claims_write(const cs_claims *claims, const char *path)
 {
     static const cs_view view = {
@@ -71,7 +61,7 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
     for (int64_t i = 0; i < claims->count; ++i) {
         record_claim(cs_item_object(rows, NULL), &claims->claim[i]);
     }
-    cs_status status = write_rows(result, &view, path);
+    cs_status status = cs_result_write_csv(result, &view, path);
     cs_result_free(&result);
     return status;
 }
@@ -108,7 +98,7 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
             record_budget(cs_item_object(rows, NULL), c, &c->point[p]);
         }
     }
-    cs_status status = *count > 0 ? write_rows(result, &view, path) : CS_OK;
+    cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
     cs_result_free(&result);
     return status;
 }

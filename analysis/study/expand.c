@@ -98,13 +98,15 @@ static cs_status add_filled(json_t *into, const char *name, const json_t *value,
     return cs_blame(status, "%s", name);
 }
 
-/* The rows that a section or claim is made for, of "each" those that are as "where" has it; a new
- * array, NULL without. Takes both keys away. */
+/* The rows that a section, claim or variable is made for, of "each" those that are as "where" has it
+ * (none of a table named with '?' behind is no mistake); a new array, NULL without. Takes both keys
+ * away. */
 static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
 {
     const json_t *each = json_object_get(of, "each"), *where = json_object_get(of, "where");
     const char *name = json_string_value(each), *key = NULL;
-    const json_t *rows = name ? json_object_get(tables, name) : NULL;
+    const size_t length = name ? strcspn(name, "?") : 0;
+    const json_t *rows = name ? json_object_getn(tables, name, length) : NULL;
     json_t *row = NULL, *wanted = NULL;
     size_t i = 0;
     *out = NULL;
@@ -120,7 +122,9 @@ static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
         }
         if (fits && json_array_append(*out, row) != 0) return CS_ERR_MEMORY;
     }
-    if (json_array_size(*out) == 0) return cs_fail(CS_ERR_INPUT, "where: no row of %s is so", name);
+    if (json_array_size(*out) == 0 && !name[length]) {
+        return cs_fail(CS_ERR_INPUT, "where: no row of %s is so", name);
+    }
     (void)json_object_del(of, "where");
     return json_object_del(of, "each") == 0 ? CS_OK : CS_ERR_MEMORY;
 }
@@ -167,6 +171,48 @@ static cs_status expand_claims(const json_t *tables, json_t *claims, json_t *all
     return status;
 }
 
+/* {"each": TABLE, "text": TEXT}: a variable that is the texts of the rows, parted by blanks. */
+static cs_status join_rows(const json_t *tables, json_t *variable, json_t **out)
+{
+    const json_t *row = NULL;
+    json_t *rows = NULL;
+    const char *each = NULL, *text = NULL;
+    json_t *where = NULL;
+    size_t i = 0;
+    char *all = cs_strdup("");
+    cs_status status =
+        all ? cs_json_unpack(variable, "ssm?", "each", &each, "text", &text, "where", &where)
+            : CS_ERR_MEMORY;
+    if (status == CS_OK) status = rows_of(tables, variable, &rows);
+    json_array_foreach(rows, i, row)
+    {
+        char *own = NULL;
+        if (status == CS_OK) status = put_fields(&(place){tables, row}, text, &own);
+        if (status == CS_OK) cs_append(&all, "%s%s", i ? " " : "", own);
+        cs_free(own);
+    }
+    if (status == CS_OK) *out = all ? json_string(all) : NULL;
+    json_decref(rows);
+    cs_free(all);
+    return status;
+}
+
+static cs_status expand_variables(const json_t *tables, json_t *variables)
+{
+    json_t *value = NULL, *joined = NULL;
+    const char *name = NULL;
+    cs_status status = CS_OK;
+    json_object_foreach(variables, name, value)
+    {
+        if (status != CS_OK || !json_is_object(value)) continue;
+        status = cs_blame(join_rows(tables, value, &joined), "variables: %s", name);
+        if (status == CS_OK &&
+            (!joined || json_object_iter_set_new(variables, json_object_key_to_iter(name), joined)))
+            status = CS_ERR_MEMORY;
+    }
+    return status;
+}
+
 /* The names of a table's rows, parted by blanks. */
 static cs_status list_names(const json_t *rows, char **out)
 {
@@ -206,6 +252,7 @@ cs_status cs_study_expand(json_t *study)
     {
         if (status == CS_OK) status = name_table(variables, name, rows);
     }
+    if (status == CS_OK) status = expand_variables(tables, variables);
     json_array_foreach(json_object_get(study, "steps"), i, section)
     {
         if (status == CS_OK) status = cs_blame(expand_section(tables, section), "steps %zu", i + 1);

@@ -123,7 +123,8 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
 
 /* --- the script ------------------------------------------------------------------------------- */
 
-/* "array S[2] = [\"ar\", \"masked\"]": the series in order of appearance, in fresh memory. */
+/* The names of the columns, each with a blank behind, and "array S[2] = [\"ar\", \"masked\"]": the
+ * series in order of appearance; in fresh memory. */
 static cs_status series_array(const cs_table *table, char **out)
 {
     const char *seen[MOST_SERIES];
@@ -146,7 +147,11 @@ static cs_status series_array(const cs_table *table, char **out)
             seen[count++] = name;
         }
     }
-    char *text = cs_format("array S[%d]\n", count);
+    char *text = cs_format("columns = \"");
+    for (int c = 0; c < table->columns; ++c) {
+        cs_append(&text, "%s ", table->name[c]);
+    }
+    cs_append(&text, "\"\narray S[%d]\n", count);
     for (int i = 0; i < count; ++i) {
         cs_append(&text, "S[%d] = \"%s\"\n", i + 1, seen[i]);
     }
@@ -199,8 +204,10 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
     if (status != CS_OK) goto done;
     text = cs_format(
         "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
-        "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n%s\n%s\n%s",
-        name, name, name, name, series, style, body);
+        "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n"
+        "wanted = \"%s\"\n%s\n%s\n%s",
+        name, name, name, name, figure->filters > 0 ? figure->filter[figure->filters - 1] : "",
+        series, style, body);
     path = cs_format("%s/%s.gp", figure->dir, name);
     status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
 done:

@@ -33,20 +33,20 @@ cs_status cs_study_step(const cs_study *study, const char *text, const cs_step *
 
 cs_status cs_study_file(const cs_study *study, const char *text, char **out)
 {
-    const bool claims = strcmp(text, CS_STUDY_CLAIMS) == 0;
+    const bool own = cs_listed(CS_STUDY_TABLES, text);
     const char *slash = strchr(text, '/');
     char *step = slash ? cs_format("%.*s", (int)(slash - text), text) : NULL;
     if (slash && !step) return CS_ERR_MEMORY;
     bool named = slash && cs_study_name_is_good(step) && cs_study_name_is_good(slash + 1);
     cs_free(step);
-    if (!named && !claims) {
+    if (!named && !own) {
         return cs_fail(CS_ERR_INPUT, "want STEP/FILE, got \"%s\"", text);
     }
-    cs_status status = claims ? CS_OK : cs_study_step(study, text, NULL);
+    cs_status status = own ? CS_OK : cs_study_step(study, text, NULL);
     if (status != CS_OK || !out) return status;
     *out = cs_path_join(study->dir, text);
     if (!*out) return CS_ERR_MEMORY;
-    return claims ? CS_OK : cs_digest_check_file(*out); /* claims are this run's own */
+    return own ? CS_OK : cs_digest_check_file(*out); /* the study's tables are this run's own */
 }
 
 const char *cs_study_text(const json_t *object, const char *key)

@@ -291,6 +291,31 @@ static cs_status put_figure(report *r)
                : cs_fail(CS_ERR_INPUT, "no figure \"%s\"", r->word[2]);
 }
 
+/* {{figures PREFIX caption...}}: those that steps of such names have drawn */
+static cs_status put_figures(report *r)
+{
+    const size_t length = strlen(r->word[1]);
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < r->study->steps && status == CS_OK; ++i) {
+        const cs_step *step = &r->study->step[i];
+        const int words = r->words;
+        if (strncmp(step->name, r->word[1], length) != 0 || strcmp(step->word[0], "plot") != 0) {
+            continue;
+        }
+        if (words < MOST_WORDS) r->word[r->words++] = step->name + length; /* which of them it is */
+        status = put_figure_of(r, step->name, step->word[1], 2);
+        r->words = words;
+    }
+    return status;
+}
+
+/* {{standings PREFIX}} */
+static cs_status put_standings(report *r)
+{
+    cs_html_standings(r->out, r->claims, r->word[1]);
+    return CS_OK;
+}
+
 /* {{curves caption...}}: the claims over budgets, where there are any */
 static cs_status put_curves(report *r)
 {
@@ -299,6 +324,16 @@ static cs_status put_curves(report *r)
         any = any || r->claims->claim[i].course;
     }
     return any ? put_figure_of(r, "curves", "budgets", 1) : CS_OK;
+}
+
+/* {{course caption...}}: the measures over checkpoints, where there are any */
+static cs_status put_course(report *r)
+{
+    char *path = cs_format("%s/course/course.svg", r->study->dir);
+    const bool there = path && cs_path_exists(path);
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    cs_free(path);
+    return there ? put_figure_of(r, "course", "course", 1) : status;
 }
 
 /* {{machine}} */
@@ -389,6 +424,13 @@ static cs_status put_prose(report *r)
     return CS_OK;
 }
 
+/* {{end}} of what an {{if}} has let stand */
+static cs_status put_nothing(report *r)
+{
+    (void)r;
+    return CS_OK;
+}
+
 static cs_status directive(report *r, char *text)
 {
     static const struct {
@@ -402,10 +444,14 @@ static cs_status directive(report *r, char *text)
                  {"table", put_table, 2, MOST_WORDS, "STEP/FILE.csv ..."},
                  {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
                  {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
+                 {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption"},
+                 {"standings", put_standings, 2, 2, "PREFIX"},
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
                  {"tally", put_tally, 1, 1, ""},
                  {"curves", put_curves, 1, MOST_WORDS, "caption"},
+                 {"course", put_course, 1, MOST_WORDS, "caption"},
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},
+                 {"end", put_nothing, 1, 1, ""},
                  {"steps", put_steps, 1, MOST_WORDS, ""},
                  {"machine", put_machine, 1, MOST_WORDS, ""},
                  {"version", put_version, 1, MOST_WORDS, ""},
@@ -433,6 +479,18 @@ static cs_status directive(report *r, char *text)
     return cs_fail(CS_ERR_INPUT, "unknown directive {{%s}}%s", name, cs_hint_text("", &hint));
 }
 
+/* Where the text after {{if PREFIX}} goes on: behind it where the study has a step whose name begins so,
+ * else behind its {{end}}. */
+static char *choose(const report *r, const char *prefix, char *text)
+{
+    static const char end[] = "{{end}}";
+    char *close = strstr(text, end);
+    for (int64_t i = 0; i < r->study->steps; ++i) {
+        if (strncmp(r->study->step[i].name, prefix, strlen(prefix)) == 0) return text;
+    }
+    return close ? close + strlen(end) : text + strlen(text);
+}
+
 /* Copies the template, replacing each {{...}}. */
 static cs_status fill(report *r, const char *path, char *text)
 {
@@ -454,6 +512,13 @@ static cs_status fill(report *r, const char *path, char *text)
             return cs_fail(CS_ERR_INPUT, "%s:%lld: {{ without }}", path, (long long)line);
         }
         *close = '\0';
+        if (strncmp(open, "{{if ", 5) == 0) {
+            text = choose(r, open + 5, close + 2);
+            for (const char *p = close + 2; p < text; ++p) {
+                line += *p == '\n';
+            }
+            continue;
+        }
         char *whole = NULL;
         cs_status status = cs_study_substitute(r->study, open + 2, &whole);
         if (status == CS_OK) status = directive(r, whole);

@@ -15,8 +15,12 @@
  *   {{table STEP/FILE.csv [columns=a,b] [where=COLUMN:VALUE]... [every=N] [limit=N]}}
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
  *   {{figure STEP FIGURE caption...}}   the SVG inline, links to PNG, PDF, CSV and script
+ *   {{figures PREFIX caption...}}       those of all plots whose steps are named so
+ *   {{if PREFIX}} ... {{end}}           what stands there only where a step's name begins so
+ *   {{standings PREFIX}}                who is first in what (standings.h)
  *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
  *   {{curves caption...}}               the figure of the claims over budgets, where there are any
+ *   {{course caption...}}               the figure of measures over checkpoints, where there are any
  *   {{text WORD...}}                    prose with variables of the study
  *   {{steps}}                           all steps with commands, times, exit codes
  *

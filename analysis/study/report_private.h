@@ -18,3 +18,6 @@ void cs_html_tally(FILE *out, const cs_claims *claims);
 /* The claims whose name starts with the prefix, family by family, a line each that unfolds; of all of
  * them ("") with buttons that filter by verdict, by style sheet alone. Returns their number. */
 int64_t cs_html_claims(FILE *out, const cs_claims *claims, const char *prefix);
+
+/* {{standings PREFIX}}: the claims of such names, a line for each source, a column for each label. */
+void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix);

@@ -2,6 +2,7 @@
  * sections. */
 #include "analysis/study/study.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +181,7 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
         return cs_fail(CS_ERR_INPUT,
                        "want a name of letters, digits, '.', '_' and '-', no '.' first");
     }
-    if (cs_listed("report.html, claims.csv, claims-budgets.csv, curves, manifest.json", name)) {
+    if (cs_listed(CS_STUDY_FILES, name)) {
         return cs_fail(CS_ERR_INPUT, "a file of the study has that name");
     }
     for (int64_t i = 0; i < study->steps; ++i) {
@@ -331,6 +332,8 @@ static cs_status note_needs(const cs_study *study, const char *folder, int64_t o
     if (!step->needs) return CS_ERR_MEMORY;
     for (int w = 1; w < step->words; ++w) {
         for (char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
+            const unsigned char before = at > step->word[w] ? (unsigned char)at[-1] : 0;
+            if (isalnum(before) || (before && strchr("/._-", before))) continue; /* a longer path */
             const int64_t read = step_of_path(study, at + strlen(folder));
             if (read == of) return cs_fail(CS_ERR_INPUT, "step %s reads itself", step->name);
             for (int64_t i = read < 0 ? 0 : read; i < (read < 0 ? of : read + 1); ++i)
@@ -447,10 +450,17 @@ static cs_status read_study(cs_study *study, const char *scale)
     return status == CS_OK ? add_steps(study) : status;
 }
 
+cs_status cs_study_of(json_t **json, const char *dir, const char *scale, cs_study *out)
+{
+    cs_study study = {.dir = cs_strdup(dir), .json = *json};
+    *json = NULL;
+    cs_status status = study.dir ? read_study(&study, scale) : CS_ERR_MEMORY;
+    return CS_DELIVER(status, out, study, cs_study_free);
+}
+
 cs_status cs_study_read(const char *path, const char *dir, const char *scale, cs_study *out)
 {
-    cs_study study = {.dir = cs_strdup(dir)};
-    cs_status status = study.dir ? cs_json_read(path, &study.json) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_blame(read_study(&study, scale), "%s", path);
-    return CS_DELIVER(status, out, study, cs_study_free);
+    json_t *json = NULL;
+    cs_status status = cs_json_read(path, &json);
+    return status == CS_OK ? cs_blame(cs_study_of(&json, dir, scale, out), "%s", path) : status;
 }

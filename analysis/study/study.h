@@ -22,6 +22,11 @@
 
 enum { CS_STEP_WORDS = 128 }; /* at most, of a command */
 
+/* What is in the folder of a study beside those of its steps: tables, and the rest. */
+#define CS_STUDY_TABLES "claims.csv, scores.csv, models.csv"
+#define CS_STUDY_FILES                                                                             \
+    CS_STUDY_TABLES ", report.html, claims-budgets.csv, curves, course, study.json, manifest.json"
+
 typedef struct {
     char *name;
     char *command; /* as it would be typed, without -o */
@@ -51,6 +56,9 @@ typedef struct {
  * each other, a variable that is not known or has neither one value nor one a scale. */
 cs_status cs_study_read(const char *path, const char *dir, const char *scale,
                         cs_study *out) CS_MUST_CHECK;
+/* The same of a file's content, which is consumed. */
+cs_status cs_study_of(json_t **json, const char *dir, const char *scale,
+                      cs_study *out) CS_MUST_CHECK;
 void cs_study_free(cs_study *study);
 
 /* The words of a variable, parted by blanks; "" without it. `text` in which every mark is a word, in
@@ -75,8 +83,10 @@ int64_t cs_study_ready(const cs_study *study, const bool *begun, const bool *don
 
 typedef struct {
     const char *program;
-    bool resume; /* finished steps of the same command, and version unless any_version, are kept */
-    int jobs;    /* steps at a time, each with its part of cs_threads(); 0: as many, at most 8 */
+    bool
+        resume; /* finished steps of the same command, and version unless any_version, are kept, where
+                    the steps that they read are and their inputs have not changed */
+    int jobs;   /* steps at a time, each with its part of cs_threads(); 0: as many, at most 8 */
     /* Hears of each step before it runs, one at a time; `before` steps were begun or kept. */
     void (*announce)(void *ctx, const cs_study *study, int64_t step, int64_t before);
     void *ctx;

@@ -16,6 +16,7 @@
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/path_hash.h"
 #include "version.h"
 
 enum { LOG_LIMIT = 1 << 20 };
@@ -38,6 +39,68 @@ static cs_status go_deeper(void)
 static bool is_outcome(int exit_code)
 {
     return exit_code == 0 || exit_code == 1 || exit_code == 4;
+}
+
+/* Inputs of steps are hashed once, however many steps read them. */
+typedef struct {
+    char path[4096], sha256[65];
+} known_input;
+
+typedef struct {
+    pthread_mutex_t lock;
+    int64_t count, room;
+    known_input *input;
+} known_inputs;
+
+/* Whether a file or folder has this hash, as far as can be told. */
+static cs_status is_unchanged(known_inputs *known, const char *path, const char *sha256, bool *out)
+{
+    known_input now = {.sha256 = ""};
+    int64_t bytes = 0, i = 0;
+    *out = false;
+    if (!cs_path_exists(path) || strlen(path) >= sizeof now.path) return CS_OK;
+    (void)pthread_mutex_lock(&known->lock);
+    while (i < known->count && strcmp(known->input[i].path, path) != 0) {
+        ++i;
+    }
+    cs_status status = CS_OK;
+    if (i == known->count) {
+        memcpy(now.path, path, strlen(path) + 1);
+        status = cs_path_sha256(path, now.sha256, &bytes);
+        if (status == CS_OK)
+            status = cs_reserve(&known->input, &known->room, i + 1, sizeof *known->input);
+        if (status == CS_OK) known->input[known->count++] = now;
+    }
+    if (status == CS_OK) *out = strcmp(known->input[i].sha256, sha256) == 0;
+    (void)pthread_mutex_unlock(&known->lock);
+    return status;
+}
+
+/* Whether what a step has read is as it was: the steps that it reads were kept, and what its manifest
+ * names beside the study's folder has the same hash. */
+static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
+                                known_inputs *known, bool *out)
+{
+    json_t *json = NULL, *input = NULL;
+    char *path = cs_path_join(folder, "manifest.json"), *own = cs_path_join(study->dir, "");
+    size_t i = 0;
+    cs_status status = path && own ? CS_OK : CS_ERR_MEMORY;
+    *out = true;
+    for (int64_t j = 0; j < study->steps; ++j) {
+        *out = *out && (!study->step[of].needs[j] || study->step[j].kept);
+    }
+    if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
+    json_array_foreach(json_object_get(json, "inputs"), i, input)
+    {
+        const char *name = json_string_value(json_object_get(input, "path")),
+                   *hash = json_string_value(json_object_get(input, "sha256"));
+        if (status == CS_OK && *out && name && hash && strncmp(name, own, strlen(own)) != 0)
+            status = is_unchanged(known, name, hash, out);
+    }
+    json_decref(json);
+    cs_free(path);
+    cs_free(own);
+    return status;
 }
 
 /* Keeps a step that an earlier run of the same version, or of any, finished. */
@@ -66,7 +129,6 @@ static bool finished_before(const cs_study *study, const char *record, cs_step *
     if (same) {
         step->exit_code = exit_code;
         step->seconds = seconds;
-        step->kept = true;
     }
     json_decref(json);
     return same;
@@ -204,6 +266,7 @@ typedef struct {
     bool *begun, *done; /* by step */
     int64_t begun_count;
     bool failed;
+    known_inputs known;
 } schedule;
 
 static cs_status do_step(schedule *s, int64_t i, int64_t before)
@@ -213,7 +276,9 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     char *folder = cs_path_join(s->study->dir, step->name);
     char *record = folder ? cs_path_join(folder, "step.json") : NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
-    if (status == CS_OK && !(options->resume && finished_before(s->study, record, step))) {
+    step->kept = status == CS_OK && options->resume && finished_before(s->study, record, step);
+    if (step->kept) status = reads_the_same(s->study, i, folder, &s->known, &step->kept);
+    if (status == CS_OK && !step->kept) {
         (void)pthread_mutex_lock(&s->lock);
         options->announce(options->ctx, s->study, i, before);
         (void)pthread_mutex_unlock(&s->lock);
@@ -260,7 +325,8 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .lock = PTHREAD_MUTEX_INITIALIZER,
                   .ended = PTHREAD_COND_INITIALIZER,
                   .begun = cs_calloc(study->steps, sizeof *s.begun),
-                  .done = cs_calloc(study->steps, sizeof *s.done)};
+                  .done = cs_calloc(study->steps, sizeof *s.done),
+                  .known = {.lock = PTHREAD_MUTEX_INITIALIZER}};
     char share[24];
     (void)snprintf(share, sizeof share, "%d", threads > jobs ? threads / jobs : 1);
     cs_status status = s.begun && s.done ? go_deeper() : CS_ERR_MEMORY;
@@ -268,5 +334,6 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
     CS_FREE_FIELDS(&s, begun, done);
+    cs_free(s.known.input);
     return status;
 }

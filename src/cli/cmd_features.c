@@ -179,6 +179,8 @@ static cs_status run_features(cs_args *args)
     cs_item *root = cs_output_root(args);
     status = cs_args_model_open(args, cs_args_positional(args, 0), &r.text);
     if (status == CS_OK) status = cs_model_text_has_states(&r.text);
+    if (status == CS_OK && cs_args_is(args, "init", "random"))
+        status = cs_model_randomise(&r.text.model, cs_args_seed(args));
     if (status == CS_OK) status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text);
     if (status == CS_OK) status = take_options(args, &r);
     r.files = r.options.layers * (r.options.pooling == CS_POOL_EACH ? CS_POOLINGS : 1);
@@ -191,6 +193,9 @@ static cs_status run_features(cs_args *args)
 static const cs_opt features_options[] = {
     CS_TEXT("layers", "LIST|all|last", "all",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
+    CS_CHOICE("init", "pretrained|random", "pretrained",
+              "random: the same network with fresh parameters, by --seed: what its states are "
+              "before any training."),
     CS_CHOICE("pooling", "mean|first|last|each|none", "mean",
               "A row a document (the mean of all rows that the model reads, its first row, its "
               "last; each: all three of one pass, in layer-L-mean.npy and so on), or none: one row "

@@ -58,27 +58,6 @@ static void take_options(cs_args *args, study *s)
                                         .threads = cs_args_threads(args)}};
 }
 
-/* NAME=MODEL, or MODEL under the last part of its path. */
-static cs_status name_of(cs_args *args, const char *argument, const char **name, const char **dir)
-{
-    const char *equals = strchr(argument, '='), *start = argument;
-    size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
-    *dir = equals ? equals + 1 : argument;
-    if (!equals) {
-        while (length > 1 && argument[length - 1] == '/') {
-            --length;
-        }
-        const char *slash = memrchr(argument, '/', length);
-        start = slash && slash + 1 < argument + length ? slash + 1 : argument;
-        length -= (size_t)(start - argument);
-    }
-    *name = cs_args_format(args, "%.*s", (int)length, start);
-    if (*name && ((*name)[0] == '\0' || strchr(*name, ','))) {
-        return cs_fail(CS_ERR_USAGE, "%s: want NAME=MODEL, a name without commas", argument);
-    }
-    return *name ? CS_OK : CS_ERR_MEMORY;
-}
-
 /* An encoder of the unmasked tokens alone: MAE-LM's, or two streams over masks. */
 static bool reads_no_mask(const cs_model_kind *kind)
 {
@@ -147,7 +126,7 @@ static cs_status find_rare(study *s, subject *m)
 static cs_status prepare(study *s, const char *argument, const char *corpus, subject *m)
 {
     const char *dir = NULL;
-    cs_status status = name_of(s->args, argument, &m->name, &dir);
+    cs_status status = cs_args_named_model(s->args, argument, &m->name, &dir);
     m->options = s->options;
     cs_hidden_options *o = &m->options.hidden;
     if (status == CS_OK && (status = cs_args_model_open(s->args, dir, &m->text)) == CS_OK &&

@@ -3,19 +3,20 @@
 #include <unistd.h>
 
 #include "analysis/study/report.h"
+#include "analysis/study/standings.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/study_job.h"
 #include "io/share.h"
 
-/* The user's file, or the shared one. */
-static cs_status shared_or(cs_args *args, const char *option, const char *shared, const char **out)
+cs_status cs_args_shared(cs_args *args, const char *option, const char *shared, const char **out)
 {
     char *path = NULL;
-    *out = cs_args_text(args, option);
+    *out = option ? cs_args_text(args, option) : NULL;
     cs_status status = *out ? CS_OK : cs_share_path(shared, &path);
     if (status != CS_OK || *out) return status;
     *out = cs_args_keep(args, path);
@@ -30,17 +31,9 @@ static bool resumes(const char *name)
     return known && !cs_command_without(command, "resume");
 }
 
-typedef struct {
-    cs_study study;
-    cs_claims claims;
-    const char *steps, *template, *report, *verdicts; /* paths */
-    cs_args *args;
-    cs_pace pace;
-} job;
-
 static void announce(void *ctx, const cs_study *study, int64_t step, int64_t before)
 {
-    job *j = ctx;
+    cs_study_job *j = ctx;
     char left[CS_PACE_LEFT];
     const double now = cs_seconds();
     (void)cs_pace_report(&j->pace, before, study->steps, now, 0);
@@ -82,29 +75,46 @@ static cs_status claim(cs_args *args, const cs_study *study)
     return cs_blame(status, "--resume keeps finished steps");
 }
 
-/* Everything that can be wrong before the first step. */
-static cs_status prepare(cs_args *args, job *j)
+/* A figure of a table of the study. */
+static cs_status draw(cs_study_job *j, const char *figure, const char *table, const char *folder)
 {
-    const char *given = cs_args_text(args, "output"), *dir = given ? given : "results";
-    const char *only = cs_args_text(args, "claims");
-    cs_status status = shared_or(args, "steps", "plots/reproduce.json", &j->steps);
-    if (status == CS_OK)
-        status = shared_or(args, "template", only ? "plots/claims.html" : "plots/report.html",
-                           &j->template);
-    if (status == CS_OK)
-        status = cs_study_read(j->steps, dir, cs_args_text(args, "scale"), &j->study);
-    if (status == CS_OK)
-        status = cs_blame(cs_claims_read(&j->study, only, &j->claims), "%s", j->steps);
-    if (status == CS_OK && only) cs_study_keep_claimed(&j->study);
-    if (status == CS_OK) status = cs_blame(check_commands(&j->study), "%s", j->steps);
-    if (status == CS_OK) {
-        status = cs_report_check(&j->study, j->template);
-        if (cs_args_given(args, "steps") && !only && !cs_args_given(args, "template"))
-            status = cs_blame(status, "without --template the report is that of the shared study");
-    }
+    const char *to = NULL;
+    int exit_code = 0;
+    cs_status status = cs_output_path(j->args, folder, &to);
+    if (status != CS_OK) return status;
+    const char *const argv[] = {j->self, "plot", figure, table, "-o", to, "--force", NULL};
+    status = cs_child_run(&(cs_child){.argv = argv}, &exit_code);
+    return status == CS_OK && exit_code != 0
+               ? cs_fail(CS_ERR_INPUT, "plot %s %s ended with exit code %d", figure, table,
+                         exit_code)
+               : status;
+}
+
+/* The claims over budgets, and of a comparison the numbers of all models, with their figures. */
+static cs_status write_tables(cs_study_job *j)
+{
+    const char *table = NULL, *scores = NULL;
+    int64_t count = 0;
+    cs_status status = cs_output_path(j->args, "claims-budgets.csv", &table);
+    if (status == CS_OK) status = cs_claims_write_budgets(&j->claims, table, &count);
+    if (status == CS_OK && count > 0) status = draw(j, "budgets", table, "curves");
+    if (status == CS_OK && j->compares) status = cs_output_path(j->args, "scores.csv", &scores);
+    if (status == CS_OK && scores) status = cs_scores_write(&j->study, &j->claims, scores);
+    return status == CS_OK && j->series ? draw(j, "course", scores, "course") : status;
+}
+
+/* Everything that can be wrong before the first step. */
+static cs_status prepare(cs_args *args, cs_study_job *j)
+{
+    cs_status status = cs_blame(check_commands(&j->study), "%s", j->steps);
+    if (status == CS_OK) status = cs_report_check(&j->study, j->template);
+    if (cs_args_find(args, "steps", 5) && cs_args_given(args, "steps") &&
+        !cs_args_given(args, "template") && !cs_args_given(args, "claims"))
+        status = cs_blame(status, "without --template the report is that of the shared study");
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
-    if (status == CS_OK && !given) status = cs_output_into(args, dir);
+    if (status == CS_OK && !cs_args_given(args, "output"))
+        status = cs_output_into(args, j->study.dir);
     if (status == CS_OK) status = claim(args, &j->study);
     if (status == CS_OK) status = cs_output_path(args, "report.html", &j->report);
     if (status == CS_OK && j->claims.count > 0)
@@ -114,45 +124,60 @@ static cs_status prepare(cs_args *args, job *j)
     return status;
 }
 
-/* The claims over budgets as a table and, drawn by `cospec plot`, as a figure. */
-static cs_status write_curves(job *j, const char *self)
+cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
 {
-    const char *table = NULL, *folder = NULL;
-    int64_t count = 0;
-    int exit_code = 0;
-    cs_status status = cs_output_path(j->args, "claims-budgets.csv", &table);
-    if (status == CS_OK) status = cs_output_path(j->args, "curves", &folder);
-    if (status == CS_OK) status = cs_claims_write_budgets(&j->claims, table, &count);
-    if (status != CS_OK || count == 0) return status;
-    const char *const argv[] = {self, "plot", "budgets", table, "-o", folder, "--force", NULL};
-    status = cs_child_run(&(cs_child){.argv = argv}, &exit_code);
-    return status == CS_OK && exit_code != 0
-               ? cs_fail(CS_ERR_INPUT, "plot budgets %s ended with exit code %d", table, exit_code)
-               : status;
+    ssize_t length = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
+    if (length < 0) {
+        return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
+    }
+    j->self[length] = '\0';
+    j->args = args;
+    cs_status status = prepare(args, j);
+    cs_study_run_options options = {.program = j->self, .announce = announce, .ctx = j};
+    CS_ARGS_FIELDS(args, &options, resume, jobs);
+    if (status == CS_OK && j->begin) status = j->begin(args, j->ctx);
+    if (status == CS_OK) status = cs_study_run(&j->study, &options);
+    if (status == CS_OK) status = cs_claims_measure(&j->study, &j->claims);
+    if (status == CS_OK && j->verdicts) status = cs_claims_write(&j->claims, j->verdicts);
+    if (status == CS_OK && j->verdicts) status = write_tables(j);
+    if (status == CS_OK) status = cs_report_write(&j->study, &j->claims, j->template, j->report);
+    if (status == CS_OK) (void)printf("%s\n", j->report);
+    return status;
+}
+
+void cs_study_job_free(cs_study_job *j)
+{
+    cs_claims_free(&j->claims);
+    cs_study_free(&j->study);
 }
 
 static cs_status run(cs_args *args)
 {
-    char self[4096];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) {
-        return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
-    }
-    self[length] = '\0';
-    job j = {.args = args};
-    cs_status status = prepare(args, &j);
-    cs_study_run_options options = {.program = self, .announce = announce, .ctx = &j};
-    CS_ARGS_FIELDS(args, &options, resume, jobs);
-    if (status == CS_OK) status = cs_study_run(&j.study, &options);
-    if (status == CS_OK) status = cs_claims_measure(&j.study, &j.claims);
-    if (status == CS_OK && j.verdicts) status = cs_claims_write(&j.claims, j.verdicts);
-    if (status == CS_OK && j.verdicts) status = write_curves(&j, self);
-    if (status == CS_OK) status = cs_report_write(&j.study, &j.claims, j.template, j.report);
-    if (status == CS_OK) (void)printf("%s\n", j.report);
-    cs_claims_free(&j.claims);
-    cs_study_free(&j.study);
+    const char *given = cs_args_text(args, "output"), *only = cs_args_text(args, "claims");
+    cs_study_job j = {0};
+    cs_status status = cs_args_shared(args, "steps", "plots/reproduce.json", &j.steps);
+    if (status == CS_OK)
+        status = cs_args_shared(args, "template", only ? "plots/claims.html" : "plots/report.html",
+                                &j.template);
+    if (status == CS_OK)
+        status = cs_study_read(j.steps, given ? given : "results", cs_args_text(args, "scale"),
+                               &j.study);
+    if (status == CS_OK)
+        status = cs_blame(cs_claims_read(&j.study, only, &j.claims), "%s", j.steps);
+    if (status == CS_OK && only) cs_study_keep_claimed(&j.study);
+    if (status == CS_OK) status = cs_study_job_run(args, &j);
+    cs_study_job_free(&j);
     return status;
 }
+
+const cs_opt cs_group_study_job[] = {
+    CS_INT("jobs", "N", "0", 0, 1024,
+           "Steps at a time, each with its part of the threads; a step waits for those whose "
+           "results it reads. 0: one for each thread, at most 8. Results do not depend on it."),
+    CS_FLAG("any-version", "With --resume: keep finished steps of other versions of the program "
+                           "too, if their commands are the same; step.json has the version."),
+    {0},
+};
 
 static const cs_opt study_options[] = {
     CS_TEXT("steps", "FILE", NULL,
@@ -167,11 +192,6 @@ static const cs_opt study_options[] = {
             "plots/claims.html."),
     CS_TEXT("claims", "PREFIX,...", NULL,
             "Only the claims whose names begin with one of these, and the steps that they read."),
-    CS_INT("jobs", "N", "0", 0, 1024,
-           "Steps at a time, each with its part of the threads; a step waits for those whose "
-           "results it reads. 0: one for each thread, at most 8. Results do not depend on it."),
-    CS_FLAG("any-version", "With --resume: keep finished steps of other versions of the program "
-                           "too, if their commands are the same; step.json has the version."),
     {0},
 };
 
@@ -182,7 +202,7 @@ const cs_command cs_cmd_reproduce = {
                    "and fills a template with their results: DIR/report.html, one file with its "
                    "figures inline, every number linked to the CSV or JSON it comes from. With "
                    "--resume, steps finished by the same version are kept.",
-    .groups = (const cs_opt *const[]){study_options, NULL},
+    .groups = (const cs_opt *const[]){study_options, cs_group_study_job, NULL},
     .examples = "# the whole study, as 'make reproduce' runs it\n"
                 "cospec reproduce -o results --resume\n"
                 "# the claims of one table alone\n"

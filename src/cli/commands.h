@@ -29,6 +29,7 @@
     X(tradeoff)                                                                                    \
     X(correlate)                                                                                   \
     X(plot)                                                                                        \
+    X(compare)                                                                                     \
     X(reproduce)                                                                                   \
     X(data)                                                                                        \
     X(tokenize)                                                                                    \

@@ -193,8 +193,11 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0))
         status =
             cs_fail(CS_ERR_USAGE, "--resume: %s holds a run of '%s'", dir, command ? command : "?");
-    if (status == CS_OK && !json_equal(position, json_object_get(manifest, "arguments")))
-        status = cs_fail(CS_ERR_USAGE, "--resume: %s holds a run with other arguments", dir);
+    if (status == CS_OK && !json_equal(position, json_object_get(manifest, "arguments"))) {
+        *go_on = cs_listed(args->command->continues, "arguments");
+        if (!*go_on)
+            status = cs_fail(CS_ERR_USAGE, "--resume: %s holds a run with other arguments", dir);
+    }
     json_object_foreach(now, key, value)
     {
         /* An option younger than the manifest had its default. */

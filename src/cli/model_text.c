@@ -61,6 +61,27 @@ cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
     return status;
 }
 
+cs_status cs_args_named_model(cs_args *args, const char *argument, const char **name,
+                              const char **dir)
+{
+    const char *equals = strchr(argument, '='), *start = argument;
+    size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
+    *dir = equals ? equals + 1 : argument;
+    if (!equals) {
+        while (length > 1 && argument[length - 1] == '/') {
+            --length;
+        }
+        const char *slash = memrchr(argument, '/', length);
+        start = slash && slash + 1 < argument + length ? slash + 1 : argument;
+        length -= (size_t)(start - argument);
+    }
+    *name = cs_args_format(args, "%.*s", (int)length, start);
+    if (*name && ((*name)[0] == '\0' || strchr(*name, ','))) {
+        return cs_fail(CS_ERR_USAGE, "%s: want NAME=MODEL, a name without commas", argument);
+    }
+    return *name ? CS_OK : CS_ERR_MEMORY;
+}
+
 static cs_status open_tokenizer(cs_args *args, cs_model_text *t)
 {
     const char *path = cs_args_join(args, t->dir, "tokenizer.json");

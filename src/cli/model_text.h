@@ -35,6 +35,10 @@ typedef struct {
  * where --device asks for one. */
 cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out) CS_MUST_CHECK;
 
+/* NAME=MODEL, or MODEL under the last part of its path. CS_ERR_USAGE: no name, or one with commas. */
+cs_status cs_args_named_model(cs_args *args, const char *argument, const char **name,
+                              const char **dir) CS_MUST_CHECK;
+
 /* Backend of --device (in float), configuration, weights and tokenizer of a directory, which are
  * remembered as inputs. */
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out) CS_MUST_CHECK;

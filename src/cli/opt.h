@@ -68,13 +68,15 @@ typedef struct {
     const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
                              tests */
     cs_status (*run)(cs_args *args);
-    const char *without;   /* common options that mean nothing to this command, "seed dry-run": they
+    const char *without; /* common options that mean nothing to this command, "seed dry-run": they
                               are refused and not listed; NULL: it takes all of them */
-    const char *continues; /* options that --resume may give other values than the finished run in
-                              DIR had: the command then goes on from it. NULL: none */
-    const char *files;     /* of -o DIR that a run may write, parted by blanks, beside the manifest;
+    const char
+        *continues;    /* options ("arguments": what is none) that --resume may give other values
+                              than the finished run in DIR had: the command then goes on from it.
+                              NULL: none */
+    const char *files; /* of -o DIR that a run may write, parted by blanks, beside the manifest;
                               NULL: they depend on the options, and the command claims them */
-    bool gpu;              /* it can compute on a GPU and answers --device cuda itself */
+    bool gpu;          /* it can compute on a GPU and answers --device cuda itself */
     /* What of its table answers the question and is printed, wherever to; --all prints all, files,
      * --json and --csv have all. Columns parted by blanks (NULL: those with something in them, but
      * definitions), values of the column "metric" (NULL: it has none, and the command no --metric)

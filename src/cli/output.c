@@ -307,13 +307,9 @@ cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
     if (!cs_args_given(args, "output") || cs_args_flag(args, "dry-run")) {
         return CS_OK;
     }
-    cs_table table = {0};
     const char *path = NULL;
-    cs_status status = cs_result_table(args->record, view, &table);
-    if (status == CS_OK) status = cs_output_path(args, file, &path);
-    if (status == CS_OK) status = cs_table_write_csv(&table, path);
-    cs_table_free(&table);
-    return status;
+    cs_status status = cs_output_path(args, file, &path);
+    return status == CS_OK ? cs_result_write_csv(args->record, view, path) : status;
 }
 
 cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,

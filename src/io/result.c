@@ -492,3 +492,12 @@ cs_status cs_result_table(const cs_result *result, const cs_view *view, cs_table
     cs_free(names);
     return CS_DELIVER(status, out, table, cs_table_free);
 }
+
+cs_status cs_result_write_csv(const cs_result *result, const cs_view *view, const char *path)
+{
+    cs_table table = {0};
+    cs_status status = cs_result_table(result, view, &table);
+    if (status == CS_OK) status = cs_table_write_csv(&table, path);
+    cs_table_free(&table);
+    return status;
+}

@@ -100,3 +100,7 @@ cs_status cs_result_json(const cs_result *result, json_t **out) CS_MUST_CHECK;
 /* The record as the table of a view. A view that does not parse is a bug (assert). */
 cs_status cs_result_table(const cs_result *result, const cs_view *view,
                           cs_table *out) CS_MUST_CHECK;
+
+/* That table as a file (cs_table_write_csv). */
+cs_status cs_result_write_csv(const cs_result *result, const cs_view *view,
+                              const char *path) CS_MUST_CHECK;

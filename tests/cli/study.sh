@@ -299,4 +299,31 @@ test_depth_is_limited() {
     exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
 }
 
-for name in reproduce jobs order tables only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+# A variable of all rows of a table, sections that may be made for none, what a template has only then, and who is first.
+test_joined_rows() {
+    toy='toy --classes 2 --tokens 2 --objective ar --length'
+    cat > s.json <<EOF
+{"tables": {"rows": [{"name": "a", "length": "4", "drawn": "yes"}, {"name": "b", "length": "5", "drawn": "yes"}, {"name": "c", "length": "6", "drawn": "no"}], "pairs": [{"name": "a.b", "x": "a", "y": "b"}, {"name": "a.c", "x": "a", "y": "c"}, {"name": "b.c", "x": "b", "y": "c"}], "none": []},
+ "variables": {"files": {"each": "rows", "where": {"drawn": "yes"}, "text": "{name}=@{name}/toy.csv"}},
+ "steps": [{"each": "rows", "run": {"{name}": "$toy {length}"}}, {"each": "none?", "run": {"{name}": "toy"}}, {"run": {"fig-all": "plot toy-spectra \$files"}}],
+ "claims": {"more.ones.{name}": {"each": "pairs", "source": "number of ones", "says": "{x} has more", "left": {"label": "{x}", "file": "{x}/toy.csv", "value": "multiplicity where=index:1", "se": "residual"}, "want": ">", "right": {"label": "{y}", "file": "{y}/toy.csv", "value": "multiplicity where=index:1", "se": "residual"}, "scope": "s"}}}
+EOF
+    printf '{{if fig-}}drawn {{figures fig- Spectra}}{{end}}{{if nothing}}not {{command nothing}}{{end}}{{standings more.}}{{standings less.}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ "$(cut -d, -f1 r/fig-all/toy-spectra.csv | sort -u | tr '\n' ' ')" = 'a b series ' ] &&
+        grep -q '^drawn .*data:image' r/report.html && grep -q 'Spectra all' r/report.html && ! grep -q 'not ' r/report.html && grep -q 'Nothing of this kind' r/report.html || { fail "${why:-$(cut -c1-200 r/report.html)}"; return 1; }
+    [ "$(grep -c 'number of ones' r/report.html)" = 1 ] && grep -q '<th class="n">a</th><th class="n">b</th><th class="n">c</th>' r/report.html || { fail "$(grep standings r/report.html)"; return 1; }
+    sed 's/none?/none/' s.json > bad.json
+    refuses 3 "where: no row of none is so" "$COSPEC" reproduce --steps bad.json --template t.html -o b
+}
+
+# A finished step is kept while what it has read is the same: its inputs by content, and the steps before it.
+test_inputs_that_change() {
+    printf 'the cat sat\nthe dog ran\nthe cat ran\n%.0s' 1 2 3 4 > c.txt
+    study s.json "\"m\": \"cooc --corpus $PWD/c.txt --objective ar --context all --max-length 3\", \"s\": \"svd @m -k 2\", \"t\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
+    printf '{{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
+    rm r/manifest.json r/report.html && cp c.txt same.txt && cp same.txt c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && ! grep -q 'cospec svd\|cospec cooc' err || { fail "the same text: $(cat err)"; return 1; }
+    rm r/manifest.json r/report.html && echo 'a bird sang' >> c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec cooc' err && grep -q 's: cospec svd' err && ! grep -q 't: cospec toy' err || fail "${why:-$(cat err)}"
+}
+
+for name in reproduce jobs order tables joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

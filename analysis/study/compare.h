@@ -1,0 +1,43 @@
+/* The study that compares models (plots/compare.json): its tables and variables, made of what is known of
+ * the models before anything is measured. */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { CS_COMPARE_LAYERS = 25, CS_COMPARE_ALIKE = 7, CS_COMPARE_MODELS = 12 };
+
+typedef struct {
+    const char *name, *path;
+    const char *series, *step; /* of a checkpoint; "": the model stands alone */
+    bool last;                 /* the last of its series, or alone: compared with the others */
+    const char *arch, *kind;
+    int64_t layers, width, parameters;
+    const char *pooling; /* mean, first, last: the kind's own */
+    /* "--ask all" and the like; the way in which it predicts the next token; "": it predicts none */
+    const char *ask, *next;
+    bool pseudo, masks, tunes; /* predicts from both sides; has [MASK]; can be fine-tuned */
+    const char *missing;       /* what is not measured and why; "": nothing */
+} cs_compare_model;
+
+typedef struct {
+    const char *name, *words,
+        *metric; /* words: TRAIN [TEST] and columns, as cospec probe takes them */
+} cs_compare_task;
+
+typedef struct {
+    int64_t models, tasks;
+    const cs_compare_model *model;
+    const cs_compare_task *task;
+} cs_comparison;
+
+/* Adds to a study (an object) the tables models, pairs, course, alike, sections, tasks, probes, graded.
+ * Layers are all, of deeper models CS_COMPARE_LAYERS that are evenly spaced; those compared with each
+ * other's at most CS_COMPARE_ALIKE. CS_ERR_USAGE: more than CS_COMPARE_MODELS that are compared. */
+cs_status cs_compare_tables(const cs_comparison *c, json_t *study) CS_MUST_CHECK;
+
+/* The models as a table: model, series, step, architecture, kind, layers, width, parameters, pooling,
+ * path, not_measured. */
+cs_status cs_compare_models_write(const cs_comparison *c, const char *path) CS_MUST_CHECK;

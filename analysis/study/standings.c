@@ -1,0 +1,245 @@
+/* Who is first in what. An object is first where no other is decided to be before it and it is decided to
+ * be before one; what is not decided between any two stays so, and the table says it. */
+#include "analysis/study/standings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/study/report_private.h"
+#include "base/mem.h"
+#include "io/result.h"
+
+enum { MOST_OBJECTS = 64 };
+
+typedef struct {
+    int64_t count;
+    const char *name[MOST_OBJECTS];
+} objects;
+
+static int64_t number_of(const objects *o, const char *name)
+{
+    int64_t i = 0;
+    while (i < o->count && strcmp(o->name[i], name) != 0) {
+        ++i;
+    }
+    return i;
+}
+
+static void take_object(objects *o, const char *name)
+{
+    if (number_of(o, name) == o->count && o->count < MOST_OBJECTS) o->name[o->count++] = name;
+}
+
+/* Whether two sides of a claim are objects under its name. */
+static bool is_of(const cs_study_claim *c, const char *prefix)
+{
+    return strncmp(c->name, prefix, strlen(prefix)) == 0 && c->points == 1;
+}
+
+static bool begins_measure(const cs_claims *claims, int64_t of, const char *prefix)
+{
+    for (int64_t i = 0; i < of; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        if (is_of(c, prefix) && strcmp(c->source, claims->claim[of].source) == 0) return false;
+    }
+    return is_of(&claims->claim[of], prefix);
+}
+
+/* One measure: of each object its number, and how often it is decided to be before another and behind. */
+typedef struct {
+    const cs_study_claim *first; /* its first claim */
+    const cs_claim_side *side[MOST_OBJECTS];
+    int64_t before[MOST_OBJECTS], behind[MOST_OBJECTS];
+    int64_t claims, decided, open;
+} standing;
+
+/* Of a claim that is decided the object that is before the other, and that one. */
+static const char *ahead(const cs_study_claim *c, const char **behind)
+{
+    const cs_study_comparison *s = &c->point->sides;
+    const bool left = c->verdict == CS_CLAIM_AGREES;
+    *behind = left ? s->right.label : s->left.label;
+    return left ? s->left.label : s->right.label;
+}
+
+static bool is_decided(const cs_study_claim *c)
+{
+    return c->verdict == CS_CLAIM_AGREES || c->verdict == CS_CLAIM_DISAGREES;
+}
+
+static standing stand(const cs_claims *claims, int64_t first, const char *prefix, const objects *o)
+{
+    standing s = {.first = &claims->claim[first]};
+    for (int64_t i = first; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        const char *last = NULL, *best = NULL;
+        if (!is_of(c, prefix) || strcmp(c->source, s.first->source) != 0) continue;
+        const cs_claim_side *side[] = {&c->point->sides.left, &c->point->sides.right};
+        for (int k = 0; k < 2; ++k) {
+            const int64_t at = number_of(o, side[k]->label);
+            if (at < o->count) s.side[at] = side[k];
+        }
+        s.claims += 1;
+        s.open += c->verdict == CS_CLAIM_OPEN;
+        if (!is_decided(c)) continue;
+        best = ahead(c, &last);
+        s.decided += 1;
+        s.before[number_of(o, best) % MOST_OBJECTS] += 1;
+        s.behind[number_of(o, last) % MOST_OBJECTS] += 1;
+    }
+    return s;
+}
+
+static bool is_first(const standing *s, int64_t object)
+{
+    return s->before[object] > 0 && s->behind[object] == 0;
+}
+
+/* The answer in words: who is first, and which pairs were told apart. */
+static void put_answer(FILE *out, const cs_claims *claims, const standing *s, const char *prefix,
+                       const objects *o)
+{
+    int64_t named = 0;
+    for (int64_t i = 0; i < o->count; ++i) {
+        if (is_first(s, i)) cs_html_put(out, named++ ? ", <b>%</b>" : "<b>%</b>", o->name[i]);
+    }
+    if (s->decided == 0) {
+        cs_html_put(out, s->open == s->claims ? "<i>open</i>" : "<i>cannot tell</i>");
+    }
+    const char *gap = "<small>";
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        const char *last = NULL;
+        if (!is_of(c, prefix) || strcmp(c->source, s->first->source) != 0 || !is_decided(c))
+            continue;
+        const char *best = ahead(c, &last);
+        if (s->claims > 1) {
+            cs_html_put(out, gap);
+            cs_html_put(out, "% before %", best, last);
+            gap = ", ";
+        }
+    }
+    if (s->decided == 0 && s->open == s->claims)
+        cs_html_put(out, "<small>%</small>", s->first->why);
+    cs_html_put(out, *gap == ',' ? "</small>" : "");
+}
+
+static void put_row(FILE *out, const cs_claims *claims, const standing *s, const char *prefix,
+                    const objects *o)
+{
+    const cs_claim_point *p = s->first->point;
+    cs_html_put(out, "<tr><td title=\"%\">%", s->first->scope, s->first->source);
+    if (p->needs > 0 && p->need->right.file) {
+        cs_html_put(out, "<small>%", p->need->right.label);
+        (void)fprintf(out, " %.3g</small>", p->need->right.value);
+    }
+    cs_html_put(out, "</td><td>");
+    put_answer(out, claims, s, prefix, o);
+    cs_html_put(out, "</td>");
+    for (int64_t i = 0; i < o->count; ++i) {
+        const cs_claim_side *side = s->side[i];
+        if (!side || isnan(side->value)) {
+            cs_html_put(out, "<td class=\"n\">&ndash;</td>");
+            continue;
+        }
+        cs_html_put(out, is_first(s, i) ? "<td class=\"n best\">" : "<td class=\"n\">");
+        cs_html_put(out, "<a class=\"value\" href=\"%\">", side->file);
+        (void)fprintf(out, "%.4g</a>", side->value);
+        if (side->se > 0) (void)fprintf(out, " <small>&plusmn; %.2g</small>", 1.96 * side->se);
+        cs_html_put(out, "</td>");
+    }
+    cs_html_put(out, "</tr>\n");
+}
+
+void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix)
+{
+    objects o = {0};
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        if (!is_of(c, prefix)) continue;
+        take_object(&o, c->point->sides.left.label);
+        take_object(&o, c->point->sides.right.label);
+    }
+    if (o.count == 0) {
+        cs_html_put(out, "<p>Nothing of this kind was compared.</p>\n");
+        return;
+    }
+    cs_html_put(
+        out, "<div class=\"wide\"><table class=\"standings\"><tr><th>measure</th><th>first</th>");
+    for (int64_t i = 0; i < o.count; ++i) {
+        cs_html_put(out, "<th class=\"n\">%</th>", o.name[i]);
+    }
+    cs_html_put(out, "</tr>\n");
+    for (int64_t i = 0; i < claims->count; ++i) {
+        if (!begins_measure(claims, i, prefix)) continue;
+        const standing s = stand(claims, i, prefix, &o);
+        put_row(out, claims, &s, prefix, &o);
+    }
+    cs_html_put(out, "</table></div>\n");
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* The row of an object in the study's table of models; NULL: none. */
+static const json_t *model_row(const cs_study *study, const char *name)
+{
+    const json_t *rows = json_object_get(json_object_get(study->json, "tables"), "models");
+    const json_t *row = NULL;
+    size_t i = 0;
+    json_array_foreach(rows, i, row)
+    {
+        const char *own = json_string_value(json_object_get(row, "name"));
+        if (own && strcmp(own, name) == 0) return row;
+    }
+    return NULL;
+}
+
+static void record_score(const cs_study *study, const cs_study_claim *c, const cs_claim_side *side,
+                         cs_item *rows)
+{
+    cs_item *row = cs_item_object(rows, NULL);
+    const json_t *model = model_row(study, side->label);
+    const cs_study_comparison *s = &c->point->sides;
+    const size_t name = strlen(c->name), pair = strlen(s->left.label) + strlen(s->right.label) + 2;
+    cs_item_take(row, "claim", cs_format("%.*s", (int)(name > pair ? name - pair : name), c->name));
+    cs_item_text(row, "measure", c->source);
+    cs_item_text(row, "series", json_string_value(json_object_get(model, "series")));
+    cs_item_text(row, "step", json_string_value(json_object_get(model, "step")));
+    cs_item_text(row, "object", side->label);
+    CS_ITEM_FIELDS(row, side, value, se);
+    cs_item_real(row, "low", side->value - 1.96 * side->se);
+    cs_item_real(row, "high", side->value + 1.96 * side->se);
+}
+
+static bool is_recorded(const cs_claims *claims, int64_t claim, const cs_claim_side *side)
+{
+    for (int64_t i = 0; i <= claim; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        if (c->points != 1 || strcmp(c->source, claims->claim[claim].source) != 0) continue;
+        const cs_claim_side *of[] = {&c->point->sides.left, &c->point->sides.right};
+        for (int k = 0; k < 2; ++k) {
+            if (of[k] == side) return false;
+            if (strcmp(of[k]->label, side->label) == 0) return true;
+        }
+    }
+    return false;
+}
+
+cs_status cs_scores_write(const cs_study *study, const cs_claims *claims, const char *path)
+{
+    static const cs_view view = {"scores[]", "claim measure series step object value se low high"};
+    cs_result *result = cs_result_new();
+    cs_item *rows = cs_item_array(cs_result_root(result), "scores");
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        if (c->points != 1) continue;
+        const cs_claim_side *of[] = {&c->point->sides.left, &c->point->sides.right};
+        for (int k = 0; k < 2; ++k) {
+            if (!is_recorded(claims, i, of[k])) record_score(study, c, of[k], rows);
+        }
+    }
+    cs_status status = cs_result_write_csv(result, &view, path);
+    cs_result_free(&result);
+    return status;
+}

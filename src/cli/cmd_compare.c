@@ -1,0 +1,321 @@
+/* cospec compare: the study of plots/compare.json, of the models that are given. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/study/compare.h"
+#include "analysis/trained/tasks.h"
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/mistaken.h"
+#include "cli/model_text.h"
+#include "cli/output.h"
+#include "cli/study_job.h"
+#include "io/file.h"
+#include "io/json.h"
+
+typedef struct {
+    cs_args *args;
+    int64_t models, room, tasks;
+    cs_compare_model *model;
+    cs_compare_task *task;
+    cs_task_list list;
+    int64_t positions; /* of the model that has least */
+    char *written;     /* study.json */
+} job;
+
+/* A word of a command of the study. */
+static cs_status check_word(const char *text)
+{
+    return text[strcspn(text, " \t@$")]
+               ? cs_fail(CS_ERR_USAGE, "%s: want a path without blanks, @ and $", text)
+               : CS_OK;
+}
+
+/* What the model can be asked, from its configuration, weights and tokenizer. */
+static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
+{
+    const cs_model_config *c = &t->model.config;
+    const bool masked = t->kind.kind == CS_KIND_MASKED || t->kind.kind == CS_KIND_MAE,
+               head = !c->headless && c->classes == 0 && c->target == CS_TARGET_IDS,
+               reads = t->kind.kind != CS_KIND_MASKED || c->mask_id >= 0;
+    m->arch = cs_arch_name(c->arch);
+    m->kind = cs_kind_name(t->kind.kind);
+    m->layers = c->layers;
+    m->width = c->width;
+    for (int64_t i = 0; i < t->model.params.count; ++i) {
+        const cs_param *p = &t->model.params.param[i];
+        m->parameters += p->constant ? 0 : p->rows * p->cols;
+    }
+    if (c->positions > 0 && c->positions < j->positions) j->positions = c->positions;
+    m->pooling = t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
+    m->next = !head || !reads ? "" : masked ? "append" : "prefix";
+    m->pseudo = head && masked && reads;
+    m->ask = m->pseudo ? cs_args_format(j->args, "--ask all --positions %" PRId64,
+                                        cs_args_int(j->args, "positions"))
+                       : "";
+    m->masks = masked && reads;
+    m->tunes = cs_arch_trained(c->arch) == CS_OK;
+    cs_reason_clear();
+    m->missing = cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "prediction (no head); ",
+                                m->tunes ? "" : "fine-tuning (its architecture is read alone); ",
+                                m->masks ? "" : "mask-rank (no [MASK]); ");
+    return m->ask && m->missing ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status add_model(job *j, cs_compare_model m)
+{
+    cs_model_text t = {0};
+    if (!cs_study_name_is_good(m.name)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: want NAME=MODEL, a name of letters, digits, '.', '_' and '-'", m.name);
+    }
+    for (int64_t i = 0; i < j->models; ++i) {
+        if (strcmp(j->model[i].name, m.name) == 0 || strcmp(j->model[i].path, m.path) == 0) {
+            return cs_fail(CS_ERR_USAGE, "%s (%s) is given twice; NAME=MODEL tells models apart",
+                           m.name, m.path);
+        }
+    }
+    cs_status status = check_word(m.path);
+    if (status == CS_OK) status = cs_args_model_open(j->args, m.path, &t);
+    if (status == CS_OK) status = cs_model_text_has_states(&t);
+    if (status == CS_OK) status = cs_model_text_has_tokenizer(&t);
+    if (status == CS_OK) status = describe(j, &t, &m);
+    cs_model_text_free(&t);
+    if (status == CS_OK) status = cs_reserve(&j->model, &j->room, j->models + 1, sizeof *j->model);
+    if (status == CS_OK) j->model[j->models++] = m;
+    return status;
+}
+
+/* The number that a name ends with; -1: none. */
+static int64_t step_of(const char *name)
+{
+    const char *end = name + strlen(name), *at = end;
+    while (at > name && isdigit((unsigned char)at[-1])) {
+        --at;
+    }
+    return at == end || end - at > 15 ? -1 : strtoll(at, NULL, 10);
+}
+
+typedef struct {
+    int64_t step;
+    const char *path;
+} checkpoint;
+
+static int by_step(const void *a, const void *b)
+{
+    const int64_t x = ((const checkpoint *)a)->step, y = ((const checkpoint *)b)->step;
+    return (x > y) - (x < y);
+}
+
+/* A folder of checkpoints, each a folder with a model whose name ends with its step. */
+static cs_status add_series(job *j, const char *name, const char *dir)
+{
+    char **entry = NULL;
+    int64_t entries = 0, count = 0;
+    cs_status status = cs_dir_names(dir, &entry, &entries);
+    checkpoint *all = cs_calloc(entries, sizeof *all);
+    if (status == CS_OK && !all) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < entries && status == CS_OK; ++i) {
+        const char *path = cs_args_join(j->args, dir, entry[i]);
+        const char *config = path ? cs_args_join(j->args, path, "config.json") : NULL;
+        if (!config) status = CS_ERR_MEMORY;
+        if (config && step_of(entry[i]) >= 0 && cs_path_exists(config))
+            all[count++] = (checkpoint){step_of(entry[i]), path};
+        cs_free(entry[i]);
+    }
+    if (status == CS_OK) qsort(all, (size_t)count, sizeof *all, by_step);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        cs_compare_model m = {.path = all[i].path,
+                              .series = name,
+                              .last = i + 1 == count,
+                              .step = cs_args_format(j->args, "%" PRId64, all[i].step),
+                              .name = cs_args_format(j->args, "%s-%" PRId64, name, all[i].step)};
+        status = m.step && m.name ? add_model(j, m) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && count == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: no directory of a model, nor of checkpoints", dir);
+    cs_free(entry);
+    cs_free(all);
+    return status;
+}
+
+static cs_status add_argument(job *j, const char *text)
+{
+    const char *name = NULL, *dir = NULL;
+    cs_status status = cs_args_named_model(j->args, text, &name, &dir);
+    const char *config = status == CS_OK ? cs_args_join(j->args, dir, "config.json") : NULL;
+    if (status != CS_OK || !config) return status == CS_OK ? CS_ERR_MEMORY : status;
+    if (!cs_path_is_dir(dir)) return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", dir);
+    return cs_path_exists(config)
+               ? add_model(j, (cs_compare_model){name, dir, "", "", .last = true})
+               : add_series(j, name, dir);
+}
+
+static cs_status add_tasks(job *j)
+{
+    const char *list = cs_args_text(j->args, "tasks");
+    cs_status status = list ? check_word(list) : CS_OK;
+    if (status == CS_OK && list) status = cs_blame(cs_tasks_find(list, &j->list), "--tasks");
+    j->task = cs_calloc(j->list.count, sizeof *j->task);
+    if (!j->task) return CS_ERR_MEMORY;
+    for (; j->tasks < j->list.count && status == CS_OK; ++j->tasks) {
+        const cs_labelled_task *t = &j->list.task[j->tasks];
+        if (!t->named) status = cs_output_input(j->args, t->train);
+        if (status == CS_OK && !t->named && t->test) status = cs_output_input(j->args, t->test);
+        char *words = cs_format("%s%s%s", t->train, t->test ? " " : "", t->test ? t->test : "");
+        if (t->label > 0) cs_append(&words, " --label-column %" PRId64, t->label);
+        if (t->test_label > 0 && t->test)
+            cs_append(&words, " --test-label-column %" PRId64, t->test_label);
+        if (t->text > 0) cs_append(&words, " --text-column %" PRId64, t->text);
+        if (t->pair > 0) cs_append(&words, " --pair-column %" PRId64, t->pair);
+        if (t->regression) cs_append(&words, " --regression");
+        j->task[j->tasks] =
+            (cs_compare_task){t->name, cs_args_keep(j->args, words), cs_metric_name(t->look_ahead)};
+        if (!j->task[j->tasks].words) status = CS_ERR_MEMORY;
+    }
+    return status;
+}
+
+static cs_status make_study(job *j, const char *corpus, json_t *json)
+{
+    static const char *const option[] = {"read", "probe", "finetune", "tasks"};
+    const long long nearest = cs_args_int(j->args, "pairs");
+    json_t *variables = json_object_get(json, "variables");
+    const cs_comparison c = {j->models, j->tasks, j->model, j->task};
+    cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
+    if (status == CS_OK) status = cs_json_set(variables, "nearest", json_sprintf("%lld", nearest));
+    if (status == CS_OK)
+        status = cs_json_set(
+            variables, "length",
+            json_sprintf("%lld", (long long)cs_args_int_or(j->args, "max-length", j->positions)));
+    for (size_t i = 0; i < sizeof option / sizeof *option && status == CS_OK; ++i) {
+        const char *text = cs_args_text(j->args, option[i]);
+        status =
+            cs_json_set(variables, i == 3 ? "task_list" : option[i], json_string(text ? text : ""));
+    }
+    if (status == CS_OK) status = cs_compare_tables(&c, json);
+    j->written = status == CS_OK ? json_dumps(json, JSON_INDENT(1)) : NULL;
+    return status == CS_OK && !j->written ? CS_ERR_MEMORY : status;
+}
+
+/* What the study is, for who wants it otherwise, and the table of models. */
+static cs_status begin(cs_args *args, void *ctx)
+{
+    const job *j = ctx;
+    const cs_comparison c = {j->models, j->tasks, j->model, j->task};
+    const char *study = NULL, *models = NULL;
+    cs_status status = cs_output_path(args, "study.json", &study);
+    if (status == CS_OK) status = cs_output_path(args, "models.csv", &models);
+    if (status == CS_OK) status = cs_file_write(study, j->written, (int64_t)strlen(j->written));
+    return status == CS_OK ? cs_compare_models_write(&c, models) : status;
+}
+
+static cs_status compare(job *j, cs_study_job *s)
+{
+    cs_args *args = j->args;
+    const int models = cs_args_positionals(args) - 1;
+    const char *corpus = cs_args_positional(args, models);
+    json_t *json = NULL;
+    cs_status status = cs_args_given(args, "output")
+                           ? check_word(corpus)
+                           : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
+    if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
+        status = cs_fail(CS_ERR_INPUT, "%s: no corpus by that name, and no such file", corpus);
+    if (status == CS_OK && cs_path_exists(corpus)) status = cs_output_input(args, corpus);
+    for (int i = 0; i < models && status == CS_OK; ++i) {
+        status = add_argument(j, cs_args_positional(args, i));
+    }
+    if (status == CS_OK && j->models < 2)
+        status = cs_fail(CS_ERR_USAGE, "one model: compare takes two or more, or checkpoints");
+    if (status == CS_OK) status = add_tasks(j);
+    if (status == CS_OK) status = cs_args_shared(args, NULL, "plots/compare.json", &s->steps);
+    if (status == CS_OK) status = cs_args_shared(args, NULL, "plots/compare.html", &s->template);
+    if (status == CS_OK) status = cs_json_read(s->steps, &json);
+    if (status == CS_OK) status = make_study(j, corpus, json);
+    if (status == CS_OK)
+        status = cs_blame(cs_study_of(&json, cs_args_text(args, "output"), NULL, &s->study), "%s",
+                          s->steps);
+    if (status == CS_OK)
+        status = cs_blame(cs_claims_read(&s->study, NULL, &s->claims), "%s", s->steps);
+    for (int64_t i = 0; i < j->models; ++i) {
+        s->series = s->series || !j->model[i].last;
+    }
+    json_decref(json);
+    return status == CS_OK ? cs_study_job_run(args, s) : status;
+}
+
+static cs_status run(cs_args *args)
+{
+    job j = {.args = args, .positions = 128};
+    cs_study_job s = {.compares = true, .begin = begin, .ctx = &j};
+    cs_status status = compare(&j, &s);
+    cs_study_job_free(&s);
+    cs_tasks_free(&j.list);
+    cs_free(j.model);
+    cs_free(j.task);
+    free(j.written);
+    return status;
+}
+
+static const cs_opt compare_options[] = {
+    CS_TEXT(
+        "tasks", "LIST", NULL,
+        "Labelled tasks for probes and fine-tuning, as cospec probe --tasks takes them: corpora "
+        "known by name and folders of tasks, parted by commas."),
+    CS_TEXT("read", "OPTIONS", "--split test --limit 400",
+            "Options of every command that reads CORPUS (cospec features --help); as "
+            "--read='--split all'."),
+    CS_INT("max-length", "L", NULL, 2, 1 << 20,
+           "Tokens of a document that are read, special ones included. Default: 128, or the "
+           "positions of the model that has least."),
+    CS_INT("pairs", "K", "250", 1, 1000000000,
+           "Pairs of documents that the surrogate of connectivity takes."),
+    CS_INT("positions", "N", "2", 1, 1000000,
+           "Tokens of a piece that masked models predict, each a pass of its own."),
+    CS_TEXT("probe", "OPTIONS",
+            "--few 20% --seeds 1 --validation-share 0.2 --penalties 1,0.1,0.01,1e-3",
+            "Options of cospec probe."),
+    CS_TEXT("finetune", "OPTIONS", "--few 10% --seeds 3 --epochs 3 --lr 4e-5,4e-4",
+            "Options of cospec finetune; small models want a larger --lr."),
+    {0},
+};
+
+const cs_command cs_cmd_compare = {
+    .name = "compare",
+    .summary = "Which of several models is better at what: one report of all measures",
+    .description =
+        "MODEL is a directory of cospec train or of Hugging Face, of any kind, or one that holds "
+        "checkpoints (step1000, checkpoint-2000, ...: folders with a model whose names end with "
+        "their step), which become a series. CORPUS is text, of which every model reads the same "
+        "documents.\n\n"
+        "Of each model, once: states pooled by mean, first and last row; effective ranks by layer "
+        "with intervals and against the number of documents, the surrogate of connectivity, "
+        "intrinsic dimension and anisotropy, beside those of the same network untrained; what it "
+        "predicts (next token, pseudo, by length); with --tasks linear probes by layer and "
+        "fine-tuning; mask-rank where there is a [MASK]; CKA and Procrustes distance between "
+        "layers of all models. The pooling is the kind's own, the last row of causal models and "
+        "the "
+        "mean of others, with the others beside.\n\n"
+        "Every two models are compared on the same documents, by paired jackknife, at 5 % among "
+        "all comparisons of a family (Holm). DIR/report.html begins with who is better at what; "
+        "scores.csv has every number, claims.csv every difference, models.csv what was not "
+        "measured and why, study.json the steps and claims, a study that cospec "
+        "reproduce runs too. Every step is a cospec run in a folder of its own. With --resume "
+        "those are kept whose command and inputs, by content, are the same: of a further model "
+        "only its own are run.",
+    .positional = "[NAME=]MODEL... CORPUS",
+    .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
+    .examples =
+        "# two small models of one text\n"
+        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 --batch 8 "
+        "-o ar\n"
+        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
+        "--batch 8 -o masked\n"
+        "cospec compare ar masked verses.txt --read='--split all --limit 40' --pairs 20 -o "
+        "compared",
+    .run = run,
+    .without = "dry-run csv json all",
+    .continues = "arguments max-length tasks read pairs positions probe finetune any-version jobs",
+};

@@ -1,0 +1,32 @@
+/* A study as a command's work: its steps, claims, tables and report. */
+#pragma once
+
+#include "analysis/study/claims.h"
+#include "cli/opt.h"
+#include "cli/progress.h"
+
+/* --jobs --any-version */
+extern const cs_opt cs_group_study_job[];
+
+typedef struct {
+    cs_study study;
+    cs_claims claims;
+    const char *steps, *template; /* files */
+    bool compares, series;        /* models: scores.csv; checkpoints: their figure */
+    cs_status (*begin)(cs_args *args,
+                       void *ctx); /* what goes into the folder first; NULL: nothing */
+    void *ctx;
+    /* set by the run */
+    const char *report, *verdicts;
+    char self[4096];
+    cs_args *args;
+    cs_pace pace;
+} cs_study_job;
+
+/* The file that an option names (NULL: none does), or the shared one. */
+cs_status cs_args_shared(cs_args *args, const char *option, const char *shared,
+                         const char **out) CS_MUST_CHECK;
+
+/* Checks the commands and the template before the first step. */
+cs_status cs_study_job_run(cs_args *args, cs_study_job *job) CS_MUST_CHECK;
+void cs_study_job_free(cs_study_job *job);

@@ -1,0 +1,96 @@
+# Several models in one report: cospec compare.
+. tests/cli/lib.sh
+
+# Two small models, causal and masked, of one labelled corpus (c.tsv), and a folder of a task.
+models() {
+    small_corpus c.tsv
+    awk 'BEGIN { srand(3); split("red green blue old new tall small dark", w, " "); for (i = 0; i < 120; ++i) { s = i % 2 ? "animal\tthe cat" : "plant\ta tree"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }' > c.tsv
+    mkdir tasks && { printf 'label\tsentence\n' && head -90 c.tsv; } > tasks/kind.train.tsv && { printf 'label\tsentence\n' && tail -30 c.tsv; } > tasks/kind.test.tsv
+    for o in ar masked; do
+        exits 0 "$COSPEC" train --corpus c.tsv --objective $o --arch gpt2 --max-length 16 --layers 2 --width 16 --heads 2 --batch 8 --lr 1e-2 --steps "${1:-30}" -o $o || return 1
+    done
+}
+
+compare() { "$COSPEC" compare "$@" --read="--split all --limit 60" --pairs 40 --probe="--penalties 0.1 --limit 60" --finetune="--epochs 1 --seeds 1 --lr 1e-2 --max-length 16"; }
+
+# A number of a CSV: cell FILE COLUMN REGEX.
+cell() { awk -F, -v column="$2" -v re="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) c = i; next } $0 ~ re { print $c; exit }' "$1"; }
+
+# The whole: files, numbers that are those of the commands, paired differences, and a report that answers.
+test_two_models() {
+    models || return 1
+    exits 0 compare ar masked c.tsv --tasks tasks -o d && [ "$(cat out)" = d/report.html ] || { fail "${why:-$(tail -3 err)}"; return 1; }
+    for f in scores.csv claims.csv models.csv study.json manifest.json fig-alike-cka/alike.svg fig-length/length.svg fig-mask/mask-rank.svg fig-probe-kind/by-layer.svg; do
+        [ -s d/$f ] || { fail "no $f"; return 1; }
+    done
+    ! grep -q '{{' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html || { fail report; return 1; }
+    # what stands in scores.csv is what the command itself prints
+    for m in ar masked; do
+        ask=prefix; [ $m = ar ] || ask=append
+        [ "$(cell d/scores.csv value "^better.next,.*,$m,")" = "$(cell d/$m.perplexity/perplexity.csv value ",$ask,bits_per_byte,")" ] &&
+            [ "$(cell d/scores.csv value "^shape.cosine,.*,$m,")" = "$(awk -F, '$1 == 2 && $3 == "mean_cosine" { print $5 }' d/$m.shape/similarity.csv)" ] || { fail "$m: $(grep "$m," d/scores.csv)"; return 1; }
+    done
+    [ "$(cell d/models.csv pooling '^ar,')" = last ] && [ "$(cell d/models.csv pooling '^masked,')" = mean ] || { fail "$(cat d/models.csv)"; return 1; }
+    # the same documents, in other tokens or pooled otherwise: differences are paired
+    for f in perplexity/perplexity rank/rank shape/similarity near/features probe-mean/tasks finetune/tasks; do
+        [ "$(awk -F, 'NR > 1 { print $NF }' d/ar.$f-blocks.csv | sort -u)" = "$(awk -F, 'NR > 1 { print $NF }' d/masked.$f-blocks.csv | sort -u)" ] || { fail "$f: other partitions"; return 1; }
+    done
+    # half of the width of a paired interval is Student's quantile of 19 degrees times the jackknife of the difference
+    paste -d, d/ar.rank/rank-blocks.csv d/masked.rank/rank-blocks.csv | awk -F, '$1 == 2 && $2 == "entropy_rank" { x[n++] = $4 - $9; mean += $4 - $9 } END { for (i = 0; i < n; i++) s += (x[i] - mean / n) ^ 2; printf "%.12g\n", 2.093024054408 * sqrt((n - 1) / n * s) }' > width
+    near "$(awk -F, '/^shape.entropy/ { for (i = 1; i <= NF; i++) if ($i ~ /^95 %/) { print ($(i - 1) - $(i - 2)) / 2; exit } }' d/claims.csv)" "$(cat width)" 1e-4
+}
+
+# Interrupted and gone on with; a third model later, and weights that change.
+test_resume() {
+    models 3 || return 1
+    compare ar masked c.tsv -o d > out 2> err &
+    pid=$!
+    until [ -e d/ar.rank/step.json ] || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+    kill -INT "$(pgrep -P $pid -x cospec | head -1)" 2> /dev/null || kill -INT $pid
+    wait $pid; code=$?
+    [ $code = 130 ] && [ ! -e d/report.html ] || { fail "exit code $code: $(tail -2 err)"; return 1; }
+    before=$(stat -c %Y.%i d/ar.states/step.json)
+    exits 0 compare ar masked c.tsv -o d --resume && [ "$(stat -c %Y.%i d/ar.states/step.json)" = "$before" ] && ! grep -q ' ar.states:' err || { fail "${why:-$(tail -3 err)}"; return 1; }
+    # a third model: of the first two nothing is run again
+    exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o third &&
+        exits 0 compare ar masked third c.tsv -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
+    sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
+    grep -q '^third.states$' ran && grep -q '^ar.third.alike$' ran && ! grep -v '^fig-\|third' ran || { fail "ran again: $(grep -v '^fig-\|third' ran | tr '\n' ' ')"; return 1; }
+    [ "$(grep -c '^shape.entropy,' d/scores.csv)" = 3 ] || { fail "$(cat d/scores.csv)"; return 1; }
+    # other weights under the same name: what was measured of them is measured again, and of the others nothing
+    cp ar/model.safetensors third.safetensors && exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 2 --width 16 --heads 2 --batch 8 --steps 2 --seed 5 -o ar --force &&
+        exits 0 compare ar masked third c.tsv -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
+    sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
+    grep -q '^ar.states$' ran && grep -q '^ar.rank$' ran && ! grep -q '^masked\|^third' ran || fail "$(tr '\n' ' ' < ran)"
+}
+
+# A folder of checkpoints is a series.
+test_series() {
+    small_corpus c.tsv
+    mkdir run && exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 9 --keep-at 3,6 -o t && mv t/checkpoint-3 run/step3 && mv t/checkpoint-6 run/step6 && cp -r t run/step9 || return 1
+    exits 0 compare run c.tsv -o d && [ "$(cell d/models.csv step '^run-6,')" = 6 ] && [ -s d/course/course.svg ] && grep -q '^course.entropy,' d/scores.csv && grep -q 'id="course"' d/report.html || fail "${why:-$(tail -3 err)}"
+}
+
+test_bad_input() {
+    models 1 || return 1
+    mkdir empty && printf '{}' > empty/other.json
+    refuses 3 "empty: " "$COSPEC" compare ar empty c.tsv -o d && [ ! -e d ] &&
+        refuses 3 "nowhere: " "$COSPEC" compare ar nowhere c.tsv -o d &&
+        refuses 2 "ar (ar) is given twice; NAME=MODEL tells models apart" "$COSPEC" compare ar ar c.tsv -o d &&
+        refuses 2 "(ar) is given twice" "$COSPEC" compare a=ar b=ar c.tsv -o d &&
+        refuses 2 "one model: compare takes two or more" "$COSPEC" compare ar c.tsv -o d &&
+        refuses 2 "an argument is missing" "$COSPEC" compare ar -o d &&
+        refuses 2 "compare needs -o DIR" "$COSPEC" compare ar masked c.tsv &&
+        refuses 2 "a b: want NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
+        refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1
+    printf 'one\ntwo\n' > plain.txt
+    refuses 3 "--tasks: plain.txt" "$COSPEC" compare ar masked c.tsv --tasks plain.txt -o d || return 1
+    # mistaken options of the steps are found before the first runs
+    refuses 3 "--limt" "$COSPEC" compare ar masked c.tsv --read="--limt 3" -o d && [ ! -e d/ar.states ] || { fail "${why:-a step ran}"; return 1; }
+    mkdir locked && chmod a-w locked
+    if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: no directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
+}
+
+for t in two_models resume series bad_input; do
+    check $t
+done
