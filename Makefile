@@ -5,7 +5,7 @@
 #   make reproduce  the main job: install what is missing, build, run every audit, write results/report.html
 #   make help       the other targets
 #
-# CONFIG=release|debug|asan|fuzz picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
+# CONFIG=release|debug|asan|fuzz|tsan picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
 # CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
 
 VERSION := 0.1.0
@@ -26,9 +26,10 @@ OPT_release := -O2 -g
 OPT_debug := -O0 -g3
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
-$(error CONFIG=$(CONFIG) is not release, debug, asan or fuzz)
+$(error CONFIG=$(CONFIG) is not release, debug, asan, fuzz or tsan)
 endif
 PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
@@ -36,7 +37,7 @@ PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
 CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread
 comma := ,
-LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)
+LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)$(if $(filter tsan,$(CONFIG)),-fsanitize=thread)
 # The GPU plug-in: host and device code by nvcc, for Hopper (sm_90) and, as PTX, for what comes after.
 NVCC ?= nvcc
 NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90 \
@@ -73,10 +74,10 @@ ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
-FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c tests/fuzz/*.h)
+FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c tests/fuzz/*.h tests/torture/*.c)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan valgrind fuzz layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan valgrind fuzz torture layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -84,7 +85,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan valgrind fuzz layers tidy format format-check docs install install-python uninstall uninstall-python bench train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan tsan valgrind fuzz torture layers tidy format format-check docs install install-python uninstall uninstall-python bench train-demo clean"
 
 deps:
 	@sh tests/deps.sh
@@ -214,6 +215,14 @@ cli-test: all $(EMULATED)
 asan:
 	$(MAKE) CONFIG=asan unit
 
+# What runs on threads of its own, under the thread sanitizer. OpenBLAS, which it cannot see into, has one.
+THREADED := base builder builder_memory by_document checkpoint comm density gram hidden_states images linop merge perplexity similarity \
+  spectrum spectrum_density svd_block tensor_cpu tokenizer_train top_pairs train train_resume finetune
+TSAN_TESTS := $(filter $(THREADED:%=build/tsan/tests/test_%),$(TESTS:$(B)/%=build/tsan/%))
+tsan:
+	$(MAKE) CONFIG=tsan CUDA=0 MPI=0 $(TSAN_TESTS)
+	@for t in $(TSAN_TESTS); do echo $$t; OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 $$t > build/tsan.log 2>&1 || { cat build/tsan.log; exit 1; }; done
+
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
 valgrind: $(TESTS)
 	@for t in $(TESTS); do echo $$t; valgrind -q --error-exitcode=9 --leak-check=full --suppressions=tests/valgrind.supp $$t > /dev/null 2> build/valgrind.log || { cat build/valgrind.log; exit 1; }; done
@@ -232,6 +241,14 @@ FUZZ_OBJ := $(patsubst %,$(B)/tests/fuzz/%.o,readers readers_files readers_text 
 $(B)/tests/test_fuzz: $(FUZZ_OBJ)
 $(B)/fuzz: $(B)/tests/fuzz/fuzz.o $(FUZZ_OBJ) $(B)/libcospec.a
 	$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
+
+# Commands under faults (tests/torture/torture.sh): ARGS='--trials 1000', '--case train --fault kill', ...
+torture: all $(B)/tests/torture/preload.so
+	@COSPEC=$(CURDIR)/$(B)/cospec TORTURE=$(CURDIR)/$(B)/tests/torture sh tests/torture/torture.sh $(ARGS)
+
+$(B)/tests/torture/preload.so: tests/torture/preload.c
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -fPIC -shared -o $@ $<
 
 layers:
 	@sh tests/layers.sh

@@ -107,7 +107,9 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
     cs_interrupt_hold(false);
     if (written == CS_OK && status == CS_OK && cs_interrupted())
         return cs_fail(CS_ERR_INTERRUPT, "interrupted when all was computed: the result is whole%s",
-                       cs_args_given(args, "output") ? ", and --resume keeps it" : "");
+                       cs_args_given(args, "output") && !cs_command_without(args->command, "resume")
+                           ? ", and --resume keeps it"
+                           : "");
     return written == CS_OK && status != CS_OK ? cs_fail(status, "%s", reason) : written;
 }
 

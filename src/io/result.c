@@ -70,9 +70,11 @@ cs_item *cs_result_root(cs_result *result)
     return result ? &result->root : NULL;
 }
 
+/* The reason may have been cleared since, by what went on without knowing of it. */
 cs_status cs_result_status(const cs_result *result)
 {
-    return result ? result->status : CS_ERR_MEMORY;
+    return result && result->status == CS_OK ? CS_OK
+                                             : cs_fail(CS_ERR_MEMORY, "out of memory for a result");
 }
 
 static void *failed(cs_item *in)

@@ -1,0 +1,223 @@
+#!/bin/sh
+# Commands under faults: `torture.sh [--case NAME] [--fault NAME] [--seed N] [--trials N] [--keep DIR]` (make torture).
+#
+# A trial runs a command (--case) under one fault, drawn by its seed, and asks that
+#   - it ends within a minute with the exit code of an undisturbed run, 3, or 130 where it was interrupted, and says why;
+#   - every file that it leaves is whole: the bytes of the undisturbed run, but for what a resumed run goes on from;
+#   - the same command with --resume, or once more where there is none, ends as the undisturbed run with its bytes.
+# What differs between two undisturbed runs (times) is only asked for. A failure prints the line that repeats the trial.
+set -u
+: "${COSPEC:?}" "${TORTURE:?}" # the program; the folder of preload.so
+cases="toy cooc spill svd rank connectivity train finetune features perplexity tokenize reproduce"
+faults="malloc malloc-on short write open rename sync mmap read kill interrupt as fsize nofile disk two"
+only_case= only_fault= seed=$(date +%s) trials=100 keep=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --case) only_case=$2 ;; --fault) only_fault=$2 ;; --seed) seed=$2 ;; --trials) trials=$2 ;; --keep) keep=$2 ;;
+    *) echo "torture: no option $1" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+[ -z "$only_case" ] || cases=$only_case
+[ -z "$only_fault" ] || faults=$only_fault
+work=$(mktemp -d)
+trap 'umount "$work/disk" 2> /dev/null; [ -n "$keep" ] && cp -r "$work" "$keep"; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+mkdir "$work/disk" "$work/tmp"
+export LC_ALL=C.UTF-8 TMPDIR="$work/tmp" COSPEC_CACHE="$work/cache" OPENBLAS_NUM_THREADS=2
+cd "$work" || exit 1
+
+# --- the cases ---------------------------------------------------------------------------------------------------------------------
+
+i=0
+while [ $i -lt 30 ]; do
+    printf 'animal\tthe cat number %d sat on the mat and the dog ran away\nplant\ta tree number %d grows in the wood and the leaf falls down\n' $((i % 3)) $((i % 4))
+    i=$((i + 1))
+done > c.tsv
+cat > s.json <<'J'
+{"steps": [{"about": "T", "run": {"a": "toy --objective ar --classes 2 --length 4 --tokens 2", "b": "toy --objective masked --unmasked 1 --classes 2 --length 4 --tokens 2"}}],
+ "claims": {"c": {"source": "S", "says": "-", "scope": "-", "left": {"label": "l", "file": "a/toy.csv", "value": "multiplicity where=index:1", "exact": true}, "want": ">", "right": 1}}}
+J
+echo '<p>{{scale}} {{table a/toy.csv}} {{claims}}' > t.html
+small="--layers 1 --width 16 --heads 2 --batch 4 --max-length 8"
+arguments() {
+    case $1 in
+    toy) echo "toy --objective masked --unmasked 2 --classes 3 --length 4 --tokens 2" ;;
+    cooc) echo "cooc --corpus c.tsv --objective ar --context nearest:2 --mtx" ;;
+    spill) echo "cooc --corpus c.tsv --objective masked --unmasked 3 --context all --max-length 9 --memory 1M" ;;
+    svd) echo "svd m -k 3 --vectors" ;;
+    rank) echo "rank f/layer-0.npy f/layer-1.npy" ;;
+    connectivity) echo "connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar --compare masked:unmasked=1 --jackknife 4 -k 2" ;;
+    train) echo "train --corpus c.tsv --objective masked $small --steps 12 --save-every 3 --eval-every 4" ;;
+    finetune) echo "finetune model c.tsv c.tsv --epochs 1 --seeds 2 --save-model" ;;
+    features) echo "features model c.tsv --layers all" ;;
+    perplexity) echo "perplexity model c.tsv" ;;
+    tokenize) echo "tokenize train --corpus c.tsv --vocab 280" ;;
+    reproduce) echo "reproduce --steps s.json --template t.html" ;;
+    *) echo "torture: no case $1" >&2; exit 2 ;;
+    esac
+}
+resume() { case $1 in features|perplexity|tokenize) ;; *) echo --resume ;; esac; }
+
+# --- undisturbed runs --------------------------------------------------------------------------------------------------------------
+
+list() { (cd "$1" 2> /dev/null && find . -type f | sort); }
+
+reference() {
+    for turn in 1 2; do
+        # shellcheck disable=SC2046
+        TORTURE_COUNT=$work/$1.count LD_PRELOAD=$TORTURE/preload.so "$COSPEC" $(arguments "$1") -o "ref-$1-$turn" > /dev/null 2> ref.err
+        echo $? > "$1.code"
+        [ "$(cat "$1.code")" -le 1 ] || { echo "not ok $1 undisturbed: $(cat ref.err)"; exit 1; }
+    done
+    list "ref-$1-1" > "$1.files"
+    while read -r f; do cmp -s "ref-$1-1/$f" "ref-$1-2/$f" || echo "$f"; done < "$1.files" > "$1.timed"
+}
+
+"$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o m > /dev/null 2>&1 &&
+    "$COSPEC" train --corpus c.tsv --objective masked $small --steps 3 -o model > /dev/null 2>&1 &&
+    "$COSPEC" features model c.tsv --layers all -o f > /dev/null 2>&1 || { echo "not ok: the inputs cannot be made"; exit 1; }
+for c in $cases; do reference "$c"; done
+
+# --- a trial -----------------------------------------------------------------------------------------------------------------------
+
+# draw LOW HIGH: a number of the trial's own, by its seed and how many were drawn.
+draw() { drawn=$((drawn + 1)); awk -v s="$seed" -v d="$drawn" -v lo="$1" -v hi="$2" 'BEGIN { srand(s * 31 + d); rand(); printf "%d\n", lo + int(rand() * (hi - lo + 1)) }'; }
+pick() { set -- $*; eval echo "\${$(draw 1 $#)}"; }
+
+# What a run that was stopped may leave beside whole files.
+unfinished() {
+    case $1 in
+    ./manifest.json|./.cospec.lock|*.partial|./checkpoint*|./runs/*|./log.csv|./unfinished.json|./losses.csv|*/stderr.txt|*/stdout.txt|*/manifest.json|*/.cospec.lock|./partial/*) return 0 ;;
+    esac
+    return 1
+}
+
+whole() { # DIR CASE: every file is the reference's; prints the first that is not
+    list "$1" | while read -r f; do
+        if unfinished "$f" || grep -qxF "$f" "$2.timed" || cmp -s "$1/$f" "ref-$2-1/$f"; then continue; fi
+        echo "$f"; break
+    done
+}
+
+same() { # DIR CASE: the files of the reference and no others; prints the first difference
+    list "$1" | grep -v '/checkpoint-\|\.cospec\.lock' | diff - "$work/$2.plain" | sed -n 2p
+    while read -r f; do
+        grep -qxF "$f" "$2.timed" || cmp -s "$1/$f" "ref-$2-1/$f" || { echo "$f"; break; }
+    done < "$2.files"
+}
+
+run() { timeout -s KILL 60 "$@" > out 2> err < /dev/null; code=$?; }
+
+# Runs the command under the fault into $dir; leaves its exit code in `code`, and what may come in `allowed`.
+disturbed() {
+    allowed="$(cat "$1.code") 3"
+    count=$(cat "$1.count")
+    set -- "$1" "$2" "$COSPEC" $(arguments "$1") -o "$dir"
+    c=$1 fault=$2
+    shift 2
+    case $fault in
+    malloc) what="allocation $(draw 1 "$count") of $count"; n=${what#allocation }; run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_ALLOC="${n%% *}" "$@" ;;
+    malloc-on) what="allocations from $(draw 1 "$count") of $count"; n=${what#allocations from }; run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_ALLOC="${n%% *}" TORTURE_ALLOC_ON=1 "$@" ;;
+    short) what="short reads and writes" allowed=$(cat "$c.code"); run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_SHORT=1 "$@" ;;
+    write) inject write,pwrite64,writev "$(pick ENOSPC EIO EDQUOT)" "$(draw 1 "$(pick 6 40)")" "$@" ;;
+    open) inject openat "$(pick EMFILE EACCES ENOSPC)" "$(draw 20 90)" "$@" ;;
+    rename) inject rename,renameat,renameat2 "$(pick EIO ENOSPC)" "$(draw 1 "$(pick 3 12)")" "$@" ;;
+    sync) inject fsync,fdatasync "$(pick EIO ENOSPC)" "$(draw 1 "$(pick 4 20)")" "$@" ;;
+    mmap) inject mmap,mremap ENOMEM "$(draw 100 220)" "$@" ;;
+    read) inject read,pread64 EIO "$(draw 30 120)" "$@" ;;
+    kill|interrupt)
+        what="after $(draw 0 600) ms"; ms=${what#after }; ms=${ms% ms}
+        "$@" > out 2> err < /dev/null &
+        pid=$!
+        sleep "$(awk -v m="$ms" 'BEGIN { print m / 1000 }')"
+        command kill "$([ $fault = kill ] && echo -KILL || echo -INT)" $pid 2> /dev/null
+        wait $pid 2> /dev/null
+        code=$?
+        [ $fault = kill ] && allowed="$allowed 137" || allowed="$allowed 130" ;;
+    as) what="address space of $(draw 60 900) MB"; n=${what#address space of }; run sh -c 'ulimit -v '"$((${n% MB} * 1024))"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
+    fsize) what="files of at most $(draw 0 12) blocks"; n=${what#files of at most }; run sh -c 'ulimit -f '"${n% blocks}"'; exec "$@"' sh "$@" ;;
+    nofile) what="at most $(draw 3 24) open files"; n=${what#at most }; run sh -c 'ulimit -n '"${n% open files}"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
+    disk)
+        what="a disk of $(draw 1 60) pages"; n=${what#a disk of }
+        mount -t tmpfs -o size=$((${n% pages} * 4096)) none "$work/disk" 2> /dev/null || { skipped="no tmpfs can be mounted"; return; }
+        mkdir "$work/disk/r"; rm -rf "$dir"; ln -s "$work/disk/r" "$dir"
+        run "$@" ;;
+    two)
+        what="two writers"
+        "$@" > out2 2> err2 < /dev/null &
+        pid=$!
+        sleep "$(awk -v m="$(draw 0 60)" 'BEGIN { print m / 1000 }')"
+        run "$@"
+        wait $pid; other=$?
+        allowed="$allowed 2"
+        case "$code $other" in
+        "0 0"|"1 1") ;; # one after the other cannot be: the second finds the files of the first
+        "0 "[23]|"1 "[23]) cat err2 >> err ;;
+        [23]" 0"|[23]" 1") ;;
+        *) reason="two writers end with $code and $other" ;;
+        esac ;;
+    esac
+}
+
+inject() { # SYSCALLS ERROR N COMMAND...: the N-th of these calls of a thread fails
+    what="call $3 of $1 is $2"
+    calls=$1 error=$2 n=$3; shift 3
+    command -v strace > /dev/null || { skipped="no strace"; return; }
+    run strace -f -qq -o "$work/trace" -e "trace=$calls" -e "inject=$calls:error=$error:when=$n" "$@"
+    allowed="$allowed 127" # of the loader
+}
+
+trial() {
+    dir=run-$1 drawn=10 skipped= reason= what=
+    rm -rf "$dir"
+    disturbed "$1" "$2"
+    if [ -n "$skipped" ]; then echo "skip $1 $2: $skipped"; return 0; fi
+    if [ -z "$reason" ]; then
+        case " $allowed " in *" $code "*) ;; *) reason="exit code $code" ;; esac
+    fi
+    if [ -z "$reason" ] && [ "$code" != "$(cat "$1.code")" ] && [ "$code" != 137 ] && ! grep -q . err; then reason="exit code $code without a reason"; fi
+    # Where OpenBLAS gets fewer threads its last bits are others.
+    if grep -q blas_thread_init err; then echo "fewer $1 $2: OpenBLAS has fewer threads"; return 0; fi
+    if [ -z "$reason" ] && [ -d "$dir" ]; then
+        part=$(whole "$dir" "$1")
+        [ -z "$part" ] || reason="$part is there and not whole"
+    fi
+    if [ -z "$reason" ] && [ "$code" != 137 ] && list "$dir/." | grep -q '\.partial$'; then reason="$(list "$dir/." | grep '\.partial$' | head -1) is left"; fi
+    if [ "$2" = disk ]; then
+        rm -f "$dir"; cp -r "$work/disk/r" "$dir"; umount "$work/disk"
+    fi
+    if [ -z "$reason" ]; then
+        # Interrupted when all was computed: the result is there.
+        if [ "$code" != "$(cat "$1.code")" ] && [ "$2" != two ] && ! { [ "$code" = 130 ] && grep -q "the result is whole" err; }; then
+            # shellcheck disable=SC2046
+            timeout -s KILL 60 "$COSPEC" $(arguments "$1") $(resume "$1") -o "$dir" > out 2> err.again < /dev/null
+            again=$?
+            [ $again = "$(cat "$1.code")" ] || reason="once more it exits with $again: $(head -c 300 err.again)"
+        fi
+    fi
+    grep -v '/checkpoint-' "$1.files" > "$1.plain"
+    if [ -z "$reason" ]; then
+        part=$(same "$dir" "$1")
+        [ -z "$part" ] || reason="in the end it differs: $part"
+    fi
+    [ -z "$reason" ] && return 0
+    echo "not ok $1 $2 ($what): $reason; stderr: $(tail -3 err | head -c 400)"
+    echo "    to repeat: make torture ARGS='--case $1 --fault $2 --seed $seed --trials 1'"
+    return 1
+}
+
+echo "torture: seed $seed, $trials trials"
+bad=0 skips=0 done=0
+while [ $done -lt "$trials" ]; do
+    drawn=0
+    c=$(pick $cases) fault=$(pick $faults)
+    trial "$c" "$fault" > said || bad=$((bad + 1))
+    cat said
+    skips=$((skips + $(grep -c '^skip' said)))
+    echo "$c $fault" >> tally
+    seed=$((seed + 1)) done=$((done + 1))
+done
+sort tally | awk '{ n[$2]++ } END { for (f in n) printf "%s %d  ", f, n[f]; print "" }'
+echo "$done trials, $bad failed, $skips skipped"
+[ $bad = 0 ]
