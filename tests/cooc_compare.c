@@ -28,3 +28,22 @@ void assert_same_cooc(const cs_cooc *a, const cs_cooc *b)
     assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
     assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
 }
+
+void assert_build_fails(const cs_corpus *corpus, const cs_cooc_options *options, cs_status expected,
+                        const char *words)
+{
+    cs_cooc m = {0}, zero = {0};
+    cs_reason_clear();
+    assert_int_equal(cs_cooc_build(corpus, options, &m), expected);
+    assert_memory_equal(&m, &zero, sizeof m);
+    if (options->checkpoint) assert_non_null(strstr(cs_reason(), options->checkpoint));
+    expect_reason(words);
+}
+
+cs_status build_rank(cs_comm *comm, void *job)
+{
+    const build_job *of = job;
+    cs_cooc_options o = of->options;
+    o.comm = comm;
+    return cs_cooc_build(of->corpus, &o, &of->result[comm->rank]);
+}

@@ -1,4 +1,4 @@
-/* Whether two builds are the same, bit for bit. */
+/* Whether two builds are the same, bit for bit, and builds that fail, or are of a group. */
 #pragma once
 
 #include "cooc/builder.h"
@@ -6,3 +6,16 @@
 
 void assert_same_csr(const cs_csr *a, const cs_csr *b);
 void assert_same_cooc(const cs_cooc *a, const cs_cooc *b);
+
+/* Nothing is built, and the reason holds `words` and the place of the checkpoint where there is one. */
+void assert_build_fails(const cs_corpus *corpus, const cs_cooc_options *options, cs_status expected,
+                        const char *words);
+
+/* For run_ranks, with a build_job: a result for each rank. */
+typedef struct {
+    const cs_corpus *corpus;
+    cs_cooc_options options;
+    cs_cooc *result;
+} build_job;
+
+cs_status build_rank(cs_comm *comm, void *job);

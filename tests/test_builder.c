@@ -315,43 +315,33 @@ TEST(unlabelled_corpora_have_no_label_columns)
     cs_corpus_free(&corpus);
 }
 
-static void expect_failure(const cs_corpus *corpus, const cs_cooc_options *o, cs_status expected,
-                           const char *words)
-{
-    cs_cooc m = {0}, zero = {0};
-    cs_reason_clear();
-    assert_int_equal(cs_cooc_build(corpus, o, &m), expected);
-    assert_memory_equal(&m, &zero, sizeof m);
-    expect_reason(words);
-}
-
 TEST(bad_input_is_named)
 {
     cs_corpus corpus = corpus_of(20, 4, 10, 2);
     cs_cooc_options o = options_of("masked:unmasked=7", "nearest:1");
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "the longest has 4 tokens");
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "length >= 8");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "the longest has 4 tokens");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "length >= 8");
     o = options_of("ar", "nearest:1");
     o.memory_budget = 1000;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "memory budget of 1000 bytes");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "memory budget of 1000 bytes");
     o = options_of("ar", "nearest:1");
     o.context.n = 0;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "nearest:0");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "nearest:0");
     o = options_of("ar", "nearest:1");
     o.draws = -1;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "-1 draws");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "-1 draws");
     o = options_of("ar", "nearest:1");
     o.max_length = -2;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "-2");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "-2");
     o = options_of("ar", "nearest:1");
     o.tail = 1.5;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
     cs_corpus empty = {.vocab = 3};
-    expect_failure(&empty, &o, CS_ERR_INPUT, "no documents");
+    assert_build_fails(&empty, &o, CS_ERR_INPUT, "no documents");
     memset(corpus.held_out, 0, (size_t)corpus.documents);
     o = options_of("ar", "nearest:1");
     o.split = CS_SPLIT_TEST;
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "no documents in the test split");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "no documents in the test split");
     cs_corpus_free(&corpus);
 }
 
@@ -387,7 +377,7 @@ TEST(full_disk_is_named)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     o.scratch = "/nowhere/at/all";
-    expect_failure(&corpus, &o, CS_ERR_IO, "scratch directory /nowhere/at/all");
+    assert_build_fails(&corpus, &o, CS_ERR_IO, "scratch directory /nowhere/at/all");
     cs_corpus_free(&corpus);
 }
 

@@ -144,19 +144,6 @@ TEST(resumed_is_uninterrupted)
     cs_corpus_free(&corpus);
 }
 
-static void expect_failure(const cs_corpus *corpus, const cs_cooc_options *o, cs_status expected,
-                           const char *words)
-{
-    cs_cooc m = {0}, zero = {0};
-    cs_reason_clear();
-    assert_int_equal(cs_cooc_build(corpus, o, &m), expected);
-    assert_memory_equal(&m, &zero, sizeof m);
-    if (!strstr(cs_reason(), words) || !strstr(cs_reason(), place)) {
-        fail_msg("'%s' does not hold '%s'", cs_reason(), words);
-    }
-    cs_reason_clear();
-}
-
 TEST(other_builds_are_refused)
 {
     cs_corpus corpus = corpus_of();
@@ -165,16 +152,16 @@ TEST(other_builds_are_refused)
     first.resume = true;
     o = first;
     o.context.n = 2;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "its context_size is 3, not 2");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context_size is 3, not 2");
     o = first;
     o.max_length = 20;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "its max_length is 0, not 20");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its max_length is 0, not 20");
     o = options_of("diverse-ar:t=2", "nearest:3");
     o.resume = true;
-    expect_failure(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
     int32_t token = corpus.token[17];
     corpus.token[17] = (token + 1) % 300;
-    expect_failure(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
+    assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
     corpus.token[17] = token;
     cs_cooc m = {0};
     o = options_of("ar", "nearest:2"); /* without resume: anew, whatever stands there */
@@ -198,16 +185,16 @@ TEST(damage_is_named)
         good[at[i]] ^= 0x11;
         OK(cs_file_write(records, good, size));
         good[at[i]] ^= 0x11;
-        expect_failure(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
+        assert_build_fails(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
     }
     OK(cs_file_write(records, good, size - 1));
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
     assert_int_equal(unlink(records), 0);
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "this file is missing");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "this file is missing");
     OK(cs_file_write(index_file, "{\"format\": 3}", 13));
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
     OK(cs_file_write(index_file, "{", 1));
-    expect_failure(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
     OK(cs_cooc_checkpoint_remove(place));
     cs_free(good);
     cs_corpus_free(&corpus);

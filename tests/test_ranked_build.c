@@ -9,20 +9,6 @@
 #include "small_corpus.h"
 #include "test.h"
 
-typedef struct {
-    const cs_corpus *corpus;
-    cs_cooc_options options;
-    cs_cooc *result;
-} build_job;
-
-static cs_status build_rank(cs_comm *c, void *ctx)
-{
-    const build_job *job = ctx;
-    cs_cooc_options o = job->options;
-    o.comm = c;
-    return cs_cooc_build(job->corpus, &o, &job->result[c->rank]);
-}
-
 /* Every context mode, exact and fixed-point weights, with and without spilling: the same bits. */
 TEST(builds_are_those_of_one_process)
 {

@@ -299,20 +299,6 @@ static cs_corpus sparse_corpus(int64_t documents)
     return c;
 }
 
-typedef struct {
-    const cs_corpus *corpus;
-    cs_cooc_options options;
-    cs_cooc *result;
-} build_job;
-
-static cs_status build_rank(cs_comm *c, void *ctx)
-{
-    const build_job *job = ctx;
-    cs_cooc_options o = job->options;
-    o.comm = c;
-    return cs_cooc_build(job->corpus, &o, &job->result[c->rank]);
-}
-
 /* Row by row, in one pass or several, with every list of units kept or hardly any, sequences as they
  * are or as their different tokens; and by records, as a group of processes counts. */
 TEST(every_way_of_counting_makes_the_same_bits)
