@@ -18,6 +18,7 @@
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/number.h"
+#include "io/share.h"
 #include "io/table.h"
 #include "version.h"
 
@@ -424,6 +425,24 @@ static cs_status put_prose(report *r)
     return CS_OK;
 }
 
+/* {{head TITLE}}: what the shared templates begin with. */
+static cs_status put_head(report *r)
+{
+    char *path = NULL, *head = NULL;
+    int64_t size = 0;
+    cs_status status = cs_share_path("plots/head.html", &path);
+    if (status == CS_OK) status = cs_file_read(path, TEMPLATE_LIMIT, &head, &size);
+    if (status == CS_OK) {
+        (void)fwrite(head, 1, (size_t)size, r->out);
+        (void)fputs("<title>cospec: ", r->out);
+        status = put_prose(r);
+        (void)fputs("</title>\n", r->out);
+    }
+    cs_free(path);
+    cs_free(head);
+    return status;
+}
+
 /* {{end}} of what an {{if}} has let stand */
 static cs_status put_nothing(report *r)
 {
@@ -450,6 +469,7 @@ static cs_status directive(report *r, char *text)
                  {"tally", put_tally, 1, 1, ""},
                  {"curves", put_curves, 1, MOST_WORDS, "caption"},
                  {"course", put_course, 1, MOST_WORDS, "caption"},
+                 {"head", put_head, 2, MOST_WORDS, "TITLE"},
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},
                  {"end", put_nothing, 1, 1, ""},
                  {"steps", put_steps, 1, MOST_WORDS, ""},

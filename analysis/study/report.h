@@ -8,6 +8,7 @@
 /* Fills a template with the study's results. Directives, all of them traced to a file of the
  * study; $NAME in them is a variable of it:
  *
+ *   {{head TITLE}}                      plots/head.html, which the shared templates have in common
  *   {{version}} {{date}} {{machine}} {{seconds}} {{scale}}
  *   {{command STEP}}                    how to repeat it, its wall time and exit code
  *   {{statements STEP [PREFIX]}}        statements.json as a table, ids starting with PREFIX

@@ -225,11 +225,12 @@ test_fields_are_escaped() {
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && ! grep -q '<i>' r/report.html && grep -q '&lt;i&gt;' r/report.html || { fail "claims: $(cat err)"; return 1; }
     edited r/whole; sed -i 's/"verdict": "[A-Z]*"/"verdict": "<i>"/; s/"form": "corrected"/"form": "<i>"/; s/"id": "3.1-half"/"id": "<i>"/' r/whole/statements.json
     sed -i '2s/PASS\|FAIL/<i>/' r/whole/statements.csv
-    printf '{{statements whole}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
+    printf '{{head a <i>}}{{statements whole}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force && ! grep -q '<i>' r/report.html &&
         grep -q 'class="v &lt;i&gt;"' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
-    for page in report train-demo; do grep -q 'Content-Security-Policy.*default-src .none.' "$root/plots/$page.html" || { fail "no policy in $page.html"; return 1; }; done
+    grep -q 'Content-Security-Policy.*default-src .none.' r/report.html && grep -q '<title>cospec: a &lt;i&gt;</title>' r/report.html || { fail "$(head -9 r/report.html)"; return 1; }
+    for page in atlas claims long report train-demo; do sed -n 1p "$root/plots/$page.html" | grep -q '^{{head ' || { fail "no head in $page.html"; return 1; }; done
 }
 
 test_nul_is_refused() {
