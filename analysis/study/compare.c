@@ -94,15 +94,16 @@ static cs_status add_graded(const cs_comparison *c, const cs_compare_model *a,
                             const cs_compare_model *b, json_t *rows)
 {
     cs_status status = CS_OK;
-    for (int64_t t = 0; t <= c->tasks && c->tasks > 0 && status == CS_OK; ++t) {
-        const bool average = t == c->tasks;
+    for (int64_t t = 0; t < c->tasks + (c->tasks > 1) && status == CS_OK; ++t) {
+        const bool average = t == c->tasks, overall = average || c->tasks == 1;
         const cs_compare_task *task = &c->task[average ? 0 : t];
         status = add_row(
-            rows, json_pack("{s:s++++, s:s++, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->name, ".",
-                            b->name, ".", average ? "average" : task->name, "pair", a->name, ".",
-                            b->name, "a", a->name, "b", b->name, "task",
-                            average ? "average" : task->name, "metric", task->metric, "kind",
-                            average ? "average" : "task", "tuned", yes(a->tunes && b->tunes)));
+            rows,
+            json_pack("{s:s++++, s:s++, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->name, ".",
+                      b->name, ".", average ? "average" : task->name, "pair", a->name, ".", b->name,
+                      "a", a->name, "b", b->name, "task", average ? "average" : task->name,
+                      "metric", average ? "look-ahead" : task->metric, "overall", yes(overall),
+                      "kind", average ? "average" : "task", "tuned", yes(a->tunes && b->tunes)));
     }
     return status;
 }

@@ -310,10 +310,10 @@ static cs_status put_figures(report *r)
     return status;
 }
 
-/* {{standings PREFIX}} */
+/* {{standings PREFIX FIRST}} */
 static cs_status put_standings(report *r)
 {
-    cs_html_standings(r->out, r->claims, r->word[1]);
+    cs_html_standings(r->out, r->claims, r->word[1], r->word[2]);
     return CS_OK;
 }
 
@@ -464,7 +464,7 @@ static cs_status directive(report *r, char *text)
                  {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
                  {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
                  {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption"},
-                 {"standings", put_standings, 2, 2, "PREFIX"},
+                 {"standings", put_standings, 3, 3, "PREFIX FIRST"},
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
                  {"tally", put_tally, 1, 1, ""},
                  {"curves", put_curves, 1, MOST_WORDS, "caption"},

@@ -18,7 +18,7 @@
  *   {{figure STEP FIGURE caption...}}   the SVG inline, links to PNG, PDF, CSV and script
  *   {{figures PREFIX caption...}}       those of all plots whose steps are named so
  *   {{if PREFIX}} ... {{end}}           what stands there only where a step's name begins so
- *   {{standings PREFIX}}                who is first in what (standings.h)
+ *   {{standings PREFIX FIRST}}          who is first in what (standings.h); FIRST heads the column
  *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
  *   {{curves caption...}}               the figure of the claims over budgets, where there are any
  *   {{course caption...}}               the figure of measures over checkpoints, where there are any

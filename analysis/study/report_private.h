@@ -19,5 +19,6 @@ void cs_html_tally(FILE *out, const cs_claims *claims);
  * them ("") with buttons that filter by verdict, by style sheet alone. Returns their number. */
 int64_t cs_html_claims(FILE *out, const cs_claims *claims, const char *prefix);
 
-/* {{standings PREFIX}}: the claims of such names, a line for each source, a column for each label. */
-void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix);
+/* {{standings PREFIX FIRST}}: the claims of such names, a line for each source, a column for each label;
+ * FIRST is the head of the column that says who is. */
+void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix, const char *first);

@@ -96,37 +96,40 @@ static bool is_first(const standing *s, int64_t object)
     return s->before[object] > 0 && s->behind[object] == 0;
 }
 
-/* The answer in words: who is first, and which pairs were told apart. */
-static void put_answer(FILE *out, const cs_claims *claims, const standing *s, const char *prefix,
-                       const objects *o)
+/* Who is first, or why nobody is. */
+static void put_answer(FILE *out, const standing *s, const objects *o)
 {
     int64_t named = 0;
     for (int64_t i = 0; i < o->count; ++i) {
         if (is_first(s, i)) cs_html_put(out, named++ ? ", <b>%</b>" : "<b>%</b>", o->name[i]);
     }
-    if (s->decided == 0) {
-        cs_html_put(out, s->open == s->claims ? "<i>open</i>" : "<i>cannot tell</i>");
+    if (s->decided > 0) return;
+    if (s->open == s->claims) {
+        cs_html_put(out, "<i>open</i><small>%</small>", s->first->why);
+    } else {
+        cs_html_put(out, "<i>cannot tell</i>");
     }
-    const char *gap = "<small>";
-    for (int64_t i = 0; i < claims->count; ++i) {
-        const cs_study_claim *c = &claims->claim[i];
-        const char *last = NULL;
-        if (!is_of(c, prefix) || strcmp(c->source, s->first->source) != 0 || !is_decided(c))
-            continue;
-        const char *best = ahead(c, &last);
-        if (s->claims > 1) {
-            cs_html_put(out, gap);
-            cs_html_put(out, "% before %", best, last);
-            gap = ", ";
-        }
-    }
-    if (s->decided == 0 && s->open == s->claims)
-        cs_html_put(out, "<small>%</small>", s->first->why);
-    cs_html_put(out, *gap == ',' ? "</small>" : "");
 }
 
-static void put_row(FILE *out, const cs_claims *claims, const standing *s, const char *prefix,
-                    const objects *o)
+/* The number of an object, and among more than two how many it is told to be ahead of and behind. */
+static void put_score(FILE *out, const standing *s, int64_t object)
+{
+    const cs_claim_side *side = s->side[object];
+    if (!side || isnan(side->value)) {
+        cs_html_put(out, "<td class=\"n\">&ndash;</td>");
+        return;
+    }
+    cs_html_put(out, is_first(s, object) ? "<td class=\"n best\">" : "<td class=\"n\">");
+    cs_html_put(out, "<a class=\"value\" href=\"%\">", side->file);
+    (void)fprintf(out, "%.4g</a>", side->value);
+    if (side->se > 0) (void)fprintf(out, " <small>&plusmn; %.2g</small>", 1.96 * side->se);
+    if (s->claims > 1)
+        (void)fprintf(out, "<br><small>ahead %lld, behind %lld</small>",
+                      (long long)s->before[object], (long long)s->behind[object]);
+    cs_html_put(out, "</td>");
+}
+
+static void put_row(FILE *out, const standing *s, const objects *o)
 {
     const cs_claim_point *p = s->first->point;
     cs_html_put(out, "<tr><td title=\"%\">%", s->first->scope, s->first->source);
@@ -135,24 +138,15 @@ static void put_row(FILE *out, const cs_claims *claims, const standing *s, const
         (void)fprintf(out, " %.3g</small>", p->need->right.value);
     }
     cs_html_put(out, "</td><td>");
-    put_answer(out, claims, s, prefix, o);
+    put_answer(out, s, o);
     cs_html_put(out, "</td>");
     for (int64_t i = 0; i < o->count; ++i) {
-        const cs_claim_side *side = s->side[i];
-        if (!side || isnan(side->value)) {
-            cs_html_put(out, "<td class=\"n\">&ndash;</td>");
-            continue;
-        }
-        cs_html_put(out, is_first(s, i) ? "<td class=\"n best\">" : "<td class=\"n\">");
-        cs_html_put(out, "<a class=\"value\" href=\"%\">", side->file);
-        (void)fprintf(out, "%.4g</a>", side->value);
-        if (side->se > 0) (void)fprintf(out, " <small>&plusmn; %.2g</small>", 1.96 * side->se);
-        cs_html_put(out, "</td>");
+        put_score(out, s, i);
     }
     cs_html_put(out, "</tr>\n");
 }
 
-void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix)
+void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix, const char *first)
 {
     objects o = {0};
     for (int64_t i = 0; i < claims->count; ++i) {
@@ -165,8 +159,9 @@ void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix)
         cs_html_put(out, "<p>Nothing of this kind was compared.</p>\n");
         return;
     }
-    cs_html_put(
-        out, "<div class=\"wide\"><table class=\"standings\"><tr><th>measure</th><th>first</th>");
+    cs_html_put(out,
+                "<div class=\"wide\"><table class=\"standings\"><tr><th>measure</th><th>%</th>",
+                first);
     for (int64_t i = 0; i < o.count; ++i) {
         cs_html_put(out, "<th class=\"n\">%</th>", o.name[i]);
     }
@@ -174,7 +169,7 @@ void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix)
     for (int64_t i = 0; i < claims->count; ++i) {
         if (!begins_measure(claims, i, prefix)) continue;
         const standing s = stand(claims, i, prefix, &o);
-        put_row(out, claims, &s, prefix, &o);
+        put_row(out, &s, &o);
     }
     cs_html_put(out, "</table></div>\n");
 }

@@ -309,7 +309,7 @@ test_joined_rows() {
  "steps": [{"each": "rows", "run": {"{name}": "$toy {length}"}}, {"each": "none?", "run": {"{name}": "toy"}}, {"run": {"fig-all": "plot toy-spectra \$files"}}],
  "claims": {"more.ones.{name}": {"each": "pairs", "source": "number of ones", "says": "{x} has more", "left": {"label": "{x}", "file": "{x}/toy.csv", "value": "multiplicity where=index:1", "se": "residual"}, "want": ">", "right": {"label": "{y}", "file": "{y}/toy.csv", "value": "multiplicity where=index:1", "se": "residual"}, "scope": "s"}}}
 EOF
-    printf '{{if fig-}}drawn {{figures fig- Spectra}}{{end}}{{if nothing}}not {{command nothing}}{{end}}{{standings more.}}{{standings less.}}\n' > t.html
+    printf '{{if fig-}}drawn {{figures fig- Spectra}}{{end}}{{if nothing}}not {{command nothing}}{{end}}{{standings more. most}}{{standings less. least}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ "$(cut -d, -f1 r/fig-all/toy-spectra.csv | sort -u | tr '\n' ' ')" = 'a b series ' ] &&
         grep -q '^drawn .*data:image' r/report.html && grep -q 'Spectra all' r/report.html && ! grep -q 'not ' r/report.html && grep -q 'Nothing of this kind' r/report.html || { fail "${why:-$(cut -c1-200 r/report.html)}"; return 1; }
     [ "$(grep -c 'number of ones' r/report.html)" = 1 ] && grep -q '<th class="n">a</th><th class="n">b</th><th class="n">c</th>' r/report.html || { fail "$(grep standings r/report.html)"; return 1; }
