@@ -18,7 +18,7 @@ BEGIN {
     allow["train"] = "base io plan text image tensor model"
     allow["infer"] = "base io stats plan text model train"
     allow["cuda"] = "base tensor linalg"
-    allow["toy"] = "base plan linalg cooc"
+    allow["toy"] = "base io plan linalg cooc"
     allow["analysis/measures"] = "base io stats plan text image linalg cooc infer"
     allow["analysis/theorems"] = "base io stats plan text linalg cooc tensor model toy infer analysis/measures"
     allow["analysis/design"] = "base io plan cooc text analysis/theorems"

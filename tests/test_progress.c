@@ -1,5 +1,5 @@
 /* Progress: when it is shown, and the time left. */
-#include "cli/progress.h"
+#include "base/pace.h"
 #include "test.h"
 
 static const char *told(const cs_pace *pace, double now)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/ints.h"
 #include "base/mem.h"
@@ -112,4 +113,47 @@ cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
     *count = kept;
     cs_free(p);
     return CS_OK;
+}
+
+/* Of an objective at length s. */
+static void add(cs_item *points, const char *kind, int64_t s, const cs_objective *objective,
+                const cs_tradeoff *x)
+{
+    cs_item *item = cs_item_object(points, NULL);
+    cs_item_text(item, "kind", kind);
+    cs_item_take(item, "series", cs_objective_describe(objective));
+    cs_item_take(item, "objective", cs_objective_describe(objective));
+    cs_item_int(item, "length", s);
+    CS_ITEM_FIELDS(item, x, next_token_weight, misalignment, sigma2, tail);
+    if (strcmp(kind, "frontier") == 0) {
+        cs_item_int(item, "~unmasked", objective->unmasked_lo);
+    }
+}
+
+cs_status cs_tradeoff_add(const cs_objective *objective, int64_t s, cs_item *points)
+{
+    cs_tradeoff x;
+    cs_status status = cs_tradeoff_of(objective, s, &x);
+    if (status == CS_OK) {
+        const char *kind = isnan(x.next_token_weight) ? "invariant"
+                           : isnan(x.misalignment)    ? "prefix"
+                                                      : "mixture";
+        add(points, kind, s, objective, &x);
+    }
+    return status;
+}
+
+cs_status cs_frontier_add(int64_t s, cs_item *points)
+{
+    int64_t count = 0, *m = cs_alloc(s, sizeof *m);
+    cs_status status = m ? cs_frontier(s, m, &count) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
+        objective.unmasked_lo = objective.unmasked_hi = m[i];
+        cs_tradeoff x;
+        status = cs_tradeoff_of(&objective, s, &x);
+        if (status == CS_OK) add(points, "frontier", s, &objective, &x);
+    }
+    cs_free(m);
+    return status;
 }

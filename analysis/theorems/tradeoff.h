@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/result.h"
 #include "plan/objective.h"
 
 typedef struct {
@@ -43,3 +44,7 @@ double cs_length_misalignment(int64_t s, int64_t m);
  * misalignment, from the best aligned point down to the best connected one. `m` has room for s-1
  * values. */
 cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count) CS_MUST_CHECK;
+
+/* An item of `points` for an objective; for each vertex of the frontier. */
+cs_status cs_tradeoff_add(const cs_objective *objective, int64_t s, cs_item *points) CS_MUST_CHECK;
+cs_status cs_frontier_add(int64_t s, cs_item *points) CS_MUST_CHECK;

@@ -9,6 +9,48 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/number.h"
+#include "io/parse.h"
+
+typedef struct {
+    int64_t classes;
+    cs_metric_list list;
+} metric_names;
+
+static cs_status add_metric(void *to, const char *name)
+{
+    metric_names *m = to;
+    cs_metric metric = CS_METRIC_ACCURACY;
+    cs_status status = cs_blame(cs_metric_by_name(name, &metric), "--metric");
+    if (status != CS_OK) return status;
+    if (cs_metric_of_classes(metric) != (m->classes > 0)) {
+        return cs_fail(CS_ERR_USAGE, "--metric %s is for %s", name,
+                       m->classes > 0 ? "regression (--regression)" : "classification");
+    }
+    if (metric == CS_METRIC_F1 && m->classes != 2) {
+        return cs_fail(CS_ERR_USAGE, "--metric f1 is of two classes, not %lld: f1-macro",
+                       (long long)m->classes);
+    }
+    for (int i = 0; i < m->list.count; ++i) {
+        if (m->list.metric[i] == metric) {
+            return cs_fail(CS_ERR_USAGE, "--metric names %s twice", name);
+        }
+    }
+    m->list.metric[m->list.count++] = metric;
+    return CS_OK;
+}
+
+cs_status cs_metric_list_read(const char *names, int64_t classes, cs_metric_list *out)
+{
+    if (strcmp(names, "auto") == 0) {
+        names = classes == 0   ? "pearson,spearman,mse"
+                : classes == 2 ? "accuracy,f1,f1-macro,matthews"
+                               : "accuracy,f1-macro,matthews";
+    }
+    metric_names m = {.classes = classes};
+    cs_status status = cs_parse_each(names, add_metric, &m);
+    if (status == CS_OK) *out = m.list;
+    return status;
+}
 
 enum { LAYER, EXAMPLE, TRUTH, FIRST_SEED }; /* columns */
 

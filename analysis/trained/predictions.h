@@ -19,6 +19,11 @@ typedef struct {
     int count;
 } cs_metric_list;
 
+/* Of names parted by commas; "auto": all that go with the task (classes 0: regression). CS_ERR_USAGE
+ * names one that is unknown, twice there or not of the task. */
+cs_status cs_metric_list_read(const char *names, int64_t classes,
+                              cs_metric_list *out) CS_MUST_CHECK;
+
 /* What predictions are scored by: the classes are those of `train`, the truths those of `test`.
  * `prediction` below is seeds x test->count: class numbers, or values where train->classes is 0. */
 typedef struct {

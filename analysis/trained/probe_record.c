@@ -36,6 +36,38 @@ static void add_run(const cs_linear_probe *p, int64_t seed, cs_item *list)
     }
 }
 
+/* A least loss at an end of the grid may not be the least there is. */
+static void add_end(const cs_probe_study *study, const cs_probe_layer *l, bool largest,
+                    cs_item *warnings)
+{
+    enum { LISTED = 8 };
+    const cs_linear_probe *at = NULL;
+    int64_t found = 0;
+    char *seeds = cs_strdup("");
+    for (int64_t s = 0; s < study->scoring.seeds && seeds; ++s) {
+        const cs_linear_probe *p = &l->probe[s];
+        if (p->steps < 2 || p->chosen != (largest ? 0 : p->steps - 1)) {
+            continue;
+        }
+        at = p;
+        if (++found <= LISTED) {
+            cs_append(&seeds, "%s%llu", found > 1 ? ", " : "",
+                      (unsigned long long)study->scoring.seed + (uint64_t)s);
+        }
+    }
+    if (at && seeds) {
+        cs_item_take(
+            warnings, NULL,
+            cs_format("layer %s: the chosen penalty, %g, is the %s of the grid with %lld of %lld "
+                      "seeds: %s%s",
+                      l->layer, at->step[at->chosen].penalty, largest ? "largest" : "smallest",
+                      (long long)found, (long long)study->scoring.seeds, seeds,
+                      found > LISTED ? ", ..." : ""));
+    }
+    if (!seeds) cs_item_take(warnings, NULL, NULL);
+    cs_free(seeds);
+}
+
 static cs_status add_comparison(const cs_probe_study *s, const cs_reference *reference,
                                 const cs_probe_layer *l, cs_item *item)
 {
@@ -76,7 +108,9 @@ cs_status cs_probe_layer_record(const cs_probe_study *s, const cs_reference *ref
                      ? "the most frequent class of the whole training file, the first of equal ones"
                      : "the mean of the whole training file");
     if (status == CS_OK) status = add_scores(&s->scoring, l->baseline, baseline);
-    cs_item *runs = cs_item_array(item, "runs");
+    cs_item *runs = cs_item_array(item, "runs"), *warnings = cs_item_array(item, "warnings");
+    add_end(s, l, true, warnings);
+    add_end(s, l, false, warnings);
     for (int64_t r = 0; r < s->scoring.seeds; ++r) {
         add_run(&l->probe[r], (int64_t)s->scoring.seed + r, runs);
     }

@@ -81,43 +81,10 @@ static cs_status check_few(const run *r)
 
 /* --- one layer -------------------------------------------------------------------------------- */
 
-/* A least loss at an end of the grid may not be the least there is. */
-static cs_status note_end(const run *r, const cs_probe_layer *l, bool largest)
-{
-    enum { LISTED = 8 };
-    const cs_linear_probe *at = NULL;
-    int64_t found = 0;
-    char *seeds = cs_strdup("");
-    for (int64_t s = 0; s < r->study.scoring.seeds && seeds; ++s) {
-        const cs_linear_probe *p = &l->probe[s];
-        if (p->steps < 2 || p->chosen != (largest ? 0 : p->steps - 1)) {
-            continue;
-        }
-        at = p;
-        if (++found <= LISTED) {
-            cs_append(&seeds, "%s%llu", found > 1 ? ", " : "",
-                      (unsigned long long)r->study.scoring.seed + (uint64_t)s);
-        }
-    }
-    if (at && seeds) {
-        cs_output_note(r->args,
-                       "layer %s: the chosen penalty, %g, is the %s of the grid with %lld of %lld "
-                       "seeds: %s%s",
-                       l->layer, at->step[at->chosen].penalty, largest ? "largest" : "smallest",
-                       (long long)found, (long long)r->study.scoring.seeds, seeds,
-                       found > LISTED ? ", ..." : "");
-    }
-    cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
-    cs_free(seeds);
-    return status;
-}
-
 static cs_status probe_layer(run *r, const char *name, const cs_rows *train, const cs_rows *test)
 {
     cs_probe_layer l = {0};
     cs_status status = cs_probe_layer_of(&r->study, name, train, test, &l);
-    if (status == CS_OK) status = note_end(r, &l, true);
-    if (status == CS_OK) status = note_end(r, &l, false);
     if (status == CS_OK) {
         cs_item *item = r->list ? cs_item_object(r->list, NULL) : r->root;
         status = cs_probe_layer_record(&r->study, &r->reference, &l, item);

@@ -1,5 +1,4 @@
 /* cospec toy: exact spectra of the toy model, at one point or over a sweep. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/result.h"
-#include "toy/toy.h"
+#include "toy/toy_record.h"
 
 static const cs_opt toy_options[] = {
     CS_CHOICE(
@@ -44,99 +43,16 @@ typedef struct {
     char *reason; /* why the first point left out does not exist */
 } study;
 
-/* One point of the model and what was found there. */
-typedef struct {
-    const cs_toy *toy;
-    const char *objective, *method;
-    double rows, cols, nnz;
-    cs_toy_spectrum spectrum; /* nothing under --dry-run */
-} point;
-
-/* The model of a point, in its object and in every row. */
-static void add_model(const point *p, cs_item *item)
-{
-    const cs_toy *toy = p->toy;
-    char position[32];
-    cs_toy_position(toy, position);
-    CS_ITEM_FIELDS(item, p, objective, method);
-    CS_ITEM_FIELDS(item, toy, classes, length, tokens);
-    cs_item_text(item, "token_sets", toy->literal ? "literal" : "disjoint");
-    cs_item_text(item, "empty_prefix", cs_prefix_name(toy->objective.empty_prefix));
-    cs_item_text(item, "target_position", position);
-}
-
-static void add_point(const point *p, bool dry, cs_item *item)
-{
-    const cs_toy_spectrum *s = &p->spectrum;
-    add_model(p, item);
-    CS_ITEM_FIELDS(item, p, rows, cols, nnz);
-    if (dry) {
-        return;
-    }
-    cs_item *pairs = cs_item_array(item, "spectrum");
-    for (int64_t i = 0; i < s->values; ++i) {
-        cs_item *pair = cs_item_array(pairs, NULL);
-        cs_item_real(pair, NULL, s->sigma[i]);
-        cs_item_int(pair, NULL, s->multiplicity[i]);
-    }
-    CS_ITEM_FIELDS(item, s, sum_sigma2, sum_sigma4, rank, residual, source);
-}
-
-/* The number of unmasked tokens where the objective fixes it, NaN elsewhere. */
-static double fixed_unmasked(const cs_toy *toy)
-{
-    int64_t lo = 0, hi = 0;
-    bool fixed = cs_objective_unmasked(&toy->objective, toy->length, &lo, &hi) == CS_OK && lo == hi;
-    cs_reason_clear();
-    return fixed ? (double)lo : NAN;
-}
-
-/* Whole numbers of rows are written as such. */
-static void add_number(cs_item *row, const char *key, double x)
-{
-    if (x == floor(x) && fabs(x) < 1e15) {
-        cs_item_int(row, key, (int64_t)x);
-    } else {
-        cs_item_real(row, key, x);
-    }
-}
-
-/* A row a distinct value: `position` numbers the values, `index` is the first j with
- * sigma_j = sigma. */
-static void add_rows(const point *p, cs_item *rows)
-{
-    const cs_toy_spectrum *s = &p->spectrum;
-    const double unmasked = fixed_unmasked(p->toy);
-    for (int64_t i = 0, first = 1; i < s->values; first += s->multiplicity[i++]) {
-        cs_item *row = cs_item_object(rows, NULL);
-        add_model(p, row);
-        if (isnan(unmasked)) {
-            cs_item_text(row, "unmasked", "");
-        } else {
-            add_number(row, "unmasked", unmasked);
-        }
-        cs_item_int(row, "position", i + 1);
-        cs_item_int(row, "index", first);
-        add_number(row, "sigma", s->sigma[i]);
-        cs_item_int(row, "multiplicity", s->multiplicity[i]);
-        add_number(row, "sum_sigma2", s->sum_sigma2);
-        add_number(row, "sum_sigma4", s->sum_sigma4);
-        cs_item_int(row, "rank", s->rank);
-        add_number(row, "residual", s->residual);
-    }
-}
-
 /* One point: its object (with spectrum, or sizes alone under --dry-run) and its rows. */
 static cs_status do_point(study *s, const cs_toy *toy)
 {
     const bool dry = cs_args_flag(s->args, "dry-run");
     char *objective = cs_objective_describe(&toy->objective);
-    point p = {.toy = toy, .objective = objective, .method = method_of(s->args, toy)};
+    cs_toy_point p = {.toy = toy, .objective = objective, .method = method_of(s->args, toy)};
     cs_status status = objective ? cs_toy_size(toy, &p.rows, &p.cols, &p.nnz) : CS_ERR_MEMORY;
     if (status == CS_OK && !dry) status = spectrum_of(p.method, toy, &p.spectrum);
     if (status == CS_OK) {
-        add_point(&p, dry, s->points ? cs_item_object(s->points, NULL) : s->root);
-        add_rows(&p, s->rows);
+        cs_toy_record(&p, s->points ? cs_item_object(s->points, NULL) : s->root, s->rows);
         s->found += 1;
     }
     cs_free(objective);

@@ -1,10 +1,6 @@
 /* cospec tradeoff: connectivity against generation on the toy model, and the frontier of mask
  * ratios. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/tradeoff.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -24,21 +20,6 @@ static const char *const default_specs[] = {"ar",
                                             "masked(mask-ratio=0.5)",
                                             NULL};
 
-/* Of an objective at length s. */
-static void add(cs_item *points, const char *kind, int64_t s, const cs_objective *objective,
-                const cs_tradeoff *x)
-{
-    cs_item *point = cs_item_object(points, NULL);
-    cs_item_text(point, "kind", kind);
-    cs_item_take(point, "series", cs_objective_describe(objective));
-    cs_item_take(point, "objective", cs_objective_describe(objective));
-    cs_item_int(point, "length", s);
-    CS_ITEM_FIELDS(point, x, next_token_weight, misalignment, sigma2, tail);
-    if (strcmp(kind, "frontier") == 0) {
-        cs_item_int(point, "~unmasked", objective->unmasked_lo);
-    }
-}
-
 /* One row an objective. */
 static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
 {
@@ -47,33 +28,11 @@ static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
     for (int i = 0; i < specs.count && status == CS_OK; ++i) {
         cs_objective objective;
         cs_plan_file parts = {0};
-        cs_tradeoff x;
-        if ((status = cs_objective_parse_held(specs.text[i], &parts, &objective)) == CS_OK &&
-            (status = cs_tradeoff_of(&objective, s, &x)) == CS_OK) {
-            const char *kind = isnan(x.next_token_weight) ? "invariant"
-                               : isnan(x.misalignment)    ? "prefix"
-                                                          : "mixture";
-            add(points, kind, s, &objective, &x);
-        }
+        status = cs_objective_parse_held(specs.text[i], &parts, &objective);
+        if (status == CS_OK) status = cs_tradeoff_add(&objective, s, points);
         cs_plan_file_free(&parts);
     }
     cs_words_free(&specs);
-    return status;
-}
-
-/* One row a vertex of the frontier. */
-static cs_status add_frontier(int64_t s, cs_item *points)
-{
-    int64_t count = 0, *m = cs_alloc(s, sizeof *m);
-    cs_status status = m ? cs_frontier(s, m, &count) : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
-        objective.unmasked_lo = objective.unmasked_hi = m[i];
-        cs_tradeoff x;
-        status = cs_tradeoff_of(&objective, s, &x);
-        if (status == CS_OK) add(points, "frontier", s, &objective, &x);
-    }
-    cs_free(m);
     return status;
 }
 
@@ -85,7 +44,7 @@ static cs_status run(cs_args *args)
     int64_t s = cs_args_int(args, "length");
     cs_item *points = cs_item_array(cs_output_root(args), "points");
     cs_status status = add_objectives(args, s, points);
-    if (status == CS_OK) status = add_frontier(s, points);
+    if (status == CS_OK) status = cs_frontier_add(s, points);
     return status == CS_OK ? cs_output_record(args, "tradeoff", &view) : status;
 }
 

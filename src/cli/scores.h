@@ -8,8 +8,7 @@
 /* --against */
 extern const cs_opt cs_group_against[];
 
-/* The metrics of --metric; "auto": all that go with the task (classes 0: regression). CS_ERR_USAGE
- * names one that is unknown, twice there or not of the task. */
+/* cs_metric_list_read of --metric. */
 cs_status cs_args_metrics(const cs_args *args, int64_t classes, cs_metric_list *out) CS_MUST_CHECK;
 
 /* The same before anything is read. */

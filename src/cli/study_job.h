@@ -2,8 +2,8 @@
 #pragma once
 
 #include "analysis/study/claims.h"
+#include "base/pace.h"
 #include "cli/opt.h"
-#include "cli/progress.h"
 
 /* --jobs --any-version */
 extern const cs_opt cs_group_study_job[];

@@ -1,6 +1,6 @@
 /* The rest of a stage takes what its items have taken on average, those before a resumed run's
  * first report left out. */
-#include "cli/progress.h"
+#include "base/pace.h"
 
 #include <stdio.h>
 
