@@ -224,3 +224,36 @@ TEST(bad_options)
     assert_fails(cs_vq_train(&m, &options, &made, &r), CS_ERR_INPUT, "no picture is for training");
     cs_images_free(&m);
 }
+
+static cs_images waves;
+
+/* A step of training, its file, and pictures coded by what is read of it. */
+static cs_status all_at_once(const char *path)
+{
+    static const cs_vq_options o = {.patch = PATCH,
+                                    .codes = 3,
+                                    .width = 4,
+                                    .layers = 1,
+                                    .heads = 2,
+                                    .steps = 1,
+                                    .batch = 2,
+                                    .learning_rate = 1e-3,
+                                    .threads = 1};
+    cs_codes *made = NULL, *back = NULL;
+    cs_vq_result r = {0};
+    cs_codes_score score = {0};
+    cs_status status = cs_vq_train(&waves, &o, &made, &r);
+    if (status == CS_OK) status = cs_codes_write(made, path);
+    if (status == CS_OK) status = cs_codes_read(path, 1, &back);
+    if (status == CS_OK) status = cs_codes_compare(back, &waves, true, 1, &score);
+    cs_codes_free(&made);
+    cs_codes_free(&back);
+    return status;
+}
+
+TEST_IN_DIR(allocations)
+{
+    waves = make_pictures();
+    fail_each_allocation(all_at_once, in_dir(state, "q.safetensors"));
+    cs_images_free(&waves);
+}

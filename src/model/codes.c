@@ -134,7 +134,8 @@ static cs_status take_network(const char *path, const cs_safetensors *file, int 
     const cs_vq_sizes s = {size[0] / p * (size[1] / p), codes->book.width, size[2], size[3],
                            size[4]};
     status = cs_codes_network(codes, &s, threads, false);
-    return status == CS_OK ? cs_vq_read(path, file, codes->vq) : cs_blame(CS_ERR_INPUT, "%s", path);
+    return status == CS_OK ? cs_vq_read(path, file, codes->vq)
+                           : cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path);
 }
 
 cs_status cs_codes_read(const char *path, int threads, cs_codes **out)
