@@ -153,7 +153,8 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     if (status == CS_OK) status = prior_of(count, member, room, &prior);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         measure_margin(&prior, member[i]);
-        p[i] = member[i]->unmet ? (double)NAN : member[i]->p; /* what is open is no test */
+        p[i] =
+            member[i]->p; /* of what is open too: baselines are met where a side came out large */
         *size += !isnan(p[i]);
     }
     if (status == CS_OK) status = cs_holm(count, p, adjusted);

@@ -40,7 +40,7 @@
  * and M is the margin of them all. Of a comparison:
  *
  *   agree         d has the sign wanted and is decided at .05 among the comparisons of its family
- *                 (Holm, all budgets of all its claims but those that are open); PASS
+ *                 (Holm, all budgets of all its claims, open ones too); PASS
  *   disagree      it has the other and is decided;  FAIL
  *   cannot tell   else; a side that is not `exact` has no error; INCONCLUSIVE
  *   open          what no number could decide: VACUOUS, UNSPECIFIED, the PASS of a printed statement
@@ -129,7 +129,7 @@ typedef struct {
     int64_t points;        /* one a budget, from small to large; of a statement 0 */
     cs_claim_point *point;
     /* measured */
-    int64_t family_size; /* comparisons of its family that are tested */
+    int64_t family_size; /* comparisons of its family that have a p */
     char *found;         /* of a statement: its verdict */
     char *course;        /* over budgets: which says what; NULL: without budgets */
     const char *why;     /* a few words */

@@ -1,4 +1,5 @@
 # Studies: steps, scales, claims and reports of `cospec reproduce`.
+root=$(pwd)
 . tests/cli/lib.sh
 
 # study FILE STEPS [MORE]: a study of these steps ("NAME": "COMMAND", ...) and members.
@@ -172,7 +173,7 @@ test_claims_over_budgets() {
     study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 8), $(over falls '2 3 4' '<' 8), $(over always '2 4' '>' 5), $(over never '2 4' '<' 5), $(over half '2 3' '>' 9), $(over some '2 3' '<' 9),
         $(over unmet '3 4' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": 9}]"), $(over none '2 3' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": $(toy)}]")}"
     exits 0 "$COSPEC" $run -o r && [ -f r/t-4-3/toy.csv ] && [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'turns:turns;falls:turns;always:agree;never:disagree;half:disagree;some:agree;unmet:agree;none:open;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
-    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,15,0,0,0,,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
+    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,18,0,0,0,,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
         grep -q '^unmet,.*,3: 4 (4 to 4) open; 4: 7 (7 to 7) agree,agree,at some budgets' r/claims.csv && grep -q '^none,.*,open,ones (9) is not above at % (9),-$' r/claims.csv &&
         grep -q '^half,.*,2: -3 (-3 to -3) disagree; 3: 0 (0 to 0) cannot tell,disagree,' r/claims.csv || { fail "$(cat r/claims.csv)"; return 1; }
     [ "$(wc -l < r/claims-budgets.csv)" = 19 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
@@ -283,6 +284,13 @@ END
     done
 }
 
+# Every study of the program is whole at each of its scales: names that no claim has are refused after all is read.
+test_shared_studies() {
+    for scale in reproduce:smoke reproduce:cpu reproduce:gpu long:smoke long:long long:gpu atlas:smoke atlas:long; do
+        refuses 2 "no claim has a name that begins with nothing-" "$COSPEC" reproduce --steps "$root/plots/${scale%:*}.json" --scale "${scale#*:}" --claims nothing- -o n || return 1
+    done
+}
+
 # --claims: those claims and the steps that they read, of themselves or by others; no other step runs.
 test_only_some_claims() {
     study s.json '"u": "toy --objective ar --classes 2 --length 4 --tokens 2", "t": "toy --objective ar --classes 2 --length 4 --tokens 2", "f": "plot toy-spectra ar=@t/toy.csv", "v": "verify 3.1"' \
@@ -327,4 +335,4 @@ test_inputs_that_change() {
     rm r/manifest.json r/report.html && echo 'a bird sang' >> c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec cooc' err && grep -q 's: cospec svd' err && ! grep -q 't: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
-for name in reproduce jobs order tables joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs order tables shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
