@@ -22,6 +22,6 @@ do for [p=1:count] {
     if (p == 1) { set key inside top right } else { unset key }
     set title M[p]
     plot for [i=1:|S|] data using (of_panel(S[i], M[p], "step")):(of_panel(S[i], M[p], "value")):(1.96 * number(strcol("se"))) with yerrorbars lt i ps 0 notitle, \
-        for [i=1:|S|] data using (of_panel(S[i], M[p], "step")):(of_panel(S[i], M[p], "value")) with linespoints lt i title (S[i] eq "" ? "" : S[i])
+        for [i=1:|S|] data using (of_panel(S[i], M[p], "step")):(of_panel(S[i], M[p], "value")) smooth unique with linespoints lt i title (S[i] eq "" ? "" : S[i])
 }
 unset multiplot

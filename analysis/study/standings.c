@@ -190,14 +190,26 @@ static const json_t *model_row(const cs_study *study, const char *name)
     return NULL;
 }
 
+/* How long the claim's name is without its objects: KEY of KEY.A.B. */
+static int key_length(const cs_study_claim *c)
+{
+    const cs_study_comparison *s = &c->point->sides;
+    const size_t name = strlen(c->name), pair = strlen(s->left.label) + strlen(s->right.label) + 2;
+    return (int)(name > pair ? name - pair : name);
+}
+
+static bool same_key(const cs_study_claim *a, const cs_study_claim *b)
+{
+    const int length = key_length(a);
+    return length == key_length(b) && strncmp(a->name, b->name, (size_t)length) == 0;
+}
+
 static void record_score(const cs_study *study, const cs_study_claim *c, const cs_claim_side *side,
                          cs_item *rows)
 {
     cs_item *row = cs_item_object(rows, NULL);
     const json_t *model = model_row(study, side->label);
-    const cs_study_comparison *s = &c->point->sides;
-    const size_t name = strlen(c->name), pair = strlen(s->left.label) + strlen(s->right.label) + 2;
-    cs_item_take(row, "claim", cs_format("%.*s", (int)(name > pair ? name - pair : name), c->name));
+    cs_item_take(row, "claim", cs_format("%.*s", key_length(c), c->name));
     cs_item_text(row, "measure", c->source);
     cs_item_text(row, "series", json_string_value(json_object_get(model, "series")));
     cs_item_text(row, "step", json_string_value(json_object_get(model, "step")));
@@ -211,7 +223,7 @@ static bool is_recorded(const cs_claims *claims, int64_t claim, const cs_claim_s
 {
     for (int64_t i = 0; i <= claim; ++i) {
         const cs_study_claim *c = &claims->claim[i];
-        if (c->points != 1 || strcmp(c->source, claims->claim[claim].source) != 0) continue;
+        if (c->points != 1 || !same_key(c, &claims->claim[claim])) continue;
         const cs_claim_side *of[] = {&c->point->sides.left, &c->point->sides.right};
         for (int k = 0; k < 2; ++k) {
             if (of[k] == side) return false;
