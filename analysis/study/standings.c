@@ -46,11 +46,12 @@ static bool begins_measure(const cs_claims *claims, int64_t of, const char *pref
     return is_of(&claims->claim[of], prefix);
 }
 
-/* One measure: of each object its number, and how often it is decided to be before another and behind. */
+/* One measure: of each object its number, how often it is decided to be before another and behind, and how
+ * often that is open. */
 typedef struct {
     const cs_study_claim *first; /* its first claim */
     const cs_claim_side *side[MOST_OBJECTS];
-    int64_t before[MOST_OBJECTS], behind[MOST_OBJECTS];
+    int64_t before[MOST_OBJECTS], behind[MOST_OBJECTS], unsettled[MOST_OBJECTS];
     int64_t claims, decided, open;
 } standing;
 
@@ -78,7 +79,9 @@ static standing stand(const cs_claims *claims, int64_t first, const char *prefix
         const cs_claim_side *side[] = {&c->point->sides.left, &c->point->sides.right};
         for (int k = 0; k < 2; ++k) {
             const int64_t at = number_of(o, side[k]->label);
-            if (at < o->count) s.side[at] = side[k];
+            if (at == o->count) continue;
+            s.side[at] = side[k];
+            s.unsettled[at] += c->verdict == CS_CLAIM_OPEN;
         }
         s.claims += 1;
         s.open += c->verdict == CS_CLAIM_OPEN;
@@ -124,8 +127,11 @@ static void put_score(FILE *out, const standing *s, int64_t object)
     (void)fprintf(out, "%.4g</a>", side->value);
     if (side->se > 0) (void)fprintf(out, " <small>&plusmn; %.2g</small>", 1.96 * side->se);
     if (s->claims > 1)
-        (void)fprintf(out, "<br><small>ahead %lld, behind %lld</small>",
-                      (long long)s->before[object], (long long)s->behind[object]);
+        (void)fprintf(out, "<br><small>ahead %lld, behind %lld", (long long)s->before[object],
+                      (long long)s->behind[object]);
+    if (s->claims > 1 && s->unsettled[object] > 0)
+        (void)fprintf(out, ", open %lld", (long long)s->unsettled[object]);
+    cs_html_put(out, s->claims > 1 ? "</small>" : "");
     cs_html_put(out, "</td>");
 }
 
