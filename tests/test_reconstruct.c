@@ -131,13 +131,13 @@ TEST(filling_by_groups)
         for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
             again[i] = group[i] > 0;
         }
-        OK(cs_patches_fill(&r, COUNT, x, again, 1, once));
+        OK(cs_patches_fill(&r, COUNT, x, NULL, again, 1, once));
         for (int64_t i = 0; i < COUNT * PIXELS; ++i) {
             assert_true(again[i / VALUES] > 0 || once[i] == x[i]);
             y[i] = again[i / VALUES] > 0 ? x[i] + 0.5F : x[i];
         }
         if (form->target == CS_TARGET_PIXELS) {
-            OK(cs_patches_fill(&r, COUNT, y, again, 1, twice));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, again, 1, twice));
             assert_memory_equal(once, twice, sizeof once);
             for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
                 again[i] = group[i] > 1;
@@ -145,13 +145,69 @@ TEST(filling_by_groups)
                     memcpy(y + i * VALUES, once + i * VALUES, VALUES * sizeof *y);
                 }
             }
-            OK(cs_patches_fill(&r, COUNT, y, again, 1, once));
-            OK(cs_patches_fill(&r, COUNT, x, group, 2, twice));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, again, 1, once));
+            OK(cs_patches_fill(&r, COUNT, x, NULL, group, 2, twice));
             assert_memory_equal(once, twice, sizeof once);
         } else {
-            assert_fails(cs_patches_fill(&r, COUNT, x, group, 2, twice), CS_ERR_USAGE, "one group");
+            assert_fails(cs_patches_fill(&r, COUNT, x, NULL, group, 2, twice), CS_ERR_USAGE,
+                         "one group");
         }
         cs_patch_reader_close(&r);
+        free_training(&t);
+    }
+}
+
+/* The same of codes: hidden patches become what their likeliest codes stand for, and the second group
+ * is shown the codes, or the values, of the first. */
+TEST(filling_by_codes)
+{
+    for (const picture_form *form = picture_forms + 6; form->name; ++form) {
+        training t = make_picture_training(form, 1, NULL);
+        cs_patch_reader r = {0};
+        open_reader(&t, form, &r);
+        int32_t group[COUNT * PATCHES], again[COUNT * PATCHES], id[COUNT * PATCHES];
+        float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
+        float *values = NULL;
+        const float *centre = t.model.codes->book.centre;
+        OK(cs_codes_values(t.model.codes, &t.corpus, NULL, &values)); /* pictures of nothing else */
+        memcpy(x, values, sizeof x);
+        memcpy(y, values, sizeof y);
+        memcpy(id, t.corpus.token, sizeof id);
+        cs_free(values);
+        draw_groups(2, group);
+        for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
+            again[i] = group[i] > 0;
+        }
+        if (r.model) {
+            OK(cs_patches_fill(&r, COUNT, x, id, again, 1, once));
+            for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
+                int64_t c = 0;
+                while (c < CODES && memcmp(once + i * VALUES, centre + c * VALUES, 16) != 0) {
+                    ++c;
+                }
+                assert_true(c < CODES);
+                assert_true(again[i] || memcmp(once + i * VALUES, x + i * VALUES, 16) == 0);
+                if (group[i] > 0) { /* hidden ones bear on nothing */
+                    y[i * VALUES] += 0.5F;
+                    id[i] = CS_FIRST_CODE + (id[i] + 1 - CS_FIRST_CODE) % CODES;
+                }
+            }
+            OK(cs_patches_fill(&r, COUNT, y, id, again, 1, twice));
+            assert_memory_equal(once, twice, sizeof once);
+            OK(cs_patches_fill(&r, COUNT, y, id, group, 2, twice));
+            for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
+                again[i] = group[i] > 1;
+                for (int32_t c = 0; c < CODES && group[i] == 1; ++c) {
+                    if (memcmp(once + i * VALUES, centre + c * VALUES, 16) == 0) {
+                        id[i] = CS_FIRST_CODE + c;
+                        memcpy(y + i * VALUES, once + i * VALUES, 16);
+                    }
+                }
+            }
+            OK(cs_patches_fill(&r, COUNT, y, id, again, 1, once));
+            assert_memory_equal(once, twice, sizeof once);
+            cs_patch_reader_close(&r);
+        }
         free_training(&t);
     }
 }

@@ -390,7 +390,7 @@ TEST(an_order_alone_changes_nothing)
         OK(cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
         OK(cs_patch_reader_open(&model, &kind, 2, &reader));
-        OK(cs_patches_fill(&reader, 2, t.corpus.real, group, 3, made[o]));
+        OK(cs_patches_fill(&reader, 2, t.corpus.real, NULL, group, 3, made[o]));
         cs_patch_reader_close(&reader);
         cs_model_free(&model);
     }

@@ -184,7 +184,7 @@ TEST_IN_DIR(threads_and_files)
     OK(cs_codes_values(back, &a, NULL, &y));
     assert_memory_equal(x, y, (size_t)(a.tokens * VALUES) * sizeof *x);
     a.token[5] = 1;
-    assert_fails(cs_codes_values(back, &a, NULL, &y), CS_ERR_INPUT, "place 5: id 1 is no code");
+    assert_fails(cs_codes_values(back, &a, NULL, &y), CS_ERR_INPUT, "patch 5: id 1 is no code");
     m.height = SIDE / 2;
     assert_fails(cs_codes_corpus(back, &m, NULL, 1, &b), CS_ERR_USAGE, "the codes are of 8 x 8");
     m.height = SIDE;

@@ -101,6 +101,7 @@ typedef struct {
     const float *truth;      /* pictures x width */
     float *made[CS_FILLERS]; /* the same */
     int32_t *group;          /* pictures x patches */
+    int32_t *id;             /* of codes: the same; else NULL */
 } study;
 
 static void mark(const study *s, const int32_t *group, uint8_t *hidden)
@@ -259,8 +260,8 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
                (size_t)s->width * sizeof *truth);
     }
     if (status == CS_OK)
-        status = cs_patches_fill(reader, n, truth, s->group, groups > 0 ? groups : s->r->hidden,
-                                 s->made[0]);
+        status = cs_patches_fill(reader, n, truth, s->id, s->group,
+                                 groups > 0 ? groups : s->r->hidden, s->made[0]);
     if (status == CS_OK) status = fit(s);
     if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
     s->peak = peak_of(s->images, s->corpus, s->width);
@@ -271,7 +272,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out)
 {
-    cs_corpus corpus = {0};
+    cs_corpus corpus = {0}, coded = {0};
     cs_reconstruction r = {.patches = reader->patches, .ridge = (double)NAN};
     study s = {.reader = reader,
                .images = images,
@@ -284,6 +285,8 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     cs_status status = check(reader, images, options);
     if (status == CS_OK)
         status = cs_images_patches(images, reader->model->config.patch, NULL, NULL, 0, &corpus);
+    if (status == CS_OK && reader->model->codes)
+        status = cs_codes_corpus(reader->model->codes, images, NULL, options->threads, &coded);
     if (status == CS_OK) status = choose(&corpus, options, &r);
     if (status != CS_OK) goto done;
     r.hidden = cs_ratio_masked(options->mask_ratio, reader->patches);
@@ -294,6 +297,13 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     s.group = cs_pool_take(&pool, r.pictures * r.patches, sizeof *s.group);
     r.score = cs_alloc(r.pictures * CS_FILLERS * CS_PICTURE_SCORES, sizeof *r.score);
     status = pool.status != CS_OK ? pool.status : r.score ? CS_OK : CS_ERR_MEMORY;
+    s.id = status == CS_OK && coded.token
+               ? cs_pool_take(&pool, r.pictures * r.patches, sizeof *s.id)
+               : NULL;
+    status = status == CS_OK ? pool.status : status;
+    for (int64_t i = 0; s.id && status == CS_OK && i < r.pictures * r.patches; ++i) {
+        s.id[i] = CS_FIRST_CODE + coded.token[r.picture[i / r.patches] * r.patches + i % r.patches];
+    }
     if (status == CS_OK) status = work(reader, &s, truth);
     if (status == CS_OK && sheet) {
         const cs_fillings filled = {.images = images,
@@ -311,6 +321,7 @@ done:
     cs_linear_fill_free(&s.fill);
     cs_pool_free(&pool);
     cs_corpus_free(&corpus);
+    cs_corpus_free(&coded);
     return CS_DELIVER(status, out, r, cs_reconstruction_free);
 }
 

@@ -38,13 +38,13 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
 {
     const cs_model_config *c = &model->config;
     cs_network_options sizes = {.form = CS_FORM_SINGLE};
-    if (c->target == CS_TARGET_IDS) {
-        return cs_fail(CS_ERR_USAGE, "the model (%s) predicts no values of patches",
+    if (c->target == CS_TARGET_IDS && !model->codes) {
+        return cs_fail(CS_ERR_USAGE, "the model (%s) predicts neither values nor codes of patches",
                        cs_arch_name(c->arch));
     }
     *out = (cs_patch_reader){.model = model,
                              .patches = c->positions - cs_model_config_extra(c),
-                             .values = c->real_width,
+                             .values = c->patch * c->patch * c->channels,
                              .batch = batch};
     cs_status status = set_task(kind, out);
     if (status == CS_OK) status = cs_model_order(c, &out->order);
@@ -66,10 +66,12 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
 typedef struct {
     cs_plan *plan;       /* count */
     cs_example *example; /* count */
-    int32_t *token;      /* patches: no ids */
-    float *made;         /* predictions of a pass */
-    float *seen;         /* batch x patches x values, in the order of the sequences */
-    double *scratch;     /* values */
+    int32_t *token;  /* batch x patches, in the order of the sequences; 0 where there are no ids */
+    int32_t *id;     /* of codes: batch x patches along rows, as they are by now; else NULL */
+    float *decoded;  /* of those: batch x patches x values */
+    float *made;     /* predictions of a pass */
+    float *seen;     /* batch x patches x values, in the order of the sequences */
+    double *scratch; /* values */
 } room;
 
 /* A loss row's values into its patch. */
@@ -91,6 +93,34 @@ static int64_t patch_at(const cs_patch_reader *r, int64_t k)
     return r->order ? r->order[k] : k;
 }
 
+static bool of_codes(const cs_patch_reader *r)
+{
+    return r->model->config.target == CS_TARGET_IDS;
+}
+
+/* The likeliest code of every hidden patch of groups >= g, and what those up to g stand for. */
+static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_t *group, int64_t g,
+                           room *m, float *out)
+{
+    const int64_t t = r->patches, v = r->values, vocab = r->model->config.vocab;
+    const cs_batch *b = &r->pass.batch;
+    for (int64_t e = 0; e < b->events; ++e) {
+        const float *z = m->made + e * vocab;
+        int64_t best = CS_FIRST_CODE;
+        for (int64_t c = best + 1; c < vocab; ++c) {
+            best = z[c] > z[best] ? c : best;
+        }
+        m->id[b->example[e] * t + patch_at(r, b->place[e])] = (int32_t)best;
+    }
+    cs_status status = cs_codes_decode(r->model->codes, count, t, m->id, m->decoded);
+    for (int64_t at = 0; at < count * t && status == CS_OK; ++at) {
+        if (group[at] > 0 && group[at] <= g) {
+            memcpy(out + at * v, m->decoded + at * v, (size_t)v * sizeof *out);
+        }
+    }
+    return status;
+}
+
 /* Predicts all patches of groups >= g of some pictures, and keeps those of g. */
 static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real,
                             const int32_t *group, int64_t g, room *m, float *out)
@@ -103,8 +133,12 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
             m->plan[i].group[k] = group[at] >= g;
             m->plan[i].weight[k] = group[at] >= g;
             memcpy(m->seen + (i * t + k) * v, out + at * v, (size_t)v * sizeof *out);
+            if (m->id) { /* hidden ones are not read */
+                m->token[i * t + k] = group[at] < g ? m->id[at] : CS_FIRST_CODE;
+            }
         }
-        m->example[i] = (cs_example){m->token, t, i, m->seen + i * t * v};
+        const bool reads = r->model->config.real_width > 0;
+        m->example[i] = (cs_example){m->token + i * t, t, i, reads ? m->seen + i * t * v : NULL};
     }
     const cs_batch_order order = {.task = &r->task,
                                   .config = &r->model->config,
@@ -113,6 +147,9 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
     cs_status status = cs_batch_of_plans(&order, m->plan, m->example, count, &r->pass.batch);
     if (status == CS_OK) status = cs_pass_forward(&r->pass, 1, (cs_run_key){0});
     if (status == CS_OK) status = cs_run_get_f32(r->pass.run, r->pass.network.logits, m->made);
+    if (status == CS_OK && of_codes(r)) {
+        return put_codes(r, count, group, g, m, out);
+    }
     const cs_batch *b = &r->pass.batch;
     for (int64_t e = 0; e < b->events && status == CS_OK; ++e) {
         const int64_t at = b->example[e] * t + patch_at(r, b->place[e]);
@@ -128,20 +165,25 @@ static void empty(cs_patch_reader *r, room *m)
     for (int64_t i = 0; m->plan && i < r->batch; ++i) {
         cs_plan_free(&m->plan[i]);
     }
-    CS_FREE_FIELDS(m, plan, example, token, made, seen, scratch);
+    CS_FREE_FIELDS(m, plan, example, token, id, decoded, made, seen, scratch);
 }
 
 static cs_status furnish(cs_patch_reader *r, room *m)
 {
     m->plan = cs_calloc(r->batch, sizeof *m->plan);
     m->example = cs_calloc(r->batch, sizeof *m->example);
-    m->token = cs_calloc(r->patches, sizeof *m->token);
-    m->made = cs_alloc(r->batch * r->patches * r->values, sizeof *m->made);
+    const int64_t rows = r->batch * r->patches;
+    m->token = cs_calloc(rows, sizeof *m->token);
+    m->made = cs_alloc(rows * (of_codes(r) ? r->model->config.vocab : r->values), sizeof *m->made);
+    m->id = of_codes(r) ? cs_alloc(rows, sizeof *m->id) : NULL;
+    m->decoded = of_codes(r) ? cs_alloc(rows * r->values, sizeof *m->decoded) : NULL;
     m->seen = cs_alloc(r->batch * r->patches * r->values, sizeof *m->seen);
     m->scratch = cs_alloc(r->values, sizeof *m->scratch);
-    cs_status status = m->plan && m->example && m->token && m->made && m->seen && m->scratch
-                           ? CS_OK
-                           : CS_ERR_MEMORY;
+    const bool coded = !of_codes(r) || (m->id && m->decoded);
+    cs_status status =
+        coded && m->plan && m->example && m->token && m->made && m->seen && m->scratch
+            ? CS_OK
+            : CS_ERR_MEMORY;
     for (int64_t i = 0; i < r->batch && status == CS_OK; ++i) {
         status = cs_plan_init(&m->plan[i], r->patches);
     }
@@ -149,7 +191,7 @@ static cs_status furnish(cs_patch_reader *r, room *m)
 }
 
 cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *real,
-                          const int32_t *group, int64_t groups, float *out)
+                          const int32_t *id, const int32_t *group, int64_t groups, float *out)
 {
     const int64_t picture = reader->patches * reader->values;
     room m = {0};
@@ -161,6 +203,9 @@ cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *r
     memcpy(out, real, (size_t)(count * picture) * sizeof *out);
     for (int64_t i = 0; i < count && status == CS_OK; i += reader->batch) {
         const int64_t n = cs_least(reader->batch, count - i);
+        if (m.id) {
+            memcpy(m.id, id + i * reader->patches, (size_t)(n * reader->patches) * sizeof *id);
+        }
         for (int64_t g = 1; g <= groups && status == CS_OK; ++g) {
             status = cs_interrupt_check();
             if (status == CS_OK)

@@ -192,6 +192,21 @@ static cs_status decode_all(const cs_codes *codes, int64_t pictures, float *valu
     return status;
 }
 
+cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patches,
+                          const int32_t *id, float *out)
+{
+    const int64_t width = codes->book.width;
+    for (int64_t i = 0; i < pictures * patches; ++i) {
+        const int64_t code = id[i] - CS_FIRST_CODE;
+        if (code < 0 || code >= codes->book.codes) {
+            return cs_fail(CS_ERR_INPUT, "picture %lld, patch %lld: id %d is no code",
+                           (long long)(i / patches), (long long)(i % patches), id[i]);
+        }
+        memcpy(out + i * width, codes->book.centre + code * width, (size_t)width * sizeof *out);
+    }
+    return codes->vq ? decode_all(codes, pictures, out) : CS_OK;
+}
+
 /* --- pictures --------------------------------------------------------------------------------- */
 
 /* *code: count x T, fresh memory. */
@@ -230,21 +245,15 @@ cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const 
 cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
                           float **out)
 {
-    const int64_t width = codes->book.width, patches = corpus->tokens / corpus->documents;
-    float *made = cs_alloc(corpus->tokens * width, sizeof *made);
-    cs_status status = made ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < corpus->tokens && status == CS_OK; ++i) {
-        const int64_t code = corpus->token[i] - CS_FIRST_CODE;
-        if (code < 0 || code >= codes->book.codes) {
-            status = cs_fail(CS_ERR_INPUT, "%s: place %lld: id %d is no code", corpus->name,
-                             (long long)i, corpus->token[i]);
-        } else {
-            const int64_t k = i % patches, at = order ? i - k + order[k] : i;
-            memcpy(made + at * width, codes->book.centre + code * width,
-                   (size_t)width * sizeof *made);
-        }
+    const int64_t patches = corpus->tokens / corpus->documents;
+    int32_t *id = cs_alloc(corpus->tokens, sizeof *id);
+    float *made = cs_alloc(corpus->tokens * codes->book.width, sizeof *made);
+    for (int64_t i = 0; id && i < corpus->tokens; ++i) {
+        id[order ? i - i % patches + order[i % patches] : i] = corpus->token[i];
     }
-    if (status == CS_OK && codes->vq) status = decode_all(codes, corpus->documents, made);
+    cs_status status =
+        id && made ? cs_codes_decode(codes, corpus->documents, patches, id, made) : CS_ERR_MEMORY;
+    cs_free(id);
     return CS_DELIVER(status, out, made, cs_drop);
 }
 

@@ -55,9 +55,12 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
 cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
                           int threads, cs_corpus *out) CS_MUST_CHECK;
 
-/* What the ids of pictures stand for: their patches along rows, of the width of the codebook, decoded
- * picture by picture; fresh memory. order: of the ids in a document, NULL along rows. CS_ERR_INPUT: an id
- * that is no code. */
+/* The patches that ids stand for, pictures x patches along rows, decoded picture by picture. out: the
+ * width of the codebook a patch. CS_ERR_INPUT: an id that is no code. */
+cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patches,
+                          const int32_t *id, float *out) CS_MUST_CHECK;
+
+/* The same of a corpus, in fresh memory along rows. order: of the ids in a document, NULL along rows. */
 cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
                           float **out) CS_MUST_CHECK;
 

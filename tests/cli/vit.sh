@@ -73,6 +73,10 @@ test_orders() {
     done
     exits 0 "$COSPEC" train --corpus p --objective gvp --groups 3 --arch vit --layers 1 --heads 2 --batch 8 $of_two --order squares:2 --least-area 0.5 --steps 5 -o g && exits 0 "$COSPEC" reconstruct g p --decode groups:2 || return 1
     exits 0 "$COSPEC" train $small $of_two --order hilbert --target codes --codes 6 --input codes --steps 5 -o h && exits 0 "$COSPEC" probe h p --seeds 1 || return 1
+    for input in pixels codes; do
+        exits 0 "$COSPEC" train --corpus p --objective gvp --groups 3 --arch vit --layers 1 --heads 2 --batch 8 $of_two --target codes --codes 6 --input $input --order random --steps 5 -o i --force && exits 0 "$COSPEC" reconstruct i p --mask-ratio 0.5 --decode groups:3 -o j --force || return 1
+        cp j/scores.csv first.csv && exits 0 "$COSPEC" reconstruct i p --mask-ratio 0.5 --decode groups:3 --threads 2 -o j --force && cmp first.csv j/scores.csv || return 1
+    done
     refuses 2 'order "spiral" of patches' "$COSPEC" train $small $of_two --order spiral -o b &&
         refuses 2 "wanted squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
         refuses 2 "--order goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
