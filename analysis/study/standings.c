@@ -130,7 +130,7 @@ static void put_score(FILE *out, const standing *s, int64_t object)
         (void)fprintf(out, "<br><small>ahead %lld, behind %lld", (long long)s->before[object],
                       (long long)s->behind[object]);
     if (s->claims > 1 && s->unsettled[object] > 0)
-        (void)fprintf(out, ", open %lld", (long long)s->unsettled[object]);
+        (void)fprintf(out, "<br>open %lld", (long long)s->unsettled[object]);
     cs_html_put(out, s->claims > 1 ? "</small>" : "");
     cs_html_put(out, "</td>");
 }

@@ -182,6 +182,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
 {
     static const char *const option[] = {"read", "probe", "finetune", "tasks"};
     const long long nearest = cs_args_int(j->args, "pairs");
+    const char *device = cs_args_given(j->args, "device") ? cs_args_text(j->args, "device") : NULL;
     json_t *variables = json_object_get(json, "variables");
     const cs_comparison c = {j->models, j->tasks, j->model, j->task};
     cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
@@ -192,6 +193,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
             json_sprintf("%lld", (long long)cs_args_int_or(j->args, "max-length", j->positions)));
     for (size_t i = 0; i < sizeof option / sizeof *option && status == CS_OK; ++i) {
         const char *text = cs_args_text(j->args, option[i]);
+        if (device && i < 3) text = cs_args_format(j->args, "%s --device %s", text, device);
         status =
             cs_json_set(variables, i == 3 ? "task_list" : option[i], json_string(text ? text : ""));
     }
@@ -316,6 +318,6 @@ const cs_command cs_cmd_compare = {
         "cospec compare ar masked verses.txt --read='--split all --limit 40' --pairs 20 -o "
         "compared",
     .run = run,
-    .without = "dry-run csv json all",
+    .without = "seed dry-run csv json all",
     .continues = "arguments max-length tasks read pairs positions probe finetune any-version jobs",
 };
