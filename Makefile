@@ -221,7 +221,7 @@ THREADED := base builder builder_memory by_document checkpoint comm density gram
 TSAN_TESTS := $(filter $(THREADED:%=build/tsan/tests/test_%),$(TESTS:$(B)/%=build/tsan/%))
 tsan:
 	$(MAKE) CONFIG=tsan CUDA=0 MPI=0 $(TSAN_TESTS)
-	@for t in $(TSAN_TESTS); do echo $$t; OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 $$t > build/tsan.log 2>&1 || { cat build/tsan.log; exit 1; }; done
+	@for t in $(TSAN_TESTS); do echo $$t; OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=tests/tsan.supp $$t > build/tsan.log 2>&1 || { cat build/tsan.log; exit 1; }; done
 
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
 valgrind: $(TESTS)

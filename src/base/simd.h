@@ -83,7 +83,7 @@ typedef double vd_any __attribute__((vector_size(SIMD_BYTES), aligned(8), may_al
 #define fused_wide(a, b, c) ((vd)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #define greater(a, b) ((vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define root(a) ((vf)_mm512_sqrt_ps((__m512)(a)))
-#define signs(v) ((uint32_t)_mm512_cmplt_epi32_mask((__m512i)(v), _mm512_setzero_si512()))
+#define signs(v) bits_of_mask(_mm512_cmplt_epi32_mask((__m512i)(v), _mm512_setzero_si512()))
 #elif CS_SIMD == 256
 #define SIMD_NAME "avx2"
 #define fused(a, b, c) ((vf)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
@@ -114,6 +114,16 @@ ALWAYS vf choose(vi mask, vf yes, vf no)
 {
     return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
 }
+
+#if CS_SIMD == 512
+/* By hand: where gcc 12 runs out of registers it keeps two bytes of a mask and reads back four. */
+ALWAYS uint32_t bits_of_mask(__mmask16 mask)
+{
+    uint32_t bits;
+    __asm__("kmovw %1, %0" : "=r"(bits) : "k"(mask));
+    return bits;
+}
+#endif
 
 #if CS_SIMD == 128
 ALWAYS vf root_by_item(vf x)
