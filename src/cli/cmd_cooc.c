@@ -6,6 +6,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cooc/build_record.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
@@ -27,27 +28,6 @@ static const cs_opt *const cooc_groups[] = {
     cs_group_corpus, cs_group_objective, cs_group_plan,  cs_group_target,  cs_group_plan_numbers,
     cs_group_cooc,   cooc_options,       cs_group_ranks, cs_group_moments, NULL};
 
-static cs_status add_build(const cs_args *args, const cs_corpus *corpus,
-                           const cs_cooc_options *options, const cs_cooc *cooc, cs_item *item)
-{
-    int64_t tokens = 0, uncovered = 0;
-    cs_status status = cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
-    cs_item_text(item, "corpus", cs_args_text(args, "corpus"));
-    cs_item_take(item, "objective", cs_objective_describe(&options->objective));
-    cs_item_take(item, "context", cs_context_describe(&options->context));
-    cs_item_text(item, "target_position", cs_context_given(&options->context) ? "given" : "blind");
-    CS_ITEM_FIELDS(item, &cooc->matrix.a, rows, cols);
-    cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
-    CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, runs, exact, unit, mass,
-                   dropped_mass);
-    cs_item_int(item, "uncovered_tokens", uncovered);
-    cs_item_int(item, "draws", options->draws);
-    cs_item_int(item, "seed", (int64_t)options->seed);
-    cs_item_flag(item, "sampled", options->draws > 0);
-    cs_item_real(item, "label_noise", cs_label_noise(&cooc->matrix));
-    return status;
-}
-
 /* One matrix: its sizes as one row. */
 static cs_status print_build(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
                              const cs_cooc *cooc)
@@ -57,7 +37,8 @@ static cs_status print_build(cs_args *args, const cs_corpus *corpus, const cs_co
         "corpus objective context target_position rows cols nonzeros sequences skipped_sequences "
         "uncovered_tokens contributions runs draws seed sampled exact unit mass dropped_mass "
         "label_noise"};
-    cs_status status = add_build(args, corpus, options, cooc, cs_output_root(args));
+    cs_status status =
+        cs_cooc_record(cs_args_text(args, "corpus"), corpus, options, cooc, cs_output_root(args));
     return status == CS_OK ? cs_output_record(args, "cooc", &view) : status;
 }
 
@@ -168,7 +149,8 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
         status = cs_spectrum_of(a, &wanted, &spectrum);
     }
     cs_item *item = status == CS_OK ? cs_item_object(list, NULL) : NULL;
-    if (status == CS_OK) status = add_build(args, corpus, options, &cooc, item);
+    if (status == CS_OK)
+        status = cs_cooc_record(cs_args_text(args, "corpus"), corpus, options, &cooc, item);
     if (status == CS_OK) {
         *converged = *converged && spectrum.converged;
         CS_ITEM_FIELDS(item, &spectrum, components, sum_sigma2, sum_sigma4, sum_sigma4_error);

@@ -51,19 +51,16 @@ typedef struct {
 
 /* --- options -----------------------------------------------------------------------------------*/
 
-static cs_status take_rate(void *to, const char *text)
+static cs_status take_rates(const cs_args *args, cs_finetune_plan *p)
 {
-    cs_finetune_plan *p = to;
-    double *grown = cs_realloc(p->rate, p->rates + 1, sizeof *grown);
-    if (!grown) return CS_ERR_MEMORY;
-    p->rate = grown;
-    cs_status status = cs_parse_real(text, "--lr", 1e-30, 1e30, &p->rate[p->rates]);
-    for (int64_t i = 0; i < p->rates && status == CS_OK; ++i) {
-        if (!(p->rate[i] < p->rate[p->rates] || p->rate[i] > p->rate[p->rates])) {
-            status = cs_fail(CS_ERR_USAGE, "--lr names %g twice", p->rate[i]);
+    cs_status status =
+        cs_parse_real_list(cs_args_text(args, "lr"), "--lr", 1e-30, 1e30, &p->rates, &p->rate);
+    for (int64_t i = 0; i < p->rates * p->rates && status == CS_OK; ++i) {
+        const double a = p->rate[i / p->rates], b = p->rate[i % p->rates];
+        if (i / p->rates < i % p->rates && !(a < b || a > b)) {
+            status = cs_fail(CS_ERR_USAGE, "--lr names %g twice", a);
         }
     }
-    ++p->rates;
     return status;
 }
 
@@ -86,7 +83,7 @@ static cs_status take_options(cs_args *args, session *s)
                        (long long)s->plan.seeds);
     }
     cs_status status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o->schedule);
-    return status == CS_OK ? cs_parse_each(cs_args_text(args, "lr"), take_rate, &s->plan) : status;
+    return status == CS_OK ? take_rates(args, &s->plan) : status;
 }
 
 /* --- the task ----------------------------------------------------------------------------------*/

@@ -62,24 +62,6 @@ const cs_opt cs_group_probe_texts[] = {
     {0},
 };
 
-typedef struct {
-    double **penalty;
-    int64_t count;
-} penalties;
-
-static cs_status take_penalty(void *to, const char *text)
-{
-    penalties *p = to;
-    double *grown = cs_realloc(*p->penalty, p->count + 1, sizeof *grown), *last = NULL;
-    if (!grown) return CS_ERR_MEMORY;
-    *p->penalty = grown;
-    last = &grown[p->count++];
-    cs_status status = cs_parse_real(text, "--penalties", 0, 1e300, last);
-    if (status == CS_OK && (!(*last > 0.0) || (last > grown && *last >= last[-1])))
-        status = cs_fail(CS_ERR_USAGE, "--penalties: %s: they must be positive and fall", text);
-    return status;
-}
-
 cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
 {
     cs_linear_probe_options *fit = &s->fit;
@@ -95,10 +77,14 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
     if (fit->balanced && cs_args_flag(args, "regression")) {
         return cs_fail(CS_ERR_USAGE, "--balanced weighs classes, --regression has none");
     }
-    penalties p = {.penalty = penalty};
     const char *list = cs_args_text(args, "penalties");
-    cs_status status = list ? cs_parse_each(list, take_penalty, &p) : CS_OK;
+    cs_status status =
+        list ? cs_parse_real_list(list, "--penalties", 0, 1e300, &fit->penalties, penalty) : CS_OK;
+    for (int64_t i = 0; i < fit->penalties && status == CS_OK; ++i) {
+        const double x = (*penalty)[i];
+        if (!(x > 0) || (i > 0 && x >= (*penalty)[i - 1]))
+            status = cs_fail(CS_ERR_USAGE, "--penalties: %g: they must be positive and fall", x);
+    }
     fit->penalty = *penalty;
-    fit->penalties = p.count;
     return status;
 }

@@ -111,3 +111,24 @@ cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char
     cs_free(copy);
     return status;
 }
+
+typedef struct {
+    const char *what;
+    double low, high, *value;
+    int64_t count;
+} reals;
+
+static cs_status take_real(void *to, const char *part)
+{
+    reals *r = to;
+    return cs_parse_real(part, r->what, r->low, r->high, &r->value[r->count++]);
+}
+
+cs_status cs_parse_real_list(const char *text, const char *what, double low, double high,
+                             int64_t *count, double **out)
+{
+    reals r = {what, low, high, cs_alloc((int64_t)strlen(text) + 1, sizeof *r.value), 0};
+    cs_status status = r.value ? cs_parse_each(text, take_real, &r) : CS_ERR_MEMORY;
+    if (status == CS_OK) *count = r.count;
+    return CS_DELIVER(status, out, r.value, cs_drop);
+}

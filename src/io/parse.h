@@ -10,8 +10,8 @@
 #define CS_BELOW_1 (1 - 0x1p-53)
 
 /* Numbers as the command line takes them: the whole text, decimal, independent of the locale,
- * finite, low <= x <= high. `what` names the option in the message. cs_parse_int_list reads
- * "N1,N2,..." into fresh memory. */
+ * finite, low <= x <= high. `what` names the option in the message. Lists are "N1,N2,...", in fresh
+ * memory. */
 cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t high,
                        int64_t *out) CS_MUST_CHECK;
 cs_status cs_parse_real(const char *text, const char *what, double low, double high,
@@ -19,6 +19,8 @@ cs_status cs_parse_real(const char *text, const char *what, double low, double h
 cs_status cs_parse_size(const char *text, const char *what, int64_t *out) CS_MUST_CHECK;
 cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
                             int64_t *count, int64_t **out) CS_MUST_CHECK;
+cs_status cs_parse_real_list(const char *text, const char *what, double low, double high,
+                             int64_t *count, double **out) CS_MUST_CHECK;
 
 /* Takes the parts of a list parted by commas, one after the other, up to the first failure. */
 cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part),
