@@ -125,12 +125,16 @@ test_cuda() {
     plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so}
     [ -f "$plugin" ] || { skip cuda "no plug-in"; return 0; }
     pictures
-    for more in "" "--decoder-layers 1 --target normalised"; do
+    for more in "" "--decoder-layers 1 --target normalised" "--target codes --codes 6"; do
         rm -rf c g
         exits 0 "$COSPEC" train $small $of_two $more --steps 6 -o c --json && cp out on_cpu &&
             exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $of_two $more --steps 6 --device cuda -o g --json || return 1
         near "$(number loss out)" "$(number loss on_cpu)" 1e-4 || { fail "loss $(number loss out) on the device, $(number loss on_cpu) on the CPU"; return 1; }
     done
+    for device in cpu cuda; do
+        exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" finetune c p --epochs 2 --seeds 1 --dropout 0 --mixup 0.8 --label-smoothing 0.1 --device $device -o f-$device || return 1
+    done
+    near "$(number train_loss f-cuda/runs/*/run.json)" "$(number train_loss f-cpu/runs/*/run.json)" 1e-4 || fail "soft targets: $(number train_loss f-cuda/runs/*/run.json) on the device, $(number train_loss f-cpu/runs/*/run.json) on the CPU"
 }
 
 test_refusals() {
