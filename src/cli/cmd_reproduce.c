@@ -75,13 +75,14 @@ static cs_status claim(cs_args *args, const cs_study *study)
     return cs_blame(status, "--resume keeps finished steps");
 }
 
-/* A figure of a table of the study. */
+/* A figure of a table of the study, of which the manifest of a run before has another digest. */
 static cs_status draw(cs_study_job *j, const char *figure, const char *table, const char *folder)
 {
-    const char *to = NULL;
+    const char *to = NULL, *before = cs_args_join(j->args, j->study.dir, "manifest.json");
     int exit_code = 0;
-    cs_status status = cs_output_path(j->args, folder, &to);
+    cs_status status = before ? cs_output_path(j->args, folder, &to) : CS_ERR_MEMORY;
     if (status != CS_OK) return status;
+    (void)unlink(before);
     const char *const argv[] = {j->self, "plot", figure, table, "-o", to, "--force", NULL};
     status = cs_child_run(&(cs_child){.argv = argv}, &exit_code);
     return status == CS_OK && exit_code != 0

@@ -178,6 +178,9 @@ test_claims_over_budgets() {
         grep -q '^half,.*,2: -3 (-3 to -3) disagree; 3: 0 (0 to 0) cannot tell,disagree,' r/claims.csv || { fail "$(cat r/claims.csv)"; return 1; }
     [ "$(wc -l < r/claims-budgets.csv)" = 19 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
         [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\|By budget: 2: -2' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
+    # other claims of the same steps: the manifest of the first run does not speak of their tables
+    study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 7)}"
+    exits 0 "$COSPEC" $run -o r --resume --force && [ "$(wc -l < r/claims-budgets.csv)" = 4 ] && grep -q claims-budgets.csv r/manifest.json || { fail "$(cat err)"; return 1; }
     # an exact p in place of an error: of the seeds the largest
     edited r/t-2-2 r/t-3-2 r/t-4-2
     printf 'index,multiplicity,chance\n1,1,0.02\n' > r/t-2-2/toy.csv && printf 'index,multiplicity,chance\n1,.8,0.04\n' > r/t-3-2/toy.csv && printf 'index,multiplicity,chance\n1,.9,0.01\n' > r/t-4-2/toy.csv
