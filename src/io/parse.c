@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +39,35 @@ cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t 
     return CS_OK;
 }
 
+double cs_percent(const char *text)
+{
+    char number[CS_REAL_TEXT];
+    double percent = 0;
+    const size_t length = strcspn(text, "%");
+    if (length >= sizeof number || strcmp(text + length, "%") != 0) {
+        return 0;
+    }
+    memcpy(number, text, length);
+    number[length] = '\0';
+    return cs_real_scan(number, &percent) ? percent : 0;
+}
+
+const char *cs_share_hint(double percent, char hint[64])
+{
+    hint[0] = '\0';
+    if (percent > 0 && percent < 100) {
+        (void)snprintf(hint, 64, "; did you mean %g?", percent / 100);
+    }
+    return hint;
+}
+
 cs_status cs_parse_real(const char *text, const char *what, double low, double high, double *out)
 {
     double value = 0.0;
+    char hint[64];
     if (!plain_number(text, "+-.0123456789eE")) {
-        return cs_fail(CS_ERR_USAGE, "%s: '%s' is not a number", what, text);
+        return cs_fail(CS_ERR_USAGE, "%s: '%s' is not a number%s", what, text,
+                       cs_share_hint(cs_percent(text), hint));
     }
     if (!cs_real_scan(text, &value) || !isfinite(value)) {
         return cs_fail(CS_ERR_USAGE, "%s: '%s' is not a number in the range of doubles", what,
@@ -50,8 +75,9 @@ cs_status cs_parse_real(const char *text, const char *what, double low, double h
     }
     if (value < low || value > high) {
         const bool above = low == CS_ABOVE_0, below = high == CS_BELOW_1;
-        return cs_fail(CS_ERR_USAGE, "%s: %s is not in %c%g, %g%c", what, text, above ? '(' : '[',
-                       above ? 0 : low, high, below ? ')' : ']');
+        return cs_fail(CS_ERR_USAGE, "%s: %s is not in %c%g, %g%c%s", what, text, above ? '(' : '[',
+                       above ? 0 : low, high, below ? ')' : ']',
+                       cs_share_hint(high <= 1 && value >= 2 ? value : 0, hint));
     }
     *out = value;
     return CS_OK;

@@ -47,6 +47,13 @@ cs_status cs_objective_by_name(const char *name, cs_objective_kind *out)
         }
         cs_hint_consider(name, name_of[kind], &hint);
     }
+    if (cs_listed("mae-lm|linear", name)) {
+        return cs_fail(
+            CS_ERR_USAGE,
+            "objective \"%s\" is masked with a model of its own, for cospec train alone; "
+            "its distribution is that of masked",
+            name);
+    }
     return cs_fail(CS_ERR_USAGE, "unknown objective \"%.100s\" (%s)%s", name,
                    &CS_OBJECTIVES(COMMA_NAME)[2], cs_hint_text("", &hint));
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "io/number.h"
+#include "io/parse.h"
 #include "plan/laws_private.h"
 #include "plan/mix_private.h"
 
@@ -101,16 +102,6 @@ static cs_status set_counts(const cs_parameter *p, const char *text, int64_t out
     return CS_OK;
 }
 
-/* "; did you mean SHARE?" to a percentage. */
-static const char *share_hint(double percent, char hint[64])
-{
-    hint[0] = '\0';
-    if (percent > 0 && percent < 100) {
-        (void)snprintf(hint, 64, "; did you mean %g?", percent / 100);
-    }
-    return hint;
-}
-
 /* A percentage is told from a share: 15 is 0.15, and nothing else is meant by it, where it was
  * typed. */
 static cs_status check_ratio(double lo, double hi, bool typed)
@@ -119,7 +110,7 @@ static cs_status check_ratio(double lo, double hi, bool typed)
     if (!(bad > 0 && bad < 1)) {
         char hint[64];
         return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad,
-                       share_hint(typed && bad >= 2 ? bad : 0, hint));
+                       cs_share_hint(typed && bad >= 2 ? bad : 0, hint));
     }
     return lo <= hi ? CS_OK : cs_fail(CS_ERR_USAGE, "mask ratio %g exceeds %g in LO:HI", lo, hi);
 }
@@ -131,14 +122,9 @@ static cs_status set_ratios(const char *text, double out[2])
     cs_status status = split_range("mask ratio", text, first, second);
     if (status != CS_OK) return status;
     if (!cs_real_scan(first, &lo) || !cs_real_scan(second, &hi)) {
-        char hint[64], *sign = strchr(first, '%');
-        double percent = 0;
-        if (sign && strcmp(text + (sign - first), "%") == 0) { /* not of a range */
-            *sign = '\0';
-            (void)cs_real_scan(first, &percent);
-        }
+        char hint[64];
         return cs_fail(CS_ERR_USAGE, "mask ratio \"%s\" is not RHO or LO:HI%s", text,
-                       share_hint(percent, hint));
+                       cs_share_hint(cs_percent(text), hint));
     }
     if ((status = check_ratio(lo, hi, true)) == CS_OK) {
         out[0] = lo;

@@ -102,6 +102,9 @@ test_bad_numbers() {
         refuses 2 "toy needs --classes R" "$COSPEC" toy --objective ar --length 4 --tokens 2 &&
         refuses 2 "'abc'" "$COSPEC" toy --objective ar --classes abc --length 4 --tokens 2 &&
         refuses 2 "1e400" "$COSPEC" toy --objective masked --mask-ratio 1e400 $base &&
+        refuses 2 "--mask-ratio: '15%' is not a number; did you mean 0.15?" "$COSPEC" toy --objective masked --mask-ratio 15% $base &&
+        refuses 2 "--mask-ratio: 15 is not in (0, 1); did you mean 0.15?" "$COSPEC" mask-rank none --mask-ratio 15 &&
+        refuses 2 "\"mae-lm\" is masked with a model of its own, for cospec train alone" "$COSPEC" toy --objective mae-lm $base &&
         refuses 2 "mask ratio 1.2 not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 1.2 $base &&
         refuses 2 "mask ratio 0 not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 0 $base &&
         refuses 2 "nan" "$COSPEC" toy --objective masked --mask-ratio nan $base &&
