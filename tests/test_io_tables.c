@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
@@ -85,6 +86,41 @@ TEST_IN_DIR(lone_column_round_trip)
     assert_cell(&back, 1, "x", "5");
     cs_table_free(&t);
     cs_table_free(&back);
+}
+
+/* What a spreadsheet would compute has an apostrophe before it in the file, and none behind it. */
+TEST_IN_DIR(formulas_are_text)
+{
+    static const char *const cells[][2] = {{"=1+2", "'=1+2"},
+                                           {"@x", "'@x"},
+                                           {"-", "-"},
+                                           {"'-", "'-"},
+                                           {"--", "'--"},
+                                           {"+cmd", "'+cmd"},
+                                           {"\tx", "'\tx"},
+                                           {"=A1,\"b\"", "\"'=A1,\"\"b\"\"\""},
+                                           {"'=x", "''=x"},
+                                           {"'tis", "'tis"},
+                                           {"-1.5e-3", "-1.5e-3"},
+                                           {"+5", "+5"},
+                                           {"-inf", "-inf"},
+                                           {"a=b", "a=b"}};
+    const char *path = in_dir(state, "f.csv");
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; ++i) {
+        cs_table t = {0}, back = {0};
+        char *content = cs_format("'=n,b\n%s,x\n", cells[i][1]);
+        OK(cs_table_init(&t, "=n,b"));
+        OK(cs_table_row(&t));
+        OK(cs_table_text(&t, "=n", cells[i][0]));
+        OK(cs_table_text(&t, "b", "x"));
+        OK(cs_table_write_csv(&t, path));
+        assert_content(path, content);
+        OK(cs_table_read_csv(path, &back));
+        assert_cell(&back, 0, "=n", cells[i][0]);
+        cs_free(content);
+        cs_table_free(&t);
+        cs_table_free(&back);
+    }
 }
 
 TEST_IN_DIR(other_writers_are_read)

@@ -118,14 +118,22 @@ cs_status cs_table_int(cs_table *table, const char *column, int64_t x)
     return cs_table_text(table, column, text);
 }
 
+bool cs_table_formula(const char *text)
+{
+    const char *first = text + strspn(text, "'");
+    double x = 0;
+    return *first && first[1] && strchr("=+-@\t\r", *first) && !cs_real_scan(text, &x);
+}
+
 /* One field; quoted when it holds a separator, or is alone and empty (readers skip blank lines). */
 static void print_field(FILE *f, const char *text, bool alone)
 {
+    const char *guard = cs_table_formula(text) ? "'" : "";
     if (!strpbrk(text, ",\"\r\n") && !(alone && text[0] == '\0')) {
-        (void)fputs(text, f);
+        (void)fprintf(f, "%s%s", guard, text);
         return;
     }
-    (void)fputc('"', f);
+    (void)fprintf(f, "\"%s", guard);
     for (const char *p = text; *p != '\0'; ++p) {
         if (*p == '"') {
             (void)fputc('"', f);

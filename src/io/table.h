@@ -34,6 +34,11 @@ cs_status cs_table_real(cs_table *table, const char *column,
                         double x) CS_MUST_CHECK; /* NaN: empty; inf: inf */
 cs_status cs_table_int(cs_table *table, const char *column, int64_t x) CS_MUST_CHECK;
 
+/* Whether a spreadsheet would take a text for a formula: it begins, perhaps after apostrophes, with
+ * = + - @ TAB or CR, more follows, and it is no number. Where it does, CSV has one apostrophe more
+ * before it, which reading takes away. */
+bool cs_table_formula(const char *text);
+
 /* Write all rows: CS_ERR_IO when the file or stream fails (what is still in a stream's buffer is
  * seen by the caller's close). Printing as text pads by code points and sets columns of numbers
  * right. */

@@ -88,6 +88,12 @@ static cs_status read_record(reader *r)
     }
 }
 
+/* A field as it was before it was kept from spreadsheets. */
+static const char *unguarded(const char *field)
+{
+    return field + (field[0] == '\'' && cs_table_formula(field));
+}
+
 static cs_status read_header(reader *r, cs_table *t)
 {
     cs_status status = read_record(r);
@@ -95,10 +101,11 @@ static cs_status read_header(reader *r, cs_table *t)
     t->name = cs_calloc(r->fields, sizeof *t->name);
     if (!t->name) return CS_ERR_MEMORY;
     for (int c = 0; c < r->fields; ++c) {
-        if (cs_table_column(t, r->field[c]) >= 0) {
-            return cs_fail(CS_ERR_INPUT, "%s:1: two columns are named '%s'", r->path, r->field[c]);
+        const char *name = unguarded(r->field[c]);
+        if (cs_table_column(t, name) >= 0) {
+            return cs_fail(CS_ERR_INPUT, "%s:1: two columns are named '%s'", r->path, name);
         }
-        if (!(t->name[c] = cs_strdup(r->field[c]))) return CS_ERR_MEMORY;
+        if (!(t->name[c] = cs_strdup(name))) return CS_ERR_MEMORY;
         t->columns += 1;
     }
     return CS_OK;
@@ -114,7 +121,7 @@ static cs_status read_rows(reader *r, cs_table *t)
                              (long long)line, r->fields, t->columns);
         if (status == CS_OK) status = cs_table_row(t);
         for (int c = 0; c < t->columns && status == CS_OK; ++c) {
-            status = cs_table_put(t, c, r->field[c]);
+            status = cs_table_put(t, c, unguarded(r->field[c]));
         }
         if (status != CS_OK) return status;
     }
