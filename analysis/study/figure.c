@@ -123,6 +123,15 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
 
 /* --- the script ------------------------------------------------------------------------------- */
 
+/* gnuplot reads escapes in a string and runs what stands between backquotes. */
+static cs_status check_quoted(const char *what, const char *text)
+{
+    return !strpbrk(text, "\"\\\r\n`")
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s %s holds a quote, backquote, backslash or line break",
+                         what, text);
+}
+
 /* The names of the columns, each with a blank behind, and "array S[2] = [\"ar\", \"masked\"]": the
  * series in order of appearance; in fresh memory. */
 static cs_status series_array(const cs_table *table, char **out)
@@ -139,13 +148,15 @@ static cs_status series_array(const cs_table *table, char **out)
         if (i == count && count == MOST_SERIES) {
             return cs_fail(CS_ERR_INPUT, "more than %d series in one figure", MOST_SERIES);
         }
-        if (i == count && strpbrk(name, "\"\\\n`")) {
-            return cs_fail(CS_ERR_INPUT, "series name %s holds a quote, backslash or line break",
-                           name);
-        }
         if (i == count) {
+            cs_status status = check_quoted("series name", name);
+            if (status != CS_OK) return status;
             seen[count++] = name;
         }
+    }
+    for (int c = 0; c < table->columns; ++c) {
+        cs_status status = check_quoted("column", table->name[c]);
+        if (status != CS_OK) return status;
     }
     char *text = cs_format("columns = \"");
     for (int c = 0; c < table->columns; ++c) {
@@ -195,9 +206,11 @@ static cs_status check_columns(const cs_figure *f, const cs_table *joined, const
 
 cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
 {
-    const char *name = figure->name;
+    const char *name = figure->name,
+               *filter = figure->filters > 0 ? figure->filter[figure->filters - 1] : "";
     char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
-    cs_status status = read_script("style", &style);
+    cs_status status = check_quoted("--where", filter);
+    if (status == CS_OK) status = read_script("style", &style);
     if (status == CS_OK) status = read_script(name, &body);
     if (status == CS_OK) status = check_columns(figure, joined, body);
     if (status == CS_OK) status = series_array(joined, &series);
@@ -206,8 +219,7 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
         "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
         "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n"
         "wanted = \"%s\"\n%s\n%s\n%s",
-        name, name, name, name, figure->filters > 0 ? figure->filter[figure->filters - 1] : "",
-        series, style, body);
+        name, name, name, name, filter, series, style, body);
     path = cs_format("%s/%s.gp", figure->dir, name);
     status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
 done:

@@ -219,6 +219,15 @@ test_tradeoff() {
         near "$(awk -F, '$1 == "prefix" { print $NF }' out)" 2.58 0.005
 }
 
+# What gnuplot would run never reaches its script.
+test_plot_runs_nothing_of_a_table() {
+    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t || return 1
+    sed '1s/$/,`touch ran`/; 2,$s/$/,1/' t/toy.csv > column.csv
+    refuses 3 "column \`touch ran\` holds a quote, backquote" "$COSPEC" plot toy-spectra column.csv -o f || return 1
+    refuses 3 "--where sigma:\`touch ran\` holds a quote, backquote" "$COSPEC" plot toy-spectra t/toy.csv --where 'sigma:`touch ran`' -o f || return 1
+    [ -z "$(find . -name ran)" ] || fail "it ran"
+}
+
 test_plot() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t &&
         exits 0 "$COSPEC" plot toy-spectra ar,none=t/toy.csv -o f && [ -s f/toy-spectra.svg ] && [ -s f/toy-spectra.png ] && [ -s f/toy-spectra.pdf ] &&
@@ -240,4 +249,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot_runs_nothing_of_a_table plot figures_are_listed; do check "$name"; done
