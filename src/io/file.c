@@ -72,11 +72,18 @@ static pid_t partial_writer(const char *name, const char *base)
     return strcmp(end, ".partial") == 0 ? (pid_t)pid : 0;
 }
 
+/* The name of the folder that holds a file, with its slash or ".", in fresh memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? cs_format("%.*s/", (int)(slash - path), path) : cs_strdup(".");
+}
+
 /* Removes what killed processes left of `path`. What cannot be removed does no harm. */
 static cs_status sweep_partials(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *dir = slash ? cs_format("%.*s/", (int)(slash - path), path) : cs_strdup(".");
+    char *dir = folder_of(path);
     if (!dir) return CS_ERR_MEMORY;
     DIR *list = opendir(dir);
     for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
@@ -138,10 +145,23 @@ static cs_status flush_to_disk(cs_outfile *file)
     return CS_OK;
 }
 
+cs_status cs_dir_sync(const char *dir)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool ok =
+        fd >= 0 ? fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP : errno == EACCES;
+    const int code = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return ok ? CS_OK : cs_fail(CS_ERR_IO, "%s: cannot sync: %s", dir, strerror(code));
+}
+
 cs_status cs_outfile_commit(cs_outfile *file)
 {
     assert(file->stream);
-    cs_status status = flush_to_disk(file);
+    char *dir = folder_of(file->path);
+    cs_status status = dir ? flush_to_disk(file) : CS_ERR_MEMORY;
     if (fclose(file->stream) != 0 && status == CS_OK) status = io_error(file->path, "cannot write");
     file->stream = NULL;
     if (status == CS_OK) status = check_destination(file->path);
@@ -150,7 +170,9 @@ cs_status cs_outfile_commit(cs_outfile *file)
     if (status == CS_OK) {
         cs_free(file->partial);
         file->partial = NULL;
+        status = cs_dir_sync(dir);
     }
+    cs_free(dir);
     cs_outfile_abort(file);
     return status;
 }

@@ -23,7 +23,7 @@ typedef struct {
  * that the destination is not a regular file. */
 cs_status cs_outfile_open(const char *path, cs_outfile *out) CS_MUST_CHECK;
 
-/* Flushes, checks, fsyncs, closes and renames. On failure the partial file is removed. Frees. */
+/* Flushes, checks, fsyncs, closes, renames and syncs the folder. On failure the partial file is removed. Frees. */
 cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
 
 /* Closes and removes the partial file; accepts a zeroed or committed object. */
@@ -76,6 +76,10 @@ cs_status cs_link_refuse(const char *path) CS_MUST_CHECK;
 /* The same for a folder that is the program's own within another: CS_ERR_USAGE where a symbolic link
  * has its name. */
 cs_status cs_dir_make_own(const char *path) CS_MUST_CHECK;
+
+/* Writes to disk what names a folder has, after a rename in it; where that cannot be asked for (a
+ * folder that may not be read, a file system without it), nothing is done. */
+cs_status cs_dir_sync(const char *dir) CS_MUST_CHECK;
 
 bool cs_path_exists(const char *path);
 bool cs_path_is_dir(const char *path);

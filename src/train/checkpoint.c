@@ -354,17 +354,6 @@ static cs_status write_all(const char *folder, const cs_model *model, const cs_t
     return status;
 }
 
-static cs_status sync_folder(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    int code = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return ok ? CS_OK : cs_fail(CS_ERR_IO, "%s: cannot sync: %s", dir, strerror(code));
-}
-
 cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
                         const json_t *run, const cs_train_state *state)
 {
@@ -375,12 +364,12 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
         remove_unfinished(made);
         status = write_all(made, model, tokenizer, run, state);
     }
-    if (status == CS_OK) status = sync_folder(made);
+    if (status == CS_OK) status = cs_dir_sync(made);
     /* One of the same step may be there from before a --force. */
     if (status == CS_OK) status = remove_finished(folder);
     if (status == CS_OK && rename(made, folder) != 0)
         status = cs_fail(CS_ERR_IO, "%s: cannot rename into place: %s", folder, strerror(errno));
-    if (status == CS_OK) status = sync_folder(dir);
+    if (status == CS_OK) status = cs_dir_sync(dir);
     if (status != CS_OK && made) remove_unfinished(made);
     cs_free(folder);
     cs_free(made);
