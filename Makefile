@@ -22,7 +22,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif
-OPT_release := -O2 -g
+OPT_release := -O2 -g -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 OPT_debug := -O0 -g3
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -48,7 +48,7 @@ MPICC ?= mpicc
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
 CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
-LIBS := -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
+LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
 MPI_SRC := src/dist/carrier_mpi.c
@@ -119,12 +119,16 @@ ARPACK_VERSION := $(or $(shell pkg-config --modversion arpack 2>/dev/null),unkno
 $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define CS_VERSION "$(VERSION)"'; echo '#define CS_COMMIT "$(COMMIT)"'; \
-	   echo '#define CS_SHARE_SOURCE "$(CURDIR)"'; \
 	   echo '#define CS_ARPACK_VERSION "$(ARPACK_VERSION)"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(LIB_OBJ) $(CLI_OBJ): | $(B)/generated/version.h
 
-$(B)/libcospec.a: $(LIB_OBJ)
+# ../share/cospec of programs and of tests that are not installed.
+SHARE := build/share/cospec $(B)/share/cospec
+build/share/cospec: ; @mkdir -p $(@D) && ln -sfn ../.. $@
+$(B)/share/cospec: ; @mkdir -p $(@D) && ln -sfn ../../.. $@
+
+$(B)/libcospec.a: $(LIB_OBJ) | $(SHARE)
 	@rm -f $@
 	ar rcs $@ $^
 
@@ -132,7 +136,7 @@ $(B)/libcospec.so: $(LIB_OBJ)
 	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.0 -o $@ $^ $(LIBS)
 
 $(B)/cospec: $(B)/src/cli/main.o $(B)/libcli.a $(B)/libcospec.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS) -pie -o $@ $^ $(LIBS)
 
 # The plug-in, where the probe found a compiler for it.
 plugin: probe
@@ -289,15 +293,17 @@ docs: all
 # Where the loader looks by itself: elsewhere a program built with the .pc file carries the library's path.
 SYSTEM_PREFIXES := /usr /usr/local
 
+# Stripped: debugging information names the folder of the build.
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/cospec/data $(DESTDIR)$(PREFIX)/share/cospec/plots
-	install -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
-	install -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
+	install -s -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
+	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
 	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
-	if [ -f $(B)/cospec-cuda.so ]; then install -D -m 755 $(B)/cospec-cuda.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-cuda.so; fi
-	if [ -f $(B)/cospec-mpi.so ]; then install -D -m 755 $(B)/cospec-mpi.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-mpi.so; fi
+	if [ -f $(B)/cospec-cuda.so ]; then install -D -s -m 755 $(B)/cospec-cuda.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-cuda.so; fi
+	if [ -f $(B)/cospec-mpi.so ]; then install -D -s -m 755 $(B)/cospec-mpi.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-mpi.so; fi
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
+	strip -g $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	rm -rf $(DESTDIR)$(PREFIX)/include/cospec
 	for h in $(HEADERS); do to=$(DESTDIR)$(PREFIX)/include/cospec/$${h#src/} && mkdir -p $${to%/*} && \
 	  sed 's|^#include "\(.*\)"|#include <cospec/\1>|' $$h > $$to || exit 1; done
@@ -320,7 +326,7 @@ python: $(B)/cospec-python.so
 install-python: python
 	install -d $(DESTDIR)$(PYTHON_SITE)/cospec
 	install -m 644 src/python/cospec/__init__.py $(DESTDIR)$(PYTHON_SITE)/cospec/
-	install -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/
+	install -s -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/
 
 uninstall-python:
 	rm -rf $(DESTDIR)$(PYTHON_SITE)/cospec

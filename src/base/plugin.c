@@ -99,10 +99,11 @@ cs_status cs_plugin_compare(int32_t version_there, int32_t version_here, int cou
 
 static cs_status load(const char *path, const char *name, const void **table)
 {
-    if (access(path, R_OK) != 0) {
+    char whole[PATH_MAX]; /* a name without a slash would be looked for where libraries are */
+    if (!realpath(path, whole)) {
         return cs_fail(CS_ERR_DEVICE, "no GPU: the plug-in was not built (make CUDA=1 needs nvcc)");
     }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(whole, RTLD_NOW | RTLD_LOCAL);
     void *symbol = handle ? dlsym(handle, name) : NULL;
     if (!symbol) {
         const char *why = dlerror();

@@ -1,4 +1,5 @@
-/* Three places in order; the first that has the file wins. */
+/* Two places in order; the first that has the file wins. A build has links of its own beside its
+ * programs, so that no path of the building machine is in them. */
 #include "io/share.h"
 
 #include <stdlib.h>
@@ -6,14 +7,13 @@
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "io/file.h"
-#include "version.h"
 
 cs_status cs_share_path(const char *relative, char **out)
 {
     static const char *const beside = "../share/cospec";
     char *installed = cs_beside_program(1, &beside);
     if (!installed) return CS_ERR_MEMORY;
-    const char *const places[] = {getenv("COSPEC_SHARE"), installed, CS_SHARE_SOURCE};
+    const char *const places[] = {getenv("COSPEC_SHARE"), installed};
     cs_status status = CS_ERR_IO;
     for (size_t i = 0; status == CS_ERR_IO && i < sizeof places / sizeof *places; ++i) {
         if (!places[i] || !*places[i]) {
@@ -30,6 +30,6 @@ cs_status cs_share_path(const char *relative, char **out)
     cs_free(installed);
     return status != CS_ERR_IO
                ? status
-               : cs_fail(status, "%s: not found in $COSPEC_SHARE, %s beside the program or %s",
-                         relative, beside, CS_SHARE_SOURCE);
+               : cs_fail(status, "%s: not found in $COSPEC_SHARE or %s beside the program",
+                         relative, beside);
 }

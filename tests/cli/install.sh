@@ -9,6 +9,7 @@ test_install() {
     done
     [ -s root/usr/share/man/man1/cospec.1 ] && [ -s root/usr/share/bash-completion/completions/cospec ] || { fail "man page or completion is missing"; return 1; }
     [ "$(root/usr/bin/cospec --version)" = "$("$COSPEC" --version)" ] || { fail "the installed program is another"; return 1; }
+    grep -rlF "$root" root > found && { fail "the folder of the build is in $(head -3 found)"; return 1; }
     # nothing of it stays, and what is another's does: the Python module goes where it was put, and not with a prefix
     set -- DESTDIR="$PWD/root" PREFIX=/usr PYTHON_SITE=/usr/site
     make -s -C "$root" install-python "$@" > out 2> err && [ -s root/usr/site/cospec/__init__.py ] || { fail "make install-python: $(tail -3 err)"; return 1; }
