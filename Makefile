@@ -5,7 +5,7 @@
 #   make reproduce  the main job: install what is missing, build, run every audit, write results/report.html
 #   make help       the other targets
 #
-# CONFIG=release|debug|asan|fuzz|tsan picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
+# CONFIG=release|debug|asan|fuzz|tsan|coverage picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
 # CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
 
 VERSION := 0.1.0
@@ -27,9 +27,10 @@ OPT_debug := -O0 -g3
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+OPT_coverage := -O0 -g --coverage
 OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
-$(error CONFIG=$(CONFIG) is not release, debug, asan, fuzz or tsan)
+$(error CONFIG=$(CONFIG) is not release, debug, asan, fuzz, tsan or coverage)
 endif
 PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
@@ -37,7 +38,7 @@ PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
 CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread
 comma := ,
-LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)$(if $(filter tsan,$(CONFIG)),-fsanitize=thread)
+LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)$(if $(filter tsan,$(CONFIG)),-fsanitize=thread)$(if $(filter coverage,$(CONFIG)),--coverage)
 # The GPU plug-in: host and device code by nvcc, for Hopper (sm_90) and, as PTX, for what comes after.
 NVCC ?= nvcc
 NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90 \
@@ -77,7 +78,7 @@ endif
 FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c tests/fuzz/*.h tests/torture/*.c)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan valgrind fuzz torture layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan coverage valgrind fuzz torture layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -85,7 +86,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan tsan valgrind fuzz torture layers tidy format format-check docs install install-python uninstall uninstall-python bench train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage valgrind fuzz torture layers tidy format format-check docs install install-python uninstall uninstall-python bench train-demo clean"
 
 deps:
 	@sh tests/deps.sh
@@ -226,6 +227,11 @@ TSAN_TESTS := $(filter $(THREADED:%=build/tsan/tests/test_%),$(TESTS:$(B)/%=buil
 tsan:
 	$(MAKE) CONFIG=tsan CUDA=0 MPI=0 $(TSAN_TESTS)
 	@for t in $(TSAN_TESTS); do echo $$t; OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=tests/tsan.supp $$t > build/tsan.log 2>&1 || { cat build/tsan.log; exit 1; }; done
+
+# Lines and branches that the unit programs take of src/io and src/cooc (tests/coverage.sh).
+coverage:
+	-$(MAKE) CONFIG=coverage unit
+	@sh tests/coverage.sh build/coverage
 
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
 valgrind: $(TESTS)
