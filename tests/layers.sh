@@ -51,6 +51,7 @@ FNR == 1 {
     used[room, target] = 1
     if (target != room && index(" " allow[room] " ", " " target " ") == 0) { print FILENAME ":" FNR ": " room " must not include " target; bad = 1 }
 }
+/^#include <(src\/|analysis\/|toy\/|\.)/ { print FILENAME ":" FNR ": our own headers go between quotes"; bad = 1 }
 /^#include <(cuda|cublas|cusolver|cusparse)/ && room != "cuda" { print FILENAME ":" FNR ": CUDA headers only in src/cuda"; bad = 1 }
 /^#include <(mpi|arpack\/parpack)\.h>/ && FILENAME != "src/dist/carrier_mpi.c" { print FILENAME ":" FNR ": MPI headers only in src/dist/carrier_mpi.c"; bad = 1 }
 END {

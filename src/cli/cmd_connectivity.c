@@ -133,6 +133,20 @@ static cs_status keep_record(study *t, const char *series, const char *position,
     return status;
 }
 
+/* A bias-corrected sum may leave the sum as it is outside its interval. */
+static void note_outside(const cs_args *args, const cs_population_rows *rows)
+{
+    for (int64_t i = 0; i < rows->count; ++i) {
+        const cs_population_row *row = &rows->row[i];
+        if (row->value < row->low || row->value > row->high) {
+            cs_output_note(args,
+                           "%s %s: the interval is that of the bias-corrected number (--metric "
+                           "%s_corrected), and does not hold %.6g",
+                           row->estimate, row->metric, row->metric, row->value);
+        }
+    }
+}
+
 /* One objective on the corpus at one target position; null: on the shuffled corpus. */
 static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpus, const char *spec,
                                  bool given, bool null)
@@ -157,6 +171,7 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
                       : cs_population_rows_of(corpus, &plan, &rows);
     if (status == CS_OK && !null) status = cs_population_truth(corpus, &plan, &rows, &why);
     if (why) cs_output_note(args, "no rows of the population: %s", why);
+    if (status == CS_OK) note_outside(args, &rows);
     cs_free(why);
     if (status == CS_OK) status = keep_record(t, series, position, &rows);
     cs_population_rows_free(&rows);

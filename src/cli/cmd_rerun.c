@@ -149,7 +149,8 @@ const cs_command cs_cmd_rerun = {
     .description =
         "Every run with -o DIR leaves DIR/manifest.json. rerun repeats it with the same options "
         "and arguments, after checking that the inputs are the same files by their "
-        "SHA-256. Without -o nothing is written and the result is printed.",
+        "SHA-256. Without -o nothing is written and the result is printed, by commands that do not "
+        "need -o themselves.",
     .positional = "MANIFEST|DIR",
     .groups = NULL,
     .examples = "# a run, and the same run again into another folder\n"

@@ -26,7 +26,8 @@ static const double MAX_PATTERNS_IN_ALL = 0x1p36;
 #define NUMBER(mode, name, alias, number, what) number,
 #define KIND(mode, name, alias, number, what) &cs_context_##name,
 #define FORM(mode, name, alias, number, what) ", " #name number
-enum { MODES = CS_CONTEXT_UNIQUE + 1 };
+#define ONE(mode, name, alias, number, what) +1
+enum { MODES = CS_CONTEXT_MODES(ONE) };
 const char *const cs_context_names[] = {CS_CONTEXT_MODES(NAME) NULL};
 static const char *const aliases[] = {CS_CONTEXT_MODES(ALIAS)};
 static const char *const numbers[] = {CS_CONTEXT_MODES(NUMBER)};
