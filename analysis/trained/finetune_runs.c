@@ -74,8 +74,7 @@ static char *recipe_text(const cs_finetune_task *task)
     json_t *config = cs_model_config_json(&task->config);
     char *model = config ? json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     char *text = model ? cs_format("%s %lld %lld %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s "
-                                   "%lld %lld %d %s %.17g "
-                                   "%.17g",
+                                   "%lld %lld %d %s %.17g %.17g",
                                    model, (long long)o->epochs, (long long)o->batch,
                                    (int)o->schedule, o->final_share, o->warmup, o->adamw.beta1,
                                    o->adamw.beta2, o->adamw.adam_eps, o->adamw.weight_decay,

@@ -255,8 +255,7 @@ static cs_status run(cs_args *args)
     cs_status status = compare(&j, &s);
     cs_study_job_free(&s);
     cs_tasks_free(&j.list);
-    cs_free(j.model);
-    cs_free(j.task);
+    CS_FREE_FIELDS(&j, model, task);
     free(j.written);
     return status;
 }
@@ -298,15 +297,14 @@ const cs_command cs_cmd_compare = {
         "predicts (next token, pseudo, by length); with --tasks linear probes by layer and "
         "fine-tuning; mask-rank where there is a [MASK]; CKA and Procrustes distance between "
         "layers of all models. The pooling is the kind's own, the last row of causal models and "
-        "the "
-        "mean of others, with the others beside.\n\n"
+        "the mean of others, with the others beside.\n\n"
         "Every two models are compared on the same documents, by paired jackknife, at 5 % among "
         "all comparisons of a family (Holm). DIR/report.html begins with who is better at what; "
         "scores.csv has every number, claims.csv every difference, models.csv what was not "
-        "measured and why, study.json the steps and claims, a study that cospec "
-        "reproduce runs too. Every step is a cospec run in a folder of its own. With --resume "
-        "those are kept whose command and inputs, by content, are the same: of a further model "
-        "only its own are run.",
+        "measured and why, study.json the steps and claims, a study that cospec reproduce runs "
+        "too. Every step is a cospec run in a folder of its own. With --resume those are kept "
+        "whose command and inputs, by content, are the same: of a further model only its own are "
+        "run.",
     .positional = "[NAME=]MODEL... CORPUS",
     .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
     .examples =

@@ -300,14 +300,11 @@ const cs_command cs_cmd_tokenize = {
         "TOKENIZER is a tokenizer.json in the form of Hugging Face: BPE, Unigram, WordPiece or a "
         "word list (docs/formats.md). train writes DIR/tokenizer.json; of a corpus of pictures "
         "DIR/codes.safetensors, for --tokenizer of commands that read pictures, and the mean "
-        "squared "
-        "error that its codes leave of a value, beside k-means of the same size (vq begins as "
-        "that). "
-        "encode prints the ids of "
-        "each line of FILE or of standard input, decode the text of each line of ids; with "
-        "byte-level BPE decoding what was encoded gives every byte back, but for the space that "
-        "add-prefix-space puts before a text. stats measures how a tokenizer fits a corpus; words "
-        "are runs of non-space there.",
+        "squared error that its codes leave of a value, beside k-means of the same size (vq begins "
+        "as that). encode prints the ids of each line of FILE or of standard input, decode the "
+        "text of each line of ids; with byte-level BPE decoding what was encoded gives every byte "
+        "back, but for the space that add-prefix-space puts before a text. stats measures how a "
+        "tokenizer fits a corpus; words are runs of non-space there.",
     .positional = "train|encode|decode|stats [TOKENIZER] [FILE]",
     .groups = tokenize_groups,
     .examples = "# byte-level BPE of a text of one's own\n"

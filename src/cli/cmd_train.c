@@ -389,8 +389,7 @@ static cs_status claim(cs_args *args)
     cs_status status = held ? cs_output_claim(args, held) : CS_ERR_MEMORY;
     if (status != CS_OK) return cs_blame(status, "--resume goes on from the last checkpoint");
     return cs_output_claim(args, "log.csv model.safetensors codes.safetensors train.json "
-                                 "losses.csv config.json tokenizer.json "
-                                 "tokenizer_config.json");
+                                 "losses.csv config.json tokenizer.json tokenizer_config.json");
 }
 
 static cs_status prepare(cs_args *args, run *r)

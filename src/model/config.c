@@ -123,8 +123,7 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order)
     return is ? cs_patch_order_named(c->order, c->image_height / c->patch,
                                      c->image_width / c->patch, 0, order)
               : cs_fail(CS_ERR_USAGE,
-                        "order \"%s\" of patches: a model has random:SEED, hilbert or "
-                        "squares:S",
+                        "order \"%s\" of patches: a model has random:SEED, hilbert or squares:S",
                         c->order);
 }
 

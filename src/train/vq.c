@@ -161,12 +161,9 @@ static cs_status furnish(session *s, cs_pool *pool)
 {
     const int64_t codes = s->o->codes, v = s->values;
     const cs_images *m = s->images;
-    s->picture = cs_pool_take(pool, m->count, sizeof *s->picture);
-    s->order = cs_pool_take(pool, m->count, sizeof *s->order);
+    CS_POOL_FIELDS(pool, m->count, s, picture, order);
     s->code = cs_pool_take(pool, s->rows, sizeof *s->code);
-    s->x = cs_pool_take(pool, s->rows * v, sizeof *s->x);
-    s->z = cs_pool_take(pool, s->rows * v, sizeof *s->z);
-    s->to = cs_pool_take(pool, s->rows * v, sizeof *s->to);
+    CS_POOL_FIELDS(pool, s->rows * v, s, x, z, to);
     s->far = cs_pool_take(pool, s->rows, sizeof *s->far);
     s->size = cs_pool_take(pool, codes, sizeof *s->size);
     s->sum = cs_pool_take(pool, codes * v, sizeof *s->sum);
