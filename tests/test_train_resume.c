@@ -136,6 +136,41 @@ TEST_IN_DIR(test_resume_equals_uninterrupted)
     }
 }
 
+static cs_status interrupt(void *ctx)
+{
+    (void)ctx;
+    cs_interrupt_set();
+    return CS_OK;
+}
+
+static cs_status resume_into_an_interrupt(const char *dir)
+{
+    recipe r = {0};
+    training t = make_training(&r, dir);
+    cs_train_result result;
+    t.options.resume = true;
+    t.options.begun = interrupt;
+    cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
+    free_training(&t);
+    return status;
+}
+
+/* An interrupt within a step, before its update, takes the step back: the run is at the one before. */
+TEST_IN_DIR(test_interrupt_within_a_step)
+{
+    recipe r = {0};
+    const char *dir = in_dir(state, "torn"), *whole = in_dir(state, "whole");
+    training t = make_training(&r, whole);
+    t.options.save_every = 4;
+    (void)trained(&t);
+    free_training(&t);
+    assert_int_equal(in_child_until(&r, dir, false, (stop_at){5, SIGINT}), CS_ERR_INTERRUPT);
+    assert_int_equal(in_child(resume_into_an_interrupt, dir, "after step 5"), CS_ERR_INTERRUPT);
+    assert_false(cs_path_exists(in_dir(state, "torn/checkpoint-6")));
+    resume_all(&r, dir);
+    assert_same_run(whole, dir);
+}
+
 /* Interrupted by a time limit after the first step: no error, and the run is not finished. */
 TEST_IN_DIR(test_time_limit)
 {

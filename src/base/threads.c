@@ -429,7 +429,7 @@ bool cs_interrupted(void)
 
 cs_status cs_interrupt_check(void)
 {
-    bool stop = interrupted && atomic_load(&held) == 0;
+    bool stop = interrupted && atomic_load(&held) <= 0;
     return stop ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
 }
 

@@ -263,7 +263,7 @@ static cs_status log_step(session *s, double loss, double rate)
 
 static cs_status one_step(session *s, int64_t count)
 {
-    int64_t step = ++s->result.steps;
+    int64_t step = s->result.steps + 1;
     cs_run_key key = {.seed = s->o->seed, .step = (uint32_t)step};
     double rate = cs_schedule_rate(s->o->schedule, s->o->learning_rate, s->o->final_share,
                                    s->warmup, 0, s->steps, step);
@@ -281,6 +281,7 @@ static cs_status one_step(session *s, int64_t count)
         (status = cs_updates_read(&s->updates, s->o->bad_limit, &s->norm, &s->bad,
                                   &s->result.skipped)) == CS_OK) {
         s->sum += loss * (double)count;
+        s->result.steps = step;
         status = log_step(s, loss, rate);
     }
     return status;
@@ -298,9 +299,9 @@ static cs_status epoch(session *s, int64_t number)
             int64_t i = s->order[at + b];
             s->batch[b] = s->index ? s->index[i] : i;
         }
-        status = cs_interrupted() ? cs_fail(CS_ERR_INTERRUPT, "interrupted after step %lld of %lld",
-                                            (long long)s->result.steps, (long long)s->steps)
-                                  : one_step(s, n);
+        if ((status = cs_interrupt_check()) == CS_OK) {
+            status = one_step(s, n);
+        }
     }
     s->result.loss = s->sum / (double)s->count;
     return status;
@@ -331,7 +332,6 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
                       const cs_finetune_options *options, cs_finetune_result *out)
 {
     session s = {.o = options, .index = index, .count = index ? count : texts->count};
-    cs_interrupt_hold(true);
     cs_status status = prepare(&s, model, texts);
     for (int64_t e = 0; e < options->epochs && status == CS_OK; ++e) {
         status = epoch(&s, e);
@@ -341,7 +341,11 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
             cs_fail(CS_ERR_CONVERGE, "the gradient was not finite in the last %lld of %lld steps",
                     (long long)s.bad, (long long)s.steps);
     if (status == CS_OK) status = cs_train_finite(&model->params, s.steps);
-    cs_interrupt_hold(false);
+    if (status == CS_ERR_INTERRUPT) {
+        cs_reason_clear();
+        status = cs_fail(status, "interrupted after step %lld of %lld", (long long)s.result.steps,
+                         (long long)s.steps);
+    }
     cs_updates_free(&s.updates);
     cs_log_close(&s.log);
     machine_free(&s.m);

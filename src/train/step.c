@@ -12,6 +12,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/range.h"
+#include "base/threads.h"
 #include "train/log_private.h"
 #include "train/trainer_private.h"
 
@@ -255,8 +256,12 @@ static cs_status update(cs_trainer *t, int64_t step)
 
 cs_status cs_trainer_step(cs_trainer *t, bool read)
 {
+    const cs_train_state before = t->state;
+    const bool waits =
+        !t->backend->asynchronous; /* what is queued on a device is not called back */
     int64_t step = t->state.step + 1;
     double weight = 0.0;
+    if (waits) cs_interrupt_hold(false);
     cs_status status = build_step(t, step, &weight);
     bool some = weight > 0.0;
     if (read) {
@@ -265,6 +270,11 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     if (status == CS_OK && some) status = cs_params_zero_grad(&t->model->params);
     for (int64_t m = 0; m < t->options.accumulate && some && status == CS_OK; ++m) {
         status = micro_step(t, m, step, 1.0 / weight, read);
+    }
+    if (waits) cs_interrupt_hold(true);
+    if (status == CS_ERR_INTERRUPT) {
+        t->state = before;
+        return status;
     }
     if (status == CS_OK && some) status = update(t, step);
     t->state.step = step;

@@ -320,6 +320,11 @@ static cs_status one_step(session *s, bool *stop)
     bool keep = due(o->save_every, step, o->steps) || cs_train_listed(&o->keep, step);
     *stop = late || cs_interrupted();
     cs_status status = cs_trainer_step(&s->t, log || keep || *stop || !s->t.backend->asynchronous);
+    if (status == CS_ERR_INTERRUPT) { /* before its update: the step was not taken */
+        cs_reason_clear();
+        *stop = true;
+        return s->t.state.step > 0 ? save(s, true) : CS_OK;
+    }
     if (status == CS_OK && log) {
         status = log_step(s);
     } else if (status == CS_OK && !s->t.backend->asynchronous) {

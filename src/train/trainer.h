@@ -94,7 +94,7 @@ typedef struct {
  * A step whose gradient has no finite norm changes nothing and is counted. On an asynchronous
  * backend norms and losses are read at log points only, so that bad_limit may be seen later.
  *
- * CS_ERR_INTERRUPT after an interrupt: the step was finished and a checkpoint written.
+ * CS_ERR_INTERRUPT after an interrupt: a checkpoint of the last step that was completed is written.
  * CS_ERR_CONVERGE when bad_limit was reached, the last step was skipped, or a parameter is not
  * finite: the last good checkpoint remains, no final model is written, *out is filled.
  * CS_ERR_INPUT: nothing to train on, a parameter of the model given that is not finite, a token id

@@ -29,7 +29,9 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
 void cs_trainer_free(cs_trainer *t);
 
 /* The next step: batches, forward, backward, update. read: wait for its loss and all norms not read
- * yet, and count the steps that were skipped. CS_ERR_CONVERGE when too many in a row were. */
+ * yet, and count the steps that were skipped. CS_ERR_CONVERGE when too many in a row were. CS_ERR_INTERRUPT,
+ * not of a device that is asynchronous: before the update, nothing but gradients has changed. To be
+ * called under cs_interrupt_hold, or by one whose result an interrupt ends anyway. */
 cs_status cs_trainer_step(cs_trainer *t, bool read) CS_MUST_CHECK;
 
 /* The learning rate of a step. */
