@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
+#include "io_support.h"
 #include "linalg/signed_gram.h"
 #include "linalg_support.h"
 #include "test.h"
@@ -172,6 +174,34 @@ TEST(leading_eigenvalues)
         cs_dense_free(&pv);
         cs_signed_gram_free(&p);
     }
+}
+
+static void interrupt(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    (void)ctx;
+    (void)stage;
+    (void)done;
+    (void)total;
+    cs_interrupt_set();
+}
+
+static cs_status interrupted(const char *path)
+{
+    enum { K = 60 };
+    double values[K];
+    cs_signed_gram p = random_gram(1700, 0.01, true, 22);
+    const cs_progress progress = {interrupt, NULL};
+    const cs_signed_gram_options o = {.seed = 3, .threads = 2, .progress = &progress};
+    (void)path;
+    cs_status status = cs_signed_gram_leading(&p, K, &o, values, NULL);
+    cs_signed_gram_free(&p);
+    return status;
+}
+
+/* What an interrupt left undone is not said to have failed to converge. */
+TEST(interrupts)
+{
+    assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);
 }
 
 TEST(every_allocation_fails_in_turn)

@@ -432,6 +432,7 @@ cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
                                    .start = options->start,
                                    .progress = options->progress};
     if (status == CS_OK) status = cs_svd_compute(&s.op, &solver, &svd);
+    if (status == CS_OK && svd.interrupted) status = cs_interrupt_check();
     if (status == CS_OK && !svd.converged)
         status = cs_fail(CS_ERR_CONVERGE, "only %lld of %lld eigenvalues converged",
                          (long long)svd.k, (long long)wanted);
