@@ -146,10 +146,13 @@ TEST(what_does_not_fit)
     cs_train_result result;
     cs_batch batch = {0};
     const cs_example ids = {t.corpus.token, 3, 0, NULL};
+    cs_corpus of_ids = t.corpus;
+    of_ids.real = NULL;
+    of_ids.real_width = 0;
     assert_fails(cs_batch_build(&(cs_batch_order){&t.options.task, &t.model.config, 5, 1, NULL},
                                 &ids, 1, &batch),
                  CS_ERR_USAGE, "ids for a model of real rows");
-    assert_fails(cs_perplexity_of(&t.model, &t.corpus, &p, &perplexity), CS_ERR_USAGE,
+    assert_fails(cs_perplexity_of(&t.model, &of_ids, &p, &perplexity), CS_ERR_USAGE,
                  "0 real values");
     assert_fails(cs_examples_of(&t.corpus,
                                 &(cs_examples_options){.objective = &t.options.task.objective,

@@ -53,7 +53,7 @@ static cs_status add_row(json_t *rows, json_t *row)
     return row && json_array_append_new(rows, row) == 0 ? CS_OK : CS_ERR_MEMORY;
 }
 
-static cs_status add_model(const cs_comparison *c, const cs_compare_model *m, json_t *rows)
+static cs_status add_model(const cs_model_comparison *c, const cs_compare_model *m, json_t *rows)
 {
     enum { FEW = 4 };
     char *layers = layer_words(m, CS_COMPARE_LAYERS, "", false, m->pooling),
@@ -81,7 +81,7 @@ static cs_status add_model(const cs_comparison *c, const cs_compare_model *m, js
 }
 
 /* Two models, with what both can be asked. */
-static json_t *pair_row(const cs_comparison *c, const cs_compare_model *a,
+static json_t *pair_row(const cs_model_comparison *c, const cs_compare_model *a,
                         const cs_compare_model *b)
 {
     return json_pack("{s:s++, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->name, ".", b->name,
@@ -90,7 +90,7 @@ static json_t *pair_row(const cs_comparison *c, const cs_compare_model *a,
                      "yes", "probed", yes(c->tasks > 0));
 }
 
-static cs_status add_graded(const cs_comparison *c, const cs_compare_model *a,
+static cs_status add_graded(const cs_model_comparison *c, const cs_compare_model *a,
                             const cs_compare_model *b, json_t *rows)
 {
     cs_status status = CS_OK;
@@ -122,7 +122,7 @@ static cs_status add_alike(const cs_compare_model *a, const cs_compare_model *b,
 }
 
 /* The tasks, with what is drawn of each, and each task of each model. */
-static cs_status add_tasks(const cs_comparison *c, json_t *tasks, json_t *probes)
+static cs_status add_tasks(const cs_model_comparison *c, json_t *tasks, json_t *probes)
 {
     cs_status status = CS_OK;
     for (int64_t t = 0; t < c->tasks && status == CS_OK; ++t) {
@@ -146,7 +146,7 @@ static cs_status add_tasks(const cs_comparison *c, json_t *tasks, json_t *probes
 }
 
 /* Which sections a report of these models has. */
-static cs_status add_sections(const cs_comparison *c, json_t *rows)
+static cs_status add_sections(const cs_model_comparison *c, json_t *rows)
 {
     bool prediction = false, masking = false;
     for (int64_t i = 0; i < c->models; ++i) {
@@ -160,7 +160,7 @@ static cs_status add_sections(const cs_comparison *c, json_t *rows)
 }
 
 /* A checkpoint with the last of its series. */
-static cs_status add_course(const cs_comparison *c, const cs_compare_model *m, json_t *rows)
+static cs_status add_course(const cs_model_comparison *c, const cs_compare_model *m, json_t *rows)
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < c->models && !m->last && status == CS_OK; ++i) {
@@ -171,7 +171,7 @@ static cs_status add_course(const cs_comparison *c, const cs_compare_model *m, j
     return status;
 }
 
-cs_status cs_compare_tables(const cs_comparison *c, json_t *study)
+cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study)
 {
     enum { MODELS, PAIRS, COURSE, ALIKE, SECTIONS, TASKS, PROBES, GRADED, TABLES };
     static const char *const name[] = {"models",   "pairs", "course", "alike",
@@ -203,7 +203,7 @@ cs_status cs_compare_tables(const cs_comparison *c, json_t *study)
                : status;
 }
 
-cs_status cs_compare_models_write(const cs_comparison *c, const char *path)
+cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path)
 {
     static const cs_view view = {"models[]",
                                  "model series step architecture=arch kind layers width "

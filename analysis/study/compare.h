@@ -31,13 +31,13 @@ typedef struct {
     int64_t models, tasks;
     const cs_compare_model *model;
     const cs_compare_task *task;
-} cs_comparison;
+} cs_model_comparison;
 
 /* Adds to a study (an object) the tables models, pairs, course, alike, sections, tasks, probes, graded.
  * Layers are all, of deeper models CS_COMPARE_LAYERS that are evenly spaced; those compared with each
  * other's at most CS_COMPARE_ALIKE. CS_ERR_USAGE: more than CS_COMPARE_MODELS that are compared. */
-cs_status cs_compare_tables(const cs_comparison *c, json_t *study) CS_MUST_CHECK;
+cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study) CS_MUST_CHECK;
 
 /* The models as a table: model, series, step, architecture, kind, layers, width, parameters, pooling,
  * path, not_measured. */
-cs_status cs_compare_models_write(const cs_comparison *c, const char *path) CS_MUST_CHECK;
+cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path) CS_MUST_CHECK;

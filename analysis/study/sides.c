@@ -161,9 +161,12 @@ static cs_status measure_run(const cs_study *study, const cs_claim_side *side, c
         if (status == CS_OK) subtract(out, &less);
     }
     if (status == CS_OK && side->chance) { /* where its standard error would be */
+        const char *where = strchr(side->chance, ' ') ? NULL : strchr(side->pick, ' ');
+        char *words = cs_format("%s%s", side->chance, where ? where : "");
         column[0] = '\0';
-        status = measure_words(study, file, side->chance, NULL, column, &less);
+        status = words ? measure_words(study, file, words, NULL, column, &less) : CS_ERR_MEMORY;
         out->se = less.value;
+        cs_free(words);
     }
     cs_free(less.left_out);
     return status;

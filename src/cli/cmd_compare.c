@@ -184,7 +184,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     const long long nearest = cs_args_int(j->args, "pairs");
     const char *device = cs_args_given(j->args, "device") ? cs_args_text(j->args, "device") : NULL;
     json_t *variables = json_object_get(json, "variables");
-    const cs_comparison c = {j->models, j->tasks, j->model, j->task};
+    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task};
     cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
     if (status == CS_OK) status = cs_json_set(variables, "nearest", json_sprintf("%lld", nearest));
     if (status == CS_OK)
@@ -206,7 +206,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
 static cs_status begin(cs_args *args, void *ctx)
 {
     const job *j = ctx;
-    const cs_comparison c = {j->models, j->tasks, j->model, j->task};
+    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task};
     const char *study = NULL, *models = NULL;
     cs_status status = cs_output_path(args, "study.json", &study);
     if (status == CS_OK) status = cs_output_path(args, "models.csv", &models);

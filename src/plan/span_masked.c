@@ -75,9 +75,10 @@ static cs_status visit(cs_enumeration *e)
     double count = 0;
     spans_of(e->objective, s, &n, &k);
     cs_status status = count_plans(e->objective, s, &count);
-    int32_t *place = cs_alloc(2 * k, sizeof *place), *cut = place ? place + k : NULL;
-    status = place ? status : CS_ERR_MEMORY;
-    first_subset(k, place ? place : (int32_t[1]){0});
+    int32_t *place = status == CS_OK ? cs_alloc(2 * k, sizeof *place) : NULL;
+    if (!place) return status == CS_OK ? CS_ERR_MEMORY : status;
+    int32_t *cut = place + k;
+    first_subset(k, place);
     for (bool more = status == CS_OK; more && status == CS_OK;) {
         first_subset(k - 1, cut);
         for (bool cuts = true; cuts && status == CS_OK;) {

@@ -187,6 +187,7 @@ test_claims_over_budgets() {
     exact='{"label": "tau", "file": "t-#-2/toy.csv", "value": "multiplicity where=index:1", "p": "chance where=index:1"}'
     study s.json "$steps" "$scaled, \"claims\": {\"tau\": {\"source\": \"S\", \"says\": \"-\", \"left\": $exact, \"want\": \">\", \"right\": 0, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^tau,.*,0\.9[0-9]*,,>,0,0,0,3,0\.9[0-9]*,,,,S,1,0\.04[0-9]*,0\.04[0-9]*,,,,agree,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    cp r/claims.csv whole && sed -i 's/chance where=index:1/chance/' s.json && exits 0 "$COSPEC" $run -o r --resume --force && cmp whole r/claims.csv || { fail "p of the same row: $(cat err)"; return 1; }
     sed 's/"want": ">", "right": 0/"want": ">", "right": 1/' s.json > w.json && refuses 3 'w.json: claim tau: p is that of a number against 0' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
     study w.json "$steps" "$scaled, \"claims\": {$(over a '4 2' '>' 8)}" && refuses 3 'claim a: budgets: want numbers from small to large, got "4 2"' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
     study w.json "$steps" "$scaled, \"claims\": {$(over a '2 5' '>' 8)}" && refuses 3 'claim a: left: the study has no step t-2-5' "$COSPEC" reproduce --steps w.json --template t.html -o w && [ ! -e w ] || return 1
