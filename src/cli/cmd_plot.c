@@ -10,10 +10,11 @@
 /* A result is there as JSON and as CSV; a figure takes the table. */
 static cs_status wants_csv(cs_args *args, const char *path)
 {
-    if (!cs_has_suffix(path, ".json")) {
+    const char *dot = strrchr(path, '.');
+    if (!dot || !cs_listed(".json, .npz, .npy, .mtx", dot)) {
         return CS_OK;
     }
-    const char *csv = cs_args_format(args, "%.*s.csv", (int)(strlen(path) - 5), path);
+    const char *csv = cs_args_format(args, "%.*s.csv", (int)(dot - path), path);
     if (!csv) return CS_ERR_MEMORY;
     const bool there = cs_path_exists(csv);
     return cs_fail(CS_ERR_USAGE, "%s: figures are drawn from tables%s%s%s", path,
@@ -44,11 +45,13 @@ static cs_status join_inputs(cs_args *args, const cs_figure *figure, cs_table *o
 static cs_status check_figure(const char *name)
 {
     cs_hint hint = {0};
+    const char *equals = strrchr(name, '=');
     return cs_listed(CS_FIGURES, name)
                ? CS_OK
                : cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s%s", name, CS_FIGURES,
-                         cs_path_exists(name) ? " (the figure comes first, then its tables)"
-                                              : cs_choice_hint(name, CS_FIGURES, &hint));
+                         cs_path_exists(equals ? equals + 1 : name)
+                             ? " (the figure comes first, then its tables)"
+                             : cs_choice_hint(name, CS_FIGURES, &hint));
 }
 
 /* The table, the script and the drawings are the run's; *csv is the table. */

@@ -246,6 +246,8 @@ test_figures_are_listed() {
     exits 2 "$COSPEC" plot style x.csv -o f || return 1
     sed -n 's/.*there are: //p' err | tr -d ' ' | tr , '\n' | sort > listed
     (cd "$root/plots" && ls ./*.gp) | sed 's|^\./||; s/\.gp$//; /^style$/d' | sort > scripts
+    printf 'a,b\n' > x.csv && : > m.npz
+    refuses 2 "(the figure comes first, then its tables)" "$COSPEC" plot ar=x.csv toy-spectra -o f && refuses 2 "m.npz: figures are drawn from tables (.csv)" "$COSPEC" plot toy-spectra m.npz -o f || return 1
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
