@@ -39,7 +39,7 @@ typedef struct {
     const json_t *tables, *row;
 } place;
 
-static const json_t *row_named(const json_t *rows, const char *name)
+const json_t *cs_study_row(const json_t *rows, const char *name)
 {
     const json_t *row = NULL;
     size_t i = 0;
@@ -60,7 +60,7 @@ static const char *field(const place *at, const char *name, size_t length)
     const json_t *rows = json_object_getn(at->tables, name, table);
     const char *of = json_string_value(json_object_getn(at->row, key, inner - table - 1));
     const json_t *row =
-        of && inner + 1 < length && name[inner + 1] == '.' ? row_named(rows, of) : NULL;
+        of && inner + 1 < length && name[inner + 1] == '.' ? cs_study_row(rows, of) : NULL;
     return json_string_value(json_object_getn(row, name + inner + 2, length - inner - 2));
 }
 

@@ -10,6 +10,9 @@
  * of a table, row or field that is not there, of a row without a name, and of what is there twice. */
 cs_status cs_study_expand(json_t *study) CS_MUST_CHECK;
 
+/* The row of that name among the rows of a table; NULL: none. */
+const json_t *cs_study_row(const json_t *rows, const char *name);
+
 /* Replaces every text below a value by what `put` makes of it, in fresh memory. */
 typedef cs_status cs_put_text(const void *ctx, const char *text, char **out);
 cs_status cs_study_put_texts(json_t *value, cs_put_text *put, const void *ctx) CS_MUST_CHECK;

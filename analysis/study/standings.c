@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/study/expand_private.h"
 #include "analysis/study/report_private.h"
 #include "base/mem.h"
 #include "io/result.h"
@@ -182,20 +183,6 @@ void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix, c
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The row of an object in the study's table of models; NULL: none. */
-static const json_t *model_row(const cs_study *study, const char *name)
-{
-    const json_t *rows = json_object_get(json_object_get(study->json, "tables"), "models");
-    const json_t *row = NULL;
-    size_t i = 0;
-    json_array_foreach(rows, i, row)
-    {
-        const char *own = json_string_value(json_object_get(row, "name"));
-        if (own && strcmp(own, name) == 0) return row;
-    }
-    return NULL;
-}
-
 /* How long the claim's name is without its objects: KEY of KEY.A.B. */
 static int key_length(const cs_study_claim *c)
 {
@@ -214,7 +201,8 @@ static void record_score(const cs_study *study, const cs_study_claim *c, const c
                          cs_item *rows)
 {
     cs_item *row = cs_item_object(rows, NULL);
-    const json_t *model = model_row(study, side->label);
+    const json_t *tables = json_object_get(study->json, "tables");
+    const json_t *model = cs_study_row(json_object_get(tables, "models"), side->label);
     cs_item_take(row, "claim", cs_format("%.*s", key_length(c), c->name));
     cs_item_text(row, "measure", c->source);
     cs_item_text(row, "series", json_string_value(json_object_get(model, "series")));
