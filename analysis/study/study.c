@@ -17,7 +17,7 @@ enum { MOST_NAME = 100 };
 
 static void free_step(cs_step *step)
 {
-    CS_FREE_FIELDS(step, command, name);
+    CS_FREE_FIELDS(step, command, name, written);
     cs_text_list_free(step->word, step->words);
     cs_free(step->needs);
 }
@@ -198,10 +198,12 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     cs_step *step = &longer[study->steps++];
     *step = (cs_step){.name = cs_strdup(name),
                       .exit_code = -1,
+                      .written = cs_strdup(command),
                       .command = replace(command, '@', study->dir, "/")};
     char *text = cs_strdup(command);
-    cs_status status =
-        step->name && step->command && text ? split_words(text, study->dir, step) : CS_ERR_MEMORY;
+    cs_status status = step->name && step->written && step->command && text
+                           ? split_words(text, study->dir, step)
+                           : CS_ERR_MEMORY;
     if (status == CS_OK) status = check_words(step);
     cs_free(text);
     return status;

@@ -29,7 +29,8 @@ enum { CS_STEP_WORDS = 128 }; /* at most, of a command */
 
 typedef struct {
     char *name;
-    char *command; /* as it would be typed, without -o */
+    char *written; /* the command as the study has it */
+    char *command; /* as it would be typed, without -o: @ replaced */
     int words;
     char **word;   /* COMMAND ARGUMENT..., @ replaced */
     int exit_code; /* -1: not run */

@@ -77,14 +77,14 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
 }
 
 /* Whether what a step has read is as it was: the steps that it reads were kept, and what its manifest
- * names beside the study's folder has the same hash. */
+ * names beside the study's folder, own, has the same hash. */
 static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
-                                known_inputs *known, bool *out)
+                                const char *own, known_inputs *known, bool *out)
 {
     json_t *json = NULL, *input = NULL;
-    char *path = cs_path_join(folder, "manifest.json"), *own = cs_path_join(study->dir, "");
+    char *path = cs_path_join(folder, "manifest.json");
     size_t i = 0;
-    cs_status status = path && own ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     *out = true;
     for (int64_t j = 0; j < study->steps; ++j) {
         *out = *out && (!study->step[of].needs[j] || study->step[j].kept);
@@ -99,26 +99,31 @@ static cs_status reads_the_same(const cs_study *study, int64_t of, const char *f
     }
     json_decref(json);
     cs_free(path);
-    cs_free(own);
     return status;
 }
 
-/* Keeps a step that an earlier run of the same version, or of any, finished. */
-static bool finished_before(const cs_study *study, const char *record, cs_step *step)
+/* Keeps a step that an earlier run of the same version, or of any, finished; *own is the study's folder
+ * as that run named it, with a slash: the command is the same where it is so with that folder in it, for
+ * a study may go on elsewhere. (Records of before 24 November 2026 name none: this one.) */
+static bool finished_before(const cs_study *study, const char *record, cs_step *step, char **own)
 {
     json_t *json = NULL;
     if (!cs_path_exists(record) || cs_json_read(record, &json) != CS_OK) {
         cs_reason_clear();
         return false;
     }
-    const char *command = NULL, *commit = NULL;
+    const char *command = NULL, *commit = NULL, *then = study->dir;
+    char *expected = NULL;
     int exit_code = 0;
     double seconds = 0.0;
-    bool same = json_unpack(json, "{s:s, s:s, s:i, s:F}", "command", &command, "commit", &commit,
-                            "exit", &exit_code, "seconds", &seconds) == 0 &&
-                strcmp(command, step->command) == 0 &&
-                (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
-                is_outcome(exit_code);
+    bool same =
+        json_unpack(json, "{s:s, s:s, s:i, s:F, s?s}", "command", &command, "commit", &commit,
+                    "exit", &exit_code, "seconds", &seconds, "folder", &then) == 0 &&
+        (*own = cs_path_join(then, "")) &&
+        cs_study_put(step->written, '@', *own, &expected) == CS_OK &&
+        strcmp(command, expected) == 0 &&
+        (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
+        is_outcome(exit_code);
     char *folder = same ? cs_path_join(study->dir, step->name) : NULL;
     if (same &&
         (!folder || cs_digest_check_all(folder) != CS_OK)) { /* what is damaged runs again */
@@ -126,6 +131,7 @@ static bool finished_before(const cs_study *study, const char *record, cs_step *
         same = false;
     }
     cs_free(folder);
+    cs_free(expected);
     if (same) {
         step->exit_code = exit_code;
         step->seconds = seconds;
@@ -134,10 +140,10 @@ static bool finished_before(const cs_study *study, const char *record, cs_step *
     return same;
 }
 
-static cs_status write_record(const char *record, const cs_step *step)
+static cs_status write_record(const char *record, const char *dir, const cs_step *step)
 {
     json_t *json =
-        json_pack("{s:s, s:s, s:i, s:f}", "command", step->command, "commit",
+        json_pack("{s:s, s:s, s:s, s:i, s:f}", "command", step->command, "folder", dir, "commit",
                   CS_VERSION " " CS_COMMIT, "exit", step->exit_code, "seconds", step->seconds);
     cs_status status = json ? cs_json_write(record, json) : CS_ERR_MEMORY;
     json_decref(json);
@@ -219,7 +225,7 @@ static void last_message(const char *folder, char *buffer, size_t room)
     cs_free(text);
 }
 
-static cs_status run_step(cs_step *step, const char *program, const char *folder,
+static cs_status run_step(cs_step *step, const char *program, const char *dir, const char *folder,
                           const char *record, bool resume)
 {
     const double from = cs_seconds();
@@ -229,7 +235,7 @@ static cs_status run_step(cs_step *step, const char *program, const char *folder
     step->exit_code = exit_code;
     step->seconds = cs_seconds() - from;
     if (is_outcome(exit_code)) {
-        return write_record(record, step);
+        return write_record(record, dir, step);
     }
     if (exit_code == 130 || cs_interrupted()) {
         return cs_fail(CS_ERR_INTERRUPT, "interrupted in step %s; run again with --resume to go on",
@@ -241,13 +247,15 @@ static cs_status run_step(cs_step *step, const char *program, const char *folder
                    step->name, exit_code, message, folder);
 }
 
-/* The folder of a step: a new one, or one in which a step was run. */
-static cs_status take_folder(const char *folder)
+/* The folder of a step: a new one, or one in which a step was run, as its record tells, or its output
+ * if it was interrupted. */
+static cs_status take_folder(const char *folder, const char *record)
 {
     const bool there = cs_path_exists(folder);
     char *out = cs_path_join(folder, "stdout.txt");
     cs_status status = out ? cs_dir_make_own(folder) : CS_ERR_MEMORY;
-    if (status == CS_OK && there && !cs_path_exists(out) && rmdir(folder) != 0) { /* not empty */
+    if (status == CS_OK && there && !cs_path_exists(out) && !cs_path_exists(record) &&
+        rmdir(folder) != 0) { /* not empty */
         status = cs_fail(CS_ERR_USAGE, "%s holds files that no study has written", folder);
     } else if (status == CS_OK && there) {
         status = cs_dir_make_own(folder);
@@ -276,17 +284,20 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     char *folder = cs_path_join(s->study->dir, step->name);
     char *record = folder ? cs_path_join(folder, "step.json") : NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
-    step->kept = status == CS_OK && options->resume && finished_before(s->study, record, step);
-    if (step->kept) status = reads_the_same(s->study, i, folder, &s->known, &step->kept);
+    char *own = NULL;
+    step->kept =
+        status == CS_OK && options->resume && finished_before(s->study, record, step, &own);
+    if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
     if (status == CS_OK && !step->kept) {
         (void)pthread_mutex_lock(&s->lock);
         options->announce(options->ctx, s->study, i, before);
         (void)pthread_mutex_unlock(&s->lock);
-        if ((status = take_folder(folder)) == CS_OK) {
-            status = run_step(step, options->program, folder, record,
+        if ((status = take_folder(folder, record)) == CS_OK) {
+            status = run_step(step, options->program, s->study->dir, folder, record,
                               options->resume && s->study->resumes(step->word[0]));
         }
     }
+    cs_free(own);
     cs_free(folder);
     cs_free(record);
     return status;

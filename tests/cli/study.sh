@@ -210,6 +210,16 @@ test_rounds_and_additions() {
     exits 0 "$COSPEC" $run --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = c-3 ] || fail "old: $(cat err)"
 }
 
+# A folder that was moved, or unpacked from an archive of records and tables, goes on where it stands.
+test_moved_folder() {
+    printf '{{steps}}\n' > t.html
+    printf 'the cat sat\nthe dog ran\nthe cat ran\n%.0s' 1 2 3 4 > c.txt
+    study s.json "\"a\": \"cooc --corpus $PWD/c.txt --objective ar --context all --max-length 3\", \"b\": \"svd @a -k 2\""
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && mkdir there && mv r there/other && rm there/other/*/std*.txt || { fail "$why"; return 1; }
+    rm there/other/manifest.json there/other/report.html && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o there/other --resume && ! grep -q '^\[' err || { fail "${why:-$(cat err)}"; return 1; }
+    rm there/other/manifest.json there/other/report.html && echo x >> "$(ls there/other/a/*.npy there/other/a/*.npz 2>/dev/null | head -1)" && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o there/other --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err | tr '\n' ' ')" = "a b " ] || fail "damaged: ${why:-$(cat err)}"
+}
+
 # Names are names of folders within the study.
 test_names_are_restricted() {
     printf 'x\n' > t.html
@@ -339,4 +349,4 @@ test_inputs_that_change() {
     rm r/manifest.json r/report.html && echo 'a bird sang' >> c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec cooc' err && grep -q 's: cospec svd' err && ! grep -q 't: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
-for name in reproduce jobs order tables shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs order tables shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
