@@ -45,8 +45,34 @@ static void choose(uint64_t seed, int block, uint8_t *part)
     }
 }
 
-/* M / m by all pairs of events, and its eigenvalues, descending. */
-static double spectrum_of(const document_events *e, const uint8_t *part, cs_dense *m, double *value)
+/* Q as a mean over the six pairs of quarters, each by all pairs of events. */
+static void mean_of_quarters(const document_events *e, const uint8_t *part, const double *scale,
+                             double *q)
+{
+    uint8_t quarter[DOCUMENTS];
+    double pairs[VOCAB * VOCAB];
+    memset(q, 0, sizeof pairs);
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        quarter[d] = part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2;
+    }
+    for (int f = 0; f < 4; ++f) {
+        for (int g = f + 1; g < 4; ++g) {
+            const cs_pair_options o = {.part = quarter,
+                                       .between = CS_PAIRS_OF_PARTS,
+                                       .chosen = 1u << f | 1u << g,
+                                       .weight = 8,
+                                       .scale = scale};
+            (void)pairs_by_events(e, &o, VOCAB, pairs);
+            for (int i = 0; i < VOCAB * VOCAB; ++i) {
+                q[i] += pairs[i] / 6;
+            }
+        }
+    }
+}
+
+/* M / m or Q by all pairs of events, and its eigenvalues, descending; returns m. */
+static double spectrum_of(cs_population_estimate estimate, const document_events *e,
+                          const uint8_t *part, cs_dense *m, double *value)
 {
     double p[VOCAB] = {0}, all = 0, scale[VOCAB], pairs[VOCAB * VOCAB], up[VOCAB];
     for (int64_t i = 0; i < e->count; ++i) {
@@ -58,7 +84,8 @@ static double spectrum_of(const document_events *e, const uint8_t *part, cs_dens
         scale[v] = p[v] > 0 ? sqrt(all / p[v]) : 0;
     }
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
-    const double seen = pairs_by_events(e, &o, VOCAB, pairs);
+    const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
+    if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
     cs_dense copy = {0};
     OK(cs_dense_init(m, VOCAB, VOCAB));
     OK(cs_dense_init(&copy, VOCAB, VOCAB));
@@ -74,11 +101,13 @@ static double spectrum_of(const document_events *e, const uint8_t *part, cs_dens
     return seen;
 }
 
-TEST(eigenpairs_and_errors_are_those_of_all_pairs)
+static void compare(cs_population_estimate estimate)
 {
     cs_corpus corpus = corpus_of();
     const cs_cooc_options build = build_of("all");
-    const cs_language_options o = {.k = K, .blocks = BLOCKS, .seed = 7, .threads = 1};
+    const bool distinct = estimate == CS_DISTINCT_DOCUMENT;
+    const cs_language_options o = {
+        .estimate = estimate, .k = K, .blocks = BLOCKS, .seed = 7, .threads = 1};
     const document_events e = events_of(&corpus, &build);
     cs_population_counts counts = {0};
     cs_language l = {0};
@@ -90,11 +119,17 @@ TEST(eigenpairs_and_errors_are_those_of_all_pairs)
     OK(cs_language_of(&corpus, &build, &o, &l));
     OK(cs_population_count(&corpus, &build, &counts));
     choose(7, -1, part);
-    const double seen = spectrum_of(&e, part, &m, value);
+    const double seen = spectrum_of(estimate, &e, part, &m, value);
     OK(cs_population_of(&counts, part, &sums, &p));
+    const double *sum4 = distinct ? &p.distinct.sum_sigma4 : &p.cross_fit.sum_sigma4;
+    double trace = 0;
+    for (int v = 0; v < VOCAB; ++v) {
+        trace += value[v];
+    }
     assert_int_equal(l.documents, DOCUMENTS);
-    assert_true(fabs(l.seen.value - seen) < 1e-12);
-    assert_true(fabs(l.sum4.value - p.distinct.sum_sigma4) < 1e-11);
+    assert_true(!distinct || fabs(l.seen.value - seen) < 1e-12);
+    assert_true(l.seen.value > 0 && l.seen.value <= 1);
+    assert_true(fabs(l.sum4.value - *sum4) < 1e-11 && fabs(l.sum2.value - trace) < 1e-9);
     for (int j = 0; j < K; ++j) {
         double square = 0, norm = 0;
         assert_true(fabs(l.lambda[j].value - value[j]) < 1e-8);
@@ -109,15 +144,14 @@ TEST(eigenpairs_and_errors_are_those_of_all_pairs)
         }
         assert_true(sqrt(square) < 1e-7 && l.residual[j] < 1e-7 && fabs(norm - 1) < 1e-10);
     }
-    assert_true(fabs(l.tail[2].value -
-                     (p.distinct.sum_sigma4 - value[0] * value[0] - value[1] * value[1])) < 1e-7);
+    assert_true(fabs(l.tail[2].value - (*sum4 - value[0] * value[0] - value[1] * value[1])) < 1e-7);
     for (int b = 0; b < BLOCKS; ++b) {
         cs_dense part_m = {0};
         choose(7, b, part);
-        (void)spectrum_of(&e, part, &part_m, one);
+        (void)spectrum_of(estimate, &e, part, &part_m, one);
         OK(cs_population_of(&counts, part, &sums, &p));
         lambda2[b] = one[1];
-        tail1[b] = p.distinct.sum_sigma4 - one[0] * one[0];
+        tail1[b] = *sum4 - one[0] * one[0];
         cs_dense_free(&part_m);
     }
     assert_true(fabs(l.lambda[1].se - cs_jackknife_error(BLOCKS, lambda2, 1)) < 1e-7);
@@ -128,6 +162,12 @@ TEST(eigenpairs_and_errors_are_those_of_all_pairs)
     cs_population_counts_free(&counts);
     cs_language_free(&l);
     cs_corpus_free(&corpus);
+}
+
+TEST(eigenpairs_and_errors_are_those_of_all_pairs)
+{
+    compare(CS_DISTINCT_DOCUMENT);
+    compare(CS_CROSS_FIT);
 }
 
 /* With more steps than there are eigenvalues every sample's measure is exact, so that the bounds of
@@ -151,7 +191,7 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
     OK(cs_language_of(&corpus, &build, &o, &l));
     const document_events e = events_of(&corpus, &build);
     choose(7, -1, part);
-    (void)spectrum_of(&e, part, &m, value);
+    (void)spectrum_of(CS_DISTINCT_DOCUMENT, &e, part, &m, value);
     cs_result *result = cs_result_new();
     OK(cs_language_density(&l, &d, cs_result_root(result)));
     OK(cs_result_json(result, &json));

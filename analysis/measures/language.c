@@ -40,21 +40,24 @@ const double *cs_language_tail(const cs_language *l, int64_t b)
 static cs_status measure(const cs_population_study *s, const cs_language_options *o, cs_language *l,
                          bool keep, double *value)
 {
-    const cs_population_options sums = {.least = 2, .seed = o->seed, .threads = o->threads};
+    const bool distinct = o->estimate == CS_DISTINCT_DOCUMENT;
+    const cs_population_options sums = {
+        .least = distinct ? 2 : 0, .seed = o->seed, .threads = o->threads};
     const cs_signed_gram_options eigen = {
         .seed = o->seed, .threads = o->threads, .start = keep ? NULL : &l->v};
     cs_signed_gram m = {0};
     cs_population p = {0};
-    cs_status status =
-        cs_population_matrix(&s->counts, s->part, CS_ALL_FOLDS, &m, &value[SEEN], NULL);
+    cs_status status = cs_population_matrix(&s->counts, s->part, o->estimate, CS_ALL_FOLDS, &m,
+                                            &value[SEEN], NULL);
     if (status == CS_OK) status = cs_population_of(&s->counts, s->part, &sums, &p);
     if (status == CS_OK)
         status = cs_signed_gram_leading(&m, l->k, &eigen, value + LAMBDA, keep ? &l->v : NULL);
-    value[SUM2] = p.distinct.sum_sigma2;
-    value[SUM4] = p.distinct.sum_sigma4;
-    value[CORRECTED2] = p.corrected2;
-    value[CORRECTED4] = p.corrected4;
-    double left = p.distinct.sum_sigma4;
+    const cs_population_sums *sum = distinct ? &p.distinct : &p.cross_fit;
+    value[SUM2] = sum->sum_sigma2;
+    value[SUM4] = sum->sum_sigma4;
+    value[CORRECTED2] = distinct ? p.corrected2 : sum->sum_sigma2;
+    value[CORRECTED4] = distinct ? p.corrected4 : sum->sum_sigma4;
+    double left = sum->sum_sigma4;
     for (int64_t t = 0; t <= l->k && status == CS_OK; ++t) {
         const double lambda = t < l->k ? fmax(0, value[LAMBDA + t]) : 0;
         value[LAMBDA + l->k + t] = left;
@@ -101,8 +104,9 @@ static cs_language_number number_of(const cs_language *l, int64_t i, int64_t bas
 
 static void fill(cs_language *l)
 {
-    l->sum2 = number_of(l, SUM2, CORRECTED2);
-    l->sum4 = number_of(l, SUM4, CORRECTED4);
+    const bool distinct = l->estimate == CS_DISTINCT_DOCUMENT;
+    l->sum2 = number_of(l, SUM2, distinct ? CORRECTED2 : SUM2);
+    l->sum4 = number_of(l, SUM4, distinct ? CORRECTED4 : SUM4);
     l->seen = number_of(l, SEEN, SEEN);
     cs_interval_clip("sum_sigma2", &l->sum2.low, &l->sum2.high);
     cs_interval_clip("sum_sigma4", &l->sum4.low, &l->sum4.high);
@@ -154,7 +158,7 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
 {
     const cs_population_plan plan = {
         .build = *build, .blocks = options->blocks, .seed = options->seed};
-    cs_language l = {.k = options->k, .blocks = options->blocks};
+    cs_language l = {.estimate = options->estimate, .k = options->k, .blocks = options->blocks};
     cs_population_study s = {0};
     cs_status status = check_drawn(corpus);
     if (status == CS_OK) status = check(build, options, corpus->vocab, corpus->documents);
@@ -211,7 +215,8 @@ static void put_eigenvalue(cs_item *row, const cs_language_number *lambda)
 
 void cs_language_record(const cs_language *l, cs_item *root)
 {
-    cs_item_text(root, "estimate", "distinct-document");
+    cs_item_text(root, "estimate",
+                 l->estimate == CS_DISTINCT_DOCUMENT ? "distinct-document" : "cross-fit");
     CS_ITEM_FIELDS(root, l, documents, blocks);
     put_number(root, "mass_seen", &l->seen);
     put_number(root, "sum_sigma2", &l->sum2);

@@ -1,8 +1,8 @@
-/* The leading spectrum of the language behind a corpus, by pairs of documents: eigenvalues of M / m,
- * which estimate sigma_j^2, with vectors, sums, tails and their errors; and the density of all of its
- * eigenvalues, most of which are noise about 0.
+/* The leading spectrum of the language behind a corpus, by pairs of documents or of quarters of them:
+ * eigenvalues of M / m or Q (population.h), which estimate sigma_j^2, with vectors, sums, tails and
+ * their errors; and the density of all of its eigenvalues, most of which are noise about 0.
  *
- * M / m is symmetric and not positive semidefinite: what is positive in it may be the language's or
+ * Either is symmetric and not positive semidefinite: what is positive in it may be the language's or
  * noise, what is negative is noise, so that the negative end of the density shows how far noise
  * reaches. Definitions and biases: docs/theory.md, What a corpus tells of its language.
  */
@@ -13,6 +13,7 @@
 #include "io/result.h"
 
 typedef struct {
+    cs_population_estimate estimate;
     int64_t k;      /* eigenpairs, 1 .. columns; tails for t = 0 .. k */
     int64_t blocks; /* of documents, for the delete-block jackknife of everything; 0: no errors */
     uint64_t seed;
@@ -26,10 +27,11 @@ typedef struct {
 } cs_language_number;
 
 typedef struct {
+    cs_population_estimate estimate;
     int64_t documents, blocks, k;
-    cs_signed_gram m;           /* M / m of all documents */
+    cs_signed_gram m;           /* M / m, or Q, of all documents */
     cs_dense v;                 /* columns x k */
-    double *residual;           /* k: ||(M / m) v - lambda v|| */
+    double *residual;           /* k: ||m v - lambda v|| */
     cs_language_number *lambda; /* k, descending */
     cs_language_number *tail;   /* k + 1: sum sigma^4 less the first t of max(lambda, 0)^2 */
     cs_language_number seen, sum2, sum4; /* m; sums as in analysis/measures/population_rows.h */
@@ -40,7 +42,7 @@ void cs_language_free(cs_language *language);
 
 /* Everything above, of the documents of a corpus under the options of a build (by_document is set
  * here). CS_ERR_USAGE: k or blocks out of range, or a context whose rows are not at hand (unique);
- * CS_ERR_INPUT: no context is in two documents. Cost: (blocks + 1) times cs_population_of and
+ * CS_ERR_INPUT: no context is in two documents (quarters). Cost: (blocks + 1) times cs_population_of and
  * eigenvalues. */
 cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
                          const cs_language_options *options, cs_language *out) CS_MUST_CHECK;

@@ -136,7 +136,8 @@ static cs_status learn(const counting *c, const cs_language_options *o, unsigned
     cs_dense v = {0};
     cs_status status = lambda ? cs_dense_init(&v, cols, out->k) : CS_ERR_MEMORY;
     if (status == CS_OK)
-        status = cs_population_matrix(&c->s->counts, c->s->part, half, &m, &seen, NULL);
+        status = cs_population_matrix(&c->s->counts, c->s->part, CS_DISTINCT_DOCUMENT, half, &m,
+                                      &seen, NULL);
     if (status == CS_OK) status = cs_signed_gram_leading(&m, out->k, &eigen, lambda, &v);
     if (status == CS_OK) status = take_joint(c, half, c->joint[0]);
     memset(out->weight, 0, (size_t)(out->k * c->classes) * sizeof *out->weight);
@@ -274,8 +275,8 @@ static cs_status take_scale(counting *c)
 {
     cs_signed_gram m = {0};
     double seen = 0;
-    cs_status status =
-        cs_population_matrix(&c->s->counts, c->s->part, CS_ALL_FOLDS, &m, &seen, c->scale);
+    cs_status status = cs_population_matrix(&c->s->counts, c->s->part, CS_DISTINCT_DOCUMENT,
+                                            CS_ALL_FOLDS, &m, &seen, c->scale);
     cs_signed_gram_free(&m);
     return status;
 }

@@ -100,55 +100,19 @@ static cs_status take_sum(void *ctx, int64_t item)
 
 /* --- eigenvalues ------------------------------------------------------------------------------ */
 
-/* Eigenvalues of V' Q V, descending, are added to lambda. */
-static cs_status add_ritz(const cs_signed_gram *q, const cs_dense *v, int threads, double *lambda)
-{
-    double value[CS_LEADING];
-    cs_dense y = {0}, small = {0};
-    cs_status status = cs_dense_init(&y, v->rows, v->cols);
-    if (status == CS_OK) status = cs_dense_init(&small, v->cols, v->cols);
-    if (status == CS_OK) status = cs_signed_gram_apply(q, v, threads, &y);
-    if (status == CS_OK) status = cs_gemm(true, false, 1, v, &y, 0, &small);
-    if (status == CS_OK) status = cs_dense_eigh(&small, value, true);
-    for (int64_t j = 0; j < v->cols && status == CS_OK; ++j) {
-        lambda[j] += value[v->cols - 1 - j];
-    }
-    cs_dense_free(&y);
-    cs_dense_free(&small);
-    return status;
-}
-
-/* Cross-fitted: leading vectors of one product of folds, the other on their span, both ways. */
-static cs_status cross_leading(const pair_sums *p, const cs_signed_gram_options *o, double *lambda)
-{
-    const int64_t n = p->sum[0].plus.cols, k = n < CS_LEADING ? n : CS_LEADING;
-    double ignored[CS_LEADING];
-    cs_dense v = {0};
-    cs_status status = cs_dense_init(&v, n, k);
-    for (int64_t j = 0; j < CS_LEADING; ++j) {
-        lambda[j] = j < k ? 0 : (double)NAN;
-    }
-    for (int side = 0; side < 2 && status == CS_OK; ++side) {
-        status = cs_signed_gram_leading(&p->sum[side], k, o, ignored, &v);
-        if (status == CS_OK) status = add_ritz(&p->sum[1 - side], &v, o->threads, lambda);
-    }
-    cs_divide(k, 2, lambda);
-    cs_dense_free(&v);
-    return status;
-}
-
-static cs_status whole_leading(const cs_signed_gram *m, const cs_population_options *options,
-                               double *lambda)
+/* start: as that of cs_population_options. */
+static cs_status leading(const cs_signed_gram *m, const cs_population_options *options,
+                         cs_dense *start, double *lambda)
 {
     const int64_t n = m->plus.cols, k = n < CS_LEADING ? n : CS_LEADING;
-    const bool known = options->start && options->start->rows > 0;
+    const bool known = start && start->rows > 0;
     const cs_signed_gram_options o = {
-        .seed = options->seed, .threads = options->threads, .start = known ? options->start : NULL};
+        .seed = options->seed, .threads = options->threads, .start = known ? start : NULL};
     cs_dense v = {0};
     cs_status status = cs_dense_init(&v, n, k);
     if (status == CS_OK) status = cs_signed_gram_leading(m, CS_LEADING, &o, lambda, &v);
-    if (status == CS_OK && options->start && !known) {
-        *options->start = v;
+    if (status == CS_OK && start && !known) {
+        *start = v;
         v = (cs_dense){0};
     }
     cs_dense_free(&v);
@@ -195,10 +159,9 @@ static cs_status add_splitting(const choice *c, int splitting, cs_population *ou
     return status;
 }
 
-/* What one pairing of the quarters adds; the first also gives eigenvalues. */
+/* What one pairing of the quarters adds. */
 static cs_status add_pairing(const choice *c, int pairing, cs_population *out)
 {
-    const cs_signed_gram_options eigen = {.seed = c->options->seed, .threads = c->options->threads};
     pair_sums p = {.counts = c->counts};
     double product = 0;
     for (int i = 0; i < 2; ++i) {
@@ -210,14 +173,34 @@ static cs_status add_pairing(const choice *c, int pairing, cs_population *out)
     }
     cs_status status = cs_parallel(2, c->options->threads, take_sum, &p);
     if (status == CS_OK)
-        status = cs_signed_gram_inner(&p.sum[0], &p.sum[1], NULL, eigen.threads, &product, NULL);
+        status =
+            cs_signed_gram_inner(&p.sum[0], &p.sum[1], NULL, c->options->threads, &product, NULL);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         out->cross_fit.sum_sigma2 += cs_signed_gram_trace(&p.sum[i], NULL) / (2 * PAIRINGS);
     }
     out->cross_fit.sum_sigma4 += product / PAIRINGS;
-    if (status == CS_OK && c->options->leading && pairing == 0)
-        status = cross_leading(&p, &eigen, out->cross_fit.lambda);
     pair_sums_free(&p);
+    return status;
+}
+
+/* Q: the mean over the twelve ordered pairs of quarters. */
+static cs_pair_options all_quarters(const uint8_t *quarter, const double *scale)
+{
+    return (cs_pair_options){.part = quarter,
+                             .chosen = 15,
+                             .between = CS_PAIRS_OF_PARTS,
+                             .weight = 16.0 / 12,
+                             .scale = scale};
+}
+
+static cs_status take_cross_lambda(const choice *c, cs_population *out)
+{
+    const cs_pair_options pairs = all_quarters(c->quarter, c->scale);
+    cs_signed_gram q = {0};
+    double seen = 0;
+    cs_status status = cs_pairs_of_contexts(&c->counts->rows, &pairs, &q, &seen);
+    if (status == CS_OK) status = leading(&q, c->options, NULL, out->cross_fit.lambda);
+    cs_signed_gram_free(&q);
     return status;
 }
 
@@ -236,7 +219,7 @@ static cs_status add_whole(const choice *c, cs_population *out)
         out->corrected2 = share(cs_signed_gram_trace(&m, c->f), out->seen);
     }
     if (status == CS_OK && c->options->leading)
-        status = whole_leading(&m, c->options, out->distinct.lambda);
+        status = leading(&m, c->options, c->options->start, out->distinct.lambda);
     for (int j = 0; j < CS_LEADING && status == CS_OK; ++j) {
         out->distinct.lambda[j] = share(out->distinct.lambda[j], out->seen);
     }
@@ -251,30 +234,45 @@ static void multiply(cs_csr *a, double by)
     }
 }
 
+static void take_quarters(const uint8_t *part, int64_t documents, uint8_t *quarter)
+{
+    for (int64_t d = 0; d < documents; ++d) {
+        quarter[d] = part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2;
+    }
+}
+
 cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t *part,
-                               unsigned chosen, cs_signed_gram *out, double *seen, double *scale)
+                               cs_population_estimate estimate, unsigned chosen,
+                               cs_signed_gram *out, double *seen, double *scale)
 {
     const int64_t cols = counts->rows.matrix.a.cols;
+    const bool distinct = estimate == CS_DISTINCT_DOCUMENT;
     cs_signed_gram m = {0};
     cs_pool pool = {0};
     double *s = cs_pool_take(&pool, cols, sizeof *s), *f = cs_pool_take(&pool, cols, sizeof *f);
+    uint8_t *quarter = cs_pool_take(&pool, counts->documents, sizeof *quarter);
     cs_status status = pool.status;
     if (status == CS_OK) status = marginals(counts, part, s, f);
-    const cs_pair_options pairs = {
-        .part = part, .chosen = chosen, .between = CS_PAIRS_OF_DOCUMENTS, .scale = s};
+    if (status == CS_OK) take_quarters(part, counts->documents, quarter);
+    const cs_pair_options pairs = distinct ? (cs_pair_options){.part = part,
+                                                               .chosen = chosen,
+                                                               .between = CS_PAIRS_OF_DOCUMENTS,
+                                                               .scale = s}
+                                           : all_quarters(quarter, s);
     if (status == CS_OK) status = cs_pairs_of_contexts(&counts->rows, &pairs, &m, seen);
     if (status == CS_OK && !(*seen > 0))
-        status = cs_fail(CS_ERR_INPUT, "no context is in two documents: of the language nothing is "
-                                       "told");
+        status = cs_fail(CS_ERR_INPUT, "no context is in two %s: of the language nothing is told",
+                         distinct ? "documents" : "quarters of the documents");
+    const double share_seen = distinct ? *seen : 1;
     for (int64_t v = 0; v < cols && status == CS_OK; ++v) {
-        m.diagonal[v] /= *seen;
+        m.diagonal[v] /= share_seen;
         if (scale) {
             scale[v] = s[v];
         }
     }
     if (status == CS_OK) {
-        multiply(&m.plus, 1 / sqrt(*seen));
-        multiply(&m.minus, 1 / sqrt(*seen));
+        multiply(&m.plus, 1 / sqrt(share_seen));
+        multiply(&m.minus, 1 / sqrt(share_seen));
     }
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, m, cs_signed_gram_free);
@@ -294,9 +292,7 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
     for (int j = 0; j < CS_LEADING; ++j) {
         result.cross_fit.lambda[j] = result.distinct.lambda[j] = NAN;
     }
-    for (int64_t d = 0; d < counts->documents && status == CS_OK; ++d) {
-        quarter[d] = part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2;
-    }
+    if (status == CS_OK) take_quarters(part, counts->documents, quarter);
     if (status == CS_OK) status = marginals(counts, part, scale, f);
     if (status == CS_OK) status = add_whole(&c, &result);
     for (int i = 1; i <= SPLITTINGS && status == CS_OK; ++i) {
@@ -305,6 +301,8 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
     for (int i = 0; i < PAIRINGS && options->least == 0 && status == CS_OK; ++i) {
         status = add_pairing(&c, i, &result);
     }
+    if (status == CS_OK && options->least == 0 && options->leading)
+        status = take_cross_lambda(&c, &result);
     cs_pool_free(&pool);
     if (status != CS_OK) return status;
     *out = result;

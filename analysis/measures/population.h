@@ -9,9 +9,9 @@
  *   cross-fit          A_f[X, v] = 4 c_f(X, v) / sqrt(n_X N P_G(v)) of four quarters of the
  *                      documents, n_X, N and P_G of all of them: sum sigma^2 = tr A_f' A_g,
  *                      sum sigma^4 = tr(A_f' A_g A_h' A_i), the symmetric parts of both products and
- *                      the mean over the three ways to pair them; sigma_j^2 = eigenvalues of
- *                      A_h' A_i on the span of the leading vectors of A_f' A_g. What one quarter
- *                      alone has adds nothing: these are too small
+ *                      the mean over the three ways to pair them; sigma_j^2 = eigenvalues of Q, the
+ *                      mean of A_f' A_g over all pairs of quarters. What one quarter alone has adds
+ *                      nothing: these are too small, but for noise, which raises eigenvalues
  *
  *   distinct-document  M = sum_X w_X (T_X T_X' - sum_d c_d c_d') / sqrt(P_G P_G'), the pairs of
  *                      tokens of a context from two documents (cooc/by_document.h), divided by the
@@ -84,10 +84,13 @@ typedef struct {
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
                            const cs_population_options *options, cs_population *out) CS_MUST_CHECK;
 
-/* M / m of the chosen folds (bits; CS_ALL_FOLDS: every one) of the documents that part[] does not
- * leave out, P_G of all of these: what it says of the language is in docs/theory.md. *seen: m; scale:
- * 1 / sqrt(P_G(v)), 0 of absent tokens, cols values, NULL: not wanted. CS_ERR_INPUT: no context is in
- * two documents. */
+typedef enum { CS_DISTINCT_DOCUMENT, CS_CROSS_FIT } cs_population_estimate;
+
+/* The matrix whose eigenvalues estimate sigma_j^2: M / m of the chosen folds (bits; CS_ALL_FOLDS: every
+ * one) of the documents that part[] does not leave out, P_G of all of these, or Q, which takes all
+ * folds: what they say of the language is in docs/theory.md. *seen: m, or the share of mass in the
+ * contexts of two quarters; scale: 1 / sqrt(P_G(v)), 0 of absent tokens, cols values, NULL: not
+ * wanted. CS_ERR_INPUT: no context is in two documents (quarters). */
 cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t *part,
-                               unsigned chosen, cs_signed_gram *out, double *seen,
-                               double *scale) CS_MUST_CHECK;
+                               cs_population_estimate estimate, unsigned chosen,
+                               cs_signed_gram *out, double *seen, double *scale) CS_MUST_CHECK;

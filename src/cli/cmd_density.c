@@ -152,8 +152,8 @@ const cs_command cs_cmd_density = {
         "A count of one or two large values is skewed, and its interval misses them a little more "
         "often than the level says: take them out with -k. DIR receives density.csv (the curves), "
         "density.json and tail.csv; draw with cospec plot density.\n\n"
-        "--estimate distinct-document: of the eigenvalues lambda of M / m, the language's estimate "
-        "(cospec svd), which are noise about 0 but for the leading ones: the negative side says "
+        "--estimate: of the eigenvalues lambda of M / m or Q, the language's estimates (cospec "
+        "svd), which are noise about 0 but for the leading ones: the negative side says "
         "how far noise reaches.",
     .positional = "FILE|DIR",
     .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,

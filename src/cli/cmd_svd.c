@@ -400,7 +400,7 @@ static cs_status run_language(cs_args *args)
 {
     int64_t k = 0;
     cs_status status = cs_args_refuse(args, "after-ones start memory certify mpi",
-                                      "has no meaning with --estimate distinct-document");
+                                      "has no meaning of the language (--estimate)");
     if (status == CS_OK && cs_args_given(args, "rank"))
         status =
             cs_parse_int(cs_args_text(args, "rank"), cs_args_said(args, "rank"), 1, INT64_MAX, &k);
@@ -500,7 +500,8 @@ const cs_command cs_cmd_svd = {
         "--estimate distinct-document takes a folder of cospec cooc for what it says of the "
         "language: the leading eigenvalues lambda of M / m, which estimate sigma^2 of the "
         "language's matrix, from pairs of tokens of two documents that share a context, sums, "
-        "tails and jackknife errors over documents (docs/theory.md).\n\n"
+        "tails and jackknife errors over documents; cross-fit: the same of Q, of two quarters of "
+        "the documents (docs/theory.md).\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
         "processes, each of which holds its part of the nonzeros and vectors (docs/scaling.md). "
         "There mpirun takes the interrupt: it ends all processes without a partial result, with an "

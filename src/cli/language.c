@@ -5,22 +5,22 @@
 #include "linalg/vectors_file.h"
 
 const cs_opt cs_group_language[] = {
-    CS_CHOICE("estimate", "plug-in|distinct-document", "plug-in",
+    CS_CHOICE("estimate", "plug-in|cross-fit|distinct-document", "plug-in",
               "Of a folder of cospec cooc: the matrix of its corpus, or the language's, estimated "
-              "from pairs of documents."),
+              "from pairs of quarters of the documents (too small) or of documents."),
     CS_INT("jackknife", "B", "10", 0, 1000,
-           "Of the latter: blocks of documents for the delete-block jackknife; 0 for none."),
+           "Of the latter two: blocks of documents for the delete-block jackknife; 0 for none."),
     {0},
 };
 
 bool cs_args_language(const cs_args *args)
 {
-    return cs_args_is(args, "estimate", "distinct-document");
+    return !cs_args_is(args, "estimate", "plug-in");
 }
 
 cs_status cs_args_no_language(const cs_args *args)
 {
-    return cs_args_refuse(args, "jackknife", "goes with --estimate distinct-document");
+    return cs_args_refuse(args, "jackknife", "goes with --estimate cross-fit or distinct-document");
 }
 
 static cs_status write_vectors(cs_args *args, const cs_language *l)
@@ -39,14 +39,16 @@ cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_op
     cs_language l = {0};
     cs_status status = cs_args_refuse(
         args, "normalised solver tol max-iterations no-reduction moment-budget dry-run",
-        "has no meaning with --estimate distinct-document");
+        "has no meaning of the language (--estimate)");
     if (status == CS_OK) status = cs_args_store(args, dir, &store);
     const int64_t cols = store.corpus.vocab;
-    cs_language_options options = {.k = k > 0          ? k
-                                        : cols < USUAL ? cols
-                                                       : USUAL,
-                                   .blocks = cs_args_int(args, "jackknife"),
-                                   .progress = cs_output_progress(args)};
+    cs_language_options options = {
+        .estimate = cs_args_is(args, "estimate", "cross-fit") ? CS_CROSS_FIT : CS_DISTINCT_DOCUMENT,
+        .k = k > 0          ? k
+             : cols < USUAL ? cols
+                            : USUAL,
+        .blocks = cs_args_int(args, "jackknife"),
+        .progress = cs_output_progress(args)};
     CS_ARGS_FIELDS(args, &options, seed, threads);
     store.options.threads = options.threads;
     if (status == CS_OK) status = cs_language_of(&store.corpus, &store.options, &options, &l);

@@ -1,4 +1,4 @@
-/* --estimate distinct-document: what commands on a folder of cospec cooc say of the language. */
+/* --estimate cross-fit|distinct-document: what commands on a folder of cospec cooc say of the language. */
 #pragma once
 
 #include "analysis/measures/language.h"
@@ -6,7 +6,7 @@
 
 extern const cs_opt cs_group_language[]; /* --estimate --jackknife */
 bool cs_args_language(const cs_args *args);
-/* --jackknife is refused without --estimate. */
+/* --jackknife is refused of the matrix of the corpus. */
 cs_status cs_args_no_language(const cs_args *args) CS_MUST_CHECK;
 
 /* The command on the folder that is its argument: k leading eigenpairs (0: 10, or fewer where there

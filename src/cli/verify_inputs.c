@@ -228,6 +228,10 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
     if (status == CS_OK && cs_args_language(v->args) &&
         !(cs_verify_named(v) && cs_verify_named(v)->run[CS_ON_LANGUAGE]))
         status = cs_fail(CS_ERR_USAGE, "--estimate goes with verify 4.1 --matrix DIR");
+    if (status == CS_OK && cs_args_is(v->args, "estimate", "cross-fit"))
+        status =
+            cs_fail(CS_ERR_USAGE, "--estimate cross-fit: its tail is below the language's, and "
+                                  "what is below bounds nothing: want distinct-document");
     if (status == CS_OK)
         status =
             cs_want(v->args, CS_ERR_INPUT, path,

@@ -82,8 +82,9 @@ test_language_of_a_folder() {
     exits 0 "$COSPEC" density m -k 3 --estimate distinct-document --jackknife 0 --csv && [ "$(head -1 out)" = lambda,density,density_low,density_high,above,above_low,above_high ] || { fail "${why:-$(head -1 out)}"; return 1; }
     # below everything are all eigenvalues, one a word: an estimate, for what is left of a vector of signs without the known directions has the right square on average
     awk -F, -v words="$(wc -l < m/vocab.txt)" 'NR == 2 { exit !($6 <= words && words <= $7 + 1e-6 && $5 > .95 * words && $5 < 1.05 * words) }' out || { fail "$(sed -n 2p out)"; return 1; }
-    refuses 2 "--solver has no meaning with --estimate" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
-        refuses 2 "--jackknife goes with --estimate distinct-document" "$COSPEC" svd m --jackknife 3 &&
+    exits 0 "$COSPEC" svd m -k 3 --estimate cross-fit --jackknife 4 -o q && near "$(sed -n 3p q/svd.csv | cut -d, -f2)" "$(awk -F, '$1 == "ar" && $2 == "blind" && $4 == "sigma_2" && $5 == "cross-fit" { print $(NF - 6); exit }' c/connectivity.csv)" 1e-7 && grep -q '"estimate": "cross-fit"' q/svd.json || { fail "${why:-$(cat q/svd.csv)}"; return 1; }
+    refuses 2 "--solver has no meaning of the language" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
+        refuses 2 "--jackknife goes with --estimate cross-fit or distinct-document" "$COSPEC" svd m --jackknife 3 &&
         refuses 3 "m/matrix.npz" "$COSPEC" density m/matrix.npz --estimate distinct-document
 }
 

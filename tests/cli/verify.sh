@@ -163,7 +163,7 @@ test_language() {
     exits 4 verify 4.1 --matrix law --estimate distinct-document -k 3 --jackknife 0 --csv && grep -q '4.1-language,corrected,INCONCLUSIVE' out || { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" cooc --corpus markov:states=4,length=4 --population --objective ar -o all && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document &&
         refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document --jackknife 500 && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 99 --estimate distinct-document || return 1
-    refuses 2 "--estimate goes with verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate goes with --matrix" verify 4.1 --estimate distinct-document &&
+    refuses 2 "--estimate goes with verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate goes with --matrix" verify 4.1 --estimate distinct-document && refuses 2 "what is below bounds nothing" verify 4.1 --matrix law --estimate cross-fit &&
         refuses 2 "--jackknife goes with" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
 
