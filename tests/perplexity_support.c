@@ -20,6 +20,10 @@ const perplexity_case perplexity_cases[PERPLEXITY_CASES] = {
     {MAE_RECIPE, CS_KIND_MAE, CS_ASK_APPEND},
     {MAE_RECIPE, CS_KIND_MAE, CS_ASK_REMAINING},
     {MAE_RECIPE, CS_KIND_MAE, CS_ASK_PSEUDO},
+    {{.kind = CS_OBJ_MNTP, .arch = CS_ARCH_ROBERTA_PRELAYERNORM}, CS_KIND_MNTP, CS_ASK_APPEND},
+    {{.kind = CS_OBJ_MNTP, .arch = CS_ARCH_ROBERTA}, CS_KIND_MNTP, CS_ASK_REMAINING},
+    {{.kind = CS_OBJ_MNTP, .arch = CS_ARCH_GPT2}, CS_KIND_HYBRID, CS_ASK_PREFIX},
+    {{.kind = CS_OBJ_MNTP, .arch = CS_ARCH_BERT}, CS_KIND_HYBRID, CS_ASK_APPEND},
 };
 
 training perplexity_case_of(int i)

@@ -5,7 +5,7 @@
 #include "test.h"
 #include "train_support.h"
 
-enum { PERPLEXITY_CASES = 9 };
+enum { PERPLEXITY_CASES = 13 };
 
 typedef struct {
     recipe recipe;

@@ -15,6 +15,7 @@ static cs_objective objective_of(cs_objective_kind kind)
     cs_objective o = cs_objective_default(kind);
     switch (kind) {
     case CS_OBJ_MASKED:
+    case CS_OBJ_MNTP:
     case CS_OBJ_BERNOULLI_MASKED:
         o.mask_ratio_lo = o.mask_ratio_hi = 0.4;
         break;

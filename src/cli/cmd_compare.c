@@ -37,9 +37,9 @@ static cs_status check_word(const char *text)
 static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
-    const bool masked = t->kind.kind == CS_KIND_MASKED || t->kind.kind == CS_KIND_MAE,
+    const bool masked = cs_kind_masks(t->kind.kind) || t->kind.kind == CS_KIND_MAE,
                head = !c->headless && c->classes == 0 && c->target == CS_TARGET_IDS,
-               reads = t->kind.kind != CS_KIND_MASKED || c->mask_id >= 0;
+               reads = !cs_kind_masks(t->kind.kind) || c->mask_id >= 0;
     m->arch = cs_arch_name(c->arch);
     m->kind = cs_kind_name(t->kind.kind);
     m->layers = c->layers;
@@ -50,7 +50,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     }
     if (c->positions > 0 && c->positions < j->positions) j->positions = c->positions;
     m->pooling = t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
-    m->next = !head || !reads ? "" : masked ? "append" : "prefix";
+    m->next = !head || !reads ? "" : masked && t->kind.kind != CS_KIND_HYBRID ? "append" : "prefix";
     m->pseudo = head && masked && reads;
     m->ask = m->pseudo ? cs_args_format(j->args, "--ask all --positions %" PRId64,
                                         cs_args_int(j->args, "positions"))

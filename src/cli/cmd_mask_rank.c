@@ -73,13 +73,13 @@ static cs_status check_kind(const study *s, const subject *m)
     if (cs_args_given(s->args, "rare")) {
         return cs_model_text_has_states(&m->text);
     }
-    if (kind->kind != CS_KIND_MASKED && !reads_no_mask(kind)) {
+    if (!cs_kind_masks(kind->kind) && !reads_no_mask(kind)) {
         return cs_fail(CS_ERR_USAGE,
                        "%s: a %s model; mask-rank is of masked and mae-lm models, which [MASK] "
                        "means something to (--rare N is of any)",
                        m->text.dir, cs_kind_name(kind->kind));
     }
-    if (kind->kind == CS_KIND_MASKED && m->text.model.config.mask_id < 0) {
+    if (cs_kind_masks(kind->kind) && m->text.model.config.mask_id < 0) {
         return cs_fail(CS_ERR_USAGE, "%s: the model has no mask token", m->text.dir);
     }
     if (kind->kind == CS_KIND_MAE && kind->delta > 0) {

@@ -12,8 +12,6 @@
 #include "cli/output.h"
 #include "io/file.h"
 
-enum { WAYS = 4 };
-
 typedef struct {
     cs_model_text text;
     cs_perplexity_options options;
@@ -21,7 +19,7 @@ typedef struct {
     int32_t *token_bytes;
     double *unigram;      /* nats of a token; NULL: not asked for */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
-    cs_perplexity_answer answer[WAYS];
+    cs_perplexity_answer answer[CS_ASKS];
     int answers;
 } run;
 
@@ -93,6 +91,7 @@ static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
         return true;
     }
     return strcmp(wanted, "auto") == 0 && ask != CS_ASK_PSEUDO &&
+           (r->options.kind != CS_KIND_HYBRID || ask == CS_ASK_PREFIX) &&
            (ask != CS_ASK_REMAINING || ways_differ(r));
 }
 
@@ -148,7 +147,7 @@ static cs_status fit_unigram(cs_args *args, run *r)
 
 static cs_status measure(const cs_args *args, run *r)
 {
-    cs_ask ways[WAYS];
+    cs_ask ways[CS_ASKS];
     int count = cs_asks_of(r->options.kind, ways);
     cs_status status = CS_OK;
     for (int i = 0; i < count && status == CS_OK; ++i) {
@@ -226,11 +225,12 @@ static cs_status run_perplexity(cs_args *args)
 }
 
 static const cs_opt perplexity_options[] = {
-    CS_CHOICE("ask", "auto|append|remaining|pseudo|all", "auto",
-              "Masked and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
-              "positions, or each token masked in turn (no likelihood). auto: the first two where "
-              "they differ."),
-    CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear", "auto",
+    CS_CHOICE(
+        "ask", "auto|prefix|append|remaining|pseudo|all", "auto",
+        "Masked, mntp and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
+        "positions, or each token masked in turn (no likelihood). auto: the first two where "
+        "they differ; hybrid models: the prefix alone, as causal ones."),
+    CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear|mntp|hybrid", "auto",
               "What the model is taken for. auto: as it was trained, else by its architecture."),
     CS_CHOICE("first", "auto|yes|no", "auto",
               "Predict the first token of a piece too, from nothing. auto: where the model was "
@@ -238,9 +238,10 @@ static const cs_opt perplexity_options[] = {
     CS_INT("fill", "S", NULL, 1, 1 << 20,
            "--ask remaining: [MASK] up to length S. Default: the piece's own length, which the "
            "model thereby learns."),
-    CS_INT("positions", "N", NULL, 1, 1 << 20,
-           "Masked and mae-lm models: only N tokens of a piece, drawn by --seed, are predicted, "
-           "and weighted so that the mean over draws is that of all."),
+    CS_INT(
+        "positions", "N", NULL, 1, 1 << 20,
+        "Where a pass is of one token: only N tokens of a piece, drawn by --seed, are predicted, "
+        "and weighted so that the mean over draws is that of all."),
     CS_TEXT("unigram", "FILE|CORPUS", NULL,
             "Beside the model the frequencies of its own tokens in this text, documents of the "
             "test share left out, plus one each: the same predictions without any context, and "

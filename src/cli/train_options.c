@@ -283,6 +283,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
         return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
     }
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
+    c.positions += cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);
     c.blind_queries = c.query_vector && cs_args_is(args, "query-position", "off");
     *out = c;
     return CS_OK;

@@ -26,11 +26,14 @@ static cs_status set_task(const cs_model_kind *kind, cs_patch_reader *r)
     if (masks) { /* any ratio: the plans are given */
         r->task.objective.mask_ratio_lo = r->task.objective.mask_ratio_hi = 0.5;
     }
-    return kind->kind != CS_KIND_CAUSAL
+    return kind->kind != CS_KIND_CAUSAL && kind->kind != CS_KIND_MNTP &&
+                   kind->kind != CS_KIND_HYBRID
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE,
-                         "the model predicts next patches alone, and hidden ones lie anywhere: "
-                         "masked objectives and two streams fill them");
+               : cs_fail(
+                     CS_ERR_USAGE,
+                     "a %s model predicts the patch behind each row, and hidden ones lie anywhere: "
+                     "masked objectives and two streams fill them",
+                     cs_kind_name(kind->kind));
 }
 
 cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64_t batch,

@@ -22,16 +22,15 @@ const char *cs_ask_name(cs_ask ask)
     return NAME[ask];
 }
 
-int cs_asks_of(cs_kind kind, cs_ask out[4])
+int cs_asks_of(cs_kind kind, cs_ask out[CS_ASKS])
 {
-    if (kind != CS_KIND_MASKED && kind != CS_KIND_MAE) {
-        out[0] = CS_ASK_PREFIX;
-        return 1;
+    const bool masks = kind == CS_KIND_MASKED || kind == CS_KIND_MAE || kind == CS_KIND_MNTP;
+    int count = 0;
+    if (!masks) out[count++] = CS_ASK_PREFIX;
+    for (cs_ask ask = CS_ASK_APPEND; (masks || kind == CS_KIND_HYBRID) && ask < CS_ASKS; ++ask) {
+        out[count++] = ask;
     }
-    out[0] = CS_ASK_APPEND;
-    out[1] = CS_ASK_REMAINING;
-    out[2] = CS_ASK_PSEUDO;
-    return 3;
+    return count;
 }
 
 cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
@@ -95,15 +94,14 @@ typedef struct {
 
 static cs_status check_kind(const cs_perplexity_options *o, const cs_model_config *c)
 {
-    cs_ask ways[4];
+    cs_ask ways[CS_ASKS];
     bool known = false;
     for (int i = 0, n = cs_asks_of(o->kind, ways); i < n; ++i) {
         known = known || ways[i] == o->ask;
     }
     bool causal_decoder = o->kind == CS_KIND_MAE && c->decoder.layers > 0 &&
                           c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
-    bool begins =
-        (o->kind == CS_KIND_CAUSAL && o->from_nothing && o->around.befores == 0) || causal_decoder;
+    bool begins = cs_ask_begins(o) > o->around.befores || causal_decoder;
     if (!known) {
         return cs_fail(CS_ERR_USAGE, "a %s model cannot be asked by %s", cs_kind_name(o->kind),
                        cs_ask_name(o->ask));
@@ -114,7 +112,7 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     if (!(o->delta >= 0 && o->delta <= 1)) {
         return cs_fail(CS_ERR_USAGE, "share %g of masks in the encoder is not in [0, 1]", o->delta);
     }
-    bool masks = o->kind == CS_KIND_MASKED || (o->kind == CS_KIND_MAE && o->delta > 0);
+    bool masks = o->kind == CS_KIND_MAE ? o->delta > 0 : o->ask != CS_ASK_PREFIX;
     if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
@@ -134,13 +132,12 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     if (status != CS_OK) return status;
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
     o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;
-    status = cs_pieces_limits(c, o->around.befores + o->around.afters, &o->max_length, &o->batch);
+    const int64_t beside = cs_ask_beside(o);
+    status = cs_pieces_limits(c, beside, &o->max_length, &o->batch);
     if (status != CS_OK) return status;
-    if (o->fill_length < 0 ||
-        o->fill_length > o->max_length - o->around.befores - o->around.afters) {
+    if (o->fill_length < 0 || o->fill_length > o->max_length - beside) {
         return cs_fail(CS_ERR_USAGE, "masks up to length %lld, not in 0..%lld",
-                       (long long)o->fill_length,
-                       (long long)(o->max_length - o->around.befores - o->around.afters));
+                       (long long)o->fill_length, (long long)(o->max_length - beside));
     }
     if (o->blocks < 1 || o->positions < 0) {
         return cs_fail(CS_ERR_USAGE, "blocks %lld or positions %lld out of range",
@@ -403,7 +400,7 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
     cs_status status = resolve(model, corpus, &w.options);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status != CS_OK) return status;
-    w.text_length = w.options.max_length - w.options.around.befores - w.options.around.afters;
+    w.text_length = w.options.max_length - cs_ask_beside(&w.options);
     if ((status = cs_pieces_of(corpus, w.options.keep, true, w.text_length, &w.sequences)) ==
             CS_OK &&
         (status = prepare(&w)) == CS_OK && (status = run_pieces(&w)) == CS_OK) {

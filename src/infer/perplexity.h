@@ -15,10 +15,12 @@
  *   masked      one pass a predicted token. CS_ASK_APPEND: x_1 .. x_k [MASK], length k+1;
  *               CS_ASK_REMAINING: [MASK] at k+1 .. s, where s is the piece's own length (which the
  *               model thus learns) or fill_length. The paper does not say which
+ *   mntp        the same two, read off the row before the predicted token; k = 0 behind the begin token
+ *   hybrid      as causal, and as mntp
  *   mae-lm      the same two with the decoder's mask vectors, the encoder reading x_1 .. x_k alone
  *               and, of m masked positions, round(delta m) [MASK]s from k+1 on; decoders in which
  *               masked rows do not see each other give one number for both where delta is 0
- * CS_ASK_PSEUDO, masked and mae-lm: every token masked in turn and predicted from all others on
+ * CS_ASK_PSEUDO, where tokens are masked: every token masked in turn and predicted from all others on
  * both sides (Salazar et al., ACL 2020). This is no likelihood and compares with none of the above.
  *
  * Some positions (where a pass is of one token). Of the N_p tokens of piece p that could be
@@ -54,21 +56,22 @@
 #include "train/model_kind.h"
 
 typedef enum {
-    CS_ASK_PREFIX, /* causal, two-stream, linear: as they are */
+    CS_ASK_PREFIX, /* causal, two-stream, linear, hybrid: as they are */
     CS_ASK_APPEND,
     CS_ASK_REMAINING,
-    CS_ASK_PSEUDO
+    CS_ASK_PSEUDO,
+    CS_ASKS
 } cs_ask;
 
 const char *cs_ask_name(cs_ask ask); /* "prefix", "append", "remaining", "pseudo" */
 
 /* The ways in which models of a kind can be asked: their number, in *out. */
-int cs_asks_of(cs_kind kind, cs_ask out[4]);
+int cs_asks_of(cs_kind kind, cs_ask out[CS_ASKS]);
 
 typedef struct {
     cs_kind kind;
     cs_ask ask;
-    bool from_nothing;   /* k = 0 too; causal: behind the begin token */
+    bool from_nothing;   /* k = 0 too; causal, mntp, hybrid: behind the begin token */
     int64_t max_length;  /* 0: the model's positions, at most 512. Special tokens count */
     int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
     const cs_content_masks *content; /* two-stream: of the prefix; NULL: causal */

@@ -21,6 +21,12 @@ bool cs_ask_each(const cs_perplexity_options *o);
 /* The first token of a piece that is predicted: 0 or 1. */
 int64_t cs_ask_first(const cs_perplexity_options *o);
 
+/* Ids before a piece: a begin token too where the first token is predicted from nothing by the row
+ * before it. Rows that a piece takes beside those of its tokens: a causal model does not read the last
+ * one, whose row the begin token has. */
+int64_t cs_ask_begins(const cs_perplexity_options *o);
+int64_t cs_ask_beside(const cs_perplexity_options *o);
+
 /* Sizes of a network for `batch` jobs on pieces of at most `length` tokens, special ones aside. */
 cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_config *config,
                                 int64_t batch, int64_t length);

@@ -4,9 +4,15 @@
 #include "infer/perplexity_private.h"
 #include "plan/ratio.h"
 
+/* A token is predicted by the row before it. */
+static bool shifts(const cs_perplexity_options *o)
+{
+    return o->kind == CS_KIND_CAUSAL || o->kind == CS_KIND_MNTP || o->kind == CS_KIND_HYBRID;
+}
+
 int64_t cs_ask_first(const cs_perplexity_options *o)
 {
-    return o->ask == CS_ASK_PSEUDO || o->from_nothing ? 0 : 1;
+    return (o->ask == CS_ASK_PSEUDO && !shifts(o)) || o->from_nothing ? 0 : 1;
 }
 
 bool cs_ask_each(const cs_perplexity_options *o)
@@ -14,26 +20,28 @@ bool cs_ask_each(const cs_perplexity_options *o)
     return o->ask != CS_ASK_PREFIX || (o->kind == CS_KIND_TWO_STREAM && o->content);
 }
 
-/* A begin token before a piece that has no other before it. */
-static int64_t begins(const cs_perplexity_options *o)
+int64_t cs_ask_begins(const cs_perplexity_options *o)
 {
-    return o->kind == CS_KIND_CAUSAL && o->from_nothing && o->around.befores == 0
-               ? 1
-               : o->around.befores;
+    return shifts(o) && o->from_nothing && o->around.befores == 0 ? 1 : o->around.befores;
+}
+
+int64_t cs_ask_beside(const cs_perplexity_options *o)
+{
+    return (o->ask == CS_ASK_PREFIX ? o->around.befores : cs_ask_begins(o)) + o->around.afters;
 }
 
 cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_config *config,
                                 int64_t batch, int64_t length)
 {
-    static const cs_form FORM[] = {[CS_KIND_CAUSAL] = CS_FORM_SINGLE,
-                                   [CS_KIND_MASKED] = CS_FORM_SINGLE,
-                                   [CS_KIND_TWO_STREAM] = CS_FORM_TWO_STREAM,
-                                   [CS_KIND_MAE] = CS_FORM_MAE,
-                                   [CS_KIND_LINEAR] = CS_FORM_LINEAR};
+    static const cs_form FORM[] = {
+        [CS_KIND_CAUSAL] = CS_FORM_SINGLE,         [CS_KIND_MASKED] = CS_FORM_SINGLE,
+        [CS_KIND_TWO_STREAM] = CS_FORM_TWO_STREAM, [CS_KIND_MAE] = CS_FORM_MAE,
+        [CS_KIND_LINEAR] = CS_FORM_LINEAR,         [CS_KIND_MNTP] = CS_FORM_SINGLE,
+        [CS_KIND_HYBRID] = CS_FORM_SINGLE};
     cs_network_options sizes = {.form = FORM[o->kind],
                                 .loss = CS_LOSS_CROSS_ENTROPY,
                                 .batch = batch,
-                                .length = length + o->around.befores + o->around.afters,
+                                .length = length + cs_ask_beside(o),
                                 .predictions = cs_ask_each(o) ? batch : batch * length};
     if (config->positions > 0 && sizes.length > config->positions) {
         sizes.length = config->positions;
@@ -53,16 +61,18 @@ static int64_t filled(const cs_perplexity_options *o, const cs_ask_job *job)
 
 void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config, cs_ask_job *job)
 {
-    int64_t rows = o->around.befores + o->around.afters;
+    int64_t rows = cs_ask_beside(o);
     switch (o->kind) {
-    case CS_KIND_CAUSAL: /* the last token is only predicted */
-        rows = begins(o) + job->n - 1;
+    case CS_KIND_CAUSAL:
+    case CS_KIND_HYBRID: /* causal: the last token is only predicted */
+        rows = o->ask == CS_ASK_PREFIX ? cs_ask_begins(o) + job->n - 1 : rows + filled(o, job);
         break;
     case CS_KIND_TWO_STREAM:
     case CS_KIND_LINEAR:
         rows = o->around.befores + (cs_ask_each(o) ? job->target : job->n);
         break;
     case CS_KIND_MASKED:
+    case CS_KIND_MNTP:
         rows += filled(o, job);
         break;
     default:
@@ -130,7 +140,7 @@ static void join_first(const filler *f)
 static void fill_causal(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    int64_t before = begins(o), row = f->b * f->batch->length;
+    int64_t before = cs_ask_begins(o), row = f->b * f->batch->length;
     for (int64_t i = 0; i < before + f->job->n - 1; ++i) {
         behind(f, before, i, (int32_t)i);
     }
@@ -185,14 +195,12 @@ static bool shown(const filler *f, int64_t t)
 static void fill_masked(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    int64_t s = filled(o, f->job), i = 0;
-    for (int64_t b = 0; b < o->around.befores; ++b, ++i) {
-        content(f, i, o->around.before[b], i, 0);
-    }
-    ask(f, f->b * f->batch->length + i + f->job->target, f->job->target);
-    for (int64_t t = 0; t < s; ++t, ++i) {
-        if (shown(f, t)) {
-            reads(f, i, t, i, 0);
+    const int64_t before = cs_ask_begins(o), s = filled(o, f->job);
+    int64_t i = 0;
+    ask(f, f->b * f->batch->length + before + f->job->target - shifts(o), f->job->target);
+    for (; i < before + s; ++i) {
+        if (i < before || shown(f, i - before)) {
+            behind(f, before, i, 0);
         } else {
             content(f, i, f->config->mask_id, i, 0);
         }
@@ -248,16 +256,16 @@ static void fill_mae(const filler *f)
 cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,
                       const cs_ask_job *job, int32_t number, int64_t b, cs_batch *batch)
 {
-    static void (*const FILL[])(const filler *) = {[CS_KIND_CAUSAL] = fill_causal,
-                                                   [CS_KIND_MASKED] = fill_masked,
-                                                   [CS_KIND_TWO_STREAM] = fill_queries,
-                                                   [CS_KIND_MAE] = fill_mae,
-                                                   [CS_KIND_LINEAR] = fill_queries};
+    static void (*const FILL[])(const filler *) = {
+        [CS_KIND_CAUSAL] = fill_causal,      [CS_KIND_MASKED] = fill_masked,
+        [CS_KIND_TWO_STREAM] = fill_queries, [CS_KIND_MAE] = fill_mae,
+        [CS_KIND_LINEAR] = fill_queries,     [CS_KIND_MNTP] = fill_masked,
+        [CS_KIND_HYBRID] = fill_masked};
     const filler f = {
         .options = o, .config = config, .job = job, .number = number, .b = b, .batch = batch};
     if (o->kind == CS_KIND_TWO_STREAM && cs_ask_each(o)) {
         return fill_prefix(&f);
     }
-    FILL[o->kind](&f);
+    FILL[o->ask == CS_ASK_PREFIX && o->kind == CS_KIND_HYBRID ? CS_KIND_CAUSAL : o->kind](&f);
     return CS_OK;
 }

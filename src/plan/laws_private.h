@@ -92,6 +92,9 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
 cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
+/* The invariant form, from the law of sizes. */
+cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
 /* The sum over all plans, for an objective that has no closed one and fixes how many tokens are
  * given. CS_ERR_USAGE names the number of plans where it is above 2^18. */
 cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
@@ -144,6 +147,6 @@ cs_status cs_visit_leveled(cs_enumeration *e) CS_MUST_CHECK;
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
 bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
                  cs_objective *part);
-cs_pairs_form cs_mix_shape(const cs_objective *o);
 cs_objective_reading cs_mix_reads(const cs_objective *o);
+cs_objective_masking cs_mix_masks(const cs_objective *o);
 bool cs_mix_clamps(const cs_objective *objective, int64_t s, cs_objective *which);

@@ -146,12 +146,12 @@ static bool any_part(const cs_objective *o, int64_t *j, cs_objective *part)
     return true;
 }
 
-cs_pairs_form cs_mix_shape(const cs_objective *o)
+static cs_pairs_form form(const cs_objective *o)
 {
     bool invariant = true;
     cs_objective part;
     for (int64_t j = -1; any_part(o, &j, &part);) {
-        invariant = invariant && row_of(&part).shape == CS_PAIRS_INVARIANT;
+        invariant = invariant && cs_objective_shape(&part) == CS_PAIRS_INVARIANT;
     }
     return invariant ? CS_PAIRS_INVARIANT : CS_PAIRS_SETS;
 }
@@ -167,6 +167,16 @@ cs_objective_reading cs_mix_reads(const cs_objective *o)
         }
     }
     return first;
+}
+
+cs_objective_masking cs_mix_masks(const cs_objective *o)
+{
+    cs_objective part;
+    int64_t parts = 0, masks = 0;
+    for (int64_t j = -1; any_part(o, &j, &part); ++parts) {
+        masks += row_of(&part).masks;
+    }
+    return masks == 0 ? CS_MASKS_NONE : masks < parts ? CS_MASKS_SOME : CS_MASKS_ALL;
 }
 
 static cs_status check(const cs_objective *o)
@@ -403,7 +413,7 @@ const cs_objective_row cs_row_MIX = {
     .summary = "a mixture: mix:0.5*ar+0.5*masked(mask-ratio=0.15)",
     .plans = "those of its parts, with their shares",
     .source = "ours",
-    .shape = CS_PAIRS_SETS,
+    .form = form,
     .reads = CS_READS_GROUPS,
     .weighting = CS_WEIGHTS_OWN,
     .check = check,

@@ -196,10 +196,17 @@ double cs_objective_speaks(const cs_objective *o, int64_t s)
 
 cs_pairs_form cs_objective_shape(const cs_objective *o)
 {
-    return o->kind == CS_OBJ_MIX ? cs_mix_shape(o) : table[o->kind]->shape;
+    return table[o->kind]->form ? table[o->kind]->form(o) : table[o->kind]->shape;
 }
 
 cs_objective_reading cs_objective_reads(const cs_objective *o)
 {
     return o->kind == CS_OBJ_MIX ? cs_mix_reads(o) : table[o->kind]->reads;
+}
+
+cs_objective_masking cs_objective_masks(const cs_objective *o)
+{
+    return o->kind == CS_OBJ_MIX   ? cs_mix_masks(o)
+           : table[o->kind]->masks ? CS_MASKS_ALL
+                                   : CS_MASKS_NONE;
 }

@@ -38,9 +38,11 @@ typedef enum {
 
 /* How a network reads a plan (train/batch.h). */
 typedef enum {
-    CS_READS_NEXT,    /* one stream: row i sees the groups up to its own and predicts token i + 1 */
-    CS_READS_MASKS,   /* one stream: predicted tokens are [MASK], every row sees every row */
-    CS_READS_GROUPS,  /* two streams: a query sees the groups before its own */
+    CS_READS_NEXT,   /* one stream: row i sees the groups up to its own and predicts token i + 1; in
+                         plans that mask (cs_plan.masks) it sees every row, and predicted tokens are
+                         [MASK] */
+    CS_READS_MASKS,  /* one stream: predicted tokens are [MASK], every row sees every row */
+    CS_READS_GROUPS, /* two streams: a query sees the groups before its own */
     CS_READS_PREFIXES /* two streams: one drawn target for every prefix (offsets.h) */
 } cs_objective_reading;
 
@@ -92,7 +94,9 @@ typedef struct {
                              reads objectives is tested on them */
     bool range;    /* unmasked and mask-ratio may be LO:HI */
     cs_pairs_form shape;
+    cs_pairs_form (*form)(const cs_objective *objective); /* NULL: shape, whatever the parameters */
     cs_objective_reading reads;
+    bool masks; /* CS_READS_NEXT: its plans mask */
     cs_plan_weighting weighting;
     /* Parameters; those that the objective exists with at length s >= 1 (NULL: length >= 2, with an
      * empty prefix 1). */
@@ -158,9 +162,13 @@ bool cs_objective_clamps(const cs_objective *objective, int64_t s, cs_objective 
  */
 bool cs_objective_given(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 
-/* cs_objective_row.shape and .reads; of a mixture, what its parts have in common. */
+/* cs_objective_row.form or .shape, and .reads; of a mixture, what its parts have in common. */
 cs_pairs_form cs_objective_shape(const cs_objective *objective);
 cs_objective_reading cs_objective_reads(const cs_objective *objective);
+
+/* cs_objective_row.masks: of no part, of some parts of a mixture, of all. */
+typedef enum { CS_MASKS_NONE, CS_MASKS_SOME, CS_MASKS_ALL } cs_objective_masking;
+cs_objective_masking cs_objective_masks(const cs_objective *objective);
 
 /* Probability that a plan of length s predicts anything. */
 double cs_objective_speaks(const cs_objective *objective, int64_t s);

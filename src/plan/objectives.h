@@ -21,4 +21,5 @@
     OBJECTIVE(PREFIX_LM, "prefix-lm")                                                              \
     OBJECTIVE(DIFFUSION, "diffusion")                                                              \
     OBJECTIVE(SPAN_MASKED, "span-masked")                                                          \
+    OBJECTIVE(MNTP, "mntp")                                                                        \
     OBJECTIVE(MIX, "mix")

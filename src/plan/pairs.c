@@ -185,8 +185,7 @@ static bool store_size(void *ctx, int64_t m, long double c)
     return true;
 }
 
-/* The invariant form, from the law of sizes. */
-static cs_status pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
+cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_size_facts facts = {0};
     cs_status status = cs_pairs_check_room(s, (double)(s + 1) * sizeof *pairs->q);
@@ -232,7 +231,7 @@ cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
     cs_pairs pairs = {.length = s};
     const cs_objective_row *row = cs_objective_table(objective->kind);
     status = row->pairs   ? row->pairs(objective, s, &pairs)
-             : row->sizes ? pairs_of_sizes(objective, s, &pairs)
+             : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
                           : cs_pairs_of_plans(objective, s, &pairs);
     if (status == CS_OK && objective->target_weight == CS_TARGETS_UNIFORM)
         status = cs_pairs_level(&pairs);

@@ -246,6 +246,7 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
     cs_status status = check(objective, plan);
     if (status != CS_OK) return status;
     const cs_objective_row *row = cs_objective_table(objective->kind);
+    plan->masks = row->masks; /* of a mixture that of the part, which is drawn next */
     status = row->sample(objective, rng, plan);
     bool own = row->weighting == CS_WEIGHTS_ONE || row->weighting == CS_WEIGHTS_OWN;
     if (status == CS_OK && (!own || row->token_weight)) cs_plan_weigh(objective, plan);

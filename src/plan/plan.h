@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/rng.h"
@@ -18,6 +19,7 @@ typedef struct cs_plan {
     int64_t groups;       /* K: groups are 0..K */
     int32_t *group;       /* f(i), length values */
     double *weight;       /* weight of the event "position i is predicted", length values */
+    bool masks;           /* a network of next tokens reads it as mntp (cs_objective_row.masks) */
     const double *factor; /* of uniform target weights (cs_target_factors), by which drawn weights
                              are multiplied: length values, borrowed; NULL: 1 */
 } cs_plan;

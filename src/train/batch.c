@@ -143,24 +143,31 @@ static void draft_extra(cs_draft *draft, int64_t b)
 
 static rows_taken single_rows(const cs_draft *draft, int64_t b)
 {
-    return (rows_taken){.length = draft->plan[b].length, .predictions = draft_predicted(draft, b)};
+    const cs_plan *plan = &draft->plan[b];
+    const bool begins = plan->masks && draft_first(draft) == 0;
+    return (rows_taken){.length = plan->length + begins, .predictions = draft_predicted(draft, b)};
 }
 
 /* Row i sees what precedes it (in general the groups up to its own). With a shared empty prefix it
  * reads the begin token and all tokens but the last, so that row i predicts token i and texts take
- * no more rows than without. */
-static void fill_causal(cs_draft *draft, int64_t b)
+ * no more rows than without. Of a plan that masks every row sees every row, the last token's too. */
+static void fill_next(cs_draft *draft, int64_t b)
 {
     const cs_plan *plan = &draft->plan[b];
     const int32_t *token = draft->example[b].token;
-    int64_t shift = draft_first(draft); /* row i predicts place i + shift */
-    for (int64_t i = 0; i < plan->length; ++i) {
+    const int64_t shift = draft_first(draft), /* row i predicts place i + shift */
+        rows = single_rows(draft, b).length;
+    cs_rng rng = draft_rng(draft, CS_STREAM_REPLACE, b);
+    for (int64_t i = 0; i < rows; ++i) {
         int64_t read = i - 1 + shift;
         if (read < 0) {
             cs_batch_content(draft->batch, draft->config, b, i + draft->extra,
                              draft->config->bos_id, i + draft->extra, 0);
         } else {
-            draft_read(draft, b, i, read, token[read], i, plan->group[read]);
+            const bool hides = plan->masks && draft_predicts(draft, b, read);
+            draft_read(draft, b, i, read,
+                       hides ? draft_replace(draft, &rng, token[read]) : token[read], i,
+                       plan->masks ? 0 : plan->group[read]);
         }
         if (i + shift < plan->length && draft_predicts(draft, b, i + shift)) {
             draft_predict(draft, b, draft_row(draft, b, i), i + shift, plan->weight[i + shift]);
@@ -186,7 +193,7 @@ static void fill_masked(cs_draft *draft, int64_t b)
 static void single_fill(cs_draft *draft, int64_t b)
 {
     if (cs_task_reads(draft->task) == CS_READS_NEXT) {
-        fill_causal(draft, b);
+        fill_next(draft, b);
     } else {
         fill_masked(draft, b);
     }
@@ -394,7 +401,8 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s for a model of %s", example->row,
                        example->real ? "real vectors" : "ids", example->real ? "ids" : "real rows");
     }
-    if (config->positions > 0 && example->length + draft->extra > config->positions) {
+    if (config->positions > 0 &&
+        example->length + draft->extra + cs_task_begins(draft->task, config) > config->positions) {
         return cs_fail(CS_ERR_USAGE,
                        "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
                        " positions of the model",
@@ -419,6 +427,7 @@ static cs_status take_plan(const cs_plan *given, cs_plan *plan)
                        plan->length);
     }
     plan->groups = given->groups;
+    plan->masks = given->masks;
     memcpy(plan->group, given->group, (size_t)plan->length * sizeof *plan->group);
     memcpy(plan->weight, given->weight, (size_t)plan->length * sizeof *plan->weight);
     return CS_OK;

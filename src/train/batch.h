@@ -5,6 +5,10 @@
  *   ar                        single      row i sees 0..i and predicts token i + 1. With a shared
  *                                         empty prefix a begin token comes first and the last token
  *                                         is only a target
+ *   mntp                      single      the same rows, masked tokens as [MASK], every row sees every
+ *                                         row; with ar and prefix-lm in one network, by the plan that
+ *                                         is drawn. With a shared empty prefix the last token is read
+ *                                         too, one row more
  *   masked, variable-masked,  single      masked tokens become [MASK] (or keep / random shares);
  *   bernoulli-masked                      every row sees every row
  *   group-ar, permuted-ar,    two-stream  content rows see groups <= f(i); one query row a
@@ -59,6 +63,10 @@ typedef struct {
 
 /* The form that an objective takes in a model. */
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config);
+
+/* 1 where a text may take a row more than it has tokens: a begin token before one that is read to its
+ * end (mntp with an empty prefix); else 0. */
+int64_t cs_task_begins(const cs_task *task, const cs_model_config *config);
 
 /* "on" or "off": whether the queries of two streams know their positions; NULL: no two streams. */
 const char *cs_task_query_position(const cs_task *task, const cs_model_config *config);

@@ -21,6 +21,19 @@ bool cs_task_masks(const cs_task *task)
     return cs_task_reads(task) == CS_READS_MASKS;
 }
 
+/* Plans of next tokens that mask are among its plans, and are read in one stream. */
+static bool masks_next(const cs_task *task, cs_form form)
+{
+    return form == CS_FORM_SINGLE && cs_task_reads(task) == CS_READS_NEXT &&
+           cs_objective_masks(&task->objective) != CS_MASKS_NONE;
+}
+
+int64_t cs_task_begins(const cs_task *task, const cs_model_config *config)
+{
+    return masks_next(task, cs_form_of(task, config)) &&
+           task->objective.empty_prefix != CS_PREFIX_NONE;
+}
+
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
 {
     if (config->arch == CS_ARCH_LINEAR) {
@@ -76,7 +89,8 @@ static cs_status check_shares(const cs_task *task, cs_form form)
         return cs_fail(CS_ERR_USAGE, "shares of masked tokens kept %g and replaced %g exceed 1",
                        task->keep, task->random);
     }
-    bool reads_masked = form == CS_FORM_MAE || (form == CS_FORM_SINGLE && cs_task_masks(task));
+    bool reads_masked = form == CS_FORM_MAE || masks_next(task, form) ||
+                        (form == CS_FORM_SINGLE && cs_task_masks(task));
     if (!reads_masked && task->keep + task->random > 0) {
         return cs_fail(CS_ERR_USAGE,
                        "shares of masked tokens kept %g and replaced %g: %s reads no masked token "
@@ -105,7 +119,8 @@ static cs_status check_token(const char *what, int32_t id, const cs_model_config
 static cs_status check_tokens(const cs_task *task, const cs_model_config *config, cs_form form)
 {
     bool mae = form == CS_FORM_MAE;
-    bool shows_mask = form == CS_FORM_SINGLE ? cs_task_masks(task) : mae && task->delta > 0;
+    bool shows_mask = form == CS_FORM_SINGLE ? cs_task_masks(task) || masks_next(task, form)
+                                             : mae && task->delta > 0;
     bool shows_begin = (form == CS_FORM_SINGLE && cs_task_reads(task) == CS_READS_NEXT &&
                         task->objective.empty_prefix == CS_PREFIX_SHARED) ||
                        (mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS);
@@ -182,13 +197,13 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
                        "a batch of %" PRId64 " sequences of %" PRId64 " tokens: not 1 to %d tokens",
                        batch, length, INT32_MAX);
     }
-    if (config->positions > 0 && length + cs_model_config_extra(config) > config->positions) {
+    const int64_t extra = cs_model_config_extra(config) + cs_task_begins(task, config);
+    if (config->positions > 0 && length + extra > config->positions) {
         return cs_fail(CS_ERR_USAGE,
                        "length %" PRId64 " exceeds the %" PRId64 " positions of the model", length,
                        config->positions);
     }
     cs_form form = cs_form_of(task, config);
-    const int64_t extra = cs_model_config_extra(config);
     cs_decoder_attention decoder = config->decoder.attention;
     int64_t predicted = most_predicted(task, length);
     out->form = form;

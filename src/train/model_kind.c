@@ -10,13 +10,17 @@
 #include "plan/spec.h"
 #include "train/specials.h"
 
-static const char *const NAME[] = {[CS_KIND_CAUSAL] = "causal",
-                                   [CS_KIND_MASKED] = "masked",
-                                   [CS_KIND_TWO_STREAM] = "two-stream",
-                                   [CS_KIND_MAE] = "mae-lm",
-                                   [CS_KIND_LINEAR] = "linear"};
+static const char *const NAME[] = {
+    [CS_KIND_CAUSAL] = "causal", [CS_KIND_MASKED] = "masked", [CS_KIND_TWO_STREAM] = "two-stream",
+    [CS_KIND_MAE] = "mae-lm",    [CS_KIND_LINEAR] = "linear", [CS_KIND_MNTP] = "mntp",
+    [CS_KIND_HYBRID] = "hybrid"};
 
 CS_NAMES(cs_kind, "kind of model", NAME)
+
+bool cs_kind_masks(cs_kind kind)
+{
+    return kind == CS_KIND_MASKED || kind == CS_KIND_MNTP || kind == CS_KIND_HYBRID;
+}
 
 void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer)
 {
@@ -76,7 +80,10 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
     const cs_objective_row *row = cs_objective_table(task->objective.kind);
     const bool next =
         form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) == CS_READS_NEXT;
-    cs_model_kind made = {.kind = next ? CS_KIND_CAUSAL : KIND[form],
+    static const cs_kind NEXT[] = {[CS_MASKS_NONE] = CS_KIND_CAUSAL,
+                                   [CS_MASKS_SOME] = CS_KIND_HYBRID,
+                                   [CS_MASKS_ALL] = CS_KIND_MNTP};
+    cs_model_kind made = {.kind = next ? NEXT[cs_objective_masks(&task->objective)] : KIND[form],
                           .query_position = cs_task_query_position(task, config),
                           .loss = loss,
                           .likelihood = loss == CS_LOSS_CROSS_ENTROPY,

@@ -23,6 +23,8 @@ typedef enum {
     CS_KIND_TWO_STREAM, /* content under the plan's masks; queries, which predict */
     CS_KIND_MAE,        /* bidirectional encoder without [MASK], shallow decoder */
     CS_KIND_LINEAR,     /* pooled linear attention over what a query sees */
+    CS_KIND_MNTP,       /* as masked, but row i predicts i + 1 */
+    CS_KIND_HYBRID,     /* causal and mntp in one network */
     CS_KINDS,
 } cs_kind;
 
@@ -70,7 +72,11 @@ cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
  * objectives, whose content are unmasked tokens that see each other. */
 cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective);
 
-const char *cs_kind_name(cs_kind kind); /* "causal", "masked", "two-stream", "mae-lm", "linear" */
+/* "causal", "masked", "two-stream", "mae-lm", "linear", "mntp", "hybrid" */
+const char *cs_kind_name(cs_kind kind);
+
+/* Whether rows of one stream read [MASK]: masked, mntp, hybrid. */
+bool cs_kind_masks(cs_kind kind);
 cs_status cs_kind_by_name(const char *name, cs_kind *out) CS_MUST_CHECK;
 
 /* Special tokens that config.json does not name, [MASK] above all, from the tokenizer. */

@@ -36,7 +36,7 @@ test_reconstruction() {
     refuses 2 "--decode is once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
     refuses 2 "9 groups of 8 hidden patches" "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode groups:9 || return 1
     exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --patch 2 --layers 1 --width 8 --heads 2 --steps 2 -o b || return 1
-    refuses 2 "the model predicts next patches alone" "$COSPEC" reconstruct b p
+    refuses 2 "a causal model predicts the patch behind each row" "$COSPEC" reconstruct b p
 }
 
 # What a model that predicts codes says of held-out pictures one by one is what its evaluation says, and so is the unigram.
