@@ -190,15 +190,17 @@ $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o 
   $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
-$(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/cuda_emulation/cuda_cases.o \
+$(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/gpu/gpt.o $(B)/tests/cuda_emulation/cuda_cases.o \
   $(filter $(B)/tests/tensor_% $(B)/tests/parity_%,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd_cases.o $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+GPU_TESTS := $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
+
 # A folder (build/gpu-bundle) for a machine with a GPU and CUDA 13 that has neither the sources nor our libraries.
-gpu-bundle: all $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
+gpu-bundle: all $(GPU_TESTS)
 	@sh tests/gpu/bundle $(B)
 
 -include $(B)/src/python/bridge.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(FUZZ_OBJ:.o=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
@@ -209,12 +211,12 @@ test: deps
 	$(MAKE) all unit-programs
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit cli layers
 
-unit-programs: $(TESTS) $(EMULATED)
+unit-programs: $(TESTS) $(EMULATED) $(GPU_TESTS)
 
 unit: all $(TESTS)
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit
 
-cli-test: all $(EMULATED)
+cli-test: all $(EMULATED) $(GPU_TESTS)
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh cli
 
 asan:

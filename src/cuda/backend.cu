@@ -380,6 +380,7 @@ static void cuda_free(cs_backend *backend)
     }
     forget_captured(c);
     gemm_free(c, c->gemm);
+    counts_free(c->counts);
     free_list(c, c->shadows, &Shadow::copy);
     free_list(c, c->blocks, &Block::memory);
     free_list(c, c->buckets, &Buckets::map);
@@ -411,6 +412,11 @@ static cs_status open_queues(Cuda *c)
                             "an event");
     }
     return status;
+}
+
+static cs_status cuda_counted(cs_backend *backend, int64_t row, cs_backend_count *out)
+{
+    return counts_row(state(backend)->counts, row, out);
 }
 
 /* Not here: cs_backend.basic keeps networks with them away. */
@@ -458,6 +464,7 @@ static void fill_table(Cuda *c)
     t->adamw = adamw_update;
     t->around = cuda_around;
     t->params_changed = cuda_params_changed;
+    t->counted = cuda_counted;
     t->free = cuda_free;
 }
 
@@ -469,11 +476,13 @@ static cs_status cuda_open(const cs_plugin_host *host, const cs_plugin_options *
     c->host = host;
     c->fail = host->fail;
     c->half = !options->f32;
-    c->graphs = options->graphs != 0;
+    c->graphs = options->graphs != 0 && !options->timed;
     fill_table(c);
     char name[256];
     cs_status status = cuda_choose(c, options->device, name, sizeof name);
     if (status == CS_OK) status = open_queues(c);
+    if (status == CS_OK) status = counts_open(c, host->alloc, host->free, &c->counts);
+    c->clock = options->timed ? c->counts : NULL;
     if (status == CS_OK) status = gemm_open(c, options->own_products != 0, &c->gemm);
     if (status != CS_OK) {
         cuda_free(&c->table);

@@ -5,6 +5,7 @@
  * plain float arithmetic (no TF32). What cuBLASLt refuses (odd alignments), and everything in the
  * emulation, goes to a tiled kernel of our own: any shape, sums in rising order of k in float.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cuda/library.cuh"
@@ -130,6 +131,7 @@ struct PlanKey {
 struct Plan {
     PlanKey key;
     bool usable;
+    char name[COUNT_NAME];
     cublasLtMatmulDesc_t what;
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulAlgo_t algorithm;
@@ -343,6 +345,15 @@ static void choose(Gemm *g, Plan *plan)
     (void)g->wish_destroy(list);
 }
 
+static void name_plan(Plan *plan, const Product *p)
+{
+    (void)snprintf(
+        plan->name, sizeof plan->name, "product %lld x %lld x %lld, %c%c, %s to %s%s%s%s",
+        (long long)p->m, (long long)p->n, (long long)p->k, p->transpose_a ? 'T' : 'N',
+        p->transpose_b ? 'T' : 'N', p->half_in ? "bf16" : "fp32", p->half_out ? "bf16" : "fp32",
+        p->add ? ", added" : "", p->bias ? ", bias" : "", p->before ? ", GELU" : "");
+}
+
 /* NULL when no more plans fit; usable says whether cuBLASLt does it. */
 static Plan *plan_for(Gemm *g, const Product *p)
 {
@@ -357,6 +368,7 @@ static Plan *plan_for(Gemm *g, const Product *p)
     }
     Plan *plan = &g->plan[g->plans++];
     plan->key = key;
+    name_plan(plan, p);
     if (describe(g, plan, p)) {
         choose(g, plan);
     }
@@ -374,17 +386,23 @@ cs_status gemm_run(Cuda *c, const Product *p)
     Gemm *g = c->gemm;
     Plan *plan = g ? plan_for(g, p) : NULL;
     if (!plan || !plan->usable) {
-        return own(c, p);
+        cs_status status =
+            g ? counts_refused(c->counts, plan ? plan->name : "products beyond the 1024th shape")
+              : CS_OK;
+        return status ? status : own(c, p);
     }
     if (!set_pointers(g, plan, p)) {
         return c->host->fail(CS_ERR_DEVICE, "cuBLASLt refuses the pointer of a bias");
     }
     float one = 1.0F, beta = p->add ? 1.0F : 0.0F;
-    return check(c, g,
-                 g->multiply(g->handle, plan->what, &one, p->a, plan->a, p->b, plan->b, &beta, p->d,
-                             plan->d, p->d, plan->d, &plan->algorithm, g->workspace,
-                             plan->workspace, c->stream),
-                 "product");
+    cs_status status = c->clock ? clock_start(c->clock, plan->name) : CS_OK;
+    if (status != CS_OK) return status;
+    status = check(c, g,
+                   g->multiply(g->handle, plan->what, &one, p->a, plan->a, p->b, plan->b, &beta,
+                               p->d, plan->d, p->d, plan->d, &plan->algorithm, g->workspace,
+                               plan->workspace, c->stream),
+                   "product");
+    return status == CS_OK && c->clock ? clock_stop(c->clock) : status;
 }
 
 #endif

@@ -29,12 +29,19 @@ extern "C" {
 
 enum { WARP = 32, MAX_BLOCK = 256 };
 
+struct Counts; /* counts.cu */
+
 /* A GPU in use and the queue of its work: what the trainer's state and the solvers' share. */
 struct Device {
     cs_status (*fail)(cs_status code, const char *format, ...);
     int64_t shared_limit; /* bytes of shared memory a block may ask for */
     cudaStream_t stream;
+    Counts *clock; /* where kernels are timed; NULL: they are not */
 };
+
+/* Around what is put on the stream: its time is added to the name's. */
+cs_status clock_start(Counts *all, const char *name);
+cs_status clock_stop(Counts *all);
 
 /* CS_OK, or CS_ERR_DEVICE with what was done and what CUDA says. */
 cs_status cuda_check(const Device *c, cudaError_t code, const char *doing);
@@ -76,12 +83,17 @@ static inline cs_status launch(const Device *c, const char *name, void (*kernel)
                           (long long)shared, (long long)c->shared_limit);
         if (status != CS_OK) return status;
     }
+    if (c->clock) {
+        cs_status status = clock_start(c->clock, name);
+        if (status != CS_OK) return status;
+    }
 #ifdef CS_CUDA_EMULATION
     emulate_launch(name, grid, block, (size_t)shared, [=]() { kernel(static_cast<P>(args)...); });
 #else
     kernel<<<grid, block, (size_t)shared, c->stream>>>(static_cast<P>(args)...);
 #endif
-    return cuda_check(c, cudaGetLastError(), name);
+    cs_status launched = cuda_check(c, cudaGetLastError(), name);
+    return launched == CS_OK && c->clock ? clock_stop(c->clock) : launched;
 }
 
 /* A thread for each of n items. */

@@ -7,6 +7,7 @@
  * everything. */
 #pragma once
 
+#include "cuda/counts.cuh"
 #include "cuda/device.cuh"
 
 enum { MAX_GRAPHS = 64, PIN_SLOTS = 16 };
@@ -65,6 +66,7 @@ struct Cuda : Device {
     Captured captured[MAX_GRAPHS];
     int captured_count;
     Gemm *gemm;
+    Counts *counts;
 };
 
 static inline Cuda *cuda_of(const cs_run *run)

@@ -39,6 +39,16 @@ typedef struct {
     const cs_adamw *hyper;      /* backend memory */
 } cs_update;
 
+/* What a backend counted of its work. */
+typedef struct {
+    const char *what; /* a kernel, or a product with its sizes; lives as long as the backend. NULL:
+                         there is no such row */
+    int64_t times;    /* launches (a replayed graph's count once) */
+    double seconds;   /* on the device */
+    bool refused;     /* a product that the vendor's library has no algorithm for: a kernel of our
+                         own does it, up to a hundred times slower. Not timed as such */
+} cs_backend_count;
+
 struct cs_backend {
     const char *name;
     cs_real_kind activation,
@@ -73,6 +83,9 @@ struct cs_backend {
                         cs_status (*walk)(struct cs_run *run));
     /* Optional: after parameters changed by other means than adamw (a bf16 copy is stale). */
     cs_status (*params_changed)(cs_backend *backend, int64_t n, const void *value);
+    /* Optional: row 0, 1, .. of the counts: products refused; with cs_device_options.timed every
+     * kernel too. Waits for the device. */
+    cs_status (*counted)(cs_backend *backend, int64_t row, cs_backend_count *out);
 
     void (*free)(cs_backend *backend);
 };

@@ -18,6 +18,7 @@ typedef struct {
     bool f32;          /* cuda: everything in float (parity); false: bf16 with float parameters */
     bool no_graphs;    /* cuda: launch every operation anew, to find a fault */
     bool own_products; /* cuda: matrix products without cuBLASLt, to find a fault */
+    bool timed;        /* cuda: every kernel between two events, nothing replayed (backend.h) */
 } cs_device_options;
 
 /* The CUDA backend out of the plug-in: the file `plugin`, or where NULL the one named by

@@ -16,7 +16,7 @@
 #include "tensor/run.h"
 
 /* The version is raised by every change of what the functions mean. */
-enum { CS_PLUGIN_VERSION = 3, CS_PLUGIN_SIZES = 12 };
+enum { CS_PLUGIN_VERSION = 4, CS_PLUGIN_SIZES = 12 };
 
 #define CS_PLUGIN_SYMBOL "cs_cuda_plugin"
 
@@ -35,6 +35,7 @@ typedef struct {
     int f32;          /* 1: everything in float, no TF32 (parity); 0: bf16 activations */
     int graphs;       /* 1: replay steps as CUDA graphs */
     int own_products; /* 1: matrix products by the plug-in's own kernel, cuBLASLt not loaded */
+    int timed;        /* 1: kernels between events, no graphs */
 } cs_plugin_options;
 
 typedef struct {

@@ -213,4 +213,5 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, int flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaEventDestroy(cudaEvent_t event);

@@ -1,6 +1,6 @@
 """The step that test_gpu times, in PyTorch: the same GPT with flash attention, bf16 autocast and fused AdamW.
 
-usage: bench_torch.py LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH STEPS     prints a line of JSON for eager and one for compile
+usage: bench_torch.py LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH STEPS eager|compile     prints a line of JSON
 """
 import json
 import math
@@ -87,5 +87,4 @@ def measure(name, compiled):
                       "length": length, "ms": round(1e3 * seconds, 3), "tokens_per_second": round(batch * length / seconds), "tflops": round(flops / seconds * 1e-12, 1)}), flush=True)
 
 
-measure("eager", False)
-measure("compile", True)
+measure(sys.argv[8], sys.argv[8] == "compile")

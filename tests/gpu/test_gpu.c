@@ -1,11 +1,25 @@
-/* The CUDA plug-in on a GPU: every operation against the reference, and a training step timed.
+/* The CUDA plug-in on a GPU: every operation against the reference, one step in several modes, and
+ * its time.
  *
- * test_gpu check [WORD]     every case (whose name holds WORD), lines "ok" and "not ok"; memory
- *                           poisoned and guarded, repeated bit for bit (tensor_support.h)
- * test_gpu parity FILE      models in float against the golden numbers of PyTorch in double
- *                           (tests/golden/trainer_parity.json)
- * test_gpu step LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH STEPS [fp32]
- *                           a GPT's step (forward, backward, clipping, AdamW): one line of JSON
+ * test_gpu device              the card's name; where the device is there and a library it needs is
+ *                              not: exit code 1
+ * test_gpu check MODE [WORD [SECONDS]]
+ *                              every case (whose name holds WORD), lines "ok" and "not ok"; memory
+ *                              poisoned and guarded, repeated bit for bit (tensor_support.h). A case
+ *                              that dies or takes longer than SECONDS (20) fails and the next runs;
+ *                              SECONDS 0: all in this process, as a sanitizer wants it
+ * test_gpu parity FILE         models in float against the golden numbers of PyTorch in double
+ *                              (tests/golden/trainer_parity.json)
+ * test_gpu agree MODE SHAPE FILE [OTHER]
+ *                              loss and gradients of one step of a GPT, run three times (launched,
+ *                              captured, replayed) with equal bits, into FILE; compared with
+ *                              those that another mode wrote into OTHER
+ * test_gpu step MODE SHAPE STEPS    its time (forward, backward, clipping, AdamW): a line of JSON
+ * test_gpu kernels MODE SHAPE STEPS the time of each kernel in it, by CUDA events
+ *
+ * MODE: fp32 or bf16 (cuBLASLt's products, replayed graphs), fp32-own or bf16-own (neither),
+ * bf16-launched (cuBLASLt, no graphs). SHAPE: LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH. A product
+ * that cuBLASLt refuses, which a slow kernel does in its place, fails agree, step and kernels.
  *
  * Without a GPU: one line SKIP with the reason, exit code 77.
  */
@@ -13,83 +27,133 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../cuda_emulation/cuda_cases.h"
 #include "../parity_support.h"
 #include "../tensor_support.h"
+#include "each_case.h"
+#include "gpu.h"
 #include "io/json.h"
-#include "tensor/device.h"
 
-enum { SKIPPED = 77 };
+static const struct {
+    const char *name;
+    cs_device_options options;
+} modes[] = {
+    {"fp32", {.f32 = true}},
+    {"fp32-own", {.f32 = true, .own_products = true, .no_graphs = true}},
+    {"bf16", {.f32 = false}},
+    {"bf16-launched", {.no_graphs = true}},
+    {"bf16-own", {.own_products = true, .no_graphs = true}},
+};
 
-static cs_backend *open_or_skip(const cs_device_options *options)
+const cs_device_options *gpu_mode(const char *name)
+{
+    int count = (int)(sizeof modes / sizeof *modes), m = 0;
+    while (m < count && strcmp(modes[m].name, name) != 0) {
+        ++m;
+    }
+    if (m == count) {
+        (void)fprintf(stderr, "test_gpu: no mode is called %s\n", name);
+        exit(2);
+    }
+    return &modes[m].options;
+}
+
+/* CASE_SKIPPED without a GPU, 1 where there is one and a library is missing. */
+static int open_backend(const cs_device_options *options, cs_backend **out)
+{
+    const cs_device_options alone = {.own_products = true};
+    if (cs_backend_cuda(NULL, options, out) == CS_OK) return 0;
+    char why[CASE_WHY];
+    (void)snprintf(why, sizeof why, "%s", cs_reason());
+    bool there = cs_backend_cuda(NULL, &alone, out) == CS_OK;
+    (void)printf("%s %s\n", there ? "not ok, the device is there but" : "SKIP", why);
+    if (there) {
+        cs_backend_free(out);
+    }
+    return there ? 1 : CASE_SKIPPED;
+}
+
+cs_backend *gpu_open_or_leave(const cs_device_options *options)
 {
     cs_backend *backend = NULL;
-    cs_status status = cs_backend_cuda(NULL, options, &backend);
-    if (status != CS_OK) {
-        (void)printf("SKIP %s\n", cs_reason());
-        exit(status == CS_ERR_DEVICE ? SKIPPED : 1);
+    int code = open_backend(options, &backend);
+    if (code != 0) {
+        exit(code);
     }
     return backend;
 }
 
+static int device(void)
+{
+    const cs_device_options options = {.f32 = false};
+    cs_backend *backend = gpu_open_or_leave(&options);
+    (void)printf("%s\n", backend->name);
+    cs_backend_free(&backend);
+    return 0;
+}
+
 /* --- every operation -------------------------------------------------------------------------- */
 
-static int failures, passes;
+static const cs_tensor_case *const lists[] = {cs_tensor_cases, cs_tensor_large_cases,
+                                              cs_cuda_cases};
+static const char *const updates[] = {"AdamW", "AdamW, clipped"};
+static cs_backend *backend_now; /* of the process that runs cases */
+static const cs_device_options *mode_now;
 
-static void report(bool good, const char *mode, const char *name, const char *why)
+/* Case i of the lists; NULL: one of the updates, *update. */
+static const cs_tensor_case *case_at(int64_t i, int64_t *update)
 {
-    failures += !good;
-    passes += good;
-    (void)printf("%s %s, %s%s%s\n", good ? "ok" : "not ok", mode, name, good ? "" : ": ", why);
-    (void)fflush(stdout);
-}
-
-static void check_list(const char *mode, const cs_device_options *options,
-                       const cs_tensor_case *list, const char *word)
-{
-    cs_backend *backend = open_or_skip(options);
-    for (const cs_tensor_case *c = list; c->name; ++c) {
-        char why[CS_TENSOR_WHY] = "";
-        if (strstr(c->name, word)) {
-            bool good = cs_tensor_compare(backend, c, why);
-            report(good, mode, c->name, why);
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; ++l) {
+        for (const cs_tensor_case *c = lists[l]; c->name; ++c) {
+            if (i-- == 0) {
+                return c;
+            }
         }
     }
-    cs_backend_free(&backend);
+    *update = i;
+    return NULL;
 }
 
-static void check_updates(const char *mode, const cs_device_options *options)
+static int open_mode(void)
 {
-    cs_backend *backend = open_or_skip(options);
-    for (int clip = 0; clip < 2; ++clip) {
-        char why[CS_TENSOR_WHY] = "";
-        bool good = cs_tensor_check_adamw(backend, clip ? 0.5 : 0, why);
-        report(good, mode, clip ? "AdamW, clipped" : "AdamW", why);
-    }
-    cs_backend_free(&backend);
+    return open_backend(mode_now, &backend_now);
 }
 
-static int check(const char *word)
+static const char *check_name(int64_t i)
 {
-    static const struct {
-        const char *mode;
-        cs_device_options options;
-    } modes[] = {
-        {"fp32", {.f32 = true}},
-        {"fp32, own products, no graphs", {.f32 = true, .own_products = true, .no_graphs = true}},
-        {"bf16", {.f32 = false}},
-        {"bf16, own products, no graphs", {.own_products = true, .no_graphs = true}},
-    };
-    for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
-        check_list(modes[m].mode, &modes[m].options, cs_tensor_cases, word);
-        check_list(modes[m].mode, &modes[m].options, cs_tensor_large_cases, word);
-        check_list(modes[m].mode, &modes[m].options, cs_cuda_cases, word);
-        check_updates(modes[m].mode, &modes[m].options);
+    int64_t update = 0;
+    const cs_tensor_case *c = case_at(i, &update);
+    return c ? c->name : updates[update];
+}
+
+static bool check_one(int64_t i, char why[CASE_WHY])
+{
+    int64_t update = 0;
+    const cs_tensor_case *c = case_at(i, &update);
+    return c ? cs_tensor_compare(backend_now, c, why)
+             : cs_tensor_check_adamw(backend_now, update > 0 ? 0.5 : 0, why);
+}
+
+static int check(const char *mode, const char *word, unsigned seconds)
+{
+    int64_t count = sizeof updates / sizeof *updates;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; ++l) {
+        for (const cs_tensor_case *c = lists[l]; c->name; ++c) {
+            ++count;
+        }
     }
-    (void)printf("%d passed, %d failed\n", passes, failures);
-    return failures > 0;
+    mode_now = gpu_mode(mode);
+    const case_list list = {.count = count,
+                            .open = open_mode,
+                            .name = check_name,
+                            .run = check_one,
+                            .mode = mode,
+                            .word = word,
+                            .seconds = seconds};
+    int code = each_case(&list);
+    cs_backend_free(&backend_now);
+    return code;
 }
 
 /* --- whole models against PyTorch ------------------------------------------------------------- */
@@ -107,17 +171,26 @@ static double apart(const json_t *what, const char *name, const double *x, int64
     return most;
 }
 
+static json_t *golden; /* of parity */
+
+static const char *parity_name(int64_t i)
+{
+    return json_string_value(json_object_get(json_array_get(golden, (size_t)i), "name"));
+}
+
 /* The loss and every gradient, with the tolerance that the case brings (8 times what PyTorch is off
  * in float). Names the worst. */
-static void check_model(const json_t *what)
+static bool parity_one(int64_t i, char why[CASE_WHY])
 {
-    const cs_device_options options = {.f32 = true};
-    cs_backend *backend = open_or_skip(&options);
-    parity_world w;
+    const json_t *what = json_array_get(golden, (size_t)i);
+    parity_world w; /* takes the backend with it */
     double worst = 0, loss = 0;
     double tolerance = json_number_value(json_object_get(what, "float_tolerance"));
-    char why[CS_TENSOR_WHY] = "nothing was compared", name[CS_TENSOR_WHY];
-    cs_tensor_must(parity_open(what, &backend, &w), "model");
+    char name[CS_TENSOR_WHY];
+    if (!backend_now) {
+        backend_now = gpu_open_or_leave(mode_now);
+    }
+    cs_tensor_must(parity_open(what, &backend_now, &w), "model");
     cs_tensor_must(parity_step(&w), "step");
     cs_tensor_must(cs_run_sum(w.run, w.net.loss, &loss), "loss");
     for (int64_t p = -1; p < w.model.params.count; ++p) { /* -1: the loss */
@@ -133,212 +206,56 @@ static void check_model(const json_t *what)
         double d = apart(what, name, x, n);
         if (p < 0 || (!isnan(worst) && !(d <= worst))) {
             worst = d;
-            (void)snprintf(why, sizeof why, "%.100s off by %.3g of its scale, tolerance %.3g", name,
+            (void)snprintf(why, CASE_WHY, "%.100s off by %.3g of its scale, tolerance %.3g", name,
                            d, tolerance);
         }
         free(x);
     }
-    bool good = worst <= tolerance && tolerance < 1e-3;
-    report(good, "parity", json_string_value(json_object_get(what, "name")), good ? "" : why);
     parity_close(&w);
+    return worst <= tolerance && tolerance < 1e-3;
 }
 
 static int parity(const char *path)
 {
-    json_t *cases = NULL;
-    cs_tensor_must(cs_json_read(path, &cases), path);
-    for (size_t i = 0; i < json_array_size(cases); ++i) {
-        check_model(json_array_get(cases, i));
-    }
-    json_decref(cases);
-    (void)printf("%d passed, %d failed\n", passes, failures);
-    return failures > 0 || passes == 0;
-}
-
-/* --- a step ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    int64_t layers, width, heads, vocabulary, batch, length, steps;
-} shape;
-
-typedef struct {
-    shape s;
-    cs_graph graph;
-    cs_params params;
-    cs_run *run;
-    int ids, places, vis, lim, target, weight, loss;
-    double flops; /* of the matrix products executed in a step */
-} gpt;
-
-static int matrix(gpt *g, int64_t rows, int64_t cols)
-{
-    int64_t number = cs_params_add(&g->params, "matrix", rows, cols, rows > 1);
-    cs_tensor_must(number < 0 ? CS_ERR_MEMORY : CS_OK, "parameters");
-    return cs_graph_param(&g->graph, "matrix", rows, cols, g->params.param[number].offset, true);
-}
-
-/* Forward and two products backward. */
-static int linear(gpt *g, int x, int64_t in, int64_t out, cs_activation act)
-{
-    int w = matrix(g, out, in), b = matrix(g, 1, out);
-    g->flops += 6.0 * (double)(g->s.batch * g->s.length) * (double)in * (double)out;
-    return cs_graph_linear(&g->graph, x, w, b, act);
-}
-
-static int norm(gpt *g, int *x, int r)
-{
-    int gain = matrix(g, 1, g->s.width), bias = matrix(g, 1, g->s.width);
-    return cs_graph_layer_norm(&g->graph, *x, r, 0,
-                               (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, x);
-}
-
-static int block(gpt *g, int *x, int r)
-{
-    cs_graph *n = &g->graph;
-    const int64_t d = g->s.width, tiles = (g->s.length + 63) / 64;
-    int qkv = linear(g, norm(g, x, r), d, 3 * d, CS_ACT_NONE);
-    cs_attention_options o = {.vis = g->vis,
-                              .lim = g->lim,
-                              .table = CS_NONE,
-                              .pos_q = CS_NONE,
-                              .pos_k = CS_NONE,
-                              .heads = g->s.heads};
-    int y = cs_graph_attention(n, cs_graph_cols(n, qkv, 0, d), cs_graph_cols(n, qkv, d, d),
-                               cs_graph_cols(n, qkv, 2 * d, d), &o);
-    /* 2 products forward, 3 and 4 in the two kernels of backward, over tiles on and below the
-     * diagonal. */
-    g->flops += 9 * 2.0 * (double)(g->s.batch * d) * 64 * 32 * (double)(tiles * (tiles + 1));
-    r = linear(g, y, d, d, CS_ACT_NONE);
-    int up = linear(g, norm(g, x, r), d, 4 * d, CS_ACT_GELU_TANH);
-    return linear(g, up, 4 * d, d, CS_ACT_NONE);
-}
-
-static void build(gpt *g)
-{
-    cs_graph *n = &g->graph;
-    const shape *s = &g->s;
-    cs_graph_init(n, true);
-    int rows = cs_graph_rows(n, s->batch, s->length);
-    g->ids = cs_graph_index(n, rows, "ids");
-    g->places = cs_graph_index(n, rows, "positions");
-    g->vis = cs_graph_index(n, rows, "vis");
-    g->lim = cs_graph_index(n, rows, "lim");
-    g->target = cs_graph_index(n, rows, "target");
-    g->weight = cs_graph_input(n, rows, 1, "weight");
-    int words = matrix(g, s->vocabulary, s->width), positions = matrix(g, s->length, s->width);
-    const int table[] = {words, positions}, index[] = {g->ids, g->places};
-    int x = cs_graph_embed(n, CS_NONE, rows, 2, table, index), r = CS_NONE;
-    for (int64_t layer = 0; layer < s->layers; ++layer) {
-        r = block(g, &x, r);
-    }
-    int logits = cs_graph_linear(n, norm(g, &x, r), words, CS_NONE, CS_ACT_NONE);
-    g->flops += 6.0 * (double)(s->batch * s->length) * (double)(s->width * s->vocabulary);
-    g->loss = cs_graph_cross_entropy(n, logits, s->vocabulary, g->target, g->weight);
-    cs_tensor_must(cs_graph_finish(n), "graph");
-}
-
-static void fill(gpt *g)
-{
-    cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 3);
-    const int64_t rows = g->s.batch * g->s.length;
-    for (int64_t i = 0; i < g->params.count; ++i) {
-        const cs_param *p = &g->params.param[i];
-        float *value = cs_tensor_room(p->rows * p->cols, sizeof *value);
-        for (int64_t k = 0; k < p->rows * p->cols; ++k) {
-            value[k] = (float)(p->rows > 1 ? 0.04 * (cs_rng_uniform(&rng) - 0.5) : 1.0);
-        }
-        cs_tensor_must(cs_params_set(&g->params, i, CS_PARAM_VALUE, value), "parameters");
-        free(value);
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-        int32_t place = (int32_t)(r % g->s.length);
-        cs_run_index(g->run, g->ids)[r] = (int32_t)(r * 7919 % g->s.vocabulary);
-        cs_run_index(g->run, g->target)[r] = (int32_t)((r + 1) * 7919 % g->s.vocabulary);
-        cs_run_index(g->run, g->places)[r] = place;
-        cs_run_index(g->run, g->vis)[r] = place;
-        cs_run_index(g->run, g->lim)[r] = place;
-        cs_run_input(g->run, g->weight, r, 0, 1.0 / (double)rows);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Nothing waits for the device until the end. */
-static double steps(gpt *g, int64_t count)
-{
-    double loss = 0, start = now();
-    const cs_adamw hyper = {.learning_rate = 3e-4F,
-                            .beta1 = 0.9F,
-                            .beta2 = 0.95F,
-                            .eps = 1e-8F,
-                            .weight_decay = 0.1F,
-                            .clip = 1.0F,
-                            .bias1 = 0.1F,
-                            .bias2 = 0.05F};
-    for (int64_t i = 0; i < count; ++i) {
-        cs_tensor_must(cs_params_zero_grad(&g->params), "gradients");
-        cs_tensor_must(cs_run_upload(g->run, (cs_run_key){.seed = 1, .step = (uint32_t)i}),
-                       "batch");
-        cs_tensor_must(cs_run_forward(g->run), "forward");
-        cs_tensor_must(cs_run_backward(g->run), "backward");
-        cs_tensor_must(cs_params_update(&g->params, &hyper), "update");
-    }
-    cs_tensor_must(cs_run_sum(g->run, g->loss, &loss), "loss");
-    double seconds = now() - start;
-    (void)fprintf(stderr, "loss %.4f after %lld steps\n", loss, (long long)count);
-    return seconds;
-}
-
-static int time_step(char **word, bool f32)
-{
-    gpt g = {.flops = 0};
-    int64_t *to[] = {&g.s.layers, &g.s.width,  &g.s.heads, &g.s.vocabulary,
-                     &g.s.batch,  &g.s.length, &g.s.steps};
-    for (size_t i = 0; i < sizeof to / sizeof *to; ++i) {
-        *to[i] = strtoll(word[i], NULL, 10);
-    }
-    cs_device_options options = {.f32 = f32};
-    cs_backend *backend = open_or_skip(&options);
-    build(&g);
-    cs_tensor_must(cs_params_allocate(&g.params, backend, true), "parameters");
-    cs_tensor_must(cs_run_init(&g.graph, &g.params, &g.run), "run");
-    fill(&g);
-    (void)steps(&g, 5); /* plans, capture, clocks */
-    double seconds = steps(&g, g.s.steps) / (double)g.s.steps;
-    double tokens = (double)(g.s.batch * g.s.length);
-    (void)printf(
-        "{\"program\": \"cospec, %s\", \"layers\": %lld, \"width\": %lld, \"batch\": %lld, "
-        "\"length\": %lld, \"parameters\": %lld, \"ms\": %.3f, \"tokens_per_second\": %.0f, "
-        "\"tflops\": %.1f}\n",
-        backend->name, (long long)g.s.layers, (long long)g.s.width, (long long)g.s.batch,
-        (long long)g.s.length, (long long)g.params.items, 1e3 * seconds, tokens / seconds,
-        g.flops / seconds * 1e-12);
-    cs_run_free(&g.run);
-    cs_params_free(&g.params);
-    cs_graph_free(&g.graph);
-    cs_backend_free(&backend);
-    return 0;
+    cs_tensor_must(cs_json_read(path, &golden), path);
+    mode_now = gpu_mode("fp32");
+    const case_list list = {.count = (int64_t)json_array_size(golden),
+                            .open = open_mode,
+                            .name = parity_name,
+                            .run = parity_one,
+                            .mode = "parity",
+                            .word = "",
+                            .seconds = 20};
+    int code = each_case(&list);
+    json_decref(golden);
+    return code;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], "check") == 0) {
-        return check(argc > 2 ? argv[2] : "");
+    const char *what = argc > 1 ? argv[1] : "";
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 2 && strcmp(what, "device") == 0) {
+        return device();
     }
-    if (argc == 3 && strcmp(argv[1], "parity") == 0) {
+    if (argc >= 3 && argc <= 5 && strcmp(what, "check") == 0) {
+        return check(argv[2], argc > 3 ? argv[3] : "",
+                     argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 20);
+    }
+    if (argc == 3 && strcmp(what, "parity") == 0) {
         return parity(argv[2]);
     }
-    if (argc >= 9 && strcmp(argv[1], "step") == 0) {
-        return time_step(argv + 2, argc > 9 && strcmp(argv[9], "fp32") == 0);
+    if ((argc == 4 + GPT_SHAPE || argc == 5 + GPT_SHAPE) && strcmp(what, "agree") == 0) {
+        return gpt_agree(argv[2], argv + 3, argv[3 + GPT_SHAPE], argv[4 + GPT_SHAPE]);
     }
-    (void)fprintf(
-        stderr,
-        "usage: test_gpu check [WORD] | parity FILE | step LAYERS WIDTH HEADS VOCABULARY BATCH "
-        "LENGTH STEPS [fp32]\n");
+    if (argc == 4 + GPT_SHAPE && strcmp(what, "step") == 0) {
+        return gpt_time(argv[2], argv + 3, strtoll(argv[3 + GPT_SHAPE], NULL, 10));
+    }
+    if (argc == 4 + GPT_SHAPE && strcmp(what, "kernels") == 0) {
+        return gpt_kernels(argv[2], argv + 3, strtoll(argv[3 + GPT_SHAPE], NULL, 10));
+    }
+    (void)fprintf(stderr, "usage: test_gpu device | check MODE [WORD [SECONDS]] | parity FILE | "
+                          "agree MODE SHAPE FILE [OTHER] | step MODE SHAPE STEPS | kernels MODE "
+                          "SHAPE STEPS; SHAPE: LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH\n");
     return 2;
 }

@@ -1,6 +1,9 @@
 /* Singular value decompositions by the CUDA plug-in on a GPU: correctness, then time.
  *
- * test_svd check [WORD]     every case of svd_cases.c (whose name holds WORD), lines "ok", "not ok"
+ * test_svd check [WORD [SECONDS]]
+ *                           every case of svd_cases.c (whose name holds WORD), lines "ok" and "not
+ *                           ok"; one that dies or takes longer than SECONDS (20) fails and the next
+ *                           runs (0: no limit, all in this process)
  * test_svd dense ROWS COLS REPEATS gesvd|gesvdj FILE
  *                           a dense random matrix, all triplets: one line of JSON; singular values,
  *                           a line each, into FILE
@@ -22,8 +25,9 @@
 
 #include "../cuda_emulation/svd_cases.h"
 #include "base/mem.h"
+#include "each_case.h"
 
-enum { SKIPPED = 77, SAMPLED = 32, MOST_REPEATS = 32 };
+enum { SAMPLED = 32, MOST_REPEATS = 32 };
 static const double LAPACK_WORK = 5e10; /* rows cols^2 up to which the CPU does it too */
 
 static void must(cs_status status, const char *what)
@@ -40,7 +44,7 @@ static cs_gpu *open_or_skip(void)
     cs_status status = cs_gpu_open(NULL, 0, &gpu);
     if (status != CS_OK) {
         (void)printf("SKIP %s\n", cs_reason());
-        exit(status == CS_ERR_DEVICE ? SKIPPED : 1);
+        exit(status == CS_ERR_DEVICE ? CASE_SKIPPED : 1);
     }
     return gpu;
 }
@@ -64,24 +68,40 @@ static double median(int64_t n, double *x)
     return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
-static int check(const char *word)
+static cs_gpu *gpu_now; /* of the process that runs cases */
+
+static int open_case(void)
 {
-    cs_gpu *gpu = open_or_skip();
-    int bad = 0, good = 0;
-    (void)printf("%s\n", gpu->name);
-    for (const cs_svd_case *c = cs_svd_cases; c->name; ++c) {
-        char why[CS_SVD_WHY] = "";
-        if (strstr(c->name, word)) {
-            bool passed = cs_svd_compare(gpu, c, why);
-            good += passed;
-            bad += !passed;
-            (void)printf("%s %s%s%s\n", passed ? "ok" : "not ok", c->name, why[0] ? ": " : "", why);
-            (void)fflush(stdout);
-        }
+    gpu_now = open_or_skip();
+    return 0;
+}
+
+static const char *case_name(int64_t i)
+{
+    return cs_svd_cases[i].name;
+}
+
+static bool case_one(int64_t i, char why[CASE_WHY])
+{
+    return cs_svd_compare(gpu_now, &cs_svd_cases[i], why);
+}
+
+static int check(const char *word, unsigned seconds)
+{
+    int64_t count = 0;
+    while (cs_svd_cases[count].name) {
+        ++count;
     }
-    cs_gpu_close(&gpu);
-    (void)printf("%d passed, %d failed\n", good, bad);
-    return bad > 0 || good == 0;
+    const case_list list = {.count = count,
+                            .open = open_case,
+                            .name = case_name,
+                            .run = case_one,
+                            .mode = "svd",
+                            .word = word,
+                            .seconds = seconds};
+    int code = each_case(&list);
+    cs_gpu_close(&gpu_now);
+    return code;
 }
 
 /* --- matrices, as in bench_svd.py ------------------------------------------------------------- */
@@ -369,7 +389,7 @@ static int sparse(char **word)
 int main(int argc, char **argv)
 {
     if (argc >= 2 && strcmp(argv[1], "check") == 0) {
-        return check(argc > 2 ? argv[2] : "");
+        return check(argc > 2 ? argv[2] : "", argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 20);
     }
     if (argc == 7 && strcmp(argv[1], "dense") == 0) {
         return dense(argv + 2);
@@ -377,8 +397,9 @@ int main(int argc, char **argv)
     if (argc == 8 && strcmp(argv[1], "sparse") == 0) {
         return sparse(argv + 2);
     }
-    (void)fprintf(stderr,
-                  "usage: test_svd check [WORD] | dense ROWS COLS REPEATS gesvd|gesvdj FILE "
-                  "| sparse ROWS COLS PER_ROW K REPEATS FILE\n");
+    (void)fprintf(
+        stderr,
+        "usage: test_svd check [WORD [SECONDS]] | dense ROWS COLS REPEATS gesvd|gesvdj FILE "
+        "| sparse ROWS COLS PER_ROW K REPEATS FILE\n");
     return 2;
 }

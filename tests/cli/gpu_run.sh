@@ -1,0 +1,84 @@
+# tests/gpu/run without a GPU: its plan, and what it makes of programs that fail, hang or are not there. The programs that it calls are
+# stubs in a folder as make gpu-bundle writes it, then the real ones on the emulated plug-in.
+gpu=$PWD/tests/gpu
+. tests/cli/lib.sh
+build=$(dirname "$COSPEC") emulated=$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so
+
+# A program of the bundle whose answers are the cases given.
+stub() { printf '#!/bin/sh\ncase "$*" in\n%s\n*) echo "ok all of it" ;;\nesac\n' "$2" > "$1"; chmod +x "$1"; }
+
+# stubs TEST_GPU TEST_SVD TRAIN
+stubs() {
+    mkdir -p bin tests/cli share && cp "$gpu/run" . && cp "$gpu/bench_torch.py" "$gpu/bench_svd.py" . && : > share/trainer_parity.json
+    stub bin/test_gpu "$1" && stub bin/test_svd "$2" && stub bin/cospec "" && printf '%s\n' "$3" > tests/cli/train_cuda.sh && echo 'echo "ok svd"' > tests/cli/svd_cuda.sh
+    unset COSPEC_PLUGIN
+}
+runs() { exits "$1" env OUT="$PWD/kept" SHORTER="${SHORTER:-1}" ./run "$2"; }
+
+test_plan() {
+    stubs "" "" ""
+    exits 0 ./run --dry-run && [ ! -e gpu-out ] || return 1
+    # limits of steps add up to those of parts, each within a command of 600 s, 22 minutes in all
+    awk '/^[ABCD]$/ { part = part $1; sum = 0; next } / in all$/ { if ($1 != sum || sum > 600) bad = 1; all += sum; next } / for / { total = $1; next } { sum += $1; if ($1 < 10) bad = 1 }
+        END { exit bad || part != "ABCD" || total != all || all > 22 * 60 }' out || { fail "$(cat out)"; return 1; }
+    exits 0 ./run --dry-run B && ! grep -q sanitizer out && exits 2 ./run E && says "E is not A, B, C, D"
+}
+
+test_all_well() {
+    stubs "" "" 'echo "ok train"'
+    runs 0 A && grep -q '^11 passed, 0 failed, 0 skipped$' out && [ "$(grep -c '^ok ' kept/gpu-A.log)" = 11 ] && ! grep -q '^ok ' out || fail "$(cat out)"
+}
+
+# Lines "not ok" count although the programs exit 0; so do exit codes without a line; reasons are kept; what is after a failure runs.
+test_failures() {
+    stubs '"agree fp32-own"*|"agree bf16-own"*) echo "ok agree" ;; agree*) echo "why: too far off" >&2; exit 1 ;;
+"check bf16 "*) echo "ok a"; echo "not ok b: reason"; echo "not ok c: other reason" ;; parity*) exit 0 ;; device) echo stub ;;' \
+        'check*) echo "ok d"; kill -9 $$ ;;' 'echo "not ok train: losses apart"; exit 0'
+    runs 1 A || return 1
+    # agree fp32, agree bf16; two of check; parity ran nothing; svd died; train
+    grep -q '^7 passed, 7 failed, 0 skipped$' out && grep -q 'why: too far off' out && grep -q 'not ok c: other reason' kept/gpu-A.log && grep -q '^FAILED parity.*nothing ran' out &&
+        grep -q '^FAILED svd check.*: exit status 137' out && tail -1 kept/gpu-A.log | grep -q 'passed, 7 failed' || fail "$(cat out)"
+}
+
+# A step that hangs takes its own time only.
+test_hangs() {
+    stubs 'check*bf16-launched*) echo "ok before"; sleep 30; echo "ok never" ;;' "" 'echo "ok train"'
+    SHORTER=10
+    runs 1 A && unset SHORTER && grep -q 'FAILED check: .*bf16-launched: more than 2 s' out && grep -q '^11 passed, 1 failed' out && grep -q '^ok before' kept/gpu-A.log || fail "$(cat out)"
+}
+
+# What the sanitizer finds fails whatever its exit status; our library path is for our programs alone.
+test_sanitizer() {
+    stubs 'check*) echo "$LD_LIBRARY_PATH" > path; echo "ok x" ;;' 'check*) echo "ok y"; echo "========= ERROR SUMMARY: 2 errors" ;;' ""
+    mkdir -p tools nvidia/cu13/lib
+    printf '#!/bin/sh\necho "${LD_LIBRARY_PATH:-none}" >> sanitizer\nwhile [ "$1" != env ]; do shift; done\nexec "$@"\n' > tools/compute-sanitizer
+    chmod +x tools/compute-sanitizer
+    exits 1 env PATH="$PWD/tools:$PATH" PYTHONPATH="$PWD" OUT="$PWD/kept" ./run C && grep -q '^6 passed, 2 failed, 0 skipped$' out && grep -q "$PWD/lib:$PWD/nvidia/cu13/lib\|$PWD/nvidia/cu13/lib" path &&
+        [ "$(sort -u sanitizer)" = none ] || fail "$(cat out path sanitizer)"
+}
+
+test_no_device() {
+    stubs 'device) echo "SKIP no GPU: none"; exit 77 ;;' "" ""
+    runs 0 A && [ "$(cat out)" = "SKIP no GPU: none" ] || return 1
+    stubs 'device) echo "not ok, the device is there but cuBLASLt is not"; exit 1 ;;' "" ""
+    runs 1 A && grep -q '^FAILED the device: exit status 1' out && grep -q 'cuBLASLt is not' out || fail "$(cat out)"
+}
+
+# The programs themselves: a case that aborts does not end the later ones, and is counted.
+test_programs() {
+    [ -x "$build/tests/gpu/test_gpu" ] && [ -f "$emulated" ] || { skip programs "test_gpu or the emulation is not built"; return 0; }
+    COSPEC_PLUGIN=$emulated; export COSPEC_PLUGIN
+    for mode in fp32-own bf16-own fp32 bf16; do
+        exits 0 "$build/tests/gpu/test_gpu" agree $mode 1 32 2 50 4 8 $mode $([ $mode = fp32-own ] || echo fp32-own) && grep -q "^ok agree, $mode" out || { fail "$why $(cat out)"; return 1; }
+    done
+    exits 1 "$build/tests/gpu/test_gpu" agree fp32 1 32 2 50 4 9 other fp32-own && grep -q '^not ok, fp32-own does not hold' out || return 1
+    exits 0 "$build/tests/gpu/test_gpu" check bf16-own linear && grep -q '^bf16-own: [0-9]* passed, 0 failed' out && exits 1 "$build/tests/gpu/test_gpu" check bf16 "no such case" || return 1
+    exits 1 env COSPEC_EMULATED_BYTES=1000000 "$build/tests/gpu/test_gpu" check bf16-own linear && grep -q '^not ok .*ended by Aborted' out && tail -2 out | grep -q '^ok ' ||
+        { fail "$(cat out)"; return 1; }
+    exits 0 "$build/tests/gpu/test_gpu" kernels bf16-own 1 32 2 50 4 8 2 && grep -q ' product$' out && exits 0 "$build/tests/gpu/test_gpu" step fp32 1 32 2 50 4 8 2 &&
+        exits 0 "$build/tests/gpu/test_svd" check "61 x 37"
+}
+
+for t in plan all_well failures hangs sanitizer no_device programs; do
+    check $t
+done
