@@ -34,6 +34,7 @@ static const cs_opt group_sweep[] = {
     {"mask-ratio", 0, CS_OPT_TEXT, "RHO|LO:HI|A:B:STEP", NULL, 0, 0, "Ratio.", false},
     {"t", 0, CS_OPT_TEXT, "N|A:B:STEP", NULL, 0, 0, "Ahead.", false},
     {"groups", 0, CS_OPT_TEXT, "K|A:B:STEP", NULL, 0, 0, "Groups.", false},
+    {"columns", 0, CS_OPT_TEXT, "N|A:B:STEP", NULL, 0, 0, "Columns.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 static const cs_opt *const groups[] = {group_one, group_sweep, NULL};

@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "image/patches.h"
+#include "plan/plan.h"
 #include "plan/ratio.h"
 
 static const char *const FILLER[] = {"model", "mean", "gaussian"};
@@ -71,20 +72,30 @@ static cs_status choose(const cs_corpus *c, const cs_reconstruct_options *o, cs_
 }
 
 /* group[k] of each picture: 0 shown, else when it is predicted. */
-static cs_status hide(const cs_reconstruct_options *o, const cs_reconstruction *r, int32_t *group)
+static cs_status hide(const cs_reconstruct_options *o, int64_t columns, const cs_reconstruction *r,
+                      int32_t *group)
 {
     int32_t *order = cs_alloc(r->patches, sizeof *order);
     const int64_t groups = o->groups > 0 ? o->groups : r->hidden;
-    for (int64_t i = 0; order && i < r->pictures; ++i) {
+    cs_objective masked = cs_objective_default(CS_OBJ_BLOCK_MASKED);
+    cs_plan plan = {0};
+    cs_status status = order ? cs_plan_init(&plan, r->patches) : CS_ERR_MEMORY;
+    masked.mask_ratio_lo = masked.mask_ratio_hi = o->mask_ratio;
+    masked.columns = columns;
+    for (int64_t i = 0; status == CS_OK && i < r->pictures; ++i) {
         cs_rng rng = cs_rng_at(o->seed, CS_STREAM_PLAN, (uint64_t)r->picture[i]);
         cs_rng_permutation(&rng, r->patches, order);
         memset(group + i * r->patches, 0, (size_t)r->patches * sizeof *group);
-        for (int64_t k = 0; k < r->hidden; ++k) {
-            group[i * r->patches + order[k]] = (int32_t)(1 + k * groups / r->hidden);
+        status = o->blocks ? cs_plan_sample(&masked, &rng, &plan) : CS_OK;
+        for (int64_t k = 0, n = 0; status == CS_OK && n < r->hidden; ++k) {
+            if (!o->blocks || plan.group[order[k]] > 0) {
+                group[i * r->patches + order[k]] = (int32_t)(1 + n++ * groups / r->hidden);
+            }
         }
     }
+    cs_plan_free(&plan);
     cs_free(order);
-    return order ? CS_OK : CS_ERR_MEMORY;
+    return status;
 }
 
 /* --- predictors ------------------------------------------------------------------------------- */
@@ -254,7 +265,8 @@ static double peak_of(const cs_images *m, const cs_corpus *c, int64_t width)
 static cs_status work(cs_patch_reader *reader, study *s, float *truth)
 {
     const int64_t n = s->r->pictures, groups = s->options->groups;
-    cs_status status = hide(s->options, s->r, s->group);
+    cs_status status =
+        hide(s->options, s->images->width / s->reader->model->config.patch, s->r, s->group);
     for (int64_t i = 0; i < n; ++i) {
         memcpy(truth + i * s->width, s->corpus->real + s->r->picture[i] * s->width,
                (size_t)s->width * sizeof *truth);

@@ -1,8 +1,8 @@
 /* Reconstruction: pictures of which patches are hidden, by a model and by two predictors that know no
  * network, and how far they are from the truth.
  *
- * Of picture i a share of its T patches is hidden, drawn by (seed, i): n = round(ratio T), as in
- * training. Predictors:
+ * Of picture i a share of its T patches is hidden, drawn by (seed, i): n = round(ratio T), uniformly
+ * or in blocks, as in training. Predictors:
  *   model          infer/patch_values.h
  *   mean           the mean of the training pictures
  *   gaussian       E(x_h | x_s) = mu_h + C_hs (C_ss + r I)^-1 (x_s - mu_s), the best linear predictor
@@ -28,6 +28,7 @@ enum { CS_FILLERS = 3, CS_PICTURE_SCORES = 3 };
 
 typedef struct {
     double mask_ratio; /* in (0, 1); n is clamped into 1..T-1 */
+    bool blocks;       /* masks of block-masked (plan/block_masked.c), not uniform */
     int64_t groups;    /* 1: at once; K: hidden patches in K groups of a drawn order, sizes that
                           differ by at most one; 0: patch by patch */
     int64_t limit;     /* pictures, drawn from those held out (all where none is); 0: all */

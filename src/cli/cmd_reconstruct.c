@@ -30,6 +30,7 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
     const char *sheet = NULL;
     CS_ARGS_FIELDS(args, &o, mask_ratio, limit, shown, batch, seed, threads);
     cs_status status = read_decode(args, &o.groups);
+    o.blocks = cs_args_is(args, "masks", "blocks");
     if (status == CS_OK) status = cs_patch_reader_open(&t->model, &t->kind, o.batch, &reader);
     if (status == CS_OK && cs_args_given(args, "output"))
         status = cs_output_path(args, "reconstruction.png", &sheet);
@@ -40,6 +41,7 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
         cs_item_text(root, "corpus", cs_args_positional(args, 1));
         cs_item_text(root, "target", cs_target_name(t->model.config.target));
         cs_item_real(root, "mask_ratio", o.mask_ratio);
+        cs_item_text(root, "masks", cs_args_text(args, "masks"));
         cs_item_text(root, "decode", cs_args_text(args, "decode"));
         cs_reconstruction_record(&made, images, root);
         status = cs_output_csv(args, "scores.csv", &scores);
@@ -67,6 +69,8 @@ static cs_status run_reconstruct(cs_args *args)
 
 static const cs_opt reconstruct_options[] = {
     CS_REAL("mask-ratio", "R", "0.75", 0, 1, "Share of each picture's patches that are hidden."),
+    CS_CHOICE("masks", "uniform|blocks", "uniform",
+              "Hidden patches uniform, or in blocks as block-masked has them."),
     CS_TEXT(
         "decode", "once|groups:K|token", "once",
         "Hidden patches at once, or in K groups of a drawn order, or one by one, each shown with "

@@ -16,7 +16,7 @@ static const struct {
 } axis_table[CS_SWEEP_AXES] = {
     {"classes", false, false, 1}, {"length", false, false, 1},   {"tokens", false, false, 1},
     {"unmasked", false, true, 0}, {"mask-ratio", true, true, 0}, {"t", false, false, 1},
-    {"groups", false, false, 1},
+    {"groups", false, false, 1},  {"columns", false, false, 1},
 };
 
 static const double most_points = 1e6;

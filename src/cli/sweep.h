@@ -1,7 +1,7 @@
 /* Sweeps: options of the form A:B:STEP, and the cartesian product of their values.
  *
  * Axes are the numbers of the toy model and of the objectives: classes, length, tokens, unmasked,
- * mask-ratio, t, groups. A value without colons (and LO:HI for unmasked and mask-ratio, which is a
+ * mask-ratio, t, groups, columns. A value without colons (and LO:HI for unmasked and mask-ratio, which is a
  * range inside one objective) is one point.
  */
 #pragma once
@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "cli/opt.h"
 
-enum { CS_SWEEP_AXES = 7, CS_SWEEP_TEXT = 64 };
+enum { CS_SWEEP_AXES = 8, CS_SWEEP_TEXT = 64 };
 
 typedef struct {
     const char *name;   /* of the option */

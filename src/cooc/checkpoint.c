@@ -52,6 +52,9 @@ static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
     if (o->target_weight != CS_TARGETS_PLAN) { /* files of before hold the others alone */
         h = cs_checkpoint_chain(h, &o->target_weight, sizeof o->target_weight);
     }
+    if (o->columns >= 0) {
+        h = cs_checkpoint_chain(h, &o->columns, sizeof o->columns);
+    }
     for (int64_t i = 0; o->file && i < o->file->plans; ++i) {
         const cs_plan *p = &o->file->plan[i];
         h = cs_checkpoint_chain(h, &o->file->probability[i], sizeof(double));

@@ -72,6 +72,7 @@ cs_objective cs_objective_default(cs_objective_kind kind)
                           .offset_value = NAN,
                           .segmentation = CS_SEGMENT_RANDOM,
                           .groups = -1,
+                          .columns = -1,
                           .file = NULL};
 }
 

@@ -70,6 +70,7 @@ typedef struct {
     double offset_value;          /* uniform: T, power: A, mix: L */
     cs_segmentation segmentation; /* gvp */
     int64_t groups;               /* gvp: K predicted groups, 1 <= K <= s-1 */
+    int64_t columns;              /* block-masked: patches of a row, -1: of a square */
     struct cs_plan_file *file;    /* plans of a file, parts of a mixture: borrowed */
 } cs_objective;
 

@@ -22,4 +22,5 @@
     OBJECTIVE(DIFFUSION, "diffusion")                                                              \
     OBJECTIVE(SPAN_MASKED, "span-masked")                                                          \
     OBJECTIVE(MNTP, "mntp")                                                                        \
+    OBJECTIVE(BLOCK_MASKED, "block-masked")                                                        \
     OBJECTIVE(MIX, "mix")

@@ -32,6 +32,9 @@
     PARAMETER(SEGMENTATION, "segmentation", CHOICE, segmentation, "fixed|random|mixed", NULL,      \
               "gvp: how the K groups are cut.")                                                    \
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
+    PARAMETER(                                                                                     \
+        COLUMNS, "columns", NUMBER, columns, "N", NULL,                                            \
+        "block-masked: patches of a row. Default: the picture's, else the side of a square.")      \
     PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
               "file: JSON with group plans and their probabilities, or a mixture whose shares "    \
               "and parameters are expressions in the length (docs/formats.md, Plan files).")

@@ -77,6 +77,10 @@ const char *cs_task_query_position(const cs_task *task, const cs_model_config *c
  * nothing reads them; a special token that the model needs and lacks. */
 cs_status cs_task_check(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
 
+/* Of a model of pictures: block masks have its grid. CS_ERR_USAGE: another grid was asked for, or its
+ * patches are in another order than along rows (which to masks makes no difference). */
+cs_status cs_task_pictures(const cs_model_config *config, cs_task *task) CS_MUST_CHECK;
+
 /* Sizes that hold any batch of `batch` sequences of at most `length` tokens; the other members of
  * *out (loss, training, ...) are left as they are. CS_ERR_USAGE as cs_task_check, and when `length`
  * exceeds the model's positions. */

@@ -39,6 +39,16 @@ test_reconstruction() {
     refuses 2 "a causal model predicts the patch behind each row" "$COSPEC" reconstruct b p
 }
 
+# Block masks have the grid of the pictures, 4 x 4 patches here.
+test_blocks() {
+    pictures
+    of_blocks="--corpus p --objective block-masked --arch vit --layers 1 --heads 2 --batch 8"
+    exits 0 "$COSPEC" train $of_blocks $of_two --steps 5 -o a && grep -q 'block-masked(mask-ratio=0.4,columns=4)' a/config.json || { fail "${why:-$(grep -o 'block-masked[^"]*' a/config.json)}"; return 1; }
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 -o uniform && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 --masks blocks --decode groups:2 -o blocks --json && [ "$(number hidden out)" = 6 ] && grep -q '"masks": "blocks"' out && ! cmp -s uniform/scores.csv blocks/scores.csv || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    refuses 2 "columns 8: a row of the pictures has 4 patches" "$COSPEC" train $of_blocks $of_two --columns 8 --steps 5 -o b &&
+        refuses 2 "block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_blocks $of_two --order hilbert --steps 5 -o b
+}
+
 # What a model that predicts codes says of held-out pictures one by one is what its evaluation says, and so is the unigram.
 test_codes() {
     pictures
@@ -149,6 +159,7 @@ test_refusals() {
 
 check training
 check reconstruction
+check blocks
 check codes
 check tokenizer
 check orders
