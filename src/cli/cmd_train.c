@@ -129,6 +129,7 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
 
 typedef struct {
     cs_plan_file plan;
+    cs_phases phases;
     cs_images images; /* of vit, whose patches are the corpus */
     cs_patch_view view;
     cs_codes *codes; /* of --target codes */
@@ -254,7 +255,8 @@ static cs_status make_model(const cs_args *args, run *r)
     }
     if (status == CS_OK && (status = cs_model_config_check(&config)) == CS_OK &&
         (status = cs_args_check_decoder(&r->options.task, &config)) == CS_OK &&
-        (status = cs_task_check(&r->options.task, &config)) == CS_OK &&
+        (status = r->phases.count > 0 ? CS_OK : cs_task_check(&r->options.task, &config)) ==
+            CS_OK &&
         (status = cs_model_init(&config, r->backend, true, &r->model)) == CS_OK) {
         status = cs_model_randomise(&r->model, r->options.seed);
     }
@@ -323,7 +325,8 @@ static cs_status count_steps(const cs_args *args, run *r)
         return CS_OK;
     }
     const cs_examples_options wanted = {
-        .objective = &o->task.objective,
+        .objective = o->phases ? o->phases->objective : &o->task.objective,
+        .objectives = r->phases.count,
         .length = o->length,
         .pack = o->pack,
         .end_token = r->tokenizer ? cs_tokenizer_special(r->tokenizer, CS_TOKEN_EOS) : -1};
@@ -395,10 +398,13 @@ static cs_status claim(cs_args *args)
 
 static cs_status prepare(cs_args *args, run *r)
 {
-    cs_status status = cs_args_train(args, &r->plan, &r->options);
+    cs_status status = cs_args_train(args, &r->plan, &r->phases, &r->options);
     if (status == CS_OK) status = check_pictures(args);
     if (status == CS_OK && (status = claim(args)) == CS_OK) status = read_steps(args, r);
     if (status == CS_OK) status = cs_args_plan_inputs(args, &r->plan);
+    for (int64_t i = 0; i < r->phases.count && status == CS_OK; ++i) {
+        status = cs_args_plan_inputs(args, &r->phases.file[i]);
+    }
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
         (status = of_pictures(args) ? read_pictures(args, r)
                                     : read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
@@ -420,7 +426,9 @@ static int64_t parameters(const cs_model *model)
 /* What is known before the first step. */
 static void describe(const cs_args *args, const run *r, cs_item *root)
 {
-    cs_item_take(root, "objective", cs_objective_describe(&r->options.task.objective));
+    cs_item_take(root, "objective",
+                 r->phases.count > 0 ? cs_phases_describe(&r->phases)
+                                     : cs_objective_describe(&r->options.task.objective));
     cs_item_text(root, "loss_kind", cs_loss_name(r->options.loss));
     cs_item_text(root, "query_position",
                  cs_task_query_position(&r->options.task, &r->model.config));
@@ -534,6 +542,7 @@ static cs_status run_train(cs_args *args)
     cs_images_free(&r.images);
     cs_corpus_free(&r.corpus);
     cs_plan_file_free(&r.plan);
+    cs_phases_free(&r.phases);
     CS_FREE_FIELDS(&r, keep, budget);
     return status;
 }

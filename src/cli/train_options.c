@@ -9,7 +9,9 @@
 const cs_opt cs_group_train_objective[] = {
     {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear"), NULL, 0, 0,
      "The pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
-     "mix:SHARE*NAME+SHARE*NAME(...); mae-lm: masked with a "
+     "mix:SHARE*NAME+SHARE*NAME(...); several in turn: \"NAME until SHARE, NAME(...)\" by shares "
+     "of "
+     "the steps, \"NAME for N, NAME for N\" again and again; mae-lm: masked with a "
      "decoder; linear: --arch linear under masked with the spectral loss. Parameters that are not "
      "given are those of the table Objectives.",
      false},
@@ -151,15 +153,34 @@ static bool is_objective(const cs_args *args, const char *name)
     return given && strcmp(given, name) == 0;
 }
 
-static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_task *task)
+/* The last phase stands for all where a model is made. */
+static cs_status set_phases(const cs_args *args, cs_phases *phases, cs_train_options *o)
 {
+    cs_status status = cs_args_refuse(
+        args,
+        "event-weight target-weight empty-prefix offset-weights segmentation plan-file unmasked "
+        "mask-ratio t groups",
+        "stands with its phase, as NAME(PARAMETER=VALUE), where --objective is a schedule");
+    if (status == CS_OK) status = cs_phases_read(cs_args_text(args, "objective"), phases);
+    if (status != CS_OK) return status;
+    o->phases = phases;
+    o->task.objective = phases->objective[phases->count - 1];
+    return CS_OK;
+}
+
+static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *phases,
+                          cs_train_options *o)
+{
+    cs_task *task = &o->task;
     const char *spec = cs_args_text(args, "objective");
     if (!spec) {
         return cs_fail(CS_ERR_USAGE, "train needs --objective NAME");
     }
     bool names_model = is_objective(args, "mae-lm") || is_objective(args, "linear");
-    cs_status status =
-        cs_args_trained_objective(args, names_model ? "masked" : spec, file, &task->objective);
+    cs_status status = cs_phases_are(spec)
+                           ? set_phases(args, phases, o)
+                           : cs_args_trained_objective(args, names_model ? "masked" : spec, file,
+                                                       &task->objective);
     task->two_stream = cs_args_given(args, "query-position");
     CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
     return status;
@@ -175,10 +196,11 @@ static cs_loss loss_of(const cs_args *args)
                              : CS_LOSS_CROSS_ENTROPY;
 }
 
-cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_train_options *out)
+cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phases,
+                        cs_train_options *out)
 {
     cs_train_options o = cs_train_defaults();
-    cs_status status = set_task(args, file, &o.task);
+    cs_status status = set_task(args, file, phases, &o);
     if (status == CS_OK) status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o.schedule);
     if (status == CS_OK && cs_args_given(args, "steps") && cs_args_given(args, "epochs"))
         status = cs_fail(CS_ERR_USAGE, "--steps and --epochs are given together");

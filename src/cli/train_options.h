@@ -17,9 +17,9 @@ extern const cs_opt cs_group_train_model[];
 extern const cs_opt cs_group_train_pictures[];
 extern const cs_opt cs_group_train_recipe[];
 
-/* Objective, loss, batches, schedule, optimizer, cadence; `dir` and `progress` too. `file` must be
- * zeroed and outlive *out. */
-cs_status cs_args_train(const cs_args *args, cs_plan_file *file,
+/* Objective, loss, batches, schedule, optimizer, cadence; `dir` and `progress` too. `file` and `phases`
+ * must be zeroed and outlive *out. */
+cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phases,
                         cs_train_options *out) CS_MUST_CHECK;
 
 /* A fresh model's configuration but for vocabulary and special tokens. */

@@ -256,6 +256,13 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
 
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file, cs_objective *out)
 {
+    if (strstr(spec, " until ") || strstr(spec, " for ")) {
+        return cs_fail(CS_ERR_USAGE,
+                       "\"%s\" is a schedule of objectives, which only training takes: it "
+                       "has no law of its own (its last phase has one, and "
+                       "mix:0.4*ar+0.6*masked draws plans of both)",
+                       spec);
+    }
     char *held = cs_strdup(spec), *text = held ? trim(held) : NULL;
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && strncmp(text, "mix:", 4) != 0) {

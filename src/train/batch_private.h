@@ -11,6 +11,9 @@ int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]
 cs_objective_reading cs_task_reads(const cs_task *task);
 bool cs_task_masks(const cs_task *task); /* it reads masks */
 
+/* Whether rows of the model may read a masked token: [MASK], or what is kept or put in its place. */
+bool cs_task_hides(const cs_task *task, const cs_model_config *config);
+
 /* Of `masked` tokens, those that stay in the encoder: half away from zero. Rises with `masked` by
  * at most as much. */
 int64_t cs_task_kept(const cs_task *task, int64_t masked);

@@ -74,6 +74,17 @@ int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]
     return count;
 }
 
+static bool hides(const cs_task *task, cs_form form)
+{
+    return form == CS_FORM_MAE || masks_next(task, form) ||
+           (form == CS_FORM_SINGLE && cs_task_masks(task));
+}
+
+bool cs_task_hides(const cs_task *task, const cs_model_config *config)
+{
+    return hides(task, cs_form_of(task, config));
+}
+
 /* --- checks --- */
 
 /* Nothing that is asked for may be ignored. */
@@ -89,9 +100,7 @@ static cs_status check_shares(const cs_task *task, cs_form form)
         return cs_fail(CS_ERR_USAGE, "shares of masked tokens kept %g and replaced %g exceed 1",
                        task->keep, task->random);
     }
-    bool reads_masked = form == CS_FORM_MAE || masks_next(task, form) ||
-                        (form == CS_FORM_SINGLE && cs_task_masks(task));
-    if (!reads_masked && task->keep + task->random > 0) {
+    if (!hides(task, form) && task->keep + task->random > 0) {
         return cs_fail(CS_ERR_USAGE,
                        "shares of masked tokens kept %g and replaced %g: %s reads no masked token "
                        "in this model",

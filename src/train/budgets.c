@@ -34,6 +34,11 @@ static cs_status check(const cs_train_options *o, int64_t count, const cs_train_
         return cs_fail(CS_ERR_USAGE, "budgets need a directory and a constant schedule with a "
                                      "cool-down: before it the rate does not depend on the steps");
     }
+    if (count > 0 && o->phases && o->phases->steps[0] == 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "budgets: a share of the steps ends a phase, and is another step "
+                       "in a shorter run (\"for N\" is the same)");
+    }
     for (int64_t i = 0; i < count; ++i) {
         long long steps = budget[i].steps;
         if (steps < 1 || steps > o->steps) {

@@ -17,9 +17,9 @@ void cs_examples_free(cs_examples *examples)
     *examples = (cs_examples){0};
 }
 
-/* Whether the objective predicts anything at a length: remembered, as lengths repeat. */
+/* Whether the objectives predict anything at a length: remembered, as lengths repeat. */
 typedef struct {
-    const cs_objective *objective;
+    const cs_examples_options *options;
     cs_status status;
     uint8_t *known; /* a length each; 0: not asked yet, 1: no, 2: yes */
 } lengths;
@@ -27,8 +27,11 @@ typedef struct {
 static bool fits(lengths *l, int64_t s)
 {
     if (l->known[s] == 0 && l->status == CS_OK) {
-        bool exists = false;
-        l->status = cs_objective_exists(l->objective, s, &exists);
+        bool exists = true;
+        const int64_t count = cs_most(l->options->objectives, 1);
+        for (int64_t i = 0; i < count && exists && l->status == CS_OK; ++i) {
+            l->status = cs_objective_exists(&l->options->objective[i], s, &exists);
+        }
         l->known[s] = exists ? 2 : 1;
     }
     return l->known[s] == 2;
@@ -107,7 +110,7 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
         return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens", (long long)options->length);
     }
     cs_examples e = {.seed = options->seed, .group = options->group, .epoch = -1};
-    lengths l = {.objective = options->objective, .known = cs_calloc(options->length + 1, 1)};
+    lengths l = {.options = options, .known = cs_calloc(options->length + 1, 1)};
     cs_status status = l.known ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = options->pack ? join(corpus, options, &l, &e) : cut(corpus, options, &l, &e);

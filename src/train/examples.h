@@ -16,7 +16,8 @@
 #include "text/corpus.h"
 
 typedef struct {
-    const cs_objective *objective; /* sequences that it has no plan for are left out */
+    const cs_objective *objective; /* sequences that one has no plan for are left out */
+    int64_t objectives;            /* of them; 0: 1 */
     int64_t length;
     bool pack;
     int32_t end_token; /* packed: -1 is CS_ERR_USAGE */

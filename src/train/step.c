@@ -45,6 +45,9 @@ static cs_status check_options(const cs_train_options *o)
         {"time-limit", o->time_limit, 0, 1e12},
     };
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
+    if (status == CS_OK && o->phases && o->loss == CS_LOSS_SPECTRAL)
+        status = cs_fail(CS_ERR_USAGE, "the spectral loss is of one distribution of targets, and a "
+                                       "schedule of objectives has one a phase");
     if (status == CS_OK && o->cool_down > 0 && o->schedule != CS_SCHEDULE_CONSTANT)
         status = cs_fail(CS_ERR_USAGE, "a cool-down goes with a constant schedule, not %s",
                          cs_schedule_name(o->schedule));
@@ -62,14 +65,25 @@ double cs_trainer_rate(const cs_train_options *o, int64_t step)
                             cs_train_cool(o), o->steps, step);
 }
 
+void cs_trainer_phase(cs_trainer *t, int64_t step)
+{
+    const cs_train_options *o = &t->options;
+    t->task = o->phases ? cs_phases_task(o->phases, cs_phases_at(o->phases, o->steps, step),
+                                         &o->task, &t->model->config)
+                        : o->task;
+}
+
 static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, cs_pass *out)
 {
     const cs_train_options *o = &t->options;
-    cs_network_options sizes = {.form = cs_form_of(&o->task, &t->model->config),
+    cs_network_options sizes = {.form = cs_form_of(&t->task, &t->model->config),
                                 .loss = o->loss,
                                 .spectral_factor = o->spectral_factor,
                                 .training = training};
-    cs_status status = cs_task_sizes(&o->task, &t->model->config, o->batch, longest, &sizes);
+    const cs_model_config *c = &t->model->config;
+    cs_status status = o->phases
+                           ? cs_phases_sizes(o->phases, &o->task, c, o->batch, longest, &sizes)
+                           : cs_task_sizes(&o->task, c, o->batch, longest, &sizes);
     return status == CS_OK ? cs_pass_open(t->model, &sizes, out) : status;
 }
 
@@ -98,7 +112,8 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
 {
     const cs_train_options *o = &t->options;
     cs_examples_options wanted = {
-        .objective = &o->task.objective,
+        .objective = o->phases ? o->phases->objective : &o->task.objective,
+        .objectives = o->phases ? o->phases->count : 1,
         .length = o->length,
         .pack = o->pack,
         .end_token = tokenizer ? cs_tokenizer_special(tokenizer, CS_TOKEN_EOS) : -1,
@@ -145,6 +160,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     if (t.options.warmup < 0) {
         t.options.warmup = cs_schedule_warmup(t.options.schedule, t.options.steps);
     }
+    cs_trainer_phase(&t, 1);
     cs_status status = check_options(&t.options);
     if (status == CS_OK && tokenizer && cs_tokenizer_vocab(tokenizer) > model->config.vocab)
         status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, the model %lld",
@@ -210,8 +226,8 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
             if (status != CS_OK) return status;
         }
     }
-    return cs_batch_build(&(cs_batch_order){&t->options.task, &t->model->config, t->options.seed,
-                                            part.step, pass->fixed ? &pass->sizes : NULL},
+    return cs_batch_build(&(cs_batch_order){&t->task, &t->model->config, t->options.seed, part.step,
+                                            pass->fixed ? &pass->sizes : NULL},
                           t->example, part.count, out);
 }
 
@@ -261,6 +277,7 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
         !t->backend->asynchronous; /* what is queued on a device is not called back */
     int64_t step = t->state.step + 1;
     double weight = 0.0;
+    cs_trainer_phase(t, step);
     if (waits) cs_interrupt_hold(false);
     cs_status status = build_step(t, step, &weight);
     bool some = weight > 0.0;

@@ -61,12 +61,16 @@ static void put_task(const cs_train_options *o, const cs_model_config *config, j
                      cs_status *status)
 {
     const char *query_position = cs_task_query_position(&o->task, config);
-    char *objective = cs_objective_describe(&o->task.objective), plan[65] = "";
+    char *objective =
+        o->phases ? cs_phases_describe(o->phases) : cs_objective_describe(&o->task.objective);
+    char plan[65 * CS_PHASES_MOST] = "";
     if (!objective) {
         *status = CS_ERR_MEMORY;
     }
-    if (*status == CS_OK && o->task.objective.file)
-        *status = cs_plan_file_digest(o->task.objective.file, plan);
+    for (int64_t i = 0; i < (o->phases ? o->phases->count : 1) && *status == CS_OK; ++i) {
+        const cs_objective *each = o->phases ? &o->phases->objective[i] : &o->task.objective;
+        if (each->file) *status = cs_plan_file_digest(each->file, plan + strlen(plan));
+    }
     cs_json_put(status, record, "objective", json_string(objective ? objective : ""));
     cs_json_put(status, record, "plan-file", json_string(plan));
     cs_json_put(status, record, "query-position",
@@ -122,13 +126,16 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     return status;
 }
 
-/* The steps before the cool-down of a constant rate; 0 of another schedule. */
+/* The steps of a constant rate before the cool-down, and of objectives that do not depend on the number
+ * of steps, as phases by shares do; else 0. */
 static int64_t flat_steps(const json_t *run)
 {
     const char *schedule = json_string_value(json_object_get(run, "schedule"));
     const cs_train_options o = {.steps = json_integer_value(json_object_get(run, "steps")),
                                 .cool_down = json_number_value(json_object_get(run, "cool-down"))};
-    bool constant = schedule && strcmp(schedule, "constant") == 0;
+    const char *objective = json_string_value(json_object_get(run, "objective"));
+    bool constant = schedule && strcmp(schedule, "constant") == 0 &&
+                    !(objective && strstr(objective, " until "));
     return constant ? o.steps - cs_train_cool(&o) : 0;
 }
 
@@ -148,8 +155,8 @@ static cs_status match_steps(const char *where, json_t *recorded, const json_t *
     return was == is ? CS_OK
                      : cs_fail(CS_ERR_USAGE,
                                "%s is of a run with --steps %lld, not %lld: the learning rate of "
-                               "every step depends on it (under --schedule constant steps may be "
-                               "added, before a cool-down)",
+                               "every step depends on it, and phases \"until\" a share (under "
+                               "--schedule constant steps may be added, before a cool-down)",
                                where, (long long)was, (long long)is);
 }
 
@@ -214,13 +221,15 @@ static cs_status resume(session *s)
     return status;
 }
 
-/* What the model will say of itself, in checkpoints too. */
-static cs_status describe(const cs_train_options *o, cs_model *model)
+/* What the model says of itself: that of the phase at hand. */
+static cs_status describe(const cs_trainer *t)
 {
+    cs_model *model = t->model;
+    const cs_train_options *o = &t->options;
     cs_model_kind kind = {0};
     json_t *record = NULL;
     cs_status status =
-        cs_model_kind_of(&o->task, &model->config, o->loss, o->spectral_factor, &kind);
+        cs_model_kind_of(&t->task, &model->config, o->loss, o->spectral_factor, &kind);
     if (status == CS_OK) status = cs_model_kind_record(&kind, kind.attention, &record);
     if (status == CS_OK) {
         json_decref(model->trained);
@@ -300,7 +309,8 @@ static cs_status save(session *s, bool stop)
     if (!o->dir || (s->t.state.bad > 0 && !stop && !listed) || s->saved == s->t.state.step) {
         return CS_OK;
     }
-    cs_status status = cs_log_sync(&s->log);
+    cs_status status = describe(&s->t);
+    if (status == CS_OK) status = cs_log_sync(&s->log);
     if (status == CS_OK)
         status = cs_train_save(o->dir, s->t.model, s->tokenizer, s->record, &s->t.state);
     if (status == CS_OK) {
@@ -360,6 +370,7 @@ static cs_status finish(const session *s)
                        (long long)state->bad, (long long)state->step);
     }
     cs_status status = cs_train_finite(&s->t.model->params, state->step);
+    if (status == CS_OK) status = describe(&s->t);
     if (status != CS_OK) return status;
     if (!dir) {
         return CS_OK;
@@ -398,8 +409,12 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
     cs_interrupt_hold(true);
     cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &s.t);
     if (status == CS_OK && (status = cs_train_finite(&model->params, 0)) == CS_OK)
-        status = describe(options, model);
-    if (status == CS_OK) status = begin(&s, corpus);
+        status = begin(&s, corpus);
+    if (status ==
+        CS_OK) { /* a run of no steps is of the first phase, one that is done of its last */
+        cs_trainer_phase(&s.t, s.t.state.step);
+        status = describe(&s.t);
+    }
     bool begun = status == CS_OK;
     if (begun) {
         status = loop(&s);

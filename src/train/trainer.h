@@ -21,6 +21,7 @@
 #include "text/tokenizer.h"
 #include "train/batch.h"
 #include "train/checkpoint.h"
+#include "train/phases.h"
 #include "train/schedule.h"
 
 /* What training reads in place of the corpus's vectors: augmented pictures. `take` writes the vectors of
@@ -35,6 +36,7 @@ typedef struct {
 
 typedef struct {
     cs_task task;
+    const cs_phases *phases; /* whose objectives take turns in the task; borrowed. NULL: its own */
     cs_loss loss;
     double spectral_factor;
     /* sequences a micro-batch, micro-batches a step, tokens a sequence */

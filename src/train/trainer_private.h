@@ -11,6 +11,7 @@ typedef struct {
     cs_model *model;
     cs_backend *backend;
     cs_train_options options; /* warm-up resolved */
+    cs_task task;             /* of the step at hand, by its phase */
     cs_examples train, held;
     cs_pass step, eval;  /* batches of a step: micro */
     double *mass;        /* vocab, spectral loss; else NULL */
@@ -33,6 +34,9 @@ void cs_trainer_free(cs_trainer *t);
  * not of a device that is asynchronous: before the update, nothing but gradients has changed. To be
  * called under cs_interrupt_hold, or by one whose result an interrupt ends anyway. */
 cs_status cs_trainer_step(cs_trainer *t, bool read) CS_MUST_CHECK;
+
+/* Takes the task of step `step`. */
+void cs_trainer_phase(cs_trainer *t, int64_t step);
 
 /* The learning rate of a step. */
 double cs_trainer_rate(const cs_train_options *options, int64_t step);

@@ -1,0 +1,50 @@
+/* Schedules of objectives: one after another, or in turns.
+ *
+ *   "ar until 0.4, masked(mask-ratio=0.4)"   step n of N has the first phase with n <= round(SHARE N);
+ *                                            the last one has no share (CLM then MLM: arXiv 2507.00994)
+ *   "ar for 4, masked for 8"                 so many steps each, again and again (AntLM, arXiv 2412.03275)
+ *
+ * A phase is a specification (plan/spec.h), with the values of training where parameters are not given.
+ * A schedule has no law of events of its own, and nothing but training takes one: what a model is asked
+ * for, and what its outputs converge to, is the objective of its last phase; mix:... is the law of both.
+ */
+#pragma once
+
+#include "base/status.h"
+#include "plan/plan_file.h"
+#include "train/batch.h"
+
+enum { CS_PHASES_MOST = 16 };
+
+typedef struct cs_phases {
+    int64_t count;           /* 0: no schedule */
+    cs_objective *objective; /* count */
+    cs_plan_file *file;      /* count: parts of mixtures, plans of files */
+    double *until;           /* count: shares of the steps, rising, the last 1 */
+    int64_t *steps;          /* count: of turns; all 0 where there are shares */
+} cs_phases;
+
+/* Whether a text says " until " or " for ", as no specification does. */
+bool cs_phases_are(const char *text);
+
+/* CS_ERR_USAGE names the phase: one of no or an unknown objective, shares that do not rise within (0, 1),
+ * a last one with a share or another without, both words, more than CS_PHASES_MOST. */
+cs_status cs_phases_read(const char *text, cs_phases *out) CS_MUST_CHECK;
+void cs_phases_free(cs_phases *phases); /* accepts a zeroed object */
+
+/* The phase of step `step` (from 1) of `steps`. */
+int64_t cs_phases_at(const cs_phases *phases, int64_t steps, int64_t step);
+
+/* The task with the objective of phase `at`. Shares of masked tokens kept and replaced are for the phases
+ * that read some. */
+cs_task cs_phases_task(const cs_phases *phases, int64_t at, const cs_task *task,
+                       const cs_model_config *config);
+
+/* The text as cs_phases_read takes it, in fresh memory; NULL when out of memory. */
+char *cs_phases_describe(const cs_phases *phases) CS_MUST_CHECK;
+
+/* What tasks of all phases take: the largest sizes. CS_ERR_USAGE as cs_task_sizes, naming the phase; where
+ * they are of different forms; shares of masked tokens that no phase reads. */
+cs_status cs_phases_sizes(const cs_phases *phases, const cs_task *task,
+                          const cs_model_config *config, int64_t batch, int64_t length,
+                          cs_network_options *out) CS_MUST_CHECK;
