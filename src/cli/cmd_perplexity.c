@@ -87,7 +87,10 @@ static bool ways_differ(const run *r)
 static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
 {
     const char *wanted = cs_args_text(args, "ask");
-    if (strcmp(wanted, cs_ask_name(ask)) == 0 || strcmp(wanted, "all") == 0) {
+    if (strcmp(wanted, cs_ask_name(ask)) == 0 || ask == CS_ASK_ELBO) {
+        return strcmp(wanted, cs_ask_name(ask)) == 0;
+    }
+    if (strcmp(wanted, "all") == 0) {
         return true;
     }
     return strcmp(wanted, "auto") == 0 && ask != CS_ASK_PSEUDO &&
@@ -226,10 +229,14 @@ static cs_status run_perplexity(cs_args *args)
 
 static const cs_opt perplexity_options[] = {
     CS_CHOICE(
-        "ask", "auto|prefix|append|remaining|pseudo|all", "auto",
+        "ask", "auto|prefix|append|remaining|pseudo|elbo|all", "auto",
         "Masked, mntp and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
         "positions, or each token masked in turn (no likelihood). auto: the first two where "
-        "they differ; hybrid models: the prefix alone, as causal ones."),
+        "they differ; hybrid models: the prefix alone, as causal ones. elbo, not part of all: "
+        "masked "
+        "models (diffusion) as drawn in any order, an upper bound of the nll, from --positions "
+        "masks "
+        "of a piece (4)."),
     CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear|mntp|hybrid", "auto",
               "What the model is taken for. auto: as it was trained, else by its architecture."),
     CS_CHOICE("first", "auto|yes|no", "auto",
@@ -284,5 +291,6 @@ const cs_command cs_cmd_perplexity = {
     .gpu = true,
     .shown = "model ask metric value low high n",
     .metrics = "perplexity,nll,bits_per_byte,pseudo_perplexity,pseudo_nll,pseudo_bits_per_byte,"
+               "perplexity_bound,nll_bound,bits_per_byte_bound,"
                "unigram_nll,unigram_difference",
 };

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/rng.h"
@@ -14,11 +15,11 @@
 #include "infer/pieces.h"
 #include "stats/jackknife.h"
 
-enum { USUAL_BLOCKS = 20, LOGITS = 1 << 26, PIECES_AT_ONCE = 256 };
+enum { USUAL_BLOCKS = 20, USUAL_MASKS = 4, LOGITS = 1 << 26, PIECES_AT_ONCE = 256 };
 
 const char *cs_ask_name(cs_ask ask)
 {
-    static const char *const NAME[] = {"prefix", "append", "remaining", "pseudo"};
+    static const char *const NAME[] = {"prefix", "append", "remaining", "pseudo", "elbo"};
     return NAME[ask];
 }
 
@@ -27,9 +28,11 @@ int cs_asks_of(cs_kind kind, cs_ask out[CS_ASKS])
     const bool masks = kind == CS_KIND_MASKED || kind == CS_KIND_MAE || kind == CS_KIND_MNTP;
     int count = 0;
     if (!masks) out[count++] = CS_ASK_PREFIX;
-    for (cs_ask ask = CS_ASK_APPEND; (masks || kind == CS_KIND_HYBRID) && ask < CS_ASKS; ++ask) {
+    for (cs_ask ask = CS_ASK_APPEND; (masks || kind == CS_KIND_HYBRID) && ask < CS_ASK_ELBO;
+         ++ask) {
         out[count++] = ask;
     }
+    if (kind == CS_KIND_MASKED) out[count++] = CS_ASK_ELBO;
     return count;
 }
 
@@ -131,6 +134,7 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     cs_status status = check_kind(o, c);
     if (status != CS_OK) return status;
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
+    o->positions = o->ask == CS_ASK_ELBO && o->positions == 0 ? USUAL_MASKS : o->positions;
     o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;
     const int64_t beside = cs_ask_beside(o);
     status = cs_pieces_limits(c, beside, &o->max_length, &o->batch);
@@ -147,6 +151,21 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
+
+/* The masks of a piece of which `most` tokens may be masked: draw d of D masks n tokens, n uniform in the
+ * stratum ((d, d + 1] / D) most, each with the weight most / n / D. */
+static void add_masks(walk *w, cs_ask_job job, int64_t most)
+{
+    const cs_perplexity_options *o = &w->options;
+    for (job.draw = 0; job.draw < o->positions; ++job.draw) {
+        cs_rng rng = cs_ask_rng(o, &job);
+        const double u = ((double)job.draw + cs_rng_uniform(&rng)) / (double)o->positions;
+        job.masked = (int32_t)cs_least(1 + (int64_t)(u * (double)most), most);
+        job.weight = (double)most / job.masked / (double)o->positions;
+        cs_ask_measure(o, &w->model->config, &job);
+        w->job[w->jobs++] = job;
+    }
+}
 
 /* The jobs of a piece: one, or one for each predicted token (all, or some that are drawn: each then
  * has the weight left / wanted). */
@@ -171,6 +190,10 @@ static void add_jobs(walk *w, int64_t sequence)
     w->pieces += 1;
     w->documents += document != w->last_document;
     w->last_document = document;
+    if (o->ask == CS_ASK_ELBO) {
+        add_masks(w, job, left);
+        return;
+    }
     if (!cs_ask_each(o)) {
         cs_ask_measure(o, &w->model->config, &job);
         w->job[w->jobs++] = job;
@@ -214,8 +237,9 @@ static cs_status add_losses(walk *w)
                 job->weight * o->reference[job->token[target]];
         }
         w->bytes[block] += job->weight * (double)bytes;
-        w->tokens_at[target] += job->draw == 0;
-        w->bytes_seen += job->draw == 0 ? bytes : 0;
+        const bool counts = job->draw == 0 || o->ask == CS_ASK_ELBO;
+        w->tokens_at[target] += counts;
+        w->bytes_seen += counts ? bytes : 0;
     }
     return CS_OK;
 }
@@ -380,8 +404,11 @@ static cs_status prepare(walk *w)
         batch /= 2;
     }
     const cs_network_options sizes = cs_ask_sizes(o, c, batch, length);
-    w->room =
-        PIECES_AT_ONCE * (each ? length : 1) * (o->content ? cs_content_draws(o->content) : 1);
+    w->room = PIECES_AT_ONCE *
+              (each                    ? length
+               : o->ask == CS_ASK_ELBO ? o->positions
+                                       : 1) *
+              (o->content ? cs_content_draws(o->content) : 1);
     cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
     CS_POOL_FIELDS(&w->pool, w->room, w, job, order);
     w->loss = cs_pool_take(&w->pool, sizes.predictions, sizeof *w->loss);

@@ -23,6 +23,17 @@
  * CS_ASK_PSEUDO, where tokens are masked: every token masked in turn and predicted from all others on
  * both sides (Salazar et al., ACL 2020). This is no likelihood and compares with none of the above.
  *
+ * CS_ASK_ELBO, masked (diffusion): a bound, no likelihood. A masked model draws texts in any order,
+ * p(x) = E_sigma prod_t p(x_sigma(t) | x_sigma(<t)), sigma uniform, and by Jensen's inequality
+ *
+ *   -log p(x) <= E_sigma sum_t -log p(x_sigma(t) | x_sigma(<t))
+ *              = N E_n (1/n) E_mask sum_{k masked} -log p(x_k | the others),   n uniform in 1..N
+ *
+ * the negative ELBO of absorbing-state diffusion (Sahoo et al. 2024; Hoogeboom et al. 2022). N is the
+ * piece's length where the model was trained to predict from nothing. Else it is one less: the token that
+ * is revealed first is given, and what is bounded is the mean over it of -log p(the others | it). Of each
+ * piece `positions` masks are drawn (0: 4), their n stratified: the mean over draws is the bound.
+ *
  * Some positions (where a pass is of one token). Of the N_p tokens of piece p that could be
  * predicted n_p = min(positions, N_p) are drawn without replacement, all sets alike; each is drawn
  * with probability n_p / N_p and has its inverse as weight (Horvitz and Thompson, JASA 47, 1952):
@@ -60,10 +71,11 @@ typedef enum {
     CS_ASK_APPEND,
     CS_ASK_REMAINING,
     CS_ASK_PSEUDO,
+    CS_ASK_ELBO,
     CS_ASKS
 } cs_ask;
 
-const char *cs_ask_name(cs_ask ask); /* "prefix", "append", "remaining", "pseudo" */
+const char *cs_ask_name(cs_ask ask); /* "prefix", "append", "remaining", "pseudo", "elbo" */
 
 /* The ways in which models of a kind can be asked: their number, in *out. */
 int cs_asks_of(cs_kind kind, cs_ask out[CS_ASKS]);
@@ -78,8 +90,8 @@ typedef struct {
     double delta;                    /* mae-lm: share of [MASK] in the encoder, in [0, 1] */
     bool decoder_resets;             /* mae-lm: the decoder takes its mask vector at those */
     int64_t
-        positions; /* where a pass is of one token: predicted tokens a piece, drawn by seed; 0: all */
-    int64_t batch;  /* 0: 16; less where the logits would pass 2^26 numbers */
+        positions; /* where a pass is of one token: predicted tokens a piece, drawn by seed; 0: all. elbo: masks a piece */
+    int64_t batch; /* 0: 16; less where the logits would pass 2^26 numbers */
     int64_t blocks; /* of the jackknife; 0: 20. At most the documents */
     uint64_t seed;
     cs_around around;           /* ids around each piece; mae-lm: a class token alone */

@@ -1,6 +1,7 @@
 /* A job is what one sequence of a batch is asked. Private to perplexity*.c. */
 #pragma once
 
+#include "base/rng.h"
 #include "infer/perplexity.h"
 #include "model/pass.h"
 
@@ -10,10 +11,14 @@ typedef struct {
     int64_t document, place; /* of its first token in the document */
     int32_t n;               /* tokens of the piece */
     int32_t target;          /* where a pass is of one token: that; else -1: all */
-    int32_t draw;            /* of the content's masks */
+    int32_t draw;            /* of the content's masks, or of masks of the piece */
+    int32_t masked;          /* elbo: tokens that are */
     int32_t rows, loss_rows; /* that it takes */
     double weight;           /* of its losses: tokens of the piece that it stands for */
 } cs_ask_job;
+
+/* elbo: what the masks of a job are drawn by; its first number was that of the masked tokens. */
+cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_ask_job *job);
 
 /* Whether a pass is of one token, not of all tokens of a piece. */
 bool cs_ask_each(const cs_perplexity_options *o);

@@ -36,14 +36,18 @@ enum { PERPLEXITY, NLL, BITS, UNIGRAM, DIFFERENCE, NUMBERS };
 static void numbers_of(const cs_perplexity_answer *a, double bytes_a_token, number out[NUMBERS])
 {
     const cs_perplexity *p = &a->p;
-    const bool pseudo = a->ask == CS_ASK_PSEUDO;
+    const int way = a->ask == CS_ASK_PSEUDO ? 1 : a->ask == CS_ASK_ELBO ? 2 : 0;
+    static const char *const NAME[][3] = {
+        {"perplexity", "nll", "bits_per_byte"},
+        {"pseudo_perplexity", "pseudo_nll", "pseudo_bits_per_byte"},
+        {"perplexity_bound", "nll_bound", "bits_per_byte_bound"}};
     const double width =
         p->blocks > 1 ? cs_student_width(0.95, (double)(p->blocks - 1)) : (double)NAN;
     const cs_beside nats = {p->nll, p->se, NULL, NULL, p->left_out},
                     bits = {p->bits_per_byte, p->bits_se, NULL, NULL, NULL};
-    const number nll = symmetric(pseudo ? "pseudo_nll" : "nll", p, width, &nats, 1);
-    const char *const of_bytes = pseudo ? "pseudo_bits_per_byte" : "bits_per_byte";
-    out[PERPLEXITY] = (number){.metric = pseudo ? "pseudo_perplexity" : "perplexity",
+    const number nll = symmetric(NAME[way][1], p, width, &nats, 1);
+    const char *const of_bytes = NAME[way][2];
+    out[PERPLEXITY] = (number){.metric = NAME[way][0],
                                .value = exp(p->nll),
                                .low = exp(nll.low),
                                .high = exp(nll.high),
@@ -101,11 +105,11 @@ static void add_lengths(const cs_perplexity *p, cs_item *list)
     }
 }
 
-/* At the top a pseudo-perplexity is the only one of its three. */
+/* At the top a pseudo-perplexity, or a bound, is the only one of its three. */
 static void add_numbers(const cs_perplexity_answer *a, const number v[NUMBERS], bool top,
                         cs_item *item)
 {
-    const bool all = !top || a->ask != CS_ASK_PSEUDO;
+    const bool all = !top || a->ask < CS_ASK_PSEUDO;
     cs_item_text(item, "ask", cs_ask_name(a->ask));
     cs_item_real(item, v[PERPLEXITY].metric, v[PERPLEXITY].value);
     CS_ITEM_FIELDS(item, &v[PERPLEXITY], low, high);

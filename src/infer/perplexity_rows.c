@@ -17,7 +17,14 @@ int64_t cs_ask_first(const cs_perplexity_options *o)
 
 bool cs_ask_each(const cs_perplexity_options *o)
 {
-    return o->ask != CS_ASK_PREFIX || (o->kind == CS_KIND_TWO_STREAM && o->content);
+    return o->ask == CS_ASK_PREFIX ? o->kind == CS_KIND_TWO_STREAM && o->content
+                                   : o->ask != CS_ASK_ELBO;
+}
+
+cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_ask_job *job)
+{
+    const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)job->place;
+    return cs_rng_at(o->seed, CS_STREAM_PLAN, piece * (uint64_t)o->positions + (uint64_t)job->draw);
 }
 
 int64_t cs_ask_begins(const cs_perplexity_options *o)
@@ -56,7 +63,7 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
 static int64_t filled(const cs_perplexity_options *o, const cs_ask_job *job)
 {
     int64_t s = o->fill_length > job->n ? o->fill_length : job->n;
-    return o->ask == CS_ASK_APPEND ? job->target + 1 : o->ask == CS_ASK_PSEUDO ? job->n : s;
+    return o->ask == CS_ASK_APPEND ? job->target + 1 : o->ask >= CS_ASK_PSEUDO ? job->n : s;
 }
 
 void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config, cs_ask_job *job)
@@ -81,7 +88,9 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
         break;
     }
     job->rows = (int32_t)(rows > 1 ? rows : 1);
-    job->loss_rows = cs_ask_each(o) ? 1 : job->n - (int32_t)cs_ask_first(o);
+    job->loss_rows = o->ask == CS_ASK_ELBO ? job->masked
+                     : cs_ask_each(o)      ? 1
+                                           : job->n - (int32_t)cs_ask_first(o);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -210,6 +219,27 @@ static void fill_masked(const filler *f)
     }
 }
 
+/* A mask of so many tokens, all sets alike. */
+static void fill_elbo(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    const int64_t before = o->around.befores, row = f->b * f->batch->length;
+    cs_rng rng = cs_ask_rng(o, f->job);
+    (void)cs_rng_uniform(&rng);
+    int64_t left = f->job->n, wanted = f->job->masked, i = 0;
+    for (; i < before + f->job->n; ++i) {
+        if (i >= before && cs_rng_selects(&rng, &left, &wanted)) {
+            content(f, i, f->config->mask_id, i, 0);
+            ask(f, row + i, i - before);
+        } else {
+            behind(f, before, i, 0);
+        }
+    }
+    for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
+        content(f, i, o->around.after[e], i, 0);
+    }
+}
+
 /* Decoder row i for place t, whose encoder row is `from` (-1: a mask vector). */
 static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
 {
@@ -265,6 +295,10 @@ cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *con
         .options = o, .config = config, .job = job, .number = number, .b = b, .batch = batch};
     if (o->kind == CS_KIND_TWO_STREAM && cs_ask_each(o)) {
         return fill_prefix(&f);
+    }
+    if (o->ask == CS_ASK_ELBO) {
+        fill_elbo(&f);
+        return CS_OK;
     }
     FILL[o->ask == CS_ASK_PREFIX && o->kind == CS_KIND_HYBRID ? CS_KIND_CAUSAL : o->kind](&f);
     return CS_OK;
