@@ -5,6 +5,7 @@
 
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "plan/parameter.h"
 
 const cs_opt cs_group_train_objective[] = {
     {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear"), NULL, 0, 0,
@@ -156,11 +157,12 @@ static bool is_objective(const cs_args *args, const char *name)
 /* The last phase stands for all where a model is made. */
 static cs_status set_phases(const cs_args *args, cs_phases *phases, cs_train_options *o)
 {
-    cs_status status = cs_args_refuse(
-        args,
-        "event-weight target-weight empty-prefix offset-weights segmentation plan-file unmasked "
-        "mask-ratio t groups",
-        "stands with its phase, as NAME(PARAMETER=VALUE), where --objective is a schedule");
+    cs_status status = CS_OK;
+    for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
+        status = cs_args_refuse(
+            args, cs_parameter_table(i)->name,
+            "stands with its phase, as NAME(PARAMETER=VALUE), where --objective is a schedule");
+    }
     if (status == CS_OK) status = cs_phases_read(cs_args_text(args, "objective"), phases);
     if (status != CS_OK) return status;
     o->phases = phases;
