@@ -22,6 +22,7 @@
     X(features)                                                                                    \
     X(verify_model)                                                                                \
     X(perplexity)                                                                                  \
+    X(generate)                                                                                    \
     X(reconstruct)                                                                                 \
     X(probe)                                                                                       \
     X(kernel)                                                                                      \

@@ -1,0 +1,152 @@
+/* cospec generate: texts drawn from a model. */
+#include "infer/generate.h"
+
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/groups.h"
+#include "cli/model_text.h"
+#include "cli/output.h"
+#include "text/encoder.h"
+
+/* Models that can take any order, but for those that are causal too. */
+static cs_status take_order(const cs_args *args, cs_generate_options *o)
+{
+    static const char *const name[] = {"left", "random", "confidence"};
+    const char *order = cs_args_text(args, "order");
+    if (strcmp(order, "auto") == 0) {
+        const bool any = o->kind != CS_KIND_HYBRID &&
+                         cs_generate_check(o->kind, o->content, CS_REVEAL_RANDOM) == CS_OK;
+        o->order = any ? CS_REVEAL_RANDOM : CS_REVEAL_LEFT;
+        cs_reason_clear();
+    }
+    for (int i = 0; i < 3; ++i) {
+        o->order = strcmp(order, name[i]) == 0 ? (cs_reveal)i : o->order;
+    }
+    return cs_blame(cs_generate_check(o->kind, o->content, o->order), "--order %s", order);
+}
+
+static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_encoder *prompt,
+                              cs_generate_options *o)
+{
+    const int64_t positions = t->model.config.positions;
+    const char *text = cs_args_text(args, "prompt");
+    *o = (cs_generate_options){.kind = t->kind.kind,
+                               .content = t->kind.pretrained,
+                               .from_nothing = t->kind.from_nothing,
+                               .count = cs_args_int(args, "n"),
+                               .top_p = cs_args_real(args, "top-p"),
+                               .progress = cs_output_progress(args)};
+    CS_ARGS_FIELDS(args, o, temperature, batch, seed);
+    if (!t->kind.likelihood) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s was trained with the %s loss: its outputs are no "
+                       "probabilities",
+                       t->dir, cs_loss_name(t->kind.loss));
+    }
+    cs_status status = cs_model_text_has_tokenizer(t);
+    if (status == CS_OK) status = take_order(args, o);
+    if (status != CS_OK) return status;
+    cs_encoder_init(prompt, t->tokenizer);
+    if (text) status = cs_encoder_encode(prompt, text, (int64_t)strlen(text), false);
+    o->prompt = prompt->id;
+    o->prompt_length = prompt->count;
+    const int64_t begins = o->from_nothing;
+    o->length = positions > 0 && positions < 32 + begins ? positions - begins : 32;
+    CS_ARGS_FIELDS(args, o, length);
+    return cs_blame(status, "--prompt");
+}
+
+static cs_status report(cs_args *args, const cs_model_text *t, const cs_generate_options *o,
+                        const cs_generated *g)
+{
+    static const char *const order[] = {"left", "random", "confidence"};
+    static const cs_view view = {"texts[]", "number=# text nll"};
+    cs_item *root = cs_output_root(args), *texts;
+    cs_status status = CS_OK;
+    cs_item_text(root, "model", t->dir);
+    cs_item_text(root, "kind", cs_kind_name(o->kind));
+    cs_item_text(root, "order", order[o->order]);
+    CS_ITEM_FIELDS(root, o, temperature, top_p, length);
+    cs_item_int(root, "prompt_tokens", o->prompt_length);
+    texts = cs_item_array(root, "texts");
+    for (int64_t i = 0; i < g->count && status == CS_OK; ++i) {
+        cs_item *item = cs_item_object(texts, NULL);
+        char *text = NULL;
+        int64_t size = 0;
+        status = cs_tokenizer_decode(t->tokenizer, g->token + i * g->length, g->length, false,
+                                     &text, &size);
+        cs_item_take(item, "text", text);
+        cs_item_real(item, "nll", g->nll[i]);
+        cs_item *tokens = cs_item_array(item, "tokens"), *places = cs_item_array(item, "places");
+        for (int64_t k = 0; k < g->length; ++k) {
+            cs_item_int(tokens, NULL, g->token[i * g->length + k]);
+        }
+        for (int64_t j = 0; j < g->drawn; ++j) {
+            cs_item_int(places, NULL, g->place[i * g->drawn + j]);
+        }
+    }
+    return status == CS_OK ? cs_output_record(args, "generate", &view) : status;
+}
+
+static cs_status run_generate(cs_args *args)
+{
+    cs_model_text t = {0};
+    cs_encoder prompt = {0};
+    cs_generate_options o = {0};
+    cs_generated g = {0};
+    cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
+    if (status == CS_OK) status = take_options(args, &t, &prompt, &o);
+    if (status == CS_OK) status = cs_generate(&t.model, &o, &g);
+    if (status == CS_OK) status = report(args, &t, &o, &g);
+    cs_generated_free(&g);
+    cs_encoder_free(&prompt);
+    cs_model_text_free(&t);
+    return status;
+}
+
+static const cs_opt generate_options[] = {
+    CS_TEXT("prompt", "TEXT", NULL,
+            "What every text begins with. Default: nothing, of models that were trained to predict "
+            "a first token (--empty-prefix shared) and of masked ones."),
+    CS_INT("n", "N", "1", 1, 1 << 24, "Number of texts."),
+    CS_INT("length", "L", NULL, 1, 1 << 20,
+           "Tokens of a text, the prompt's included. Default: 32, or the model's positions."),
+    CS_REAL("temperature", "T", "1", 0, 1e6,
+            "What logits are divided by; 0: always the likeliest token."),
+    CS_REAL("top-p", "P", "1", 1e-9, 1,
+            "Draw among the fewest tokens whose probabilities reach P."),
+    CS_CHOICE("order", "auto|left|random|confidence", "auto",
+              "Which token is drawn next: the first, any, or the one whose likeliest token has the "
+              "largest probability. Causal models draw from the left. auto: random where the model "
+              "takes any order (not of hybrid ones)."),
+    CS_INT("batch", "B", "64", 1, 65536, "Most texts a forward pass."),
+    {0},
+};
+
+const cs_command cs_cmd_generate = {
+    .name = "generate",
+    .summary = "Texts drawn from causal, masked, two-stream and diffusion models",
+    .description =
+        "Tokens are drawn one at a time, each from what the model says of it given the prompt and "
+        "those drawn before: in a causal model the next one; in a masked one (masked, diffusion, "
+        "mntp) any one, the others still hidden being [MASK]; in two streams by a query at its "
+        "place. So drawn, at temperature 1, texts have the model's own probabilities: nll is the "
+        "sum of -log p over the tokens drawn, in the order in which they were (places in --json), "
+        "as perplexity computes it for causal models. Special tokens may be drawn as others.\n\n"
+        "Text number i is a function of --seed and i. DIR receives generate.json and generate.csv.",
+    .positional = "MODEL",
+    .groups = (const cs_opt *const[]){generate_options, NULL},
+    .examples = "# a small causal model and a small diffusion model of verses of one's own\n"
+                "cospec train --corpus verses.txt --objective ar --empty-prefix shared --steps 5 "
+                "--width 32 --layers 2 --batch 8 -o ar\n"
+                "cospec train --corpus verses.txt --objective diffusion --empty-prefix shared "
+                "--steps 5 --width 32 --layers 2 --batch 8 -o diffusion\n"
+                "cospec generate ar --n 3 --length 12\n"
+                "cospec generate diffusion --length 12 --order confidence --top-p 0.9 -o drawn",
+    .run = run_generate,
+    .files = "generate.json generate.csv",
+    .without = "resume dry-run",
+    .gpu = true,
+    .shown = "number text nll",
+};
