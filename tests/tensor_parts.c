@@ -1,5 +1,5 @@
 /* Cases of the operations and options that present-day architectures add, which not every backend
- * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows. */
+ * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows, grouped queries. */
 #include <stddef.h>
 
 #include "tensor_support.h"
@@ -74,6 +74,24 @@ static void window(cs_tensor_net *net, const void *setting)
                   cs_graph_attention(&net->graph, q, k, cs_net_activation(net, "v", rows, 6), &o));
 }
 
+/* Three of six heads read each of two heads of keys, or all one. */
+static void grouped(cs_tensor_net *net, const void *setting)
+{
+    const int64_t *kv_heads = setting;
+    int rows = cs_net_rows_now(net, 3, 9, 2, 7);
+    int q = cs_net_activation(net, "q", rows, 18);
+    int k = cs_net_activation(net, "k", rows, 3 * *kv_heads),
+        v = cs_net_activation(net, "v", rows, 3 * *kv_heads);
+    const cs_attention_options o = {.vis = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .lim = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .table = CS_NONE,
+                                    .pos_q = CS_NONE,
+                                    .pos_k = CS_NONE,
+                                    .heads = 6,
+                                    .kv_heads = *kv_heads};
+    cs_net_output(net, cs_graph_attention(&net->graph, q, k, v, &o));
+}
+
 static void silu(cs_tensor_net *net)
 {
     int rows = cs_net_rows(net, 3, 5);
@@ -96,5 +114,7 @@ const cs_tensor_case cs_tensor_part_cases[] = {
     {"gate of one", NULL, gate, &(const gate_setting){CS_ACT_TANH, false}},
     {"attention, window of 1", NULL, window, &(const int64_t){2}},
     {"attention, window", NULL, window, &(const int64_t){3}},
+    {"attention, grouped queries", NULL, grouped, &(const int64_t){2}},
+    {"attention, one head of keys", NULL, grouped, &(const int64_t){1}},
     {NULL, NULL, NULL, NULL},
 };

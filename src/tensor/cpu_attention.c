@@ -194,8 +194,6 @@ static void open_piece(const attention *t, int64_t item, int worker, bool backwa
     gather(c, t->q.length, false, 1, &t->y, t->y.grad, c->s.dy);
     cs_cpu_pack_b(kernels, c->keys, w, c->s.v, w, true, c->s.v_by_key);
     cs_cpu_pack_b(kernels, w, c->keys, c->s.k, w, false, c->s.k_rows);
-    memset(c->s.dk, 0, (size_t)(c->keys * w) * sizeof *c->s.dk);
-    memset(c->s.dv, 0, (size_t)(c->keys * w) * sizeof *c->s.dv);
 }
 
 static void open_block(piece *c, int64_t block)
@@ -420,36 +418,50 @@ static void put_keys(const piece *c, const float *from, const cs_cpu_matrix *to)
     const int64_t w = c->t->width;
     for (int64_t j = 0; j < c->t->k.length; ++j) {
         cs_cpu_put(c->t->cpu->kernels, w, j < c->keys ? from + j * w : NULL,
-                   to->grad + key_row(c, j) * to->ld + c->col, to->add);
+                   to->grad + key_row(c, j) * to->ld + c->key_col, to->add);
     }
 }
 
-static cs_status attend_back(void *ctx, int64_t item, int worker)
+/* One head; its shares of the gradients of keys and values are added to what scratch holds. */
+static void head_back(const attention *t, int64_t item, int worker, bool first, piece *c)
 {
-    const attention *t = ctx;
     float *table_part = t->table.grad ? t->table_part + item * t->table.rows : NULL;
-    piece c;
-    open_piece(t, item, worker, true, &c);
+    open_piece(t, item, worker, true, c);
+    if (first) {
+        memset(c->s.dk, 0, (size_t)(c->keys * t->width) * sizeof *c->s.dk);
+        memset(c->s.dv, 0, (size_t)(c->keys * t->width) * sizeof *c->s.dv);
+    }
     if (table_part) {
         memset(table_part, 0, (size_t)t->table.rows * sizeof *table_part);
     }
     for (int64_t block = 0; block < t->blocks; ++block) {
-        open_block(&c, block);
-        against_keys(&c, c.s.q, c.s.k_by_key, c.s.p);
-        against_keys(&c, c.s.dy, c.s.v_by_key, c.s.dp);
-        for (int64_t i = 0; i < c.rows; ++i) {
-            softmax_row_back(&c, i, table_part);
+        open_block(c, block);
+        against_keys(c, c->s.q, c->s.k_by_key, c->s.p);
+        against_keys(c, c->s.dy, c->s.v_by_key, c->s.dp);
+        for (int64_t i = 0; i < c->rows; ++i) {
+            softmax_row_back(c, i, table_part);
         }
         if (t->v.grad) {
-            over_queries(&c, c.s.p, c.s.dy, c.s.dv);
+            over_queries(c, c->s.p, c->s.dy, c->s.dv);
         }
         if (t->k.grad) {
-            over_queries(&c, c.s.dp, c.s.q, c.s.dk);
+            over_queries(c, c->s.dp, c->s.q, c->s.dk);
         }
         if (t->q.grad) {
-            over_keys(&c, c.s.dp, c.s.k_rows, c.s.out);
-            put_queries(&c);
+            over_keys(c, c->s.dp, c->s.k_rows, c->s.out);
+            put_queries(c);
         }
+    }
+}
+
+/* The heads that read one head of keys, in their order. */
+static cs_status attend_back(void *ctx, int64_t item, int worker)
+{
+    const attention *t = ctx;
+    const int64_t share = t->o->heads / t->o->kv_heads;
+    piece c;
+    for (int64_t h = 0; h < share; ++h) {
+        head_back(t, item * share + h, worker, h == 0, &c);
     }
     if (t->k.grad) {
         put_keys(&c, c.s.dk, &t->k);
@@ -466,7 +478,7 @@ cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op)
     cs_status status = open_attention(run, op, true, &t);
     if (status != CS_OK) return status;
     const int64_t items = t.q.batch * t.o->heads, buckets = t.table.rows;
-    status = cs_parallel_workers(items, t.cpu->threads, attend_back, &t);
+    status = cs_parallel_workers(t.q.batch * t.o->kv_heads, t.cpu->threads, attend_back, &t);
     for (int64_t i = 0; i < items && t.table.grad && status == CS_OK; ++i) {
         for (int64_t b = 0; b < buckets; ++b) {
             t.table.grad[b * t.table.ld + i % t.o->heads] += t.table_part[i * buckets + b];

@@ -498,9 +498,8 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
           !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1)))) {
         return CS_NONE;
     }
-    if (graph->training && (key_heads(o) < o->heads || o->cap > 0 || o->slopes || o->span > 0)) {
-        return fail(graph, CS_ERR_USAGE,
-                    "%s: grouped queries, caps, slopes and places have no gradient here", what);
+    if (graph->training && (o->cap > 0 || o->slopes || o->span > 0)) {
+        return fail(graph, CS_ERR_USAGE, "%s: caps, slopes and places have no gradient here", what);
     }
     const int place[] = {o->place_k, o->place_q};
     for (int p = 0; p < 2 && o->span > 0; ++p) {

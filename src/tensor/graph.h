@@ -170,7 +170,7 @@ typedef struct {
  * over the keys j with vis[j] <= lim[i] and, with a window, |pos_k[j] - pos_q[i]| < window. A row
  * that sees no key gives zero and passes no gradient.
  * q, y: Rq x H hd; k, v: Rk x K hd, row sets of equal batch; head h reads keys and values h K / H
- * (grouped queries: Ainslie et al. 2023; K = H where a gradient is wanted). cap: scale q.k is
+ * (grouped queries: Ainslie et al. 2023). cap: scale q.k is
  * cap tanh(scale q.k / cap) (no gradient). vis: Rk x 1; lim: Rq x 1. `lse` is
  * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
  * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket

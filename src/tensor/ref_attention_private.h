@@ -157,7 +157,8 @@ static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
                     if (!ref_attention_sees(&t, i, j)) {
                         continue;
                     }
-                    int64_t kj = j * t.k.ld + h * t.width, vj = j * t.v.ld + h * t.width;
+                    const int64_t col = ref_attention_keys(&t, h);
+                    const int64_t kj = j * t.k.ld + col, vj = j * t.v.ld + col;
                     cs_real keep = ref_keep(&drop, i, j - first);
                     cs_real p = exp(ref_attention_score(&t, i, j, h) - lse);
                     cs_real dp = keep * ref_dot(t.width, dy, t.v.x + vj);
