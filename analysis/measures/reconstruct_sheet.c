@@ -1,4 +1,4 @@
-/* Small pictures are enlarged to about 64 pixels, a white line between them. */
+/* Small pictures are enlarged to about 64 pixels, a white line between them, below a heading a column. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,17 @@
 #include "image/patches.h"
 #include "image/picture.h"
 
-enum { SMALL = 64, KINDS = 5, GREY = 110 };
+enum { SMALL = 64, KINDS = 5, GREY = 110, LETTER = 6, TALL = 7, HEAD = TALL + 4 };
+
+/* Columns of a row and their headings; letters of 5 x 7 dots, the highest bit of five on the left. */
+static const char *const HEADING[KINDS] = {"ORIGINAL", "SHOWN", "MODEL", "MEAN", "LINEAR"};
+static const char LETTERS[] = "ADEGHILMNORSW";
+static const uint8_t DOTS[sizeof LETTERS - 1][TALL] = {
+    {14, 17, 17, 31, 17, 17, 17}, {30, 17, 17, 17, 17, 17, 30}, {31, 16, 16, 30, 16, 16, 31},
+    {14, 17, 16, 23, 17, 17, 15}, {17, 17, 17, 31, 17, 17, 17}, {14, 4, 4, 4, 4, 4, 14},
+    {16, 16, 16, 16, 16, 16, 31}, {17, 27, 21, 21, 17, 17, 17}, {17, 25, 21, 19, 17, 17, 17},
+    {14, 17, 17, 17, 17, 17, 14}, {30, 17, 17, 30, 20, 18, 17}, {15, 16, 16, 14, 1, 1, 30},
+    {17, 17, 17, 21, 21, 27, 17}};
 
 typedef struct {
     cs_picture picture;
@@ -49,13 +59,28 @@ static void draw(const cs_fillings *f, const float *values, const int32_t *group
         for (int64_t x = 0; x < m->width * s->scale; ++x) {
             const int64_t v = y / s->scale, u = x / s->scale;
             const bool hidden = group && group[v / f->patch * across + u / f->patch] > 0;
-            uint8_t *to =
-                s->picture.pixel + ((row * (m->height * s->scale + 2) + y) * s->picture.width +
-                                    column * (m->width * s->scale + 2) + x) *
-                                       m->channels;
+            uint8_t *to = s->picture.pixel +
+                          ((HEAD + row * (m->height * s->scale + 2) + y) * s->picture.width +
+                           column * (m->width * s->scale + 2) + x) *
+                              m->channels;
             for (int64_t c = 0; c < m->channels; ++c) {
                 to[c] = hidden ? GREY : pixel_of(s, values[(v * m->width + u) * m->channels + c]);
             }
+        }
+    }
+}
+
+/* As many letters as a column has room for. */
+static void write_heading(const char *text, int64_t left, int64_t room, sheet *s)
+{
+    const int64_t letters = cs_least((int64_t)strlen(text), room / LETTER);
+    for (int64_t i = 0; i < letters * LETTER * TALL; ++i) {
+        const int64_t x = i / TALL % LETTER, y = i % TALL;
+        const char *letter = strchr(LETTERS, text[i / TALL / LETTER]);
+        uint8_t *to =
+            s->picture.pixel + ((y + 1) * s->picture.width + left + i / TALL) * s->picture.channels;
+        if (x < LETTER - 1 && DOTS[letter - LETTERS][y] >> (LETTER - 2 - x) & 1) {
+            memset(to, 0, (size_t)s->picture.channels);
         }
     }
 }
@@ -65,7 +90,7 @@ cs_status cs_fillings_sheet(const cs_fillings *f, const char *path)
     const cs_images *m = f->images;
     sheet s = {.scale = cs_most(1, SMALL / cs_most(m->height, m->width))};
     const int64_t kinds = f->made[2] ? KINDS : KINDS - 1;
-    s.picture = (cs_picture){.height = f->pictures * (m->height * s.scale + 2) - 2,
+    s.picture = (cs_picture){.height = HEAD + f->pictures * (m->height * s.scale + 2) - 2,
                              .width = kinds * (m->width * s.scale + 2) - 2,
                              .channels = m->channels};
     const int64_t all = s.picture.height * s.picture.width * m->channels;
@@ -75,6 +100,9 @@ cs_status cs_fillings_sheet(const cs_fillings *f, const char *path)
     if (status == CS_OK) {
         memset(s.picture.pixel, 255, (size_t)all);
         find_line(m, &s);
+        for (int64_t k = 0; k < kinds; ++k) {
+            write_heading(HEADING[k], k * (m->width * s.scale + 2), m->width * s.scale, &s);
+        }
     }
     for (int64_t i = 0; i < f->pictures && status == CS_OK; ++i) {
         for (int64_t k = 0; k < kinds; ++k) {
