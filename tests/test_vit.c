@@ -334,7 +334,11 @@ TEST(sines_of_the_plane)
 /* Of the patches in a sequence, with what a place reads and its sines. */
 TEST(orders_of_patches)
 {
-    static const char *const name[] = {"hilbert", "squares:2", "random:7"};
+    char list[CS_ORDER_ROOM] = "";
+    const char *const name[] = {"hilbert", "squares:2", "random:7", list};
+    for (int k = PATCHES; k > 0; --k) {
+        (void)snprintf(list + strlen(list), 8, "%s%d", k < PATCHES ? "," : "", k - 1);
+    }
     cs_images m = make_pictures();
     for (size_t o = 0; o < sizeof name / sizeof *name; ++o) {
         training t = make_picture_training(&picture_forms[1], 1, NULL);

@@ -190,7 +190,7 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 /* --- pictures --------------------------------------------------------------------------------- */
 
 /* What pictures make of a fresh model: its sizes, what it reads and what it predicts. */
-static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config *c)
+static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
 {
     const bool codes = cs_args_is(args, "target", "codes");
     cs_status status =
@@ -200,13 +200,6 @@ static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config
     c->image_height = r->images.height;
     c->image_width = r->images.width;
     c->channels = r->images.channels;
-    const char *order = cs_args_text(args, "order");
-    if (strcmp(order, "random") == 0) { /* the same for every picture */
-        (void)snprintf(c->order, sizeof c->order, "random:%llu",
-                       (unsigned long long)r->options.seed);
-    } else if (strcmp(order, "raster") != 0) {
-        (void)snprintf(c->order, sizeof c->order, "%s", order);
-    }
     c->patch = codes ? r->codes->patch : cs_args_int(args, "patch");
     c->waves = cs_args_is(args, "position-table", "sines");
     if (codes) {
@@ -215,6 +208,9 @@ static cs_status set_pictures(const cs_args *args, const run *r, cs_model_config
         status = cs_target_by_name(cs_args_text(args, "target"), &c->target);
     }
     if (status == CS_OK) status = cs_model_config_pictures(c);
+    const char *order = cs_args_text(args, "order");
+    if (status == CS_OK && cs_path_exists(order)) status = cs_output_input(args, order);
+    if (status == CS_OK) status = cs_model_set_order(order, cs_args_seed(args), c);
     c->real_width = cs_args_is(args, "input", "codes") ? 0 : c->real_width;
     return status;
 }
@@ -235,7 +231,7 @@ static cs_status set_view(cs_args *args, int64_t patch, run *r)
 }
 
 /* A fresh model, or that of --init-from. */
-static cs_status make_model(const cs_args *args, run *r)
+static cs_status make_model(cs_args *args, run *r)
 {
     if (r->model.params.count > 0) { /* read with the pictures */
         return CS_OK;

@@ -87,9 +87,10 @@ const cs_opt cs_group_train_pictures[] = {
               "(BEiT)."),
     CS_CHOICE("input", "pixels|codes", "pixels",
               "vit, of codes: whether patches are read as values or as codes too (iGPT, MAGE)."),
-    CS_TEXT("order", "raster|random|hilbert|squares:S", "raster",
+    CS_TEXT("order", "raster|random|hilbert|squares:S|FILE", "raster",
             "vit: the patches in their sequence: along rows, one random order for all pictures, "
-            "Hilbert's curve, squares of S x S patches one after the other (RandSAC)."),
+            "Hilbert's curve, squares of S x S patches one after the other (RandSAC), or "
+            "the numbers of all patches in a text file."),
     CS_CHOICE("position-table", "sines|learned", "sines",
               "vit: positions in the plane, fixed sines and cosines (MAE) or learned (ViT)."),
     CS_REAL("least-area", "P", "1", 0.001, 1,

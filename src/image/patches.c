@@ -1,12 +1,14 @@
 /* Patches of pictures, their orders, and pictures of patches. */
 #include "image/patches.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/npy.h"
+#include "io/file.h"
+#include "io/number.h"
 
 /* --- orders ----------------------------------------------------------------------------------- */
 
@@ -79,28 +81,80 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
     return CS_OK;
 }
 
-/* The numbers of patches in a file, each once. */
-static cs_status read_order(const char *path, int64_t patches, int32_t *order)
+/* The next number of a patch, each once; `seen` has where it stood, from 1. */
+static cs_status take_patch(const char *where, long long place, const char *digits, int64_t patches,
+                            int64_t *seen, int64_t at, int32_t *order)
 {
-    cs_array array = {0};
-    uint8_t *seen = cs_calloc(patches, 1);
-    cs_status status = seen ? cs_npy_read(path, 0, &array) : CS_ERR_MEMORY;
-    if (status == CS_OK && array.size != patches)
-        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, and there are %lld", path,
-                         (long long)array.size, (long long)patches);
-    for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
-        int64_t t = 0;
-        status = cs_blame(cs_array_i64(&array, k, &t), "%s", path);
-        if (status == CS_OK && (t < 0 || t >= patches || seen[t]))
-            status = cs_fail(CS_ERR_INPUT, "%s: place %lld: patch %lld is %s", path, (long long)k,
-                             (long long)t, t < 0 || t >= patches ? "none" : "there twice");
-        if (status == CS_OK) {
-            seen[t] = 1;
-            order[k] = (int32_t)t;
+    int64_t t = -1;
+    if (!cs_int_scan(digits, &t)) {
+        return cs_fail(CS_ERR_INPUT, "%s %lld: '%.40s' is not the number of a patch", where, place,
+                       digits);
+    }
+    if (t < 0 || t >= patches) {
+        return cs_fail(CS_ERR_INPUT, "%s %lld: patch %lld is none of 0 to %lld", where, place,
+                       (long long)t, (long long)patches - 1);
+    }
+    if (seen[t] > 0) {
+        return cs_fail(CS_ERR_INPUT, "%s %lld: patch %lld is there twice, at %lld before", where,
+                       place, (long long)t, (long long)seen[t]);
+    }
+    if (at < patches) order[at] = (int32_t)t;
+    seen[t] = place;
+    return CS_OK;
+}
+
+/* Numbers parted by the characters of `parting`, each once. lines: places are lines, else numbers of
+ * entries. */
+static cs_status read_list(const char *where, char *text, const char *parting, bool lines,
+                           int64_t patches, int32_t *order)
+{
+    int64_t count = 0, line = 1, *seen = cs_calloc(patches, sizeof *seen);
+    cs_status status = seen ? CS_OK : CS_ERR_MEMORY;
+    for (char *p = text; status == CS_OK && *p;) {
+        const size_t blank = strspn(p, parting), word = strcspn(p + blank, parting);
+        for (size_t i = 0; i < blank; ++i) {
+            line += p[i] == '\n';
+        }
+        char *digits = p + blank;
+        p = digits + word;
+        if (word > 0) {
+            const char after = *p;
+            *p = '\0';
+            status =
+                take_patch(where, lines ? line : count + 1, digits, patches, seen, count, order);
+            *p = after;
+            count += 1;
         }
     }
-    cs_array_free(&array);
+    if (status == CS_OK && count != patches)
+        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, and there are %lld",
+                         lines ? where : "order", (long long)count, (long long)patches);
     cs_free(seen);
+    return status;
+}
+
+cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t room,
+                              char *name)
+{
+    const int64_t limit = 1 << 20, patches = rows * columns;
+    int64_t size = 0, at = 0;
+    char *text = NULL, *where = cs_format("%s: line", path);
+    int32_t *order = cs_alloc(patches, sizeof *order);
+    cs_status status =
+        where && order ? cs_file_read_text(path, limit, &text, &size) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = read_list(where, text, " \t\r\n,", true, patches, order);
+    for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
+        at += snprintf(name + at, (size_t)(room - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
+        if (at >= room)
+            status =
+                cs_fail(CS_ERR_INPUT,
+                        "%s: a model keeps orders of files of about a thousand patches, not of "
+                        "%lld",
+                        path, (long long)patches);
+    }
+    cs_free(order);
+    cs_free(where);
+    cs_free(text);
     return status;
 }
 
@@ -109,7 +163,6 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
 {
     static const char squares[] = "squares:", random[] = "random:";
     static const char *const word[] = {"raster", "random", "hilbert"};
-    const size_t length = strlen(name);
     int32_t *made = rows > 0 && columns > 0 ? cs_alloc(rows * columns, sizeof *made)
                                             : cs_alloc(1, sizeof *made);
     if (!made) return CS_ERR_MEMORY;
@@ -133,12 +186,16 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
         status = *end || side < 1
                      ? cs_fail(CS_ERR_USAGE, "order \"%s\": wanted squares:S, S from 1", name)
                      : cs_patch_order_make(CS_ORDER_SQUARES, rows, columns, side, seed, made);
-    } else if (length > 4 && strcmp(name + length - 4, ".npy") == 0) {
-        status = read_order(name, rows * columns, made);
+    } else if (*name >= '0' && *name <= '9') {
+        char *list = cs_strdup(name);
+        status = list ? read_list("order: place", list, ",", false, rows * columns, made)
+                      : CS_ERR_MEMORY;
+        cs_free(list);
     } else {
-        status =
-            cs_fail(CS_ERR_USAGE,
-                    "order \"%s\" is not raster, random, hilbert, squares:S or a FILE.npy", name);
+        status = cs_fail(CS_ERR_USAGE,
+                         "order \"%.100s\" is not raster, random, hilbert, squares:S or a list of "
+                         "patches",
+                         name);
     }
     return CS_DELIVER(status, order, made, cs_drop);
 }

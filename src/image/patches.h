@@ -23,10 +23,18 @@ typedef enum {
 cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns, int64_t side,
                               uint64_t seed, int32_t *order) CS_MUST_CHECK;
 
-/* "raster", "random", "random:SEED" (another than `seed`), "hilbert", "squares:S", or a file of the T
- * numbers of patches, NPY, each once. *order: fresh memory. CS_ERR_USAGE for a name that is none; CS_ERR_INPUT for a file. */
+/* "raster", "random", "random:SEED" (another than `seed`), "hilbert", "squares:S", or the numbers of all
+ * patches, parted by commas. *order: fresh memory. CS_ERR_USAGE for a name that is none; CS_ERR_INPUT
+ * for a list that has not every patch once. */
 cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
                                int32_t **order) CS_MUST_CHECK;
+
+/* Such a list, into `name` of `room` bytes, of a text file of the numbers, from 0 along rows, parted
+ * by blanks, commas or ends of lines: place k of the sequence has the patch of number k. CS_ERR_INPUT
+ * names file, line and value of what is no patch or there twice; too few; more than the room takes
+ * (4096 bytes: 1041 patches). CS_ERR_IO. */
+cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t room,
+                              char *name) CS_MUST_CHECK;
 
 /* The P x P x channels values of patch t of picture i. */
 void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t, float *to);

@@ -7,12 +7,14 @@
 #include "model/config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/range.h"
 #include "image/patches.h"
+#include "io/file.h"
 #include "model/arch_private.h"
 
 /* --- presets ---------------------------------------------------------------------------------- */
@@ -112,7 +114,7 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order)
 {
     static const char *const known[] = {"random:", "hilbert", "squares:"};
     const cs_model_config *c = config;
-    bool is = false;
+    bool is = c->order[0] >= '0' && c->order[0] <= '9';
     *order = NULL;
     if (c->order[0] == '\0') {
         return CS_OK;
@@ -123,8 +125,24 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order)
     return is ? cs_patch_order_named(c->order, c->image_height / c->patch,
                                      c->image_width / c->patch, 0, order)
               : cs_fail(CS_ERR_USAGE,
-                        "order \"%s\" of patches: a model has random:SEED, hilbert or squares:S",
+                        "order \"%.100s\" of patches: a model has random:SEED, hilbert, squares:S "
+                        "or the numbers of a file",
                         c->order);
+}
+
+cs_status cs_model_set_order(const char *order, uint64_t seed, cs_model_config *config)
+{
+    cs_model_config *c = config;
+    if (strcmp(order, "random") == 0) { /* the same for every picture */
+        (void)snprintf(c->order, sizeof c->order, "random:%llu", (unsigned long long)seed);
+    } else if (strcmp(order, "hilbert") != 0 && strcmp(order, "raster") != 0 &&
+               cs_path_exists(order)) {
+        return cs_patch_order_file(order, c->image_height / c->patch, c->image_width / c->patch,
+                                   CS_ORDER_ROOM, c->order);
+    } else {
+        (void)snprintf(c->order, sizeof c->order, "%s", strcmp(order, "raster") == 0 ? "" : order);
+    }
+    return CS_OK;
 }
 
 int64_t cs_head_width(const cs_model_config *config)

@@ -48,7 +48,7 @@
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10, CS_ORDER_ROOM = 32 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_ORDER_ROOM = 4096 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -192,8 +192,13 @@ void cs_model_config_ids(cs_model_config *config, cs_special_ids ids);
  * patch x patch x channels values. CS_ERR_USAGE: patches that do not divide the sizes. */
 cs_status cs_model_config_pictures(cs_model_config *config) CS_MUST_CHECK;
 /* order[k]: the patch, along rows, at place k of a sequence, fresh memory; NULL along rows. The name is
- * "random:SEED", "hilbert" or "squares:S" (image/patches.h), else CS_ERR_USAGE. */
+ * "random:SEED", "hilbert", "squares:S" or a list of all patches (image/patches.h), else CS_ERR_USAGE. */
 cs_status cs_model_order(const cs_model_config *config, int32_t **order) CS_MUST_CHECK;
+
+/* The same of a fresh model, from what was asked for: "raster", "random" (one order by seed), a text
+ * file (cs_patch_order_file, with its errors), or a name as above, which is not checked. */
+cs_status cs_model_set_order(const char *order, uint64_t seed,
+                             cs_model_config *config) CS_MUST_CHECK;
 /* Rows before the first of a sequence that stand for none of its places: the class token, 0 or 1. */
 int64_t cs_model_config_extra(const cs_model_config *config);
 const char *cs_target_name(cs_target target); /* "ids", "pixels", "normalised" */

@@ -87,6 +87,15 @@ test_orders() {
         exits 0 "$COSPEC" train --corpus p --objective gvp --groups 3 --arch vit --layers 1 --heads 2 --batch 8 $of_two --target codes --codes 6 --input $input --order random --steps 5 -o i --force && exits 0 "$COSPEC" reconstruct i p --mask-ratio 0.5 --decode groups:3 -o j --force || return 1
         cp j/scores.csv first.csv && exits 0 "$COSPEC" reconstruct i p --mask-ratio 0.5 --decode groups:3 --threads 2 -o j --force && cmp first.csv j/scores.csv || return 1
     done
+    for k in 5 3 1 0 2 4 15 14 13 12 6 7 8 9 10 11; do echo $k; done > order.txt
+    exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --layers 1 --heads 2 --batch 8 $of_two --order order.txt --target codes --codes 6 --steps 10 -o f --json || return 1
+    model=$(number eval_loss out)
+    exits 0 "$COSPEC" perplexity f p --split test --json && near "$(number nll out)" "$model" 1e-6 && grep -q '"order": "5,3,1,0,2,4,15,14,13,12,6,7,8,9,10,11"' f/config.json && grep -q order.txt f/manifest.json || { fail "${why:-$(cat f/config.json)}"; return 1; }
+    with="train $small $of_two --steps 5 -o b --order"
+    sed '4s/.*/5/' order.txt > twice.txt && refuses 3 "twice.txt: line 4: patch 5 is there twice, at 1 before" "$COSPEC" $with twice.txt || return 1
+    sed '7s/.*/16/' order.txt > far.txt && refuses 3 "far.txt: line 7: patch 16 is none of 0 to 15" "$COSPEC" $with far.txt || return 1
+    sed '2s/.*/3x/' order.txt > no.txt && refuses 3 "no.txt: line 2: '3x' is not the number of a patch" "$COSPEC" $with no.txt || return 1
+    head -15 order.txt > few.txt && refuses 3 "an order of 15 patches, and there are 16" "$COSPEC" $with few.txt || return 1
     refuses 2 'order "spiral" of patches' "$COSPEC" train $small $of_two --order spiral -o b &&
         refuses 2 "wanted squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
         refuses 2 "--order goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
