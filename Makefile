@@ -70,7 +70,7 @@ TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 CUDA_SRC := $(sort $(wildcard src/cuda/*.cu))
 CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/%.o)
-EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(patsubst %,$(B)/tests/cuda_emulation/%.o,emulator runtime libraries libraries_sparse)
+EMULATED_OBJ := $(CUDA_SRC:src/cuda/%.cu=$(B)/tests/cuda_emulation/%.o) $(patsubst %,$(B)/tests/cuda_emulation/%.o,emulator runtime libraries libraries_products libraries_sparse)
 ifneq ($(shell command -v $(CXX)),)
 TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so

@@ -138,8 +138,8 @@ static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_item *
     if (status == CS_OK) {
         cs_item_text(root, "device", gpu->name);
         cs_item_real(root, "gpu_free_bytes", (double)b.free_bytes);
-        cs_item_real(root, "gpu_dense_bytes", (double)b.dense);
-        cs_item_real(root, "gpu_gram_bytes", (double)b.gram);
+        cs_item_real(root, "gpu_dense_bytes", b.dense == CS_GPU_REFUSED ? NAN : (double)b.dense);
+        cs_item_real(root, "gpu_gram_bytes", b.gram == CS_GPU_REFUSED ? NAN : (double)b.gram);
         cs_item_real(root, "gpu_block_bytes", (double)b.sparse);
     }
     return status;

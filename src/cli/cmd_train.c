@@ -146,11 +146,14 @@ typedef struct {
 
 static cs_status open_backend(const cs_args *args, cs_backend **out)
 {
-    const bool half = cs_args_is(args, "precision", "bf16");
-    if (half && !cs_device_is_cuda(cs_args_text(args, "device"))) {
+    const bool automatic = cs_args_is(args, "precision", "auto");
+    if (cs_args_is(args, "precision", "bf16") && !cs_device_is_cuda(cs_args_text(args, "device"))) {
         return cs_fail(CS_ERR_USAGE, "--precision bf16 needs --device cuda");
     }
-    return cs_args_backend(args, half, out);
+    cs_status status = cs_args_backend(args, !cs_args_is(args, "precision", "fp32"), out);
+    if (status == CS_OK && automatic && (*out)->activation == CS_REAL_BF16)
+        cs_output_note(args, "activations in bf16 on the GPU (--precision fp32 for float)");
+    return status;
 }
 
 /* The two shorthands of --objective name a model too. */
@@ -503,6 +506,7 @@ static cs_status train(cs_args *args, run *r)
     r->options.begun_ctx = args;
     cs_status status = cs_train_budgets(&r->model, &r->corpus, r->tokenizer, &r->options,
                                         r->budgets, r->budget, &result);
+    if (status == CS_OK) status = cs_args_note_refused(args, r->backend);
     if (status != CS_OK && status != CS_ERR_CONVERGE) return status;
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());
     cs_reason_clear();

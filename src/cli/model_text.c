@@ -61,6 +61,18 @@ cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
     return status;
 }
 
+cs_status cs_args_note_refused(const cs_args *args, cs_backend *backend)
+{
+    cs_backend_count row = {.what = ""};
+    cs_status status = CS_OK;
+    for (int64_t i = 0; backend->counted && status == CS_OK && row.what; ++i) {
+        status = backend->counted(backend, i, &row);
+        if (status == CS_OK && row.what && row.refused)
+            cs_output_note(args, "slow: cuBLASLt refuses %s, a plain kernel does it", row.what);
+    }
+    return status;
+}
+
 cs_status cs_args_named_model(cs_args *args, const char *argument, const char **name,
                               const char **dir)
 {

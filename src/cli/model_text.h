@@ -34,6 +34,8 @@ typedef struct {
 /* The backend of --device for models, in float or half precision; why there is no GPU is noted
  * where --device asks for one. */
 cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out) CS_MUST_CHECK;
+/* Notes the products that a GPU's library refused: they make a step many times slower. */
+cs_status cs_args_note_refused(const cs_args *args, cs_backend *backend) CS_MUST_CHECK;
 
 /* NAME=MODEL, or MODEL under the last part of its path. CS_ERR_USAGE: no name, or one with commas. */
 cs_status cs_args_named_model(cs_args *args, const char *argument, const char **name,

@@ -76,8 +76,9 @@ const cs_opt cs_group_train_model[] = {
     CS_TEXT("init-from", "DIR", NULL,
             "Start from the model in DIR (ours or Hugging Face's) instead of random values; its "
             "tokenizer is used."),
-    CS_CHOICE("precision", "fp32|bf16", "fp32",
-              "Activations; bf16 needs a GPU. Parameters and moments are fp32."),
+    CS_CHOICE("precision", "auto|fp32|bf16", "auto",
+              "Activations; bf16 needs a GPU. auto: bf16 on a GPU, fp32 on the CPU. Parameters and "
+              "moments are fp32."),
     {0},
 };
 

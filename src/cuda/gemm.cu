@@ -2,9 +2,11 @@
  *
  * The first algorithm that the heuristic offers is kept for the life of the backend; split sums may
  * only be reduced through the workspace, so that results repeat bit for bit. float products use
- * plain float arithmetic (no TF32). What cuBLASLt refuses (odd alignments), and everything in the
- * emulation, goes to a tiled kernel of our own: any shape, sums in rising order of k in float.
+ * plain float arithmetic (no TF32). What cuBLASLt refuses (odd alignments) goes to a tiled kernel of
+ * our own, far slower, and is counted and named (cs_backend.counted): any shape, sums in rising
+ * order of k in float.
  */
+#include <cublasLt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,36 +89,6 @@ static cs_status own(Cuda *c, const Product *p)
     }
     return status;
 }
-
-#ifdef CS_CUDA_EMULATION
-
-struct Gemm {
-    int none;
-};
-
-cs_status gemm_open(Cuda *, bool, Gemm **out)
-{
-    *out = NULL;
-    return CS_OK;
-}
-
-void gemm_free(Cuda *, Gemm *)
-{
-}
-
-bool gemm_fuses(Cuda *, const Product *)
-{
-    return false;
-}
-
-cs_status gemm_run(Cuda *c, const Product *product)
-{
-    return own(c, product);
-}
-
-#else
-
-#include <cublasLt.h>
 
 enum { MAX_PLANS = 1024 };
 static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for Hopper */
@@ -404,5 +376,3 @@ cs_status gemm_run(Cuda *c, const Product *p)
                    "product");
     return status == CS_OK && c->clock ? clock_stop(c->clock) : status;
 }
-
-#endif

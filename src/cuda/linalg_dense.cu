@@ -123,39 +123,46 @@ struct Problem {
     int lwork = 0; /* gesvdj: doubles */
 };
 
-static cs_status problem_sizes(Problem *p)
+/* A size that the library refuses (Xsyevd above 25,000 or so, products beyond 32 bits) is no error:
+ * the matrix does not fit. */
+static cs_status size_check(const Gpu *g, cusolverStatus_t code, const char *doing, bool *refused)
+{
+    *refused = code == CUSOLVER_STATUS_INVALID_VALUE || code == CUSOLVER_STATUS_NOT_SUPPORTED;
+    return *refused ? CS_OK : solver_check(g, code, doing);
+}
+
+static cs_status problem_sizes(Problem *p, bool *refused)
 {
     const Solver *l = &p->g->solver;
     const double *any = p->a ? p->a : reinterpret_cast<const double *>(p->g->info);
     cs_status status = CS_OK;
+    *refused = false;
     p->host_bytes = 0;
     switch (p->method) {
     case CS_GPU_GESVD:
-        return solver_check(p->g,
-                            l->gesvd_size(l->handle, l->params, 'S', 'S', p->m, p->n, CUDA_R_64F,
-                                          any, p->m, CUDA_R_64F, any, CUDA_R_64F, any, p->m,
-                                          CUDA_R_64F, any, p->n, CUDA_R_64F, &p->work_bytes,
-                                          &p->host_bytes),
-                            "workspace of gesvd");
+        return size_check(p->g,
+                          l->gesvd_size(l->handle, l->params, 'S', 'S', p->m, p->n, CUDA_R_64F, any,
+                                        p->m, CUDA_R_64F, any, CUDA_R_64F, any, p->m, CUDA_R_64F,
+                                        any, p->n, CUDA_R_64F, &p->work_bytes, &p->host_bytes),
+                          "workspace of gesvd", refused);
     case CS_GPU_GESVDJ:
-        if (p->m > INT32_MAX) {
-            return p->g->host->fail(CS_ERR_INPUT, "cuSOLVER gesvdj: %lld rows, 2^31 - 1 at most",
-                                    (long long)p->m);
-        }
-        status = solver_check(p->g,
-                              l->gesvdj_size(l->handle, CUSOLVER_EIG_MODE_VECTOR, 1, (int)p->m,
-                                             (int)p->n, any, (int)p->m, any, any, (int)p->m, any,
-                                             (int)p->n, &p->lwork, l->jacobi),
-                              "workspace of gesvdj");
-        p->work_bytes = status == CS_OK ? (size_t)p->lwork * sizeof(double) : 0;
+        *refused = p->m > INT32_MAX;
+        if (*refused) return CS_OK;
+        status = size_check(p->g,
+                            l->gesvdj_size(l->handle, CUSOLVER_EIG_MODE_VECTOR, 1, (int)p->m,
+                                           (int)p->n, any, (int)p->m, any, any, (int)p->m, any,
+                                           (int)p->n, &p->lwork, l->jacobi),
+                            "workspace of gesvdj", refused);
+        *refused = *refused || p->lwork < 0;
+        p->work_bytes = status == CS_OK && !*refused ? (size_t)p->lwork * sizeof(double) : 0;
         return status;
     default:
-        return solver_check(p->g,
-                            l->syevd_size(l->handle, l->params, CUSOLVER_EIG_MODE_VECTOR,
-                                          CUBLAS_FILL_MODE_LOWER, p->n, CUDA_R_64F, any, p->n,
-                                          CUDA_R_64F, any, CUDA_R_64F, &p->work_bytes,
-                                          &p->host_bytes),
-                            "workspace of syevd");
+        return size_check(p->g,
+                          l->syevd_size(l->handle, l->params, CUSOLVER_EIG_MODE_VECTOR,
+                                        CUBLAS_FILL_MODE_LOWER, p->n, CUDA_R_64F, any, p->n,
+                                        CUDA_R_64F, any, CUDA_R_64F, &p->work_bytes,
+                                        &p->host_bytes),
+                          "workspace of syevd", refused);
     }
 }
 
@@ -191,7 +198,12 @@ static cs_status call(const Problem *p)
 static cs_status solve(Problem *p, int *info)
 {
     static const char *const name[] = {"gesvd", "gesvdj", "syevd"};
-    cs_status status = problem_sizes(p);
+    bool refused = false;
+    cs_status status = problem_sizes(p, &refused);
+    if (refused) {
+        return p->g->host->fail(CS_ERR_MEMORY, "cuSOLVER %s refuses %lld x %lld", name[p->method],
+                                (long long)p->m, (long long)p->n);
+    }
     if (status == CS_OK && p->host_bytes > 0) {
         p->host_work = p->g->host->alloc((int64_t)p->host_bytes, 1);
         status = p->host_work ? CS_OK : CS_ERR_MEMORY;
@@ -221,12 +233,13 @@ static int64_t chunk_rows(const cs_linop *a)
 cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
 {
     Problem p = {gpu_of(gpu), method, a->rows, a->cols};
-    cs_status status = problem_sizes(&p);
+    bool refused = false;
+    cs_status status = problem_sizes(&p, &refused);
     double m = (double)a->rows, n = (double)a->cols;
     double doubles =
         method == CS_GPU_SYEVD ? ((double)chunk_rows(a) + n + 1) * n : (2 * m + n + 1) * n;
     double all = 8 * doubles + (double)p.work_bytes + (double)spread_bytes(a);
-    *bytes = all < 9e18 ? (int64_t)all : INT64_MAX;
+    *bytes = all < 9e18 && !refused ? (int64_t)all : CS_GPU_REFUSED;
     return status;
 }
 
@@ -236,6 +249,10 @@ static cs_status check_room(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a
     int64_t need = 0;
     cs_status status = dense_need(gpu, method, a, &need);
     const char *what = method == CS_GPU_SYEVD ? "the Gram matrix" : "a dense SVD";
+    if (status == CS_OK && need == CS_GPU_REFUSED) {
+        return gpu_of(gpu)->host->fail(CS_ERR_MEMORY, "cuSOLVER refuses %s of %lld x %lld", what,
+                                       (long long)a->rows, (long long)a->cols);
+    }
     return status ? status
                   : gpu_check_room(gpu_of(gpu), need, "%s of %lld x %lld takes", what,
                                    (long long)a->rows, (long long)a->cols);

@@ -34,6 +34,8 @@ typedef struct {
  * syevd   eigenvectors of A^T A, A passing by in runs of rows, by Xsyevd */
 typedef enum { CS_GPU_GESVD, CS_GPU_GESVDJ, CS_GPU_SYEVD } cs_gpu_method;
 
+#define CS_GPU_REFUSED INT64_MAX /* more than any memory: does not fit */
+
 typedef struct cs_gpu cs_gpu;
 struct cs_gpu {
     const char *name; /* of the card */
@@ -43,7 +45,8 @@ struct cs_gpu {
     /* Bytes of device memory: free now, and all. */
     cs_status (*memory)(cs_gpu *gpu, int64_t *free_bytes, int64_t *all);
 
-    /* Bytes that `method` takes for A, workspace of the library included; allocates nothing. */
+    /* Bytes that `method` takes for A, workspace of the library included; allocates nothing.
+     * CS_GPU_REFUSED: the library has none for matrices as large. */
     cs_status (*need)(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes);
 
     /* gesvd, gesvdj: all cols singular values, descending, and the first k vectors of both sides

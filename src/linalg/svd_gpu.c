@@ -120,6 +120,12 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_s
     cs_status status = cs_csr_check(a->data.a, false);
     status = status ? status : fits(a, options, &need, &room, &yes);
     if (status != CS_OK) return status;
+    if (need == CS_GPU_REFUSED && a->cols > CS_SVD_GRAM_LIMIT) {
+        return cs_fail(CS_ERR_MEMORY,
+                       "cuSOLVER refuses a dense SVD of %lld x %lld, and its smaller side is above "
+                       "%d: --solver block",
+                       (long long)a->rows, (long long)a->cols, CS_SVD_GRAM_LIMIT);
+    }
     if (!yes && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
                        "GPU memory: a dense SVD of %lld x %lld takes %.1f MiB, %.1f MiB are free, "

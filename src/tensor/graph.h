@@ -43,7 +43,7 @@ typedef struct {
     int row_set;  /* index into cs_graph.row_set, CS_NONE: fixed rows */
     int64_t rows; /* maximum (batch * length), or the fixed number */
     int64_t cols;
-    int64_t ld;     /* items from one row to the next; >= cols */
+    int64_t ld; /* items from one row to the next; >= cols (logits of a loss: a multiple of 8) */
     int64_t offset; /* first item in its space, set by cs_graph_finish */
     int64_t made;   /* number of the operation that makes it; 0 of a leaf */
     int64_t grad; /* first item of its gradient in the gradient space (activations) or the parameter

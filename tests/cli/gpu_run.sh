@@ -75,6 +75,9 @@ test_programs() {
     exits 0 "$build/tests/gpu/test_gpu" check bf16-own linear && grep -q '^bf16-own: [0-9]* passed, 0 failed' out && exits 1 "$build/tests/gpu/test_gpu" check bf16 "no such case" || return 1
     exits 1 env COSPEC_EMULATED_BYTES=1000000 "$build/tests/gpu/test_gpu" check bf16-own linear && grep -q '^not ok .*ended by Aborted' out && tail -2 out | grep -q '^ok ' ||
         { fail "$(cat out)"; return 1; }
+    exits 1 env COSPEC_EMULATED_WITHOUT=libcublasLt.so.13 "$build/tests/gpu/test_gpu" check bf16 linear && grep -q '^not ok, the device is there but .*cuBLASLt' out || return 1
+    exits 0 env COSPEC_EMULATED_STRICT=1 "$build/tests/gpu/test_gpu" step bf16 1 32 2 50 4 8 2 && exits 1 env COSPEC_EMULATED_STRICT=1 "$build/tests/gpu/test_gpu" step bf16 1 36 2 50 4 8 2 &&
+        grep -q '^not ok, cuBLASLt refuses product 108 x 32 x 36' out || { fail "$why $(cat out)"; return 1; }
     exits 0 "$build/tests/gpu/test_gpu" kernels bf16-own 1 32 2 50 4 8 2 && grep -q ' product$' out && exits 0 "$build/tests/gpu/test_gpu" step fp32 1 32 2 50 4 8 2 &&
         exits 0 "$build/tests/gpu/test_svd" check "61 x 37"
 }

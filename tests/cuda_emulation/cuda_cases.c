@@ -107,6 +107,18 @@ static void entropy_wide(cs_tensor_net *net)
     cs_net_loss(net, cs_graph_cross_entropy(&net->graph, z, 1000, target, weight));
 }
 
+/* The vocabularies of GPT-2 and BERT: rows of logits are padded, the last pack is a part. */
+static void vocabulary(cs_tensor_net *net, const void *setting)
+{
+    int64_t words = *(const int64_t *)setting;
+    int rows = cs_net_rows(net, 1, 2), x = cs_net_activation(net, "x", rows, 8);
+    int w = cs_net_param(net, "w", words, 8);
+    int target = cs_net_index(net, rows, cs_fill_row, 0);
+    int weight = cs_net_input(net, rows, 1, 0.0, 1.0);
+    int z = cs_graph_linear(&net->graph, x, w, CS_NONE, CS_ACT_NONE);
+    cs_net_loss(net, cs_graph_cross_entropy(&net->graph, z, words, target, weight));
+}
+
 static void pooled_wide(cs_tensor_net *net)
 {
     int rows = cs_net_rows(net, 2, 5), keys = cs_net_rows(net, 2, 33);
@@ -154,6 +166,8 @@ const cs_tensor_case cs_cuda_cases[] = {
     {"packed rows, long scatters", rows_packed, NULL, NULL},
     {"long linear map", linear_long, NULL, NULL},
     {"wide cross-entropy", entropy_wide, NULL, NULL},
+    {"vocabulary of 50257", NULL, vocabulary, &(const int64_t){50257}},
+    {"vocabulary of 30522", NULL, vocabulary, &(const int64_t){30522}},
     {"wide linear attention", pooled_wide, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -92,6 +92,8 @@ extern "C" int emulate_library_calls();
 extern "C" void emulate_not_converged(int gesvd, int gesvdj, int syevd);
 extern "C" void emulate_wrong_values(bool on); /* gesvd leaves one out and says nothing */
 extern "C" void emulate_without(const char *names);
+extern "C" void emulate_largest(int64_t side); /* cuSOLVER refuses the sizes of larger matrices */
+extern "C" void emulate_strict(bool on); /* cuBLASLt refuses what is not aligned to 16 bytes */
 /* Pieces of device memory in use. */
 extern "C" int64_t emulate_pieces();
 

@@ -5,7 +5,7 @@
  * half of a symmetric matrix that must not be read is not-a-number when it would be.
  */
 #include "libraries.h"
-#include "cublas_v2.h"
+#include "cublasLt.h"
 #include "cusolverDn.h"
 #include "cusparse.h"
 
@@ -21,6 +21,7 @@ int calls_left = -1;                     /* until one fails; -1: none does */
 int gesvd_info, gesvdj_info, syevd_info; /* answered instead of solving */
 bool wrong_values;
 std::string absent;
+int64_t largest = INT64_MAX; /* sides that the sizes of workspaces are known for */
 
 void spoil(double *x, int64_t count)
 {
@@ -54,6 +55,11 @@ extern "C" void emulate_not_converged(int gesvd, int gesvdj, int syevd)
 extern "C" void emulate_wrong_values(bool on)
 {
     wrong_values = on;
+}
+
+extern "C" void emulate_largest(int64_t side)
+{
+    largest = side;
 }
 
 extern "C" void emulate_without(const char *libraries)
@@ -197,7 +203,10 @@ cusolverStatus_t cusolverDnXgesvd_bufferSize(
     cudaDataType dataTypeVT, const void *VT, int64_t ldvt, cudaDataType computeType,
     size_t *workspaceInBytesOnDevice, size_t *workspaceInBytesOnHost)
 {
-    if (library_fails() || !handle || !params || !A || !S || !U || !VT ||
+    if (library_fails()) {
+        return CUSOLVER_STATUS_EXECUTION_FAILED;
+    }
+    if (n > largest || !handle || !params || !A || !S || !U || !VT ||
         !thin(jobu, jobvt, m, n, lda, ldu, ldvt, dataTypeA, dataTypeS, dataTypeU, dataTypeVT,
               computeType)) {
         return CUSOLVER_STATUS_INVALID_VALUE;
@@ -254,7 +263,10 @@ cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolver
                                              size_t *workspaceInBytesOnDevice,
                                              size_t *workspaceInBytesOnHost)
 {
-    if (library_fails() || !handle || !params || !A || !W || jobz != CUSOLVER_EIG_MODE_VECTOR ||
+    if (library_fails()) {
+        return CUSOLVER_STATUS_EXECUTION_FAILED;
+    }
+    if (n > largest || !handle || !params || !A || !W || jobz != CUSOLVER_EIG_MODE_VECTOR ||
         uplo != CUBLAS_FILL_MODE_LOWER || n < 1 || lda < n || dataTypeA != CUDA_R_64F ||
         dataTypeW != CUDA_R_64F || computeType != CUDA_R_64F) {
         return CUSOLVER_STATUS_INVALID_VALUE;
@@ -300,7 +312,10 @@ cusolverStatus_t cusolverDnDgesvdj_bufferSize(cusolverDnHandle_t handle, cusolve
                                               const double *V, int ldv, int *lwork,
                                               gesvdjInfo_t params)
 {
-    if (library_fails() || !handle || !params || !A || !S || !U || !V ||
+    if (library_fails()) {
+        return CUSOLVER_STATUS_EXECUTION_FAILED;
+    }
+    if (n > largest || !handle || !params || !A || !S || !U || !V ||
         jobz != CUSOLVER_EIG_MODE_VECTOR || econ != 1 || m < n || n < 1 || lda < m || ldu < m ||
         ldv < n) {
         return CUSOLVER_STATUS_INVALID_VALUE;
@@ -351,6 +366,10 @@ struct Symbol {
     {                                                                                              \
         "libcublas.so.13", #f, reinterpret_cast<void *>(f)                                         \
     }
+#define PRODUCTS(f)                                                                                \
+    {                                                                                              \
+        "libcublasLt.so.13", #f, reinterpret_cast<void *>(f)                                       \
+    }
 #define SOLVER(f)                                                                                  \
     {                                                                                              \
         "libcusolver.so.12", #f, reinterpret_cast<void *>(f)                                       \
@@ -365,6 +384,19 @@ const Symbol symbols[] = {
     BLAS(cublasSetStream_v2),
     BLAS(cublasGetStatusString),
     BLAS(cublasDgemm_v2_64),
+    PRODUCTS(cublasLtCreate),
+    PRODUCTS(cublasLtDestroy),
+    PRODUCTS(cublasLtGetStatusString),
+    PRODUCTS(cublasLtMatmulDescCreate),
+    PRODUCTS(cublasLtMatmulDescDestroy),
+    PRODUCTS(cublasLtMatmulDescSetAttribute),
+    PRODUCTS(cublasLtMatrixLayoutCreate),
+    PRODUCTS(cublasLtMatrixLayoutDestroy),
+    PRODUCTS(cublasLtMatmulPreferenceCreate),
+    PRODUCTS(cublasLtMatmulPreferenceDestroy),
+    PRODUCTS(cublasLtMatmulPreferenceSetAttribute),
+    PRODUCTS(cublasLtMatmulAlgoGetHeuristic),
+    PRODUCTS(cublasLtMatmul),
     SOLVER(cusolverDnCreate),
     SOLVER(cusolverDnDestroy),
     SOLVER(cusolverDnSetStream),

@@ -14,31 +14,111 @@
 
 const cs_plugin *cs_cuda_plugin(void);
 void emulate_shuffle(bool on);
+void emulate_strict(bool on);
 
-static cs_backend *open_backend(bool f32, bool no_graphs)
+static cs_backend *open_with(cs_device_options options)
 {
     cs_backend *backend = NULL;
-    cs_device_options options = {.f32 = f32, .no_graphs = no_graphs};
     cs_tensor_must(cs_plugin_open(cs_cuda_plugin(), &options, &backend), "emulation");
     emulate_shuffle(true);
     return backend;
 }
 
-static void compare(const cs_tensor_case *list, bool f32)
+/* By our own products. */
+static cs_backend *open_backend(bool f32, bool no_graphs)
 {
-    cs_backend *backend = open_backend(f32, false);
+    return open_with((cs_device_options){.f32 = f32, .no_graphs = no_graphs, .own_products = true});
+}
+
+static void compare_on(cs_backend *backend, const cs_tensor_case *list, const char *word)
+{
+    const bool f32 = backend->activation == CS_REAL_F32;
     int bad = 0;
     for (const cs_tensor_case *c = list; c->name; ++c) {
         char why[CS_TENSOR_WHY] = "";
         /* in float, long attention is the plain kernel of the shared cases again */
         bool skipped = f32 && strncmp(c->name, "width ", 6) == 0;
-        if (!skipped && !cs_tensor_compare(backend, c, why)) {
+        if (!skipped && strstr(c->name, word) && !cs_tensor_compare(backend, c, why)) {
             print_error("%s: %s\n", c->name, why);
             ++bad;
         }
     }
     cs_backend_free(&backend);
     assert_int_equal(bad, 0);
+}
+
+static void compare(const cs_tensor_case *list, bool f32)
+{
+    compare_on(open_backend(f32, false), list, "");
+}
+
+/* cuBLASLt's argument lists: transposes, sums, biases, GELU with what was before it. */
+TEST(products_of_the_library)
+{
+    for (int f32 = 0; f32 < 2; ++f32) {
+        compare_on(open_with((cs_device_options){.f32 = f32}), cs_tensor_cases, "linear");
+        compare_on(open_with((cs_device_options){.f32 = f32}), cs_cuda_cases, "linear");
+    }
+}
+
+/* How many products were refused; each has a name. */
+static int refused(cs_backend *backend)
+{
+    cs_backend_count row = {.what = ""};
+    int found = 0;
+    for (int64_t i = 0; row.what; ++i) {
+        OK(backend->counted(backend, i, &row));
+        if (row.what && row.refused) {
+            assert_non_null(strstr(row.what, "product "));
+            assert_true(row.times > 0);
+            ++found;
+        }
+    }
+    return found;
+}
+
+/* A library without an algorithm for odd rows: the numbers stay right, and it is told. Logits of
+ * any vocabulary have even ones. */
+TEST(refused_products)
+{
+    static const char *const names[] = {"vocabulary of 50257", "vocabulary of 30522",
+                                        "linear, bias"};
+    emulate_strict(true);
+    for (int f32 = 0; f32 < 2; ++f32) {
+        for (int i = 0; i < 3; ++i) {
+            cs_backend *backend = open_with((cs_device_options){.f32 = f32});
+            const cs_tensor_case *c = i < 2 ? cs_cuda_cases : cs_tensor_cases;
+            char why[CS_TENSOR_WHY] = "";
+            while (c->name && strcmp(c->name, names[i]) != 0) {
+                ++c;
+            }
+            assert_non_null(c->name);
+            if (!cs_tensor_compare(backend, c, why)) {
+                fail_msg("%s: %s", c->name, why);
+            }
+            assert_int_equal(refused(backend) > 0, i == 2);
+            cs_backend_free(&backend);
+        }
+    }
+    emulate_strict(false);
+}
+
+/* Every launch between two events. */
+TEST(kernels_are_timed)
+{
+    cs_backend *backend = open_with((cs_device_options){.timed = true});
+    cs_backend_count row = {.what = ""};
+    char why[CS_TENSOR_WHY] = "";
+    int kernels = 0, products = 0;
+    assert_true(cs_tensor_compare(backend, &cs_tensor_cases[0], why));
+    for (int64_t i = 0; row.what; ++i) {
+        OK(backend->counted(backend, i, &row));
+        kernels += row.what != NULL;
+        products += row.what && strstr(row.what, "product ");
+        assert_true(!row.what || (row.times > 0 && row.seconds > 0));
+    }
+    assert_true(kernels > 2 && products > 0);
+    cs_backend_free(&backend);
 }
 
 TEST(shared_cases_f32)

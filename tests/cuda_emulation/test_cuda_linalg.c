@@ -21,6 +21,7 @@ void emulate_memory_failure(int count);
 int emulate_memory_calls(void);
 void emulate_library_failure(int calls);
 int emulate_library_calls(void);
+void emulate_largest(int64_t side);
 void emulate_not_converged(int gesvd, int gesvdj, int syevd);
 void emulate_wrong_values(bool on);
 void emulate_without(const char *names);
@@ -225,6 +226,29 @@ TEST(every_library_call_fails)
     }
     emulate_library_failure(-1);
     cs_svd_world_close(&w);
+}
+
+/* cuSOLVER has no workspace for matrices as large: they do not fit, which is no error of the
+ * device. */
+TEST(sizes_refused)
+{
+    cs_gpu *gpu = open_gpu();
+    cs_svd_world w;
+    cs_svd s;
+    cs_gpu_bytes bytes;
+    cs_svd_options o = {.k = 5, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
+    OK(cs_svd_world_open(case_named("block, sparse"), &w));
+    emulate_largest(229);
+    OK(cs_gpu_estimate(gpu, &w.a, 5, &bytes));
+    assert_true(bytes.dense == CS_GPU_REFUSED && bytes.gram == CS_GPU_REFUSED);
+    assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY,
+                 "cuSOLVER refuses the Gram matrix of 400 x 230");
+    o.solver = CS_SOLVER_BLOCK;
+    OK(cs_svd_compute(&w.op, &o, &s));
+    cs_svd_free(&s);
+    emulate_largest(INT64_MAX);
+    cs_svd_world_close(&w);
+    cs_gpu_close(&gpu);
 }
 
 TEST(too_little_memory)
