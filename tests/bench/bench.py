@@ -111,8 +111,9 @@ def lanczos_quadrature(a, samples, steps):
 
 
 def report(workload, our_seconds, peer, peer_seconds, note):
-    a, b = statistics.median(our_seconds), statistics.median(peer_seconds)
-    results.append({"workload": workload, "ours_median_s": a, "peer": peer, "peer_median_s": b, "ratio_peer_over_ours": b / a,
+    a, b = statistics.median(our_seconds), statistics.median(peer_seconds) if peer_seconds else math.nan
+    results.append({"workload": workload, "ours_median_s": a, "peer": peer, "peer_median_s": b if peer_seconds else None,
+                    "ratio_peer_over_ours": b / a if peer_seconds else None,
                     "ours_s": our_seconds, "peer_s": peer_seconds, "note": note})
     print(f"[{time.time() - begun:.0f} s] {workload}: ours {a:.4g} s, {peer} {b:.4g} s, ratio {b / a:.2f}   {note}", flush=True)
 
@@ -134,6 +135,14 @@ with tempfile.TemporaryDirectory() as work:
     seconds, value = timed(scipy_components, 5)
     assert value == mine["components"], (value, mine["components"])
     report(f"components of the bipartite graph, {shape}", mine["seconds"], "scipy connected_components (graph built)", seconds, f"{value} components, both")
+
+    rows_path = os.path.join(work, "commands.json")
+    here = os.path.dirname(os.path.abspath(__file__))
+    subprocess.run([sys.executable, os.path.join(here, "commands_bench.py"), os.path.join(os.path.dirname(program), "..", "..", "cospec"), rows_path, path,
+                    *(["--small"] if small else [])], check=True)
+    with open(rows_path) as f:
+        for row in json.load(f):
+            report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
     repeats = 3
     k = 16 if small else 64
@@ -254,7 +263,10 @@ with open(os.path.join(out_dir, "bench.md"), "w") as f:
             "nothing else.\n\n| | |\n|---|---|\n")
     for key in ("date", "cospec", "machine", "kernel", "versions", "load", "minutes"):
         f.write(f"| {key} | {head[key]} |\n")
-    f.write("\n| workload | ours (s) | peer | peer (s) | peer / ours | note | runs, ours and peer |\n|---|---|---|---|---|---|---|\n")
-    for r in results:
-        f.write(f"| {r['workload']} | {r['ours_median_s']:.4g} | {r['peer']} | {r['peer_median_s']:.4g} | {r['ratio_peer_over_ours']:.2f} | {r['note']} | "
-                f"{len(r['ours_s'])}, {len(r['peer_s'])} |\n")
+    for title, whole in (("Whole commands, files and start-up included", True), ("Kernels and parts", False)):
+        f.write(f"\n## {title}\n\n| workload | ours (s) | peer | peer (s) | peer / ours | note | runs, ours and peer |\n|---|---|---|---|---|---|---|\n")
+        for r in results:
+            if r["workload"].startswith("whole command: ") == whole:
+                theirs = f"{r['peer_median_s']:.4g} | {r['ratio_peer_over_ours']:.2f}" if r["peer_s"] else "- | -"
+                f.write(f"| {r['workload'].removeprefix('whole command: ')} | {r['ours_median_s']:.4g} | {r['peer']} | {theirs} | {r['note']} | "
+                        f"{len(r['ours_s'])}, {len(r['peer_s'])} |\n")

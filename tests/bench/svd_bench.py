@@ -1,14 +1,12 @@
-"""The truncated SVD against scipy svds, scikit-learn's randomized_svd and SLEPc, in turns: rows for bench.py.
+"""The truncated SVD against scipy svds and SLEPc, in turns: rows for bench.py.
 
 usage: svd_bench.py BENCH_PROGRAM OUT.json MATRIX.npz K [TURNS]
 
-The peers are asked for residuals of 1e-10, as ours is; scipy by the loosest power of ten of its `tol` that gives them (it asks ARPACK for tol^2 on A'A);
-randomized_svd for sigma to 1e-6 of the largest, by the least n_iter, to an eighth, that gives it.
-Neither search is timed, but for its last run. Ours counts its certificates and vectors, theirs their vectors. Two threads or two ranks each. A peer that
+The peers are asked for residuals of 1e-10, as ours is; scipy by the loosest power of ten of its `tol` that gives them (it asks ARPACK for tol^2 on A'A).
+The search is not timed, but for its last run. Ours counts its certificates and vectors, theirs their vectors. Two threads or two ranks each. A peer that
 takes more than 10 seconds runs once.
 """
 import json
-import math
 import os
 import shutil
 import statistics
@@ -59,35 +57,12 @@ def svds_setting():
     return got, tol
 
 
-def randomized_setting(best):
-    """(run, n_iter): the least n_iter, to an eighth, that reaches 1e-6, or 128. The error's fall between two runs says where the next one is worth while."""
-    run = peer("randomized", 2, k)
-    if run is None or error(run, best) <= 1e-6:
-        return run, 2
-    failed, n_iter, before = 2, 5, error(run, best)
-    while (now := error(run := peer("randomized", n_iter, k), best)) > 1e-6 and n_iter < 128:
-        fall = math.log(before / now) / (n_iter - failed)
-        step = math.ceil(math.log(now / 1e-6) / fall) if fall > 0 else n_iter
-        failed, n_iter, before = n_iter, min(n_iter + min(step, n_iter), 128), now
-    while n_iter - failed > max(1, n_iter // 8):
-        middle = (failed + n_iter) // 2
-        tried = peer("randomized", middle, k)
-        if error(tried, best) <= 1e-6:
-            run, n_iter = tried, middle
-        else:
-            failed = middle
-    return run, n_iter
-
-
 mine = [ours()]
 reached, tol = svds_setting()
 candidates = [(f"scipy svds (ARPACK), tol {tol:g}", ("svds", tol), 1), ("SLEPc trlanczos", ("trlanczos", 1e-10), 1), ("SLEPc cross", ("cross", 1e-10), 1)]
 if shutil.which("mpirun"):
     candidates += [(f"{name}, 2 ranks", args, 2) for name, args, _ in candidates[1:]]
-searched, setting = randomized_setting(mine[0])
-if searched:
-    candidates.append((f"sklearn randomized_svd, n_iter {setting}, {k} oversamples", ("randomized", setting, k), 1))
-runs = {name: {"svds": [reached], "randomized": [searched]}.get(args[0], []) for name, args, _ in candidates}
+runs = {name: {"svds": [reached]}.get(args[0], []) for name, args, _ in candidates}
 for turn in range(turns):
     if turn > 0:
         mine.append(ours())
@@ -111,7 +86,5 @@ for name, _, _ in candidates:
                  "note": f"processor seconds ours {middle['processor']:.2f}, theirs {theirs['processor']:.2f}; peak memory {middle['peak']:.0f} and "
                          f"{theirs['peak']:.0f} MB; residual {middle['residual']:.1e} and {theirs['residual']:.1e}; largest difference of sigma "
                          f"{error(runs[name][-1], mine[0]):.1e} sigma_1; ours includes certificates"})
-if not searched:
-    print("SVD: scikit-learn is not installed; randomized_svd not measured", file=sys.stderr)
 with open(out, "w") as f:
     json.dump(rows, f)

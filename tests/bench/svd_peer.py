@@ -1,6 +1,6 @@
 """A peer's side of the benchmark of the truncated SVD: prints one JSON object (SLEPc under mpirun: one a rank). Run apart, for its peak memory.
 
-usage: svd_peer.py svds|randomized|trlanczos|cross FILE.npz K [TOLERANCE | N_ITER OVERSAMPLES]
+usage: svd_peer.py svds|trlanczos|cross FILE.npz K [TOLERANCE]
 
 version: of the library; seconds: wall; processor: user + system, all threads; peak, before: resident megabytes at the end and before the solver; sigma, residual: the largest of
 ||A v - sigma u||, ||A' u - sigma v||, taken afterwards. A peer that is not installed prints {"missing": name}.
@@ -34,17 +34,6 @@ def svds(a):
     from scipy.sparse.linalg import svds as solve
     version = f"scipy {scipy.__version__}"
     return lambda: solve(a, k=k, tol=float(sys.argv[4]), return_singular_vectors=True)
-
-
-def randomized(a):
-    global version
-    try:
-        import sklearn
-        from sklearn.utils.extmath import randomized_svd
-    except ImportError:
-        missing("scikit-learn")
-    version = f"scikit-learn {sklearn.__version__}"
-    return lambda: randomized_svd(a, k, n_iter=int(sys.argv[4]), n_oversamples=int(sys.argv[5]), power_iteration_normalizer="QR", random_state=0)
 
 
 def slepc(a):
@@ -90,7 +79,7 @@ def slepc(a):
 
 
 a = sp.load_npz(path).tocsr()
-run = {"svds": svds, "randomized": randomized, "trlanczos": slepc, "cross": slepc}[kind](a)
+run = {"svds": svds, "trlanczos": slepc, "cross": slepc}[kind](a)
 cpu, before = usage()
 start = time.perf_counter()
 u, s, vt = run()

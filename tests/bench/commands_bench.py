@@ -1,0 +1,182 @@
+"""Whole commands, ours and the peer's as a user starts them, reading and writing of files and start-up included: rows of bench.py as JSON.
+
+usage: commands_bench.py COSPEC OUT.json MATRIX.npz [--small]      (called by bench.py; a development aid)
+
+Ours and the peer in turns. Peers: GloVe's own cooccur (its build folder in $GLOVE, or on PATH), scipy's svds, SLEPc, numpy as installed and, where
+$BENCH_NUMPY (default: python3) is another Python with numpy, that of PyPI with its own OpenBLAS. One that is not here is named and skipped. The time of a
+small model's training is in the rows of train_bench.py. A command that takes more than 10 seconds runs once; LIMIT seconds end it, and its time is then a
+lower bound.
+"""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+cospec, out, matrix = (os.path.abspath(name) for name in sys.argv[1:4])
+small = "--small" in sys.argv
+REPEATS, SLOW, LIMIT = 3, 10, 240  # seconds
+here = os.path.dirname(os.path.abspath(__file__))
+rng = np.random.default_rng(20261123)
+rows = []
+
+
+def once(line, **streams):
+    """Seconds of a process; LIMIT where it had to be ended."""
+    start = time.perf_counter()
+    try:
+        done = subprocess.run([*map(str, line)], stderr=subprocess.PIPE, timeout=LIMIT, **{"stdout": subprocess.DEVNULL, **streams})
+    except subprocess.TimeoutExpired:
+        return float(LIMIT)
+    seconds = time.perf_counter() - start
+    if done.returncode not in (0, 4):  # 4: a certificate or an interval says inconclusive
+        raise RuntimeError(f"{line}: exit status {done.returncode}: {done.stderr[-500:]}")
+    return seconds
+
+
+def in_turns(*runs):
+    """Seconds of each, a function a side."""
+    seconds = [[] for _ in runs]
+    for _ in range(REPEATS):
+        for side, run in zip(seconds, runs):
+            if not side or side[0] <= SLOW:
+                side.append(run())
+    return seconds
+
+
+def report(workload, ours, peers, note):
+    """peers: {name: function}, at least one; those that are None are not here."""
+    there = {name: run for name, run in peers.items() if run}
+    for name in peers:
+        if name not in there:
+            print(f"commands: {name} is not here; skipped", file=sys.stderr)
+    mine, *theirs = in_turns(ours, *there.values())
+    ended = "; ours ended after the limit: its time is a lower bound" if mine[0] >= LIMIT else ""
+    for name, seconds in zip(there, theirs):
+        rows.append({"workload": workload, "ours_s": mine, "peer": name, "peer_s": seconds, "note": note + ended})
+    if not there:
+        rows.append({"workload": workload, "ours_s": mine, "peer": "none", "peer_s": [], "note": note + ended})
+
+
+def text(path, tokens, vocabulary):
+    """A line a document of 500 words, of Zipf's frequencies; words are letters only, all in lower case."""
+    p = (np.arange(vocabulary) + 2.7) ** -1.05
+    words = np.array(["".join(chr(97 + number // 26**place % 26) for place in range(4)) for number in range(vocabulary)])
+    cdf = np.cumsum(p / p.sum())
+    with open(path, "w") as f:
+        for first in range(0, tokens, 500_000):
+            ids = np.minimum(np.searchsorted(cdf, rng.random(min(500_000, tokens - first))), vocabulary - 1)
+            for document in range(0, len(ids), 500):
+                f.write(" ".join(words[ids[document:document + 500]]) + "\n")
+
+
+def glove_program(name):
+    beside = os.path.join(os.environ.get("GLOVE", ""), name)
+    return beside if os.environ.get("GLOVE") and os.access(beside, os.X_OK) else shutil.which(name)
+
+
+def numpys():
+    """(name, Python) of every numpy at hand."""
+    ask = "import numpy; print(numpy.__version__, numpy.__file__)"
+    found = {}
+    for python in [sys.executable, *os.environ.get("BENCH_NUMPY", "python3").split(":")]:
+        done = subprocess.run([python, "-c", ask], capture_output=True, text=True)
+        if done.returncode == 0:
+            version, file = done.stdout.split()
+            whose = "Debian's" if file.startswith("/usr/lib/python3/dist-packages") else "PyPI's"
+            found.setdefault(file, (f"numpy {version} ({whose})", python))
+    if not any("PyPI" in name for name, _ in found.values()):
+        print("commands: numpy of PyPI is not here; skipped (BENCH_NUMPY names a Python that has it)", file=sys.stderr)
+    return found.values()
+
+
+SVDS = """import sys, numpy as np, scipy.sparse as sp
+from scipy.sparse.linalg import svds
+u, s, v = svds(sp.load_npz(sys.argv[1]), k=int(sys.argv[2]), tol=1e-5)
+for name, x in (("u", u), ("s", s), ("v", v)): np.save(sys.argv[3] + name, x)
+"""
+GRAM = """import sys, numpy as np
+x, g = np.load(sys.argv[1], mmap_mode="r"), 0
+for i in range(0, len(x), 16384): part = np.asarray(x[i:i + 16384]); g = g + (part.T @ part).astype(float)
+if sys.argv[2] == "eigh": print(np.linalg.eigvalsh(g)[-1])
+"""
+PAIRS = """import sys, numpy as np
+x = np.load(sys.argv[1]); x /= np.linalg.norm(x, axis=1, keepdims=True); k = int(sys.argv[2])
+if sys.argv[3] == "whole":
+    s = x @ x.T; s[np.tri(len(x), dtype=bool)] = -np.inf
+    top = np.sort(np.partition(s.ravel(), -k)[-k:])
+else:
+    top, least = np.empty(0, np.float32), -np.inf
+    for i in range(0, len(x), 500):
+        s = x[i:i + 500] @ x[i:].T; s[np.tri(*s.shape, dtype=bool)] = -np.inf
+        top = np.concatenate([top, s[s > least]])
+        if len(top) > 2 * k: top = np.partition(top, -k)[-k:]; least = top.min()
+    top = np.sort(top)[-k:]
+print(top.mean())
+"""
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+
+    def ours(*line):
+        return lambda: once([cospec, *line, "-o", "result", "--force"])
+
+    # a. text to matrix
+    tokens, vocabulary = (1_000_000, 50_000) if small else (20_000_000, 200_000)
+    text("text.txt", tokens, vocabulary)
+    cooccur, counter = glove_program("cooccur"), glove_program("vocab_count")
+    if counter:
+        with open("text.txt") as f, open("vocab", "w") as to:
+            subprocess.run([counter, "-min-count", "1", "-verbose", "0"], stdin=f, stdout=to, stderr=subprocess.DEVNULL, check=True)
+
+    def glove(symmetric):
+        def run():
+            with open("text.txt") as f, open("cooc.bin", "wb") as to:
+                return once([cooccur, "-memory", 4, "-vocab-file", "vocab", "-window-size", 10, "-symmetric", symmetric, "-verbose", 0], stdin=f, stdout=to)
+        return run if cooccur and counter else None
+
+    for form, objective, symmetric in (("one-sided", "ar", 0), ("symmetric", "permuted-ar", 1)):
+        report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours("cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10"),
+               {"GloVe's own cooccur, its vocabulary given": glove(symmetric)}, "ours makes its vocabulary too; aim 10x")
+    shutil.rmtree("result")
+    os.remove("text.txt")
+
+    # b. svd
+    a, k = sp.load_npz(matrix), 16 if small else 64
+    slepc = glob.glob("/usr/lib/slepcdir/*/*-real/lib/python3/dist-packages")
+    primme = subprocess.run([sys.executable, "-c", "import primme"], capture_output=True).returncode == 0
+    report(f"whole command: svd -k {k} with vectors and certificates, {a.shape[0]} x {a.shape[1]}, {a.nnz} nonzeros", ours("svd", matrix, "-k", k, "--vectors"),
+           {"scipy svds": lambda: once([sys.executable, "-c", SVDS, matrix, k, "theirs-"]),
+            "SLEPc cross": (lambda: once([sys.executable, os.path.join(here, "svd_peer.py"), "cross", matrix, k])) if slepc else None,
+            "PRIMME": (lambda: once([sys.executable, "-c", SVDS.replace("from scipy.sparse.linalg", "from primme").replace("tol=1e-5", "tol=1e-10"), matrix, k, "theirs-"]))
+            if primme else None}, "aim 3x scipy, 2.5x the others")
+
+    # c. rank, d. pairs
+    n, d = (20_000, 256) if small else (300_000, 768)
+    np.save("rows.npy", rng.standard_normal((n, d), dtype=np.float32))
+    pythons = list(numpys())
+    report(f"whole command: rank of {n} x {d} with its jackknife", ours("rank", "rows.npy"),
+           {f"{name}, {what}": (lambda python=python, form=form: once([python, "-c", GRAM, "rows.npy", form]))
+            for name, python in pythons for form, what in (("gram", "Gram matrix alone"), ("eigh", "Gram matrix and eigenvalues, no interval"))},
+           "aim: at most 1.3 times the Gram matrix alone")
+    n, k = (1000, 10_000) if small else (8000, 100_000)
+    np.save("rows.npy", rng.standard_normal((n, 768), dtype=np.float32) + 0.3 * rng.standard_normal(768, dtype=np.float32))
+    report(f"whole command: the {k} most similar of the pairs of {n} x 768 rows", ours("connectivity", "rows.npy", "--pairs", k, "--features", n, "--jackknife", 0),
+           {f"{name}, {form}": (lambda python=python, form=form: once([python, "-c", PAIRS, "rows.npy", k, form])) for name, python in pythons for form in ("whole", "by blocks")},
+           "ours with mean and quantiles of all; aim 2.5x")
+
+    # e. connectivity of a corpus
+    tokens = 50_000 if small else 1_000_000
+    text("text.txt", tokens, 20_000)
+    report(f"whole command: connectivity of {tokens} tokens, 4 objectives, blind and given, 5 blocks",
+           ours("connectivity", "--corpus", "text.txt", "--context", "nearest:2", "--jackknife", 5, "--compare", "ar", "--compare", "masked:mask-ratio=0.15", "--compare",
+                "masked:mask-ratio=0.5", "--compare", "diverse-ar:t=2"), {}, "nobody else has it; aim: below 120 s")
+
+with open(out, "w") as f:
+    json.dump(rows, f)
