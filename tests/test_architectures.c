@@ -123,6 +123,7 @@ static bool is_free(const char *key)
 {
     static const char *const free_keys[] = {"architectures",
                                             "dtype",
+                                            "torch_dtype",
                                             "transformers_version",
                                             "use_cache",
                                             "initializer_range",
@@ -338,6 +339,15 @@ TEST(training_is_refused)
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
                  "architecture qwen3 is read, not trained");
     cs_model_free(&model);
+    OK(cs_model_read(MODELS "bert-relative-key", backend, false, &model));
+    assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
+                 "(position_embedding_type relative_key) is read, not trained");
+    cs_network_options longer = options;
+    longer.training = false;
+    longer.length = 641;
+    assert_fails(cs_network_build(&model, &longer, &network), CS_ERR_USAGE,
+                 "sequences of 641 tokens in a model of 640 distances");
+    cs_model_free(&model);
     OK(cs_model_read(MODELS "electra-switched", backend, false, &model));
     cs_network_options predicts = options;
     predicts.training = false;
@@ -368,6 +378,9 @@ TEST(bad_configurations_are_refused)
         {"qwen2", "layer_types", "[\"full_attention\", \"none\", \"full_attention\"]",
          "'layer_types' has 'none'"},
         {"mistral", "sliding_window", "-1", "window -1"},
+        {"bert", "position_embedding_type", "\"rotary\"",
+         "is 'rotary', not absolute, relative_key"},
+        {"albert", "position_embedding_type", "\"relative_key\"", "other than \"absolute\""},
         {"modernbert", "sliding_window", "7", "'sliding_window' is not half of"},
         {"albert", "inner_group_num", "2", "'inner_group_num' other than 1"},
         {"albert", "num_hidden_groups", "9", "9 groups of 3 layers"},

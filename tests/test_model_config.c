@@ -231,8 +231,8 @@ TEST(test_refused_files)
     assert_refused("tie_word_embeddings", json_integer(1), "is not a truth value");
     assert_refused("pad_token_id", json_null(), "needs a padding token");
     assert_refused("max_position_embeddings", json_integer(2), "no positions behind the padding");
-    assert_refused("position_embedding_type", json_string("relative_key"),
-                   "'position_embedding_type' other than \"absolute\"");
+    assert_refused("position_embedding_type", json_string("relative"),
+                   "'position_embedding_type' is 'relative', not absolute, relative_key or");
     assert_refused("scale_attn_by_inverse_layer_idx", json_true(),
                    "'scale_attn_by_inverse_layer_idx' other than false");
     assert_refused("scale_attn_weights", json_false(), "'scale_attn_weights' other than true");

@@ -1,6 +1,7 @@
 /* Rows: gpt2, and the encoders with learned positions. Source of keys and names: the configurations
  * and state_dict() of the classes of transformers 5.23. */
 #include <math.h>
+#include <string.h>
 
 #include "model/arch_private.h"
 
@@ -39,6 +40,29 @@ const cs_arch_key cs_arch_encoder_keys[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
+/* Vectors of distances beside queries (Shaw et al. 2018), with relative_key_query beside keys too
+ * (Huang et al. 2020), in place of those of positions. */
+cs_status cs_places_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_t *type = json_object_get(json, "position_embedding_type");
+    const char *name = json_string_value(type);
+    const bool both = name && strcmp(name, "relative_key_query") == 0;
+    if (!type || (name && strcmp(name, "absolute") == 0)) {
+        return CS_OK;
+    }
+    if (!both && (!name || strcmp(name, "relative_key") != 0)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: 'position_embedding_type' is '%s', not absolute, relative_key or "
+                       "relative_key_query",
+                       where, name ? name : "(not a text)");
+    }
+    config->place_table = config->place_keys = true;
+    config->place_queries = both;
+    config->place_span = config->positions;
+    config->positions = 0;
+    return CS_OK;
+}
+
 static const cs_arch_key ROBERTA_IDS[] = {
     {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 1},
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 0},
@@ -76,6 +100,7 @@ const cs_arch_tensor cs_arch_encoder_tensors[] = {
     {"embed.type", "embeddings.token_type_embeddings"},
     {"embed.norm", "embeddings.LayerNorm"},
     {"layer.N.attention.qkv", "encoder.layer.N.attention.self.{query,key,value}"},
+    {"layer.N.attention.distance", "encoder.layer.N.attention.self.distance_embedding"},
     {"layer.N.attention.output", "encoder.layer.N.attention.output.dense"},
     {"layer.N.mlp.in", "encoder.layer.N.intermediate.dense"},
     {"layer.N.mlp.out", "encoder.layer.N.output.dense"},
@@ -136,7 +161,7 @@ const cs_arch_row cs_arch_gpt2 = {
                                          .eos_id = 2
 #define ROBERTA_ROW                                                                                \
     .trained = true, .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                \
-    .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
+    .read = cs_places_read, .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
 
 const cs_arch_row cs_arch_roberta_prelayernorm = {
     ROBERTA_ROW,
@@ -184,6 +209,7 @@ const cs_arch_row cs_arch_bert = {
     .drop_embed = true,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .post_norm = true, .eps = 1e-12,
               .token_types = 2, .pad_id = 0, .bos_id = -1, .eos_id = -1},
+    .read = cs_places_read,
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, BERT_IDS},
     .tensors = {cs_arch_encoder_tensors, BERT_HEAD},
 };

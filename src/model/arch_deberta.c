@@ -171,6 +171,28 @@ static cs_status make(cs_model *model, int64_t number, const char *layer, int64_
     return status;
 }
 
+/* Row span + d of what is made is row span - 1 + d of the layer's own table, once for each head; no
+ * distance is -span. */
+static cs_status repeat(cs_model *model, int64_t number, const char *layer)
+{
+    const cs_param *made = &model->params.param[number];
+    const int64_t width = cs_head_width(&model->config);
+    char name[256];
+    cs_pool pool = {0};
+    double *table = NULL;
+    (void)snprintf(name, sizeof name, "%s.distance.weight", layer);
+    cs_status status = value_of(model, name, &pool, &table);
+    float *out = status == CS_OK ? cs_pool_take(&pool, made->rows * made->cols, sizeof *out) : NULL;
+    if (status == CS_OK) status = pool.status;
+    for (int64_t i = 0; status == CS_OK && i < made->rows * made->cols; ++i) {
+        const int64_t row = i / made->cols, col = i % made->cols % width;
+        out[i] = row > 0 ? (float)table[(row - 1) * width + col] : 0;
+    }
+    if (status == CS_OK) status = cs_params_set(&model->params, number, CS_PARAM_VALUE, out);
+    cs_pool_free(&pool);
+    return status;
+}
+
 cs_status cs_model_derive(cs_model *model)
 {
     static const char *const end[] = {".place_key.made", ".place_query.made"};
@@ -180,7 +202,7 @@ cs_status cs_model_derive(cs_model *model)
     if (c->place_span == 0) {
         return CS_OK;
     }
-    cs_status status = table_of(model, &pool, &table);
+    cs_status status = c->place_table ? CS_OK : table_of(model, &pool, &table);
     for (int64_t i = 0; status == CS_OK && i < model->params.count; ++i) {
         const cs_param *p = &model->params.param[i];
         for (int e = 0; status == CS_OK && e < 2; ++e) {
@@ -189,11 +211,13 @@ cs_status cs_model_derive(cs_model *model)
                 char layer[128];
                 const int stem = (int)(at - p->name);
                 (void)snprintf(layer, sizeof layer, "%.*s%s", stem, p->name,
-                               c->place_shared ? ".qkv"
-                               : e == 0        ? ".place_key"
-                                               : ".place_query");
+                               c->place_table    ? ""
+                               : c->place_shared ? ".qkv"
+                               : e == 0          ? ".place_key"
+                                                 : ".place_query");
                 const int64_t first = c->place_shared && e == 0 ? p->cols : 0;
-                status = make(model, i, layer, first, table);
+                status =
+                    c->place_table ? repeat(model, i, layer) : make(model, i, layer, first, table);
             }
         }
     }

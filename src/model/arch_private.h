@@ -74,6 +74,10 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
  * of the settings of all classes that none of ours has. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
 
+/* position_embedding_type; rows without this reader have absolute positions alone. */
+cs_status cs_places_read(const char *where, const json_t *json,
+                         cs_model_config *config) CS_MUST_CHECK;
+
 /* For rows: the place of a member, biases everywhere, a norm's usual epsilon and the like. */
 #define CS_AT(member) offsetof(cs_model_config, member)
 #define CS_ARCH_BIASES                                                                             \

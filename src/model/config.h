@@ -122,9 +122,11 @@ typedef struct {
     bool place_keys, place_queries;    /* vectors that queries meet, that keys meet */
     bool place_shared;                 /* made by the matrices of content; else by their own */
     bool place_norm;                   /* of a table that goes through a norm */
-    bool headless;                     /* no head of a language model: states alone */
-    bool first_plain;                  /* no norm before the first attention */
-    bool head_norm;                    /* queries and keys of each head through a norm */
+    bool place_table;   /* vectors of distances are a table of each layer, one for all heads; longer
+                         texts than place_span are refused */
+    bool headless;      /* no head of a language model: states alone */
+    bool first_plain;   /* no norm before the first attention */
+    bool head_norm;     /* queries and keys of each head through a norm */
     bool turn_pairs;    /* rotary: columns 2i, 2i + 1 turn together; else i, i + n / 2 */
     int64_t kv_heads;   /* heads of keys and values, each read by heads / kv_heads; 0: heads */
     int64_t head_width; /* 0: width / heads */

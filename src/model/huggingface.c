@@ -211,6 +211,7 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
         ignored = ignored || cs_has_suffix(name, ends[i]);
     }
+    ignored = ignored || (config->place_table && strstr(name, "embeddings.position_embeddings."));
     const char *output = theirs_of(config->arch, "output");
     return ignored || (config->tied && is(name, output + (*output == '/'), "weight")) ||
            is(name, second_bias(config->arch), "bias");

@@ -96,11 +96,15 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
         add(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
     }
+    if (s.self && c->place_table) {
+        add(t, 2 * c->place_span - 1, cs_head_width(c), true, "%sattention.distance.weight",
+            prefix);
+    }
     if (s.self && c->place_span > 0) {
         const char *const name[] = {"attention.place_key", "attention.place_query"};
         const bool there[] = {c->place_keys, c->place_queries};
         for (int i = 0; i < 2; ++i) {
-            if (there[i] && !c->place_shared) {
+            if (there[i] && !c->place_shared && !c->place_table) {
                 add_linear(t, s.queries, s.width, true, prefix, name[i]);
             }
             if (there[i]) { /* made by cs_model_derive of the table */
@@ -239,7 +243,7 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
     if (c->rotary.theta > 0) {
         add_constant(&t, cs_rotary_pairs(c, &c->rotary), "rotary.frequency");
     }
-    if (c->place_span > 0) {
+    if (c->place_span > 0 && !c->place_table) {
         add(&t, 2 * c->place_span, c->width, true, "places.table");
         if (c->place_norm) {
             add_norm(&t, c->width, "", "places.norm");

@@ -255,6 +255,10 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                        "sequences of %lld tokens: dynamic rotary scaling above %g is not supported",
                        (long long)o->length, c->rotary.original);
     }
+    if (c->place_table && o->length > c->place_span) {
+        return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens in a model of %lld distances",
+                       (long long)o->length, (long long)c->place_span);
+    }
     if (c->positions > 0 && o->length > c->positions) {
         return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens in a model of %lld positions",
                        (long long)o->length, (long long)c->positions);
@@ -290,6 +294,10 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     if (o->form == CS_FORM_TWO_STREAM || o->form == CS_FORM_MAE || o->training || o->classify) {
         cs_status status = cs_arch_trained(c->arch);
         if (status != CS_OK) return status;
+    }
+    if (c->place_table && (o->training || o->classify)) {
+        return cs_fail(CS_ERR_USAGE, "a model with vectors of distances (position_embedding_type "
+                                     "relative_key) is read, not trained");
     }
     if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
         return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "

@@ -56,6 +56,8 @@ GPTJ = {**TOKENS, "n_positions": 640, "n_embd": 16, "n_layer": 2, "n_head": 2, "
 T5 = {"vocab_size": 19, "pad_token_id": 1, "eos_token_id": 2, "d_model": 8, "d_kv": 6, "d_ff": 12, "num_layers": 2,
       "num_heads": 2}
 DEBERTA = {**SIZES, "relative_attention": True}
+# position_embedding_type: these two are of transformers 4.44.2
+RELATIVE = {**SIZES, "position_embedding_type": "relative_key"}
 BLOOM = {**TOKENS, "hidden_size": 8, "n_layer": 2, "n_head": 2}
 
 
@@ -126,6 +128,9 @@ READ = {
     "bloom": ("BloomForCausalLM", BLOOM),
     "bloom-switched": ("BloomForCausalLM", {**BLOOM, "hidden_size": 12, "n_head": 6, "tie_word_embeddings": False,
                                             "layer_norm_epsilon": 1e-3}),
+    "bert-relative-key": ("BertForMaskedLM", RELATIVE),
+    "roberta-relative-key-query": ("RobertaForMaskedLM", {
+        **RELATIVE, "position_embedding_type": "relative_key_query", "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
 }
 
 
