@@ -101,6 +101,17 @@ test_orders() {
         refuses 2 "--order goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
 }
 
+# A share of the labels (LA's Table 4), and another corpus of pictures of the same sizes (LA's Table 6, GVP's Table 2).
+test_few_and_transfer() {
+    pictures
+    mkdir -p q/left q/right
+    for i in 0 2 4 6 8 10; do cp p/across/$i.pgm q/left; done
+    for i in 1 3 5 7 9 11; do cp p/along/$i.pgm q/right; done
+    exits 0 "$COSPEC" train $small $of_two --steps 10 -o a || return 1
+    exits 0 "$COSPEC" probe a q --test-share 0.4 --few 2 --seeds 2 --json && [ "$(number n out)" = 4 ] || { fail "${why:-$(tr -d '\n ' < out | head -c 900)}"; return 1; }
+    exits 0 "$COSPEC" finetune a q --test-share 0.4 --few 50% --epochs 1 --seeds 1 -o f --json && [ "$(number n out)/$(number n_train out)/$(number classes out)" = 5/4/2 ] || { fail "${why:-$(tr -d '\n ' < out | head -c 900)}"; return 1; }
+}
+
 # A tokenizer of pictures is an input like another: of models, whatever they are, and of matrices.
 test_tokenizer() {
     pictures
@@ -172,6 +183,7 @@ check blocks
 check codes
 check tokenizer
 check orders
+check few_and_transfer
 check classes
 check cuda
 check refusals
