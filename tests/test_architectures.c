@@ -310,7 +310,7 @@ TEST(devices_without_the_parts_refuse)
         char dir[PATH];
         cs_model model = {0};
         bool is_basic = false;
-        for (size_t b = 0; b < sizeof basic / sizeof *basic; ++b) {
+        for (size_t b = 0; b < sizeof basic / sizeof *basic && !strstr(name[i], "relative"); ++b) {
             is_basic = is_basic || strncmp(name[i], basic[b], strlen(basic[b])) == 0;
         }
         assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i]) > 0);

@@ -161,7 +161,7 @@ const cs_arch_row cs_arch_gpt2 = {
                                          .eos_id = 2
 #define ROBERTA_ROW                                                                                \
     .trained = true, .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                \
-    .read = cs_places_read, .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
+    .places = true, .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
 
 const cs_arch_row cs_arch_roberta_prelayernorm = {
     ROBERTA_ROW,
@@ -209,7 +209,7 @@ const cs_arch_row cs_arch_bert = {
     .drop_embed = true,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .post_norm = true, .eps = 1e-12,
               .token_types = 2, .pad_id = 0, .bos_id = -1, .eos_id = -1},
-    .read = cs_places_read,
+    .places = true,
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, BERT_IDS},
     .tensors = {cs_arch_encoder_tensors, BERT_HEAD},
 };

@@ -93,6 +93,7 @@ static const cs_arch_tensor ELECTRA_TENSORS[] = {
 
 const cs_arch_row cs_arch_electra = {
     .name = "electra",
+    .places = true,
     .class = "Electra",
     .head = "ForMaskedLM",
     .prefix = "electra.",

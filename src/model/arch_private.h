@@ -48,6 +48,7 @@ typedef struct {
     bool states_alone;        /* without its head's tensors the model predicts no tokens */
     const char *past[4]; /* what names of tensors begin with that bear on no state; NULL: no more */
     bool pictures;       /* reads patches behind a class token, by 2-d positions */
+    bool places;         /* reads position_embedding_type; else positions are absolute */
     bool drop_embed;     /* dropout of embeddings: as of the layers */
     cs_model_config plain; /* its choices */
     /* What no list can say (NULL: nothing): from the whole file, after the keys. */
@@ -74,7 +75,7 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
  * of the settings of all classes that none of ours has. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
 
-/* position_embedding_type; rows without this reader have absolute positions alone. */
+/* position_embedding_type, of rows with `places`. */
 cs_status cs_places_read(const char *where, const json_t *json,
                          cs_model_config *config) CS_MUST_CHECK;
 

@@ -349,7 +349,8 @@ static cs_status read_class(const char *where, const json_t *json, cs_model_conf
     if (config->eos_id >= config->vocab) {
         config->eos_id = -1;
     }
-    return row->read ? row->read(where, json, config) : CS_OK;
+    cs_status status = row->places ? cs_places_read(where, json, config) : CS_OK;
+    return status == CS_OK && row->read ? row->read(where, json, config) : status;
 }
 
 /* The number of a name among those whose list is `known`. */

@@ -148,7 +148,7 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
         if (status != CS_OK) return status;
     }
     const json_t *position = json_object_get(json, "position_embedding_type");
-    if (position && cs_arch_row_of(arch)->read != cs_places_read &&
+    if (position && !cs_arch_row_of(arch)->places &&
         (!json_is_string(position) || strcmp(json_string_value(position), "absolute") != 0)) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: 'position_embedding_type' other than \"absolute\" is not supported",

@@ -56,7 +56,7 @@ GPTJ = {**TOKENS, "n_positions": 640, "n_embd": 16, "n_layer": 2, "n_head": 2, "
 T5 = {"vocab_size": 19, "pad_token_id": 1, "eos_token_id": 2, "d_model": 8, "d_kv": 6, "d_ff": 12, "num_layers": 2,
       "num_heads": 2}
 DEBERTA = {**SIZES, "relative_attention": True}
-# position_embedding_type: these two are of transformers 4.44.2
+# position_embedding_type, which transformers 5.23 takes and passes by: of 4.44.2
 RELATIVE = {**SIZES, "position_embedding_type": "relative_key"}
 BLOOM = {**TOKENS, "hidden_size": 8, "n_layer": 2, "n_head": 2}
 
@@ -131,6 +131,7 @@ READ = {
     "bert-relative-key": ("BertForMaskedLM", RELATIVE),
     "roberta-relative-key-query": ("RobertaForMaskedLM", {
         **RELATIVE, "position_embedding_type": "relative_key_query", "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
+    "electra-relative-key": ("ElectraForMaskedLM", {**RELATIVE, "embedding_size": 6}),
 }
 
 
