@@ -15,7 +15,8 @@
 #define CORPUS_SOURCE                                                                              \
     CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
-            "folder a class, or a law, markov:... or hmm:... (docs/formats.md, Laws of text).")
+            "folder a class, several of these parted by commas, or a law, markov:... or hmm:... "  \
+            "(docs/formats.md, Laws of text).")
 
 #define CORPUS_TOKENS                                                                              \
     CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
@@ -124,9 +125,27 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
     return status;
 }
 
+static cs_status open_source(cs_args *args, const char *source);
+
+/* Each of several. */
+static cs_status open_sources(cs_args *args, const char *at)
+{
+    char *source = NULL;
+    cs_status status = cs_corpus_next_source(&at, &source);
+    while (status == CS_OK && source) {
+        status = open_source(args, source);
+        cs_free(source);
+        source = NULL;
+        if (status == CS_OK) status = cs_corpus_next_source(&at, &source);
+    }
+    cs_free(source);
+    return status;
+}
+
 /* Makes a source ready to be read, and remembers it as an input. */
 static cs_status open_source(cs_args *args, const char *source)
 {
+    if (cs_corpus_joined(source)) return open_sources(args, source);
     const cs_corpus_source *named = cs_corpus_named(source, NULL);
     const bool law = cs_law_named(source);
     char *prepared = NULL; /* of a law, its file */

@@ -41,7 +41,7 @@ cs_is cs_what_is(const char *path)
                  {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},
                  {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
-    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) != NULL;
+    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) || cs_corpus_joined(path);
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL
                : holds(path, "matrix.npz") ? CS_IS_STORE

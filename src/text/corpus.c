@@ -119,11 +119,12 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
         if (status == CS_OK)
             status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
     } else {
-        const bool law = cs_law_named(source);
-        name = law ? cs_strdup(source) : base_name(source);
+        const bool law = cs_law_named(source), joined = cs_corpus_joined(source);
+        name = law || joined ? cs_strdup(source) : base_name(source);
         path = cs_strdup(source);
         status = !name || !path ? CS_ERR_MEMORY
                  : law          ? cs_law_read(source, &resolved, &made)
+                 : joined       ? cs_corpus_read_joined(source, &resolved, &made)
                                 : read_path(source, &resolved, &made);
     }
     if (status == CS_OK) {

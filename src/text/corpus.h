@@ -6,7 +6,8 @@
  * too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
  * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a
  * row, whose end may be padded with -1); or documents drawn from a law, markov:... and hmm:...
- * (text/law.h). docs/formats.md has the formats.
+ * (text/law.h); or several of them but ids, parted by commas, whose documents have their sources as
+ * classes. docs/formats.md has the formats.
  *
  * Text must be UTF-8 without NUL, or is met by `invalid`; the error names file, line and byte. A
  * byte order mark is skipped, a line ends at LF or CR LF, an empty line is no document. Tokenizers:
@@ -132,6 +133,12 @@ typedef struct {
     int64_t invalid_bytes;     /* bad parts replaced or read as Latin-1 (cs_invalid) */
     int64_t invalid_documents; /* left out for them */
 } cs_corpus;
+
+/* Whether a source is several, parted by commas: no law, and no file of that name. */
+bool cs_corpus_joined(const char *source);
+
+/* The next of them, in fresh memory; NULL after the last. CS_ERR_INPUT for an empty name. */
+cs_status cs_corpus_next_source(const char **at, char **source) CS_MUST_CHECK;
 
 /* Reads a corpus. A name goes before a file of that name (write ./wordnet for the file); a corpus
  * that has not been prepared is prepared first. options may be NULL: the defaults. Cost: one pass

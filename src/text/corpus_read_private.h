@@ -15,6 +15,8 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
                                const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
 cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
                                    cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_corpus_read_joined(const char *sources, const cs_corpus_options *options,
+                                cs_corpus *out) CS_MUST_CHECK;
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
                              cs_corpus *out) CS_MUST_CHECK;
 

@@ -41,6 +41,19 @@ test_split_sides() {
     DICTD_DIR=$PWD/dict exits 0 sh "$root/data/prepare-foldoc.sh" again.tsv && cmp -s out.tsv again.tsv || fail "another run gives other bytes"
 }
 
-for t in split_sides; do
+# Several corpora are one: the documents, and the sides, of each; the same as one file of both without a split of its own.
+test_joined() {
+    small_corpus a.tsv && printf 'x\tone more of two\ny\tand the last one\n' > b.tsv
+    exits 0 "$COSPEC" data stats a.tsv,b.tsv && says '82 documents, ' && grep -q '^a.tsv  *80 ' out && grep -q '^b.tsv  *2 ' out || { fail "$(cat out err)"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus a.tsv,b.tsv --objective ar --context nearest:2 --split all -o two && cat a.tsv b.tsv > ab.tsv &&
+        exits 0 "$COSPEC" cooc --corpus ab.tsv --objective ar --context nearest:2 --split all -o one && cmp one/vocab.txt two/vocab.txt &&
+        [ "$("$COSPEC" svd one -k 3 --csv)" = "$("$COSPEC" svd two -k 3 --csv)" ] && grep -q '"a.tsv"\|/a.tsv"' two/manifest.json && grep -q 'b.tsv"' two/manifest.json || { fail "another matrix: $(cat err)"; return 1; }
+    "$COSPEC" data stats a.tsv > alone && "$COSPEC" data stats a.tsv,b.tsv > both
+    [ "$(awk '$1 == "animal" || $1 == "plant" { n += $4 } END { print n }' alone)" = "$(awk '$1 == "a.tsv" { print $4 }' both)" ] || { fail "$(cat alone both)"; return 1; }
+    refuses 3 "an empty name in a list of corpora" "$COSPEC" data stats a.tsv,,b.tsv && refuses 3 "c.tsv: no such file" "$COSPEC" data stats a.tsv,c.tsv &&
+        cp b.tsv 'a.tsv,b.tsv' && exits 0 "$COSPEC" data stats a.tsv,b.tsv && says '2 documents, '
+}
+
+for t in split_sides joined; do
     check $t
 done
