@@ -88,6 +88,7 @@ static void agrees(const char *name, cs_status (*open)(cs_backend **), const cha
     int count = verify(&model, dir, file, d, rounding);
     int64_t all = model.config.layers + (model.config.headless ? 1 : 2);
     assert_int_equal(count, strcmp(file, "long.npz") == 0 ? 1 : all);
+    assert_true(strcmp(name, "t5-switched") != 0 || d[count - 1].ok); /* 600 keys a row */
     for (int i = 0; i < count; ++i) {
         if (!(excess(&model, &d[i], rounding) <= 1)) {
             fail_msg("%s, %s on %s: layer %d differs by %g, %g times the tolerance", name, file,

@@ -68,7 +68,7 @@ done:
 static const cs_opt verify_model_options[] = {
     CS_REAL("tol", "T", NULL, 1e-300, 1e300,
             "Largest absolute difference that passes. Default, by layer l (logits: N + 1): "
-            "8 (l + 1) sqrt(max(width, inner)) 2^-24 of the layer's largest state."),
+            "8 (l + 1) sqrt(max(width, inner, length)) 2^-24 of the layer's largest state."),
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
               "Whether the reference's last layer came through the final norm, as in transformers "
               "5; no: roberta-prelayernorm of transformers 4."),
@@ -88,7 +88,8 @@ const cs_command cs_cmd_verify_model = {
         "layer by layer, the largest absolute difference, and the mean and standard deviation of "
         "the difference. Exit 1 when a layer is beyond its tolerance.\n\n"
         "The default tolerance is for float32: a row of layer l has passed about 8 l sums of at "
-        "most m = max(width, inner) products, each rounded like a random walk, sqrt(m) 2^-24 of "
+        "most m = max(width, inner, length) products, each rounded like a random walk, sqrt(m) "
+        "2^-24 of "
         "the largest state.",
     .positional = "DIR REFERENCE.npz",
     .groups = (const cs_opt *const[]){verify_model_options, NULL},

@@ -202,6 +202,7 @@ static double usual_tolerance(const check *c, int64_t layer, double scale)
 {
     const cs_model_config *config = &c->model->config;
     int64_t most = config->width > config->inner ? config->width : config->inner;
+    most = most > c->s ? most : c->s;
     const double angles = config->rotary.theta > 0 ? (double)c->s : 0;
     return (8 * sqrt((double)most) + angles) * (double)(layer + 1) * 0x1p-24 * scale;
 }

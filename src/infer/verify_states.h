@@ -7,7 +7,7 @@
  * number of tokens so far that are not the padding token.
  *
  * Two evaluations of one network in float32 differ by rounding in another order. A row of layer l
- * has passed about 8 l sums of at most m = max(width, inner) products in which errors add like a
+ * has passed about 8 l sums of at most m = max(width, inner, length) products in which errors add like a
  * random walk, each about sqrt(m) 2^-24 of the largest state; so the default tolerance of layer l
  * is
  *
