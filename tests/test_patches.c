@@ -1,11 +1,11 @@
 /* Patches as rows of real vectors, their orders, and pictures of patches. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "image/patches.h"
-#include "io/npy.h"
 #include "io_support.h"
 #include "test.h"
 
@@ -55,17 +55,34 @@ TEST(orders_are_permutations)
     assert_fails(cs_patch_order_named("raster", 0, 4, 0, &order), CS_ERR_USAGE, "0 x 4");
 }
 
+static void assert_file(const char *path, const char *text, int64_t columns, const char *want)
+{
+    char name[64];
+    FILE *f = fopen(path, "w");
+    assert_true(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    assert_fails(cs_patch_order_file(path, 2, columns, sizeof name, name), CS_ERR_INPUT, want);
+}
+
+/* A file becomes a list, which is a name of the order. */
 TEST_IN_DIR(orders_of_files)
 {
-    const char *path = in_dir(state, "o.npy");
-    int32_t *order = NULL;
-    OK(cs_npy_write(path, CS_I64, 1, (int64_t[]){4}, (int64_t[]){2, 0, 3, 1}));
-    OK(cs_patch_order_named(path, 2, 2, 0, &order));
+    const char *path = in_dir(state, "o.txt");
+    char name[64];
+    int32_t *order = NULL, *by_seed = NULL;
+    assert_file(path, "2 0\n3,1\n", 3, "o.txt: an order of 4 patches, and there are 6");
+    OK(cs_patch_order_file(path, 2, 2, sizeof name, name));
+    assert_string_equal(name, "2,0,3,1");
+    OK(cs_patch_order_named(name, 2, 2, 0, &order));
     assert_memory_equal(order, ((int32_t[]){2, 0, 3, 1}), sizeof(int32_t[4]));
     cs_free(order);
-    assert_fails(cs_patch_order_named(path, 2, 3, 0, &order), CS_ERR_INPUT,
-                 "4 patches, and there are 6");
-    int32_t *by_seed = NULL;
+    assert_fails(cs_patch_order_file(path, 2, 2, 7, name), CS_ERR_INPUT, "about a thousand");
+    assert_file(path, "2 0\n\n2 1\n", 2, "o.txt: line 3: patch 2 is there twice, at 1 before");
+    assert_file(path, "2\n0 4 1\n", 2, "o.txt: line 2: patch 4 is none of 0 to 3");
+    assert_file(path, "2 0 3x 1", 2, "o.txt: line 1: '3x' is not the number of a patch");
+    assert_fails(cs_patch_order_named("2,0,2,1", 2, 2, 0, &order), CS_ERR_INPUT,
+                 "order: place 3: patch 2 is there twice, at 1 before");
+    assert_fails(cs_patch_order_named("0,1,2", 2, 2, 0, &order), CS_ERR_INPUT,
+                 "order: an order of 3 patches, and there are 4");
     OK(cs_patch_order_named("random", 4, 4, 9, &order));
     OK(cs_patch_order_named("random:9", 4, 4, 0, &by_seed));
     assert_memory_equal(order, by_seed, sizeof(int32_t[16]));
@@ -73,12 +90,6 @@ TEST_IN_DIR(orders_of_files)
     cs_free(by_seed);
     assert_fails(cs_patch_order_named("random:x", 4, 4, 0, &order), CS_ERR_USAGE,
                  "wanted random:SEED");
-    OK(cs_npy_write(path, CS_I64, 1, (int64_t[]){4}, (int64_t[]){2, 0, 2, 1}));
-    assert_fails(cs_patch_order_named(path, 2, 2, 0, &order), CS_ERR_INPUT,
-                 "place 2: patch 2 is there twice");
-    OK(cs_npy_write(path, CS_I64, 1, (int64_t[]){4}, (int64_t[]){2, 0, 4, 1}));
-    assert_fails(cs_patch_order_named(path, 2, 2, 0, &order), CS_ERR_INPUT,
-                 "place 2: patch 4 is none");
 }
 
 TEST(patches_are_documents_of_real_vectors)

@@ -32,6 +32,17 @@ static bool holds(const char *dir, const char *name)
     return there;
 }
 
+/* Several sources, and not an objective with its parameters: the first of them is known or there. */
+static bool joins_corpora(const char *path)
+{
+    const char *side = NULL;
+    char *first = cs_corpus_joined(path) ? cs_format("%.*s", (int)strcspn(path, ","), path) : NULL;
+    const bool there =
+        first && (cs_law_named(first) || cs_corpus_named(first, &side) || cs_path_exists(first));
+    cs_free(first);
+    return there;
+}
+
 cs_is cs_what_is(const char *path)
 {
     static const struct {
@@ -41,7 +52,7 @@ cs_is cs_what_is(const char *path)
                  {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},
                  {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
-    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) || cs_corpus_joined(path);
+    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) || joins_corpora(path);
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL
                : holds(path, "matrix.npz") ? CS_IS_STORE

@@ -82,30 +82,30 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
 }
 
 /* The next number of a patch, each once; `seen` has where it stood, from 1. */
-static cs_status take_patch(const char *where, long long place, const char *digits, int64_t patches,
-                            int64_t *seen, int64_t at, int32_t *order)
+static cs_status take_patch(const char *in, const char *unit, long long place, const char *digits,
+                            int64_t patches, int64_t *seen, int64_t at, int32_t *order)
 {
     int64_t t = -1;
     if (!cs_int_scan(digits, &t)) {
-        return cs_fail(CS_ERR_INPUT, "%s %lld: '%.40s' is not the number of a patch", where, place,
-                       digits);
+        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: '%.40s' is not the number of a patch", in, unit,
+                       place, digits);
     }
     if (t < 0 || t >= patches) {
-        return cs_fail(CS_ERR_INPUT, "%s %lld: patch %lld is none of 0 to %lld", where, place,
-                       (long long)t, (long long)patches - 1);
+        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: patch %lld is none of 0 to %lld", in, unit,
+                       place, (long long)t, (long long)patches - 1);
     }
     if (seen[t] > 0) {
-        return cs_fail(CS_ERR_INPUT, "%s %lld: patch %lld is there twice, at %lld before", where,
-                       place, (long long)t, (long long)seen[t]);
+        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: patch %lld is there twice, at %lld before", in,
+                       unit, place, (long long)t, (long long)seen[t]);
     }
     if (at < patches) order[at] = (int32_t)t;
     seen[t] = place;
     return CS_OK;
 }
 
-/* Numbers parted by the characters of `parting`, each once. lines: places are lines, else numbers of
- * entries. */
-static cs_status read_list(const char *where, char *text, const char *parting, bool lines,
+/* Numbers parted by the characters of `parting`, each once. lines: they are said to be at lines, else
+ * at places. */
+static cs_status read_list(const char *in, char *text, const char *parting, bool lines,
                            int64_t patches, int32_t *order)
 {
     int64_t count = 0, line = 1, *seen = cs_calloc(patches, sizeof *seen);
@@ -120,15 +120,16 @@ static cs_status read_list(const char *where, char *text, const char *parting, b
         if (word > 0) {
             const char after = *p;
             *p = '\0';
-            status =
-                take_patch(where, lines ? line : count + 1, digits, patches, seen, count, order);
+            status = lines
+                         ? take_patch(in, "line", line, digits, patches, seen, count, order)
+                         : take_patch(in, "place", count + 1, digits, patches, seen, count, order);
             *p = after;
             count += 1;
         }
     }
     if (status == CS_OK && count != patches)
-        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, and there are %lld",
-                         lines ? where : "order", (long long)count, (long long)patches);
+        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, and there are %lld", in,
+                         (long long)count, (long long)patches);
     cs_free(seen);
     return status;
 }
@@ -138,11 +139,10 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
 {
     const int64_t limit = 1 << 20, patches = rows * columns;
     int64_t size = 0, at = 0;
-    char *text = NULL, *where = cs_format("%s: line", path);
+    char *text = NULL;
     int32_t *order = cs_alloc(patches, sizeof *order);
-    cs_status status =
-        where && order ? cs_file_read_text(path, limit, &text, &size) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = read_list(where, text, " \t\r\n,", true, patches, order);
+    cs_status status = order ? cs_file_read_text(path, limit, &text, &size) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = read_list(path, text, " \t\r\n,", true, patches, order);
     for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
         at += snprintf(name + at, (size_t)(room - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
         if (at >= room)
@@ -153,7 +153,6 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
                         path, (long long)patches);
     }
     cs_free(order);
-    cs_free(where);
     cs_free(text);
     return status;
 }
@@ -188,8 +187,7 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
                      : cs_patch_order_make(CS_ORDER_SQUARES, rows, columns, side, seed, made);
     } else if (*name >= '0' && *name <= '9') {
         char *list = cs_strdup(name);
-        status = list ? read_list("order: place", list, ",", false, rows * columns, made)
-                      : CS_ERR_MEMORY;
+        status = list ? read_list("order", list, ",", false, rows * columns, made) : CS_ERR_MEMORY;
         cs_free(list);
     } else {
         status = cs_fail(CS_ERR_USAGE,
