@@ -197,7 +197,7 @@ test_claims_over_budgets() {
 # Budget by budget, seed by seed, in the order of the file; what is added to the file later does not undo what is done.
 test_rounds_and_additions() {
     printf '{{steps}}\n' > t.html
-    scaled='"variables": {"seeds": "3 4", "budgets": "5 6"}' run="reproduce --steps s.json --template t.html -o r"
+    scaled='"variables": {"seeds": "3 4", "budgets": "5 6"}' run="reproduce --steps s.json --template t.html --jobs 1 -o r"
     toy='toy --objective ar --length 4 --tokens 2 --classes' both='"a-#-%": "toy --objective ar --classes # --length 4 --tokens %", "b-%-#": "toy --objective ar --classes % --length 4 --tokens #"'
     study s.json "$both, \"c-#\": \"$toy #\", \"d\": \"$toy 2\"" "$scaled"
     exits 0 "$COSPEC" $run && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err | tr '\n' ' ')" = "a-3-5 b-5-3 c-3 d a-4-5 b-5-4 c-4 a-3-6 b-6-3 a-4-6 b-6-4 " ] || { fail "$(cat err)"; return 1; }
