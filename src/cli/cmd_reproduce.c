@@ -1,5 +1,6 @@
 /* cospec reproduce: the study of plots/reproduce.json and its report. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analysis/study/report.h"
@@ -9,6 +10,7 @@
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/commands.h"
+#include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
 #include "io/share.h"
@@ -43,7 +45,18 @@ static void announce(void *ctx, const cs_study *study, int64_t step, int64_t bef
                    study->step[step].command);
 }
 
-/* A mistyped command, option or value of the last step is found before the first. */
+/* A corpus that is not there is one that no step will leave either: steps leave results. */
+static cs_status check_corpus(const cs_args *args)
+{
+    const bool known = cs_args_find(args, "corpus", strlen("corpus")) != NULL;
+    const char *corpus = known ? cs_args_text(args, "corpus") : NULL;
+    return corpus && cs_what_is(corpus) == CS_IS_ABSENT
+               ? cs_fail(CS_ERR_INPUT, "--corpus %s: no such file, and not a corpus known by name",
+                         corpus)
+               : CS_OK;
+}
+
+/* A mistyped command, option, value or corpus of the last step is found before the first. */
 static cs_status check_commands(const cs_study *study)
 {
     cs_status status = CS_OK;
@@ -54,11 +67,13 @@ static cs_status check_commands(const cs_study *study)
         status = cs_command_by_name(step->word[0], &command);
         if (status == CS_OK)
             status = cs_args_parse(command, step->words - 1, step->word + 1, &args);
-        cs_args_free(&args);
         if (status != CS_OK && status != CS_ERR_USAGE) {
             cs_reason_clear(); /* of a file for --config that an earlier step may leave */
             status = CS_OK;
+        } else if (status == CS_OK) {
+            status = check_corpus(args);
         }
+        cs_args_free(&args);
         status = cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "step %s", step->name);
     }
     return status;

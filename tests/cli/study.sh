@@ -303,6 +303,9 @@ test_shared_studies() {
     for scale in reproduce:smoke reproduce:cpu reproduce:gpu long:smoke long:long long:gpu atlas:smoke atlas:long; do
         refuses 2 "no claim has a name that begins with nothing-" "$COSPEC" reproduce --steps "$root/plots/${scale%:*}.json" --scale "${scale#*:}" --claims nothing- -o n || return 1
     done
+    printf 'x\n' > t.html
+    study s.json '"a": "toy --objective ar --length 4 --tokens 2 --classes 2", "b": "cooc --corpus worndet --objective ar"'
+    refuses 3 "step b: --corpus worndet: no such file, and not a corpus known by name" "$COSPEC" reproduce --steps s.json --template t.html -o n && [ ! -e n ] || return 1
 }
 
 # --claims: those claims and the steps that they read, of themselves or by others; no other step runs.
