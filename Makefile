@@ -191,7 +191,7 @@ $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o 
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/gpu/gpt.o $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(filter $(B)/tests/tensor_% $(B)/tests/parity_%,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
+  $(filter $(B)/tests/tensor_% $(B)/tests/parity_% $(B)/tests/gpt_graph.o,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd_cases.o $(B)/libcospec.a
@@ -290,9 +290,10 @@ bench: all $(B)/tests/bench/bench $(B)/tests/bench/train_bench $(B)/tests/bench/
 # The reference counter as GloVe's own makefile compiles its.
 $(B)/tests/bench/glove_style.o: private CFLAGS += -O3 -march=native -funroll-loops
 $(B)/tests/bench/count_bench: $(B)/tests/bench/glove_style.o $(B)/tests/bench/zipf_text.o
+$(B)/tests/bench/train_bench: $(B)/tests/gpt_graph.o $(B)/tests/tensor_support.o
 
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # --- docs and install ------------------------------------------------------------------------------------------
 docs: all

@@ -31,6 +31,23 @@ training perplexity_case_of(int i)
     return make_training(&perplexity_cases[i].recipe, "");
 }
 
+training sharp_case_of(int i)
+{
+    training t = perplexity_case_of(i);
+    for (int64_t p = 0; p < t.model.params.count; ++p) {
+        const cs_param *param = &t.model.params.param[p];
+        float *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        assert_non_null(x);
+        OK(cs_params_get(&t.model.params, p, CS_PARAM_VALUE, x));
+        for (int64_t k = 0; k < param->rows * param->cols; ++k) {
+            x[k] *= 6;
+        }
+        OK(cs_params_set(&t.model.params, p, CS_PARAM_VALUE, x));
+        cs_free(x);
+    }
+    return t;
+}
+
 cs_perplexity_options perplexity_options_of(int i)
 {
     return (cs_perplexity_options){

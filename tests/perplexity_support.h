@@ -17,6 +17,7 @@ typedef struct {
 extern const perplexity_case perplexity_cases[PERPLEXITY_CASES];
 
 training perplexity_case_of(int i);
+training sharp_case_of(int i); /* every parameter six times as large: far from uniform */
 cs_perplexity_options perplexity_options_of(int i); /* batches of 3 */
 cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o);
 

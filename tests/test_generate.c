@@ -16,24 +16,6 @@ enum { PROMPT = 9, DRAWS = 4000 };
 
 static const int32_t prompt[] = {PROMPT, 12, 7};
 
-/* Every parameter that a fresh model has at random, six times as large: far from uniform. */
-static training sharp(int i)
-{
-    training t = perplexity_case_of(i);
-    for (int64_t p = 0; p < t.model.params.count; ++p) {
-        const cs_param *param = &t.model.params.param[p];
-        float *x = cs_alloc(param->rows * param->cols, sizeof *x);
-        assert_non_null(x);
-        OK(cs_params_get(&t.model.params, p, CS_PARAM_VALUE, x));
-        for (int64_t k = 0; k < param->rows * param->cols; ++k) {
-            x[k] *= 6;
-        }
-        OK(cs_params_set(&t.model.params, p, CS_PARAM_VALUE, x));
-        cs_free(x);
-    }
-    return t;
-}
-
 static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int64_t length)
 {
     return (cs_generate_options){.kind = perplexity_cases[i].kind,
@@ -131,7 +113,7 @@ TEST(frequencies_are_likelihoods)
 {
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
-        training t = sharp(i);
+        training t = sharp_case_of(i);
         const int64_t vocab = t.model.config.vocab;
         double p[64], warm[64], sum = 0;
         int64_t seen[64] = {0};
@@ -170,7 +152,7 @@ TEST(frequencies_are_likelihoods)
 /* The fewest tokens that reach the share, with their probabilities. */
 TEST(nuclei_are_the_likeliest_tokens)
 {
-    training t = sharp(0);
+    training t = sharp_case_of(0);
     const int64_t vocab = t.model.config.vocab;
     double p[64], whole = 0, least = 1;
     int64_t seen[64] = {0};
@@ -207,7 +189,7 @@ TEST(greedy_is_the_argmax_of_scores)
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
         const bool masks = perplexity_cases[i].ask != CS_ASK_PREFIX;
-        training t = sharp(i);
+        training t = sharp_case_of(i);
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 1, 6);
         o.content = lefts[n].content;
         o.prompt_length = 3;
@@ -275,7 +257,7 @@ TEST(random_order_has_the_law_of_all_orders)
 {
     static double law[64 * 64];
     static int64_t seen[64 * 64];
-    training t = sharp(1);
+    training t = sharp_case_of(1);
     const int64_t vocab = t.model.config.vocab;
     memset(seen, 0, sizeof seen);
     memset(law, 0, sizeof law);
@@ -308,7 +290,7 @@ TEST(random_order_has_the_law_of_all_orders)
 /* The place whose likeliest token has the larger probability comes first; greedy takes that token. */
 TEST(confidence_takes_the_surest_place)
 {
-    training t = sharp(1);
+    training t = sharp_case_of(1);
     double most[3] = {0}, p[64];
     int32_t likeliest[3] = {0}, token[3] = {PROMPT, 0, 0};
     for (int place = 1; place < 3; ++place) {
