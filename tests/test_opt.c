@@ -13,8 +13,8 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/groups.h"
 #include "cli/opt.h"
-#include "cli/sweep.h"
 #include "test.h"
 
 static const cs_opt group_one[] = {
@@ -344,7 +344,7 @@ TEST(sweeps_are_products)
     cs_sweep sweep;
     char text[CS_SWEEP_TEXT];
     cs_args *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
-    OK(cs_sweep_of(args, &sweep));
+    OK(cs_args_sweep(args, &sweep));
     assert_int_equal(sweep.points, 18);
     assert_true(cs_sweep_is_swept(&sweep));
     cs_sweep_value(&sweep, 2, "mask-ratio", text);
@@ -368,7 +368,7 @@ TEST(sweeps_are_products)
     cs_args_free(&args);
 
     args = accepted("f --unmasked 1:3 --mask-ratio 0.1:0.5");
-    OK(cs_sweep_of(args, &sweep));
+    OK(cs_args_sweep(args, &sweep));
     assert_int_equal(sweep.points, 1);
     assert_false(cs_sweep_is_swept(&sweep));
     cs_sweep_value(&sweep, 0, "unmasked", text);
@@ -395,7 +395,7 @@ TEST(sweeps_refused)
         cs_sweep sweep;
         (void)snprintf(line, sizeof line, "f %s", bad[i][0]);
         cs_args *args = accepted(line);
-        assert_fails(cs_sweep_of(args, &sweep), CS_ERR_USAGE, bad[i][1]);
+        assert_fails(cs_args_sweep(args, &sweep), CS_ERR_USAGE, bad[i][1]);
         cs_args_free(&args);
     }
 }

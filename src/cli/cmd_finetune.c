@@ -182,7 +182,8 @@ static cs_status encode(cs_args *args, session *s)
                        (long long)o.max_length, s->from.dir, (long long)positions);
     }
     cs_status status = take_readout(args, s, &readout);
-    if (status == CS_OK) status = cs_args_around(args, &s->from, &around);
+    if (status == CS_OK)
+        status = cs_model_text_around(&s->from, cs_args_text(args, "special"), &around);
     o.special = around.befores + around.afters > 0;
     o.begin = readout == CS_READ_FIRST;
     cs_finetune_side *side[] = {&t->train, &t->test};

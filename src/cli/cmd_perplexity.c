@@ -73,7 +73,9 @@ static cs_status take_options(const cs_args *args, run *r)
     o->progress = cs_output_progress(args);
     cs_status status = take_kind(args, r);
     if (status == CS_OK) status = take_masks(args, r);
-    return status == CS_OK ? cs_args_around(args, &r->text, &o->around) : status;
+    return status == CS_OK
+               ? cs_model_text_around(&r->text, cs_args_text(args, "special"), &o->around)
+               : status;
 }
 
 /* Whether masked rows of the decoder see each other: else both ways of asking give one number. */

@@ -1,5 +1,4 @@
 /* cospec toy: exact spectra of the toy model, at one point or over a sweep. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -64,17 +63,8 @@ static cs_status do_point(study *s, const cs_toy *toy)
  * left out. */
 static cs_status skip_point(study *s, const cs_sweep *sweep, int64_t number)
 {
-    char place[CS_SWEEP_AXES * (CS_SWEEP_TEXT + 16)] = "";
-    size_t used = 0;
-    for (int i = 0; i < CS_SWEEP_AXES; ++i) {
-        char text[CS_SWEEP_TEXT];
-        cs_sweep_value(sweep, number, sweep->axis[i].name, text);
-        if (text[0]) {
-            int n = snprintf(place + used, sizeof place - used, "%s%s=%s", used > 0 ? " " : "",
-                             sweep->axis[i].name, text);
-            used += n > 0 ? (size_t)n : 0;
-        }
-    }
+    char place[CS_SWEEP_PLACE];
+    cs_sweep_place(sweep, number, place);
     cs_output_note(s->args, "left out %s: %s", place, cs_reason());
     cs_item *item = cs_item_object(s->left_out, NULL);
     cs_item_text(item, "point", place);
@@ -108,7 +98,7 @@ static cs_status run_toy(cs_args *args)
     static const cs_view one = {"~rows[]", columns}, swept = {"rows[]", columns};
     cs_sweep sweep;
     cs_plan_file file = {0};
-    cs_status status = cs_sweep_of(args, &sweep);
+    cs_status status = cs_args_sweep(args, &sweep);
     if (status != CS_OK) return status;
     study s = {.args = args, .root = cs_output_root(args)};
     const bool many = cs_sweep_is_swept(&sweep);

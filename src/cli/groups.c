@@ -147,6 +147,15 @@ const cs_opt cs_group_certify[] = {
 
 /* --- objective --- */
 
+cs_status cs_args_sweep(const cs_args *args, cs_sweep *out)
+{
+    const char *text[CS_SWEEP_AXES];
+    for (int i = 0; i < CS_SWEEP_AXES; ++i) {
+        text[i] = cs_args_text(args, cs_sweep_name(i));
+    }
+    return cs_sweep_read(text, out);
+}
+
 /* The value of an option at the sweep's point, or as it was given; NULL where it is not given. */
 static const char *value_of(const cs_args *args, const cs_sweep *sweep, int64_t point,
                             const char *option, char at_point[CS_SWEEP_TEXT])

@@ -6,7 +6,6 @@
 
 #include "cli/args.h"
 #include "cli/opt.h"
-#include "cli/sweep.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
@@ -15,6 +14,7 @@
 #include "model/codes.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
+#include "plan/sweep.h"
 #include "text/corpus.h"
 #include "text/labelled_text.h"
 #include "text/tokenizer.h"
@@ -56,6 +56,9 @@ extern const cs_opt cs_group_moments[];
 
 /* --certify, for commands that check the certificates (cs_spectrum_require). */
 extern const cs_opt cs_group_certify[];
+
+/* The sweep of cs_group_toy and cs_group_plan_sweeps. */
+cs_status cs_args_sweep(const cs_args *args, cs_sweep *out) CS_MUST_CHECK;
 
 /* The objective at one sweep point (sweep NULL: the options as they were given). `file` must be zeroed;
  * it is read when the objective is `file`, and borrowed by *out. Options that the objective does

@@ -1,35 +1,15 @@
-/* A trained model and text for it: what commands that read models have in common. */
+/* A trained model and text for it, from the options of commands that read models. */
 #pragma once
 
 #include "cli/opt.h"
-#include "infer/hidden_states.h"
-#include "model/model.h"
-#include "text/corpus.h"
+#include "infer/model_text.h"
 #include "text/labelled_text.h"
-#include "text/tokenizer.h"
-#include "train/model_kind.h"
 
 /* --split --limit --limit-tokens --special --max-length --batch. Goes with cs_group_corpus_form. */
 extern const cs_opt cs_group_model_text[];
 
 /* --attention --draws: what rows of a text see. */
 extern const cs_opt cs_group_attention[];
-
-typedef struct {
-    const char *dir;
-    cs_backend *backend;
-    cs_model model;
-    cs_tokenizer *tokenizer; /* NULL: DIR has none */
-    cs_model_kind kind;
-    int64_t *layer; /* set by cs_args_hidden */
-    /* set by cs_args_attention, where it is by plans */
-    cs_objective objective;
-    cs_plan_file plans;
-    /* set by cs_args_model_corpus */
-    cs_corpus corpus;
-    uint8_t *keep;             /* documents wanted */
-    int64_t documents, tokens; /* of those */
-} cs_model_text;
 
 /* The backend of --device for models, in float or half precision; why there is no GPU is noted
  * where --device asks for one. */
@@ -45,12 +25,8 @@ cs_status cs_args_named_model(cs_args *args, const char *argument, const char **
  * remembered as inputs. */
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE names a model that has no hidden states: linear attention. */
-cs_status cs_model_text_has_states(const cs_model_text *t) CS_MUST_CHECK;
-
-/* --attention and --draws for this model: `auto` as it was trained or fine-tuned last, `plan` as it
- * was pretrained. *out borrows the objective of `t`. CS_ERR_USAGE when the model does not say its
- * plans, and for --draws that nothing would use; the plans of a file as cs_plan_file_read. */
+/* --attention and --draws for this model (cs_model_text_attention). CS_ERR_USAGE also for --draws that
+ * nothing would use. */
 cs_status cs_args_attention(const cs_args *args, cs_model_text *t,
                             cs_content_masks *out) CS_MUST_CHECK;
 
@@ -69,16 +45,7 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const i
  * nothing is left. */
 cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t) CS_MUST_CHECK;
 
-/* The ids that --special puts around every piece: those of the tokenizer's post-processor. `auto`:
- * for masked models that were not trained by this program, which uses none. */
-cs_status cs_args_around(const cs_args *args, const cs_model_text *t, cs_around *out) CS_MUST_CHECK;
-
 /* What the options common to commands of hidden states say: layers (a list, "all" or "last", by the
  * option of this name), what rows see, special tokens, --max-length, --batch. *o borrows from `t`. */
 cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
                          cs_hidden_options *o) CS_MUST_CHECK;
-
-/* CS_ERR_INPUT where the model has no tokenizer.json. */
-cs_status cs_model_text_has_tokenizer(const cs_model_text *t) CS_MUST_CHECK;
-
-void cs_model_text_free(cs_model_text *t);

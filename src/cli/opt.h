@@ -111,11 +111,6 @@ const char *cs_args_keep(cs_args *args, char *text) CS_MUST_CHECK;
 #define cs_args_format(args, ...) cs_args_keep(args, cs_format(__VA_ARGS__))
 const char *cs_args_join(cs_args *args, const char *dir, const char *file) CS_MUST_CHECK;
 
-/* NAME=REST at the last '=' unless a file has the whole text as its name; without one the name is the
- * text. */
-cs_status cs_args_named(cs_args *args, const char *text, const char **name,
-                        const char **rest) CS_MUST_CHECK;
-
 /* NAME=REST, at the last '=' unless there is a file of the whole text; without one the name is the
  * text. */
 cs_status cs_args_named(cs_args *args, const char *text, const char **name,

@@ -10,7 +10,6 @@
 #include "cli/mistaken.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/sweep.h"
 #include "cli/tail_report.h"
 #include "cooc/store.h"
 #include "io/file.h"
@@ -70,7 +69,7 @@ cs_status cs_verify_toy(cs_verify *v)
 {
     cs_sweep sweep;
     cs_plan_file file = {0};
-    cs_status status = cs_sweep_of(v->args, &sweep);
+    cs_status status = cs_args_sweep(v->args, &sweep);
     if (status != CS_OK) return status;
     cs_sweep_default(&sweep, "classes", "3");
     cs_sweep_default(&sweep, "length", "4");

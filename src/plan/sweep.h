@@ -1,4 +1,4 @@
-/* Sweeps: options of the form A:B:STEP, and the cartesian product of their values.
+/* Sweeps: numbers of the form A:B:STEP, and the cartesian product of their values.
  *
  * Axes are the numbers of the toy model and of the objectives: classes, length, tokens, unmasked,
  * mask-ratio, t, groups, columns. A value without colons (and LO:HI for unmasked and mask-ratio, which is a
@@ -9,13 +9,16 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "cli/opt.h"
 
-enum { CS_SWEEP_AXES = 8, CS_SWEEP_TEXT = 64 };
+enum {
+    CS_SWEEP_AXES = 8,
+    CS_SWEEP_TEXT = 64,
+    CS_SWEEP_PLACE = CS_SWEEP_AXES * (CS_SWEEP_TEXT + 16)
+};
 
 typedef struct {
     const char *name;   /* of the option */
-    const char *text;   /* the value when it is one, borrowed from args; NULL when swept or unset */
+    const char *text;   /* the value when it is one, borrowed; NULL when swept or unset */
     int64_t count;      /* values; 0: unset */
     bool real;          /* mask-ratio */
     double start, step; /* value i is start + i step, mask ratios to 12 digits */
@@ -26,16 +29,22 @@ typedef struct {
     int64_t points; /* product of the counts of the axes that are set; the last axis runs fastest */
 } cs_sweep;
 
-/* Reads the axes that the command has among its options. CS_ERR_USAGE names option and value; more
- * than a million points are refused. */
-cs_status cs_sweep_of(const cs_args *args, cs_sweep *out) CS_MUST_CHECK;
+/* "classes" .. "columns", of axes 0 .. CS_SWEEP_AXES - 1 */
+const char *cs_sweep_name(int axis);
+
+/* text: CS_SWEEP_AXES values in the order of the axes, borrowed by *out; NULL: unset. CS_ERR_USAGE names
+ * axis and value; more than a million points are refused. */
+cs_status cs_sweep_read(const char *const *text, cs_sweep *out) CS_MUST_CHECK;
 
 /* Gives an unset axis a value (static text). */
 void cs_sweep_default(cs_sweep *sweep, const char *name, const char *text);
 
-/* Text of an option at a point, "" when unset. */
+/* Text of an axis at a point, "" when unset. */
 void cs_sweep_value(const cs_sweep *sweep, int64_t point, const char *name,
                     char text[CS_SWEEP_TEXT]);
 
-/* More than one point, or an option in sweep form. */
+/* "classes=2 length=4", the axes that are set. */
+void cs_sweep_place(const cs_sweep *sweep, int64_t point, char text[CS_SWEEP_PLACE]);
+
+/* More than one point, or a value in sweep form. */
 bool cs_sweep_is_swept(const cs_sweep *sweep);

@@ -1,6 +1,6 @@
 /* Sweep points are numbered in mixed radix; mask ratios are start + i step rounded to 12 digits, so
  * that 0.1:0.9:0.1 gives 0.3 and not 0.30000000000000004. */
-#include "cli/sweep.h"
+#include "plan/sweep.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "io/number.h"
+#include "io/parse.h"
 
 static const struct {
     const char *name;
@@ -128,16 +129,20 @@ static cs_status count_points(cs_sweep *sweep)
     return CS_OK;
 }
 
-cs_status cs_sweep_of(const cs_args *args, cs_sweep *out)
+const char *cs_sweep_name(int axis)
+{
+    return axis_table[axis].name;
+}
+
+cs_status cs_sweep_read(const char *const *text, cs_sweep *out)
 {
     cs_sweep sweep = {.points = 1};
     cs_status status = CS_OK;
     for (int i = 0; i < CS_SWEEP_AXES && status == CS_OK; ++i) {
         sweep.axis[i].name = axis_table[i].name;
         sweep.axis[i].real = axis_table[i].real;
-        const char *text = cs_args_text(args, axis_table[i].name);
-        if (text) {
-            status = read_axis(text, i, &sweep.axis[i]);
+        if (text[i]) {
+            status = read_axis(text[i], i, &sweep.axis[i]);
         }
     }
     if (status == CS_OK) status = count_points(&sweep);
@@ -176,6 +181,21 @@ void cs_sweep_value(const cs_sweep *sweep, int64_t point, const char *name,
             (void)snprintf(text, CS_SWEEP_TEXT, "%.0f", value);
         }
         return;
+    }
+}
+
+void cs_sweep_place(const cs_sweep *sweep, int64_t point, char text[CS_SWEEP_PLACE])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < CS_SWEEP_AXES; ++i) {
+        char value[CS_SWEEP_TEXT];
+        cs_sweep_value(sweep, point, sweep->axis[i].name, value);
+        if (value[0]) {
+            int n = snprintf(text + used, CS_SWEEP_PLACE - used, "%s%s=%s", used > 0 ? " " : "",
+                             sweep->axis[i].name, value);
+            used += n > 0 ? (size_t)n : 0;
+        }
     }
 }
 

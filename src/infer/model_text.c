@@ -1,0 +1,134 @@
+/* Which documents of a text, what its rows see of each other, what goes around its pieces. */
+#include "infer/model_text.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/parse.h"
+
+cs_status cs_model_text_read(const char *dir, cs_model_text *t)
+{
+    char *path = cs_path_join(dir, "tokenizer.json");
+    cs_status status = path ? cs_model_read(dir, t->backend, false, &t->model) : CS_ERR_MEMORY;
+    t->dir = dir;
+    if (status == CS_OK) status = cs_model_kind_read(dir, &t->model.config, &t->kind);
+    if (status == CS_OK && cs_path_exists(path)) {
+        status = cs_tokenizer_read(path, &t->tokenizer);
+        if (status == CS_OK) cs_model_config_specials(&t->model.config, t->tokenizer);
+    }
+    cs_free(path);
+    return status;
+}
+
+cs_status cs_model_text_has_states(const cs_model_text *t)
+{
+    return t->kind.kind != CS_KIND_LINEAR
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%s: architecture linear has no hidden states", t->dir);
+}
+
+cs_status cs_model_text_has_tokenizer(const cs_model_text *t)
+{
+    return t->tokenizer
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s/tokenizer.json: not there, and texts need it; of vocab.txt or "
+                         "vocab.json transformers makes it: "
+                         "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+                         t->dir);
+}
+
+cs_status cs_model_text_choose(cs_model_text *t, const char *split, int64_t documents,
+                               int64_t tokens)
+{
+    const cs_corpus *c = &t->corpus;
+    t->keep = cs_calloc(c->documents, 1);
+    if (!t->keep) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < c->documents && t->documents < documents && t->tokens < tokens; ++d) {
+        if (strcmp(split, "all") == 0 || (strcmp(split, "test") == 0) == (c->held_out[d] != 0)) {
+            t->keep[d] = 1;
+            t->documents += 1;
+            t->tokens += c->doc_ptr[d + 1] - c->doc_ptr[d];
+        }
+    }
+    return t->documents > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: no document in --split %s", c->name, split);
+}
+
+cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t draws, uint64_t seed,
+                                  cs_content_masks *out)
+{
+    *out = (cs_content_masks){.attention = t->kind.attention, .draws = draws};
+    if (strcmp(asked, "full") == 0) {
+        out->attention = CS_ATTENTION_BIDIRECTIONAL;
+    } else if (strcmp(asked, "plan") == 0) {
+        out->attention = t->kind.pretrained;
+    } else if (strcmp(asked, "auto") != 0) {
+        cs_status status = cs_attention_by_name(asked, &out->attention);
+        if (status != CS_OK) return status;
+    }
+    if (out->attention != CS_ATTENTION_PLAN) {
+        return CS_OK;
+    }
+    out->objective = &t->objective;
+    out->seed = seed;
+    cs_plan_file_free(&t->plans);
+    return cs_blame(cs_model_kind_objective(&t->kind, &t->plans, &t->objective),
+                    "%s (--attention causal and full read it without)", t->dir);
+}
+
+cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_around *out)
+{
+    const bool usual = t->kind.kind == CS_KIND_MASKED && !t->kind.trained_here && t->tokenizer;
+    const cs_model_config *c = &t->model.config;
+    const bool begins = t->kind.trained_here && c->classes > 0 && c->readout == CS_READ_FIRST;
+    *out = (cs_around){0};
+    if (cs_model_config_extra(c) > 0) { /* the class token */
+        *out = (cs_around){.before = &c->bos_id, .befores = 1};
+        return CS_OK;
+    }
+    if (begins && strcmp(special, "auto") == 0) { /* as its texts began in fine-tuning */
+        *out = (cs_around){.before = &c->bos_id, .befores = c->bos_id >= 0};
+        return CS_OK;
+    }
+    if (strcmp(special, "no") == 0 || (strcmp(special, "auto") == 0 && !usual)) {
+        return CS_OK;
+    }
+    if (!t->tokenizer) {
+        return cs_fail(CS_ERR_USAGE, "--special yes: %s has no tokenizer.json", t->dir);
+    }
+    *out = cs_tokenizer_around(t->tokenizer);
+    if (out->befores + out->afters == 0 && strcmp(special, "yes") == 0) {
+        return cs_fail(CS_ERR_USAGE, "--special yes: %s/tokenizer.json puts none around a text",
+                       t->dir);
+    }
+    return CS_OK;
+}
+
+cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, int64_t *count)
+{
+    const int64_t last = t->model.config.layers, first = strcmp(text, "all") == 0 ? 0 : last;
+    if (first > 0 && strcmp(text, "last") != 0) {
+        return cs_parse_int_list(text, what, 0, last, count, &t->layer);
+    }
+    *count = last - first + 1;
+    t->layer = cs_alloc(*count, sizeof *t->layer);
+    for (int64_t l = first; t->layer && l <= last; ++l) {
+        t->layer[l - first] = l;
+    }
+    return t->layer ? CS_OK : CS_ERR_MEMORY;
+}
+
+void cs_model_text_free(cs_model_text *t)
+{
+    cs_model_free(&t->model);
+    cs_tokenizer_free(&t->tokenizer);
+    cs_corpus_free(&t->corpus);
+    CS_FREE_FIELDS(t, keep, layer);
+    cs_backend_free(&t->backend);
+    cs_model_kind_free(&t->kind);
+    cs_plan_file_free(&t->plans);
+    memset(t, 0, sizeof *t);
+}
