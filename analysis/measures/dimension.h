@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/result.h"
 #include "io/rows.h"
 
 enum { CS_DECAY_FIRST = 11, CS_DECAY_LAST = 500 };
@@ -77,3 +78,8 @@ typedef struct {
 cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options,
                       cs_shape *out) CS_MUST_CHECK;
 void cs_shape_free(cs_shape *shape);
+
+/* A row a measure into `metrics`: of, name, definition, n, value, se, and for tables what is left without
+ * each block. */
+void cs_shape_record(const cs_shape *shape, const cs_shape_options *options, const char *of,
+                     cs_item *metrics);

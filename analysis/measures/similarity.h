@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/result.h"
 #include "io/rows.h"
 
 typedef struct {
@@ -49,3 +50,10 @@ void cs_similarity_free(cs_similarity *s);
  * is constant. */
 cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,
                            cs_similarity *out) CS_MUST_CHECK;
+
+/* A row a measure into `metrics`: of, with, name, definition, n, value. */
+void cs_similarity_record(const cs_similarity *s, const char *of, const char *with,
+                          cs_item *metrics);
+
+/* root["angles"]: k, radians, and the shares of both sides. */
+void cs_similarity_angles_record(const cs_similarity *s, cs_item *root);

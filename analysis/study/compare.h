@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/status.h"
 
 enum { CS_COMPARE_LAYERS = 25, CS_COMPARE_ALIKE = 7, CS_COMPARE_MODELS = 12 };
@@ -32,6 +33,23 @@ typedef struct {
     const cs_compare_model *model;
     const cs_compare_task *task;
 } cs_model_comparison;
+
+typedef struct {
+    int64_t step;
+    const char *path;
+} cs_checkpoint;
+
+/* The checkpoints in a folder: folders with a config.json whose names end with a number of at most 15
+ * digits, by rising steps. */
+typedef struct {
+    cs_pool pool;
+    int64_t count;
+    cs_checkpoint *at;
+} cs_checkpoints;
+
+/* CS_ERR_INPUT: there are none. */
+cs_status cs_checkpoints_of(const char *dir, cs_checkpoints *out) CS_MUST_CHECK;
+void cs_checkpoints_free(cs_checkpoints *c); /* accepts a zeroed object */
 
 /* Adds to a study (an object) the tables models, pairs, course, alike, sections, tasks, probes, graded.
  * Layers are all, of deeper models CS_COMPARE_LAYERS that are evenly spaced; those compared with each

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -322,4 +323,16 @@ void cs_tasks_free(cs_task_list *list)
     cs_pool_free(&list->pool);
     cs_free(list->task);
     *list = (cs_task_list){0};
+}
+
+char *cs_task_words(const cs_labelled_task *t)
+{
+    char *words = cs_format("%s%s%s", t->train, t->test ? " " : "", t->test ? t->test : "");
+    if (t->label > 0) cs_append(&words, " --label-column %" PRId64, t->label);
+    if (t->test_label > 0 && t->test)
+        cs_append(&words, " --test-label-column %" PRId64, t->test_label);
+    if (t->text > 0) cs_append(&words, " --text-column %" PRId64, t->text);
+    if (t->pair > 0) cs_append(&words, " --pair-column %" PRId64, t->pair);
+    if (t->regression) cs_append(&words, " --regression");
+    return words;
 }

@@ -43,3 +43,7 @@ typedef struct {
  * without labels, a name that two tasks have. */
 cs_status cs_tasks_find(const char *list, cs_task_list *out) CS_MUST_CHECK;
 void cs_tasks_free(cs_task_list *list);
+
+/* "TRAIN [TEST]" and the options of columns and --regression with which a command reads the task, in
+ * fresh memory; NULL: none. */
+char *cs_task_words(const cs_labelled_task *task) CS_MUST_CHECK;

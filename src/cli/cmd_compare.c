@@ -1,5 +1,4 @@
 /* cospec compare: the study of plots/compare.json, of the models that are given. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +43,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->kind = cs_kind_name(t->kind.kind);
     m->layers = c->layers;
     m->width = c->width;
-    for (int64_t i = 0; i < t->model.params.count; ++i) {
-        const cs_param *p = &t->model.params.param[i];
-        m->parameters += p->constant ? 0 : p->rows * p->cols;
-    }
+    m->parameters = cs_params_trained(&t->model.params);
     if (c->positions > 0 && c->positions < j->positions) j->positions = c->positions;
     m->pooling = t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
     m->next = !head || !reads ? "" : masked && t->kind.kind != CS_KIND_HYBRID ? "append" : "prefix";
@@ -88,56 +84,21 @@ static cs_status add_model(job *j, cs_compare_model m)
     return status;
 }
 
-/* The number that a name ends with; -1: none. */
-static int64_t step_of(const char *name)
-{
-    const char *end = name + strlen(name), *at = end;
-    while (at > name && isdigit((unsigned char)at[-1])) {
-        --at;
-    }
-    return at == end || end - at > 15 ? -1 : strtoll(at, NULL, 10);
-}
-
-typedef struct {
-    int64_t step;
-    const char *path;
-} checkpoint;
-
-static int by_step(const void *a, const void *b)
-{
-    const int64_t x = ((const checkpoint *)a)->step, y = ((const checkpoint *)b)->step;
-    return (x > y) - (x < y);
-}
-
-/* A folder of checkpoints, each a folder with a model whose name ends with its step. */
+/* A folder of checkpoints. */
 static cs_status add_series(job *j, const char *name, const char *dir)
 {
-    char **entry = NULL;
-    int64_t entries = 0, count = 0;
-    cs_status status = cs_dir_names(dir, &entry, &entries);
-    checkpoint *all = cs_calloc(entries, sizeof *all);
-    if (status == CS_OK && !all) status = CS_ERR_MEMORY;
-    for (int64_t i = 0; i < entries && status == CS_OK; ++i) {
-        const char *path = cs_args_join(j->args, dir, entry[i]);
-        const char *config = path ? cs_args_join(j->args, path, "config.json") : NULL;
-        if (!config) status = CS_ERR_MEMORY;
-        if (config && step_of(entry[i]) >= 0 && cs_path_exists(config))
-            all[count++] = (checkpoint){step_of(entry[i]), path};
-        cs_free(entry[i]);
-    }
-    if (status == CS_OK) qsort(all, (size_t)count, sizeof *all, by_step);
-    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        cs_compare_model m = {.path = all[i].path,
+    cs_checkpoints all = {0};
+    cs_status status = cs_checkpoints_of(dir, &all);
+    for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
+        const int64_t step = all.at[i].step;
+        cs_compare_model m = {.path = cs_args_format(j->args, "%s", all.at[i].path),
                               .series = name,
-                              .last = i + 1 == count,
-                              .step = cs_args_format(j->args, "%" PRId64, all[i].step),
-                              .name = cs_args_format(j->args, "%s-%" PRId64, name, all[i].step)};
-        status = m.step && m.name ? add_model(j, m) : CS_ERR_MEMORY;
+                              .last = i + 1 == all.count,
+                              .step = cs_args_format(j->args, "%" PRId64, step),
+                              .name = cs_args_format(j->args, "%s-%" PRId64, name, step)};
+        status = m.path && m.step && m.name ? add_model(j, m) : CS_ERR_MEMORY;
     }
-    if (status == CS_OK && count == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: no directory of a model, nor of checkpoints", dir);
-    cs_free(entry);
-    cs_free(all);
+    cs_checkpoints_free(&all);
     return status;
 }
 
@@ -164,15 +125,8 @@ static cs_status add_tasks(job *j)
         const cs_labelled_task *t = &j->list.task[j->tasks];
         if (!t->named) status = cs_output_input(j->args, t->train);
         if (status == CS_OK && !t->named && t->test) status = cs_output_input(j->args, t->test);
-        char *words = cs_format("%s%s%s", t->train, t->test ? " " : "", t->test ? t->test : "");
-        if (t->label > 0) cs_append(&words, " --label-column %" PRId64, t->label);
-        if (t->test_label > 0 && t->test)
-            cs_append(&words, " --test-label-column %" PRId64, t->test_label);
-        if (t->text > 0) cs_append(&words, " --text-column %" PRId64, t->text);
-        if (t->pair > 0) cs_append(&words, " --pair-column %" PRId64, t->pair);
-        if (t->regression) cs_append(&words, " --regression");
-        j->task[j->tasks] =
-            (cs_compare_task){t->name, cs_args_keep(j->args, words), cs_metric_name(t->look_ahead)};
+        j->task[j->tasks] = (cs_compare_task){t->name, cs_args_keep(j->args, cs_task_words(t)),
+                                              cs_metric_name(t->look_ahead)};
         if (!j->task[j->tasks].words) status = CS_ERR_MEMORY;
     }
     return status;

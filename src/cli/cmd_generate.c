@@ -57,40 +57,9 @@ static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_en
     return cs_blame(status, "--prompt");
 }
 
-static cs_status report(cs_args *args, const cs_model_text *t, const cs_generate_options *o,
-                        const cs_generated *g)
-{
-    static const char *const order[] = {"left", "random", "confidence"};
-    static const cs_view view = {"texts[]", "number=# text nll"};
-    cs_item *root = cs_output_root(args), *texts;
-    cs_status status = CS_OK;
-    cs_item_text(root, "model", t->dir);
-    cs_item_text(root, "kind", cs_kind_name(o->kind));
-    cs_item_text(root, "order", order[o->order]);
-    CS_ITEM_FIELDS(root, o, temperature, top_p, length);
-    cs_item_int(root, "prompt_tokens", o->prompt_length);
-    texts = cs_item_array(root, "texts");
-    for (int64_t i = 0; i < g->count && status == CS_OK; ++i) {
-        cs_item *item = cs_item_object(texts, NULL);
-        char *text = NULL;
-        int64_t size = 0;
-        status = cs_tokenizer_decode(t->tokenizer, g->token + i * g->length, g->length, false,
-                                     &text, &size);
-        cs_item_take(item, "text", text);
-        cs_item_real(item, "nll", g->nll[i]);
-        cs_item *tokens = cs_item_array(item, "tokens"), *places = cs_item_array(item, "places");
-        for (int64_t k = 0; k < g->length; ++k) {
-            cs_item_int(tokens, NULL, g->token[i * g->length + k]);
-        }
-        for (int64_t j = 0; j < g->drawn; ++j) {
-            cs_item_int(places, NULL, g->place[i * g->drawn + j]);
-        }
-    }
-    return status == CS_OK ? cs_output_record(args, "generate", &view) : status;
-}
-
 static cs_status run_generate(cs_args *args)
 {
+    static const cs_view view = {"texts[]", "number=# text nll"};
     cs_model_text t = {0};
     cs_encoder prompt = {0};
     cs_generate_options o = {0};
@@ -98,7 +67,9 @@ static cs_status run_generate(cs_args *args)
     cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
     if (status == CS_OK) status = take_options(args, &t, &prompt, &o);
     if (status == CS_OK) status = cs_generate(&t.model, &o, &g);
-    if (status == CS_OK) status = report(args, &t, &o, &g);
+    cs_item_text(cs_output_root(args), "model", t.dir);
+    if (status == CS_OK) status = cs_generated_record(&g, &o, t.tokenizer, cs_output_root(args));
+    if (status == CS_OK) status = cs_output_record(args, "generate", &view);
     cs_generated_free(&g);
     cs_encoder_free(&prompt);
     cs_model_text_free(&t);

@@ -1,6 +1,5 @@
 /* cospec similarity: how alike two representations of the same inputs are, and their dimensions. */
 #include "analysis/measures/dimension.h"
-#include "analysis/measures/row_blocks.h"
 #include "analysis/measures/similarity.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -18,28 +17,6 @@ typedef struct {
     cs_rows rows;
 } matrix;
 
-static cs_item *add(const study *r, const char *of, const char *with, const char *name,
-                    const char *definition, double value, int64_t n)
-{
-    cs_item *item = cs_item_object(r->metrics, NULL);
-    cs_item_text(item, "of", of);
-    if (with) cs_item_text(item, "with", with);
-    cs_item_text(item, "name", name);
-    cs_item_text(item, "definition", definition);
-    cs_item_int(item, "n", n);
-    cs_item_real(item, "value", value);
-    return item;
-}
-
-static void add_angles(const study *r, const cs_similarity *s)
-{
-    cs_item *angles = cs_item_object(r->root, "angles");
-    cs_item_int(angles, "k", s->angles);
-    cs_item_reals(angles, "radians", s->angles, s->angle);
-    cs_item_real(angles, "share_of_first", s->share_a);
-    cs_item_real(angles, "share_of_second", s->share_b);
-}
-
 static cs_status compare(const study *r, const matrix *a, const matrix *b, bool alone)
 {
     cs_similarity s = {0};
@@ -47,56 +24,19 @@ static cs_status compare(const study *r, const matrix *a, const matrix *b, bool 
                                            .threads = cs_args_threads(r->args)};
     cs_status status = cs_similarity_of(&a->rows, &b->rows, &options, &s);
     if (status != CS_OK) return status;
-    const struct {
-        const char *name, *definition;
-        double value;
-    } all[] = {
-        {"cka", "linear CKA with the biased HSIC, |B'A|_F^2 / (|A'A|_F |B'B|_F), columns centred",
-         s.cka},
-        {"cka_unbiased", "linear CKA with the unbiased HSIC of Song et al. (2012)", s.cka_unbiased},
-        {"procrustes", "min_R |A/|A|_F - B/|B|_F R|_F^2 over orthogonal R, columns centred",
-         s.procrustes},
-        {"procrustes_similarity", "|A'B|_* / (|A|_F |B|_F), columns centred",
-         s.procrustes_similarity},
-        {"mean_squared_cosine",
-         "of the principal angles between the spans of the first k principal components",
-         s.mean_squared_cosine}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
-        (void)add(r, a->name, b->name, all[i].name, all[i].definition, all[i].value, s.rows);
-    }
-    if (alone) add_angles(r, &s);
+    cs_similarity_record(&s, a->name, b->name, r->metrics);
+    if (alone) cs_similarity_angles_record(&s, r->root);
     cs_similarity_free(&s);
     return CS_OK;
 }
 
 static cs_status dimensions(const study *r, const matrix *m)
 {
-    const cs_shape_options o = {.discard = cs_args_real(r->args, "discard"),
-                                .sample = cs_args_int(r->args, "sample"),
-                                .blocks = cs_args_int(r->args, "blocks"),
-                                .threads = cs_args_threads(r->args)};
-    const char *const name[] = {"intrinsic_dimension", "mean_cosine", "partition_isotropy"};
-    const char *const definition[] = {
-        cs_args_format(r->args,
-                       "two-NN (Facco et al. 2017), %g of the largest ratios discarded, rows that "
-                       "repeat another left out",
-                       o.discard),
-        "mean cosine of all pairs of rows that are not 0",
-        "min Z(c) / max Z(c), Z(c) = sum_i exp(<c, x_i>), c the unit eigenvectors of X'X and "
-        "their negatives, rows divided by their root mean square norm (Mu and Viswanath 2018)"};
-    char partition[33];
+    cs_shape_options o = {0};
     cs_shape s = {0};
-    cs_status status = definition[0] ? cs_shape_of(&m->rows, &o, &s) : CS_ERR_MEMORY;
-    cs_row_partition(NULL, s.sampled, s.blocks, partition);
-    for (int i = 0; i < CS_SHAPE_MEASURES && status == CS_OK; ++i) {
-        cs_item *item = add(r, m->name, NULL, name[i], definition[i], s.value[i], s.rows[i]);
-        cs_item_real(item, "se", s.se[i]);
-        cs_item_text(item, "~partition", partition);
-        cs_item *list = cs_item_array(item, "~left_out");
-        for (int64_t b = 0; b < s.blocks; ++b) {
-            cs_item_real(list, NULL, s.left_out[b * CS_SHAPE_MEASURES + i]);
-        }
-    }
+    CS_ARGS_FIELDS(r->args, &o, discard, sample, blocks, threads);
+    cs_status status = cs_shape_of(&m->rows, &o, &s);
+    if (status == CS_OK) cs_shape_record(&s, &o, m->name, r->metrics);
     if (status == CS_OK && s.duplicates > 0)
         cs_output_note(r->args, "%s: %lld of %lld rows repeat another", m->name,
                        (long long)s.duplicates, (long long)s.sampled);

@@ -413,15 +413,6 @@ static cs_status prepare(cs_args *args, run *r)
     return status;
 }
 
-static int64_t parameters(const cs_model *model)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < model->params.count; ++i) {
-        count += model->params.param[i].rows * model->params.param[i].cols;
-    }
-    return count;
-}
-
 /* What is known before the first step. */
 static void describe(const cs_args *args, const run *r, cs_item *root)
 {
@@ -434,7 +425,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_text(root, "corpus", cs_args_text(args, "corpus"));
     cs_item_text(root, "arch", cs_arch_name(r->model.config.arch));
     cs_item_text(root, "device", r->backend->name);
-    cs_item_int(root, "parameters", parameters(&r->model));
+    cs_item_int(root, "parameters", cs_params_trained(&r->model.params));
     cs_item_int(root, "vocabulary", r->model.config.vocab);
     cs_item_int(root, "steps", r->options.steps);
 }

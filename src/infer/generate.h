@@ -28,7 +28,9 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "io/result.h"
 #include "model/model.h"
+#include "text/tokenizer.h"
 #include "train/model_kind.h"
 
 typedef enum { CS_REVEAL_LEFT, CS_REVEAL_RANDOM, CS_REVEAL_CONFIDENCE } cs_reveal;
@@ -68,3 +70,8 @@ cs_status cs_generate_check(cs_kind kind, cs_attention content, cs_reveal order)
  * queries. CS_ERR_INPUT: a prompt token that the model does not know, logits that are not finite. */
 cs_status cs_generate(cs_model *model, const cs_generate_options *options,
                       cs_generated *out) CS_MUST_CHECK;
+
+/* kind, order, temperature, top_p, length, prompt_tokens, and texts: text, nll, tokens, places.
+ * CS_ERR_MEMORY. */
+cs_status cs_generated_record(const cs_generated *g, const cs_generate_options *options,
+                              const cs_tokenizer *tokenizer, cs_item *root) CS_MUST_CHECK;

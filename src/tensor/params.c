@@ -32,6 +32,16 @@ int64_t cs_params_find(const cs_params *params, const char *name)
     return -1;
 }
 
+int64_t cs_params_trained(const cs_params *params)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < params->count; ++i) {
+        const cs_param *p = &params->param[i];
+        count += p->constant ? 0 : p->rows * p->cols;
+    }
+    return count;
+}
+
 int64_t cs_params_most_items(const cs_params *params)
 {
     int64_t most = 1;

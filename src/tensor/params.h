@@ -33,6 +33,7 @@ typedef struct {
 /* Adds a matrix, aligned to 16 items; returns its number, -1 when out of memory. */
 int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t cols, bool decay);
 int64_t cs_params_find(const cs_params *params, const char *name); /* -1: absent */
+int64_t cs_params_trained(const cs_params *params);    /* numbers in all but constants */
 int64_t cs_params_most_items(const cs_params *params); /* of the largest matrix, at least 1 */
 /* Memory for all of it, zeroed. */
 cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool training) CS_MUST_CHECK;
