@@ -102,6 +102,7 @@ typedef struct {
     const double *class_weight; /* outputs, for losses */
     double *scratch;            /* a worker: features + outputs */
     double *prediction;         /* of row i of the sample, or NULL */
+    double *score;              /* the same: outputs */
     double *loss;               /* NaN: a class that training has not */
 } asked;
 
@@ -135,6 +136,9 @@ static cs_status answer_some(void *ctx, int64_t item, int worker)
         if (a->loss) {
             a->loss[i] = loss_of(a, row, score);
         }
+        if (a->score) {
+            memcpy(a->score + i * p->outputs, score, (size_t)p->outputs * sizeof *score);
+        }
         if (a->prediction) {
             a->prediction[i] = p->class_of ? (double)p->class_of[best_of(p->outputs, score)]
                                            : p->value_mean + p->value_scale * score[0];
@@ -155,8 +159,9 @@ static cs_status answer(asked *a, int threads)
     return status;
 }
 
-cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, int threads,
-                                  double *prediction)
+/* Of every row: its prediction, its scores; NULL: not wanted. */
+static cs_status answer_all(const cs_linear_probe *p, const cs_rows *x, int threads,
+                            double *prediction, double *score)
 {
     if (x->cols != p->features) {
         return cs_fail(CS_ERR_INPUT, "%s: %lld columns, the probe was trained on %lld",
@@ -165,13 +170,26 @@ cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, in
     const cs_probe_sample s = {.x = x, .count = x->rows};
     asked a = {.p = p, .s = &s};
     a.prediction = prediction;
+    a.score = score;
     return answer(&a, threads);
+}
+
+cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, int threads,
+                                  double *prediction)
+{
+    return answer_all(p, x, threads, prediction, NULL);
+}
+
+cs_status cs_linear_probe_scores(const cs_linear_probe *p, const cs_rows *x, int threads,
+                                 double *score)
+{
+    return answer_all(p, x, threads, NULL, score);
 }
 
 /* --- rows held out ---------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t class, at;
+    int64_t class, unit, at; /* unit: rows that stay together */
     uint64_t draw;
 } lot;
 
@@ -182,27 +200,43 @@ static int by_class_and_draw(const void *pa, const void *pb)
     return class ? class : draw ? draw : CS_ORDER(a->at, b->at);
 }
 
-/* fold[i] of row i of the sample. Folds: dealt round through the classes, each in drawn order, so
- * that folds differ by a row in all and in each class. A share: the first of each class, rounded,
- * never all of it; the others get -1. */
+/* Numbers the units of lots[first..end-1], in their order, from `first`; returns how many. */
+static int64_t number_units(lot *lots, int64_t first, int64_t end)
+{
+    int64_t units = 0, last = -1;
+    for (int64_t j = first; j < end; ++j) {
+        units += lots[j].unit != last;
+        last = lots[j].unit;
+        lots[j].unit = first + units - 1;
+    }
+    return units;
+}
+
+/* fold[i] of row i of the sample. Folds: rows are dealt round through the classes (units through
+ * all), each in drawn order, so that folds differ by one in all and in each class. A share: the
+ * first of each class, rounded, never all of it; the others get -1. */
 static cs_status deal_folds(const cs_probe_sample *s, const cs_linear_probe_options *o,
                             int64_t folds, int64_t *fold)
 {
     lot *lots = cs_alloc(s->count, sizeof *lots);
     if (!lots) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->count; ++i) {
-        cs_rng rng = cs_rng_at(o->seed, CS_STREAM_FOLDS, (uint64_t)cs_probe_row(s, i));
+        const int64_t row = cs_probe_row(s, i);
+        const int64_t unit = o->unit ? o->unit[row] : row;
+        cs_rng rng = cs_rng_at(o->seed, CS_STREAM_FOLDS, (uint64_t)unit);
         lots[i] =
-            (lot){s->classes > 0 ? (int64_t)s->y[cs_probe_row(s, i)] : 0, i, cs_rng_u64(&rng)};
+            (lot){s->classes > 0 && !o->unit ? (int64_t)s->y[row] : 0, unit, i, cs_rng_u64(&rng)};
     }
     qsort(lots, (size_t)s->count, sizeof *lots, by_class_and_draw);
     for (int64_t i = 0, end; i < s->count; i = end) {
         for (end = i + 1; end < s->count && lots[end].class == lots[i].class; ++end) {
         }
-        int64_t held = (int64_t)floor(o->share * (double)(end - i) + 0.5);
-        held = held < end - i ? held : end - i - 1;
+        const int64_t units = number_units(lots, i, end);
+        int64_t held = (int64_t)floor(o->share * (double)units + 0.5);
+        held = held < units ? held : units - 1;
         for (int64_t j = i; j < end; ++j) {
-            fold[lots[j].at] = o->share > 0.0 ? (j - i < held ? 0 : -1) : j % folds;
+            const int64_t unit = lots[j].unit;
+            fold[lots[j].at] = o->share > 0.0 ? (unit < i + held ? 0 : -1) : unit % folds;
         }
     }
     cs_free(lots);

@@ -40,7 +40,10 @@ typedef struct {
     int64_t folds;         /* 0: 5; at most the rows */
     double share;          /* of the rows held out once, in (0, 1); 0: folds */
     bool balanced;
-    double tolerance;       /* on |grad f| of the fit; 0: 1e-6. Fits of folds: 100 times as much */
+    const int64_t
+        *unit;        /* of each row of x: rows of one unit, as the patches of a picture, are held
+                            out together, and folds are not stratified; NULL: each row is one */
+    double tolerance; /* on |grad f| of the fit; 0: 1e-6. Fits of folds: 100 times as much */
     int64_t max_iterations; /* of one fit; 0: 2000 */
     uint64_t seed;          /* of the folds */
     int threads;            /* 0: cs_threads() */
@@ -93,3 +96,7 @@ cs_status cs_linear_probe_check(const cs_rows *x) CS_MUST_CHECK;
  * x. CS_ERR_INPUT: columns that are not p->features, a state that is not finite. */
 cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, int threads,
                                   double *prediction) CS_MUST_CHECK;
+
+/* score: outputs a row, W^T z + b; of classes those of class_of, in its order. Errors as above. */
+cs_status cs_linear_probe_scores(const cs_linear_probe *p, const cs_rows *x, int threads,
+                                 double *score) CS_MUST_CHECK;

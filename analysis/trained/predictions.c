@@ -67,10 +67,15 @@ static cs_status sum_up(int64_t count, const double *value, const double *se, cs
     return status;
 }
 
+int64_t cs_seed_score_room(int64_t seeds, int64_t examples)
+{
+    const int64_t blocks = cs_metric_blocks(examples);
+    return seeds * (2 + blocks) + blocks + seeds;
+}
+
 int64_t cs_scoring_room(const cs_scoring *scoring)
 {
-    const int64_t blocks = cs_metric_blocks(scoring->test->count);
-    return scoring->seeds * (2 + blocks) + blocks + scoring->seeds;
+    return cs_seed_score_room(scoring->seeds, scoring->test->count);
 }
 
 cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33])
@@ -101,6 +106,20 @@ static cs_status medians(int64_t seeds, int64_t blocks, const double *each, doub
     return status;
 }
 
+cs_status cs_seed_score_made(int64_t seeds, int64_t blocks, double *scratch, cs_seed_score *out)
+{
+    double *se = scratch + seeds, *each = se + seeds, *left_out = each + seeds * blocks,
+           *column = left_out + blocks;
+    *out = (cs_seed_score){0};
+    cs_status status = sum_up(seeds, scratch, se, out);
+    if (status == CS_OK && blocks > 1) {
+        status = medians(seeds, blocks, each, column, left_out);
+        out->blocks = blocks;
+        out->left_out = left_out;
+    }
+    return status;
+}
+
 cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const double *prediction,
                            double *scratch, cs_seed_score *out)
 {
@@ -108,10 +127,8 @@ cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const do
                   seeds = scoring->seeds;
     const int64_t blocks = cs_metric_blocks(n);
     const double *truth = scoring->test->value;
-    double *value = scratch, *se = value + seeds, *left_out = se + seeds,
-           *column = left_out + blocks, *each = column + seeds;
+    double *value = scratch, *se = value + seeds, *each = se + seeds;
     cs_status status = CS_OK;
-    *out = (cs_seed_score){0};
     for (int64_t r = 0; r < seeds && status == CS_OK; ++r) {
         const double *guess = prediction + r * n;
         status = cs_metric_of(metric, n, truth, guess, classes, &value[r]);
@@ -119,13 +136,7 @@ cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const do
             status = cs_metric_error(metric, &(cs_metric_sample){n, truth, classes}, guess, 0,
                                      scoring->seed, &se[r], each + r * blocks);
     }
-    if (status == CS_OK) status = sum_up(seeds, value, se, out);
-    if (status == CS_OK && blocks > 1) {
-        status = medians(seeds, blocks, each, column, left_out);
-        out->blocks = blocks;
-        out->left_out = left_out;
-    }
-    return status;
+    return status == CS_OK ? cs_seed_score_made(seeds, blocks, scratch, out) : status;
 }
 
 double cs_scoring_constant(const cs_scoring *scoring)

@@ -50,6 +50,13 @@ int64_t cs_scoring_room(const cs_scoring *scoring);
 cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const double *prediction,
                            double *scratch, cs_seed_score *out) CS_MUST_CHECK;
 
+/* The same of scores that are made elsewhere: the scratch, of cs_seed_score_room numbers, holds the
+ * score of each seed, its test-sample error, and seeds x blocks its scores without each block of test
+ * examples (cs_metric_deal). */
+int64_t cs_seed_score_room(int64_t seeds, int64_t examples);
+cs_status cs_seed_score_made(int64_t seeds, int64_t blocks, double *scratch,
+                             cs_seed_score *out) CS_MUST_CHECK;
+
 /* What a guess without features is: the most frequent class of the training side (the first of
  * equal ones), or the mean of its values. */
 double cs_scoring_constant(const cs_scoring *scoring);

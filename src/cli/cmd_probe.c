@@ -2,6 +2,7 @@
  * labelled texts. */
 #include <string.h>
 
+#include "analysis/trained/patch_runs.h"
 #include "analysis/trained/probe_runs.h"
 #include "base/mem.h"
 #include "base/plugin.h"
@@ -12,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/scores.h"
+#include "image/patches.h"
 #include "infer/text_features.h"
 #include "io/file.h"
 #include "io/result.h"
@@ -27,13 +29,14 @@
     "value se low=seed_interval.low high=seed_interval.high coverage=seed_interval.coverage "      \
     "seeds=^seeds|^^seeds n=^n|^^n n_test=^n_test|^^n_test d=^d|^^d classes=^classes|^^classes "   \
     "penalty=^penalty gradient_norm=^gradient_norm iterations=^iterations"
-#define ROWS "metrics[],baseline.metrics[],against.metrics[],against.~first[]"
+#define ROWS "metrics[],baseline.metrics[],ceiling.metrics[],against.metrics[],against.~first[]"
 
 static const cs_view one_layer = {"{" ROWS "}", COLUMNS},
                      several_layers = {"layers[].{" ROWS "}", COLUMNS};
 
 /* The same without each block of test examples. */
-#define BLOCK_ROWS "metrics[].~left_out[],baseline.metrics[].~left_out[]"
+#define BLOCK_ROWS                                                                                 \
+    "metrics[].~left_out[],baseline.metrics[].~left_out[],ceiling.metrics[].~left_out[]"
 #define BLOCK_COLUMNS                                                                              \
     "model=/features layer=^^layer|^^^layer probe=^^~probe metric=^name block=# value=. "          \
     "partition=/~partition"
@@ -47,7 +50,10 @@ typedef struct {
     double *penalty;
     cs_probe_study study;
     cs_table predictions;
-    bool dry, keeps_predictions;
+    bool dry, keeps_predictions, heads; /* heads: of patches */
+    cs_images image[2];                 /* of heads: train, test */
+    cs_patch_study patches;
+    int64_t each; /* rows of an example: of heads its patches, else 1 */
     cs_reference reference;
     cs_item *root;
     cs_item *list; /* the layers; NULL: there is one, which is the result itself */
@@ -84,9 +90,12 @@ static cs_status check_few(const run *r)
 static cs_status probe_layer(run *r, const char *name, const cs_rows *train, const cs_rows *test)
 {
     cs_probe_layer l = {0};
+    cs_item *item = r->list ? cs_item_object(r->list, NULL) : r->root;
+    if (r->heads) {
+        return cs_patch_layer_record(&r->patches, name, train, test, item, &r->unconverged);
+    }
     cs_status status = cs_probe_layer_of(&r->study, name, train, test, &l);
     if (status == CS_OK) {
-        cs_item *item = r->list ? cs_item_object(r->list, NULL) : r->root;
         status = cs_probe_layer_record(&r->study, &r->reference, &l, item);
     }
     if (status == CS_OK && r->keeps_predictions)
@@ -118,15 +127,15 @@ static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
 static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
 {
     const cs_linear_probe_options *fit = &r->study.fit;
-    const double k = r->train.classes > 0 ? (double)r->train.classes : 1.0,
-                 cells = (double)n * (double)d;
+    const int64_t classes = r->heads ? r->patches.test.classes : r->train.classes;
+    const double k = classes > 0 ? (double)classes : 1.0, cells = (double)n * (double)d;
     const int64_t fits = layers * r->study.scoring.seeds *
                          ((fit->share > 0.0 ? 1 : fit->folds) + 1) *
                          (fit->penalties > 0 ? fit->penalties : 7);
     cs_item_int(r->root, "n", n);
     cs_item_int(r->root, "n_test", r->test.count);
     cs_item_int(r->root, "d", d);
-    cs_item_int(r->root, "classes", r->train.classes);
+    cs_item_int(r->root, "classes", classes);
     cs_item_int(r->root, "layers", layers);
     cs_item_int(r->root, "fits", fits);
     cs_item_real(r->root, "flops_an_evaluation", 4.0 * cells * k);
@@ -212,8 +221,8 @@ static cs_status features_of(const run *r, cs_model_text *m, const cs_labelled_t
 static cs_status probe_floats(run *r, const char *name, int64_t d, const float *train,
                               const float *test)
 {
-    cs_rows a = cs_rows_of_f32(r->train.count, d, train, r->train.path),
-            b = cs_rows_of_f32(r->test.count, d, test, r->test.path);
+    cs_rows a = cs_rows_of_f32(r->train.count * r->each, d, train, r->train.path),
+            b = cs_rows_of_f32(r->test.count * r->each, d, test, r->test.path);
     return cs_blame(probe_layer(r, name, &a, &b), "layer %s", name);
 }
 
@@ -243,12 +252,13 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
     float *side[2] = {NULL, NULL};
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        status = cs_document_features(model, &patches[i], o, &side[i]);
+        status =
+            (r->heads ? cs_patch_features : cs_document_features)(model, &patches[i], o, &side[i]);
     }
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
         const char *layer = name ? name : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
-        status = layer ? probe_floats(r, layer, d, side[0] + l * r->train.count * d,
-                                      side[1] + l * r->test.count * d)
+        status = layer ? probe_floats(r, layer, d, side[0] + l * r->train.count * r->each * d,
+                                      side[1] + l * r->test.count * r->each * d)
                        : CS_ERR_MEMORY;
     }
     cs_free(side[0]);
@@ -256,24 +266,31 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
     return status;
 }
 
-/* The pixels, or what the codes that a model reads instead stand for. */
+/* The pixels, or what the codes that a model reads instead stand for; of heads along rows. */
 static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus patches[2])
 {
     float *made[2] = {NULL, NULL};
+    cs_corpus plane[2] = {{0}};
     int32_t *order = NULL;
+    const bool codes = !patches[0].real;
+    const int64_t places = r->heads ? 1 : patches[0].doc_ptr[1];
     cs_status status = cs_model_order(&model->config, &order);
-    for (int i = 0; i < 2 && status == CS_OK && !patches[0].real; ++i) {
-        status = cs_codes_values(model->codes, &patches[i], order, &made[i]);
+    for (int i = 0; i < 2 && status == CS_OK && (codes || r->heads); ++i) {
+        status =
+            codes ? cs_codes_values(model->codes, &patches[i], order, &made[i])
+                  : cs_images_patches(&r->image[i], model->config.patch, NULL, NULL, 0, &plane[i]);
     }
-    if (status == CS_OK && made[0])
-        status = probe_floats(r, "codes", patches[0].doc_ptr[1] * model->codes->book.width, made[0],
-                              made[1]);
-    if (status == CS_OK && !made[0])
-        status = probe_floats(r, "pixels", patches[0].doc_ptr[1] * patches[0].real_width,
-                              patches[0].real, patches[1].real);
+    const cs_corpus *pixels = r->heads ? plane : patches;
+    if (status == CS_OK && codes)
+        status = probe_floats(r, "codes", places * model->codes->book.width, made[0], made[1]);
+    if (status == CS_OK && !codes)
+        status = probe_floats(r, "pixels", places * patches[0].real_width, pixels[0].real,
+                              pixels[1].real);
     cs_free(order);
-    cs_free(made[0]);
-    cs_free(made[1]);
+    for (int i = 0; i < 2; ++i) {
+        cs_free(made[i]);
+        cs_corpus_free(&plane[i]);
+    }
     return status;
 }
 
@@ -292,6 +309,34 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
     return status == CS_OK ? probe_pixels(r, &m->model, patches) : status;
 }
 
+/* The targets of --head, and the pictures as the model reads them. */
+static cs_status read_heads(run *r, const cs_model *model, const int64_t limit[2],
+                            cs_corpus patches[2])
+{
+    cs_labelled_text *side[2] = {&r->train, &r->test};
+    cs_status status =
+        cs_args_refuse(r->args, "metric against pooling max-length", "has no meaning with --head");
+    if (status == CS_OK) status = cs_args_picture_sides(r->args, limit, r->image);
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const cs_images *m = &r->image[i];
+        status = cs_model_pictures(model, m, cs_args_threads(r->args), &patches[i]);
+        *side[i] = (cs_labelled_text){.path = cs_strdup(m->name), .count = m->count};
+        side[i]->value = cs_calloc(m->count, sizeof *side[i]->value);
+        status = status == CS_OK && !(side[i]->path && side[i]->value) ? CS_ERR_MEMORY : status;
+    }
+    r->each = status == CS_OK ? patches[0].doc_ptr[1] : 1;
+    r->patches = (cs_patch_study){.few = r->study.few,
+                                  .most = cs_args_int(r->args, "places"),
+                                  .seeds = r->study.scoring.seeds,
+                                  .seed = r->study.scoring.seed,
+                                  .fit = r->study.fit};
+    const cs_patch_task task =
+        cs_args_is(r->args, "head", "detection") ? CS_HEAD_DETECTION : CS_HEAD_SEGMENTATION;
+    return status == CS_OK
+               ? cs_patch_study_targets(r->image, model->config.patch, task, &r->patches)
+               : status;
+}
+
 static cs_status probe_pictures(run *r)
 {
     cs_model_text m = {0};
@@ -299,19 +344,23 @@ static cs_status probe_pictures(run *r)
     cs_labelled_text side[2] = {{0}};
     cs_hidden_options o = {.pooling =
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
-    const int64_t limit = cs_args_int_or(r->args, "limit", 0);
+    const int64_t most = cs_args_int_or(r->args, "limit", 0), limit[2] = {most, most};
     cs_status status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
-    if (status == CS_OK)
-        status =
-            cs_args_labelled_patches(r->args, &m.model, (int64_t[2]){limit, limit}, side, patches);
-    r->train = side[0];
-    r->test = side[1];
-    if (status == CS_OK)
-        status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
+    if (status == CS_OK && r->heads) {
+        status = read_heads(r, &m.model, limit, patches);
+    } else if (status == CS_OK) {
+        status = cs_args_labelled_patches(r->args, &m.model, limit, side, patches);
+        r->train = side[0];
+        r->test = side[1];
+        if (status == CS_OK)
+            status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
+    }
     if (status == CS_OK) status = check_few(r);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
     if (status == CS_OK && r->dry) {
-        estimate(r, r->train.count, m.model.config.width, o.layers);
+        const int64_t rows = r->heads ? r->train.count * r->patches.train.places : r->train.count;
+        estimate(r, r->heads && rows > r->patches.most ? r->patches.most : rows,
+                 m.model.config.width, o.layers);
     } else if (status == CS_OK) {
         begin_result(r, o.layers + 2);
         status = probe_patches(r, &m.model, patches, &o, NULL);
@@ -329,7 +378,8 @@ static cs_status probe_texts(run *r)
     cs_hidden_options o = {.pooling =
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
-    cs_status status = read_texts(r);
+    cs_status status = cs_args_refuse(r->args, "head places", "goes with pictures");
+    if (status == CS_OK) status = read_texts(r);
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
     if (status == CS_OK) status = check_few(r);
@@ -408,14 +458,18 @@ static cs_status run_probe(cs_args *args)
 {
     if (cs_args_given(args, "tasks")) return cs_args_tasks(args);
     bool model = false;
-    run r = {.args = args, .root = cs_output_root(args), .dry = cs_args_flag(args, "dry-run")};
+    run r = {.args = args,
+             .root = cs_output_root(args),
+             .dry = cs_args_flag(args, "dry-run"),
+             .heads = !cs_args_is(args, "head", "class"),
+             .each = 1};
     r.study.scoring.train = &r.train;
     r.study.scoring.test = &r.test;
     cs_status status = check_arguments(args, &model);
     if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);
     if (status == CS_OK) status = cs_args_against(args, &r.reference);
-    r.keeps_predictions = cs_args_given(args, "output") && !r.dry;
+    r.keeps_predictions = cs_args_given(args, "output") && !r.dry && !r.heads;
     if (status == CS_OK && r.keeps_predictions)
         status = cs_predictions_init(r.study.scoring.seeds, &r.predictions);
     if (status == CS_OK)
@@ -427,6 +481,9 @@ static cs_status run_probe(cs_args *args)
     cs_labelled_text_free(&r.test);
     cs_table_free(&r.predictions);
     cs_reference_free(&r.reference);
+    cs_patch_study_free(&r.patches);
+    cs_images_free(&r.image[0]);
+    cs_images_free(&r.image[1]);
     cs_free(r.penalty);
     return status;
 }
@@ -455,9 +512,17 @@ const cs_command cs_cmd_probe = {
         "seeds' errors), low and high are order statistics over seeds that cover the median with "
         "the chance coverage (empty of one seed, which tells nothing of others). Beside each score "
         "is that of the majority class, or of the mean.\n\n"
+        "With --head segmentation or detection the states of the patches are mapped linearly to "
+        "what "
+        "is known of the pictures (masks, boxes), which small analogues of segmentation and "
+        "detection "
+        "benchmarks are measured by: miou and pixel-accuracy, or ap50 (docs/training.md has their "
+        "equations). majority is the most frequent class of a training pixel everywhere, targets "
+        "what "
+        "the patches of the test pictures would be taught. Errors leave out pictures.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
-        "example.",
+        "example. --head has no predictions.csv.",
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
                                       cs_group_labelled, cs_group_attention, cs_group_tasks, NULL},

@@ -118,22 +118,37 @@ static cs_status read_patches(cs_args *args, const char *source, const cs_model 
     return status;
 }
 
-cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const int64_t limit[2],
-                                   cs_labelled_text side[2], cs_corpus patches[2])
+cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2], cs_images side[2])
 {
     const int sources = cs_args_positionals(args) - 1;
     cs_status status = cs_args_refuse(args, "pair regression pair-column pair-field tokens special",
                                       "has no meaning for pictures");
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
-        const int divided = sources == 1 || cs_images_named(source) ? i : -1;
-        cs_corpus all = {0};
-        status = read_patches(args, source, model, &all);
+        cs_images all = {0};
+        status = cs_args_load_images(args, source, &all);
         if (status == CS_OK)
-            status = cs_labelled_side(&all, divided, limit[i], i == 1 ? &side[0] : NULL, &side[i],
-                                      &patches[i]);
+            status = cs_images_side(&all, sources == 1 || cs_images_named(source) ? i : -1,
+                                    limit[i], &side[i]);
+        cs_images_free(&all);
+    }
+    return status;
+}
+
+cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const int64_t limit[2],
+                                   cs_labelled_text side[2], cs_corpus patches[2])
+{
+    cs_images images[2] = {{0}};
+    cs_status status = cs_args_picture_sides(args, limit, images);
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        cs_corpus all = {0};
+        status = cs_model_pictures(model, &images[i], cs_args_threads(args), &all);
+        if (status == CS_OK)
+            status = cs_labelled_side(&all, -1, 0, i == 1 ? &side[0] : NULL, &side[i], &patches[i]);
         cs_corpus_free(&all);
     }
+    cs_images_free(&images[0]);
+    cs_images_free(&images[1]);
     return status;
 }
 

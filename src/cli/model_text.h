@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/opt.h"
+#include "image/images.h"
 #include "infer/model_text.h"
 #include "text/labelled_text.h"
 
@@ -35,9 +36,12 @@ cs_status cs_args_attention(const cs_args *args, cs_model_text *t,
 cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_model_text *t,
                                 cs_corpus *out) CS_MUST_CHECK;
 
-/* Both sides of a task of labelled pictures (as cs_labelled_sides_read has them; of a corpus known by
- * name and of a single source those not held out and those held out), as the patches that the model
- * reads; at most limit[side] of each (0: all). */
+/* Both sides of a task of pictures, at most limit[side] (0: all) of each: of a corpus known by name and
+ * of a single source those not held out and those held out. */
+cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2],
+                                cs_images side[2]) CS_MUST_CHECK;
+
+/* The same, labelled as cs_labelled_sides_read has them, as the patches that the model reads. */
 cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const int64_t limit[2],
                                    cs_labelled_text side[2], cs_corpus patches[2]) CS_MUST_CHECK;
 

@@ -56,6 +56,14 @@ const cs_opt cs_group_probe_texts[] = {
            "Most tokens of a text that are read, special ones included. Default: the positions "
            "of the model, at most 512."),
     CS_INT("batch", "B", "16", 1, 65536, "Most texts a forward pass."),
+    CS_CHOICE(
+        "head", "class|segmentation|detection", "class",
+        "Of pictures: their class, the class of every pixel (mIoU) or boxes (AP50), the last two "
+        "predicted patch by patch, for pictures with masks or boxes."),
+    CS_INT(
+        "places", "N", "32768", 2, 1e9,
+        "--head: most training pixels (of boxes: patches), drawn by the seed from the pictures of "
+        "--few."),
     CS_FLAG("tokens",
             "The share of each of the model's tokens in a text in place of its states: what "
             "words tell without their order, a baseline."),

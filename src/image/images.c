@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/range.h"
+#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "image/prepare.h"
 #include "io/file.h"
@@ -76,6 +77,74 @@ cs_status cs_images_number_classes(const char *path, cs_images *images)
         images->label_name[images->labels] = name;
     }
     return CS_OK;
+}
+
+/* --- a side ----------------------------------------------------------------------------------- */
+
+/* Memory for what `count` pictures and `boxes` have beyond cs_images_allocate, and the classes. */
+static cs_status make_room(const cs_images *m, int64_t count, int64_t boxes, cs_images *out)
+{
+    const int64_t pixels = count * m->height * m->width;
+    out->name = cs_strdup(m->name);
+    out->path = cs_strdup(m->path);
+    memcpy(out->sha256, m->sha256, sizeof out->sha256);
+    out->value = m->value ? cs_alloc(pixels * m->channels, sizeof *out->value) : NULL;
+    out->mask = m->mask ? cs_alloc(pixels, 1) : NULL;
+    out->box_ptr = m->box_ptr ? cs_calloc(count + 1, sizeof *out->box_ptr) : NULL;
+    out->box = m->box_ptr ? cs_alloc(boxes + 1, sizeof *out->box) : NULL;
+    if (!out->name || !out->path || (m->value && !out->value) || (m->mask && !out->mask) ||
+        (m->box_ptr && (!out->box_ptr || !out->box))) {
+        return CS_ERR_MEMORY;
+    }
+    cs_status status = CS_OK;
+    for (int64_t c = 0; c < m->labels && status == CS_OK; ++c) {
+        status = cs_name_add(m->label_name[c], &out->label_name, &out->labels);
+    }
+    return status;
+}
+
+static void take_picture(const cs_images *m, int64_t i, int64_t to, cs_images *out)
+{
+    const int64_t pixels = m->height * m->width, values = pixels * m->channels;
+    memcpy(out->pixel + to * values, m->pixel + i * values, (size_t)values);
+    out->label[to] = m->label[i];
+    out->held_out[to] = m->held_out[i];
+    if (m->value) {
+        memcpy(out->value + to * values, m->value + i * values,
+               (size_t)values * sizeof *out->value);
+    }
+    if (m->mask) {
+        memcpy(out->mask + to * pixels, m->mask + i * pixels, (size_t)pixels);
+    }
+    if (m->box_ptr) {
+        const int64_t boxes = m->box_ptr[i + 1] - m->box_ptr[i];
+        memcpy(out->box + out->box_ptr[to], m->box + m->box_ptr[i],
+               (size_t)boxes * sizeof *out->box);
+        out->box_ptr[to + 1] = out->box_ptr[to] + boxes;
+    }
+}
+
+cs_status cs_images_side(const cs_images *m, int side, int64_t limit, cs_images *out)
+{
+    cs_images part = {0};
+    int64_t *chosen = cs_alloc(m->count, sizeof *chosen), count = 0;
+    if (!chosen) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < m->count && (limit == 0 || count < limit); ++i) {
+        if (side < 0 || (m->held_out[i] != 0) == (side == 1)) {
+            chosen[count++] = i;
+        }
+    }
+    cs_status status = count > 0 ? CS_OK
+                                 : cs_fail(CS_ERR_INPUT, "%s: no picture is %s", m->name,
+                                           side == 1 ? "held out" : "for training");
+    if (status == CS_OK)
+        status = cs_images_allocate(m->path, count, m->height, m->width, m->channels, &part);
+    if (status == CS_OK) status = make_room(m, count, m->box_ptr ? m->box_ptr[m->count] : 0, &part);
+    for (int64_t k = 0; k < count && status == CS_OK; ++k) {
+        take_picture(m, chosen[k], k, &part);
+    }
+    cs_free(chosen);
+    return CS_DELIVER(status, out, part, cs_images_free);
 }
 
 /* --- which reader ----------------------------------------------------------------------------- */

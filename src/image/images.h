@@ -69,6 +69,11 @@ cs_status cs_images_load(const char *source, const cs_images_options *options,
                          cs_images *out) CS_MUST_CHECK;
 void cs_images_free(cs_images *images);
 
+/* The pictures of one side of a corpus, at most `limit` (0: all), with their classes, masks and boxes; not
+ * their groups. side 0: those not held out, 1: those held out, -1: all. CS_ERR_INPUT: there is none. */
+cs_status cs_images_side(const cs_images *images, int side, int64_t limit,
+                         cs_images *out) CS_MUST_CHECK;
+
 /* Writes NPZ as prepared corpora are (docs/formats.md); the bytes depend on the content alone. */
 cs_status cs_images_write(const char *path, const cs_images *images) CS_MUST_CHECK;
 

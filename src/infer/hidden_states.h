@@ -42,7 +42,7 @@ typedef struct {
     bool raw;               /* the last layer without the final norm */
     cs_content_masks masks; /* what rows of a piece see; states are means over its draws */
     bool split;             /* all pieces of a document; else the first alone */
-    int64_t max_length;     /* 0: the model's positions, at most 512 */
+    int64_t max_length;     /* 0: the model's positions, of text at most 512 */
     int64_t batch;          /* pieces a forward pass; 0: 16 */
     cs_around around;       /* ids around each piece */
     /* Of the n tokens of a piece, round(ratio n) (half away from zero, in 1..n-1; none where n < 2)

@@ -84,7 +84,7 @@ typedef struct {
     cs_kind kind;
     cs_ask ask;
     bool from_nothing;   /* k = 0 too; causal, mntp, hybrid: behind the begin token */
-    int64_t max_length;  /* 0: the model's positions, at most 512. Special tokens count */
+    int64_t max_length;  /* 0: the model's positions, of text at most 512. Special tokens count */
     int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
     const cs_content_masks *content; /* two-stream: of the prefix; NULL: causal */
     double delta;                    /* mae-lm: share of [MASK] in the encoder, in [0, 1] */

@@ -9,7 +9,8 @@ cs_status cs_pieces_limits(const cs_model_config *config, int64_t specials, int6
 {
     const int64_t most = config->positions > 0 ? config->positions : MOST_LENGTH;
     if (*max_length == 0) {
-        *max_length = most < USUAL_LENGTH ? most : USUAL_LENGTH;
+        /* A picture is read whole. */
+        *max_length = most < USUAL_LENGTH || config->patch > 0 ? most : USUAL_LENGTH;
     }
     *batch = *batch == 0 ? USUAL_BATCH : *batch;
     if (*batch < 1 || *batch > MOST_BATCH) {

@@ -128,6 +128,55 @@ cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
     return CS_DELIVER(status, out, c.out, cs_drop);
 }
 
+/* Rows of patches. */
+typedef struct {
+    int64_t patches, width, rows; /* rows: of all pictures */
+    int64_t before;               /* rows of a piece before its patches */
+    int32_t *order;               /* NULL: along rows */
+    float *out;
+} plane;
+
+static cs_status take_patches(void *ctx, const cs_hidden_block *block)
+{
+    const plane *p = ctx;
+    for (int64_t r = 0; r < block->rows; ++r) {
+        const cs_hidden_row *about = &block->about[r];
+        const int64_t at = about->position - p->before;
+        if (about->special) {
+            continue;
+        }
+        const int64_t to = about->document * p->patches + (p->order ? p->order[at] : at);
+        for (int64_t l = 0; l < block->layers; ++l) {
+            memcpy(p->out + (l * p->rows + to) * p->width, block->state[l] + r * p->width,
+                   (size_t)p->width * sizeof *p->out);
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_patch_features(cs_model *model, const cs_corpus *corpus,
+                            const cs_hidden_options *options, float **out)
+{
+    cs_hidden_options o = *options;
+    plane p = {.patches = corpus->doc_ptr[1],
+               .width = model->config.width,
+               .rows = corpus->tokens,
+               .before = options->around.befores};
+    o.pooling = CS_POOL_NONE;
+    o.max_length = model->config.positions;
+    o.keep = NULL;
+    cs_status status = cs_mem_check(4.0 * (double)p.rows * (double)p.width * (double)o.layers,
+                                    "fewer layers or pictures take less",
+                                    "%lld patches, %lld layers of %lld columns take",
+                                    (long long)p.rows, (long long)o.layers, (long long)p.width);
+    if (status == CS_OK) status = cs_model_order(&model->config, &p.order);
+    p.out = status == CS_OK ? cs_alloc(o.layers * p.rows * p.width, sizeof *p.out) : NULL;
+    if (status == CS_OK)
+        status = p.out ? cs_hidden_states(model, corpus, &o, take_patches, &p) : CS_ERR_MEMORY;
+    cs_free(p.order);
+    return CS_DELIVER(cs_blame(status, "%s", corpus->name), out, p.out, cs_drop);
+}
+
 cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_text *texts,
                               float **out)
 {

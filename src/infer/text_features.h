@@ -22,6 +22,11 @@ int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *te
 cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
                                const cs_hidden_options *options, float **out) CS_MUST_CHECK;
 
+/* Those of the patches of pictures: options->layers matrices of a row a patch, along rows of the plane
+ * whatever the order of the model's sequence is. max_length and pooling of the options are not used. */
+cs_status cs_patch_features(cs_model *model, const cs_corpus *corpus,
+                            const cs_hidden_options *options, float **out) CS_MUST_CHECK;
+
 /* out: options->layers matrices of texts->count rows in fresh memory, one after the other. `keep`
  * of the options is not used, pooling must be one. A text of which the tokenizer makes
  * no token is read as its unknown one. CS_ERR_INPUT names such a text when there is none; other

@@ -286,22 +286,19 @@ cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
 
 /* --- jackknife -------------------------------------------------------------------------------- */
 
-/* The block of each example: a permutation of them, dealt round. */
-static cs_status deal_blocks(cs_pool *pool, int64_t count, int64_t blocks, uint64_t seed,
-                             int32_t **out)
+cs_status cs_metric_deal(int64_t count, int64_t blocks, uint64_t seed, int32_t *block)
 {
     if (count > INT32_MAX) {
         return cs_fail(CS_ERR_USAGE, "%lld examples: at most %d", (long long)count, INT32_MAX);
     }
-    int32_t *order = cs_pool_take(pool, count, sizeof *order);
-    int32_t *block = cs_pool_take(pool, count, sizeof *block);
-    if (!block) return CS_ERR_MEMORY;
+    int32_t *order = cs_alloc(count, sizeof *order);
+    if (!order) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, (uint64_t)count);
     cs_rng_permutation(&rng, count, order);
     for (int64_t i = 0; i < count; ++i) {
         block[order[i]] = (int32_t)(i % blocks);
     }
-    *out = block;
+    cs_free(order);
     return CS_OK;
 }
 
@@ -323,10 +320,10 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
         *se = NAN;
         return CS_OK;
     }
-    int32_t *block = NULL;
+    int32_t *block = cs_pool_take(&s->pool, count, sizeof *block);
     left_out = left_out ? left_out : cs_pool_take(&s->pool, wanted, sizeof *left_out);
-    cs_status status =
-        left_out ? deal_blocks(&s->pool, count, wanted, seed, &block) : CS_ERR_MEMORY;
+    cs_status status = s->pool.status;
+    if (status == CS_OK) status = cs_metric_deal(count, wanted, seed, block);
     for (int64_t b = 0; b < wanted && status == CS_OK; ++b) {
         s->block = block;
         s->without = b;

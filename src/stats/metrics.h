@@ -59,6 +59,11 @@ typedef struct {
 /* The blocks that the jackknife takes when none are said: min(count, 200). */
 int64_t cs_metric_blocks(int64_t count);
 
+/* The block of each of `count` examples: a permutation of them by the seed, dealt round. CS_ERR_USAGE:
+ * more than INT32_MAX examples. */
+cs_status cs_metric_deal(int64_t count, int64_t blocks, uint64_t seed,
+                         int32_t *block) CS_MUST_CHECK;
+
 /* The score's test-sample standard error; blocks at most the examples (0: cs_metric_blocks). NaN
  * with fewer than two blocks. left_out: the scores without each block; NULL: not wanted. */
 cs_status cs_metric_error(cs_metric metric, const cs_metric_sample *what, const double *predicted,

@@ -150,6 +150,30 @@ test_classes() {
     refuses 2 "pictures of 4 x 4 x 1, and the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
 }
 
+# Masks and boxes of drawn scenes: a network, its untrained self, pixels, and what patches are taught.
+test_heads() {
+    export COSPEC_CACHE=$PWD/cache
+    exits 0 "$COSPEC" train --corpus scenes --objective masked --mask-ratio 0.75 --arch vit --width 16 --layers 2 --heads 2 --batch 8 --steps 2 --eval-every 0 -o a || return 1
+    for head in segmentation detection; do
+        with="probe a scenes --head $head --limit 60 --places 1500 --seeds 2 --validation-share 0.2 --penalties 0.1,1e-3"
+        exits 0 "$COSPEC" $with -o $head && exits 0 "$COSPEC" $with --threads 2 -o again --force && cmp $head/probe.csv again/probe.csv || { fail "${why:-bits of $head depend on threads}"; return 1; }
+        for layer in 2 untrained pixels; do
+            cut -d, -f2,4,5 $head/probe.csv | grep -Eq "^$layer,linear,(miou|ap50)" || { fail "no row of layer $layer: $(cat $head/probe.csv)"; return 1; }
+        done
+        cut -d, -f4,5,7 $head/probe.csv | awk -F, '$2 != "pixel-accuracy" { v[$1] = $3 } END { exit !(v["targets"] > 0.6 && v["linear"] < v["targets"]) }' || { fail "$(cat $head/probe.csv)"; return 1; }
+        [ "$(grep -c "^a,pixels,linear,[ma]" $head/probe-blocks.csv)" = 60 ] || { fail "${why:-$(grep -c . $head/probe-blocks.csv) blocks}"; return 1; }
+    done
+    grep -q '"class": "crescent"' segmentation/probe.json && [ ! -e detection/predictions.csv ] || { fail "no classes, or predictions"; return 1; }
+    exits 0 "$COSPEC" probe a scenes --head detection --limit 60 --dry-run --json && [ "$(number classes out)/$(number n out)" = 9/3840 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 2 -o b || return 1
+    refuses 3 "p: its pictures have no masks of pixels" "$COSPEC" probe b p --head segmentation &&
+        refuses 2 "--metric has no meaning with --head" "$COSPEC" probe a scenes --head detection --metric accuracy &&
+        refuses 3 "scenes: 70 examples wanted of 60" "$COSPEC" probe a scenes --head detection --limit 60 --few 70 || return 1
+    printf 'a\tb c\nd\te f\n' > t.tsv
+    refuses 2 "--head goes with pictures" "$COSPEC" probe a t.tsv t.tsv --head detection
+}
+
 # The plug-in's sources under the emulator, or a GPU, where there is one of them.
 test_cuda() {
     plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so}
@@ -185,5 +209,6 @@ check tokenizer
 check orders
 check few_and_transfer
 check classes
+check heads
 check cuda
 check refusals

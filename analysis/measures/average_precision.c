@@ -1,0 +1,124 @@
+/* Whether a detection hits a box depends on its picture alone, so that pictures can be left out without
+ * matching again. */
+#include "analysis/measures/average_precision.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/scored.h"
+
+enum { RECALLS = 101 };
+
+static const double ENOUGH = 0.5;
+
+double cs_detection_overlap(const cs_detection *a, const cs_detection *b)
+{
+    const double high = fmin(a->bottom, b->bottom) - fmax(a->top, b->top),
+                 wide = fmin(a->right, b->right) - fmax(a->left, b->left);
+    const double both = high > 0 && wide > 0 ? high * wide : 0;
+    const double any = (a->bottom - a->top) * (a->right - a->left) +
+                       (b->bottom - b->top) * (b->right - b->left) - both;
+    return any > 0 ? both / any : 0;
+}
+
+/* The box that a detection hits, -1: none. */
+static int64_t find_box(const cs_images *m, const cs_detection *d, const uint8_t *taken)
+{
+    double most = ENOUGH;
+    int64_t found = -1;
+    for (int64_t b = m->box_ptr[d->picture]; b < m->box_ptr[d->picture + 1]; ++b) {
+        const cs_box *box = &m->box[b];
+        const cs_detection truth = {
+            .top = box->top, .left = box->left, .bottom = box->bottom, .right = box->right};
+        const double overlap = cs_detection_overlap(d, &truth);
+        if (box->label == d->label && !taken[b] && overlap >= most) {
+            most = overlap;
+            found = b;
+        }
+    }
+    return found;
+}
+
+cs_status cs_detections_match(const cs_images *m, int64_t count, cs_detection *detection)
+{
+    uint8_t *taken = cs_calloc(m->box_ptr[m->count] + 1, 1);
+    cs_scored *order = cs_alloc(count + 1, sizeof *order);
+    cs_detection *sorted = cs_alloc(count + 1, sizeof *sorted);
+    cs_status status = taken && order && sorted ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        order[i] = (cs_scored){detection[i].score, i};
+    }
+    if (status == CS_OK) {
+        qsort(order, (size_t)count, sizeof *order, cs_scored_compare);
+    }
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        sorted[i] = detection[order[i].index];
+        const int64_t box = find_box(m, &sorted[i], taken);
+        sorted[i].hit = box >= 0;
+        if (box >= 0) {
+            taken[box] = 1;
+        }
+    }
+    if (status == CS_OK) {
+        memcpy(detection, sorted, (size_t)count * sizeof *sorted);
+    }
+    cs_free(taken);
+    cs_free(order);
+    cs_free(sorted);
+    return status;
+}
+
+/* Precision at recall r is the largest at a recall of r or more: from the last detection back. */
+static double precision_of(int64_t label, int64_t boxes, int64_t count, const cs_detection *d,
+                           const int32_t *block, int64_t without)
+{
+    int64_t taken = 0, hits = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        if (d[i].label == label && !(block && block[d[i].picture] == without)) {
+            taken += 1;
+            hits += d[i].hit;
+        }
+    }
+    double best = 0, sum = 0;
+    int r = RECALLS - 1;
+    for (int64_t i = count - 1; i >= 0; --i) {
+        if (d[i].label != label || (block && block[d[i].picture] == without)) {
+            continue;
+        }
+        /* No more recall than hits / boxes is left: what is above it has the best so far. */
+        for (; r >= 0 && r * boxes > hits * (RECALLS - 1); --r) {
+            sum += best;
+        }
+        best = fmax(best, (double)hits / (double)taken);
+        taken -= 1;
+        hits -= d[i].hit;
+    }
+    return (sum + (r + 1) * best) / RECALLS;
+}
+
+double cs_average_precision(int64_t classes, const cs_images *m, int64_t count,
+                            const cs_detection *detection, const int32_t *block, int64_t without,
+                            double *each)
+{
+    double sum = 0;
+    int64_t there = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+        int64_t boxes = 0;
+        for (int64_t i = 0; i < m->count; ++i) {
+            for (int64_t b = m->box_ptr[i];
+                 b < m->box_ptr[i + 1] && !(block && block[i] == without); ++b) {
+                boxes += m->box[b].label == c;
+            }
+        }
+        const double value =
+            boxes > 0 ? precision_of(c, boxes, count, detection, block, without) : (double)NAN;
+        sum += boxes > 0 ? value : 0;
+        there += boxes > 0;
+        if (each) {
+            each[c] = value;
+        }
+    }
+    return there > 0 ? sum / (double)there : (double)NAN;
+}
