@@ -117,6 +117,41 @@ TEST(agree_with_transformers)
     }
 }
 
+/* Every architecture with its weights left in the file: no other state or logit, and no matrix that
+ * stays. */
+TEST(streamed_weights_are_the_same)
+{
+    static char name[128][NAME];
+    const int count = names_of("long.npz", name, 128);
+    assert_true(count >= 17);
+    for (int i = 0; i < count; ++i) {
+        char dir[PATH];
+        cs_backend *backend = NULL;
+        cs_model model[2] = {{.trained = NULL}};
+        cs_state_difference d[2][MOST] = {{{.layer = 0}}};
+        double rounding[MOST];
+        assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i]) > 0);
+        OK(open_cpu(&backend));
+        OK(cs_model_read(dir, backend, false, &model[0]));
+        OK(cs_model_read_streamed(dir, backend, &model[1]));
+        assert_null(model[0].params.place);
+        for (int m = 0; m < 2; ++m) {
+            assert_true(verify(&model[m], dir, "reference.npz", d[m], rounding) > 1);
+        }
+        if (memcmp(d[0], d[1], sizeof d[0]) != 0) {
+            fail_msg("%s: streamed weights give other states", name[i]);
+        }
+        for (int64_t p = 0; p < model[1].params.count; ++p) {
+            const cs_param *param = &model[1].params.param[p];
+            assert_int_equal(model[1].params.place[p].values == NULL,
+                             param->rows > 1 && !param->constant);
+        }
+        cs_model_free(&model[0]);
+        cs_model_free(&model[1]);
+        cs_backend_free(&backend);
+    }
+}
+
 /* --- no key is passed over -------------------------------------------------------------------- */
 
 /* What cannot bear on states: names, training, generation, heads of tasks, how they are computed. */

@@ -94,7 +94,11 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
         status = !path ? CS_ERR_MEMORY : cs_path_exists(path) ? cs_output_input(args, path) : CS_OK;
     }
     if (status == CS_OK) status = cs_args_backend(args, false, &out->backend);
-    return status == CS_OK ? cs_model_text_read(dir, out) : status;
+    if (status == CS_OK) status = cs_model_text_read(dir, out);
+    if (status == CS_OK && out->model.params.place)
+        cs_output_note(args, "%s: more than half of free memory; read from the file as needed",
+                       dir);
+    return status;
 }
 
 cs_status cs_args_attention(const cs_args *args, cs_model_text *t, cs_content_masks *out)

@@ -310,10 +310,10 @@ static cs_status fill_constants(cs_model *model)
     return status;
 }
 
-cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool training,
-                        cs_model *out)
+static cs_status init(const cs_model_config *config, cs_backend *backend, bool training,
+                      cs_params_source source, cs_model *out)
 {
-    cs_model model = {.config = *config};
+    cs_model model = {.config = *config, .params.source = source};
     cs_status status = cs_model_config_check(config);
     if (status == CS_OK) status = make_table(config, &model.params);
     if (status == CS_OK && backend->basic && !is_basic(config))
@@ -322,6 +322,18 @@ cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool
     if (status == CS_OK) status = cs_params_allocate(&model.params, backend, training);
     if (status == CS_OK) status = fill_constants(&model);
     return CS_DELIVER(status, out, model, cs_model_free);
+}
+
+cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool training,
+                        cs_model *out)
+{
+    return init(config, backend, training, (cs_params_source){0}, out);
+}
+
+cs_status cs_model_init_streamed(const cs_model_config *config, cs_backend *backend,
+                                 cs_params_source source, cs_model *out)
+{
+    return init(config, backend, false, source, out);
 }
 
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)

@@ -81,6 +81,10 @@ typedef struct cs_model {
 /* Table and memory of parameters, zero. training: gradients and moments too. */
 cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool training,
                         cs_model *out) CS_MUST_CHECK;
+/* The same for use alone, with the matrices streamed from `source`, which is the model's from now
+ * on, also on failure. */
+cs_status cs_model_init_streamed(const cs_model_config *config, cs_backend *backend,
+                                 cs_params_source source, cs_model *out) CS_MUST_CHECK;
 void cs_model_free(cs_model *model);
 
 /* Initial values: ones for gains, zeros for biases, else normal with standard deviation init_range;
@@ -100,6 +104,11 @@ cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 
 /* Reads a directory written by cs_model_write or by Hugging Face (sharded too). CS_ERR_INPUT names
  * missing or extra tensors and shapes that do not fit. Heads that the class lacks (a bare
- * GPT2Model) are filled as tied. */
+ * GPT2Model) are filled as tied.
+ *
+ * Weights that would take over half of free memory as floats, and are not trained, stay in the file:
+ * each matrix is read from there and widened for each operation that needs it, on the CPU backend
+ * alone. The second does that with weights of any size. States have the same bits. */
 cs_status cs_model_read(const char *dir, cs_backend *backend, bool training,
                         cs_model *out) CS_MUST_CHECK;
+cs_status cs_model_read_streamed(const char *dir, cs_backend *backend, cs_model *out) CS_MUST_CHECK;

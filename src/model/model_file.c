@@ -1,12 +1,15 @@
 /* A model as a directory: model.safetensors and config.json in Hugging Face form (huggingface.h).
  *
  * Reading takes each parameter from its tensors and refuses what is missing, left over or of
- * another shape; hashes that the file carries are checked first. */
+ * another shape; hashes that the file carries are checked first. Streamed parameters are checked
+ * likewise, and read when they are asked for. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
@@ -16,6 +19,8 @@
 #include "model/model.h"
 
 static const char CODES[] = "codes.safetensors";
+
+enum { READ_ITEMS = 1 << 20 }; /* of a tensor, at a time */
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -160,11 +165,22 @@ cs_status cs_model_write(const cs_model *model, const char *dir)
 /* --- reading ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *dir;
+    char *dir;
     cs_safetensors *file;
+    cs_model_config config;
     bool bare;     /* names lack the class's prefix */
     uint8_t *used; /* entries of the file that a parameter took */
 } weights;
+
+static void weights_free(void *ctx)
+{
+    weights *w = ctx;
+    if (w) {
+        cs_safetensors_free(w->file);
+        CS_FREE_FIELDS(w, dir, used);
+        cs_free(w);
+    }
+}
 
 /* The file's entry of a name: as the class writes it, without the class's prefix in files of the
  * bare model, or with the words that the first BERT checkpoints have for gain and bias. */
@@ -211,42 +227,82 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                    (long long)(ndim > 1 ? shape[1] : 1));
 }
 
-static bool gain_less_one(const cs_model *model, const cs_param *p)
+/* Whether the parameter's rows are the file's as they stand. */
+static bool as_stored(const cs_hf_piece *piece)
 {
-    return model->config.gain_from_one && cs_has_suffix(p->name, ".gain");
+    return !piece->transposed && piece->by_head == 0 && piece->channels == 0;
 }
 
-static cs_status read_param(const weights *w, cs_model *model, int64_t number, float *param,
-                            float *file)
+typedef struct {
+    const cs_safetensors *file;
+    const cs_safetensors_entry *entry;
+    float *out;
+} reading;
+
+static cs_status read_part(void *ctx, int64_t item)
+{
+    const reading *r = ctx;
+    int64_t first = item * READ_ITEMS;
+    return cs_safetensors_read_f32(r->file, r->entry, first,
+                                   cs_least(READ_ITEMS, r->entry->items - first), r->out + first);
+}
+
+static cs_status read_entry(const weights *w, const cs_safetensors_entry *entry, float *out)
+{
+    reading r = {.file = w->file, .entry = entry, .out = out};
+    return cs_parallel((entry->items + READ_ITEMS - 1) / READ_ITEMS, 0, read_part, &r);
+}
+
+/* One piece into its rows of `param`; NULL: checks it alone. */
+static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *param)
+{
+    const int64_t items = piece->rows * piece->cols;
+    const cs_safetensors_entry *entry = find(w, w->config.arch, piece->name);
+    entry = !entry && piece->other[0] ? find(w, w->config.arch, piece->other) : entry;
+    if (!entry && piece->copy) {
+        return CS_OK;
+    }
+    if (!entry && piece->optional) {
+        if (param) {
+            memset(param + piece->first * piece->cols, 0, (size_t)items * sizeof *param);
+        }
+        return CS_OK;
+    }
+    if (!entry) {
+        return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", w->dir, piece->name);
+    }
+    cs_status status = check_shape(w, piece, entry);
+    w->used[number_of(w, entry)] = 1;
+    if (status != CS_OK || !param) return status;
+    if (as_stored(piece)) {
+        return read_entry(w, entry, param + piece->first * piece->cols);
+    }
+    float *file = cs_alloc(items, sizeof *file);
+    status = file ? read_entry(w, entry, file) : CS_ERR_MEMORY;
+    if (status == CS_OK) rearrange(piece, true, param, file);
+    cs_free(file);
+    return status;
+}
+
+/* One parameter; NULL: checks its tensors alone. */
+static cs_status read_param(const weights *w, const cs_param *p, float *param)
 {
     cs_hf_piece piece[CS_HF_PIECES];
-    int count = cs_hf_pieces(&model->config, &model->params.param[number], piece);
-    for (int p = 0; p < count; ++p) {
-        const cs_safetensors_entry *entry = find(w, model->config.arch, piece[p].name);
-        entry = !entry && piece[p].other[0] ? find(w, model->config.arch, piece[p].other) : entry;
-        if (!entry && piece[p].optional) {
-            memset(file, 0, (size_t)(piece[p].rows * piece[p].cols) * sizeof *file);
-            rearrange(&piece[p], true, param, file);
-            continue;
-        }
-        if (!entry && piece[p].copy) {
-            continue;
-        }
-        if (!entry) {
-            return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", w->dir, piece[p].name);
-        }
-        cs_status status = check_shape(w, &piece[p], entry);
-        if (status == CS_OK)
-            status = cs_safetensors_read_f32(w->file, entry, 0, entry->items, file);
-        if (status != CS_OK) return status;
-        w->used[number_of(w, entry)] = 1;
-        rearrange(&piece[p], true, param, file);
+    int count = cs_hf_pieces(&w->config, p, piece);
+    cs_status status = CS_OK;
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        status = read_piece(w, &piece[i], param);
     }
-    const cs_param *p = &model->params.param[number];
-    for (int64_t i = 0; i < p->cols && gain_less_one(model, p); ++i) {
+    bool less_one = param && w->config.gain_from_one && cs_has_suffix(p->name, ".gain");
+    for (int64_t i = 0; i < p->cols && less_one; ++i) {
         param[i] += 1;
     }
-    return cs_params_set(&model->params, number, CS_PARAM_VALUE, param);
+    return status;
+}
+
+static cs_status fetch(void *ctx, const cs_params *params, int64_t number, float *out)
+{
+    return read_param(ctx, &params->param[number], out);
 }
 
 static cs_status check_left_over(const weights *w, const cs_model_config *config)
@@ -263,16 +319,22 @@ static cs_status check_left_over(const weights *w, const cs_model_config *config
 
 static cs_status read_weights(const weights *w, cs_model *model)
 {
-    int64_t most = cs_params_most_items(&model->params);
-    float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
-    cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
-        if (!model->params.param[i].constant) {
-            status = read_param(w, model, i, param, file);
+    cs_params *params = &model->params;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
+        const cs_param *p = &params->param[i];
+        if (p->constant) {
+            continue;
         }
+        if (cs_param_streamed(params, i)) {
+            status = read_param(w, p, NULL);
+            continue;
+        }
+        float *value = cs_alloc(p->rows * p->cols, sizeof *value);
+        status = value ? read_param(w, p, value) : CS_ERR_MEMORY;
+        if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
+        cs_free(value);
     }
-    cs_free(param);
-    cs_free(file);
     if (status == CS_OK) status = check_left_over(w, &model->config);
     return status == CS_OK ? cs_model_derive(model) : status;
 }
@@ -342,38 +404,79 @@ static cs_status read_codes(const char *dir, cs_model *model)
     return status;
 }
 
-cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_model *out)
+/* Opens the files and fits the configuration to what they hold. */
+static cs_status open_weights(const char *dir, const char *path, json_t *json, bool training,
+                              weights **out)
 {
-    weights w = {.dir = dir};
+    weights *w = cs_calloc(1, sizeof *w);
+    if (!w) return CS_ERR_MEMORY;
+    w->dir = cs_strdup(dir);
+    cs_status status = w->dir ? cs_model_config_parse(path, json, &w->config) : CS_ERR_MEMORY;
+    if (status == CS_OK && (status = cs_safetensors_open_model(dir, &w->file)) == CS_OK &&
+        (status = cs_safetensors_verify(w->file)) == CS_OK) {
+        w->bare = is_bare(w->file, w->config.arch);
+        w->used = cs_calloc(cs_safetensors_count(w->file) + 1, 1);
+        status = w->used ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) {
+        fit_head(w, training, &w->config);
+        if (cs_arch_row_of(w->config.arch)->pictures) {
+            fit_pictures(w, &w->config);
+        }
+    }
+    *out = w;
+    if (status != CS_OK) {
+        weights_free(w);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Whether the weights as floats would take over half of free memory. */
+static bool too_large(const weights *w)
+{
+    double items = 0;
+    for (int64_t i = 0; i < cs_safetensors_count(w->file); ++i) {
+        items += (double)cs_safetensors_at(w->file, i)->items;
+    }
+    const double available = (double)cs_mem_available();
+    return available > 0 && items * sizeof(float) > available / 2;
+}
+
+typedef enum { AS_FITS, TRAINED, STREAMED } keeping;
+
+static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, cs_model *out)
+{
+    weights *w = NULL;
     cs_model model = {0};
-    cs_model_config config;
     json_t *json = NULL;
     char *path = cs_path_join(dir, "config.json");
     cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
-    if (status != CS_OK || (status = cs_model_config_parse(path, json, &config)) != CS_OK ||
-        (status = cs_safetensors_open_model(dir, &w.file)) != CS_OK ||
-        (status = cs_safetensors_verify(w.file)) != CS_OK) {
-        goto done;
-    }
-    w.bare = is_bare(w.file, config.arch);
-    w.used = cs_calloc(cs_safetensors_count(w.file) + 1, 1);
-    if (!w.used) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    fit_head(&w, training, &config);
-    if (cs_arch_row_of(config.arch)->pictures) {
-        fit_pictures(&w, &config);
-    }
-    if ((status = cs_model_init(&config, backend, training, &model)) == CS_OK &&
-        (status = read_weights(&w, &model)) == CS_OK) {
+    if (status == CS_OK) status = open_weights(dir, path, json, keep == TRAINED, &w);
+    bool streamed = status == CS_OK && backend->streams &&
+                    (keep == STREAMED || (keep == AS_FITS && too_large(w)));
+    const cs_params_source source = {.fetch = fetch, .free = weights_free, .ctx = w};
+    if (status == CS_OK)
+        status = streamed ? cs_model_init_streamed(&w->config, backend, source, &model)
+                          : cs_model_init(&w->config, backend, keep == TRAINED, &model);
+    if (status == CS_OK && (status = read_weights(w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
-        status = cs_arch_row_of(config.arch)->pictures ? read_codes(dir, &model) : CS_OK;
+        status = cs_arch_row_of(model.config.arch)->pictures ? read_codes(dir, &model) : CS_OK;
     }
-done:
-    cs_safetensors_free(w.file);
-    cs_free(w.used);
+    if (!streamed) {
+        weights_free(w);
+    }
     json_decref(json);
     cs_free(path);
     return CS_DELIVER(status, out, model, cs_model_free);
+}
+
+cs_status cs_model_read(const char *dir, cs_backend *backend, bool training, cs_model *out)
+{
+    return read_model(dir, backend, training ? TRAINED : AS_FITS, out);
+}
+
+cs_status cs_model_read_streamed(const char *dir, cs_backend *backend, cs_model *out)
+{
+    return read_model(dir, backend, STREAMED, out);
 }

@@ -57,6 +57,8 @@ struct cs_backend {
     bool asynchronous; /* calls return before the work is done; get waits for it. Batches keep one
                           shape, and numbers are read rarely. */
 
+    bool streams; /* computes on floats in the host's memory: parameters may be streamed */
+
     bool basic; /* lacks rotary positions, gates, norms by parts or by root mean square, windows,
                    caps, slopes and grouped queries: models that have one are refused (model.h) */
 

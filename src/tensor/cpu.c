@@ -301,6 +301,7 @@ static const cs_backend table = {
     .name = "cpu",
     .activation = CS_REAL_F32,
     .parameter = CS_REAL_F32,
+    .streams = true,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .put = cpu_copy,

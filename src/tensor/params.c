@@ -71,10 +71,29 @@ static cs_status put_decay(cs_params *params)
     return status;
 }
 
+/* What stays of streamed parameters. */
+static cs_status allocate_places(cs_params *params)
+{
+    cs_status status = CS_OK;
+    params->place = cs_calloc(params->count + 1, sizeof *params->place);
+    if (!params->place) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
+        if (!cs_param_streamed(params, i)) {
+            const cs_param *p = &params->param[i];
+            status = zeroed(params->backend, p->rows * p->cols * (int64_t)sizeof(float),
+                            &params->place[i].values);
+        }
+    }
+    return status;
+}
+
 cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool training)
 {
     int64_t bytes = params->items * cs_real_size(backend->parameter);
     params->backend = backend;
+    if (params->source.fetch) {
+        return allocate_places(params);
+    }
     cs_status status = zeroed(backend, bytes, &params->value);
     if (status != CS_OK || !training) return status;
     void *decay = NULL, *norm = NULL, *hyper = NULL;
@@ -103,19 +122,87 @@ void cs_params_free(cs_params *params)
     }
     for (int64_t i = 0; i < params->count; ++i) {
         cs_free(params->param[i].name);
+        if (params->place && params->place[i].values) {
+            params->backend->release(params->backend, params->place[i].values);
+        }
     }
+    if (params->source.free) {
+        params->source.free(params->source.ctx);
+    }
+    cs_free(params->place);
     cs_free(params->param);
     memset(params, 0, sizeof *params);
 }
 
 /* --- one matrix ------------------------------------------------------------------------------- */
 
+bool cs_param_streamed(const cs_params *params, int64_t number)
+{
+    const cs_param *p = &params->param[number];
+    return params->source.fetch && p->rows > 1 && !p->constant;
+}
+
+/* The matrix that an item's offset lies in. */
+static int64_t number_at(const cs_params *params, int64_t offset)
+{
+    int64_t low = 0, high = params->count - 1;
+    while (low < high) {
+        int64_t middle = (low + high + 1) / 2;
+        if (params->param[middle].offset <= offset) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+void *cs_params_value(const cs_params *params, int64_t offset)
+{
+    char *block = params->value;
+    if (params->place) {
+        int64_t number = number_at(params, offset);
+        block = params->place[number].values;
+        offset -= params->param[number].offset;
+    }
+    return block + offset * cs_real_size(params->backend->parameter);
+}
+
+cs_status cs_params_bring(const cs_params *params, int64_t offset)
+{
+    cs_backend *b = params->backend;
+    int64_t number = number_at(params, offset);
+    if (!cs_param_streamed(params, number)) {
+        return CS_OK;
+    }
+    cs_param_place *place = &params->place[number];
+    const cs_param *p = &params->param[number];
+    cs_status status = CS_OK;
+    if (place->users++ == 0) {
+        status = b->alloc(b, p->rows * p->cols * (int64_t)sizeof(float), &place->values);
+        if (status == CS_OK)
+            status = params->source.fetch(params->source.ctx, params, number, place->values);
+    }
+    return status;
+}
+
+void cs_params_let_go(const cs_params *params, int64_t offset)
+{
+    int64_t number = number_at(params, offset);
+    if (cs_param_streamed(params, number) && --params->place[number].users == 0) {
+        if (params->place[number].values) {
+            params->backend->release(params->backend, params->place[number].values);
+        }
+        params->place[number].values = NULL;
+    }
+}
+
 static char *block_at(const cs_params *params, int64_t number, cs_param_block what)
 {
-    void *block = what == CS_PARAM_VALUE  ? params->value
-                  : what == CS_PARAM_GRAD ? params->grad
-                  : what == CS_PARAM_M    ? params->m
-                                          : params->v;
+    if (what == CS_PARAM_VALUE) {
+        return cs_params_value(params, params->param[number].offset);
+    }
+    void *block = what == CS_PARAM_GRAD ? params->grad : what == CS_PARAM_M ? params->m : params->v;
     return (char *)block + params->param[number].offset * cs_real_size(params->backend->parameter);
 }
 
@@ -138,14 +225,16 @@ static cs_status get(const cs_params *params, int64_t number, cs_param_block wha
 {
     cs_backend *backend = params->backend;
     int64_t n = items_of(params, number), size = cs_real_size(backend->parameter);
-    char *there = block_at(params, number, what);
-    if (backend->parameter == host) {
-        return backend->get(backend, out, there, n * size);
+    cs_status status = cs_params_bring(params, params->param[number].offset);
+    void *to = backend->parameter == host ? out : cs_alloc(n, (size_t)size);
+    if (status == CS_OK && !to) status = CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = backend->get(backend, to, block_at(params, number, what), n * size);
+    if (status == CS_OK && to != out) convert(n, backend->parameter, to, host, out);
+    if (to != out) {
+        cs_free(to);
     }
-    void *copy = cs_alloc(n, (size_t)size);
-    cs_status status = copy ? backend->get(backend, copy, there, n * size) : CS_ERR_MEMORY;
-    if (status == CS_OK) convert(n, backend->parameter, copy, host, out);
-    cs_free(copy);
+    cs_params_let_go(params, params->param[number].offset);
     return status;
 }
 
@@ -156,6 +245,12 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
     cs_backend *backend = params->backend;
     int64_t n = items_of(params, number), size = cs_real_size(backend->parameter);
     void *copy = NULL;
+    if (cs_param_streamed(params, number)) {
+        return cs_fail(CS_ERR_MEMORY,
+                       "%s: the weights are more than memory holds and are read from their file "
+                       "alone; they cannot be set",
+                       params->param[number].name);
+    }
     if (backend->parameter != host) {
         copy = cs_alloc(n, (size_t)size);
         if (!copy) return CS_ERR_MEMORY;

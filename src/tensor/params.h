@@ -2,6 +2,9 @@
  *
  * Training, evaluation and feature graphs of one model share it. Values are float (double in the
  * double backend); a table names each matrix.
+ *
+ * Of a model that memory does not hold the values are streamed: matrices are fetched from a source
+ * for each operation that reads them and let go after it; vectors and constants stay.
  */
 #pragma once
 
@@ -19,10 +22,26 @@ typedef struct {
     bool fixed;    /* files have it, no step changes it */
 } cs_param;
 
+struct cs_params;
+
+/* Where streamed values come from: fetch writes those of one matrix, row-major. */
 typedef struct {
+    cs_status (*fetch)(void *ctx, const struct cs_params *params, int64_t number, float *out);
+    void (*free)(void *ctx); /* with the parameters */
+    void *ctx;
+} cs_params_source;
+
+typedef struct {
+    void *values; /* NULL: not here */
+    int64_t users;
+} cs_param_place;
+
+typedef struct cs_params {
     cs_backend *backend; /* borrowed */
     int64_t count, room, items;
     cs_param *param;
+    cs_params_source source; /* without `fetch` nothing is streamed */
+    cs_param_place *place;   /* count: what memory has now, in place of `value` */
     /* memory of the backend, made by cs_params_allocate; grad, m, v and decay only for training */
     void *value, *grad, *m, *v;
     uint8_t *decay;
@@ -35,9 +54,17 @@ int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t
 int64_t cs_params_find(const cs_params *params, const char *name); /* -1: absent */
 int64_t cs_params_trained(const cs_params *params);    /* numbers in all but constants */
 int64_t cs_params_most_items(const cs_params *params); /* of the largest matrix, at least 1 */
-/* Memory for all of it, zeroed. */
+/* Memory for all of it, zeroed; with a source, which `training` excludes, for what stays. The
+ * source's backend computes on floats in the host's memory. */
 cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool training) CS_MUST_CHECK;
 void cs_params_free(cs_params *params);
+
+/* Values in the backend's memory at an item's offset, of a matrix that is here. */
+void *cs_params_value(const cs_params *params, int64_t offset);
+/* The matrix of an item's offset, to be here until it is let go as often; nothing where it stays. */
+cs_status cs_params_bring(const cs_params *params, int64_t offset) CS_MUST_CHECK;
+void cs_params_let_go(const cs_params *params, int64_t offset);
+bool cs_param_streamed(const cs_params *params, int64_t number);
 
 /* One matrix, as host doubles or floats, row-major; `what` picks the block. */
 typedef enum { CS_PARAM_VALUE, CS_PARAM_GRAD, CS_PARAM_M, CS_PARAM_V } cs_param_block;

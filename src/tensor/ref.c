@@ -108,6 +108,7 @@ cs_status REF_OPEN(cs_backend **out)
         .name = REF_NAME,
         .activation = REF_KIND,
         .parameter = REF_KIND,
+        .streams = REF_KIND == CS_REAL_F32,
         .alloc = ref_alloc,
         .release = ref_release,
         .put = ref_copy,

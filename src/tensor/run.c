@@ -71,7 +71,6 @@ cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out)
     run->graph = graph;
     run->params = params;
     run->backend = params->backend;
-    run->space[CS_SPACE_PARAM] = params->value;
     int64_t indices = graph->space_items[CS_SPACE_INDEX] + 1;
     CS_POOL_FIELDS(&run->pool, graph->row_sets + 1, run, batch, length);
     CS_POOL_FIELDS(&run->pool, indices, run, host_index, host_order);
@@ -237,12 +236,49 @@ cs_status cs_run_upload(cs_run *run, cs_run_key key)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
+/* Brings the streamed parameters that an operation reads, as far as it goes, or lets them go. */
+typedef struct {
+    const cs_run *run;
+    int64_t brought;
+    bool back;
+    cs_status status;
+} streaming;
+
+static void stream(void *ctx, cs_operand *operand)
+{
+    streaming *s = ctx;
+    const cs_tensor *t = &s->run->graph->tensor[operand->tensor];
+    if (t->space != CS_SPACE_PARAM) {
+        return;
+    }
+    if (!s->back && s->status == CS_OK) {
+        s->status = cs_params_bring(s->run->params, t->offset);
+        ++s->brought;
+    } else if (s->back && s->brought > 0) {
+        cs_params_let_go(s->run->params, t->offset);
+        --s->brought;
+    }
+}
+
+static cs_status step_streamed(cs_run *run, const cs_op *op)
+{
+    streaming s = {.run = run};
+    cs_op read = *op;
+    cs_op_operands(&read, stream, &s);
+    cs_status status = s.status == CS_OK ? run->backend->forward[op->kind](run, op) : s.status;
+    s.back = true;
+    cs_op_operands(&read, stream, &s);
+    return status;
+}
+
 static cs_status walk_forward(cs_run *run)
 {
     const cs_graph *g = run->graph;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < g->ops && status == CS_OK; ++i) {
-        status = run->backend->forward[g->op[i].kind](run, &g->op[i]);
+        const cs_op *op = &g->op[i];
+        status = run->params->source.fetch ? step_streamed(run, op)
+                                           : run->backend->forward[op->kind](run, op);
     }
     return status;
 }
@@ -287,7 +323,8 @@ cs_matrix cs_run_matrix(const cs_run *run, int tensor)
     int64_t size = t->space == CS_SPACE_ACTIVATION ? cs_real_size(b->activation)
                    : t->space == CS_SPACE_INDEX    ? (int64_t)sizeof(int32_t)
                                                    : cs_real_size(b->parameter);
-    m.x = (char *)run->space[t->space] + t->offset * size;
+    m.x = t->space == CS_SPACE_PARAM ? cs_params_value(run->params, t->offset)
+                                     : (char *)run->space[t->space] + t->offset * size;
     if (t->grad_in_place) {
         m.grad = m.x;
     } else if (t->grad >= 0) {

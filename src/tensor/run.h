@@ -24,7 +24,7 @@ typedef struct cs_run {
     cs_backend *backend;
     cs_params *params;
     int64_t *batch, *length;     /* present size of each row set (host) */
-    void *space[CS_SPACE_COUNT]; /* backend memory; CS_SPACE_PARAM: params->value */
+    void *space[CS_SPACE_COUNT]; /* backend memory; parameters have their own */
     void *grad;                  /* gradients of activations */
     cs_run_key *key;             /* backend memory, 1 */
     /* Numbers of the rows of every index tensor that gather or embed scatter back to, sorted by
