@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/measures/perceptual.h"
 #include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
@@ -173,5 +174,45 @@ TEST(masked_autoencoder)
     assert_int_equal(checked, N * 12 * OF_PATCH);
     cs_patch_reader_close(&reader);
     cs_model_kind_free(&kind);
+    world_free(&w);
+}
+
+/* The perceptual distance of the pictures from one another, by numpy of transformers' states: those of the
+ * patches after layers 1 and 2 over their norms, mean of squared distances. Unit states err by at most
+ * TOLERANCE over norms that are above 1. */
+TEST(perceptual_distances)
+{
+    enum { PICTURE = EDGE * EDGE * 3, PAIRS = 4 };
+    static const int first[PAIRS] = {0, 0, 1, 2}, second[PAIRS] = {1, 2, 2, 2};
+    static const double wanted[PAIRS] = {0.175370788, 0.300347273, 0.464587001, 0};
+    static double pixels[N * PICTURE];
+    static float a[PAIRS * PICTURE], b[PAIRS * PICTURE];
+    double distance[PAIRS];
+    world w;
+    cs_model_text t = {.dir = FOLDER "classifier"};
+    cs_images like = {
+        .name = (char[]){"g"}, .path = (char[]){"g"}, .height = EDGE, .width = EDGE, .channels = 3};
+    world_open_of(&w, "classifier");
+    numbers(&w, "pixels", N * PICTURE, pixels);
+    OK(cs_backend_cpu(1, &t.backend));
+    OK(cs_model_text_read(t.dir, &t));
+    for (int i = 0; i < PAIRS * PICTURE; ++i) {
+        a[i] = (float)(pixels[first[i / PICTURE] * PICTURE + i % PICTURE] / 255);
+        b[i] = (float)(pixels[second[i / PICTURE] * PICTURE + i % PICTURE] / 255);
+    }
+    OK(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance));
+    for (int k = 0; k < PAIRS; ++k) {
+        assert_true(fabs(distance[k] - wanted[k]) < 4 * TOLERANCE);
+    }
+    assert_true(distance[3] == 0);
+    like.width = 4;
+    assert_fails(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance), CS_ERR_USAGE,
+                 "pictures of 8 x 4 x 3");
+    cs_model_text_free(&t);
+    t = (cs_model_text){.dir = FOLDER "vit"};
+    OK(cs_backend_cpu(1, &t.backend));
+    OK(cs_model_text_read(t.dir, &t));
+    assert_fails(cs_perceptual_check(&t, &like), CS_ERR_USAGE, "vit classifies no pictures");
+    cs_model_text_free(&t);
     world_free(&w);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/measures/linear_fill.h"
+#include "analysis/measures/perceptual.h"
 #include "analysis/measures/reconstruct_private.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -24,7 +25,9 @@ static const struct {
 } SCORE[] = {
     {"l2", "mean squared error of the values of hidden patches"},
     {"psnr", "10 log10(peak^2 / l2), decibels"},
-    {"ssim", "structural similarity of the whole picture (Wang et al. 2004), 11 x 11 windows"}};
+    {"ssim", "structural similarity of the whole picture (Wang et al. 2004), 11 x 11 windows"},
+    {"perceptual", "mean over layers and patches of the squared distance of unit states of the "
+                   "classifier --perceptual (not LPIPS)"}};
 
 void cs_reconstruction_free(cs_reconstruction *r)
 {
@@ -43,6 +46,8 @@ static cs_status check(const cs_patch_reader *reader, const cs_images *m,
     cs_status status = cs_ranges_check(1, range);
     if (status != CS_OK) return status;
     status = cs_model_config_sees(c, m->name, m->height, m->width, m->channels);
+    if (status != CS_OK) return status;
+    if (o->classifier) status = cs_perceptual_check(o->classifier, m);
     if (status != CS_OK) return status;
     const int64_t hidden = cs_ratio_masked(o->mask_ratio, reader->patches);
     return o->groups <= hidden ? CS_OK
@@ -244,9 +249,45 @@ static cs_status score_one(void *ctx, int64_t i)
         cs_patches_join(s->made[f] + i * s->width, m->height, m->width, m->channels,
                         s->reader->model->config.patch, NULL, b);
         score[2] = cs_ssim(a, b, m->height, m->width, m->channels, s->peak);
+        score[3] = (double)NAN;
     }
     cs_free(a);
     return CS_OK;
+}
+
+static void join_all(const study *s, const float *vectors, float *to)
+{
+    const cs_images *m = s->images;
+    for (int64_t i = 0; i < s->r->pictures; ++i) {
+        cs_patches_join(vectors + i * s->width, m->height, m->width, m->channels,
+                        s->reader->model->config.patch, NULL, to + i * s->width);
+    }
+}
+
+static cs_status score_perceptual(const study *s)
+{
+    const int64_t n = s->r->pictures;
+    cs_pool pool = {0};
+    float *a = cs_pool_take(&pool, n * s->width, sizeof *a),
+          *b = cs_pool_take(&pool, n * s->width, sizeof *b);
+    double *distance = cs_pool_take(&pool, n, sizeof *distance);
+    cs_status status = pool.status;
+    if (status == CS_OK) {
+        join_all(s, s->truth, a);
+    }
+    for (int f = 0; f < CS_FILLERS && status == CS_OK; ++f) {
+        if (!s->r->there[f]) {
+            continue;
+        }
+        join_all(s, s->made[f], b);
+        status = cs_perceptual(s->options->classifier, s->images, n, a, b, s->options->threads,
+                               distance);
+        for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+            s->r->score[(i * CS_FILLERS + f) * CS_PICTURE_SCORES + 3] = distance[i];
+        }
+    }
+    cs_pool_free(&pool);
+    return status;
 }
 
 /* The range of the training values of a corpus of numbers. */
@@ -277,7 +318,8 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
     if (status == CS_OK) status = fit(s);
     if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
     s->peak = peak_of(s->images, s->corpus, s->width);
-    return status == CS_OK ? cs_parallel(n, s->options->threads, score_one, s) : status;
+    if (status == CS_OK) status = cs_parallel(n, s->options->threads, score_one, s);
+    return status == CS_OK && s->options->classifier ? score_perceptual(s) : status;
 }
 
 cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
@@ -285,7 +327,9 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                          cs_reconstruction *out)
 {
     cs_corpus corpus = {0}, coded = {0};
-    cs_reconstruction r = {.patches = reader->patches, .ridge = (double)NAN};
+    cs_reconstruction r = {.patches = reader->patches,
+                           .ridge = (double)NAN,
+                           .scores = CS_PICTURE_SCORES - !options->classifier};
     study s = {.reader = reader,
                .images = images,
                .corpus = &corpus,
@@ -368,7 +412,7 @@ void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *image
     CS_ITEM_FIELDS(root, r, pictures, patches, hidden, ridge);
     cs_item *means = cs_item_array(root, "metrics"), *scores = cs_item_array(root, "scores");
     for (int f = 0; f < CS_FILLERS; ++f) {
-        for (int k = 0; k < CS_PICTURE_SCORES && r->there[f]; ++k) {
+        for (int k = 0; k < r->scores && r->there[f]; ++k) {
             add_mean(r, f, k, means);
         }
     }
@@ -382,7 +426,7 @@ void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *image
             cs_item_int(item, "picture", r->picture[i]);
             cs_item_text(item, "label", label >= 0 ? images->label_name[label] : NULL);
             cs_item_text(item, "by", FILLER[f]);
-            for (int k = 0; k < CS_PICTURE_SCORES; ++k) {
+            for (int k = 0; k < r->scores; ++k) {
                 cs_item_real(item, SCORE[k].name, score_at(r, i, f, k));
             }
         }

@@ -16,15 +16,18 @@
  *   ssim           of the whole picture, shown patches in place: the mean of the index of Wang et al.
  *                  (2004) over all windows of a Gaussian of sd 1.5, 11 x 11 (or the picture, where it
  *                  is smaller), K1 .01, K2 .03, over channels
+ *   perceptual     of the whole picture likewise, in the features of a classifier (perceptual.h), where
+ *                  one is given
  */
 #pragma once
 
 #include "base/progress.h"
 #include "image/images.h"
+#include "infer/model_text.h"
 #include "infer/patch_values.h"
 #include "io/result.h"
 
-enum { CS_FILLERS = 3, CS_PICTURE_SCORES = 3 };
+enum { CS_FILLERS = 3, CS_PICTURE_SCORES = 4 };
 
 typedef struct {
     double mask_ratio; /* in (0, 1); n is clamped into 1..T-1 */
@@ -34,6 +37,7 @@ typedef struct {
     int64_t limit;     /* pictures, drawn from those held out (all where none is); 0: all */
     int64_t shown;     /* pictures on the sheet */
     int64_t batch;
+    cs_model_text *classifier; /* of the perceptual distance; NULL: none */
     uint64_t seed;
     int threads;
     const cs_progress *progress;
@@ -44,12 +48,13 @@ typedef struct {
     int64_t *picture;                  /* pictures: numbers in the corpus, rising */
     bool there[CS_FILLERS];
     double ridge;  /* over the mean variance; NaN: none */
-    double *score; /* pictures x CS_FILLERS x CS_PICTURE_SCORES */
+    int scores;    /* that there are: all, or without the last */
+    double *score; /* pictures x CS_FILLERS x CS_PICTURE_SCORES; NaN: not there */
 } cs_reconstruction;
 
 /* images: all of the corpus; sheet (NULL: none): a PNG of rows original, what is shown, model, mean,
- * gaussian. The same for any number of threads. CS_ERR_USAGE: pictures of other sizes than the model
- * reads, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no picture. */
+ * gaussian. The same for any number of threads. CS_ERR_USAGE: pictures of other sizes than the models
+ * read, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no picture. */
 cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out) CS_MUST_CHECK;

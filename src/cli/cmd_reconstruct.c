@@ -23,15 +23,18 @@ static cs_status read_decode(const cs_args *args, int64_t *groups)
 static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *images)
 {
     static const cs_view means = {"metrics[]", "by metric=name definition value se n"},
-                         scores = {"scores[]", "picture label by l2 psnr ssim"};
+                         scores = {"scores[]", "picture label by l2 psnr ssim perceptual"};
     cs_reconstruct_options o = {0};
     cs_patch_reader reader = {0};
     cs_reconstruction made = {0};
-    const char *sheet = NULL;
+    cs_model_text classifier = {0};
+    const char *sheet = NULL, *of = cs_args_text(args, "perceptual");
     CS_ARGS_FIELDS(args, &o, mask_ratio, limit, shown, batch, seed, threads);
     cs_status status = read_decode(args, &o.groups);
     o.blocks = cs_args_is(args, "masks", "blocks");
     if (status == CS_OK) status = cs_patch_reader_open(&t->model, &t->kind, o.batch, &reader);
+    if (status == CS_OK && of) status = cs_args_model_open(args, of, &classifier);
+    o.classifier = of ? &classifier : NULL;
     if (status == CS_OK && cs_args_given(args, "output"))
         status = cs_output_path(args, "reconstruction.png", &sheet);
     if (status == CS_OK) status = cs_reconstruct(&reader, images, &o, sheet, &made);
@@ -43,11 +46,13 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
         cs_item_real(root, "mask_ratio", o.mask_ratio);
         cs_item_text(root, "masks", cs_args_text(args, "masks"));
         cs_item_text(root, "decode", cs_args_text(args, "decode"));
+        cs_item_text(root, "perceptual", of);
         cs_reconstruction_record(&made, images, root);
         status = cs_output_csv(args, "scores.csv", &scores);
     }
     if (status == CS_OK) status = cs_output_record(args, "reconstruct", &means);
     cs_reconstruction_free(&made);
+    cs_model_text_free(&classifier);
     cs_patch_reader_close(&reader);
     return status;
 }
@@ -75,6 +80,10 @@ static const cs_opt reconstruct_options[] = {
         "decode", "once|groups:K|token", "once",
         "Hidden patches at once, or in K groups of a drawn order, or one by one, each shown with "
         "its predicted values to those behind it."),
+    CS_TEXT(
+        "perceptual", "MODEL", NULL,
+        "A classifier of such pictures (cospec finetune --save-model): also the distance in its "
+        "features, which is not LPIPS."),
     CS_INT("limit", "N", NULL, 1, 1e9, "So many of the pictures held out, drawn by --seed."),
     CS_INT("shown", "N", "12", 1, 1000, "Pictures in reconstruction.png."),
     CS_INT("batch", "B", "64", 1, 65536, "Most pictures a forward pass."),
@@ -92,7 +101,9 @@ const cs_command cs_cmd_reconstruct = {
         "each picture that is held out (of all, where none is) a share of the patches is hidden, "
         "drawn by --seed and its number, and predicted.\n\n"
         "Scores, by picture and as means: l2, the mean squared error of hidden values; psnr; ssim "
-        "of the whole picture. Beside the model stand the mean of the training pictures and the "
+        "of the whole picture; with --perceptual also d(x, y) = mean over layers and patches of "
+        "|u(x) - u(y)|^2, u the unit states of that classifier. Beside the model stand the mean of "
+        "the training pictures and the "
         "best linear predictor by their covariance (what a Gaussian with these would predict), "
         "with a ridge chosen on training pictures. A model of --target codes is taken at the "
         "likeliest code of each hidden patch, decoded. A model of --target normalised is given the "

@@ -10,7 +10,7 @@
 #include "text/corpus.h"
 #include "text/sequences.h"
 
-/* Fills in a length and a batch that are 0: the model's positions, at most 512, and 16.
+/* Fills in a length and a batch that are 0: the model's positions, of text at most 512, and 16.
  * CS_ERR_USAGE out of range, and where `specials` ids around a piece leave no room for its text. */
 cs_status cs_pieces_limits(const cs_model_config *config, int64_t specials, int64_t *max_length,
                            int64_t *batch) CS_MUST_CHECK;

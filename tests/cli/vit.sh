@@ -30,7 +30,7 @@ test_reconstruction() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 20 -o a || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r --json && [ "$(number hidden out)" = 8 ] && grep -q '"by": "gaussian"' out || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
-    [ "$(head -c 4 r/reconstruction.png | tail -c 3)" = PNG ] && head -1 r/scores.csv | grep -q '^picture,label,by,l2,psnr,ssim$' || { fail "$(head -1 r/scores.csv)"; return 1; }
+    [ "$(head -c 4 r/reconstruction.png | tail -c 3)" = PNG ] && head -1 r/scores.csv | grep -q '^picture,label,by,l2,psnr,ssim,perceptual$' || { fail "$(head -1 r/scores.csv)"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --threads 2 -o s && cmp r/scores.csv s/scores.csv && cmp r/reconstruction.png s/reconstruction.png || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode token --limit 2 --json && [ "$(number pictures out)" = 2 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "--decode is once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
@@ -150,6 +150,18 @@ test_classes() {
     refuses 2 "pictures of 4 x 4 x 1, and the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
 }
 
+# A distance in the features of a classifier that was fine-tuned here, for every predictor; none without it.
+test_perceptual() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 5 -o a && exits 0 "$COSPEC" finetune a p --epochs 2 --seeds 1 --save-model -o f || return 1
+    model=$(echo f/runs/*)
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --perceptual "$model" -o r --json && [ "$(grep -c '"name": "perceptual"' out)" = 3 ] || { fail "${why:-$(tr -d '\n ' < out | head -c 900)}"; return 1; }
+    awk -F, 'NR > 1 && !($7 > 0 && $7 < 4) { bad = 1 } END { exit bad || NR < 7 }' r/scores.csv && grep -q "$model" r/manifest.json || { fail "$(cat r/scores.csv)"; return 1; }
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --perceptual "$model" --threads 2 -o s && cmp r/scores.csv s/scores.csv || return 1
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --json && ! grep -q '"name": "perceptual"' out || { fail "${why:-perceptual without a classifier}"; return 1; }
+    refuses 2 "a classifies no pictures: wanted a model of cospec finetune --save-model" "$COSPEC" reconstruct a p --perceptual a
+}
+
 # Masks and boxes of drawn scenes: a network, its untrained self, pixels, and what patches are taught.
 test_heads() {
     export COSPEC_CACHE=$PWD/cache
@@ -210,5 +222,6 @@ check orders
 check few_and_transfer
 check classes
 check heads
+check perceptual
 check cuda
 check refusals
