@@ -367,6 +367,42 @@ TEST_IN_DIR(npy_refuses_bad_ids)
 
 /* --- selection -------------------------------------------------------------------------------- */
 
+TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
+{
+    const char *path =
+        put(state, "c.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\nr\n");
+    cs_corpus_options o = {.test_share = 0.3};
+    cs_corpus c = loaded(path, &o), part = {0};
+    uint8_t before[32] = {0};
+    int64_t held = 0;
+    for (int64_t d = 0; d < c.documents; ++d) {
+        held += c.held_out[d];
+    }
+    assert_true(held > 0 && held < 10);
+    for (int64_t count = 1; count <= c.documents - held; ++count) {
+        uint8_t now[32] = {0};
+        int64_t still = 0, told = 0;
+        OK(cs_corpus_select_train(&c, count, &part));
+        assert_int_equal(part.documents, held + count);
+        assert_int_equal(part.vocab, c.vocab);
+        for (int64_t d = 0; d < part.documents; ++d) {
+            told += part.held_out[d];
+            now[part.token[d]] = 1; /* each document a word of its own */
+        }
+        assert_int_equal(told, held);
+        for (int v = 0; v < 32; ++v) {
+            still += before[v] && now[v];
+            assert_true(!before[v] || now[v]);
+        }
+        assert_int_equal(still, count == 1 ? 0 : held + count - 1);
+        memcpy(before, now, sizeof now);
+        cs_corpus_free(&part);
+    }
+    assert_fails(cs_corpus_select_train(&c, c.documents - held + 1, &part), CS_ERR_INPUT,
+                 "documents to train on, fewer than");
+    cs_corpus_free(&c);
+}
+
 TEST_IN_DIR(selection_keeps_words_and_classes)
 {
     const char *path = put(state, "c.tsv", "x\ta a b\ny\tc d\nx\ta d d\n");

@@ -123,6 +123,12 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
         status = load_own(args, corpus, tokenizer);
         if (status == CS_OK && cs_path_exists(path)) status = take_same(path, tokenizer);
     }
+    if (status == CS_OK && cs_args_given(args, "train-documents")) {
+        cs_corpus few = {0};
+        status = cs_corpus_select_train(corpus, cs_args_int(args, "train-documents"), &few);
+        cs_corpus_free(corpus);
+        *corpus = few;
+    }
     if (status == CS_OK) keep_some(args, corpus);
     return status;
 }
@@ -310,7 +316,7 @@ static cs_status check_pictures(const cs_args *args)
     if (source && cs_args_is(args, "arch", "vit") && !are) {
         return cs_fail(CS_ERR_USAGE, "--arch vit reads pictures, and %s has none", source);
     }
-    return are ? CS_OK
+    return are ? cs_args_refuse(args, "train-documents", "goes with text")
                : cs_args_refuse(args, "target input order position-table least-area flip",
                                 "goes with pictures and --arch vit");
 }

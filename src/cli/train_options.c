@@ -112,6 +112,9 @@ const cs_opt cs_group_train_recipe[] = {
         "by-length",
         "Micro-batches of sequences of like lengths: less padding, but steps are no longer drawn "
         "independently of length."),
+    CS_INT("train-documents", "N", NULL, 1, INT32_MAX,
+           "Text: train on N documents alone, the same for every --seed and among those of any "
+           "larger N. The vocabulary is that of all."),
     CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences a micro-batch."),
     CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches a step."),
     CS_INT("steps", "N", "1000", 0, UINT32_MAX, "Updates; 0: the untrained network."),

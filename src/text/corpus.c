@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/rng.h"
 #include "io/file.h"
 #include "text/corpus_read_private.h"
 #include "text/law.h"
@@ -234,6 +235,33 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
     }
 done:
     return CS_DELIVER(status, out, made, cs_corpus_free);
+}
+
+cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count, cs_corpus *out)
+{
+    int64_t there = 0;
+    uint8_t *keep = cs_calloc(corpus->documents, sizeof *keep);
+    int32_t *document = cs_alloc(corpus->documents, sizeof *document);
+    cs_status status = keep && document ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
+        keep[d] = corpus->held_out[d] != 0;
+        document[there] = (int32_t)d;
+        there += corpus->held_out[d] == 0;
+    }
+    if (status == CS_OK && there < count)
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld documents to train on, fewer than %lld",
+                         corpus->name, (long long)there, (long long)count);
+    if (status == CS_OK) {
+        cs_rng rng = cs_rng_at(0, CS_STREAM_FEW, 0);
+        cs_rng_shuffle(&rng, there, document);
+        for (int64_t i = 0; i < count; ++i) {
+            keep[document[i]] = 1;
+        }
+        status = cs_corpus_select(corpus, keep, out);
+    }
+    cs_free(keep);
+    cs_free(document);
+    return status;
 }
 
 cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab)

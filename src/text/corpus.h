@@ -163,6 +163,11 @@ cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, 
 cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep,
                            cs_corpus *out) CS_MUST_CHECK;
 
+/* The held-out documents and `count` of the others, drawn once for all seeds: a smaller count takes
+ * some of those that a larger one takes. CS_ERR_INPUT where there are fewer. */
+cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count,
+                                 cs_corpus *out) CS_MUST_CHECK;
+
 /* Words for the ids of a corpus of numbers: "0" to those below `vocab`, which becomes its vocabulary.
  * CS_ERR_INPUT names an id that is not below it. */
 cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab) CS_MUST_CHECK;
