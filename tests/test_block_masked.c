@@ -2,8 +2,12 @@
  * ones; blocks of a large grid.
  */
 #include <math.h>
+#include <string.h>
 
+#include "base/mem.h"
+#include "plan/plan_file.h"
 #include "plan/ratio.h"
+#include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"
 
@@ -233,4 +237,44 @@ TEST(long_sequences_are_sampled)
     assert_fails(
         cs_pairs_of(&o, 19, &pairs), CS_ERR_USAGE,
         "cospec cooc --draws N takes a sample: block-masked at length 19 has 524288 plans");
+}
+
+static cs_status add_apart(void *ctx, const cs_plan *plan, double probability)
+{
+    *(double *)ctx +=
+        plan->group[0] > 0 && plan->group[8] > 0 && plan->group[1] == 0 ? probability : 0;
+    return CS_OK;
+}
+
+/* Of pictures with 8 patches a row patch 8 is below patch 0, and blocks of two hold both; in the square of
+ * 16 two blocks of one may. So in a part of a mixture, and in one of a mixture within it. */
+TEST(grids_of_pictures)
+{
+    static const char *const specs[] = {
+        "block-masked(mask-ratio=0.125)",
+        "mix:0.5*block-masked(mask-ratio=0.125)+0.5*masked(unmasked=15)",
+        "mix:0.5*masked(unmasked=15)+0.5*mix(1*block-masked(mask-ratio=0.125))"};
+    for (int i = 0; i < 3; ++i) {
+        double square = 0, wide = 0;
+        bool blocks = false;
+        cs_plan_file file = {0};
+        cs_objective o = {0};
+        unsigned set = 0;
+        OK(cs_objective_read(specs[i], &set, &file, &o));
+        OK(cs_plan_enumerate(&o, 16, 1 << 18, add_apart, &square));
+        OK(cs_objective_grid(&o, 8, &blocks));
+        OK(cs_plan_enumerate(&o, 16, 1 << 18, add_apart, &wide));
+        assert_true(blocks && square > 0 && wide > 1.2 * square);
+        OK(cs_objective_grid(&o, 8, &blocks)); /* as it has it */
+        assert_fails(cs_objective_grid(&o, 4, &blocks), CS_ERR_USAGE,
+                     "columns 8: a row of the pictures has 4 patches");
+        char *text = cs_objective_describe(&o);
+        assert_non_null(strstr(text, "columns=8"));
+        cs_free(text);
+        cs_plan_file_free(&file);
+    }
+    cs_objective none = plan_objective("masked(unmasked=1)");
+    bool blocks = true;
+    OK(cs_objective_grid(&none, 8, &blocks));
+    assert_true(!blocks && none.columns == -1);
 }

@@ -283,6 +283,7 @@ static cs_status read_pictures(cs_args *args, run *r)
     if (status == CS_OK && cs_args_is(args, "target", "codes"))
         status = cs_args_codes(args, &r->images, &r->codes);
     if (status == CS_OK) status = make_model(args, r);
+    if (status == CS_OK) status = cs_phases_pictures(&r->model.config, &r->phases);
     if (status == CS_OK) status = cs_task_pictures(&r->model.config, &r->options.task);
     if (status == CS_OK && from && r->model.config.target != CS_TARGET_IDS)
         r->options.loss = CS_LOSS_SQUARED_ERROR;

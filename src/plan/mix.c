@@ -146,6 +146,34 @@ static bool any_part(const cs_objective *o, int64_t *j, cs_objective *part)
     return true;
 }
 
+static cs_status set_grid(cs_objective *o, int64_t columns, bool *blocks)
+{
+    if (o->kind != CS_OBJ_BLOCK_MASKED) {
+        return CS_OK;
+    }
+    if (o->columns > 0 && o->columns != columns) {
+        return cs_fail(CS_ERR_USAGE,
+                       "columns %" PRId64 ": a row of the pictures has %" PRId64 " patches",
+                       o->columns, columns);
+    }
+    *blocks = true;
+    o->columns = columns;
+    return CS_OK;
+}
+
+cs_status cs_objective_grid(cs_objective *o, int64_t columns, bool *blocks)
+{
+    *blocks = false;
+    cs_status status = set_grid(o, columns, blocks);
+    for (int64_t j = 0; o->kind == CS_OBJ_MIX && j < o->file->parts && status == CS_OK; ++j) {
+        cs_mix_part *part = &o->file->part[j];
+        status = part->group
+                     ? CS_OK
+                     : cs_blame(set_grid(&part->objective, columns, blocks), "%s", part->where);
+    }
+    return status;
+}
+
 static cs_pairs_form form(const cs_objective *o)
 {
     bool invariant = true;

@@ -171,6 +171,10 @@ cs_objective_reading cs_objective_reads(const cs_objective *objective);
 typedef enum { CS_MASKS_NONE, CS_MASKS_SOME, CS_MASKS_ALL } cs_objective_masking;
 cs_objective_masking cs_objective_masks(const cs_objective *objective);
 
+/* Gives block-masked, the objective or parts of a mixture (in its file), the grid of pictures with so
+ * many patches a row; *blocks: whether there is any. CS_ERR_USAGE: another grid was asked for. */
+cs_status cs_objective_grid(cs_objective *objective, int64_t columns, bool *blocks) CS_MUST_CHECK;
+
 /* Probability that a plan of length s predicts anything. */
 double cs_objective_speaks(const cs_objective *objective, int64_t s);
 

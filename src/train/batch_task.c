@@ -176,22 +176,14 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
 
 cs_status cs_task_pictures(const cs_model_config *config, cs_task *task)
 {
-    cs_objective *o = &task->objective;
-    const int64_t columns = config->image_width / config->patch;
-    if (o->kind != CS_OBJ_BLOCK_MASKED) {
-        return CS_OK;
-    }
-    if (config->order[0] != '\0') {
-        return cs_fail(CS_ERR_USAGE, "block-masked has patches along rows, not in the order %.40s",
-                       config->order);
-    }
-    if (o->columns > 0 && o->columns != columns) {
-        return cs_fail(CS_ERR_USAGE,
-                       "columns %" PRId64 ": a row of the pictures has %" PRId64 " patches",
-                       o->columns, columns);
-    }
-    o->columns = columns;
-    return CS_OK;
+    bool blocks = false;
+    cs_status status =
+        cs_objective_grid(&task->objective, config->image_width / config->patch, &blocks);
+    return status == CS_OK && blocks && config->order[0] != '\0'
+               ? cs_fail(CS_ERR_USAGE,
+                         "block-masked has patches along rows, not in the order %.40s",
+                         config->order)
+               : status;
 }
 
 /* --- sizes --- */

@@ -112,6 +112,17 @@ cs_status cs_phases_read(const char *text, cs_phases *out)
     return CS_DELIVER(cs_blame(status, "schedule \"%s\"", text), out, p, cs_phases_free);
 }
 
+cs_status cs_phases_pictures(const cs_model_config *config, cs_phases *p)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < p->count && status == CS_OK; ++i) {
+        cs_task task = {.objective = p->objective[i]};
+        status = cs_blame(cs_task_pictures(config, &task), "phase %lld", (long long)i + 1);
+        p->objective[i] = task.objective;
+    }
+    return status;
+}
+
 int64_t cs_phases_at(const cs_phases *p, int64_t steps, int64_t step)
 {
     int64_t turn = 0, at = 0;

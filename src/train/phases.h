@@ -32,6 +32,9 @@ bool cs_phases_are(const char *text);
 cs_status cs_phases_read(const char *text, cs_phases *out) CS_MUST_CHECK;
 void cs_phases_free(cs_phases *phases); /* accepts a zeroed object */
 
+/* Of a model of pictures, as cs_task_pictures; CS_ERR_USAGE names the phase. */
+cs_status cs_phases_pictures(const cs_model_config *config, cs_phases *phases) CS_MUST_CHECK;
+
 /* The phase of step `step` (from 1) of `steps`. */
 int64_t cs_phases_at(const cs_phases *phases, int64_t steps, int64_t step);
 

@@ -46,7 +46,13 @@ test_blocks() {
     exits 0 "$COSPEC" train $of_blocks $of_two --steps 5 -o a && grep -q 'block-masked(mask-ratio=0.4,columns=4)' a/config.json || { fail "${why:-$(grep -o 'block-masked[^"]*' a/config.json)}"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 -o uniform && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 --masks blocks --decode groups:2 -o blocks --json && [ "$(number hidden out)" = 6 ] && grep -q '"masks": "blocks"' out && ! cmp -s uniform/scores.csv blocks/scores.csv || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "columns 8: a row of the pictures has 4 patches" "$COSPEC" train $of_blocks $of_two --columns 8 --steps 5 -o b &&
-        refuses 2 "block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_blocks $of_two --order hilbert --steps 5 -o b
+        refuses 2 "block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_blocks $of_two --order hilbert --steps 5 -o b || return 1
+    of_parts="--corpus p --arch vit --layers 1 --heads 2 --batch 8 $of_two --steps 6"
+    mixed='mix:0.5*masked(mask-ratio=0.5)+0.5*block-masked(mask-ratio=0.4)' phases='block-masked(mask-ratio=0.4) until 0.5, masked(mask-ratio=0.5)'
+    exits 0 "$COSPEC" train $of_parts --objective "$mixed" -o m && grep -q 'block-masked(mask-ratio=0.4,columns=4)' m/config.json || { fail "${why:-$(grep -o 'mix:[^"]*' m/config.json)}"; return 1; }
+    exits 0 "$COSPEC" train $of_parts --objective "$phases" -o s --json && grep -q 'block-masked(mask-ratio=0.4,columns=4) until 0.5' out || { fail "${why:-$(grep objective out)}"; return 1; }
+    refuses 2 "not in the order hilbert" "$COSPEC" train $of_parts --objective "$mixed" --order hilbert -o b &&
+        refuses 2 "phase 1: block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_parts --objective "$phases" --order hilbert -o b
 }
 
 # What a model that predicts codes says of held-out pictures one by one is what its evaluation says, and so is the unigram.
