@@ -158,9 +158,11 @@ TEST(pairs_are_those_of_all_events)
         static const unsigned chosen[] = {3, 15, 12};
         cs_cooc_options o = options_of(k, k % 2 == 0);
         cs_cooc rows = {0};
+        cs_context_index index = {0};
         const document_events events = events_of(&corpus, &o);
         o.by_document = true;
         OK(cs_cooc_build(&corpus, &o, &rows));
+        OK(cs_context_index_of(&rows, &index));
         /* masses are in units of the build, which cancel but from the weight of parts */
         for (int c = 0; c < 8; ++c) {
             const cs_pair_options pairs = {.part = part,
@@ -173,7 +175,7 @@ TEST(pairs_are_those_of_all_events)
             const double seen = pairs_by_events(&events, &pairs, VOCAB, want);
             cs_signed_gram gram = {0};
             double got = NAN;
-            OK(cs_pairs_of_contexts(&rows, &pairs, &gram, &got));
+            OK(cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
             if (!(c % 2)) {
                 assert_true(fabs(got - seen) <= 1e-12);
             }
@@ -181,6 +183,7 @@ TEST(pairs_are_those_of_all_events)
             assert_pairs(&gram, want);
             cs_signed_gram_free(&gram);
         }
+        cs_context_index_free(&index);
         cs_cooc_free(&rows);
     }
     cs_corpus_free(&corpus);
@@ -203,10 +206,17 @@ TEST(every_allocation_fails_in_turn)
         for (int64_t n = 1; status != CS_OK; ++n) {
             cs_signed_gram gram = {0};
             cs_csr sums = {0};
+            cs_context_index index = {0};
             (void)cs_mem_fail_at(n);
-            status = what ? cs_pairs_of_contexts(&rows, &pairs, &gram, &seen)
-                          : cs_contexts_of(&rows, part, &sums);
+            if (what) {
+                status = cs_context_index_of(&rows, &index);
+                if (status == CS_OK)
+                    status = cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &seen);
+            } else {
+                status = cs_contexts_of(&rows, part, &sums);
+            }
             (void)cs_mem_fail_at(0);
+            cs_context_index_free(&index);
             assert_true(status == CS_OK || status == CS_ERR_MEMORY);
             failures += status != CS_OK;
             cs_signed_gram_free(&gram);

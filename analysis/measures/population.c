@@ -11,6 +11,7 @@
 
 void cs_population_counts_free(cs_population_counts *counts)
 {
+    cs_context_index_free(&counts->index);
     cs_cooc_free(&counts->rows);
     cs_cooc_free(&counts->words);
 }
@@ -22,6 +23,7 @@ cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *op
     cs_cooc_options o = *options;
     o.by_document = true;
     cs_status status = cs_cooc_build(corpus, &o, &counts.rows);
+    if (status == CS_OK) status = cs_context_index_of(&counts.rows, &counts.index);
     o.context = (cs_context){.mode = CS_CONTEXT_DOCUMENT, .n = 1};
     if (status == CS_OK) status = cs_cooc_build(corpus, &o, &counts.words);
     return CS_DELIVER(status, out, counts, cs_population_counts_free);
@@ -95,7 +97,8 @@ static void pair_sums_free(pair_sums *p)
 static cs_status take_sum(void *ctx, int64_t item)
 {
     pair_sums *p = ctx;
-    return cs_pairs_of_contexts(&p->counts->rows, &p->pairs[item], &p->sum[item], &p->seen[item]);
+    return cs_pairs_of_contexts(&p->counts->rows, &p->counts->index, &p->pairs[item], &p->sum[item],
+                                &p->seen[item]);
 }
 
 /* --- eigenvalues ------------------------------------------------------------------------------ */
@@ -198,8 +201,10 @@ static cs_status take_cross_lambda(const choice *c, cs_population *out)
     const cs_pair_options pairs = all_quarters(c->quarter, c->scale);
     cs_signed_gram q = {0};
     double seen = 0;
-    cs_status status = cs_pairs_of_contexts(&c->counts->rows, &pairs, &q, &seen);
-    if (status == CS_OK) status = leading(&q, c->options, NULL, out->cross_fit.lambda);
+    cs_status status = cs_pairs_of_contexts(&c->counts->rows, &c->counts->index, &pairs, &q, &seen);
+    cs_dense *start = c->options->start;
+    if (status == CS_OK)
+        status = leading(&q, c->options, start ? start + 1 : NULL, out->cross_fit.lambda);
     cs_signed_gram_free(&q);
     return status;
 }
@@ -213,7 +218,8 @@ static cs_status add_whole(const choice *c, cs_population *out)
                                    .least = c->options->least,
                                    .scale = c->scale};
     cs_signed_gram m = {0};
-    cs_status status = cs_pairs_of_contexts(&c->counts->rows, &pairs, &m, &out->seen);
+    cs_status status =
+        cs_pairs_of_contexts(&c->counts->rows, &c->counts->index, &pairs, &m, &out->seen);
     if (status == CS_OK) {
         out->distinct.sum_sigma2 = share(cs_signed_gram_trace(&m, NULL), out->seen);
         out->corrected2 = share(cs_signed_gram_trace(&m, c->f), out->seen);
@@ -259,7 +265,8 @@ cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t
                                                                .between = CS_PAIRS_OF_DOCUMENTS,
                                                                .scale = s}
                                            : all_quarters(quarter, s);
-    if (status == CS_OK) status = cs_pairs_of_contexts(&counts->rows, &pairs, &m, seen);
+    if (status == CS_OK)
+        status = cs_pairs_of_contexts(&counts->rows, &counts->index, &pairs, &m, seen);
     if (status == CS_OK && !(*seen > 0))
         status = cs_fail(CS_ERR_INPUT, "no context is in two %s: of the language nothing is told",
                          distinct ? "documents" : "quarters of the documents");

@@ -51,7 +51,8 @@ static void put_sums(double sum2, double sum4, const double *lambda, double *to)
 void cs_population_study_free(cs_population_study *s)
 {
     cs_population_counts_free(&s->counts);
-    cs_dense_free(&s->start);
+    cs_dense_free(&s->start[0]);
+    cs_dense_free(&s->start[1]);
     cs_pool_free(&s->pool);
 }
 
@@ -214,7 +215,7 @@ cs_status cs_population_measure(cs_population_study *s, cs_population_taken what
     const cs_population_options o = {.leading = what != CS_POP_SUMS,
                                      .seed = s->plan->seed,
                                      .threads = s->plan->build.threads,
-                                     .start = spectra ? &s->start : NULL};
+                                     .start = spectra ? s->start : NULL};
     forget(values);
     cs_status status = matrix_of(s, &built);
     if (status == CS_OK)

@@ -50,7 +50,7 @@ typedef struct {
     int64_t filled;    /* of these, that have sequences */
     int32_t *rank;     /* by document of the corpus, -1: it is not in the split */
     uint8_t *part;     /* of the choice at hand */
-    cs_dense start;    /* leading vectors of all documents */
+    cs_dense start[2]; /* leading vectors of all documents: of M and of Q */
     cs_pool pool;
 } cs_population_study;
 

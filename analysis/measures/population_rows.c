@@ -6,6 +6,8 @@
 
 #include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
+#include "base/progress.h"
+#include "base/threads.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
 
@@ -163,25 +165,83 @@ cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_op
 
 /* --- a corpus --------------------------------------------------------------------------------- */
 
+/* Numbers without a block are taken of several blocks at once, each with documents and progress of its
+ * own. */
+typedef struct {
+    const cs_population_study *s;
+    cs_population_plan plan; /* without progress, which one thread at a time reports */
+    int64_t size, first;     /* first: the block of item 0 */
+    cs_population_taken what;
+    uint8_t *part;  /* documents of each item */
+    double *values; /* of each block, zeros */
+} blocks_at_once;
+
+/* The mean over the disjoint corpora of `size` documents without a block (-1: none of it). */
+static cs_status take_mean(cs_population_study *s, int64_t size, int64_t block,
+                           cs_population_taken what, cs_connectivity *keep, double *values)
+{
+    const int64_t parts = s->documents / size;
+    double one[CS_POP_VALUES];
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < parts && status == CS_OK; ++i) {
+        cs_population_choose(s, i * size, size, block);
+        status = cs_population_measure(s, what, keep, one);
+        for (int j = 0; j < CS_POP_VALUES; ++j) {
+            values[j] += one[j] / (double)parts;
+        }
+    }
+    return status;
+}
+
+static cs_status take_block(void *ctx, int64_t item)
+{
+    const blocks_at_once *b = ctx;
+    const int64_t block = b->first + item;
+    cs_population_study s = *b->s;
+    s.plan = &b->plan;
+    s.part = b->part + item * s.corpus->documents;
+    return take_mean(&s, b->size, block, b->what, NULL, b->values + block * CS_POP_VALUES);
+}
+
+/* As many as there are threads and as half of the free memory holds: matrix, reduction and two sums
+ * over pairs of each take about 120 bytes an entry. One where the corpus is counted anew. */
+static int64_t most_at_once(const cs_population_study *s)
+{
+    const int64_t threads = s->plan->build.threads > 0 ? s->plan->build.threads : cs_threads(),
+                  available = cs_mem_available();
+    if (s->gram) {
+        return 1;
+    }
+    const double bytes = 120 * (double)cs_csr_nnz(&s->counts.rows.matrix.a),
+                 fit = available > 0 ? (double)available / 2 / fmax(bytes, 1) : (double)threads;
+    return fit < 1 ? 1 : fit < (double)threads ? (int64_t)fit : threads;
+}
+
 /* The values of a corpus of `size` documents, those without each block behind them: means over the
  * disjoint ones that there are. */
 static cs_status jackknife(cs_population_study *s, int64_t size, cs_population_taken what,
                            cs_connectivity *keep, double *values)
 {
-    const int64_t blocks = s->plan->blocks, parts = s->documents / size;
-    double one[CS_POP_VALUES];
-    cs_status status = CS_OK;
+    const int64_t blocks = s->plan->blocks, most = most_at_once(s);
+    const cs_progress *progress = s->plan->build.progress;
+    blocks_at_once b = {.s = s,
+                        .plan = *s->plan,
+                        .size = size,
+                        .what = what,
+                        .part = cs_alloc(most * s->corpus->documents, 1),
+                        .values = values + CS_POP_VALUES};
+    b.plan.build.progress = NULL;
     memset(values, 0, (size_t)((blocks + 1) * CS_POP_VALUES) * sizeof *values);
-    for (int64_t b = -1; b < blocks && status == CS_OK; ++b) {
-        for (int64_t i = 0; i < parts && status == CS_OK; ++i) {
-            cs_population_choose(s, i * size, size, b);
-            status = cs_population_measure(s, what, b < 0 ? keep : NULL, one);
-            for (int j = 0; j < CS_POP_VALUES; ++j) {
-                values[(b + 1) * CS_POP_VALUES + j] += one[j] / (double)parts;
-            }
-        }
-        cs_progress_report(s->plan->build.progress, "blocks left out", b + 1, blocks);
+    cs_status status = b.part ? take_mean(s, size, -1, what, keep, values) : CS_ERR_MEMORY;
+    const int blas = cs_threads_blas(1); /* which the solvers set and restore, here side by side */
+    for (; b.first < blocks && status == CS_OK; b.first += most) {
+        const int64_t left = blocks - b.first;
+        cs_progress_report(progress, "blocks left out", b.first, blocks);
+        status = cs_parallel(left < most ? left : most, (int)most, take_block, &b);
     }
+    (void)cs_threads_blas(blas);
+    if (status == CS_OK) cs_progress_report(progress, "blocks left out", blocks, blocks);
+    cs_free(b.part);
     return status;
 }
 

@@ -33,6 +33,39 @@ static uint8_t part_of(const cs_cooc *rows, const uint8_t *part, int64_t row)
     return part[cs_row_document(&rows->key[row])];
 }
 
+void cs_context_index_free(cs_context_index *index)
+{
+    CS_FREE_FIELDS(index, mass, document, first, end);
+    *index = (cs_context_index){0};
+}
+
+cs_status cs_context_index_of(const cs_cooc *rows, cs_context_index *out)
+{
+    const cs_csr *a = &rows->matrix.a;
+    cs_context_index index = {.mass = cs_alloc(a->rows, sizeof *index.mass),
+                              .document = cs_alloc(a->rows, sizeof *index.document)};
+    cs_status status = index.mass && index.document ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t r = 0; r < a->rows && status == CS_OK; ++r) {
+        index.mass[r] = cs_total(a->ptr[r + 1] - a->ptr[r], a->val + a->ptr[r]);
+        index.document[r] = (uint32_t)cs_row_document(&rows->key[r]);
+        index.shared += r > 0 && same_context(&rows->key[r - 1], &rows->key[r]) &&
+                        (r == 1 || !same_context(&rows->key[r - 2], &rows->key[r]));
+    }
+    if (status == CS_OK) {
+        index.first = cs_alloc(index.shared, sizeof *index.first);
+        index.end = cs_alloc(index.shared, sizeof *index.end);
+        status = index.first && index.end ? CS_OK : CS_ERR_MEMORY;
+    }
+    for (int64_t r = 0, end, c = 0; r < a->rows && status == CS_OK; r = end) {
+        end = cs_next_context(rows, r);
+        if (end - r > 1) {
+            index.first[c] = r;
+            index.end[c++] = end;
+        }
+    }
+    return CS_DELIVER(status, out, index, cs_context_index_free);
+}
+
 /* --- sums of rows ----------------------------------------------------------------------------- */
 
 typedef struct {
@@ -144,31 +177,39 @@ typedef struct {
     double pairs;  /* sum over pairs of different documents of n_d n_d' */
 } context_size;
 
-static double row_sum(const cs_csr *a, int64_t row)
-{
-    return cs_total(a->ptr[row + 1] - a->ptr[row], a->val + a->ptr[row]);
-}
+typedef struct {
+    const cs_cooc *rows;
+    const cs_context_index *index;
+    const cs_pair_options *o;
+    gatherer g;
+    cs_signed_gram p;
+} pairing;
 
 static bool is_chosen(const cs_pair_options *o, uint8_t part)
 {
     return part != CS_LEFT_OUT && (o->chosen >> part & 1);
 }
 
+static bool takes(const pairing *b, int64_t row)
+{
+    return is_chosen(b->o, b->o->part[b->index->document[row]]);
+}
+
 /* The pairs are added up group by group: a difference of squares would cancel where one holds nearly
  * all. */
-static context_size size_of(const cs_cooc *rows, const cs_pair_options *o, int64_t first,
-                            int64_t end)
+static context_size size_of(const pairing *b, int64_t first, int64_t end)
 {
-    const cs_csr *a = &rows->matrix.a;
+    const cs_csr *a = &b->rows->matrix.a;
+    const cs_pair_options *o = b->o;
     context_size s = {0};
     unsigned parts = 0;
     for (int64_t i = first; i < end; ++i) {
-        const uint8_t part = part_of(rows, o->part, i);
-        const double sum = part == CS_LEFT_OUT ? 0 : row_sum(a, i);
-        s.all += sum;
+        const uint8_t part = o->part[b->index->document[i]];
+        const double mass = part == CS_LEFT_OUT ? 0 : b->index->mass[i];
+        s.all += mass;
         if (is_chosen(o, part)) {
-            s.pairs += 2 * s.chosen * sum; /* where documents are groups */
-            s.chosen += sum;
+            s.pairs += 2 * s.chosen * mass; /* where documents are groups */
+            s.chosen += mass;
             s.entries += a->ptr[i + 1] - a->ptr[i];
             s.groups += o->between == CS_PAIRS_OF_DOCUMENTS || !(parts >> part & 1);
             parts |= 1U << part;
@@ -182,13 +223,6 @@ static bool makes_pairs(const cs_pair_options *o, const context_size *s)
     return s->groups >= (o->least > 2 ? o->least : 2);
 }
 
-typedef struct {
-    const cs_cooc *rows;
-    const cs_pair_options *o;
-    gatherer g;
-    cs_signed_gram p;
-} pairing;
-
 /* What was gathered, times root, as a row. */
 static void add_row(pairing *b, double root)
 {
@@ -197,11 +231,12 @@ static void add_row(pairing *b, double root)
     a->ptr[++a->rows] = end;
 }
 
-/* The same of a row that is subtracted: of one entry, all there is is on the diagonal. */
-static void take_row(pairing *b, double root)
+/* The row that was put behind those that are subtracted: of one entry, all there is is on the
+ * diagonal. */
+static void take_row(pairing *b, int64_t end)
 {
     cs_csr *a = &b->p.minus;
-    const int64_t begin = a->ptr[a->rows], end = put(&b->g, root, b->o->scale, a, begin);
+    const int64_t begin = a->ptr[a->rows];
     if (end - begin > 1) {
         a->ptr[++a->rows] = end;
     } else if (end > begin) {
@@ -209,47 +244,71 @@ static void take_row(pairing *b, double root)
     }
 }
 
+/* A document's row as it is, with the factors of put(). */
+static int64_t put_row(pairing *b, int64_t row, double root)
+{
+    const cs_csr *a = &b->rows->matrix.a;
+    cs_csr *to = &b->p.minus;
+    int64_t at = to->ptr[to->rows];
+    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
+        const double s = root * b->o->scale[a->col[e]];
+        if (s > 0) {
+            to->col[at] = a->col[e];
+            to->val[at++] = s * a->val[e];
+        }
+    }
+    return at;
+}
+
 static void put_context(pairing *b, int64_t first, int64_t end, double root)
 {
     const cs_csr *a = &b->rows->matrix.a;
     const bool documents = b->o->between == CS_PAIRS_OF_DOCUMENTS;
     for (int64_t i = first; i < end; ++i) {
-        if (is_chosen(b->o, part_of(b->rows, b->o->part, i))) {
+        if (takes(b, i)) {
             gather(&b->g, a, i);
         }
     }
     add_row(b, root);
     for (int64_t i = first; i < end && documents; ++i) {
-        if (is_chosen(b->o, part_of(b->rows, b->o->part, i))) {
-            gather(&b->g, a, i);
-            take_row(b, root);
+        if (takes(b, i)) {
+            take_row(b, put_row(b, i, root));
         }
     }
     for (uint8_t part = 0; b->o->chosen >> part && !documents; ++part) {
         for (int64_t i = first; i < end && (b->o->chosen >> part & 1); ++i) {
-            if (part_of(b->rows, b->o->part, i) == part) {
+            if (b->o->part[b->index->document[i]] == part) {
                 gather(&b->g, a, i);
             }
         }
-        take_row(b, root);
+        cs_csr *to = &b->p.minus;
+        take_row(b, put(&b->g, root, b->o->scale, to, to->ptr[to->rows]));
     }
 }
 
-/* Room for the contexts of two groups, and the sums N. */
+/* Room for the contexts of two groups, and the sums N, in the order of the rows. */
 static cs_status make_room(pairing *b, double *all, double *chosen)
 {
     const cs_csr *a = &b->rows->matrix.a;
-    int64_t contexts = 0, groups = 0, entries = 0, check = 0;
+    int64_t contexts = 0, groups = 0, entries = 0, check = 0, r = 0;
     cs_status status = CS_OK;
-    for (int64_t r = 0, end; r < a->rows && status == CS_OK; r = end) {
-        end = cs_next_context(b->rows, r);
-        const context_size s = size_of(b->rows, b->o, r, end);
-        *all += s.all;
-        *chosen += s.chosen;
-        const bool pairs = makes_pairs(b->o, &s);
-        contexts += pairs;
-        groups += pairs ? s.groups : 0;
-        entries += pairs ? s.entries : 0;
+    for (int64_t c = 0; c <= b->index->shared && status == CS_OK; ++c) {
+        const bool last = c == b->index->shared;
+        for (const int64_t end = last ? a->rows : b->index->first[c]; r < end; ++r) { /* alone */
+            const uint8_t part = b->o->part[b->index->document[r]];
+            *all += part == CS_LEFT_OUT ? 0 : b->index->mass[r];
+            *chosen += is_chosen(b->o, part) ? b->index->mass[r] : 0;
+        }
+        if (!last) {
+            const context_size s = size_of(b, r, b->index->end[c]);
+            const bool pairs = makes_pairs(b->o, &s);
+            *all += s.all;
+            *chosen += s.chosen;
+            contexts += pairs;
+            groups += pairs ? s.groups : 0;
+            entries += pairs ? s.entries : 0;
+            r = b->index->end[c];
+        }
         status = check_at(r, &check);
     }
     if (status == CS_OK)
@@ -262,28 +321,27 @@ static cs_status make_room(pairing *b, double *all, double *chosen)
     return status == CS_OK && !b->p.diagonal ? CS_ERR_MEMORY : status;
 }
 
-cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_pair_options *options,
-                               cs_signed_gram *out, double *seen)
+cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *index,
+                               const cs_pair_options *options, cs_signed_gram *out, double *seen)
 {
-    const cs_csr *a = &rows->matrix.a;
     const bool documents = options->between == CS_PAIRS_OF_DOCUMENTS;
-    pairing b = {.rows = rows, .o = options};
+    pairing b = {.rows = rows, .index = index, .o = options};
     cs_pool pool = {0};
     double all = 0, chosen = 0, held = 0;
     cs_status status = make_room(&b, &all, &chosen);
-    b.g = gatherer_in(&pool, a->cols);
+    b.g = gatherer_in(&pool, rows->matrix.a.cols);
     status = status ? status : pool.status;
     int64_t check = 0;
-    for (int64_t r = 0, end; r < a->rows && status == CS_OK; r = end) {
-        end = cs_next_context(rows, r);
-        const context_size s = end - r > 1 ? size_of(rows, options, r, end) : (context_size){0};
+    for (int64_t c = 0; c < index->shared && status == CS_OK; ++c) {
+        const int64_t first = index->first[c], end = index->end[c];
+        const context_size s = size_of(&b, first, end);
         if (makes_pairs(options, &s)) {
             held += documents ? s.chosen : s.all;
             put_context(
-                &b, r, end,
+                &b, first, end,
                 sqrt(documents ? s.chosen / (chosen * s.pairs) : options->weight / (s.all * all)));
         }
-        status = check_at(r, &check);
+        status = check_at(end, &check);
     }
     cs_pool_free(&pool);
     if (status == CS_OK) {

@@ -32,6 +32,16 @@ static inline int64_t cs_row_document(const cs_hash128 *key)
 /* The first row of the next context. */
 int64_t cs_next_context(const cs_cooc *rows, int64_t row);
 
+/* What every sum over pairs asks of the rows: mass and document of each, and the contexts of two
+ * documents or more, as runs of rows. 12 bytes a row and 16 a context. */
+typedef struct {
+    double *mass;
+    uint32_t *document;
+    int64_t shared, *first, *end;
+} cs_context_index;
+cs_status cs_context_index_of(const cs_cooc *rows, cs_context_index *out) CS_MUST_CHECK;
+void cs_context_index_free(cs_context_index *index);
+
 /* The matrix of the documents that are not left out, a row T_X a context that they have, in the
  * order of keys; the bits of a build of these documents alone where its weights are integers.
  * Memory: the result; refused (CS_ERR_MEMORY) beyond what is free. */
@@ -58,7 +68,8 @@ typedef struct {
  *              sum_X (n_X / N) s p_X p_X' s; *seen is the share of N in these contexts
  *   parts:     w_X = weight / (n_X N), n and N sums over all documents that are not left out
  *
- * Memory: 24 bytes an entry of these contexts, refused (CS_ERR_MEMORY) beyond what is free. Two
- * passes over the rows. */
-cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_pair_options *options,
-                               cs_signed_gram *out, double *seen) CS_MUST_CHECK;
+ * Memory: 24 bytes an entry of these contexts, refused (CS_ERR_MEMORY) beyond what is free. index: of
+ * these rows. A pass over it and two over the contexts of two documents. */
+cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *index,
+                               const cs_pair_options *options, cs_signed_gram *out,
+                               double *seen) CS_MUST_CHECK;

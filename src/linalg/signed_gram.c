@@ -23,6 +23,7 @@ enum {
     MOST_ITEMS = 512,
     LEAST_WORK = 1 << 16, /* multiply-adds of an item */
     FEW = 3,              /* lanes that are filled one by one */
+    AHEAD = 8,            /* rows whose entries are asked for before their turn */
     SPARSE = 8,           /* columns of a pass for each entry that is looked up instead */
     POWERS = 12           /* steps of the bound of Collatz and Wielandt */
 };
@@ -62,12 +63,12 @@ double cs_signed_gram_trace(const cs_signed_gram *p, const double *f)
 
 /* --- inner product ---------------------------------------------------------------------------- */
 
-/* The rows of a matrix that meet each octet, and their first entry there. */
+/* The rows of a matrix that meet each octet: their first entry there and their end. */
 typedef struct {
     const cs_csr *a;
     int64_t *start; /* octets + 1 */
-    int32_t *row;
     int64_t *at;
+    int32_t *length; /* from there on */
 } meetings;
 
 typedef struct {
@@ -94,7 +95,7 @@ static void pass_over(const meetings *m, bool put, int64_t *next, double *work)
         for (int64_t e = a->ptr[r]; e < a->ptr[r + 1]; ++e) {
             const int64_t octet = a->col[e] / LANES;
             if (octet != last && put) {
-                m->row[next[octet]] = (int32_t)r;
+                m->length[next[octet]] = (int32_t)(a->ptr[r + 1] - e);
                 m->at[next[octet]++] = e;
             } else if (octet != last) {
                 ++next[octet];
@@ -109,17 +110,13 @@ static cs_status meet(const cs_csr *a, int64_t octets, cs_pool *pool, double *wo
 {
     int64_t *next = cs_pool_take(pool, octets, sizeof *next);
     *out = (meetings){.a = a, .start = cs_pool_take(pool, octets + 1, sizeof *out->start)};
-    if (a->rows > INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%lld rows of outer products: at most 2^31 - 1",
-                       (long long)a->rows);
-    }
     if (pool->status != CS_OK) return pool->status;
     pass_over(out, false, next, work);
     for (int64_t o = 0; o < octets; ++o) {
         out->start[o + 1] = out->start[o] + next[o];
         next[o] = out->start[o];
     }
-    CS_POOL_FIELDS(pool, out->start[octets], out, row, at);
+    CS_POOL_FIELDS(pool, out->start[octets], out, at, length);
     if (pool->status == CS_OK) pass_over(out, true, next, work);
     return pool->status;
 }
@@ -131,8 +128,12 @@ CS_CLONES static void scatter(const meetings *m, int64_t octet, double sign, dou
     const int64_t first = octet * LANES;
     const int32_t *restrict col = a->col;
     const double *restrict val = a->val;
-    for (int64_t i = m->start[octet]; i < m->start[octet + 1]; ++i) {
-        const int64_t begin = m->at[i], end = a->ptr[m->row[i] + 1];
+    const int64_t last = m->start[octet + 1];
+    for (int64_t i = m->start[octet]; i < last; ++i) {
+        const int64_t begin = m->at[i], end = begin + m->length[i];
+        const int64_t ahead = m->at[i + AHEAD < last ? i + AHEAD : i];
+        __builtin_prefetch(col + ahead);
+        __builtin_prefetch(val + ahead);
         double x[LANES] = {0};
         int64_t f = begin;
         for (; f < end && col[f] < first + LANES; ++f) {
@@ -183,7 +184,7 @@ static void take_touched(const inner *w, const meetings *m, int64_t octet, doubl
 {
     const cs_csr *a = m->a;
     for (int64_t i = m->start[octet]; i < m->start[octet + 1]; ++i) {
-        for (int64_t e = m->at[i]; e < a->ptr[m->row[i] + 1]; ++e) {
+        for (int64_t e = m->at[i]; e < m->at[i] + m->length[i]; ++e) {
             take(w, octet * LANES, a->col[e], 2, p, q, s);
         }
     }

@@ -25,7 +25,7 @@ cs_status cs_signed_gram_apply(const cs_signed_gram *p, const cs_dense *x, int t
 /* *plain = tr P Q = sum_uv P_uv Q_uv; *scaled = sum_uv f_u f_v P_uv Q_uv (f of cols values; NULL:
  * *scaled is not set). Rows of P and Q are made eight at a time and are not kept. Same bits for any
  * number of threads (0: cs_threads()). Memory: 12 bytes an entry, 128 bytes a column and thread.
- * CS_ERR_INPUT: 2^31 rows or more; CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+ * CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q, const double *f,
                                int threads, double *plain, double *scaled) CS_MUST_CHECK;
 
