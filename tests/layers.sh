@@ -22,7 +22,7 @@ BEGIN {
     allow["analysis/measures"] = "base io stats plan text image linalg cooc infer"
     allow["analysis/theorems"] = "base io stats plan text linalg cooc tensor model toy infer analysis/measures"
     allow["analysis/design"] = "base io plan cooc text analysis/theorems"
-    allow["analysis/trained"] = "base io stats text cooc model train analysis/measures analysis/theorems"
+    allow["analysis/trained"] = "base io stats text image cooc model train analysis/measures analysis/theorems"
     allow["analysis/study"] = "base io stats"
     allow["python"] = "base io plan text linalg cooc toy analysis/measures"
     allow["cli"] = "base io dist plan text image linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"

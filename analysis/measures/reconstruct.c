@@ -8,6 +8,7 @@
 #include "analysis/measures/linear_fill.h"
 #include "analysis/measures/perceptual.h"
 #include "analysis/measures/reconstruct_private.h"
+#include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/range.h"
@@ -17,6 +18,7 @@
 #include "image/patches.h"
 #include "plan/plan.h"
 #include "plan/ratio.h"
+#include "stats/metrics.h"
 
 static const char *const FILLER[] = {"model", "mean", "gaussian"};
 
@@ -388,7 +390,24 @@ static double score_at(const cs_reconstruction *r, int64_t i, int filler, int sc
     return r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score];
 }
 
-static void add_mean(const cs_reconstruction *r, int filler, int score, cs_item *list)
+/* The mean without each block of pictures, by which two runs on the same pictures are paired. */
+static void add_left_out(const cs_reconstruction *r, int filler, int score, double mean,
+                         cs_item *item)
+{
+    const int64_t n = r->pictures, blocks = cs_metric_blocks(n);
+    cs_item *list = cs_item_array(item, "~left_out");
+    for (int64_t b = 0; b < blocks && blocks > 1; ++b) {
+        const int64_t from = b * n / blocks, to = (b + 1) * n / blocks;
+        double sum = mean * (double)n;
+        for (int64_t i = from; i < to; ++i) {
+            sum -= score_at(r, i, filler, score);
+        }
+        cs_item_real(list, NULL, sum / (double)(n - (to - from)));
+    }
+}
+
+static void add_mean(const cs_reconstruction *r, int filler, int score, const char *partition,
+                     cs_item *list)
 {
     const double n = (double)r->pictures;
     double mean = 0, squares = 0;
@@ -405,15 +424,19 @@ static void add_mean(const cs_reconstruction *r, int filler, int score, cs_item 
     cs_item_real(item, "value", mean);
     cs_item_real(item, "se", r->pictures > 1 ? sqrt(squares / (n - 1) / n) : (double)NAN);
     cs_item_int(item, "n", r->pictures);
+    cs_item_text(item, "~partition", partition);
+    add_left_out(r, filler, score, mean, item);
 }
 
 void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *images, cs_item *root)
 {
+    char partition[33];
+    cs_hash_hex(cs_hash(r->picture, (size_t)r->pictures * sizeof *r->picture, 0), partition);
     CS_ITEM_FIELDS(root, r, pictures, patches, hidden, ridge);
     cs_item *means = cs_item_array(root, "metrics"), *scores = cs_item_array(root, "scores");
     for (int f = 0; f < CS_FILLERS; ++f) {
         for (int k = 0; k < r->scores && r->there[f]; ++k) {
-            add_mean(r, f, k, means);
+            add_mean(r, f, k, partition, means);
         }
     }
     for (int64_t i = 0; i < r->pictures; ++i) {

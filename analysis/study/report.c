@@ -185,9 +185,8 @@ static cs_status choose_columns(const cs_pick *pick, int *count, int *column)
 static void put_rows(FILE *out, const cs_pick *pick, int count, const int *column)
 {
     cs_html_put(out, "<table><tr>");
-    for (int c = 0; c < count; ++c) {
+    for (int c = 0; c < count; ++c)
         cs_html_put(out, "<th>%</th>", pick->table.name[column[c]]);
-    }
     cs_html_put(out, "</tr>\n");
     int64_t hit = 0, shown = 0;
     for (int64_t row = 0; row < pick->table.rows && shown < pick->limit; ++row) {
@@ -196,9 +195,8 @@ static void put_rows(FILE *out, const cs_pick *pick, int count, const int *colum
         }
         ++shown;
         cs_html_put(out, "<tr>");
-        for (int c = 0; c < count; ++c) {
+        for (int c = 0; c < count; ++c)
             put_cell(out, cs_pick_cell(pick, row, column[c]));
-        }
         cs_html_put(out, "</tr>\n");
     }
     cs_html_put(out, "</table>\n");
@@ -245,7 +243,7 @@ static cs_status put_value(report *r)
 }
 
 /* A file as a data URI: identifiers inside one SVG cannot meet those of another. */
-static cs_status put_data_uri(FILE *out, const char *path)
+static cs_status put_data_uri(FILE *out, const char *type, const char *path)
 {
     char *bytes = NULL, *encoded = NULL;
     int64_t size = 0;
@@ -256,7 +254,7 @@ static cs_status put_data_uri(FILE *out, const char *path)
         status = encoded ? CS_OK : CS_ERR_MEMORY;
         if (encoded) {
             base64_encode_raw(encoded, (size_t)size, (const uint8_t *)bytes);
-            cs_html_put(out, "data:image/svg+xml;base64,");
+            cs_html_put(out, "data:image/%;base64,", type);
             (void)fwrite(encoded, 1, length, out);
         }
     }
@@ -265,17 +263,21 @@ static cs_status put_data_uri(FILE *out, const char *path)
     return status;
 }
 
+static void put_caption(report *r, int from)
+{
+    (void)fprintf(r->out, "\"><figcaption><b>Figure %d.</b> ", ++r->figures);
+    for (int i = from; i < r->words; ++i)
+        cs_html_put(r->out, "% ", r->word[i]);
+}
+
 /* A numbered figure in a folder of the study, at #FOLDER; its caption begins with the word `from`. */
 static cs_status put_figure_of(report *r, const char *folder, const char *figure, int from)
 {
     static const char *const kind[] = {"csv", "gp", "png", "pdf"};
     char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     cs_html_put(r->out, "<figure id=\"%\"><img alt=\"%\" src=\"", folder, figure);
-    cs_status status = path ? put_data_uri(r->out, path) : CS_ERR_MEMORY;
-    (void)fprintf(r->out, "\"><figcaption><b>Figure %d.</b> ", ++r->figures);
-    for (int i = from; i < r->words; ++i) {
-        cs_html_put(r->out, "% ", r->word[i]);
-    }
+    cs_status status = path ? put_data_uri(r->out, "svg+xml", path) : CS_ERR_MEMORY;
+    put_caption(r, from);
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
         cs_html_put(r->out, "<a href=\"%/%.%\">%</a> ", folder, figure, kind[i], kind[i]);
     }
@@ -290,6 +292,18 @@ static cs_status put_figure(report *r)
     return cs_study_name_is_good(r->word[2])
                ? put_figure_of(r, r->word[1], r->word[2], 3)
                : cs_fail(CS_ERR_INPUT, "no figure \"%s\"", r->word[2]);
+}
+
+/* {{picture STEP/FILE.png caption...}} */
+static cs_status put_picture(report *r)
+{
+    char *path = cs_format("%s/%s", r->study->dir, r->word[1]);
+    cs_html_put(r->out, "<figure><img alt=\"%\" src=\"", r->word[1]);
+    cs_status status = path ? put_data_uri(r->out, "png", path) : CS_ERR_MEMORY;
+    put_caption(r, 2);
+    cs_html_put(r->out, "</figcaption></figure>\n");
+    cs_free(path);
+    return status;
 }
 
 /* {{figures PREFIX caption...}}: those that steps of such names have drawn */
@@ -464,6 +478,7 @@ static cs_status directive(report *r, char *text)
                  {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
                  {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
                  {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption"},
+                 {"picture", put_picture, 3, MOST_WORDS, "STEP/FILE.png caption"},
                  {"standings", put_standings, 3, 3, "PREFIX FIRST"},
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
                  {"tally", put_tally, 1, 1, ""},

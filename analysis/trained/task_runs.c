@@ -85,6 +85,10 @@ static cs_status run_task(const cs_task_plan *plan, const cs_labelled_task *task
     if (task->regression) {
         argv[n++] = "--regression";
     }
+    if (task->pictures && strcmp(plan->command, "probe") == 0) {
+        argv[n++] = "--baselines"; /* one layer, so that a score is the model's */
+        argv[n++] = "no";
+    }
     if (!all) {
         argv[n++] = "--all"; /* what is printed goes nowhere: no note of what is not shown */
     }

@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "image/prepare.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "text/corpus.h"
@@ -286,7 +287,8 @@ static cs_status add_folder(cs_task_list *list, const char *folder)
 static cs_status add_name(void *to, const char *name)
 {
     cs_task_list *list = to;
-    const cs_corpus_source *known = cs_corpus_named(name, NULL);
+    const cs_corpus_source *text = cs_corpus_named(name, NULL);
+    const cs_corpus_source *known = text ? text : cs_images_named(name);
     if (!known) {
         return cs_path_is_dir(name) ? add_folder(list, name)
                                     : cs_fail(CS_ERR_INPUT,
@@ -301,6 +303,7 @@ static cs_status add_name(void *to, const char *name)
                                 .train = known->name,
                                 .test = known->name,
                                 .named = true,
+                                .pictures = !text,
                                 .look_ahead = CS_METRIC_ACCURACY,
                                 .mae_lm = CS_METRIC_ACCURACY};
     return add_task(list, &t);

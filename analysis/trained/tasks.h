@@ -26,6 +26,7 @@ typedef struct {
     const char *name;
     const char *train, *test;  /* test NULL: held out of train */
     bool named;                /* a corpus known by name: no columns */
+    bool pictures;             /* of pictures */
     int64_t label, text, pair; /* columns from 1; pair 0: single texts */
     int64_t test_label;        /* of the test side (MNLI: another) */
     bool regression;

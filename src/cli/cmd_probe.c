@@ -362,9 +362,10 @@ static cs_status probe_pictures(run *r)
         estimate(r, r->heads && rows > r->patches.most ? r->patches.most : rows,
                  m.model.config.width, o.layers);
     } else if (status == CS_OK) {
-        begin_result(r, o.layers + 2);
+        const bool beside = cs_args_is(r->args, "baselines", "yes");
+        begin_result(r, o.layers + (beside ? 2 : 0));
         status = probe_patches(r, &m.model, patches, &o, NULL);
-        if (status == CS_OK) status = probe_baselines(r, &m, patches, o);
+        if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, o);
     }
     cs_corpus_free(&patches[0]);
     cs_corpus_free(&patches[1]);
@@ -378,7 +379,7 @@ static cs_status probe_texts(run *r)
     cs_hidden_options o = {.pooling =
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
-    cs_status status = cs_args_refuse(r->args, "head places", "goes with pictures");
+    cs_status status = cs_args_refuse(r->args, "head places baselines", "goes with pictures");
     if (status == CS_OK) status = read_texts(r);
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);

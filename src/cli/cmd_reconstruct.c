@@ -23,7 +23,10 @@ static cs_status read_decode(const cs_args *args, int64_t *groups)
 static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *images)
 {
     static const cs_view means = {"metrics[]", "by metric=name definition value se n"},
-                         scores = {"scores[]", "picture label by l2 psnr ssim perceptual"};
+                         scores = {"scores[]", "picture label by l2 psnr ssim perceptual"},
+
+                         blocks = {"metrics[].~left_out[]",
+                                   "by=^by metric=^name block=# value=. partition=^~partition"};
     cs_reconstruct_options o = {0};
     cs_patch_reader reader = {0};
     cs_reconstruction made = {0};
@@ -49,6 +52,7 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
         cs_item_text(root, "perceptual", of);
         cs_reconstruction_record(&made, images, root);
         status = cs_output_csv(args, "scores.csv", &scores);
+        if (status == CS_OK) status = cs_output_csv(args, "reconstruct-blocks.csv", &blocks);
     }
     if (status == CS_OK) status = cs_output_record(args, "reconstruct", &means);
     cs_reconstruction_free(&made);
@@ -120,7 +124,8 @@ const cs_command cs_cmd_reconstruct = {
         "--width 16 --heads 2 --batch 8 --steps 5 -o small\n"
         "cospec reconstruct small field --limit 20 -o filled",
     .run = run_reconstruct,
-    .files = "reconstruct.json reconstruct.csv scores.csv reconstruction.png",
+    .files =
+        "reconstruct.json reconstruct.csv reconstruct-blocks.csv scores.csv reconstruction.png",
     .without = "resume dry-run",
     .gpu = true,
 };

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "image/prepare.h"
 #include "io/file.h"
 #include "io/rows.h"
 #include "plan/objective.h"
@@ -52,7 +53,8 @@ cs_is cs_what_is(const char *path)
                  {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},
                  {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
-    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) || joins_corpora(path);
+    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
+                       cs_images_named(path) || joins_corpora(path);
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL
                : holds(path, "matrix.npz") ? CS_IS_STORE

@@ -64,6 +64,8 @@ const cs_opt cs_group_probe_texts[] = {
         "places", "N", "32768", 2, 1e9,
         "--head: most training pixels (of boxes: patches), drawn by the seed from the pictures of "
         "--few."),
+    CS_CHOICE("baselines", "yes|no", "yes",
+              "Pictures: the network before training and the pixels too. With --tasks: no."),
     CS_FLAG("tokens",
             "The share of each of the model's tokens in a text in place of its states: what "
             "words tell without their order, a baseline."),

@@ -18,7 +18,8 @@ static cs_status check(const cs_args *args)
 {
     const char *none = "has no meaning with --tasks", *layer = "layer";
     cs_status status = cs_args_refuse(args, "config dry-run against metric", none);
-    if (status == CS_OK) status = cs_args_refuse(args, "regression label-column text-column", none);
+    if (status == CS_OK)
+        status = cs_args_refuse(args, "regression label-column text-column baselines", none);
     if (status == CS_OK) status = cs_args_refuse(args, "pair pair-column test-label-column", none);
     if (status == CS_OK && !cs_args_given(args, "output"))
         status = cs_fail(CS_ERR_USAGE, "--tasks needs -o DIR");

@@ -27,7 +27,8 @@ static cs_status check_options(const cs_train_options *o)
         {"accumulate", (double)o->accumulate, 1, UINT16_MAX},
         {"sequences a step", (double)o->batch * (double)o->accumulate, 1, (1 << 20) - 1},
         {"max-length", (double)o->length, 1, 1 << 20},
-        {"warmup", (double)o->warmup, 0, (double)o->steps},
+        /* The untrained network of a recipe (steps 0) keeps the recipe's other numbers. */
+        {"warmup", (double)o->warmup, 0, o->steps > 0 ? (double)o->steps : 1e12},
         {"lr", o->learning_rate, 0, 1e300},
         {"final-share", o->final_share, 0, 1},
         {"cool-down", o->cool_down, 0, 1},

@@ -245,7 +245,7 @@ test_fields_are_escaped() {
         grep -q 'class="v &lt;i&gt;"' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
     grep -q 'Content-Security-Policy.*default-src .none.' r/report.html && grep -q '<title>cospec: a &lt;i&gt;</title>' r/report.html || { fail "$(head -9 r/report.html)"; return 1; }
-    for page in atlas claims long repeat report train-demo; do sed -n 1p "$root/plots/$page.html" | grep -q '^{{head ' || { fail "no head in $page.html"; return 1; }; done
+    for page in atlas claims images long repeat report train-demo; do sed -n 1p "$root/plots/$page.html" | grep -q '^{{head ' || { fail "no head in $page.html"; return 1; }; done
 }
 
 test_nul_is_refused() {
@@ -300,7 +300,7 @@ END
 
 # Every study of the program is whole at each of its scales: names that no claim has are refused after all is read.
 test_shared_studies() {
-    for scale in reproduce:smoke reproduce:cpu reproduce:gpu long:smoke long:long long:gpu atlas:smoke atlas:long repeat:smoke repeat:long repeat:gpu; do
+    for scale in reproduce:smoke reproduce:cpu reproduce:gpu long:smoke long:long long:gpu atlas:smoke atlas:long repeat:smoke repeat:long repeat:gpu images:smoke images:cpu images:long images:gpu; do
         refuses 2 "no claim has a name that begins with nothing-" "$COSPEC" reproduce --steps "$root/plots/${scale%:*}.json" --scale "${scale#*:}" --claims nothing- -o n || return 1
     done
     printf 'x\n' > t.html

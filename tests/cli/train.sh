@@ -118,7 +118,7 @@ test_more_steps() {
     small_corpus c.tsv
     exits 0 train --objective ar --schedule constant --steps 6 -o d && exits 0 train --objective ar --schedule constant --steps 12 --resume -o d && [ "$(number step out)" = 12 ] &&
         exits 0 train --objective ar --schedule constant --steps 12 -o e && cmp -s d/model.safetensors e/model.safetensors || { fail "${why:-not the longer run}"; return 1; }
-    exits 0 train --objective ar --steps 6 -o f || return 1
+    exits 0 train --objective ar --steps 6 -o f && exits 0 train --objective ar --schedule constant --warmup 600 --steps 0 -o u || return 1
     refuses 2 "under --schedule constant steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
 }
 

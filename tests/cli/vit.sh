@@ -31,6 +31,8 @@ test_reconstruction() {
     exits 0 "$COSPEC" train $small $of_two --steps 20 -o a || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r --json && [ "$(number hidden out)" = 8 ] && grep -q '"by": "gaussian"' out || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     [ "$(head -c 4 r/reconstruction.png | tail -c 3)" = PNG ] && head -1 r/scores.csv | grep -q '^picture,label,by,l2,psnr,ssim,perceptual$' || { fail "$(head -1 r/scores.csv)"; return 1; }
+    # A picture a block: the jackknife of the mean is its standard error.
+    awk -F, 'NR == FNR { if ($1 == "model" && $2 == "l2") se = $5 ; next } $1 == "model" && $2 == "l2" { n++; s += $4; q += $4 * $4 } END { v = (n - 1) / n * (q - s * s / n); exit !(n > 1 && v > 0 && v < 1.000001 * se * se && v > 0.999999 * se * se) }' r/reconstruct.csv r/reconstruct-blocks.csv || { fail "blocks: $(head -3 r/reconstruct-blocks.csv)"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --threads 2 -o s && cmp r/scores.csv s/scores.csv && cmp r/reconstruction.png s/reconstruction.png || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode token --limit 2 --json && [ "$(number pictures out)" = 2 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "--decode is once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
@@ -142,6 +144,7 @@ test_classes() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 10 -o a || return 1
     exits 0 "$COSPEC" probe a p --seeds 1 --layer 0,2 -o r || return 1
+    exits 0 "$COSPEC" probe a p --seeds 1 --layer 0,2 --baselines no -o alone && [ "$(cut -d, -f2 alone/probe.csv | sort -u | tr '\n' ' ')" = "0 2 layer " ] || { fail "${why:-$(cut -d, -f2 alone/probe.csv | sort -u)}"; return 1; }
     for layer in 0 2 untrained pixels; do
         cut -d, -f2,4,5 r/probe.csv | grep -q "^$layer,linear,accuracy" || { fail "no row of layer $layer"; return 1; }
     done
