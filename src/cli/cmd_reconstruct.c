@@ -24,7 +24,6 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
 {
     static const cs_view means = {"metrics[]", "by metric=name definition value se n"},
                          scores = {"scores[]", "picture label by l2 psnr ssim perceptual"},
-
                          blocks = {"metrics[].~left_out[]",
                                    "by=^by metric=^name block=# value=. partition=^~partition"};
     cs_reconstruct_options o = {0};

@@ -404,7 +404,8 @@ static cs_status claim(cs_args *args)
 
 static cs_status prepare(cs_args *args, run *r)
 {
-    cs_status status = cs_args_train(args, &r->plan, &r->phases, &r->options);
+    cs_status status = cs_args_is(args, "arch", "vit") ? cs_args_picture_recipe(args) : CS_OK;
+    if (status == CS_OK) status = cs_args_train(args, &r->plan, &r->phases, &r->options);
     if (status == CS_OK) status = check_pictures(args);
     if (status == CS_OK && (status = claim(args)) == CS_OK) status = read_steps(args, r);
     if (status == CS_OK) status = cs_args_plan_inputs(args, &r->plan);

@@ -349,6 +349,17 @@ static cs_status set_fallbacks(cs_args *args)
     return status;
 }
 
+cs_status cs_args_suppose(cs_args *args, const char *name, const char *text)
+{
+    cs_opt_value *v = cs_args_find(args, name, strlen(name));
+    assert(v);
+    if (v->given) {
+        return CS_OK;
+    }
+    cs_words_free(&v->text);
+    return add_value(v, text);
+}
+
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_args **out)
 {
     cs_status status = CS_OK;

@@ -137,6 +137,10 @@ cs_status cs_args_refuse(const cs_args *args, const char *names, const char *why
 /* Whether a TEXT, CHOICE or NAME has this value. */
 bool cs_args_is(const cs_args *args, const char *name, const char *value);
 
+/* Another value of an option that is not given, in place of its fallback: one that another option
+ * implies. Unlike a given value it may be taken back so, and is never refused. */
+cs_status cs_args_suppose(cs_args *args, const char *name, const char *text) CS_MUST_CHECK;
+
 /* The number of a CHOICE's value among its choices, from 0. */
 int cs_args_choice(const cs_args *args, const char *name);
 

@@ -47,7 +47,7 @@ const cs_opt cs_group_train_model[] = {
               "of one stream, or with --decoder-layers an autoencoder (MAE)."),
     CS_CHOICE("preset", "1m|4m|small|base|cramming|large", "1m",
               "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. "
-              "Of linear: the width alone."),
+              "Of linear: the width alone. vit without it: 4 x 64."),
     CS_INT("layers", "N", NULL, 1, 1024, "Instead of the preset's."),
     CS_INT("width", "N", NULL, 1, 65536, "Instead of the preset's."),
     CS_INT("heads", "N", NULL, 1, 64, "Instead of the preset's."),
@@ -93,7 +93,8 @@ const cs_opt cs_group_train_pictures[] = {
             "Hilbert's curve, squares of S x S patches one after the other (RandSAC), or "
             "the numbers of all patches in a text file."),
     CS_CHOICE("position-table", "sines|learned", "sines",
-              "vit: positions in the plane, fixed sines and cosines (MAE) or learned (ViT)."),
+              "vit: positions in the plane, learned unless there is a decoder (ViT), or fixed "
+              "sines and cosines (MAE)."),
     CS_REAL("least-area", "P", "1", 0.001, 1,
             "vit: training sees crops of at least this share of a picture's area, with ratios to "
             "4/3, anew in each step; 1: the whole picture (MAE: 0.2)."),
@@ -115,13 +116,13 @@ const cs_opt cs_group_train_recipe[] = {
     CS_INT("train-documents", "N", NULL, 1, INT32_MAX,
            "Text: train on N documents alone, the same for every --seed and among those of any "
            "larger N. The vocabulary is that of all."),
-    CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences a micro-batch."),
+    CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences a micro-batch (vit: 16)."),
     CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches a step."),
-    CS_INT("steps", "N", "1000", 0, UINT32_MAX, "Updates; 0: the untrained network."),
+    CS_INT("steps", "N", "1000", 0, UINT32_MAX, "Updates (vit: 7000); 0: the untrained network."),
     CS_REAL("epochs", "E", NULL, 1e-9, 1e9, "Instead of --steps: passes over the text."),
-    CS_REAL("lr", "RATE", "1e-3", 0, 1e30, "Peak learning rate."),
+    CS_REAL("lr", "RATE", "1e-3", 0, 1e30, "Peak learning rate (vit: 2e-3)."),
     CS_CHOICE("schedule", "one-cycle|cosine|linear|constant", "one-cycle",
-              "The learning rate after the warm-up."),
+              "The learning rate after the warm-up (vit: cosine)."),
     CS_INT("warmup", "N", NULL, 0, 1e12,
            "Steps of rising rate. Default: half of all; cosine and linear: 8 %; constant: 0."),
     CS_REAL("final-share", "P", "0", 0, 1, "The last learning rate over the peak."),
@@ -138,7 +139,8 @@ const cs_opt cs_group_train_recipe[] = {
             "Decoupled; on matrices, not on biases and norms."),
     CS_REAL("clip", "NORM", "0.5", 0, 1e30, "Largest gradient norm, 0: any."),
     CS_INT("log-every", "N", "10", 0, 1e12, "Steps between rows of log.csv."),
-    CS_INT("eval-every", "N", "100", 0, 1e12, "Steps between evaluations on held-out documents."),
+    CS_INT("eval-every", "N", "100", 0, 1e12,
+           "Steps between evaluations on held-out documents (vit: 500)."),
     CS_INT("eval-batches", "N", "16", 0, 1e6, "Batches of an evaluation."),
     CS_INT("save-every", "N", "500", 0, 1e12, "Steps between checkpoints."),
     CS_TEXT("keep-at", "N,N,...", NULL,
@@ -149,6 +151,24 @@ const cs_opt cs_group_train_recipe[] = {
             "Stop with a checkpoint after so long; 0: no limit."),
     {0},
 };
+
+/* The recipe of pictures: small steps, many of them, of a network that takes the fewest processor
+ * seconds to a given error of hidden patches (docs/training.md has the runs). */
+cs_status cs_args_picture_recipe(cs_args *args)
+{
+    static const struct {
+        const char *name, *value;
+    } usual[] = {{"layers", "4"},   {"width", "64"}, {"heads", "4"},         {"batch", "16"},
+                 {"steps", "7000"}, {"lr", "2e-3"},  {"schedule", "cosine"}, {"eval-every", "500"}};
+    const int first = cs_args_given(args, "preset") ? 3 : 0; /* which says the sizes */
+    cs_status status = CS_OK;
+    for (int i = first; i < (int)(sizeof usual / sizeof *usual) && status == CS_OK; ++i) {
+        status = cs_args_suppose(args, usual[i].name, usual[i].value);
+    }
+    if (status == CS_OK && !cs_args_given(args, "decoder-layers"))
+        status = cs_args_suppose(args, "position-table", "learned");
+    return status;
+}
 
 /* --- task --------------------------------------------------------------------------------------*/
 

@@ -17,6 +17,9 @@ extern const cs_opt cs_group_train_model[];
 extern const cs_opt cs_group_train_pictures[];
 extern const cs_opt cs_group_train_recipe[];
 
+/* What --arch vit implies of options that are not given. */
+cs_status cs_args_picture_recipe(cs_args *args) CS_MUST_CHECK;
+
 /* Objective, loss, batches, schedule, optimizer, cadence; `dir` and `progress` too. `file` and `phases`
  * must be zeroed and outlive *out. */
 cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phases,

@@ -26,6 +26,16 @@ test_training() {
     exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from a --steps 5 --batch 8 -o c || return 1
 }
 
+# What --arch vit implies stands in the manifest, and gives way to what is given.
+test_recipe() {
+    pictures
+    vit="--corpus p --objective masked --mask-ratio 0.5 --arch vit --patch 2"
+    exits 0 "$COSPEC" train $vit --dry-run --json && [ "$(number steps out)" = 7000 ] && small_one=$(number parameters out) || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" train $vit --preset 1m --steps 9 --dry-run --json && [ "$(number steps out)" = 9 ] && [ "$(number parameters out)" -gt $((3 * small_one)) ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" train $vit --layers 1 --batch 3 --steps 2 -o a && [ "$(number lr a/manifest.json)/$(number width a/manifest.json)/$(number batch a/manifest.json)" = 0.002/64/3 ] && grep -q '"position-table": "learned"' a/manifest.json || { fail "${why:-$(tr -d '\n ' < a/manifest.json)}"; return 1; }
+    exits 0 "$COSPEC" train $vit --layers 1 --decoder-layers 1 --steps 2 -o m && grep -q '"position-table": "sines"' m/manifest.json || fail "${why:-$(tr -d '\n ' < m/manifest.json)}"
+}
+
 test_reconstruction() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 20 -o a || return 1
@@ -217,12 +227,13 @@ test_refusals() {
     refuses 2 "--max-length has no meaning for vit" "$COSPEC" train $small $of_two --max-length 9 -o a &&
         refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" train $small --patch 3 -o a &&
         refuses 2 "a model that predicts values has the squared error" "$COSPEC" train $small $of_two --loss spectral -o a &&
-        refuses 2 "width that 4 divides, not 18" "$COSPEC" train $small --patch 2 --width 18 -o a || return 1
+        refuses 2 "width that 4 divides, not 18" "$COSPEC" train $small --patch 2 --width 18 --position-table sines -o a || return 1
     printf 'a b c\n' > t.txt
     refuses 2 "--arch vit reads pictures, and t.txt has none" "$COSPEC" train --corpus t.txt --objective ar --arch vit -o a
 }
 
 check training
+check recipe
 check reconstruction
 check blocks
 check codes
