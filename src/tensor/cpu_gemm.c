@@ -3,10 +3,11 @@
  *
  * B is packed once for all workers, by panels of as many columns as a tile has; then the workers
  * take blocks of C, pack their rows of A block by block of k into scratch that stays in the second
- * level cache, and run the tiles. What is added when is a matter of the shape alone, so bits do not
- * depend on the number of threads. Own kernels rather than BLAS: they leave the threads of BLAS
- * alone, allow work on A before and on C after a tile while it is in cache, and know the vector
- * unit where an older OpenBLAS does not know the processor.
+ * level cache, and run the tiles. Where C is only a few panels wide, packing costs a good part of
+ * the product, and the tiles read A as it stands. What is added when is a matter of the shape alone,
+ * so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
+ * threads of BLAS alone, allow work on A before and on C after a tile while it is in cache, and know
+ * the vector unit where an older OpenBLAS does not know the processor.
  *
  * Memory: at most MOST_PACKED floats of B (larger products run in parts of k or columns), and
  * BLOCK_ROWS x BLOCK_STEPS floats a worker.
@@ -23,8 +24,10 @@ enum {
     FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
     MOST_BLOCKS = 64,    /* or there are so many */
     MOST_PACKED = 1 << 24,
-    SPLITS = 4, /* items of packing in a block of k */
-    SLACK = 16, /* a kernel's pack may write past the end */
+    SPLITS = 4,     /* items of packing in a block of k */
+    SLACK = 16,     /* a kernel's pack may write past the end */
+    FEW_PANELS = 4, /* of B, for which packing A does not pay, */
+    SAME_SET = 512  /* unless its rows, so many floats apart, push each other out of the cache */
 };
 
 static int64_t ceiling(int64_t a, int64_t b)
@@ -94,11 +97,20 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
     }
 }
 
+/* A tile of C from row i on, into `c`. */
+static void tile_rows(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows,
+                      float *c, int64_t ldc, bool add)
+{
+    const bool packed = p->lda == 0;
+    const float *a = p->a + i * (packed ? p->k : p->a_along ? p->lda : 1);
+    kernels->tile(rows, p->k, a, packed ? rows : p->lda, p->a_along, p->b, c, ldc, add);
+}
+
 /* `rows` rows of C from row i on, where C has fewer columns left than the tile. */
 static void edge_tile(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows)
 {
     float edge[16 * 32];
-    kernels->tile(rows, p->k, p->a + i * p->k, p->b, edge, kernels->cols, false);
+    tile_rows(kernels, p, i, rows, edge, kernels->cols, false);
     for (float *c = p->c + i * p->ldc, *from = edge; rows > 0; --rows) {
         (p->add ? kernels->add : kernels->copy)(p->n, from, c);
         c += p->ldc;
@@ -114,7 +126,7 @@ static void strip(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
         int64_t i = part_start(p->m, panels, part);
         int64_t rows = part_start(p->m, panels, part + 1) - i;
         if (p->n == kernels->cols) {
-            kernels->tile(rows, p->k, p->a + i * p->k, p->b, p->c + i * p->ldc, p->ldc, p->add);
+            tile_rows(kernels, p, i, rows, p->c + i * p->ldc, p->ldc, p->add);
         } else {
             edge_tile(kernels, p, i, rows);
         }
@@ -188,6 +200,7 @@ static cs_status block(void *ctx, int64_t item, int worker)
     int64_t row = item / t->col_blocks * t->row_block, rows = cs_least(p->m - row, t->row_block);
     int64_t from = item % t->col_blocks * t->col_block, to = cs_least(t->cols, from + t->col_block);
     float *packed = cs_cpu_local_of(t->cpu, worker);
+    const bool pack = p->n > FEW_PANELS * kernels->cols || p->lda % SAME_SET == 0;
     if (t->before) {
         p->before(p->ctx, row, rows);
     }
@@ -196,12 +209,16 @@ static cs_status block(void *ctx, int64_t item, int worker)
         step_block(t, s, &k0, &steps);
         const float *a =
             p->a_along ? p->a + row * p->lda + t->k0 + k0 : p->a + (t->k0 + k0) * p->lda + row;
-        cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
+        if (pack) {
+            cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
+        }
         for (int64_t j = from; j < to; j += kernels->cols) {
             cs_cpu_small part = {.m = rows,
                                  .n = cs_least(to - j, kernels->cols),
                                  .k = steps,
-                                 .a = packed,
+                                 .a = pack ? packed : a,
+                                 .lda = pack ? 0 : p->lda,
+                                 .a_along = !pack && p->a_along,
                                  .b = t->cpu->shared + k0 * t->wide + j * steps,
                                  .c = p->c + row * p->ldc + t->col + j,
                                  .ldc = p->ldc,

@@ -93,8 +93,9 @@ static void pack_across(int64_t n, int64_t panels, int64_t steps, int64_t all_st
     }
 }
 
-ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *b, float *c,
-                    int64_t ldc, bool add)
+/* Item (i, k) of A is a[i * row + k * step]. */
+ALWAYS void tile_of(const int rows, int64_t steps, const float *a, int64_t row, int64_t step,
+                    const float *b, float *c, int64_t ldc, bool add)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
     UNROLL
@@ -114,7 +115,7 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
         }
         UNROLL
         for (int i = 0; i < rows; ++i) {
-            vf aik = all(a[k * rows + i]);
+            vf aik = all(a[i * row + k * step]);
             UNROLL
             for (int64_t j = 0; j < TILE_VECTORS; ++j) {
                 sum[i][j] = fused(aik, bk[j], sum[i][j]);
@@ -137,11 +138,12 @@ ALWAYS void tile_of(const int rows, int64_t steps, const float *a, const float *
 
 #define TILE_CASE(r)                                                                               \
     case r:                                                                                        \
-        tile_of(r, steps, a, b, c, ldc, add);                                                      \
+        tile_of(r, steps, a, row, step, b, c, ldc, add);                                           \
         break;
 
-static void tile(int64_t rows, int64_t steps, const float *a, const float *b, float *c, int64_t ldc,
-                 bool add)
+/* row is 1, or step is: known where it is inlined. */
+ALWAYS void tile_by(int64_t rows, int64_t steps, const float *a, int64_t row, int64_t step,
+                    const float *b, float *c, int64_t ldc, bool add)
 {
     switch (rows) {
         TILE_CASE(1)
@@ -164,6 +166,16 @@ static void tile(int64_t rows, int64_t steps, const float *a, const float *b, fl
 #endif
     default:
         break;
+    }
+}
+
+static void tile(int64_t rows, int64_t steps, const float *a, int64_t lda, bool along,
+                 const float *b, float *c, int64_t ldc, bool add)
+{
+    if (along) {
+        tile_by(rows, steps, a, lda, 1, b, c, ldc, add);
+    } else {
+        tile_by(rows, steps, a, 1, lda, b, c, ldc, add);
     }
 }
 

@@ -76,10 +76,10 @@ typedef struct {
      * out[i * all_steps + k * w + ...], of which steps 0 .. steps - 1 are written. */
     void (*pack_across)(int64_t n, int64_t panels, int64_t steps, int64_t all_steps, const float *x,
                         int64_t ld, float *out);
-    /* C[i][j] (+)= sum_k a[k * rows + i] b[k * cols + j], rising k; C rows x cols with stride ldc.
-     */
-    void (*tile)(int64_t rows, int64_t steps, const float *a, const float *b, float *c, int64_t ldc,
-                 bool add);
+    /* C[i][j] (+)= sum_k A(i, k) b[k * cols + j], rising k; C rows x cols with stride ldc. A(i, k):
+     * a[i * lda + k] where along, else a[k * lda + i]; packed, lda is `rows`. */
+    void (*tile)(int64_t rows, int64_t steps, const float *a, int64_t lda, bool along,
+                 const float *b, float *c, int64_t ldc, bool add);
 
     void (*copy)(int64_t n, const float *x, float *y);           /* y = x */
     void (*add)(int64_t n, const float *x, float *y);            /* y += x */
@@ -189,6 +189,8 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
 typedef struct {
     int64_t m, n, k;
     const float *a, *b; /* packed */
+    int64_t lda;        /* 0; else A is not packed: its item (i, k) is a[i * lda + k] where */
+    bool a_along;       /* this is set, else a[k * lda + i] */
     int64_t b_panel;    /* items from one panel of b to the next */
     float *c;
     int64_t ldc;
