@@ -57,19 +57,24 @@ static void gate(cs_tensor_net *net, const void *setting)
     cs_net_output(net, cs_graph_gate(&net->graph, a, g, s->act, 0.75, 1.5));
 }
 
-/* Causal rows that see as far back as the window; without a first key for some of them. */
+typedef struct {
+    int64_t size;
+    int ahead; /* of their rows' places: the last rows see keys, and none within the window */
+} window_setting;
+
+/* Rows that see as far back as the window; without a first key for some of them. */
 static void window(cs_tensor_net *net, const void *setting)
 {
-    const int64_t *size = setting;
+    const window_setting *s = setting;
     int rows = cs_net_rows_now(net, 3, 9, 2, 7);
     int q = cs_net_activation(net, "q", rows, 6), k = cs_net_activation(net, "k", rows, 6);
     const cs_attention_options o = {.vis = cs_net_index(net, rows, cs_fill_position, 0),
-                                    .lim = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .lim = cs_net_index(net, rows, cs_fill_position, 2 * s->ahead),
                                     .table = CS_NONE,
-                                    .pos_q = cs_net_index(net, rows, cs_fill_position, 0),
+                                    .pos_q = cs_net_index(net, rows, cs_fill_position, s->ahead),
                                     .pos_k = cs_net_index(net, rows, cs_fill_position, 0),
                                     .heads = 2,
-                                    .window = *size};
+                                    .window = s->size};
     cs_net_output(net,
                   cs_graph_attention(&net->graph, q, k, cs_net_activation(net, "v", rows, 6), &o));
 }
@@ -112,8 +117,9 @@ const cs_tensor_case cs_tensor_part_cases[] = {
     {"gate, GELU by tanh", NULL, gate, &(const gate_setting){CS_ACT_GELU_TANH, true}},
     {"gate, none", NULL, gate, &(const gate_setting){CS_ACT_NONE, true}},
     {"gate of one", NULL, gate, &(const gate_setting){CS_ACT_TANH, false}},
-    {"attention, window of 1", NULL, window, &(const int64_t){2}},
-    {"attention, window", NULL, window, &(const int64_t){3}},
+    {"attention, window of 1", NULL, window, &(const window_setting){2, 0}},
+    {"attention, window", NULL, window, &(const window_setting){3, 0}},
+    {"attention, window, rows without keys", NULL, window, &(const window_setting){3, 4}},
     {"attention, grouped queries", NULL, grouped, &(const int64_t){2}},
     {"attention, one head of keys", NULL, grouped, &(const int64_t){1}},
     {NULL, NULL, NULL, NULL},

@@ -448,6 +448,38 @@ TEST(bad_configurations_are_refused)
     }
 }
 
+/* What is trained here is written as it was read, rotary scalings, windows and heads included: the golden
+ * configurations of transformers come back member for member, and as a class of transformers. */
+TEST(what_is_read_is_written)
+{
+    static char name[128][NAME];
+    const int count = names_of("long.npz", name, 128);
+    int written = 0;
+    for (int i = 0; i < count; ++i) {
+        char path[PATH];
+        json_t *config = NULL;
+        cs_model_config was, back;
+        assert_true(snprintf(path, sizeof path, MODELS "%s/config.json", name[i]) > 0);
+        OK(cs_json_read(path, &config));
+        OK(cs_model_config_parse(path, config, &was));
+        json_decref(config);
+        if (cs_arch_trained(was.arch) != CS_OK || was.place_table) {
+            cs_reason_clear();
+            continue;
+        }
+        assert_true(cs_model_config_exchangeable(&was));
+        config = cs_model_config_json(&was);
+        assert_non_null(config);
+        OK(cs_model_config_parse(path, config, &back));
+        if (memcmp(&was, &back, sizeof was) != 0) {
+            fail_msg("%s comes back another", name[i]);
+        }
+        json_decref(config);
+        ++written;
+    }
+    assert_int_equal(written, 12);
+}
+
 /* Random values reach what is made of parameters: vectors of distances follow them. */
 TEST(untrained_models_are_whole)
 {

@@ -113,8 +113,24 @@ TEST(the_mean_is_the_mean)
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
-/* transformers: GPT2ForSequenceClassification has none, BertForSequenceClassification one before
- * the outputs, RobertaClassificationHead one before each matrix. */
+/* transformers: GPT2's, Llama's and ViT's ...Classification have none, Bert's and ModernBert's one
+ * before the outputs, RobertaClassificationHead one before each matrix. */
+static int64_t drops_of(cs_arch arch)
+{
+    switch (arch) {
+    case CS_ARCH_GPT2:
+    case CS_ARCH_LLAMA:
+    case CS_ARCH_VIT:
+        return 0;
+    case CS_ARCH_BERT:
+    case CS_ARCH_MODERNBERT:
+    case CS_ARCH_MODERNBERT_DECODER:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
 TEST(dropout_of_heads)
 {
     for (const model_case *what = classifier_cases; what->name; ++what) {
@@ -122,10 +138,8 @@ TEST(dropout_of_heads)
             cs_model_config config = case_config(what, true);
             cs_network_options options = case_options(what, training);
             model_world world;
-            int64_t drops = 0, want = config.arch == CS_ARCH_GPT2   ? 0
-                                      : config.arch == CS_ARCH_VIT  ? 0
-                                      : config.arch == CS_ARCH_BERT ? 1
-                                                                    : 2;
+            int64_t drops = 0;
+            const int64_t want = drops_of(config.arch);
             config.embed_dropout = 0;
             world_open(&world, cs_backend_ref, &config, &options);
             for (int64_t i = 0; i < world.net.graph.ops; ++i) {

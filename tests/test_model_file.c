@@ -25,6 +25,10 @@ static cs_model_config config_of(cs_arch arch)
                         ? c.decoder
                         : (cs_decoder_config){.layers = 1, .width = 4, .heads = 2, .inner = 8};
     }
+    c.heads = arch == CS_ARCH_LLAMA || arch == CS_ARCH_EUROBERT || arch == CS_ARCH_MODERNBERT ||
+                      arch == CS_ARCH_MODERNBERT_DECODER
+                  ? 3 /* of two columns, that turn */
+                  : c.heads;
     cs_model_config_default(arch, &c);
     if (arch == CS_ARCH_VIT_MAE) {
         c.waves = false;
@@ -93,7 +97,7 @@ TEST_IN_DIR(every_architecture_comes_back)
         config.decoder = (cs_decoder_config){0};
         round_trip(state, &config, backend);
     }
-    assert_int_equal(written, 9);
+    assert_int_equal(written, 13);
     cs_backend_free(&backend);
 }
 
@@ -140,13 +144,35 @@ TEST_IN_DIR(names_are_those_of_the_classes)
         {CS_ARCH_BERT, "bert.embeddings.token_type_embeddings.weight", 2, 2, 6},
         {CS_ARCH_BERT, "cls.predictions.transform.dense.weight", 2, 6, 6},
         {CS_ARCH_BERT, "cls.predictions.bias", 1, 11, 1},
+        {CS_ARCH_LLAMA, "model.embed_tokens.weight", 2, 11, 6},
+        {CS_ARCH_LLAMA, "model.layers.1.self_attn.k_proj.weight", 2, 6, 6},
+        {CS_ARCH_LLAMA, "model.layers.0.mlp.up_proj.weight", 2, 10, 6},
+        {CS_ARCH_LLAMA, "model.layers.0.post_attention_layernorm.weight", 1, 6, 1},
+        {CS_ARCH_LLAMA, "model.norm.weight", 1, 6, 1},
+        {CS_ARCH_LLAMA, "lm_head.weight", 2, 11, 6},
+        {CS_ARCH_EUROBERT, "model.layers.0.self_attn.o_proj.weight", 2, 6, 6},
+        {CS_ARCH_MODERNBERT, "model.embeddings.tok_embeddings.weight", 2, 11, 6},
+        {CS_ARCH_MODERNBERT, "model.embeddings.norm.weight", 1, 6, 1},
+        {CS_ARCH_MODERNBERT, "model.layers.1.attn_norm.weight", 1, 6, 1},
+        {CS_ARCH_MODERNBERT, "model.layers.0.attn.Wqkv.weight", 2, 18, 6},
+        {CS_ARCH_MODERNBERT, "model.layers.0.mlp.Wi.weight", 2, 20, 6},
+        {CS_ARCH_MODERNBERT, "head.dense.weight", 2, 6, 6},
+        {CS_ARCH_MODERNBERT, "head.norm.weight", 1, 6, 1},
+        {CS_ARCH_MODERNBERT, "decoder.bias", 1, 11, 1},
+        {CS_ARCH_MODERNBERT_DECODER, "model.layers.0.attn.v_proj.weight", 2, 6, 6},
+        {CS_ARCH_MODERNBERT_DECODER, "lm_head.dense.weight", 2, 6, 6},
     };
     cs_backend *backend = NULL;
     OK(cs_backend_ref(&backend));
-    for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
+    for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_model_config config = config_of((cs_arch)arch);
         cs_model model = {0};
         cs_safetensors *file = NULL;
+        const bool pictures = arch == CS_ARCH_VIT || arch == CS_ARCH_VIT_MAE;
+        if (cs_arch_trained((cs_arch)arch) != CS_OK || pictures || arch == CS_ARCH_LINEAR) {
+            cs_reason_clear();
+            continue;
+        }
         make(&config, backend, &model);
         const char *dir = in_dir(state, cs_arch_name((cs_arch)arch));
         OK(cs_model_write(&model, dir));

@@ -184,7 +184,8 @@ static cs_status write_model(const cs_finetune_task *task, const cs_model *model
     cs_status status = words && config ? cs_model_write(model, folder) : CS_ERR_MEMORY;
     if (status == CS_OK && (status = name_classes(&task->train.text, folder)) == CS_OK &&
         task->tokenizer && (status = cs_tokenizer_write(task->tokenizer, words)) == CS_OK) {
-        status = cs_tokenizer_write_config(task->tokenizer, task->config.positions, config);
+        status = cs_tokenizer_write_config(task->tokenizer,
+                                           cs_model_config_length(&task->config, 0), config);
     }
     cs_free(words);
     cs_free(config);

@@ -44,7 +44,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->layers = c->layers;
     m->width = c->width;
     m->parameters = cs_params_trained(&t->model.params);
-    if (c->positions > 0 && c->positions < j->positions) j->positions = c->positions;
+    j->positions = cs_model_config_length(c, j->positions);
     m->pooling = t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
     m->next = !head || !reads ? "" : masked && t->kind.kind != CS_KIND_HYBRID ? "append" : "prefix";
     m->pseudo = head && masked && reads;

@@ -175,8 +175,8 @@ static cs_status encode(cs_args *args, session *s)
     cs_around around = {0};
     cs_readout readout = CS_READ_FIRST;
     cs_texts_options o = {.token_types = s->from.model.config.token_types};
-    o.max_length = cs_args_int_or(
-        args, "max-length", positions > 0 && positions < USUAL_LENGTH ? positions : USUAL_LENGTH);
+    o.max_length = cs_args_int_or(args, "max-length",
+                                  cs_model_config_length(&s->from.model.config, USUAL_LENGTH));
     if (positions > 0 && o.max_length > positions) {
         return cs_fail(CS_ERR_USAGE, "--max-length %lld: %s has %lld positions",
                        (long long)o.max_length, s->from.dir, (long long)positions);
@@ -316,7 +316,8 @@ const cs_command cs_cmd_finetune = {
     .summary = "Fine-tune a model on labelled texts: GLUE's recipe, medians over seeds",
     .description =
         "MODEL is a directory of cospec train or of Hugging Face (gpt2, bert, roberta, "
-        "roberta-prelayernorm, xlm-roberta, camembert). TRAIN and TEST are corpora with labels in "
+        "roberta-prelayernorm, xlm-roberta, camembert, llama, eurobert, modernbert, "
+        "modernbert-decoder). TRAIN and TEST are corpora with labels in "
         "any form that cospec cooc reads, with --pair of two texts each. A corpus known by name is "
         "its training side as TRAIN and its test side as TEST (NAME:train, NAME:test: as it says); "
         "without TEST the documents of TRAIN that are held out are it.\n\n"

@@ -29,7 +29,6 @@ static cs_status take_order(const cs_args *args, cs_generate_options *o)
 static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_encoder *prompt,
                               cs_generate_options *o)
 {
-    const int64_t positions = t->model.config.positions;
     const char *text = cs_args_text(args, "prompt");
     *o = (cs_generate_options){.kind = t->kind.kind,
                                .content = t->kind.pretrained,
@@ -52,7 +51,7 @@ static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_en
     o->prompt = prompt->id;
     o->prompt_length = prompt->count;
     const int64_t begins = o->from_nothing;
-    o->length = positions > 0 && positions < 32 + begins ? positions - begins : 32;
+    o->length = cs_model_config_length(&t->model.config, 32 + begins) - begins;
     CS_ARGS_FIELDS(args, o, length);
     return cs_blame(status, "--prompt");
 }

@@ -41,7 +41,10 @@ const cs_opt cs_group_train_task[] = {
 };
 
 const cs_opt cs_group_train_model[] = {
-    CS_CHOICE("arch", "gpt2|roberta-prelayernorm|roberta|bert|linear|vit", NULL,
+    CS_CHOICE("arch",
+              "gpt2|roberta-prelayernorm|roberta|bert|llama|eurobert|modernbert|modernbert-decoder|"
+              "linear|vit",
+              NULL,
               "The architecture. Default: gpt2; roberta-prelayernorm for masked objectives. Any "
               "goes with any objective: a fair comparison fixes it. vit: of pictures in patches; "
               "of one stream, or with --decoder-layers an autoencoder (MAE)."),
@@ -51,14 +54,28 @@ const cs_opt cs_group_train_model[] = {
     CS_INT("layers", "N", NULL, 1, 1024, "Instead of the preset's."),
     CS_INT("width", "N", NULL, 1, 65536, "Instead of the preset's."),
     CS_INT("heads", "N", NULL, 1, 64, "Instead of the preset's."),
-    CS_INT("inner", "N", NULL, 1, 1 << 20, "Inner width. Default: 4 times the width."),
+    CS_INT("inner", "N", NULL, 1, 1 << 20,
+           "Inner width. Default: 4 times the width; of gated layers (llama, eurobert, modernbert) "
+           "8/3 of it, up to a multiple of 8, which are as many parameters."),
     CS_INT("positions", "N", NULL, 1, 1 << 24,
-           "Rows of the position table. Default: --max-length."),
+           "Rows of the position table; of rotary positions the longest text that config.json "
+           "says. Default: --max-length."),
+    CS_INT("kv-heads", "N", NULL, 1, 64,
+           "llama, eurobert: heads of keys and values, each read by as many queries (grouped "
+           "queries). Default: --heads."),
+    CS_REAL("rope-theta", "X", NULL, 1.0001, 1e12,
+            "Base of rotary positions. Default: 10000; modernbert: 160000, in local layers 10000."),
+    CS_INT("local-attention", "N", "128", 2, 1 << 24,
+           "modernbert: rows that a row of a local layer sees, half on each side."),
+    CS_INT("global-every", "N", "3", 1, 1024,
+           "modernbert: the first layer and every N-th behind it see all rows, the others are "
+           "local."),
     CS_FLAG("post-norm", "Norms after each sublayer, as in BERT and RoBERTa."),
     CS_FLAG("no-bias", "No biases: in linear layers, in norms, of the logits."),
     CS_FLAG("untied", "An output matrix of its own instead of the token table."),
-    CS_CHOICE("activation", "gelu|gelu-tanh|relu", NULL,
-              "Between the two matrices of a layer. Default: gelu; gpt2: gelu-tanh."),
+    CS_CHOICE("activation", "gelu|gelu-tanh|relu|silu", NULL,
+              "Between the matrices of a layer. Default: gelu; gpt2: gelu-tanh; llama, eurobert: "
+              "silu."),
     CS_INT("relative-buckets", "N", "0", 0, 1 << 16,
            "Relative position buckets, 0: none (MAE-LM: 32)."),
     CS_INT("relative-distance", "N", "128", 1, 1 << 24,
@@ -261,7 +278,6 @@ static void set_sizes(const cs_args *args, const cs_train_options *options, bool
     }
     c->positions = options->length;
     CS_ARGS_FIELDS(args, c, layers, width, heads, positions);
-    c->inner = cs_args_int_or(args, "inner", 4 * c->width);
 }
 
 static cs_status set_decoder(const cs_args *args, cs_model_config *c)
@@ -284,20 +300,44 @@ static cs_status set_decoder(const cs_args *args, cs_model_config *c)
 /* `linear` has no bias, no tie and no activation to choose. */
 static cs_status set_choices(const cs_args *args, cs_model_config *c)
 {
-    static const cs_activation act[] = {CS_ACT_GELU_ERF, CS_ACT_GELU_TANH, CS_ACT_RELU};
+    static const cs_activation act[] = {CS_ACT_GELU_ERF, CS_ACT_GELU_TANH, CS_ACT_RELU,
+                                        CS_ACT_SILU};
     if (c->arch == CS_ARCH_LINEAR) {
         cs_status status =
             cs_args_refuse(args, "no-bias untied activation", "goes with any --arch but linear");
         if (status != CS_OK) return status;
     }
     if (cs_args_flag(args, "no-bias")) {
-        c->bias = c->head_bias = false;
+        c->bias = c->bias && c->rotary.theta > 0; /* whose layers have none */
+        c->head_bias = false;
     }
-    c->tied = c->tied && !cs_args_flag(args, "untied");
+    c->tied = (c->tied || c->rotary.theta > 0) && !cs_args_flag(args, "untied");
     if (cs_args_given(args, "activation")) {
         c->act = act[cs_args_choice(args, "activation")];
     }
     return CS_OK;
+}
+
+/* What rotary positions, grouped queries and local attention leave to choose. */
+static cs_status set_rotary(const cs_args *args, cs_model_config *c)
+{
+    const bool rotary = c->rotary.theta > 0, local = c->window > 0;
+    c->inner = cs_args_int_or(args, "inner", c->gated ? (c->width + 2) / 3 * 8 : 4 * c->width);
+    cs_status status = rotary ? CS_OK
+                              : cs_args_refuse(args, "rope-theta",
+                                               "goes with --arch llama, eurobert, modernbert or "
+                                               "modernbert-decoder");
+    if (status == CS_OK && !(rotary && !local))
+        status = cs_args_refuse(args, "kv-heads", "goes with --arch llama or eurobert");
+    if (status == CS_OK && !local)
+        status = cs_args_refuse(args, "local-attention global-every",
+                                "goes with --arch modernbert or modernbert-decoder");
+    CS_ARGS_FIELDS(args, c, kv_heads);
+    c->rotary.theta = cs_args_real_or(args, "rope-theta", c->rotary.theta);
+    if (local)
+        cs_model_config_local(c, cs_args_int(args, "local-attention"),
+                              cs_args_int(args, "global-every"));
+    return status;
 }
 
 cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs_model_config *out)
@@ -316,7 +356,9 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     if ((status = set_decoder(args, &c)) != CS_OK) return status;
     arch = arch == CS_ARCH_VIT && c.decoder.layers > 0 ? CS_ARCH_VIT_MAE : arch;
     cs_model_config_default(arch, &c);
-    if ((status = set_choices(args, &c)) != CS_OK) return status;
+    if ((status = set_rotary(args, &c)) != CS_OK || (status = set_choices(args, &c)) != CS_OK) {
+        return status;
+    }
     c.post_norm = c.post_norm || cs_args_flag(args, "post-norm");
     CS_ARGS_FIELDS(args, &c, relative_buckets);
     c.relative_distance = c.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;
@@ -332,7 +374,9 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
         return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
     }
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
-    c.positions += cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);
+    const int64_t begins =
+        cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);
+    *(c.rotary.theta > 0 ? &c.longest : &c.positions) += begins;
     c.blind_queries = c.query_vector && cs_args_is(args, "query-position", "off");
     *out = c;
     return CS_OK;

@@ -50,8 +50,9 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
                                 .batch = batch,
                                 .length = length + cs_ask_beside(o),
                                 .predictions = cs_ask_each(o) ? batch : batch * length};
-    if (config->positions > 0 && sizes.length > config->positions) {
-        sizes.length = config->positions;
+    const int64_t most = cs_model_config_positions(config);
+    if (most > 0 && sizes.length > most) {
+        sizes.length = most;
     }
     bool queries = sizes.form == CS_FORM_TWO_STREAM || sizes.form == CS_FORM_LINEAR;
     sizes.queries = queries ? sizes.length : 0;

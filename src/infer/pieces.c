@@ -7,10 +7,10 @@ enum { USUAL_BATCH = 16, USUAL_LENGTH = 512, MOST_BATCH = 1 << 16, MOST_LENGTH =
 cs_status cs_pieces_limits(const cs_model_config *config, int64_t specials, int64_t *max_length,
                            int64_t *batch)
 {
-    const int64_t most = config->positions > 0 ? config->positions : MOST_LENGTH;
+    const int64_t rows = cs_model_config_positions(config), most = rows > 0 ? rows : MOST_LENGTH;
     if (*max_length == 0) {
         /* A picture is read whole. */
-        *max_length = most < USUAL_LENGTH || config->patch > 0 ? most : USUAL_LENGTH;
+        *max_length = config->patch > 0 ? most : cs_model_config_length(config, USUAL_LENGTH);
     }
     *batch = *batch == 0 ? USUAL_BATCH : *batch;
     if (*batch < 1 || *batch > MOST_BATCH) {

@@ -62,6 +62,16 @@ const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i)
     return NULL;
 }
 
+bool cs_arch_has_key_at(cs_arch arch, size_t at)
+{
+    const cs_arch_key *k;
+    bool has = false;
+    for (int64_t i = 0; (k = cs_arch_key_at(arch, i)); ++i) {
+        has = has || (k->kind <= CS_KEY_ACT && k->at == at);
+    }
+    return has;
+}
+
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i)
 {
     for (int list = 0; list < CS_ARCH_LISTS && ROW[arch]->tensors[list]; ++list) {

@@ -2,22 +2,23 @@
  * state_dict() of the classes of transformers 5.23. */
 #include <string.h>
 
+#include "io/json.h"
 #include "model/arch_private.h"
 #include "model/rotary.h"
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Read by cs_rotary_read. */
+/* Those that are past are cs_rotary_read's and cs_rotary_write's. */
 #define ROTARY_KEYS                                                                                \
     {"rope_parameters", CS_KEY_PAST, 0, 0}, {"rope_scaling", CS_KEY_PAST, 0, 0},                   \
         {"rope_theta", CS_KEY_PAST, 0, 0},                                                         \
     {                                                                                              \
-        "max_position_embeddings", CS_KEY_PAST, 0, 0                                               \
+        "max_position_embeddings", CS_KEY_INT, CS_AT(longest), 0                                   \
     }
 
 const cs_arch_key cs_arch_llama_keys[] = {
-    {"num_key_value_heads", CS_KEY_INT, CS_AT(kv_heads), 0},
-    {"head_dim", CS_KEY_INT, CS_AT(head_width), 0},
+    {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(kv_heads), 0},
+    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(head_width), 0},
     {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
     {"rms_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-6},
     {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
@@ -92,7 +93,7 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
     ROTARY_KEYS,
     {"global_rope_theta", CS_KEY_PAST, 0, 0},
     {"local_rope_theta", CS_KEY_PAST, 0, 0},
-    /* read by modernbert_read */
+    /* modernbert_read's and modernbert_write's */
     {"layer_types", CS_KEY_PAST, 0, 0},
     {"global_attn_every_n_layers", CS_KEY_PAST, 0, 0},
     {"local_attention", CS_KEY_PAST, 0, 0},
@@ -225,6 +226,43 @@ static cs_status modernbert_read(const char *where, const json_t *json, cs_model
     return status == CS_OK ? cs_rotary_read(where, json, config) : status;
 }
 
+static json_t *id_of(int32_t id)
+{
+    return id < 0 ? json_null() : json_integer(id);
+}
+
+static void modernbert_write(const cs_model_config *config, json_t *json, cs_status *status)
+{
+    const int64_t half = config->window - (cs_arch_causal(config->arch) ? 0 : 1);
+    json_t *types = json_array();
+    int64_t every = 1;
+    for (int64_t l = 0; l < config->layers; ++l) {
+        const bool local = cs_layer_is_local(config, l);
+        const char *type = local ? "sliding_attention" : "full_attention";
+        if (json_array_append_new(types, json_string(type)) != 0) *status = CS_ERR_MEMORY;
+        every = local && every == l ? l + 1 : every; /* the first layer behind 0 that is global */
+    }
+    for (int64_t l = 0; l < config->layers && every > 0; ++l) {
+        every = cs_layer_is_local(config, l) == (l % every != 0) ? every : 0;
+    }
+    cs_json_put(status, json, "layer_types", types);
+    if (every > 0) { /* for transformers before layer_types */
+        cs_json_put(status, json, "global_attn_every_n_layers", json_integer((json_int_t)every));
+    }
+    cs_json_put(status, json, "local_attention", json_integer((json_int_t)(2 * half)));
+    cs_json_put(status, json, "cls_token_id",
+                id_of(config->bos_id)); /* the class's own are large */
+    cs_json_put(status, json, "sep_token_id", id_of(config->eos_id));
+    cs_rotary_write(config, json, status);
+}
+
+/* The class wants a number or no key. */
+static void eurobert_write(const cs_model_config *config, json_t *json, cs_status *status)
+{
+    cs_rotary_write(config, json, status);
+    if (config->mask_id < 0) (void)json_object_del(json, "mask_token_id");
+}
+
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 const cs_arch_tensor cs_arch_llama_tensors[] = {
@@ -239,6 +277,7 @@ const cs_arch_tensor cs_arch_llama_tensors[] = {
     {"layer.N.mlp.out", "layers.N.mlp.down_proj"},
     {"final_norm", "norm"},
     {"output", "/lm_head"},
+    {"classifier.output", "/score"},
     {NULL, NULL},
 };
 
@@ -267,6 +306,9 @@ static const cs_arch_tensor MODERNBERT_TENSORS[] = {
     {"final_norm", "final_norm"},
     {"head", "/decoder"},
     {"output", "/decoder"},
+    {"classifier.dense", "/head.dense"},
+    {"classifier.norm", "/head.norm"},
+    {"classifier.output", "/classifier"},
     {NULL, NULL},
 };
 
@@ -292,15 +334,18 @@ static const cs_arch_tensor MODERNBERT_DECODER[] = {
                                                   .rms = true, .gated = true
 #define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}
 #define CAUSAL .head = "ForCausalLM", .causal = true
+#define TRAINED_LLAMA                                                                              \
+    .trained = true, .score = CS_SCORE_BARE, .read = cs_rotary_read,                               \
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES}
 
 const cs_arch_row cs_arch_llama = {
     LLAMA_ROW,
     CAUSAL,
+    TRAINED_LLAMA,
     .name = "llama",
     .class = "Llama",
     .plain = {LLAMA_PLAIN},
-    .read = cs_rotary_read,
-    .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES},
+    .write = cs_rotary_write,
 };
 
 const cs_arch_row cs_arch_mistral = {
@@ -315,12 +360,12 @@ const cs_arch_row cs_arch_mistral = {
 
 const cs_arch_row cs_arch_eurobert = {
     LLAMA_ROW,
+    TRAINED_LLAMA,
     .name = "eurobert",
     .class = "EuroBert",
     .head = "ForMaskedLM",
     .plain = {LLAMA_PLAIN},
-    .read = cs_rotary_read,
-    .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES},
+    .write = eurobert_write,
 };
 
 const cs_arch_row cs_arch_qwen2 = {
@@ -362,24 +407,28 @@ const cs_arch_row cs_arch_gpt_neox = {
         .head_transform = true, .head_bias = true, .tied = true, .gated = true,                    \
         .first_plain = true
 
+#define MODERNBERT_ROW                                                                             \
+    .trained = true, .prefix = "model.", .read = modernbert_read, .write = modernbert_write,       \
+    .local_attention = 128, .local_every = 3
+
 const cs_arch_row cs_arch_modernbert = {
+    MODERNBERT_ROW,
     .name = "modernbert",
+    .score = CS_SCORE_NORM,
     .class = "ModernBert",
     .head = "ForMaskedLM",
-    .prefix = "model.",
     .plain = {MODERNBERT_PLAIN},
-    .read = modernbert_read,
     .keys = {cs_arch_sizes, MODERNBERT_KEYS},
     .tensors = {MODERNBERT_TENSORS, MODERNBERT_ENCODER},
 };
 
 const cs_arch_row cs_arch_modernbert_decoder = {
     CAUSAL,
+    MODERNBERT_ROW,
     .name = "modernbert-decoder",
+    .score = CS_SCORE_NORMED,
     .class = "ModernBertDecoder",
-    .prefix = "model.",
     .plain = {MODERNBERT_PLAIN},
-    .read = modernbert_read,
     .keys = {cs_arch_sizes, MODERNBERT_KEYS},
     .tensors = {MODERNBERT_TENSORS, MODERNBERT_DECODER},
 };

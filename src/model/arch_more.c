@@ -284,7 +284,7 @@ static const cs_arch_key PHI_KEYS[] = {
     {"rope_scaling", CS_KEY_PAST, 0, 0},
     {"rope_theta", CS_KEY_PAST, 0, 0},
     {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
-    {"max_position_embeddings", CS_KEY_PAST, 0, 0},
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(longest), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 

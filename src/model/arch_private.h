@@ -37,6 +37,16 @@ typedef struct {
 
 enum { CS_ARCH_LISTS = 3 };
 
+/* The classification head of the class, over the state that it reads. */
+typedef enum {
+    CS_SCORE_TANH,   /* drop, dense, tanh, drop, outputs */
+    CS_SCORE_POOLER, /* the same without the first dropout */
+    CS_SCORE_NORM,   /* dense, the head's activation, norm, drop, outputs */
+    CS_SCORE_NORMED, /* the same, outputs with a bias where the dense layer has one */
+    CS_SCORE_BARE,   /* outputs, without bias */
+    CS_SCORE_BIAS    /* outputs */
+} cs_score;
+
 typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
@@ -50,9 +60,12 @@ typedef struct {
     bool pictures;       /* reads patches behind a class token, by 2-d positions */
     bool places;         /* reads position_embedding_type; else positions are absolute */
     bool drop_embed;     /* dropout of embeddings: as of the layers */
-    cs_model_config plain; /* its choices */
+    cs_score score;
+    int64_t local_attention, local_every; /* of a fresh model: cs_model_config_local; 0: none is */
+    cs_model_config plain;                /* its choices */
     /* What no list can say (NULL: nothing): from the whole file, after the keys. */
     cs_status (*read)(const char *where, const json_t *json, cs_model_config *config);
+    void (*write)(const cs_model_config *config, json_t *json, cs_status *status);
     const cs_arch_key *keys[CS_ARCH_LISTS];       /* NULL: no more; each ends with a NULL key */
     const cs_arch_tensor *tensors[CS_ARCH_LISTS]; /* likewise */
 } cs_arch_row;
@@ -64,6 +77,8 @@ const cs_arch_row *cs_arch_row_of(cs_arch arch);
 /* Key and tensor i of its lists; NULL behind the last. */
 const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i);
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
+/* Whether one of its keys sets the member at this place. */
+bool cs_arch_has_key_at(cs_arch arch, size_t at);
 
 /* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,

@@ -106,7 +106,8 @@ static cs_status mae_read(const char *where, const json_t *json, cs_model_config
     CS_ARCH_BIASES, .init_range = 0.02, .pooling = 2, .eps = 1e-12, .act = CS_ACT_GELU_ERF,        \
                     .tied = true, .vocab = 2, .bos_id = 0, .mask_id = 1, .pad_id = -1,             \
                     .eos_id = -1, .unk_id = -1
-#define VIT_ROW .trained = true, .pictures = true, .drop_embed = true, .prefix = "vit."
+#define VIT_ROW                                                                                    \
+    .trained = true, .pictures = true, .drop_embed = true, .prefix = "vit.", .score = CS_SCORE_BIAS
 
 const cs_arch_row cs_arch_vit = {
     VIT_ROW,

@@ -62,7 +62,8 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
     cs_model_config c = cs_arch_row_of(arch)->plain;
     c.arch = arch;
     c.vocab = config->vocab > 0 ? config->vocab : c.vocab;
-    c.positions = config->positions;
+    c.positions = c.rotary.theta > 0 ? 0 : config->positions;
+    c.longest = c.rotary.theta > 0 ? config->positions : 0;
     c.width = config->width;
     c.layers = config->layers;
     c.heads = config->heads;
@@ -74,7 +75,20 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
     c.real_width = config->real_width;
     c.decoder = config->decoder;
     cs_model_config_ids(&c, (cs_special_ids){c.pad_id, c.bos_id, c.eos_id, c.mask_id, c.unk_id});
+    const cs_arch_row *row = cs_arch_row_of(arch);
+    if (row->local_every > 0) {
+        cs_model_config_local(&c, row->local_attention, row->local_every);
+    }
     *config = c;
+}
+
+void cs_model_config_local(cs_model_config *config, int64_t attention, int64_t every)
+{
+    for (int64_t l = 0; l < config->layers && l < CS_MOST_LAYERS; ++l) {
+        const uint64_t bit = (uint64_t)1 << l % 64;
+        config->local[l / 64] = (config->local[l / 64] & ~bit) | (l % every != 0 ? bit : 0);
+    }
+    config->window = attention / 2 + (cs_arch_causal(config->arch) ? 0 : 1);
 }
 
 bool cs_decoder_projects(const cs_model_config *config)
@@ -145,6 +159,18 @@ cs_status cs_model_set_order(const char *order, uint64_t seed, cs_model_config *
     return CS_OK;
 }
 
+int64_t cs_model_config_positions(const cs_model_config *config)
+{
+    return config->positions > 0 || config->decoder.layers == 0 ? config->positions
+                                                                : config->longest;
+}
+
+int64_t cs_model_config_length(const cs_model_config *config, int64_t most)
+{
+    const int64_t made = config->positions > 0 ? config->positions : config->longest;
+    return made > 0 && (most == 0 || made < most) ? made : most;
+}
+
 int64_t cs_head_width(const cs_model_config *config)
 {
     return config->head_width > 0 ? config->head_width : config->width / config->heads;
@@ -190,9 +216,10 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
 /* The head of the class: of the language model or, with classes, of the sequence classifier. */
 static bool usual_head(const cs_model_config *c, const cs_model_config *plain)
 {
-    return c->classes > 0
-               ? c->readout == cs_readout_of(c->arch)
-               : c->head_transform == plain->head_transform && c->head_bias == plain->head_bias;
+    return c->classes > 0 ? c->readout == cs_readout_of(c->arch)
+                          : c->head_transform == plain->head_transform &&
+                                (c->head_bias == plain->head_bias ||
+                                 cs_arch_has_key_at(c->arch, CS_AT(head_bias)));
 }
 
 bool cs_model_config_exchangeable(const cs_model_config *config)
@@ -203,8 +230,8 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
                square = config->image_height == config->image_width;
     return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
            config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
-           (config->token_types > 0) == (plain.token_types > 0) && config->positions > 0 &&
-           config->relative_buckets == 0 &&
+           (config->token_types > 0) == (plain.token_types > 0) &&
+           (config->positions > 0) != (config->rotary.theta > 0) && config->relative_buckets == 0 &&
            (pictures ? square && config->real_width > 0 && config->order[0] == '\0' &&
                            (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
                      : config->real_width == 0);
@@ -220,6 +247,7 @@ static cs_status ranges(const cs_model_config *c)
     const cs_range range[] = {
         {"vocabulary", (double)c->vocab, 1, 1 << 24},
         {"positions", (double)c->positions, 0, 1 << 24},
+        {"longest text", (double)c->longest, 0, INT32_MAX},
         {"width", (double)c->width, 1, 1 << 16},
         {"layers", (double)c->layers, 1, CS_MOST_LAYERS},
         {"heads", (double)c->heads, 1, 64},

@@ -2,9 +2,9 @@
  *
  * An architecture is a row of a table (model/arch.c): which parts it has, the keys of its
  * config.json and the names of its tensors. All but `linear`, the single layer of pooled linear
- * attention of Theorem 4.3, have the arithmetic of the Hugging Face class of their name. `gpt2`,
- * `roberta-prelayernorm`, `roberta`, `bert` and `linear` are also trained here and serve every
- * objective; the masks and rows differ (model/network.h). The others are read.
+ * attention of Theorem 4.3, have the arithmetic of the Hugging Face class of their name. Those whose
+ * row says `trained` are also trained here and serve every objective; the masks and rows differ
+ * (model/network.h). The others are read.
  */
 #pragma once
 
@@ -14,8 +14,7 @@
 #include "base/status.h"
 #include "tensor/graph.h"
 
-/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). Up to vit_mae: those
- * that `cospec train` makes. */
+/* Each architecture and its row, cs_arch_NAME (model/arch_private.h). */
 #define CS_ARCHITECTURES(X)                                                                        \
     X(GPT2, gpt2)                                                                                  \
     X(ROBERTA_PRELAYERNORM, roberta_prelayernorm)                                                  \
@@ -131,6 +130,9 @@ typedef struct {
     int64_t kv_heads;   /* heads of keys and values, each read by heads / kv_heads; 0: heads */
     int64_t head_width; /* 0: width / heads */
     cs_rotary rotary, local_rotary; /* local_rotary.theta 0: local layers have `rotary` */
+    int64_t
+        longest; /* rotary: the longest text that the model was made for, 0: not said; rows of the
+                        decoder's position table */
     int64_t embed_width; /* of the tables, then projected to the width; 0: they have the width */
     int64_t groups;      /* layers with parameters of their own, each for as many layers; 0: all */
     double embed_scale;  /* of the sum of embeddings; 0: 1 */
@@ -173,8 +175,13 @@ cs_status cs_arch_by_name(const char *name, cs_arch *out) CS_MUST_CHECK;
 const char *cs_arch_name(cs_arch arch);
 
 /* The architecture's choices (everything but sizes and decoder; ids as in the class's own config)
- * into a zeroed or sized config. */
+ * into a zeroed or sized config. Where positions are rotary there is no table of them: `positions`
+ * becomes `longest`. */
 void cs_model_config_default(cs_arch arch, cs_model_config *config);
+
+/* Layers that see half of `attention` rows on each side, the row itself beside them (the causal class
+ * counts it among them), but for every `every`-th from the first on, which see all (ModernBERT). */
+void cs_model_config_local(cs_model_config *config, int64_t attention, int64_t every);
 
 /* The same encoder under a classification head of so many outputs: no head of a language model, no
  * decoder, no query vector. The readout of the architecture's own class is cs_readout_of. */
@@ -219,6 +226,11 @@ cs_status cs_model_config_sees(const cs_model_config *config, const char *name, 
 /* Whether the Hugging Face class of the architecture has the same arithmetic: no setting beyond
  * what the class knows. */
 bool cs_model_config_exchangeable(const cs_model_config *config);
+
+/* The longest sequence that its tables of positions have rows for; 0: any. */
+int64_t cs_model_config_positions(const cs_model_config *config);
+/* The longest text that it was made for, at most `most` (0: any); `most` where nothing says it. */
+int64_t cs_model_config_length(const cs_model_config *config, int64_t most);
 
 /* Of each head, and of all keys. */
 int64_t cs_head_width(const cs_model_config *config);

@@ -20,6 +20,7 @@ static const cs_arch_key OURS[] = {
     {"head_bias", CS_KEY_BOOL, CS_AT(head_bias), NAN},
     {"bias", CS_KEY_BOOL, CS_AT(bias), NAN},
     {"token_types", CS_KEY_INT, CS_AT(token_types), NAN},
+    {"dropout", CS_KEY_REAL, CS_AT(dropout), NAN},
     {"embed_dropout", CS_KEY_REAL, CS_AT(embed_dropout), NAN},
     {"relative_buckets", CS_KEY_INT, CS_AT(relative_buckets), NAN},
     {"relative_distance", CS_KEY_INT, CS_AT(relative_distance), NAN},
@@ -124,8 +125,9 @@ static json_t *json_of(const cs_arch_key *f, double value)
         return json_boolean(value != 0);
     case CS_KEY_ID:
         return value < 0 ? json_null() : json_integer((json_int_t)value);
-    case CS_KEY_INT:
     case CS_KEY_INT_OR_NONE:
+        return value > 0 ? json_integer((json_int_t)value) : json_null();
+    case CS_KEY_INT:
         return json_integer((json_int_t)value);
     default:
         return cs_json_number(value);
@@ -173,8 +175,10 @@ static void put_ours(const cs_model_config *config, bool exchangeable, json_t *o
         cs_json_put(status, ours, "architecture", json_string(cs_arch_name(config->arch)));
     }
     for (const cs_arch_key *f = OURS; f < OURS + OWN; ++f) {
-        bool decoder = strncmp(f->key, "decoder_", 8) == 0;
-        if (decoder ? config->decoder.layers > 0 && !pictures : differs(f, config, &plain)) {
+        bool decoder = strncmp(f->key, "decoder_", 8) == 0,
+             keyed = cs_arch_has_key_at(config->arch, f->at);
+        if (decoder ? config->decoder.layers > 0 && !pictures
+                    : !keyed && differs(f, config, &plain)) {
             cs_json_put(status, ours, f->key, json_of(f, get(config, f)));
         }
     }
@@ -236,6 +240,9 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
         } else if (f->kind < CS_KEY_ACT) {
             cs_json_put(status, object, f->key, json_of(f, get(&rows, f)));
         }
+    }
+    if (row->write) {
+        row->write(config, object, status);
     }
     if (config->arch == CS_ARCH_VIT_MAE) {
         cs_json_put(status, object, "norm_pix_loss",

@@ -66,7 +66,7 @@ static void add_norm(table *t, int64_t width, const char *prefix, const char *na
 static void add_positions(table *t, int64_t width, const char *name)
 {
     const cs_model_config *c = t->config;
-    add(t, c->position_offset + c->positions, width, !c->waves, "%s", name);
+    add(t, c->position_offset + cs_model_config_positions(c), width, !c->waves, "%s", name);
     if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->waves;
 }
 
@@ -74,7 +74,10 @@ static void add_positions(table *t, int64_t width, const char *name)
 static void add_constant(table *t, int64_t cols, const char *name)
 {
     add(t, 1, cols, false, "%s", name);
-    if (t->status == CS_OK) t->params->param[t->params->count - 1].constant = true;
+    if (t->status == CS_OK) {
+        cs_param *p = &t->params->param[t->params->count - 1];
+        p->constant = p->fixed = true;
+    }
 }
 
 typedef struct {
@@ -165,6 +168,18 @@ static void add_embedding(table *t, const cs_model_config *c)
     }
 }
 
+static void add_classifier(table *t, const cs_model_config *c, cs_score score)
+{
+    if (score <= CS_SCORE_NORMED) {
+        add_linear(t, c->width, c->width, c->dense_bias, "", "classifier.dense");
+    }
+    if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
+        add_norm(t, c->width, "", "classifier.norm");
+    }
+    const bool bias = score == CS_SCORE_NORMED ? c->dense_bias : score != CS_SCORE_BARE;
+    add_linear(t, c->classes, c->width, bias, "", "classifier.output");
+}
+
 static void add_head(table *t, const cs_model_config *c)
 {
     if (c->head_transform) {
@@ -180,13 +195,8 @@ static void add_head(table *t, const cs_model_config *c)
     } else if (!c->tied) {
         add(t, c->vocab, embed_width(c), true, "output.weight");
     }
-    if (c->classes > 0 && c->arch != CS_ARCH_GPT2) {
-        if (!cs_arch_row_of(c->arch)->pictures) {
-            add_linear(t, c->width, c->width, true, "", "classifier.dense");
-        }
-        add_linear(t, c->classes, c->width, true, "", "classifier.output");
-    } else if (c->classes > 0) {
-        add(t, c->classes, c->width, true, "classifier.output.weight");
+    if (c->classes > 0) {
+        add_classifier(t, c, cs_arch_row_of(c->arch)->score);
     }
 }
 
@@ -204,7 +214,7 @@ static void add_decoder(table *t, const cs_model_config *c)
         add_linear(t, d->width, c->width, true, "", "decoder.project");
     }
     add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
-    if (c->positions > 0) {
+    if (cs_model_config_positions(c) > 0) {
         add_positions(t, d->width, "decoder.position");
     }
     for (int64_t l = 0; l < d->layers; ++l) {

@@ -1,8 +1,9 @@
 /* Classification: one loss row a text, the readout and the head.
  *
- * Heads are those of transformers' ...ForSequenceClassification classes: gpt2 has a matrix without
- * bias over the last row; bert (its pooler) and roberta-* have drop, dense, tanh, drop, outputs
- * over the first, bert without the first dropout; vit has the outputs alone, of the class token.
+ * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2 and llama
+ * have a matrix without bias over the last row; bert (its pooler) and roberta-* drop, dense, tanh,
+ * drop, outputs over the first, bert without the first dropout; modernbert dense, activation, norm,
+ * drop, outputs over the first, its decoder over the last; vit the outputs alone, of the class token.
  *
  * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
  * small that every exponential is 1 to the last bit for any finite score. The query is the row that
@@ -38,20 +39,22 @@ static int drop(cs_emitter *e, int x)
 void cs_emit_classifier(cs_emitter *e, int x)
 {
     cs_network *net = e->net;
-    cs_arch arch = e->config->arch;
-    if (arch == CS_ARCH_GPT2) {
-        net->features = x;
-        net->logits = cs_graph_linear(e->graph, x, cs_emit_param(e, "", "classifier.output.weight"),
-                                      CS_NONE, CS_ACT_NONE);
-    } else if (cs_arch_row_of(arch)->pictures) {
-        net->features = x;
-        net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
-    } else {
-        x = arch == CS_ARCH_BERT ? x : drop(e, x);
-        net->features = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_TANH);
-        net->logits =
-            cs_emit_linear(e, drop(e, net->features), "", "classifier.output", CS_ACT_NONE);
+    const cs_model_config *c = e->config;
+    const cs_score score = cs_arch_row_of(c->arch)->score;
+    if (score == CS_SCORE_TANH || score == CS_SCORE_POOLER) {
+        x = score == CS_SCORE_POOLER ? x : drop(e, x);
+        x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_TANH);
+    } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
+        x = cs_emit_linear(e, x, "", "classifier.dense", c->head_act);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){cs_emit_param(e, "", "classifier.norm.gain"),
+                                          cs_emit_bias(e, "", "classifier.norm.bias"), c->eps,
+                                          c->rms, 0},
+                                NULL);
     }
+    net->features = x;
+    x = score <= CS_SCORE_NORMED ? drop(e, x) : x;
+    net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);
 }

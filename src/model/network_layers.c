@@ -168,7 +168,7 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
         o.pos_q = position;
         o.pos_k = e->net->position;
     }
-    if (cs_layer_is_local(c, number)) {
+    if (cs_layer_is_local(c, number) && position != CS_NONE) {
         o.window = c->window;
         o.pos_q = position;
         o.pos_k = e->net->position;
@@ -183,8 +183,9 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
     return o;
 }
 
-/* q or k of every head: through its norm, then turned. */
-static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads, const char *norm)
+/* q or k of every head: through its norm, then turned by the rows' positions (CS_NONE: as at 0). */
+static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads, const char *norm,
+                      int position)
 {
     const cs_model_config *c = e->config;
     const bool local = cs_layer_is_local(c, layer->number) && c->local_rotary.theta > 0;
@@ -198,9 +199,9 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
                                           .groups = heads},
                                 NULL);
     }
-    if (rotary->theta > 0) {
+    if (rotary->theta > 0 && position != CS_NONE) {
         const cs_rotation o = {
-            .position = e->net->position,
+            .position = position,
             .frequency = cs_emit_param(e, "", local ? "rotary.local" : "rotary.frequency"),
             .heads = heads,
             .factor = rotary->attention,
@@ -210,21 +211,44 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
     return x;
 }
 
-/* What the heads make of the rows `in`, before their output matrix. */
-static int attend(cs_emitter *e, const cs_layer *layer, int in)
+static int query_parts(cs_emitter *e, const cs_layer *layer, int q, int position)
+{
+    return e->decoder
+               ? q
+               : head_parts(e, layer, q, e->config->heads, "attention.query_norm.gain", position);
+}
+
+cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, bool queries)
 {
     const cs_model_config *c = e->config;
     cs_graph *g = e->graph;
-    int64_t d = e->decoder ? layer->width : cs_head_width(c) * c->heads;
-    int64_t keys = e->decoder ? layer->width : cs_key_width(c);
-    int qkv = cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE);
-    int q = cs_graph_cols(g, qkv, 0, d), k = cs_graph_cols(g, qkv, d, keys);
-    if (!e->decoder) {
-        q = head_parts(e, layer, q, c->heads, "attention.query_norm.gain");
-        k = head_parts(e, layer, k, c->kv_heads > 0 ? c->kv_heads : c->heads,
-                       "attention.key_norm.gain");
-    }
-    return cs_graph_attention(g, q, k, cs_graph_cols(g, qkv, d + keys, keys), &layer->attention);
+    const int64_t d = e->decoder ? layer->width : cs_head_width(c) * c->heads,
+                  keys = e->decoder ? layer->width : cs_key_width(c), first = queries ? d : 0,
+                  kv_heads = c->kv_heads > 0 ? c->kv_heads : c->heads;
+    int made = queries ? cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE)
+                       : cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * keys);
+    cs_projections p = {.q = queries ? cs_graph_cols(g, made, 0, d) : CS_NONE,
+                        .k = cs_graph_cols(g, made, first, keys)};
+    p.q = queries ? query_parts(e, layer, p.q, e->net->position) : CS_NONE;
+    p.k = e->decoder
+              ? p.k
+              : head_parts(e, layer, p.k, kv_heads, "attention.key_norm.gain", e->net->position);
+    p.v = cs_graph_cols(g, made, first + keys, keys);
+    return p;
+}
+
+int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position)
+{
+    const int64_t d = cs_head_width(e->config) * e->config->heads;
+    return query_parts(e, layer, cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", 0, d),
+                       position);
+}
+
+/* What the heads make of the rows `in`, before their output matrix. */
+static int attend(cs_emitter *e, const cs_layer *layer, int in)
+{
+    const cs_projections p = cs_emit_project(e, layer, in, true);
+    return cs_graph_attention(e->graph, p.q, p.k, p.v, &layer->attention);
 }
 
 static int mlp(cs_emitter *e, const cs_layer *layer, int in)
@@ -232,15 +256,16 @@ static int mlp(cs_emitter *e, const cs_layer *layer, int in)
     const cs_model_config *c = e->config;
     int inner = cs_emit_linear(e, in, layer->prefix, "mlp.in", c->gated ? CS_ACT_NONE : c->act);
     if (c->gated) {
-        inner = cs_graph_gate(e->graph, cs_graph_cols(e->graph, inner, 0, c->inner),
-                              cs_graph_cols(e->graph, inner, c->inner, c->inner), c->act, 1, 1);
+        const int64_t n = e->decoder ? c->decoder.inner : c->inner;
+        inner = cs_graph_gate(e->graph, cs_graph_cols(e->graph, inner, 0, n),
+                              cs_graph_cols(e->graph, inner, n, n), c->act, 1, 1);
     }
     return cs_emit_linear(e, inner, layer->prefix, "mlp.out", CS_ACT_NONE);
 }
 
-static int enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
+int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
 {
-    return e->config->first_plain && layer->number == 0
+    return e->config->first_plain && layer->number == 0 && !e->decoder
                ? stream->x /* there is no residual yet */
                : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
 }
@@ -255,7 +280,7 @@ static int after(cs_emitter *e, const cs_layer *layer, int made, const char *nam
 
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
 {
-    int in = enter_attention(e, layer, stream);
+    int in = cs_emit_enter_attention(e, layer, stream);
     if (entry) {
         *entry = stream->x;
     }
@@ -278,7 +303,7 @@ void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
 /* x + attention(norm(x)) + mlp(norm(x)), each with its norm. */
 static void side_by_side(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
 {
-    int in = enter_attention(e, layer, stream), sum = stream->x;
+    int in = cs_emit_enter_attention(e, layer, stream), sum = stream->x;
     *entry = sum;
     int made = attend(e, layer, in);
     if (layer->narrow) {

@@ -3,9 +3,10 @@
  *
  * The decoder's row of a kept position starts from the encoder's output there, of a masked one from
  * the decoder's own mask vector, both plus the decoder's own embedding of the position (section 3;
- * its appendix C: absolute positions only). It has no dropout (appendix C). Norms stand where the
- * encoder's do. A decoder of another width is joined by linear layers on both sides; the paper
- * names the first, the second lets head and output embedding be those of the encoder.
+ * its appendix C: absolute positions only, also behind an encoder whose are rotary). It has no
+ * dropout (appendix C). Norms stand where the encoder's do. A decoder of another width is joined by
+ * linear layers on both sides; the paper names the first, the second lets head and output embedding
+ * be those of the encoder.
  *
  *   self           bidirectional self-attention
  *   self-cross     the same, then attention to the encoder's rows
@@ -44,7 +45,7 @@ static int start(cs_emitter *e, int memory)
     int table[2] = {cs_emit_param(e, "", causal ? "decoder.token" : "decoder.mask")};
     int index[2] = {net->decoder_token};
     int tables = 1;
-    if (c->positions > 0) {
+    if (cs_model_config_positions(c) > 0) {
         net->decoder_position = cs_graph_index(g, net->decoder_rows, "decoder position");
         table[tables] = cs_emit_param(e, "", "decoder.position");
         index[tables++] = net->decoder_position;

@@ -54,10 +54,20 @@ typedef struct {
     cs_attention_options attention;
     bool narrow;
 } cs_layer;
+int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 /* Both, one after the other or side by side. */
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
+
+/* Queries, keys and values of the content rows `in`, each head through its norm and turned where the
+ * architecture has that; q CS_NONE without `queries`. And queries of other rows at `position` (CS_NONE:
+ * nowhere). */
+typedef struct {
+    int q, k, v;
+} cs_projections;
+cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, bool queries);
+int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position);
 
 /* Options of self-attention in layer `number` of the encoder, for rows at `position` (CS_NONE:
  * nowhere) with limits `lim`. */

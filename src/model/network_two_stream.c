@@ -8,7 +8,8 @@
  * predict do, anywhere and as often as the plan says.
  *
  * A blind query starts from the learned vector alone, as GVP prints its first one (G^(0) = w), and
- * its attention has no relative bias: a row without a position is at no distance from anything.
+ * its attention has neither relative bias nor window: a row without a position is at no distance from
+ * anything. Of rotary positions it has none (the angle 0), while keys keep theirs.
  * Queries that see the same rows then coincide, and predict one distribution: the bag of tokens.
  */
 #include "model/network_private.h"
@@ -33,24 +34,9 @@ static int queries(cs_emitter *e)
     return cs_emit_embedded(e, cs_graph_embed(g, CS_NONE, net->query_rows, tables, table, index));
 }
 
-/* Keys and values of a layer, and what the content rows attend with. */
-typedef struct {
-    int q, k, v; /* q CS_NONE: the content stream ends here */
-} projections;
-
-static projections project(cs_emitter *e, const cs_layer *layer, int in, bool ends)
-{
-    cs_graph *g = e->graph;
-    int64_t d = layer->width, first = ends ? 0 : d;
-    int made = ends ? cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * d)
-                    : cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE);
-    return (projections){.q = ends ? CS_NONE : cs_graph_cols(g, made, 0, d),
-                         .k = cs_graph_cols(g, made, first, d),
-                         .v = cs_graph_cols(g, made, first + d, d)};
-}
-
 /* The attention sublayer of one stream after its queries are known. */
-static void attend(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int q, projections at)
+static void attend(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int q,
+                   cs_projections at)
 {
     int made = cs_graph_attention(e->graph, q, at.k, at.v, &layer->attention);
     if (layer->narrow) {
@@ -63,7 +49,7 @@ static void attend(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int 
 int cs_emit_two_stream(cs_emitter *e)
 {
     cs_network *net = e->net;
-    int64_t layers = e->config->layers, d = e->config->width;
+    int64_t layers = e->config->layers;
     bool whole = e->options->keep_hidden; /* the content stream is read to its end */
     cs_stream content = {cs_emit_content(e), CS_NONE};
     if (layers > 1 || whole) {
@@ -73,17 +59,18 @@ int cs_emit_two_stream(cs_emitter *e)
     for (int64_t l = 0; l < layers; ++l) {
         char prefix[CS_PREFIX_ROOM];
         bool last = l == layers - 1, ends = last && !whole;
-        cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = d};
-        int in = cs_emit_enter(e, &content, prefix, "attention.norm");
+        cs_layer layer = {
+            .prefix = cs_emit_prefix(e, l, prefix), .number = l, .width = e->config->width};
+        int in = cs_emit_enter_attention(e, &layer, &content);
         cs_emit_hidden(e, l, content.x);
-        projections at = project(e, &layer, in, ends);
+        cs_projections at = cs_emit_project(e, &layer, in, !ends);
         if (!ends) {
             layer.attention = cs_emit_masks(e, l, net->lim, net->position);
             attend(e, &layer, &content, at.q, at);
             cs_emit_mlp(e, &layer, &content);
         }
-        in = cs_emit_enter(e, &query, prefix, "attention.norm");
-        int q = cs_emit_linear_rows(e, in, prefix, "attention.qkv", 0, d);
+        in = cs_emit_enter_attention(e, &layer, &query);
+        int q = cs_emit_queries(e, &layer, in, net->query_position);
         layer.attention = cs_emit_masks(e, l, net->query_lim, net->query_position);
         layer.narrow = last;
         attend(e, &layer, &query, q, at);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "io/json.h"
 #include "model/arch_private.h"
 
 /* --- frequencies ------------------------------------------------------------------------------ */
@@ -193,8 +194,8 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
         parameters = json_object_get(json, "rope_scaling");
     }
     parameters = json_is_null(parameters) ? NULL : parameters;
-    double positions = 0;
-    cs_status status = real(where, json, "max_position_embeddings", &positions);
+    const double positions = (double)config->longest;
+    cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof theta / sizeof *theta && status == CS_OK; ++i) {
         status = real(where, json, theta[i], &config->rotary.theta);
     }
@@ -219,4 +220,51 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
     if (status == CS_OK && config->local_rotary.theta > 0)
         status = read_one(where, nested ? local : parameters, positions, &config->local_rotary);
     return status;
+}
+
+/* --- written ---------------------------------------------------------------------------------- */
+
+static json_t *parameters_of(const cs_rotary *r, cs_status *status)
+{
+    const bool yarn = r->scaling == CS_SCALING_YARN, llama3 = r->scaling == CS_SCALING_LLAMA3;
+    const struct {
+        const char *key;
+        double value;
+        bool there;
+    } number[] = {{"rope_theta", r->theta, true},
+                  {"partial_rotary_factor", r->share, r->share < 1},
+                  {"factor", r->factor, r->scaling != CS_SCALING_NONE},
+                  {llama3 ? "low_freq_factor" : "beta_slow", r->low, yarn || llama3},
+                  {llama3 ? "high_freq_factor" : "beta_fast", r->high, yarn || llama3},
+                  {"attention_factor", r->attention, yarn}};
+    json_t *out = json_object();
+    cs_json_put(status, out, "rope_type", json_string(SCALING[r->scaling]));
+    for (size_t i = 0; i < sizeof number / sizeof *number; ++i) {
+        if (number[i].there) {
+            cs_json_put(status, out, number[i].key, cs_json_number(number[i].value));
+        }
+    }
+    if (yarn || llama3) {
+        cs_json_put(status, out, "original_max_position_embeddings",
+                    json_integer((json_int_t)r->original));
+    }
+    if (yarn) cs_json_put(status, out, "truncate", json_boolean(r->whole));
+    return out;
+}
+
+void cs_rotary_write(const cs_model_config *config, json_t *json, cs_status *status)
+{
+    const bool local = config->local_rotary.theta > 0;
+    json_t *parameters = parameters_of(&config->rotary, status);
+    if (local) {
+        json_t *both = json_object();
+        cs_json_put(status, both, "full_attention", parameters);
+        cs_json_put(status, both, "sliding_attention",
+                    parameters_of(&config->local_rotary, status));
+        cs_json_put(status, json, "local_rope_theta", cs_json_number(config->local_rotary.theta));
+        parameters = both;
+    }
+    cs_json_put(status, json, local ? "global_rope_theta" : "rope_theta",
+                cs_json_number(config->rotary.theta));
+    cs_json_put(status, json, "rope_parameters", parameters);
 }

@@ -1,6 +1,8 @@
 /* Rotary positions: what config.json says of them, and their frequencies. */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/status.h"
 #include "model/config.h"
 
@@ -23,3 +25,7 @@ int64_t cs_rotary_pairs(const cs_model_config *config, const cs_rotary *rotary);
  * scaling does not read. */
 cs_status cs_rotary_read(const char *where, const json_t *json,
                          cs_model_config *config) CS_MUST_CHECK;
+
+/* rope_parameters, by layer type where local layers have their own; and for transformers before 5 the
+ * bases under their older names. */
+void cs_rotary_write(const cs_model_config *config, json_t *json, cs_status *status);

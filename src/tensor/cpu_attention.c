@@ -377,8 +377,9 @@ static void softmax_row_back(const piece *c, int64_t i, float *table_part)
     const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
     float *p = c->s.p + i * c->s.ld, *dp = c->s.dp + i * c->s.ld;
     if (seen > 0) {
+        const float lse = t->lse.x[row * t->lse.ld + c->head];
         add_bias(c, i, p);
-        (void)kernels->exp_store(seen, t->lse.x[row * t->lse.ld + c->head], p);
+        (void)kernels->exp_store(seen, lse == -INFINITY ? 0 : lse, p); /* as forward: zeros */
         const float *keep = keep_of(c, i);
         if (keep) {
             kernels->multiply(seen, keep, dp);

@@ -401,12 +401,12 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s for a model of %s", example->row,
                        example->real ? "real vectors" : "ids", example->real ? "ids" : "real rows");
     }
-    if (config->positions > 0 &&
-        example->length + draft->extra + cs_task_begins(draft->task, config) > config->positions) {
+    const int64_t most = cs_model_config_positions(config);
+    if (most > 0 && example->length + draft->extra + cs_task_begins(draft->task, config) > most) {
         return cs_fail(CS_ERR_USAGE,
                        "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
                        " positions of the model",
-                       example->row, example->length, config->positions);
+                       example->row, example->length, most);
     }
     for (int64_t i = 0; i < example->length; ++i) {
         if (example->token[i] < 0 || example->token[i] >= config->vocab) {

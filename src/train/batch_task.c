@@ -219,10 +219,11 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
                        batch, length, INT32_MAX);
     }
     const int64_t extra = cs_model_config_extra(config) + cs_task_begins(task, config);
-    if (config->positions > 0 && length + extra > config->positions) {
+    const int64_t most = cs_model_config_positions(config);
+    if (most > 0 && length + extra > most) {
         return cs_fail(CS_ERR_USAGE,
                        "length %" PRId64 " exceeds the %" PRId64 " positions of the model", length,
-                       config->positions);
+                       most);
     }
     cs_form form = cs_form_of(task, config);
     cs_decoder_attention decoder = config->decoder.attention;

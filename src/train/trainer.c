@@ -383,7 +383,8 @@ static cs_status finish(const session *s)
     status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_tokenizer_write(s->tokenizer, words);
     if (status == CS_OK)
-        status = cs_tokenizer_write_config(s->tokenizer, s->t.model->config.positions, config);
+        status = cs_tokenizer_write_config(s->tokenizer,
+                                           cs_model_config_length(&s->t.model->config, 0), config);
     cs_free(words);
     cs_free(config);
     return status;

@@ -42,11 +42,48 @@ test_choices() {
 
 test_same_bytes_for_any_threads() {
     small_corpus c.tsv
-    for threads in 1 2 3; do
-        exits 0 train --objective gvp --steps 8 --threads $threads --force -o d || return 1
-        cat d/model.safetensors d/checkpoint-8/optimizer.safetensors | sha256sum >> sums
+    for arch in gpt2 "llama --kv-heads 1" "modernbert --local-attention 4 --global-every 2"; do
+        rm -f sums
+        for threads in 1 2 3; do
+            # shellcheck disable=SC2086
+            exits 0 train --arch $arch --objective gvp --steps 8 --threads $threads --force -o d || return 1
+            cat d/model.safetensors d/checkpoint-8/optimizer.safetensors | sha256sum >> sums
+        done
+        [ "$(sort -u sums | wc -l)" = 1 ] || { fail "$arch: $(cat sums)"; return 1; }
     done
-    [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
+}
+
+# Architectures with rotary positions, under causal, masked, two-stream objectives and with a decoder: they learn, say in
+# config.json what transformers asks for, go on byte for byte, and are read by other commands.
+test_rotary() {
+    small_corpus c.tsv
+    for made in "llama --kv-heads 1 --objective ar" "llama --objective diverse-ar" "llama --objective masked --query-position off" "eurobert --objective masked" "modernbert --local-attention 6 --global-every 2 --objective masked" \
+        "modernbert --objective mae-lm" "modernbert-decoder --rope-theta 500 --local-attention 4 --objective ar"; do
+        # shellcheck disable=SC2086
+        exits 0 train --arch $made --lr 0.01 --steps 30 --eval-every 10 --save-every 10 --json --force -o d &&
+            awk -F, '$8 != "" && NR > 1 { if (first == "") first = $8; last = $8 } END { exit !(last < first) }' d/log.csv || { fail "$made: ${why:-does not learn: $(cut -d, -f8 d/log.csv | tr '\n' ' ')}"; return 1; }
+        # shellcheck disable=SC2086
+        exits 0 train --arch $made --lr 0.01 --steps 30 --eval-every 10 --save-every 10 --time-limit 0.000001 --force -o e && exits 0 train --arch $made --lr 0.01 --steps 30 --eval-every 10 --save-every 10 --resume -o e &&
+            cmp -s d/model.safetensors e/model.safetensors && cmp -s d/checkpoint-30/optimizer.safetensors e/checkpoint-30/optimizer.safetensors || { fail "$made: ${why:-a resumed run has other bytes}"; return 1; }
+        exits 0 "$COSPEC" features d c.tsv --limit 5 --force -o f && exits 0 "$COSPEC" perplexity d c.tsv --limit 5 || return 1
+    done
+    tr -d '\n ' < d/config.json > flat
+    for part in '"model_type":"modernbert-decoder"' '"architectures":["ModernBertDecoderForCausalLM"]' '"layer_types":["full_attention","sliding_attention"]' '"local_attention":4,' '"full_attention":{"rope_type":"default","rope_theta":500.0}' \
+        '"sliding_attention":{"rope_type":"default","rope_theta":10000.0}' '"max_position_embeddings":16,' '"intermediate_size":48,' '"tie_word_embeddings":true'; do
+        grep -qF "$part" flat || { fail "config.json lacks $part: $(cat flat)"; return 1; }
+    done
+    # 16 words a row of the table, which is the output's too; qkv 16 x (16 + 8 + 8), output 16 x 16, gate, up and down 3 x 48 x 16, two norms a layer, one behind
+    exits 0 train --arch llama --kv-heads 1 --objective ar --steps 1 --json --force -o d || return 1
+    want=$((16 * $(number vocabulary out) + 2 * (16 * 32 + 16 * 16 + 3 * 48 * 16 + 32) + 16))
+    [ "$(number parameters out)" = $want ] && grep -q '"num_key_value_heads": *1,' d/config.json || { fail "$(number parameters out) parameters, not $want"; return 1; }
+    # texts longer than those of training are read: nothing of the network ends there but a decoder's table
+    exits 0 "$COSPEC" features d c.tsv --max-length 40 --limit 5 --force -o f &&
+        refuses 2 "--kv-heads goes with --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --kv-heads 1 -o g &&
+        refuses 2 "--rope-theta goes with --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --rope-theta 100 -o g &&
+        refuses 2 "--local-attention goes with --arch modernbert" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --local-attention 8 -o g &&
+        refuses 2 "heads 2 are not shared by 3 heads of keys" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --kv-heads 3 -o g &&
+        refuses 2 "rotary positions of base 10000 on 5 of 5 columns" "$COSPEC" train --corpus c.tsv --layers 2 --width 10 --heads 2 --arch llama --objective ar -o g &&
+        refuses 2 "exceeds the 8 positions" "$COSPEC" train --corpus c.tsv $size --arch llama --positions 8 --objective mae-lm -o g
 }
 
 # An interrupt ends the step and leaves a checkpoint; resumed with other threads, the bytes are those of a run
@@ -339,7 +376,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in every_objective rotary choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done

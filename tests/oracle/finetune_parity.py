@@ -37,7 +37,8 @@ transformers.utils.logging.disable_progress_bar()
 WORDS = "the cat dog sat ran on under a mat log red blue big and then it was there".split()
 SPECIAL = {"bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]}
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-ARCH = ("gpt2", "roberta-prelayernorm", "roberta", "bert")
+ARCH = ("gpt2", "roberta-prelayernorm", "roberta", "bert", "llama", "modernbert", "modernbert-decoder")
+PLAIN = ("gpt2", "llama", "modernbert-decoder")  # no special tokens around a text, the last token's state is read
 LENGTH = 12
 
 
@@ -51,7 +52,7 @@ def words_tokenizer(arch):
     at = lambda name: (name, vocab[name])
     if arch == "bert":
         t.post_processor = tokenizers.processors.BertProcessing(at("[SEP]"), at("[CLS]"))
-    elif arch != "gpt2":
+    elif arch not in PLAIN:
         t.post_processor = tokenizers.processors.RobertaProcessing(at("</s>"), at("<s>"))
     return t
 
@@ -63,6 +64,13 @@ def base_model(arch, folder, seed):
         config = transformers.GPT2Config(vocab_size=vocab, n_positions=LENGTH + 4, n_embd=12, n_layer=2, n_head=2,
                                          bos_token_id=0, eos_token_id=2)
         model = transformers.GPT2LMHeadModel(config)
+    elif arch in ("llama", "modernbert", "modernbert-decoder"):
+        of = {"llama": transformers.LlamaForCausalLM, "modernbert": transformers.ModernBertForMaskedLM,
+              "modernbert-decoder": transformers.ModernBertDecoderForCausalLM}[arch]
+        more = {"num_key_value_heads": 1} if arch == "llama" else {"local_attention": 6, "classifier_bias": arch != "modernbert"}
+        model = of(of.config_class(vocab_size=vocab, max_position_embeddings=LENGTH + 4, hidden_size=12, num_hidden_layers=2,
+                                   num_attention_heads=2, intermediate_size=20, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+                                   cls_token_id=0, sep_token_id=2, **more))
     else:
         of = {"bert": transformers.BertForMaskedLM, "roberta": transformers.RobertaForMaskedLM,
               "roberta-prelayernorm": transformers.RobertaPreLayerNormForMaskedLM}[arch]
@@ -94,7 +102,7 @@ def examples(path, count, seed, pairs, numbers):
 
 def encode(tokenizer, arch, row):
     """ids and types; GPT-2's, which adds nothing, gets the end token between the texts of a pair."""
-    if arch == "gpt2":
+    if arch in PLAIN:
         tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
             single="$A", pair="$A </s> $B", special_tokens=[("</s>", tokenizer.token_to_id("</s>"))])
     tokenizer.enable_truncation(LENGTH)

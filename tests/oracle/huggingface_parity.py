@@ -7,6 +7,7 @@ backends may be 16 times as far from that as the class itself is in float32 (mod
 At the end some steps of `cospec train` from a class's own weights against the class trained by torch's AdamW: losses, gradient norms and
 the last parameters.
 """
+import contextlib
 import csv
 import json
 import os
@@ -21,6 +22,7 @@ os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARAL
 import numpy as np
 
 from harness import COSPEC, Checks, Failure, cospec
+from make_reference import doubles
 from model_parity import BACKENDS, EXACT, FLOAT_FACTOR, NOWHERE, TOOL, config, tool
 
 try:
@@ -32,7 +34,12 @@ except ImportError as missing:
 
 CLASS = {"gpt2": transformers.GPT2LMHeadModel,
          "roberta-prelayernorm": transformers.RobertaPreLayerNormForMaskedLM,
-         "roberta": transformers.RobertaForMaskedLM, "bert": transformers.BertForMaskedLM}
+         "roberta": transformers.RobertaForMaskedLM, "bert": transformers.BertForMaskedLM,
+         "llama": transformers.LlamaForCausalLM, "eurobert": transformers.EuroBertForMaskedLM,
+         "modernbert": transformers.ModernBertForMaskedLM,
+         "modernbert-decoder": transformers.ModernBertDecoderForCausalLM}
+NORM_FIRST = ("gpt2", "roberta-prelayernorm", "llama", "eurobert", "modernbert", "modernbert-decoder")
+CAUSAL = ("gpt2", "llama", "modernbert-decoder")
 BARE = {"gpt2": transformers.GPT2Model, "bert": transformers.BertModel}
 MEASURED = {}
 
@@ -73,12 +80,12 @@ def text(model, seed):
 
 def their_logits(model, ids, mask):
     """Logits, hidden states, top of all rows; of rows of text alone where `mask` is."""
-    with torch.no_grad():
+    with torch.no_grad(), doubles() if model.dtype == torch.float64 else contextlib.nullcontext():
         arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
         out = model(**arguments, output_hidden_states=True)
         top = model.base_model(**arguments).last_hidden_state
     # where norms come first, the last hidden state is the one behind the final norm
-    layers = len(out.hidden_states) - (model.config.model_type in ("gpt2", "roberta-prelayernorm"))
+    layers = len(out.hidden_states) - (model.config.model_type in NORM_FIRST)
     cut = lambda x: x.double().numpy()[mask]
     return {"logits": cut(out.logits), "top": cut(top),
             **{f"hidden.{i}": cut(out.hidden_states[i]) for i in range(layers)}}
@@ -89,7 +96,7 @@ def their_logits(model, ids, mask):
 
 def our_case(directory, model, ids, mask, backend):
     """Every row of text is a loss row."""
-    causal = model.config.model_type == "gpt2"
+    causal = model.config.model_type in CAUSAL
     offset = model.config.pad_token_id + 1 if "roberta" in model.config.model_type else 0
     rows, length = ids.shape
     places = np.tile(np.arange(length), (rows, 1))
@@ -202,7 +209,7 @@ def check_refusals(checks, folder):
     """Settings whose arithmetic cospec has not: refused by name, never read as something else."""
     for arch, change in (("gpt2", {"scale_attn_by_inverse_layer_idx": True}),
                          ("gpt2", {"scale_attn_weights": False}),
-                         ("bert", {"hidden_act": "silu"})):
+                         ("bert", {"hidden_act": "mish"})):
         key = next(iter(change))
         model = CLASS[arch](their_config(arch, **change))
         directory = os.path.join(folder, "refused")
@@ -221,6 +228,18 @@ def check_refusals(checks, folder):
 
 # --- what we write ----------------------------------------------------------------------------------------------------------
 
+SWITCHED = {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False,
+            "hidden_activation": "silu", "classifier_activation": "relu", "norm_eps": 1e-3}
+
+
+def rotary(arch, **change):
+    """config.json of a tiny model with rotary positions."""
+    act = "hidden_activation" if arch.startswith("modernbert") else "hidden_act"
+    return {"model_type": arch, "vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+            "intermediate_size": 10, "max_position_embeddings": 20, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
+            "tie_word_embeddings": True, act: "gelu" if arch.startswith("modernbert") else "silu", **change}
+
+
 OURS = [
     ("gpt2", config("gpt2")), ("gpt2, untied, relu", config("gpt2", tied=False, act="relu")),
     ("gpt2, query vector", config("gpt2", query_vector=True)),
@@ -229,6 +248,21 @@ OURS = [
     ("roberta-prelayernorm, decoder", config("roberta-prelayernorm", decoder=("self", 1, 6, 2, 7))),
     ("roberta", config("roberta")), ("roberta, untied", config("roberta", tied=False)),
     ("bert", config("bert")), ("bert, untied, gelu_new", config("bert", tied=False, act="gelu_new")),
+    ("llama", rotary("llama", num_key_value_heads=1)),
+    ("llama, untied, scaled, biases", rotary(
+        "llama", tie_word_embeddings=False, head_dim=6, attention_bias=True, mlp_bias=True, hidden_act="gelu", rope_parameters={
+            "rope_type": "llama3", "rope_theta": 50.0, "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 6})),
+    ("llama, yarn", rotary("llama", rope_parameters={
+        "rope_type": "yarn", "rope_theta": 50.0, "factor": 3.0, "original_max_position_embeddings": 9})),
+    ("eurobert", rotary("eurobert")),
+    ("modernbert", rotary("modernbert", local_attention=4, rope_parameters={
+        "full_attention": {"rope_type": "linear", "rope_theta": 70.0, "factor": 2.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 30.0}})),
+    ("modernbert, switched", rotary("modernbert", local_attention=2, global_attn_every_n_layers=2, **SWITCHED)),
+    ("modernbert-decoder", rotary("modernbert-decoder", local_attention=4)),
+    ("modernbert-decoder, switched", rotary(
+        "modernbert-decoder", local_attention=6, layer_types=["sliding_attention", "full_attention"], **SWITCHED)),
 ]
 OWN = ("query.start", "decoder.")  # what the classes have not
 
@@ -247,7 +281,7 @@ def write(folder, name, conf, salt):
     """Our model of that config, by cs_model_write."""
     directory = os.path.join(folder, name)
     batch = {"batch": 1, "length": 1, "queries": 0, "decoder_length": 0, "predictions": 1, "token": [0],
-             "position": [2 if "pad_token_id" in conf else 0], "vis": [0], "lim": [0],
+             "position": [2 if "type_vocab_size" in conf else 0], "vis": [0], "lim": [0],
              "predict": [0], "target": [0], "weight": [1.0]}
     # the architecture's own model_type: extra tensors do not change what the class computes
     tool([{"config": conf, "form": "single", "loss": "cross-entropy", "factor": 2.0, "salt": salt,
@@ -289,9 +323,15 @@ def check_trained(checks, folder):
     path = corpus(folder, 40, 1)
     for objective, arch in (("ar", "gpt2"), ("masked", "roberta-prelayernorm"), ("ar", "roberta"),
                             ("masked", "bert"), ("diverse-ar", "gpt2"),
-                            ("mae-lm", "roberta-prelayernorm")):
+                            ("mae-lm", "roberta-prelayernorm"), ("ar", "llama"), ("diverse-ar", "llama"),
+                            ("masked", "eurobert"), ("masked", "modernbert"), ("mae-lm", "modernbert"),
+                            ("ar", "modernbert-decoder")):
         directory = os.path.join(folder, f"train-{objective}-{arch}")
         options = {} if objective in ("ar",) else {"t": 2} if "diverse" in objective else {"mask_ratio": 0.3}
+        if arch in ("llama", "eurobert"):
+            options["kv_heads"] = 1
+        if arch.startswith("modernbert"):
+            options.update(local_attention=4, global_every=2)
 
         def trained():
             cospec("train", corpus=path, objective=objective, arch=arch, steps=3, layers=2, width=12,
@@ -327,7 +367,14 @@ def same_tokens(directory, path):
 
 
 def check_steps(checks, folder):
+    for arch, options in (("gpt2", {}), ("llama", {"kv_heads": 1}),
+                          ("modernbert-decoder", {"local_attention": 4, "global_every": 2})):
+        check_steps_of(checks, os.path.join(folder, arch), arch, options)
+
+
+def check_steps_of(checks, folder, arch, options):
     """`cospec train --init-from` on a corpus that is one batch, so that every step reads all of it in whatever order."""
+    os.mkdir(folder)
     steps, rate, b1, b2, eps, decay, clip = 6, 0.01, 0.9, 0.98, 1e-3, 0.1, 0.5
     path = corpus(folder, 8, 2)
     first, last = os.path.join(folder, "first"), os.path.join(folder, "last")
@@ -336,9 +383,9 @@ def check_steps(checks, folder):
 
     def train():
         # a directory with a tokenizer of the corpus, then other weights: large ones, so that gradients are no rounding
-        cospec("train", corpus=path, objective="ar", arch="gpt2", steps=1, layers=2, width=12, heads=2, o=first,
-               **recipe)
-        model, _ = loaded(first, "gpt2")
+        cospec("train", corpus=path, objective="ar", arch=arch, steps=1, layers=2, width=12, heads=2, o=first,
+               **recipe, **options)
+        model, _ = loaded(first, arch)
         randomise(model, 7).save_pretrained(first)
         cospec("train", corpus=path, objective="ar", steps=steps, init_from=first, o=last, **recipe)
         with open(os.path.join(last, "log.csv"), encoding="utf-8") as file:
@@ -354,9 +401,10 @@ def check_steps(checks, folder):
         total = sum(x.shape[1] - 1 for x in ids)
         for step in range(steps):
             adam.zero_grad()
-            loss = sum(torch.nn.functional.cross_entropy(model(x).logits[0, :-1], x[0, 1:], reduction="sum")
-                       for x in ids) / total
-            loss.backward()
+            with doubles():
+                loss = sum(torch.nn.functional.cross_entropy(model(x).logits[0, :-1], x[0, 1:], reduction="sum")
+                           for x in ids) / total
+                loss.backward()
             norm = float(torch.sqrt(sum((p.grad ** 2).sum() for p in named.values())))
             for p in named.values():
                 p.grad *= min(1, clip / norm)
@@ -365,7 +413,7 @@ def check_steps(checks, folder):
                 if not abs(float(log[step][key]) - x) <= 1e-4 * x:
                     return f"step {step + 1}: {key} {log[step][key]}, expected {x:.8g}"
                 MEASURED[key] = max(MEASURED.get(key, 0), abs(float(log[step][key]) / x - 1))
-        trained, _ = loaded(last, "gpt2")
+        trained, _ = loaded(last, arch)
         for name, p in trained.named_parameters():
             worst = float((p - named[name]).abs().max().detach())
             MEASURED["parameters"] = max(MEASURED.get("parameters", 0), worst)
@@ -374,7 +422,7 @@ def check_steps(checks, folder):
                 return f"{name} is off by {worst:.3g} after {steps} steps"
         return None
 
-    checks.run("train steps as torch's AdamW", train)
+    checks.run(f"train steps of {arch} as torch's AdamW", train)
 
 
 def main():

@@ -1,0 +1,279 @@
+/* Models and forms of networks that the tests of src/model go through. */
+#include "model_support.h"
+
+static void with_post_norm(cs_model_config *c)
+{
+    c->post_norm = true;
+}
+
+static void with_relative(cs_model_config *c)
+{
+    c->relative_buckets = 8;
+    c->relative_distance = 4;
+}
+
+static void post_norm_relative(cs_model_config *c)
+{
+    with_post_norm(c);
+    with_relative(c);
+}
+
+static void without_bias(cs_model_config *c)
+{
+    c->bias = false;
+    c->tied = false;
+}
+
+static void without_positions(cs_model_config *c)
+{
+    c->positions = 0;
+    with_relative(c);
+}
+
+static void of_real_rows(cs_model_config *c)
+{
+    c->real_width = REAL_WIDTH;
+}
+
+/* 8 patches of one pixel, by a vocabulary that the tests draw from. */
+static void of_patches(cs_model_config *c)
+{
+    c->image_height = 2;
+    c->image_width = 4;
+    c->patch = 1;
+    c->channels = REAL_WIDTH;
+    c->target = CS_TARGET_PIXELS;
+    OK(cs_model_config_pictures(c));
+}
+
+static void of_patches_by_waves(cs_model_config *c)
+{
+    of_patches(c);
+    c->target = CS_TARGET_NORMALISED;
+    c->waves = true;
+}
+
+static void of_patches_for_codes(cs_model_config *c)
+{
+    of_patches(c);
+    c->target = CS_TARGET_IDS;
+}
+
+static void of_patches_another_width(cs_model_config *c)
+{
+    of_patches_by_waves(c);
+    c->decoder.width = 12;
+    c->decoder.heads = 3;
+    c->decoder.inner = 14;
+}
+
+static void classified_patches(cs_model_config *c)
+{
+    of_patches(c);
+    c->image_height = c->image_width = 3;
+    OK(cs_model_config_pictures(c));
+    *c = cs_model_config_classifier(c, 3, CS_READ_FIRST);
+}
+
+static void classified_patches_by_mean(cs_model_config *c)
+{
+    of_patches_by_waves(c);
+    *c = cs_model_config_classifier(c, 3, CS_READ_MEAN);
+}
+
+/* Four heads of queries on two of keys, heads of other widths than width / heads. */
+static void grouped(cs_model_config *c)
+{
+    c->heads = 4;
+    c->kv_heads = 2;
+    c->head_width = 4;
+    c->tied = false;
+}
+
+static void blind_grouped(cs_model_config *c)
+{
+    grouped(c);
+    c->blind_queries = true;
+}
+
+/* The second layer sees two rows on each side, or one before. */
+static void local(cs_model_config *c)
+{
+    cs_model_config_local(c, 4, 2);
+}
+
+static void local_with_biases(cs_model_config *c)
+{
+    local(c);
+    c->norm_bias = c->qkv_bias = c->output_bias = c->mlp_bias = c->dense_bias = true;
+    c->act = CS_ACT_SILU;
+    c->head_act = CS_ACT_RELU;
+}
+
+static void blind_local(cs_model_config *c)
+{
+    local(c);
+    c->blind_queries = true;
+}
+
+static void local_cross(cs_model_config *c)
+{
+    local(c);
+    c->decoder.attention = CS_DECODER_SELF_CROSS;
+}
+
+static void one_layer(cs_model_config *c)
+{
+    c->layers = 1;
+}
+
+static void self_cross(cs_model_config *c)
+{
+    c->decoder.attention = CS_DECODER_SELF_CROSS;
+    with_relative(c);
+}
+
+static void causal_cross(cs_model_config *c)
+{
+    c->decoder.attention = CS_DECODER_CAUSAL_CROSS;
+}
+
+static void cross_only(cs_model_config *c)
+{
+    c->decoder.attention = CS_DECODER_CROSS;
+    c->decoder.layers = 2;
+}
+
+static void other_width(cs_model_config *c)
+{
+    c->decoder.width = 12;
+    c->decoder.heads = 3;
+    c->decoder.inner = 14;
+}
+
+static void blind(cs_model_config *c)
+{
+    c->blind_queries = true;
+}
+
+static void blind_relative(cs_model_config *c)
+{
+    c->blind_queries = true;
+    with_relative(c);
+}
+
+static void sum_pooling(cs_model_config *c)
+{
+    c->pooling = 0;
+    c->positions = 0;
+}
+
+static void as_classifier(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 3, cs_readout_of(c->arch));
+}
+
+static void as_regression(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 1, cs_readout_of(c->arch));
+}
+
+static void of_the_mean(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 2, CS_READ_MEAN);
+}
+
+static void of_the_mean_regression(cs_model_config *c)
+{
+    *c = cs_model_config_classifier(c, 1, CS_READ_MEAN);
+}
+
+static void of_the_mean_relative(cs_model_config *c)
+{
+    of_the_mean_regression(c);
+    with_relative(c);
+}
+
+#define CE CS_LOSS_CROSS_ENTROPY
+#define SE CS_LOSS_SQUARED_ERROR
+
+const model_case model_cases[] = {
+    {"gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+    {"gpt2, norm after", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, with_post_norm},
+    {"gpt2, no bias, untied", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, without_bias},
+    {"gpt2, one layer, spectral", CS_FORM_SINGLE, CS_ARCH_GPT2, CS_LOSS_SPECTRAL, one_layer},
+    {"roberta-prelayernorm", CS_FORM_SINGLE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, NULL},
+    {"roberta-prelayernorm, relative", CS_FORM_SINGLE, CS_ARCH_ROBERTA_PRELAYERNORM, CE,
+     with_relative},
+    {"roberta", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, NULL},
+    {"bert, spectral", CS_FORM_SINGLE, CS_ARCH_BERT, CS_LOSS_SPECTRAL, NULL},
+    {"two-stream gpt2", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, NULL},
+    {"two-stream gpt2, one layer", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, one_layer},
+    {"two-stream gpt2, relative only", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, without_positions},
+    {"two-stream gpt2, no bias", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, without_bias},
+    {"two-stream roberta-prelayernorm, spectral", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA_PRELAYERNORM,
+     CS_LOSS_SPECTRAL, NULL},
+    {"two-stream roberta, relative", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA, CE, with_relative},
+    {"two-stream bert", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CE, NULL},
+    {"two-stream gpt2, blind", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, blind},
+    {"two-stream roberta, blind, relative", CS_FORM_TWO_STREAM, CS_ARCH_ROBERTA, CE,
+     blind_relative},
+    {"mae roberta-prelayernorm", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, NULL},
+    {"mae roberta, relative", CS_FORM_MAE, CS_ARCH_ROBERTA, CE, with_relative},
+    {"mae gpt2, other width", CS_FORM_MAE, CS_ARCH_GPT2, CE, other_width},
+    {"mae bert, other width", CS_FORM_MAE, CS_ARCH_BERT, CE, other_width},
+    {"mae, self-cross, relative", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, self_cross},
+    {"mae, causal-cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, causal_cross},
+    {"mae, cross", CS_FORM_MAE, CS_ARCH_ROBERTA_PRELAYERNORM, CE, cross_only},
+    {"mae bert, cross", CS_FORM_MAE, CS_ARCH_BERT, CE, cross_only},
+    {"mae bert, self-cross", CS_FORM_MAE, CS_ARCH_BERT, CE, self_cross},
+    {"gpt2, real rows", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, of_real_rows},
+    {"two-stream bert, real rows", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CE, of_real_rows},
+    {"mae roberta, real rows", CS_FORM_MAE, CS_ARCH_ROBERTA, CE, of_real_rows},
+    {"llama", CS_FORM_SINGLE, CS_ARCH_LLAMA, CE, NULL},
+    {"llama, grouped queries, untied", CS_FORM_SINGLE, CS_ARCH_LLAMA, CE, grouped},
+    {"llama, norm after, relative", CS_FORM_SINGLE, CS_ARCH_LLAMA, CE, post_norm_relative},
+    {"eurobert, spectral", CS_FORM_SINGLE, CS_ARCH_EUROBERT, CS_LOSS_SPECTRAL, NULL},
+    {"modernbert, local", CS_FORM_SINGLE, CS_ARCH_MODERNBERT, CE, local},
+    {"modernbert-decoder, local, biases", CS_FORM_SINGLE, CS_ARCH_MODERNBERT_DECODER, CE,
+     local_with_biases},
+    {"two-stream llama, grouped", CS_FORM_TWO_STREAM, CS_ARCH_LLAMA, CE, grouped},
+    {"two-stream llama, grouped, blind", CS_FORM_TWO_STREAM, CS_ARCH_LLAMA, CE, blind_grouped},
+    {"two-stream modernbert, local", CS_FORM_TWO_STREAM, CS_ARCH_MODERNBERT, CE, local},
+    {"two-stream modernbert, local, blind", CS_FORM_TWO_STREAM, CS_ARCH_MODERNBERT, CE,
+     blind_local},
+    {"mae llama, other width", CS_FORM_MAE, CS_ARCH_LLAMA, CE, other_width},
+    {"mae modernbert, local, self-cross", CS_FORM_MAE, CS_ARCH_MODERNBERT, CE, local_cross},
+    {"linear, real rows", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, of_real_rows},
+    {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CE, NULL},
+    {"linear, sum, blind, spectral", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_SPECTRAL, sum_pooling},
+    {"vit", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches},
+    {"vit, waves, normalised", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_by_waves},
+    {"vit, codes", CS_FORM_SINGLE, CS_ARCH_VIT, CE, of_patches_for_codes},
+    {"two-stream vit", CS_FORM_TWO_STREAM, CS_ARCH_VIT, SE, of_patches},
+    {"mae vit", CS_FORM_MAE, CS_ARCH_VIT_MAE, SE, of_patches_by_waves},
+    {"mae vit, other width", CS_FORM_MAE, CS_ARCH_VIT_MAE, SE, of_patches_another_width},
+    {"mae vit, codes", CS_FORM_MAE, CS_ARCH_VIT_MAE, CE, of_patches_for_codes},
+    {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+};
+
+const model_case classifier_cases[] = {
+    {"classifier gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, as_classifier},
+    {"classifier roberta-prelayernorm", CS_FORM_SINGLE, CS_ARCH_ROBERTA_PRELAYERNORM, CE,
+     as_classifier},
+    {"classifier roberta", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, as_classifier},
+    {"classifier bert", CS_FORM_SINGLE, CS_ARCH_BERT, CE, as_classifier},
+    {"regression gpt2", CS_FORM_SINGLE, CS_ARCH_GPT2, SE, as_regression},
+    {"regression bert", CS_FORM_SINGLE, CS_ARCH_BERT, SE, as_regression},
+    {"classifier gpt2, mean", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, of_the_mean},
+    {"classifier bert, mean", CS_FORM_SINGLE, CS_ARCH_BERT, CE, of_the_mean},
+    {"regression roberta-prelayernorm, mean, relative", CS_FORM_SINGLE,
+     CS_ARCH_ROBERTA_PRELAYERNORM, SE, of_the_mean_relative},
+    {"classifier llama", CS_FORM_SINGLE, CS_ARCH_LLAMA, CE, as_classifier},
+    {"classifier modernbert", CS_FORM_SINGLE, CS_ARCH_MODERNBERT, CE, as_classifier},
+    {"regression modernbert-decoder, mean", CS_FORM_SINGLE, CS_ARCH_MODERNBERT_DECODER, SE,
+     of_the_mean_regression},
+    {"classifier vit", CS_FORM_SINGLE, CS_ARCH_VIT, CE, classified_patches},
+    {"classifier vit, mean", CS_FORM_SINGLE, CS_ARCH_VIT, CE, classified_patches_by_mean},
+    {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+};
