@@ -25,6 +25,7 @@ typedef struct {
     bool distinct;          /* no token stands twice, nothing is held out */
     int threads;            /* [1] */
     cs_loss loss;           /* [cross-entropy] */
+    double replaced_token;  /* [no detector] */
 } recipe;
 
 /* A freshly initialised model on a random corpus: 2 layers (linear: 1), 2 heads, 24 words, batches

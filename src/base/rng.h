@@ -36,6 +36,7 @@ typedef enum {
     CS_STREAM_IMAGE,    /* pictures of a corpus that is drawn */
     CS_STREAM_AUGMENT,  /* crops and flips of a training step */
     CS_STREAM_RUNS,     /* runs of a model drawn again */
+    CS_STREAM_DETECT,   /* tokens that replace masked ones, for the detector */
 } cs_stream;
 
 typedef struct cs_rng {

@@ -460,6 +460,9 @@ static void put_result(cs_item *item, const cs_train_result *trained)
     CS_ITEM_FIELDS(item, trained, step, finished, tokens, skipped, loss, eval_loss, unigram_loss,
                    seconds);
     cs_item_real(item, "unigram_difference", trained->eval_loss - trained->unigram_loss);
+    if (!isnan(trained->detect_loss)) {
+        cs_item_real(item, "detect_loss", trained->detect_loss);
+    }
 }
 
 static cs_status write_result(cs_args *args, const run *r, const cs_train_result *trained)

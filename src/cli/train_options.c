@@ -23,6 +23,10 @@ const cs_opt cs_group_train_task[] = {
     CS_REAL("keep", "P", "0", 0, 1, "Share of masked tokens left as they are (BERT: 0.1)."),
     CS_REAL("random", "P", "0", 0, 1,
             "Share of masked tokens replaced by random ones (BERT: 0.1)."),
+    CS_REAL("replaced-token", "WEIGHT", "0", 0, 1e6,
+            "Masked objectives of text: masked tokens are drawn from the model's own predictions, "
+            "and a second head learns on every row which were replaced; weight of its loss "
+            "(ELECTRA: 50)."),
     CS_REAL("delta", "P", "0", 0, 1,
             "mae-lm: share of the [MASK]s that the encoder reads, 0 (MAE-LM) to 1 (masked)."),
     CS_FLAG("decoder-resets",
@@ -257,7 +261,8 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
     o.length = cs_args_int(args, "max-length");
     o.learning_rate = cs_args_real(args, "lr");
     o.warmup = cs_args_int_or(args, "warmup", -1);
-    CS_ARGS_FIELDS(args, &o, steps, batch, accumulate, pack, by_length, final_share, cool_down);
+    CS_ARGS_FIELDS(args, &o, steps, batch, accumulate, pack, by_length, final_share, cool_down,
+                   replaced_token);
     CS_ARGS_FIELDS(args, &o, beta1, beta2, adam_eps, weight_decay, clip, seed);
     CS_ARGS_FIELDS(args, &o, log_every, eval_every, save_every, eval_batches, bad_limit,
                    time_limit);
@@ -378,6 +383,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
         cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);
     *(c.rotary.theta > 0 ? &c.longest : &c.positions) += begins;
     c.blind_queries = c.query_vector && cs_args_is(args, "query-position", "off");
+    c.detector = options->replaced_token > 0;
     *out = c;
     return CS_OK;
 }

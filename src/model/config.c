@@ -205,7 +205,7 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     cs_model_config c = *config;
     c.classes = classes;
     c.readout = readout;
-    c.head_transform = c.head_bias = c.query_vector = c.blind_queries = false;
+    c.head_transform = c.head_bias = c.query_vector = c.blind_queries = c.detector = false;
     c.tied = true;
     c.decoder = (cs_decoder_config){0};
     c.target = CS_TARGET_IDS;
@@ -399,6 +399,7 @@ static cs_status classifier(const cs_model_config *c)
                         : c->head_bias               ? "bias of the logits"
                         : !c->tied                   ? "output matrix of its own"
                         : c->query_vector            ? "query vector"
+                        : c->detector                ? "detector of replaced tokens"
                         : c->decoder.layers > 0      ? "decoder"
                         : c->target != CS_TARGET_IDS ? "head that predicts values"
                                                      : NULL;
@@ -425,6 +426,7 @@ static cs_status plain_linear(const cs_model_config *c)
                         : c->relative_buckets > 0 ? "relative positions"
                         : c->classes > 0          ? "classification head"
                         : c->query_vector         ? "query vector"
+                        : c->detector             ? "detector of replaced tokens"
                         : c->decoder.layers > 0   ? "decoder"
                         : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
                             ? "dropout"

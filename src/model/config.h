@@ -160,6 +160,7 @@ typedef struct {
     bool waves; /* positions are fixed sines and cosines of the place in the plane; else learned */
     cs_target target;
     bool query_vector;  /* two-stream models learn the start of the query stream */
+    bool detector;      /* a second head says whether a token was replaced */
     bool blind_queries; /* two-stream: a query knows nothing of the position that it fills */
     cs_decoder_config decoder;
     double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */

@@ -29,6 +29,7 @@ static const cs_arch_key OURS[] = {
     {"image_width", CS_KEY_INT, CS_AT(image_width), NAN},
     {"waves", CS_KEY_BOOL, CS_AT(waves), NAN},
     {"query_vector", CS_KEY_BOOL, CS_AT(query_vector), NAN},
+    {"detector", CS_KEY_BOOL, CS_AT(detector), NAN},
     {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
     {"classes", CS_KEY_INT, CS_AT(classes), NAN},
     {"pooling", CS_KEY_REAL, CS_AT(pooling), NAN},

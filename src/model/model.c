@@ -189,6 +189,9 @@ static void add_head(table *t, const cs_model_config *c)
     if (c->head_bias) {
         add(t, 1, c->vocab, false, "head.bias");
     }
+    if (c->detector) {
+        add_linear(t, 2, c->width, true, "", "detect");
+    }
     if (c->target != CS_TARGET_IDS) {
         add_linear(t, c->real_width, c->decoder.layers > 0 ? c->decoder.width : c->width, true, "",
                    "pixel");

@@ -204,10 +204,21 @@ static void head(cs_emitter *e, int x)
     cs_graph_keep(e->graph, net->logits);
 }
 
+/* Whether a token was replaced, of the rows in `x`. */
+static void detector(cs_emitter *e, int x)
+{
+    e->net->features = x;
+    e->net->logits = cs_emit_linear(e, x, "", "detect", CS_ACT_NONE);
+    cs_graph_keep(e->graph, e->net->features);
+    cs_graph_keep(e->graph, e->net->logits);
+}
+
 static void loss(cs_emitter *e)
 {
     cs_network *net = e->net;
-    int64_t classes = e->options->classify ? e->config->classes : e->config->vocab;
+    int64_t classes = e->options->classify ? e->config->classes
+                      : e->options->detect ? 2
+                                           : e->config->vocab;
     switch (e->options->loss) {
     case CS_LOSS_NONE:
         break;
@@ -320,6 +331,9 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     if (o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
         return cs_fail(CS_ERR_USAGE, "soft targets are for classification heads");
     }
+    if (o->detect && (!c->detector || o->form != CS_FORM_SINGLE)) {
+        return cs_fail(CS_ERR_USAGE, "the model has no detector of replaced tokens");
+    }
     const bool of_values = c->target != CS_TARGET_IDS;
     if (o->loss != CS_LOSS_NONE && (o->loss == CS_LOSS_SQUARED_ERROR) != of_values) {
         return cs_fail(CS_ERR_USAGE, "%s",
@@ -371,6 +385,8 @@ static void emit(cs_emitter *e)
     if (e->options->predictions > 0) {
         if (e->options->classify) {
             cs_emit_classifier(e, x);
+        } else if (e->options->detect) {
+            detector(e, x);
         } else if (e->config->target != CS_TARGET_IDS) {
             values(e, x);
         } else {

@@ -43,6 +43,7 @@ typedef struct {
     cs_loss loss;
     double spectral_factor; /* 1 or 2 */
     bool training;
+    bool detect;            /* loss rows say whether their token was replaced: the detector's */
     bool classify;          /* loss rows are texts, read by the classification head */
     bool keep_hidden;       /* hidden[] stays readable; not in training */
     int64_t batch, length;  /* B, S */

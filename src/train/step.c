@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/range.h"
 #include "base/threads.h"
+#include "train/batch_private.h"
 #include "train/log_private.h"
 #include "train/trainer_private.h"
 
@@ -44,6 +45,7 @@ static cs_status check_options(const cs_train_options *o)
         {"evaluated sequences", (double)o->batch * (double)o->eval_batches, 0, (1 << 20) - 1},
         {"bad-limit", (double)o->bad_limit, 1, 1e12},
         {"time-limit", o->time_limit, 0, 1e12},
+        {"replaced-token", o->replaced_token, 0, 1e6},
     };
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
     if (status == CS_OK && o->phases && o->loss == CS_LOSS_SPECTRAL)
@@ -86,6 +88,23 @@ static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, 
                            ? cs_phases_sizes(o->phases, &o->task, c, o->batch, longest, &sizes)
                            : cs_task_sizes(&o->task, c, o->batch, longest, &sizes);
     return status == CS_OK ? cs_pass_open(t->model, &sizes, out) : status;
+}
+
+/* The detector's pass beside the step's. */
+static cs_status open_detection(const cs_trainer *t, cs_detection *out)
+{
+    const cs_train_options *o = &t->options;
+    if (!(o->replaced_token > 0)) {
+        return CS_OK;
+    }
+    if (o->phases || o->loss != CS_LOSS_CROSS_ENTROPY || !cs_task_masks(&t->task) ||
+        cs_task_reads(&t->task) == CS_READS_NEXT || t->step.sizes.form != CS_FORM_SINGLE ||
+        t->model->config.real_width > 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "replaced tokens are those of one masked objective of text, in "
+                       "one stream and under the cross-entropy");
+    }
+    return cs_detection_open(t->model, &t->step.sizes, o->replaced_token, out);
 }
 
 /* Why there is no sequence to train on. */
@@ -171,7 +190,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
         (status = allocate(out)) == CS_OK &&
         (status = open_pass(out, true, out->train.longest, &out->step)) == CS_OK &&
-        out->held.count > 0) {
+        (status = open_detection(out, &out->detection)) == CS_OK && out->held.count > 0) {
         status = open_pass(out, false, out->held.longest, &out->eval);
     }
     if (status != CS_OK) cs_trainer_free(out);
@@ -186,6 +205,7 @@ void cs_trainer_free(cs_trainer *t)
     }
     cs_pass_close(&t->step);
     cs_pass_close(&t->eval);
+    cs_detection_close(&t->detection);
     cs_examples_free(&t->train);
     cs_examples_free(&t->held);
     CS_FREE_FIELDS(t, micro, example, seen, mass);
@@ -250,6 +270,16 @@ static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
 
 /* --- a step ------------------------------------------------------------------------------------*/
 
+/* Rows of a step in which replaced tokens are looked for. */
+static int64_t detected_rows(const cs_trainer *t)
+{
+    int64_t rows = 0;
+    for (int64_t m = 0; m < t->options.accumulate && t->detection.weight > 0; ++m) {
+        rows += cs_detection_rows(&t->micro[m]);
+    }
+    return rows;
+}
+
 static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale, bool read)
 {
     cs_run_key key = {.seed = t->options.seed, .step = (uint32_t)step, .micro = (uint32_t)m};
@@ -261,7 +291,13 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
         status = cs_run_sum(run, t->step.network.loss, &loss);
         t->state.loss += loss;
     }
-    return status == CS_OK ? cs_run_backward(run) : status;
+    const bool detects = t->detection.weight > 0;
+    if (status == CS_OK && detects)
+        status = cs_detection_draw(&t->detection, &t->micro[m], &t->step, key);
+    if (status == CS_OK) status = cs_run_backward(run);
+    return status == CS_OK && detects
+               ? cs_detection_step(&t->detection, &t->micro[m], detected_rows(t), key, read)
+               : status;
 }
 
 static cs_status update(cs_trainer *t, int64_t step)
@@ -284,6 +320,7 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     bool some = weight > 0.0;
     if (read) {
         t->state.loss = some ? 0.0 : NAN;
+        t->detection.loss = 0;
     }
     if (status == CS_OK && some) status = cs_params_zero_grad(&t->model->params);
     for (int64_t m = 0; m < t->options.accumulate && some && status == CS_OK; ++m) {
@@ -414,6 +451,11 @@ static void count(const cs_trainer *t, cs_train_estimate *e)
         e->bytes += cs_run_bytes(&t->eval.network.graph, t->backend);
     }
     e->flops = 3.0 * (double)t->options.accumulate * cs_network_flops(&t->step.network);
+    if (t->detection.weight > 0) {
+        const cs_network *second = &t->detection.pass.network;
+        e->bytes += cs_run_bytes(&second->graph, t->backend);
+        e->flops += 3.0 * (double)t->options.accumulate * cs_network_flops(second);
+    }
 }
 
 cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,

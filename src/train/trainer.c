@@ -80,6 +80,9 @@ static void put_task(const cs_train_options *o, const cs_model_config *config, j
     cs_json_put(status, record, "keep", cs_json_number(o->task.keep));
     cs_json_put(status, record, "random", cs_json_number(o->task.random));
     cs_json_put(status, record, "delta", cs_json_number(o->task.delta));
+    if (o->replaced_token > 0) {
+        cs_json_put(status, record, "replaced-token", cs_json_number(o->replaced_token));
+    }
     cs_json_put(status, record, "decoder-resets", json_boolean(o->task.decoder_resets));
     cs_json_put(status, record, "augmentation", json_string(o->view.what ? o->view.what : ""));
     cs_json_put(status, record, "misaligned", json_boolean(o->task.misaligned));
@@ -437,6 +440,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
                              .loss = s.t.state.loss,
                              .eval_loss = s.t.state.eval_loss,
                              .unigram_loss = unigram,
+                             .detect_loss = s.t.detection.weight > 0 ? s.t.detection.loss : NAN,
                              .seconds = cs_seconds() - s.start,
                              .finished = status == CS_OK && done};
     cs_interrupt_hold(false);

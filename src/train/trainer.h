@@ -39,6 +39,7 @@ typedef struct {
     const cs_phases *phases; /* whose objectives take turns in the task; borrowed. NULL: its own */
     cs_loss loss;
     double spectral_factor;
+    double replaced_token; /* weight of the detector's loss (train/detect.h); 0: none */
     /* sequences a micro-batch, micro-batches a step, tokens a sequence */
     int64_t steps, batch, accumulate, length;
     bool pack;      /* documents joined by end-of-text and cut; else one document a sequence */
@@ -83,6 +84,7 @@ typedef struct {
                                value; NaN: not measured */
     double unigram_loss; /* of the training tokens' frequencies on what eval_loss is of; NaN: of a
                                run that did not end or of the spectral loss */
+    double detect_loss;  /* the detector's, of the last step that was read; NaN: there is none */
     double seconds;      /* of this call */
     bool finished;       /* all steps are done */
 } cs_train_result;

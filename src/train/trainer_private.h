@@ -3,6 +3,7 @@
 
 #include "model/pass.h"
 #include "train/checkpoint.h"
+#include "train/detect.h"
 #include "train/examples.h"
 #include "train/trainer.h"
 #include "train/updates.h"
@@ -13,7 +14,8 @@ typedef struct {
     cs_train_options options; /* warm-up resolved */
     cs_task task;             /* of the step at hand, by its phase */
     cs_examples train, held;
-    cs_pass step, eval;  /* batches of a step: micro */
+    cs_pass step, eval; /* batches of a step: micro */
+    cs_detection detection;
     double *mass;        /* vocab, spectral loss; else NULL */
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */

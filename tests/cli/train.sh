@@ -86,6 +86,18 @@ test_rotary() {
         refuses 2 "exceeds the 8 positions" "$COSPEC" train --corpus c.tsv $size --arch llama --positions 8 --objective mae-lm -o g
 }
 
+# The second loss of replaced tokens: told in the result, kept in the model, part of what a run is.
+test_replaced_tokens() {
+    small_corpus c.tsv
+    # shellcheck disable=SC2086
+    exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 -o r && grep -q '"detect_loss": 0' r/train.json || return 1
+    cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
+    exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
+    refuses 2 "r holds a run with another --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
+    exits 0 "$COSPEC" train --corpus c.tsv --init-from r --objective masked --batch 8 --max-length 16 --steps 1 -o on && exits 0 "$COSPEC" features r c.tsv --layers last -o s || return 1
+    refuses 2 "replaced tokens are those of one masked objective of text" "$COSPEC" train --corpus c.tsv $size --objective ar --replaced-token 5 --steps 1 -o b
+}
+
 # An interrupt ends the step and leaves a checkpoint; resumed with other threads, the bytes are those of a run
 # that was left alone.
 test_interrupt_and_resume() {
@@ -376,7 +388,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective rotary choices same_bytes_for_any_threads interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in every_objective rotary choices same_bytes_for_any_threads replaced_tokens interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done

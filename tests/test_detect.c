@@ -1,0 +1,267 @@
+/* Replaced-token detection: the draws are the model's own probabilities, the second pass reads them
+ * and is told what was replaced, its gradient is that of its loss, and runs keep their bytes. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io_support.h"
+#include "test.h"
+#include "train/detect.h"
+#include "train_support.h"
+
+enum { BATCH = 4, TIMES = 6000 };
+
+static const recipe masked = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_GPT2, .replaced_token = 3};
+
+/* A masked batch of the first documents, in a model in double. */
+typedef struct {
+    training t;
+    cs_backend *backend;
+    cs_model model;
+    cs_pass pass;
+    cs_batch batch;
+    cs_detection detection;
+} world;
+
+static void world_open(world *w)
+{
+    cs_example example[BATCH];
+    cs_network_options sizes = {.loss = CS_LOSS_CROSS_ENTROPY, .training = true};
+    memset(w, 0, sizeof *w);
+    w->t = make_training(&masked, "");
+    OK(cs_backend_ref64(&w->backend));
+    OK(cs_model_init(&w->t.model.config, w->backend, true, &w->model));
+    OK(cs_model_randomise(&w->model, 3));
+    for (int64_t d = 0; d < BATCH; ++d) {
+        const int64_t first = w->t.corpus.doc_ptr[d];
+        example[d] = (cs_example){.token = w->t.corpus.token + first,
+                                  .length = w->t.corpus.doc_ptr[d + 1] - first,
+                                  .row = d};
+    }
+    OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.length, &sizes));
+    OK(cs_pass_open(&w->model, &sizes, &w->pass));
+    OK(cs_detection_open(&w->model, &sizes, masked.replaced_token, &w->detection));
+    OK(cs_batch_build(&(cs_batch_order){&w->t.options.task, &w->model.config, 1, 1, NULL}, example,
+                      BATCH, &w->batch));
+    assert_true(w->batch.events > BATCH);
+}
+
+static void world_close(world *w)
+{
+    cs_batch_free(&w->batch);
+    cs_detection_close(&w->detection);
+    cs_pass_close(&w->pass);
+    cs_model_free(&w->model);
+    cs_backend_free(&w->backend);
+    free_training(&w->t);
+}
+
+/* Of each masked token every word comes up as often as its probability p says: but for a chance of
+ * 1e-6 all shares of n draws are within sqrt(2 p x / n) + 2 x / 3 n of it, x the logarithm of two
+ * million times the shares (Bernstein). */
+TEST(draws_are_from_the_predictions)
+{
+    world w;
+    world_open(&w);
+    const int64_t vocab = w.model.config.vocab, events = w.batch.events;
+    const int64_t table = cs_params_find(&w.model.params, "embed.token");
+    const int64_t items = vocab * w.model.config.width;
+    double *z = test_room(w.batch.predictions * vocab, sizeof *z);
+    double *x = test_room(items, sizeof *x);
+    int64_t *times = test_room(events * vocab, sizeof *times);
+    memset(times, 0, (size_t)(events * vocab) * sizeof *times);
+    OK(cs_params_get64(&w.model.params, table, CS_PARAM_VALUE, x));
+    for (int64_t k = 0; k < items; ++k) { /* far from uniform */
+        x[k] *= 30;
+    }
+    OK(cs_params_set64(&w.model.params, table, CS_PARAM_VALUE, x));
+    OK(cs_batch_load(&w.batch, &w.pass.network, 1, NULL, (cs_run_key){0}, w.pass.run));
+    OK(cs_run_forward(w.pass.run));
+    OK(cs_run_get(w.pass.run, w.pass.network.logits, z));
+    for (uint32_t k = 0; k < TIMES; ++k) {
+        OK(cs_detection_draw(&w.detection, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
+        for (int64_t r = 0; r < events; ++r) {
+            times[r * vocab + w.detection.drawn[r]] += 1;
+        }
+    }
+    const double x_of = log(2e6 * (double)(events * vocab));
+    double most = 0;
+    for (int64_t r = 0; r < events; ++r) {
+        double sum = 0;
+        for (int64_t v = 0; v < vocab; ++v) {
+            sum += exp(z[r * vocab + v]);
+        }
+        for (int64_t v = 0; v < vocab; ++v) {
+            const double p = exp(z[r * vocab + v]) / sum;
+            const double share = (double)times[r * vocab + v] / TIMES;
+            assert_true(fabs(share - p) < sqrt(2 * p * x_of / TIMES) + 2 * x_of / (3.0 * TIMES));
+            most = fmax(most, p);
+        }
+    }
+    assert_true(most > 0.2);
+    world_close(&w);
+}
+
+TEST(the_second_pass_reads_the_draws)
+{
+    world w;
+    world_open(&w);
+    const int64_t rows = w.batch.batch * w.batch.length;
+    int64_t at = 0, replaced = 0;
+    for (int64_t r = 0; r < w.batch.events; ++r) { /* every second as it was */
+        const int32_t was = w.batch.target[r];
+        w.detection.drawn[r] = r % 2 == 0 ? was : was == 7 ? 8 : 7;
+    }
+    OK(cs_params_zero_grad(&w.model.params));
+    OK(cs_detection_step(&w.detection, &w.batch, 1, (cs_run_key){0}, false));
+    const cs_batch *read = &w.detection.pass.batch;
+    for (int64_t r = 0; r < rows; ++r) {
+        int64_t event = 0;
+        while (event < w.batch.events && w.batch.predict[event] != r) {
+            ++event;
+        }
+        const bool was_masked = event < w.batch.events;
+        assert_int_equal(read->token[r], was_masked ? w.detection.drawn[event] : w.batch.token[r]);
+        assert_int_equal(read->vis[r], w.batch.vis[r]);
+        assert_int_equal(read->lim[r], w.batch.lim[r]);
+        assert_int_equal(read->position[r], w.batch.position[r]);
+        if (w.batch.token[r] >= 0) {
+            assert_int_equal(read->predict[at], r);
+            assert_int_equal(read->target[at], was_masked && event % 2 == 1);
+            assert_true(read->weight[at] == masked.replaced_token);
+            replaced += read->target[at++];
+        }
+    }
+    assert_int_equal(read->events, at);
+    assert_int_equal(cs_detection_rows(&w.batch), at);
+    assert_int_equal(replaced, w.batch.events / 2);
+    world_close(&w);
+}
+
+/* The loss of the second pass, a row. */
+static double loss_of(world *w)
+{
+    w->detection.loss = 0;
+    OK(cs_params_zero_grad(&w->model.params));
+    OK(cs_detection_step(&w->detection, &w->batch, cs_detection_rows(&w->batch), (cs_run_key){0},
+                         true));
+    return w->detection.loss;
+}
+
+/* Weight times the derivative of the loss along a random direction, of norm 1 and half along the
+ * gradient, by central differences of order two with h = 1e-4: truncation h^2 / 6 of the third
+ * derivative, some 1e-8 of it; rounding eps L / h, 1e-12. */
+TEST(the_gradient_is_that_of_the_loss)
+{
+    enum { MOST = 64 };
+    world w;
+    world_open(&w);
+    const cs_params *params = &w.model.params;
+    const double h = 1e-4;
+    double exact = 0, random = 0, whole = 0, side[2];
+    double *value[MOST] = {NULL}, *along[MOST] = {NULL}, *grad[MOST] = {NULL};
+    for (int64_t r = 0; r < w.batch.events; ++r) {
+        w.detection.drawn[r] = (int32_t)(5 + r % 9);
+    }
+    (void)loss_of(&w);
+    assert_true(params->count <= MOST);
+    cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
+    for (int64_t i = 0; i < params->count; ++i) {
+        const int64_t n = params->param[i].rows * params->param[i].cols;
+        grad[i] = test_room(n, sizeof **grad);
+        value[i] = test_room(n, sizeof **value);
+        along[i] = test_room(n, sizeof **along);
+        OK(cs_params_get64(params, i, CS_PARAM_VALUE, value[i]));
+        OK(cs_params_get64(params, i, CS_PARAM_GRAD, grad[i]));
+        for (int64_t k = 0; k < n; ++k) {
+            along[i][k] = cs_rng_normal(&rng);
+            random += along[i][k] * along[i][k];
+            whole += grad[i][k] * grad[i][k];
+        }
+    }
+    assert_true(whole > 1e-6);
+    for (int64_t i = 0; i < params->count; ++i) {
+        for (int64_t k = 0; k < params->param[i].rows * params->param[i].cols; ++k) {
+            along[i][k] = (along[i][k] / sqrt(random) + grad[i][k] / sqrt(whole)) / sqrt(2);
+            exact += grad[i][k] * along[i][k];
+        }
+    }
+    for (int s = 0; s < 2; ++s) {
+        for (int64_t i = 0; i < params->count; ++i) {
+            const int64_t n = params->param[i].rows * params->param[i].cols;
+            double *moved = test_room(n, sizeof *moved);
+            for (int64_t k = 0; k < n; ++k) {
+                moved[k] = value[i][k] + (s ? h : -h) * along[i][k];
+            }
+            OK(cs_params_set64(&w.model.params, i, CS_PARAM_VALUE, moved));
+        }
+        side[s] = loss_of(&w);
+    }
+    const double found = masked.replaced_token * (side[1] - side[0]) / (2 * h);
+    if (!(fabs(exact - found) < 1e-6 * fabs(exact))) {
+        fail_msg("%.12g, by differences %.12g", exact, found);
+    }
+    world_close(&w);
+}
+
+static training in_folder(const recipe *r, void **state, const char *name)
+{
+    return make_training(r, in_dir(state, name));
+}
+
+/* Texts of their own words: what was replaced can be known. */
+TEST_IN_DIR(a_detector_learns)
+{
+    recipe r = masked;
+    double loss[2];
+    r.distinct = true;
+    r.documents = 4;
+    for (int i = 0; i < 2; ++i) {
+        training t = in_folder(&r, state, i == 0 ? "short" : "long");
+        t.options.steps = i == 0 ? 1 : 400;
+        t.options.learning_rate = 1e-2;
+        t.options.eval_every = t.options.save_every = 0;
+        loss[i] = trained(&t).detect_loss;
+        free_training(&t);
+    }
+    assert_true(loss[0] > 0.6 && loss[0] < 0.8); /* near log 2 */
+    assert_true(loss[1] < 0.2);
+    training plain = in_folder(&(recipe){.kind = CS_OBJ_MASKED}, state, "plain");
+    assert_true(isnan(trained(&plain).detect_loss));
+    free_training(&plain);
+}
+
+TEST_IN_DIR(threads_change_no_byte)
+{
+    char one[512];
+    for (int threads = 1; threads <= 3; threads += 2) {
+        recipe r = masked;
+        r.threads = threads;
+        training t = in_folder(&r, state, threads == 1 ? "one" : "three");
+        t.options.accumulate = 2;
+        (void)trained(&t);
+        free_training(&t);
+    }
+    assert_true(snprintf(one, sizeof one, "%s", in_dir(state, "one")) > 0);
+    assert_same_file(one, in_dir(state, "three"), "model.safetensors");
+}
+
+TEST(what_has_no_replaced_tokens_is_refused)
+{
+    const cs_objective_kind kind[] = {CS_OBJ_AR, CS_OBJ_MNTP, CS_OBJ_GVP};
+    cs_train_result result;
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
+        recipe r = masked;
+        r.kind = kind[i];
+        training t = make_training(&r, NULL);
+        assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
+                     "replaced tokens are those of one masked objective of text");
+        free_training(&t);
+    }
+    training t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
+    t.options.replaced_token = 1;
+    assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
+                 "no detector of replaced tokens");
+    free_training(&t);
+}
