@@ -221,6 +221,58 @@ TEST_IN_DIR(split_follows_share_and_seed)
     }
 }
 
+/* --- parts of a large file --------------------------------------------------------------------- */
+
+/* 2 MB of lines, some of them empty, too short or with CR; the corpus of one thread is that of several,
+ * which read it in parts. */
+TEST_IN_DIR(parts_of_a_file_are_the_whole)
+{
+    enum { LINES = 60000, BAD = 40000 };
+    static const char *const end[] = {"\n", "\r\n", "\n\n"};
+    static const char *const name[] = {"c.txt", "c.tsv", "c.jsonl"};
+    static const char *const form[] = {"%s w%c%c Zz\xC3\x89 %s%s", "l%s\tw%c%c Zz\xC3\x89 %s%s",
+                                       "{\"label\": \"l%s\", \"text\": \"w%c%c Zz\xC3\x89 %s\"}%s"};
+    for (int k = 0; k < 3; ++k) {
+        const char *path = in_dir(state, name[k]);
+        for (int bad = 0; bad < (k > 0 ? 2 : 1); ++bad) {
+            FILE *f = fopen(path, "w");
+            assert_non_null(f);
+            int64_t line = 0;
+            for (int i = 0; i < LINES; ++i) {
+                char label[16];
+                (void)snprintf(label, sizeof label, "%d", i * 7919 % 11);
+                if (bad && i == BAD) {
+                    line += 1;
+                    assert_true(fputs("neither\n", f) >= 0);
+                }
+                line += bad && i < BAD ? 1 + (i % 3 == 2) : 0;
+                assert_true(fprintf(f, form[k], label, 'a' + i % 26, 'a' + i * 31 % 977 % 26,
+                                    i % 5 ? "and some more words" : "", end[i % 3]) > 0);
+            }
+            assert_int_equal(fclose(f), 0);
+            cs_corpus_options one = {.min_tokens = k == 0 ? 4 : 3, .test_share = 0.3, .threads = 1};
+            cs_corpus_options more = one;
+            more.threads = 3;
+            if (bad) {
+                char want[64];
+                cs_corpus out = {0};
+                (void)snprintf(want, sizeof want, "%s:%lld", name[k], (long long)line);
+                assert_fails(cs_corpus_load(path, &one, &out), CS_ERR_INPUT, want);
+                assert_fails(cs_corpus_load(path, &more, &out), CS_ERR_INPUT, want);
+                continue;
+            }
+            cs_corpus a = loaded(path, &one), b = loaded(path, &more);
+            assert_true(a.dropped_documents > LINES / 10 && a.documents > LINES / 2);
+            assert_int_equal(a.dropped_documents, b.dropped_documents);
+            assert_int_equal(a.unknown_tokens, b.unknown_tokens);
+            assert_int_equal(a.labels, b.labels);
+            assert_same(&a, &b);
+            cs_corpus_free(&a);
+            cs_corpus_free(&b);
+        }
+    }
+}
+
 /* --- directories ----------------------------------------------------------------------------- */
 
 /* Valid until the fourth next call. */

@@ -103,7 +103,7 @@ typedef struct {
      * corpus that stores its own split keeps it. */
     double test_share;
     uint64_t seed; /* of that hash; fixes the split and nothing else */
-    int threads;   /* reading takes one thread whatever this says */
+    int threads;   /* of a file of lines; 0: cs_threads(); the corpus is the same for any number */
     const cs_progress *progress;
     /* Set by cs_corpus_visit: documents go there, and no corpus is made. */
     cs_corpus_take take;
@@ -142,8 +142,8 @@ cs_status cs_corpus_next_source(const char **at, char **source) CS_MUST_CHECK;
 
 /* Reads a corpus. A name goes before a file of that name (write ./wordnet for the file); a corpus
  * that has not been prepared is prepared first. options may be NULL: the defaults. Cost: one pass
- * over the text on one thread (40 MB of dictionary: half a second); memory: the file, 4 bytes a
- * token and the distinct words. Errors: CS_ERR_USAGE an option out of range; CS_ERR_INPUT no such
+ * over the text, the lines of a file dealt to all threads; memory: the file, 8 bytes a token (4 on
+ * one thread) and the distinct words. Errors: CS_ERR_USAGE an option out of range; CS_ERR_INPUT no such
  * source, text that is not UTF-8, a missing column, a bad token id, no document of min_tokens left;
  * CS_ERR_IO a file that cannot be read; CS_ERR_MEMORY; CS_ERR_INTERRUPT. */
 cs_status cs_corpus_load(const char *source, const cs_corpus_options *options,

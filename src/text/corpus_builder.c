@@ -1,13 +1,17 @@
 /* Tokenizes each document once into words numbered by first appearance, then renumbers by rank:
- * one pass over the text, 4 bytes a token, the result independent of hash and threads. Words of
- * dropped documents do not count towards the vocabulary; those of held-out documents do. */
+ * one pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a
+ * text may have builders of their own, side by side, whose words become one. Words of dropped
+ * documents do not count towards the vocabulary; those of held-out documents do. */
 #include "text/corpus_builder_private.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "text/tokenizer.h"
+
+enum { RENUMBERED = 1 << 20 }; /* tokens of an item */
 
 static const char unknown_word[] = "<unk>";
 
@@ -71,6 +75,7 @@ void cs_corpus_builder_free(cs_corpus_builder *b)
     cs_word_table_free(&b->words);
     cs_word_table_free(&b->labels);
     cs_corpus_free(&b->made);
+    cs_free(b->number);
     cs_free(b->refused.report);
     memset(b, 0, sizeof *b);
 }
@@ -88,6 +93,8 @@ static cs_status reserve_document(cs_corpus_builder *b)
     cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_room, n + 1, sizeof *c->doc_ptr);
     if (status == CS_OK) status = cs_reserve(&c->label, &b->label_room, n, sizeof *c->label);
     if (status == CS_OK) status = cs_reserve(&c->held_out, &b->held_room, n, sizeof *c->held_out);
+    if (status == CS_OK && b->part)
+        status = cs_reserve(&b->number, &b->number_room, n, sizeof *b->number);
     if (status == CS_OK) c->doc_ptr[0] = 0;
     return status;
 }
@@ -123,6 +130,14 @@ static cs_status encode(cs_corpus_builder *b, const cs_document *document)
     return status;
 }
 
+/* Number of the document to come, where that decides whether it is held out; else -1. */
+static int64_t number_of(const cs_corpus_builder *b, const cs_document *document)
+{
+    return document->split == CS_DOCUMENT_HASHED && document->key_size == 0
+               ? b->made.documents + b->made.dropped_documents
+               : -1;
+}
+
 static bool held_out(const cs_corpus_builder *b, const cs_document *document)
 {
     if (document->split != CS_DOCUMENT_HASHED) {
@@ -131,7 +146,7 @@ static bool held_out(const cs_corpus_builder *b, const cs_document *document)
     if (document->key_size > 0) {
         return cs_corpus_holds_out(&b->options, document->key, document->key_size);
     }
-    int64_t number = b->made.documents + b->made.dropped_documents;
+    const int64_t number = number_of(b, document);
     return cs_corpus_holds_out(&b->options, &number, sizeof number);
 }
 
@@ -162,9 +177,129 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
     }
     b->made.label[b->made.documents] = label;
     b->made.held_out[b->made.documents] = held_out(b, document);
+    if (b->part) {
+        b->number[b->made.documents] = number_of(b, document);
+    }
     b->made.documents += 1;
     b->made.doc_ptr[b->made.documents] = b->made.tokens;
     return CS_OK;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+/* Where a part goes, and what its words and labels are called there. */
+typedef struct {
+    int64_t token, document, number; /* the first */
+    int32_t *word, *label;
+} place;
+
+typedef struct {
+    cs_corpus_builder *b, *part;
+    place *place;
+} joining;
+
+/* The words of a part in the table of all, with their counts. */
+static cs_status take_words(const cs_word_table *part, cs_word_table *all, int32_t **out)
+{
+    int32_t *map = cs_alloc(part->words, sizeof *map);
+    cs_status status = map ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t w = 0; w < part->words && status == CS_OK; ++w) {
+        const int64_t start = part->start[w], size = part->start[w + 1] - start;
+        status = cs_word_table_find(all, part->text + start, size, &map[w]);
+        if (status == CS_OK) {
+            all->count[map[w]] += part->count[w];
+        }
+    }
+    *out = map;
+    return status;
+}
+
+static cs_status copy_part(void *ctx, int64_t item)
+{
+    const joining *j = ctx;
+    const place *at = &j->place[item];
+    cs_corpus_builder *part = &j->part[item];
+    cs_corpus *to = &j->b->made, *from = &part->made;
+    for (int64_t i = 0; i < from->tokens; ++i) {
+        to->token[at->token + i] =
+            part->options.encoder ? from->token[i] : at->word[from->token[i]];
+    }
+    for (int64_t d = 0; d < from->documents; ++d) {
+        const int64_t n = at->number + part->number[d];
+        to->doc_ptr[at->document + d + 1] = at->token + from->doc_ptr[d + 1];
+        to->label[at->document + d] = from->label[d] < 0 ? -1 : at->label[from->label[d]];
+        to->held_out[at->document + d] = part->number[d] < 0
+                                             ? from->held_out[d]
+                                             : cs_corpus_holds_out(&part->options, &n, sizeof n);
+    }
+    cs_free(from->token);
+    from->token = NULL;
+    return CS_OK;
+}
+
+cs_status cs_corpus_builder_join(cs_corpus_builder *b, cs_corpus_builder *parts, int64_t count)
+{
+    cs_corpus *c = &b->made;
+    joining j = {b, parts, cs_calloc(count, sizeof *j.place)};
+    cs_status status = j.place ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t p = 0; p < count && status == CS_OK; ++p) {
+        const cs_corpus *from = &parts[p].made;
+        place *at = &j.place[p];
+        at->token = c->tokens;
+        at->document = c->documents;
+        at->number = c->documents + c->dropped_documents;
+        status = take_words(&parts[p].words, &b->words, &at->word);
+        if (status == CS_OK) status = take_words(&parts[p].labels, &b->labels, &at->label);
+        c->tokens += from->tokens;
+        c->documents += from->documents;
+        c->dropped_documents += from->dropped_documents;
+        b->rules.bytes += parts[p].rules.bytes;
+        b->rules.documents += parts[p].rules.documents;
+    }
+    if (status == CS_OK) status = reserve_tokens(b, 0);
+    if (status == CS_OK) status = reserve_document(b);
+    if (status == CS_OK) status = cs_parallel(count, b->options.threads, copy_part, &j);
+    for (int64_t p = 0; p < count && j.place; ++p) {
+        cs_free(j.place[p].word);
+        cs_free(j.place[p].label);
+    }
+    cs_free(j.place);
+    return status;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* Ids of some tokens by rank, and how many of them are unknown. */
+typedef struct {
+    cs_corpus *corpus;
+    const int32_t *id;
+    int64_t *unknown; /* by item */
+} renumbering;
+
+static cs_status renumber(void *ctx, int64_t item)
+{
+    const renumbering *r = ctx;
+    const int64_t end = (item + 1) * RENUMBERED;
+    int64_t unknown = 0;
+    for (int64_t i = item * RENUMBERED; i < end && i < r->corpus->tokens; ++i) {
+        const int32_t id = r->id[r->corpus->token[i]];
+        r->corpus->token[i] = id;
+        unknown += id == 0;
+    }
+    r->unknown[item] = unknown;
+    return CS_OK;
+}
+
+static cs_status renumber_all(cs_corpus *corpus, int threads, const int32_t *id)
+{
+    const int64_t items = corpus->tokens / RENUMBERED + 1;
+    renumbering r = {corpus, id, cs_calloc(items, sizeof *r.unknown)};
+    cs_status status = r.unknown ? cs_parallel(items, threads, renumber, &r) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < items && status == CS_OK; ++i) {
+        corpus->unknown_tokens += r.unknown[i];
+    }
+    cs_free(r.unknown);
+    return status;
 }
 
 /* The first `kept` ranked words as text, from index `from` of fresh memory. */
@@ -215,10 +350,7 @@ static cs_status rank_words(cs_corpus_builder *b)
             id[ranked[kept - 1]] = (int32_t)kept;
         }
     }
-    for (int64_t i = 0; i < b->made.tokens; ++i) {
-        b->made.token[i] = id[b->made.token[i]];
-        out->unknown_tokens += b->made.token[i] == 0;
-    }
+    if ((status = renumber_all(out, b->options.threads, id)) != CS_OK) goto done;
     out->word = cs_calloc(kept + 1, sizeof *out->word);
     if (!out->word) {
         status = CS_ERR_MEMORY;

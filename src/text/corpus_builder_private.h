@@ -19,7 +19,10 @@ typedef struct {
      * encoder are what they are. */
     cs_corpus made;
     int64_t token_room, ptr_room, label_room, held_room;
-    bool enough;         /* the rest is not wanted */
+    bool enough;     /* the rest is not wanted */
+    int64_t *number; /* of a part: by document, that of keyless ones among the part's, -1 */
+    int64_t number_room;
+    bool part;           /* its documents follow on those of other parts (cs_corpus_builder_join) */
     bool in_order;       /* ids by first appearance: the vocabulary was put into `words` before */
     cs_text_rules rules; /* what was met by the readers of text */
     cs_refused refused;  /* where the options have no place for it */
@@ -37,6 +40,12 @@ bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int6
 void cs_corpus_builder_init(cs_corpus_builder *builder, const cs_corpus_options *resolved);
 cs_status cs_corpus_builder_add(cs_corpus_builder *builder,
                                 const cs_document *document) CS_MUST_CHECK;
+
+/* Appends what `count` parts were given, in their order, as if it had been given here; their tokens
+ * are gone. Parts have the options of this builder and `part` set; words become one in their order,
+ * tokens are renumbered on all threads. */
+cs_status cs_corpus_builder_join(cs_corpus_builder *builder, cs_corpus_builder *parts,
+                                 int64_t count) CS_MUST_CHECK;
 
 /* Gives a corpus the vocabulary of an encoder, whose ids its tokens are, and counts its unknown
  * ones. */

@@ -1,5 +1,5 @@
 /* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a
- * time. A line ends at LF or CR LF; empty lines are no documents. Columns are split at every tab,
+ * time; parts of a large one side by side, each with a builder of its own. A line ends at LF or CR LF; empty lines are no documents. Columns are split at every tab,
  * without quoting. */
 #include <ctype.h>
 #include <string.h>
@@ -10,7 +10,11 @@
 #include "io/json.h"
 #include "text/corpus_read_private.h"
 
-enum { REPORT_EVERY = 4096 }; /* lines between looks at the interrupt flag */
+enum {
+    REPORT_EVERY = 4096,  /* lines between looks at the interrupt flag */
+    LEAST_PART = 1 << 19, /* bytes */
+    PARTS_PER_THREAD = 8, /* which end at about the same time */
+};
 
 /* 1-based columns of a tab-separated file; 0: absent. */
 typedef struct {
@@ -22,11 +26,14 @@ typedef struct {
     const cs_corpus_options *options;
     tsv_columns columns;
     cs_text_rules *rules;
-    char *at, *end;       /* text not read yet */
-    char *line;           /* the current line, without its end */
-    int64_t size, number; /* number from 1 */
-    json_t *object;       /* of the line, which holds the texts of the document */
-    char *label;          /* one that is no text in it */
+    const char *text, *begin; /* of the whole file, of this part */
+    char *at, *end;           /* text not read yet */
+    char *line;               /* the current line, without its end */
+    int64_t size, number;     /* number from 1, of the lines of this part */
+    int64_t before;           /* lines before it; -1: not counted yet */
+    const cs_progress *progress;
+    json_t *object; /* of the line, which holds the texts of the document */
+    char *label;    /* one that is no text in it */
 } reader;
 
 /* The document of the current line; its texts live until the next call. text NULL: left out. */
@@ -59,8 +66,20 @@ static cs_status pause_between(const reader *r, int64_t size)
     if (r->number % REPORT_EVERY != 0) {
         return CS_OK;
     }
-    cs_progress_report(r->options->progress, "bytes of text", size - (r->end - r->at), size);
+    cs_progress_report(r->progress, "bytes of text", r->at - r->text, size);
     return cs_interrupt_check();
+}
+
+/* Number of the current line in the file. What is before the part is counted when that is asked. */
+static int64_t line_number(reader *r)
+{
+    if (r->before < 0) {
+        r->before = 0;
+        for (const char *at = r->text; (at = memchr(at, '\n', (size_t)(r->begin - at))); ++at) {
+            r->before += 1;
+        }
+    }
+    return r->before + r->number;
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */
@@ -250,7 +269,7 @@ static cs_status json_document(reader *r, cs_document *out)
     bool keeps = true;
     cs_status status = admit_escapes(r, &keeps);
     if (status != CS_OK || !keeps) return status;
-    char *name = cs_format("%s:%lld", r->path, (long long)r->number);
+    char *name = cs_format("%s:%lld", r->path, (long long)line_number(r));
     json_decref(r->object);
     r->object = NULL;
     status = name ? cs_json_parse(name, r->line, r->size, &r->object) : CS_ERR_MEMORY;
@@ -263,18 +282,83 @@ static cs_status json_document(reader *r, cs_document *out)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static cs_status add_lines(reader *r, document_of document, cs_corpus_builder *builder)
+/* size: of the whole file. */
+static cs_status add_lines(reader *r, document_of document, int64_t size,
+                           cs_corpus_builder *builder)
 {
-    const int64_t size = r->end - r->at;
     cs_status status = CS_OK;
     while (status == CS_OK && !builder->enough && next_line(r)) {
         cs_document made = {0};
         if (cs_text_keeps(r->rules, r->line, r->size)) status = document(r, &made);
         if (status == CS_OK && made.text) status = cs_corpus_builder_add(builder, &made);
         if (status == CS_ERR_INPUT)
-            return cs_blame(status, "%s:%lld", r->path, (long long)r->number);
+            return cs_blame(status, "%s:%lld", r->path, (long long)line_number(r));
         if (status == CS_OK) status = pause_between(r, size);
     }
+    return status;
+}
+
+static void reader_free(reader *r)
+{
+    json_decref(r->object);
+    cs_free(r->label);
+}
+
+typedef struct {
+    const reader *whole;
+    document_of document;
+    int64_t parts;
+    cs_corpus_builder *builder; /* of each part */
+} division;
+
+/* Where a part begins: behind the end of the line that stands at its share of the bytes. */
+static char *part_begin(const division *d, int64_t part)
+{
+    const reader *r = d->whole;
+    const int64_t size = r->end - r->at, at = size / d->parts * part;
+    if (part == 0 || part == d->parts) {
+        return part == 0 ? r->at : r->end;
+    }
+    char *stop = memchr(r->at + at - 1, '\n', (size_t)(size - at + 1));
+    return stop ? stop + 1 : r->end;
+}
+
+static cs_status read_part(void *ctx, int64_t item, int worker)
+{
+    const division *d = ctx;
+    cs_corpus_builder *builder = &d->builder[item];
+    reader r = *d->whole;
+    cs_corpus_builder_init(builder, r.options);
+    builder->part = true;
+    r.at = part_begin(d, item);
+    r.end = part_begin(d, item + 1);
+    r.begin = r.at;
+    r.before = -1;
+    r.rules = &builder->rules;
+    r.progress = worker == 0 ? r.progress : NULL; /* which is for one thread at a time */
+    cs_status status = add_lines(&r, d->document, d->whole->end - d->whole->at, builder);
+    reader_free(&r);
+    return status;
+}
+
+/* All lines; on several threads where there are enough and nobody wants the documents themselves. */
+static cs_status read_all(reader *r, document_of document, cs_corpus_builder *builder)
+{
+    const int threads = r->options->threads > 0 ? r->options->threads : cs_threads();
+    const int64_t size = r->end - r->at, most = (int64_t)threads * PARTS_PER_THREAD;
+    division d = {.whole = r, .document = document, .parts = size / LEAST_PART};
+    d.parts = d.parts < most ? d.parts : most;
+    if (threads == 1 || d.parts < 2 || r->options->take) {
+        return add_lines(r, document, size, builder);
+    }
+    d.builder = cs_calloc(d.parts, sizeof *d.builder);
+    if (!d.builder) return CS_ERR_MEMORY;
+    cs_status status = cs_parallel_workers(d.parts, threads, read_part, &d);
+    if (status == CS_OK) status = cs_corpus_builder_join(builder, d.builder, d.parts);
+    for (int64_t p = 0; p < d.parts; ++p) {
+        cs_corpus_builder_free(&d.builder[p]);
+    }
+    cs_free(d.builder);
     return status;
 }
 
@@ -290,7 +374,8 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
     cs_corpus_builder builder;
     cs_corpus_builder_init(&builder, options);
     cs_text_file file = {0};
-    reader r = {.path = path, .options = options, .rules = &builder.rules};
+    reader r = {
+        .path = path, .options = options, .rules = &builder.rules, .progress = options->progress};
     r.columns = prepared
                     ? of_prepared
                     : (tsv_columns){.label = options->label_column > 0 ? options->label_column : 0,
@@ -298,10 +383,10 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
                                     .pair = options->pair_column};
     cs_status status = cs_text_read(path, &builder.rules, &file);
     if (status == CS_OK) status = cs_refused_status(builder.rules.refused);
-    r.at = file.text;
+    r.text = r.begin = r.at = file.text;
     r.end = file.text ? file.text + file.size : NULL;
     if (status == CS_OK && !whole) {
-        status = add_lines(&r, documents[format], &builder);
+        status = read_all(&r, documents[format], &builder);
     } else if (status == CS_OK && file.size > 0 &&
                cs_text_keeps(&builder.rules, file.text, file.size)) {
         cs_document all = {.text = file.text, .size = file.size};
@@ -309,8 +394,7 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
     }
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, out), "%s", path);
     if (status == CS_OK) memcpy(out->sha256, file.sha256, sizeof out->sha256);
-    json_decref(r.object);
-    cs_free(r.label);
+    reader_free(&r);
     cs_text_file_free(&file);
     cs_corpus_builder_free(&builder);
     return status;

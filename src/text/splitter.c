@@ -18,13 +18,6 @@ cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out)
     return CS_NAME_AMONG("tokenizer", name, NAME, out);
 }
 
-void cs_splitter_start(cs_splitter *s, const char *text, int64_t size)
-{
-    s->at = (const uint8_t *)text;
-    s->end = s->at + size;
-    s->size = 0;
-}
-
 static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
 {
     switch (kind) {
@@ -37,6 +30,17 @@ static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
     }
 }
 
+void cs_splitter_start(cs_splitter *s, const char *text, int64_t size)
+{
+    for (int c = 1; s->room == 0 && c < 0x80; ++c) {
+        const bool upper = s->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
+        s->ascii[c] = (char)(!belongs(s->kind, c) ? 0 : upper ? c + ('a' - 'A') : c);
+    }
+    s->at = (const uint8_t *)text;
+    s->end = s->at + size;
+    s->size = 0;
+}
+
 /* Lower-cases for `word`; a character's lower case may be longer in bytes than itself. */
 static cs_status append(cs_splitter *s, utf8proc_int32_t c)
 {
@@ -46,8 +50,7 @@ static cs_status append(cs_splitter *s, utf8proc_int32_t c)
         if (status != CS_OK) return status;
     }
     if (c < 0x80) {
-        bool upper = s->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
-        s->token[s->size++] = (char)(upper ? c + ('a' - 'A') : c);
+        s->token[s->size++] = (char)(c > 0 ? s->ascii[c] : c);
         return CS_OK;
     }
     if (s->kind == CS_SPLITTER_WORD) {
@@ -61,6 +64,13 @@ cs_status cs_splitter_next(cs_splitter *s, bool *found)
 {
     s->size = 0;
     while (s->at < s->end) {
+        while (s->kind != CS_SPLITTER_CHAR && s->at < s->end && *s->at < 0x80 && s->ascii[*s->at] &&
+               s->size < s->room) {
+            s->token[s->size++] = s->ascii[*s->at++];
+        }
+        if (s->at == s->end) {
+            break;
+        }
         utf8proc_int32_t c = *s->at;
         utf8proc_ssize_t length = 1;
         if (c >= 0x80) {

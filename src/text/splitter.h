@@ -13,6 +13,7 @@ cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out) CS_MUST_C
 typedef struct {
     cs_splitter_kind kind;
     const uint8_t *at, *end; /* text not read yet */
+    char ascii[128];         /* what a token has of each: lower case for `word`; 0: look closer */
     char *token;             /* the current token, UTF-8, not NUL-terminated */
     int64_t size, room;
 } cs_splitter;

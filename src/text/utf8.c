@@ -3,6 +3,7 @@
 #include "text/utf8_private.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <utf8proc.h>
 
@@ -51,8 +52,17 @@ static cs_status refuse(const char *name, const uint8_t *bytes, int64_t at, int6
 /* Where the text stops being UTF-8; size: nowhere. */
 static int64_t first_bad(const uint8_t *bytes, int64_t size, bool nul_too)
 {
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
     int64_t i = 0;
     while (i < size) {
+        uint64_t eight = 0;
+        if (size - i >= 8) { /* all of them 1 to 127 */
+            memcpy(&eight, bytes + i, sizeof eight);
+            if (((eight | (eight - ones)) & tops) == 0) {
+                i += 8;
+                continue;
+            }
+        }
         if (bytes[i] < 0x80 && (bytes[i] > 0 || nul_too)) {
             i += 1;
             continue;

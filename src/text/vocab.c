@@ -27,19 +27,24 @@ static cs_status grow_words(cs_word_table *t)
     return CS_OK;
 }
 
+static cs_word_slot slot_of(uint64_t hash, int64_t word)
+{
+    return (cs_word_slot){.tag = (uint32_t)(hash >> 32), .word = (int32_t)word + 1};
+}
+
 /* At most half of the slots are taken: short probes. */
 static cs_status grow_slots(cs_word_table *t)
 {
     int64_t slots = t->slots > 0 ? 2 * t->slots : (int64_t)2 * FIRST_ROOM;
-    int32_t *slot = cs_calloc(slots, sizeof *slot);
+    cs_word_slot *slot = cs_calloc(slots, sizeof *slot);
     if (!slot) return CS_ERR_MEMORY;
     uint64_t mask = (uint64_t)slots - 1;
     for (int64_t w = 0; w < t->words; ++w) {
         uint64_t s = t->hash[w] & mask;
-        while (slot[s] != 0) {
+        while (slot[s].word != 0) {
             s = (s + 1) & mask;
         }
-        slot[s] = (int32_t)w + 1;
+        slot[s] = slot_of(t->hash[w], w);
     }
     cs_free(t->slot);
     t->slot = slot;
@@ -66,9 +71,9 @@ static uint64_t probe(const cs_word_table *t, const char *word, int64_t size, ui
 {
     uint64_t mask = (uint64_t)t->slots - 1;
     uint64_t s = hash & mask;
-    for (; t->slot[s] != 0; s = (s + 1) & mask) {
-        int32_t w = t->slot[s] - 1;
-        if (t->hash[w] == hash && t->start[w + 1] - t->start[w] == size &&
+    for (; t->slot[s].word != 0; s = (s + 1) & mask) {
+        int32_t w = t->slot[s].word - 1;
+        if (t->slot[s].tag == (uint32_t)(hash >> 32) && t->start[w + 1] - t->start[w] == size &&
             memcmp(t->text + t->start[w], word, (size_t)size) == 0) {
             break;
         }
@@ -78,8 +83,9 @@ static uint64_t probe(const cs_word_table *t, const char *word, int64_t size, ui
 
 int32_t cs_word_table_get(const cs_word_table *t, const char *word, int64_t size)
 {
-    return t->slots == 0 ? -1
-                         : t->slot[probe(t, word, size, cs_hash(word, (size_t)size, 0).low)] - 1;
+    return t->slots == 0
+               ? -1
+               : t->slot[probe(t, word, size, cs_hash(word, (size_t)size, 0).low)].word - 1;
 }
 
 cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, int32_t *out)
@@ -89,8 +95,8 @@ cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, i
     cs_status status = make_room(t, size);
     if (status != CS_OK) return status;
     uint64_t s = probe(t, word, size, hash);
-    if (t->slot[s] != 0) {
-        *out = t->slot[s] - 1;
+    if (t->slot[s].word != 0) {
+        *out = t->slot[s].word - 1;
         return CS_OK;
     }
     int32_t w = (int32_t)t->words;
@@ -100,7 +106,7 @@ cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, i
     t->start[t->words] = t->text_size;
     t->count[w] = 0;
     t->hash[w] = hash;
-    t->slot[s] = w + 1;
+    t->slot[s] = slot_of(hash, w);
     *out = w;
     return CS_OK;
 }

@@ -5,6 +5,12 @@
 
 #include "base/status.h"
 
+/* The upper half of a word's hash, which tells nearly all others apart, and word + 1; 0 when free. */
+typedef struct {
+    uint32_t tag;
+    int32_t word;
+} cs_word_slot;
+
 /* Words in order of first appearance. Zero-initialise; the table grows as needed. */
 typedef struct {
     char *text; /* the words, end to end */
@@ -13,8 +19,8 @@ typedef struct {
     int64_t *count; /* words */
     uint64_t *hash; /* words */
     int64_t words, room;
-    int32_t *slot; /* open addressing: word + 1, 0 when free */
-    int64_t slots; /* a power of two */
+    cs_word_slot *slot; /* open addressing */
+    int64_t slots;      /* a power of two */
 } cs_word_table;
 
 /* The number of the word (added when new, with count 0). Words of equal bytes are one. CS_ERR_INPUT
