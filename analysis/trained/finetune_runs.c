@@ -50,6 +50,7 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     cs_hasher_add(h, t->token, (size_t)tokens * sizeof *t->token);
     cs_hasher_add(h, t->type, (size_t)tokens * sizeof *t->type);
     cs_hasher_add(h, t->value, (size_t)t->count * sizeof *t->value);
+    if (t->place) cs_hasher_add(h, t->place, (size_t)t->count * sizeof *t->place);
     if (t->real) {
         cs_hasher_add(h, t->real, (size_t)((tokens - t->count) * t->real_width) * sizeof *t->real);
     }
@@ -95,6 +96,9 @@ cs_status cs_finetune_task_key(cs_finetune_task *task)
         text ? cs_hasher_make(0, &h) : cs_fail(CS_ERR_MEMORY, "out of memory for the recipe");
     if (status == CS_OK) {
         cs_hasher_add(&h, text, strlen(text));
+        if (task->cloze)
+            cs_hasher_add(&h, task->cloze->token,
+                          (size_t)task->cloze->classes * sizeof *task->cloze->token);
         hash_texts(&h, &task->train.ids);
         hash_texts(&h, &task->test.ids);
         status = task->fresh ? CS_OK : hash_parameters(&h, &task->from->params);
@@ -222,9 +226,12 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
     if (status == CS_OK && (status = cs_model_randomise(&model, run->seed)) == CS_OK &&
         !task->fresh) {
         status = cs_model_take_encoder(task->from, &model);
+        if (status == CS_OK && task->cloze)
+            status =
+                cs_model_take_tokens(task->from, task->cloze->classes, task->cloze->token, &model);
     }
     model.codes = cs_codes_share(task->from->codes);
-    if (status == CS_OK) {
+    if (status == CS_OK && o.epochs > 0) { /* a cloze answers untrained */
         status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;
     }

@@ -21,7 +21,8 @@ typedef struct {
     const cs_model_kind *kind; /* its; borrowed */
     cs_tokenizer *tokenizer;
     cs_backend *backend;
-    bool fresh; /* its architecture alone: the baseline */
+    bool fresh;            /* its architecture alone: the baseline */
+    const cs_cloze *cloze; /* NULL: a head of its own; borrowed */
     cs_model_config config;
     cs_finetune_options options; /* but for learning rate, seed, dir, stage */
     cs_finetune_side train, test;

@@ -47,6 +47,7 @@ typedef struct {
     cs_finetune_plan plan;
     cs_reference reference;
     cs_corpus patches[2]; /* of pictures */
+    cs_cloze cloze;
 } session;
 
 /* --- options -----------------------------------------------------------------------------------*/
@@ -157,6 +158,33 @@ static cs_status take_readout(const cs_args *args, session *s, cs_readout *out)
                : CS_OK;
 }
 
+/* The cloze of --template, where it is given: a masked model fills a gap, a causal one goes on. */
+static cs_status take_cloze(const cs_args *args, session *s)
+{
+    const char *template = cs_args_text(args, "template");
+    const cs_model_kind *kind = &s->from.kind;
+    const bool causal = kind->kind == CS_KIND_CAUSAL;
+    if (!template || !cs_args_given(args, "verbalisers")) {
+        return template || cs_args_given(args, "verbalisers")
+                   ? cs_fail(CS_ERR_USAGE, "--template and --verbalisers go together")
+                   : CS_OK;
+    }
+    cs_status status = cs_args_refuse(args, "pooling regression", "has no meaning with --template");
+    if (status == CS_OK && of_pictures(s))
+        status = cs_fail(CS_ERR_USAGE, "--template is for texts");
+    if (status == CS_OK && !causal && kind->kind != CS_KIND_MASKED)
+        status = cs_fail(CS_ERR_USAGE, "--template: %s is a %s model, neither masked nor causal",
+                         s->from.dir, cs_kind_name(kind->kind));
+    if (status == CS_OK && !causal && s->from.model.config.mask_id < 0)
+        status = cs_fail(CS_ERR_USAGE, "--template: %s has no mask token", s->from.dir);
+    if (status == CS_OK)
+        status = cs_cloze_read(template, cs_args_text(args, "verbalisers"), s->from.tokenizer,
+                               &s->task.train.text, causal ? -1 : s->from.model.config.mask_id,
+                               &s->cloze);
+    s->task.cloze = status == CS_OK ? &s->cloze : NULL;
+    return status;
+}
+
 static void note_truncated(const cs_args *args, const cs_finetune_side *side, int64_t length)
 {
     if (side->ids.truncated > 0) {
@@ -182,6 +210,11 @@ static cs_status encode(cs_args *args, session *s)
                        (long long)o.max_length, s->from.dir, (long long)positions);
     }
     cs_status status = take_readout(args, s, &readout);
+    if (status == CS_OK) status = take_cloze(args, s);
+    if (status == CS_OK && cs_args_int(args, "epochs") == 0 && !t->cloze)
+        status = cs_fail(CS_ERR_USAGE, "--epochs 0 goes with --template: a new head knows nothing");
+    readout = t->cloze ? CS_READ_LAST : readout;
+    o.cloze = t->cloze;
     if (status == CS_OK)
         status = cs_model_text_around(&s->from, cs_args_text(args, "special"), &around);
     o.special = around.befores + around.afters > 0;
@@ -236,6 +269,7 @@ static cs_status run_finetune(cs_args *args)
     if (status == CS_OK) status = report_study(args, &s.task, &s.plan, &study, &s.reference);
     cs_finetune_study_free(&study);
     cs_free(s.plan.rate);
+    cs_cloze_free(&s.cloze);
     cs_reference_free(&s.reference);
     cs_finetune_task_free(&s.task);
     cs_corpus_free(&s.patches[0]);
@@ -264,6 +298,13 @@ static const cs_opt finetune_options[] = {
               "What the head reads of the last layer: the first token's state, the last one's, or "
               "the mean over all. auto: last where attention is causal, the mean where it is by "
               "plans, else first."),
+    CS_TEXT("template", "TEXT", NULL,
+            "Cloze: a text is {1} in it, of pairs {1} and {2}, and {mask} the word that tells the "
+            "class, as '{1} It was {mask}.'; the head is the language model's. Of a causal model "
+            "{mask} is its end."),
+    CS_TEXT("verbalisers", "CLASS=WORD,...", NULL,
+            "--template: the word of each class, one token of the model; a blank before it "
+            "counts."),
     CS_CHOICE("special", "auto|yes|no", "auto",
               "Put the tokenizer's special tokens around a text. auto: for masked models that "
               "cospec train did not make; elsewhere a begin token comes before it with --pooling "
@@ -275,7 +316,8 @@ static const cs_opt finetune_options[] = {
 };
 
 static const cs_opt recipe_options[] = {
-    CS_INT("epochs", "N", "5", 1, 1e6, "Passes over the training examples."),
+    CS_INT("epochs", "N", "5", 0, 1e6,
+           "Passes over the training examples; 0, with --template: none (zero-shot)."),
     CS_INT("batch", "B", "16", 1, 65536, "Texts a step."),
     CS_TEXT("lr", "RATE[,RATE]...", "4e-5",
             "Peak learning rate. Of several the best is chosen with the first seed on 10 % of "
@@ -332,6 +374,13 @@ const cs_command cs_cmd_finetune = {
         "The recipe is that of Geiping and Goldstein (2023) for GLUE, which LA 5.1 follows: 5 "
         "epochs, batches of 16, peak 4e-5, warm-up over a tenth, cosine; docs/training.md has all "
         "defaults with their sources. Small models want a larger --lr (1e-4 to 1e-3).\n\n"
+        "With --template the task is a cloze (MAE-LM, Table 7): the model fills the gap, and a "
+        "class "
+        "is the more probable the likelier its word of --verbalisers there. The head is that of "
+        "the "
+        "language model, with the rows of these words: --epochs 0 asks the model as it is, --few "
+        "16 "
+        "trains it on 16 examples a class.\n\n"
         "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
         "--save-model the model) as soon as it is done, and the same command with --resume makes "
         "those that are missing. DIR receives finetune.csv, finetune.json and predictions.csv "
@@ -351,7 +400,12 @@ const cs_command cs_cmd_finetune = {
         "--lr 1e-3,1e-4 --seeds 2\n"
         "# from all of them, compared with the pretrained model on the same test examples\n"
         "cospec finetune masked labelled.tsv labelled.tsv --init random --epochs 2 --lr 1e-3 "
-        "--seeds 2 --against task/predictions.csv",
+        "--seeds 2 --against task/predictions.csv\n"
+        "# what it knows of the task untaught, and from 4 examples of each class\n"
+        "cospec finetune masked labelled.tsv labelled.tsv --template '{1} a {mask}' "
+        "--verbalisers animal=cat,plant=tree --epochs 0 --seeds 1\n"
+        "cospec finetune masked labelled.tsv labelled.tsv --template '{1} a {mask}' "
+        "--verbalisers animal=cat,plant=tree --few 4 --epochs 2 --lr 1e-3 --seeds 2",
     .run = run_finetune,
     .without = "dry-run metric",
     .continues = "against",

@@ -21,6 +21,7 @@ static cs_status check(const cs_args *args)
     if (status == CS_OK)
         status = cs_args_refuse(args, "regression label-column text-column baselines", none);
     if (status == CS_OK) status = cs_args_refuse(args, "pair pair-column test-label-column", none);
+    if (status == CS_OK) status = cs_args_refuse(args, "template verbalisers", none);
     if (status == CS_OK && !cs_args_given(args, "output"))
         status = cs_fail(CS_ERR_USAGE, "--tasks needs -o DIR");
     if (status == CS_OK && cs_args_positionals(args) != 1)

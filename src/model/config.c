@@ -205,7 +205,8 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     cs_model_config c = *config;
     c.classes = classes;
     c.readout = readout;
-    c.head_transform = c.head_bias = c.query_vector = c.blind_queries = c.detector = false;
+    c.head_transform = c.head_bias = c.query_vector = c.blind_queries = c.detector = c.cloze =
+        false;
     c.tied = true;
     c.decoder = (cs_decoder_config){0};
     c.target = CS_TARGET_IDS;
@@ -228,8 +229,9 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
     cs_model_config_default(config->arch, &plain);
     const bool pictures = cs_arch_row_of(config->arch)->pictures,
                square = config->image_height == config->image_width;
-    return config->arch != CS_ARCH_LINEAR && config->post_norm == plain.post_norm &&
-           config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
+    return config->arch != CS_ARCH_LINEAR && !config->cloze &&
+           config->post_norm == plain.post_norm && config->embed_norm == plain.embed_norm &&
+           usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) &&
            (config->positions > 0) != (config->rotary.theta > 0) && config->relative_buckets == 0 &&
            (pictures ? square && config->real_width > 0 && config->order[0] == '\0' &&
@@ -394,15 +396,15 @@ static cs_status classifier(const cs_model_config *c)
     if ((unsigned)c->readout > CS_READ_MEAN) {
         return cs_fail(CS_ERR_USAGE, "no readout has number %d", (int)c->readout);
     }
-    const char *extra = c->classes == 0              ? NULL
-                        : c->head_transform          ? "head transform"
-                        : c->head_bias               ? "bias of the logits"
-                        : !c->tied                   ? "output matrix of its own"
-                        : c->query_vector            ? "query vector"
-                        : c->detector                ? "detector of replaced tokens"
-                        : c->decoder.layers > 0      ? "decoder"
-                        : c->target != CS_TARGET_IDS ? "head that predicts values"
-                                                     : NULL;
+    const char *extra = c->classes == 0                  ? NULL
+                        : c->head_transform && !c->cloze ? "head transform"
+                        : c->head_bias                   ? "bias of the logits"
+                        : !c->tied                       ? "output matrix of its own"
+                        : c->query_vector                ? "query vector"
+                        : c->detector                    ? "detector of replaced tokens"
+                        : c->decoder.layers > 0          ? "decoder"
+                        : c->target != CS_TARGET_IDS     ? "head that predicts values"
+                                                         : NULL;
     return extra ? cs_fail(CS_ERR_USAGE, "a classification head goes with no %s", extra) : CS_OK;
 }
 

@@ -106,7 +106,9 @@ typedef struct {
     int64_t classes;     /* outputs of a classification head, which replaces the language
                             model's: 1 a value (regression), 0 none */
     cs_readout readout;
-    bool bias; /* biases of linear layers and norms; Hugging Face classes need true */
+    bool cloze; /* the classification head is the language model's, of a token for each class
+                   (train/cloze.h), at a place that the text says */
+    bool bias;  /* biases of linear layers and norms; Hugging Face classes need true */
     /* parts of an architecture. With `bias`: which layers have one. */
     bool qkv_bias, output_bias, mlp_bias, norm_bias, dense_bias;
     bool rms;           /* norms divide by the root mean square, nothing is subtracted */

@@ -32,6 +32,7 @@ static const cs_arch_key OURS[] = {
     {"detector", CS_KEY_BOOL, CS_AT(detector), NAN},
     {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
     {"classes", CS_KEY_INT, CS_AT(classes), NAN},
+    {"cloze", CS_KEY_BOOL, CS_AT(cloze), NAN},
     {"pooling", CS_KEY_REAL, CS_AT(pooling), NAN},
     {"mask_id", CS_KEY_ID, CS_AT(mask_id), 0},
     {"unk_id", CS_KEY_ID, CS_AT(unk_id), 0},
@@ -474,7 +475,8 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     config.readout = config.classes > 0 ? cs_readout_of(arch) : CS_READ_FIRST;
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) return status;
     if (config.classes > 0) {
-        config.head_transform = config.head_bias = false;
+        config.head_transform = config.head_transform && config.cloze;
+        config.head_bias = false;
         config.tied = true;
     }
     cs_model_config_ids(&config, (cs_special_ids){config.pad_id, config.bos_id, config.eos_id,

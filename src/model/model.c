@@ -170,6 +170,10 @@ static void add_embedding(table *t, const cs_model_config *c)
 
 static void add_classifier(table *t, const cs_model_config *c, cs_score score)
 {
+    if (c->cloze) {
+        add_linear(t, c->classes, embed_width(c), true, "", "classifier.output");
+        return;
+    }
     if (score <= CS_SCORE_NORMED) {
         add_linear(t, c->width, c->width, c->dense_bias, "", "classifier.dense");
     }
@@ -365,6 +369,32 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
         if (status == CS_OK) status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
     }
     cs_free(value);
+    return status;
+}
+
+cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
+                               cs_model *to)
+{
+    const char *const theirs[] = {from->config.tied ? "embed.token" : "output.weight", "head.bias"};
+    const char *const ours[] = {"classifier.output.weight", "classifier.output.bias"};
+    float *value = cs_alloc(cs_params_most_items(&from->params), sizeof *value),
+          *taken = cs_alloc(cs_params_most_items(&to->params), sizeof *taken);
+    cs_status status = value && taken ? CS_OK : CS_ERR_MEMORY;
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const int64_t a = cs_params_find(&from->params, theirs[i]),
+                      b = cs_params_find(&to->params, ours[i]);
+        if (a < 0 || b < 0) {
+            continue; /* no bias */
+        }
+        const int64_t cols = i == 0 ? from->params.param[a].cols : 1;
+        status = cs_params_get(&from->params, a, CS_PARAM_VALUE, value);
+        for (int64_t c = 0; c < count && status == CS_OK; ++c) {
+            memcpy(taken + c * cols, value + token[c] * cols, (size_t)cols * sizeof *taken);
+        }
+        if (status == CS_OK) status = cs_params_set(&to->params, b, CS_PARAM_VALUE, taken);
+    }
+    cs_free(value);
+    cs_free(taken);
     return status;
 }
 

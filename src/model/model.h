@@ -99,6 +99,11 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
  * for those of a classification head: a task begins with a head of its own. CS_ERR_MEMORY. */
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHECK;
 
+/* Into a head of classes that is the language model's (cs_model_config.cloze): rows token[0 .. count - 1]
+ * of the output matrix and of its bias. CS_ERR_MEMORY. */
+cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
+                               cs_model *to) CS_MUST_CHECK;
+
 /* DIR/model.safetensors, DIR/config.json and, where it has codes, DIR/codes.safetensors, in Hugging Face form (ours only: extra names, "cospec."
  * prefix). Writing is atomic file by file. */
 cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;

@@ -177,12 +177,9 @@ static void values(cs_emitter *e, int x)
     cs_graph_keep(e->graph, e->net->logits);
 }
 
-/* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
- * matrix. */
-static void head(cs_emitter *e, int x)
+int cs_emit_transform(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
-    cs_network *net = e->net;
     if (c->head_transform) {
         cs_activation act = cs_arch_row_of(c->arch)->head_follows ? c->act : c->head_act;
         x = cs_emit_linear(e, x, "", "head.dense", act);
@@ -191,6 +188,16 @@ static void head(cs_emitter *e, int x)
                                           cs_emit_bias(e, "", "head.norm.bias"), c->eps, c->rms, 0},
                                 NULL);
     }
+    return x;
+}
+
+/* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
+ * matrix. */
+static void head(cs_emitter *e, int x)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    x = cs_emit_transform(e, x);
     bool bias = c->head_bias && e->options->loss != CS_LOSS_SPECTRAL;
     net->features = x;
     net->logits = cs_graph_linear(e->graph, x,

@@ -4,6 +4,7 @@
  * have a matrix without bias over the last row; bert (its pooler) and roberta-* drop, dense, tanh,
  * drop, outputs over the first, bert without the first dropout; modernbert dense, activation, norm,
  * drop, outputs over the first, its decoder over the last; vit the outputs alone, of the class token.
+ * A cloze has the head of the language model, with the rows of some tokens (train/cloze.h).
  *
  * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
  * small that every exponential is 1 to the last bit for any finite score. The query is the row that
@@ -41,7 +42,9 @@ void cs_emit_classifier(cs_emitter *e, int x)
     cs_network *net = e->net;
     const cs_model_config *c = e->config;
     const cs_score score = cs_arch_row_of(c->arch)->score;
-    if (score == CS_SCORE_TANH || score == CS_SCORE_POOLER) {
+    if (c->cloze) {
+        x = cs_emit_transform(e, x);
+    } else if (score == CS_SCORE_TANH || score == CS_SCORE_POOLER) {
         x = score == CS_SCORE_POOLER ? x : drop(e, x);
         x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_TANH);
     } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
@@ -53,7 +56,7 @@ void cs_emit_classifier(cs_emitter *e, int x)
                                 NULL);
     }
     net->features = x;
-    x = score <= CS_SCORE_NORMED ? drop(e, x) : x;
+    x = score <= CS_SCORE_NORMED && !c->cloze ? drop(e, x) : x;
     net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);

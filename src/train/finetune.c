@@ -41,6 +41,14 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
         return cs_fail(CS_ERR_USAGE, "one class alone leaves nothing to learn");
     }
     *out = cs_model_config_classifier(config, texts->classes > 0 ? texts->classes : 1, readout);
+    if (texts->place) {
+        if (config->headless || config->classes > 0) {
+            return cs_fail(CS_ERR_USAGE,
+                           "a model without the head of a language model fills no gap");
+        }
+        out->cloze = true;
+        out->head_transform = config->head_transform;
+    }
     out->dropout = out->attention_dropout = out->embed_dropout = dropout;
     return cs_model_config_check(out);
 }
@@ -140,9 +148,8 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
             cs_batch_real(x, first + i, s->real + (s->start[t] + i - t - 1) * s->real_width);
         }
     }
-    bool last = c->readout == CS_READ_LAST;
-    cs_batch_predict(x, first + (last ? n - 1 : 0), s->classes > 0 ? (int32_t)s->value[t] : -1, 1,
-                     t, 0);
+    const int64_t read = s->place ? s->place[t] : c->readout == CS_READ_LAST ? n - 1 : 0;
+    cs_batch_predict(x, first + read, s->classes > 0 ? (int32_t)s->value[t] : -1, 1, t, 0);
     x->readout_lim[b] = INT32_MAX - 1; /* all but padding */
     set_goal(m, t, x->goal_width, x->goal + b * x->goal_width);
     return status;

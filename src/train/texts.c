@@ -27,20 +27,43 @@ static cs_status plain_form(const cs_tokenizer *t, bool begin, bool pair, cs_tex
 }
 
 typedef struct {
-    cs_text_form form;
+    cs_text_piece *piece;
+    int64_t pieces, piece_room;
     int64_t specials; /* tokens around the texts */
+    int64_t gap;      /* the piece that the place is; pieces: the last row */
     cs_encoder encoder;
     int32_t *id; /* of the texts at hand, one behind the other */
     int64_t id_room, token_room, type_room;
 } work;
 
+static cs_status add_pieces(work *w, int64_t count, const cs_text_piece *piece)
+{
+    cs_status status = cs_reserve(&w->piece, &w->piece_room, w->pieces + count, sizeof *w->piece);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        w->piece[w->pieces++] = piece[i];
+    }
+    return status;
+}
+
+/* A template stands where a single text would; where it ends at the gap nothing comes behind it. */
 static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, bool pair, work *w)
 {
-    cs_text_form *f = &w->form;
-    cs_status status = o->special ? cs_tokenizer_form(t, pair, f) : CS_OK;
-    if (status == CS_OK && f->count == 0) status = plain_form(t, o->begin, pair, f);
-    for (int64_t i = 0; i < f->count; ++i) {
-        w->specials += f->piece[i].token >= 0;
+    const cs_cloze *cloze = o->cloze;
+    const bool two = pair && !cloze, ends = cloze && cloze->gap < 0;
+    bool ended = false;
+    cs_text_form f = {0};
+    cs_status status = o->special ? cs_tokenizer_form(t, two, &f) : CS_OK;
+    if (status == CS_OK && f.count == 0) status = plain_form(t, o->begin, two, &f);
+    for (int64_t i = 0; i < f.count && !ended && status == CS_OK; ++i) {
+        const bool here = cloze && f.piece[i].token == CS_TEXT_FIRST;
+        const int64_t gap = w->pieces + (here ? cloze->gap : 0);
+        status = here ? add_pieces(w, cloze->pieces, cloze->piece) : add_pieces(w, 1, &f.piece[i]);
+        w->gap = here ? gap : w->gap;
+        ended = here && ends;
+    }
+    w->gap = ends ? w->pieces : w->gap;
+    for (int64_t i = 0; i < w->pieces; ++i) {
+        w->specials += w->piece[i].token >= 0;
     }
     int64_t least = w->specials + (pair ? 2 : 1);
     return status == CS_OK && o->max_length < least
@@ -88,15 +111,17 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
     status = cs_reserve(&out->token, &w->token_room, need, sizeof *out->token);
     if (status == CS_OK) status = cs_reserve(&out->type, &w->type_room, need, sizeof *out->type);
     if (status != CS_OK) return status;
-    for (int64_t p = 0; p < w->form.count; ++p) {
-        const cs_text_piece *piece = &w->form.piece[p];
+    for (int64_t p = 0; p < w->pieces; ++p) {
+        const cs_text_piece *piece = &w->piece[p];
         const bool first = piece->token == CS_TEXT_FIRST, second = piece->token == CS_TEXT_SECOND;
         const int32_t *id = first ? w->id : second ? w->id + behind : &piece->token;
+        if (out->place && p == w->gap) out->place[i] = (int32_t)(at - out->start[i]);
         for (int64_t n = first ? a : second ? b : 1; n > 0; --n) {
             out->token[at] = *id++;
             out->type[at++] = piece->type < o->token_types ? piece->type : 0;
         }
     }
+    if (out->place && w->gap == w->pieces) out->place[i] = (int32_t)(at - out->start[i]) - 1;
     out->start[i + 1] = at;
     out->longest = cs_most(out->longest, at - out->start[i]);
     return CS_OK;
@@ -111,13 +136,15 @@ cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *toke
     cs_encoder_init(&w.encoder, tokenizer);
     t.start = cs_calloc(text->count + 1, sizeof *t.start);
     t.value = cs_alloc(text->count, sizeof *t.value);
-    if (status == CS_OK && (!t.start || !t.value)) status = CS_ERR_MEMORY;
+    t.place = options->cloze ? cs_alloc(text->count, sizeof *t.place) : NULL;
+    if (status == CS_OK && (!t.start || !t.value || (options->cloze && !t.place)))
+        status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < text->count && status == CS_OK; ++i) {
         t.value[i] = text->value[i];
         status = add(&w, text, i, options, &t);
     }
     cs_encoder_free(&w.encoder);
-    cs_free(w.id);
+    CS_FREE_FIELDS(&w, id, piece);
     return CS_DELIVER(status, out, t, cs_texts_free);
 }
 
@@ -148,6 +175,6 @@ cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labe
 
 void cs_texts_free(cs_texts *texts)
 {
-    CS_FREE_FIELDS(texts, start, token, type, value);
+    CS_FREE_FIELDS(texts, start, token, type, place, value);
     *texts = (cs_texts){0};
 }

@@ -4,6 +4,7 @@
  *   special (1)              [CLS] a [SEP]     [CLS] a [SEP] b [SEP]
  *   else, with `begin`       <s> a             <s> a </s> b
  *   else                     a                 a </s> b
+ *   with `cloze`             its template in place of a, and of what a pair is otherwise
  *
  * (1) where the tokenizer has a post-processor that adds tokens; BERT's are shown.
  *
@@ -19,11 +20,13 @@
 #include "base/status.h"
 #include "text/labelled_text.h"
 #include "text/tokenizer.h"
+#include "train/cloze.h"
 
 typedef struct {
     int64_t max_length;
     bool special, begin;
-    int64_t token_types; /* of the model */
+    int64_t token_types;   /* of the model */
+    const cs_cloze *cloze; /* NULL: none */
 } cs_texts_options;
 
 typedef struct {
@@ -31,6 +34,7 @@ typedef struct {
     int64_t *start; /* count + 1 */
     int32_t *token;
     int32_t *type;   /* as token */
+    int32_t *place;  /* with cloze: count, the row that is read; else NULL */
     double *value;   /* count: class, or the number */
     int64_t classes; /* 0: regression */
     /* of pictures (cs_texts_of_rows), borrowed: the vectors of all tokens but the first of each text */

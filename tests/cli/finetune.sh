@@ -191,4 +191,28 @@ test_refusals() {
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --max-length 5 --epochs 1 --seeds 1 --json && says "80 of 80 texts are cut to 5 tokens" && [ "$(number truncated_test out)" = 80 ] || fail "${why:-$(cat err)}"
 }
 
-for t in every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done
+# A gap and a word for each class: asked as they are, models of both kinds answer without a step; taught by few, they learn.
+test_cloze() {
+    task; trained model masked; trained causal ar; trained two diverse-ar
+    words="animal=cat,plant=tree"
+    for m in "model {1} a {mask}" "causal {1} a {mask}"; do
+        dir=${m%% *} template=${m#* }
+        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --json -o $dir-zero || return 1
+        grep -q '"pooling": "cloze"' out && [ "$(number steps out)" = 0 ] && [ "$(number n out)" = 80 ] || { fail "$dir: $(tr -d '\n ' < out)"; return 1; }
+        # no seed bears on an answer without a step
+        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --seed 9 -o $dir-again && cmp -s $dir-zero/predictions.csv $dir-again/predictions.csv || { fail "${why:-$dir: another seed answers otherwise}"; return 1; }
+        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --few 20 $quick --epochs 15 --seeds 2 --json --save-model -o $dir-few && [ "$(value accuracy)" = 1.0 ] || { fail "${why:-$dir: $(tr -d '\n ' < out)}"; return 1; }
+        kept=$dir-few/runs/lr-0.01-seed-0
+        grep -q '"cloze": true' $kept/config.json && grep -q '"model_type": "cospec"' $kept/config.json && exits 0 "$COSPEC" features $kept c.tsv --limit 5 --force -o f || { fail "${why:-$dir: $(cat $kept/config.json)}"; return 1; }
+    done
+    exits 0 "$COSPEC" finetune model pairs.tsv pairs.tsv --pair-column 3 --template "{1} a {mask} {2}" --verbalisers $words $quick --epochs 6 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
+    refuses 2 "--template and --verbalisers go together" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" &&
+        refuses 2 "--epochs 0 goes with --template" "$COSPEC" finetune model c.tsv c.tsv --epochs 0 &&
+        refuses 2 "--pooling has no meaning with --template" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers $words --pooling mean &&
+        refuses 2 "two is a two-stream model, neither masked nor causal" "$COSPEC" finetune two c.tsv c.tsv --template "{1} {mask}" --verbalisers $words &&
+        refuses 2 "the model has no token 'unheard'" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers animal=cat,plant=unheard &&
+        refuses 2 "of a causal model {mask} is the end" "$COSPEC" finetune causal c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
+        refuses 2 "--regression has no meaning with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words
+}
+
+for t in cloze every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done

@@ -228,6 +228,42 @@ def training(folder, arch, regression):
     return f"last loss off by {off}" if off > 0.005 * learnt else None
 
 
+CLOZE = {"no": "dog", "perhaps": "red", "yes": "mat"}
+
+
+def cloze(folder, arch):
+    """Zero-shot: the class of the likeliest word at the gap, and the mean loss, by the class of the language model."""
+    path = os.path.join(folder, f"{arch}.cloze.tsv")
+    rows = examples(path, 60, 9, False, False)
+    causal, out = arch in PLAIN, os.path.join(folder, f"{arch}-cloze")
+    template = "then it {1} was {mask}" if causal else "{1} was {mask} there"
+    cospec("finetune", os.path.join(folder, arch), path, path, template=template, epochs=0, seeds=1, max_length=LENGTH, o=out,
+           verbalisers=",".join(f"{k}={v}" for k, v in CLOZE.items()))
+    with open(os.path.join(out, "predictions.csv"), encoding="utf-8", newline="") as file:
+        ours = [row["seed_1"] for row in csv.DictReader(file)]
+    with open(os.path.join(out, "finetune.json"), encoding="utf-8") as file:
+        loss = json.load(file)["runs"][0]["test_loss"]
+    source = os.path.join(folder, arch)
+    model = getattr(transformers, "AutoModelForCausalLM" if causal else "AutoModelForMaskedLM").from_pretrained(
+        source, attn_implementation="eager").eval()
+    tokenizer = tokenizers.Tokenizer.from_file(os.path.join(source, "tokenizer.json"))
+    word = lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+    mask = tokenizer.token_to_id("[MASK]" if arch == "bert" else "<mask>")
+    around = ([], []) if causal else (tokenizer.encode("").ids[:1], tokenizer.encode("").ids[1:])
+    at, total, wrong = [word(v)[0] for v in CLOZE.values()], 0.0, 0
+    for row, guess in zip(rows, ours):
+        parts = (word("then it"), word("was"), []) if causal else ([], word("was") + [mask], word("there"))
+        room = LENGTH - len(around[0]) - len(around[1]) - sum(map(len, parts))
+        ids = around[0] + parts[0] + word(row[1])[:room] + parts[1] + parts[2] + around[1]
+        place = len(ids) - 1 if causal else ids.index(mask)
+        with torch.no_grad():
+            z = torch.log_softmax(model(torch.tensor([ids])).logits[0, place, at], dim=0)
+        total -= z[list(CLOZE).index(row[0])].item() / len(rows)
+        top = z.sort(descending=True).values
+        wrong += top[0] - top[1] > 1e-4 and guess != list(CLOZE)[int(z.argmax())]
+    return f"{wrong} answers differ, loss {loss}, expected {total}" if wrong or abs(loss - total) > 1e-4 else None
+
+
 def main():
     checks = Checks("finetune")
     with tempfile.TemporaryDirectory() as folder:
@@ -237,6 +273,7 @@ def main():
                 for regression in (False, True):
                     checks.run(f"{arch}, {'pairs' if pairs else 'singles'}, {'values' if regression else 'classes'}",
                                predictions, folder, arch, pairs, regression)
+            checks.run(f"{arch}, cloze without a step", cloze, folder, arch)
             checks.run(f"{arch}, steps of AdamW", training, folder, arch, number % 2 == 1)
     checks.exit()
 
