@@ -244,16 +244,23 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     return status;
 }
 
+/* Whether the row of a picture is the states of all its patches side by side, as pixels are. */
+static bool of_all_patches(const run *r)
+{
+    return cs_args_is(r->args, "pooling", "patches");
+}
+
 /* The layers asked for of a model's states of pictures; `name` NULL: by their numbers. */
 static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[2],
                                const cs_hidden_options *o, const char *name)
 {
-    const int64_t d = model->config.width;
+    const bool whole = of_all_patches(r);
+    const int64_t d = model->config.width * (whole ? patches[0].doc_ptr[1] : 1);
     float *side[2] = {NULL, NULL};
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        status =
-            (r->heads ? cs_patch_features : cs_document_features)(model, &patches[i], o, &side[i]);
+        status = (r->heads || whole ? cs_patch_features : cs_document_features)(model, &patches[i],
+                                                                                o, &side[i]);
     }
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
         const char *layer = name ? name : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
@@ -360,7 +367,7 @@ static cs_status probe_pictures(run *r)
     if (status == CS_OK && r->dry) {
         const int64_t rows = r->heads ? r->train.count * r->patches.train.places : r->train.count;
         estimate(r, r->heads && rows > r->patches.most ? r->patches.most : rows,
-                 m.model.config.width, o.layers);
+                 m.model.config.width * (of_all_patches(r) ? patches[0].doc_ptr[1] : 1), o.layers);
     } else if (status == CS_OK) {
         const bool beside = cs_args_is(r->args, "baselines", "yes");
         begin_result(r, o.layers + (beside ? 2 : 0));
@@ -380,6 +387,8 @@ static cs_status probe_texts(run *r)
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
     cs_status status = cs_args_refuse(r->args, "head places baselines", "goes with pictures");
+    if (status == CS_OK && of_all_patches(r))
+        status = cs_fail(CS_ERR_USAGE, "--pooling patches goes with pictures");
     if (status == CS_OK) status = read_texts(r);
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);

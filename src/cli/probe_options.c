@@ -42,9 +42,9 @@ const cs_opt cs_group_probe_texts[] = {
     CS_TEXT("layer", "LIST|all|last", "last",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
             "probe."),
-    CS_CHOICE("pooling", "mean|first|last", "mean",
+    CS_CHOICE("pooling", "mean|first|last|patches", "mean",
               "The row of a text: the mean of all rows that the model reads, its first row, its "
-              "last."),
+              "last; of a picture also the states of all patches side by side."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),

@@ -155,6 +155,7 @@ test_classes() {
     exits 0 "$COSPEC" train $small $of_two --steps 10 -o a || return 1
     exits 0 "$COSPEC" probe a p --seeds 1 --layer 0,2 -o r || return 1
     exits 0 "$COSPEC" probe a p --seeds 1 --layer 0,2 --baselines no -o alone && [ "$(cut -d, -f2 alone/probe.csv | sort -u | tr '\n' ' ')" = "0 2 layer " ] || { fail "${why:-$(cut -d, -f2 alone/probe.csv | sort -u)}"; return 1; }
+    exits 0 "$COSPEC" probe a p --seeds 1 --pooling patches -o whole --json && [ "$(number d out)" = $((16 * 16)) ] || { fail "${why:-d is $(number d out)}"; return 1; }
     for layer in 0 2 untrained pixels; do
         cut -d, -f2,4,5 r/probe.csv | grep -q "^$layer,linear,accuracy" || { fail "no row of layer $layer"; return 1; }
     done
