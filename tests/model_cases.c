@@ -67,6 +67,19 @@ static void of_patches_another_width(cs_model_config *c)
     c->decoder.inner = 14;
 }
 
+static void of_patches_with_extra(cs_model_config *c)
+{
+    of_patches(c);
+    c->extra_width = EXTRA_WIDTH;
+}
+
+static void of_ids_with_extra(cs_model_config *c)
+{
+    of_patches_for_codes(c);
+    c->real_width = 0;
+    c->extra_width = EXTRA_WIDTH;
+}
+
 static void classified_patches(cs_model_config *c)
 {
     of_patches(c);
@@ -251,6 +264,9 @@ const model_case model_cases[] = {
     {"vit, waves, normalised", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_by_waves},
     {"vit, codes", CS_FORM_SINGLE, CS_ARCH_VIT, CE, of_patches_for_codes},
     {"two-stream vit", CS_FORM_TWO_STREAM, CS_ARCH_VIT, SE, of_patches},
+    {"vit, extra", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_with_extra},
+    {"two-stream vit, extra", CS_FORM_TWO_STREAM, CS_ARCH_VIT, SE, of_patches_with_extra},
+    {"mae vit of codes, extra", CS_FORM_MAE, CS_ARCH_VIT_MAE, CE, of_ids_with_extra},
     {"mae vit", CS_FORM_MAE, CS_ARCH_VIT_MAE, SE, of_patches_by_waves},
     {"mae vit, other width", CS_FORM_MAE, CS_ARCH_VIT_MAE, SE, of_patches_another_width},
     {"mae vit, codes", CS_FORM_MAE, CS_ARCH_VIT_MAE, CE, of_patches_for_codes},

@@ -151,6 +151,13 @@ static void fill_real(model_data *d, const cs_model_config *c, uint64_t seed)
             d->real[r][j] = cs_rng_normal(&rng);
         }
     }
+    for (int64_t r = 0; r < d->batch * d->length; ++r) {
+        const int64_t b = r / d->length;
+        const bool reads = b + 1 < d->batch;
+        d->extra_number[b] = reads ? (int32_t)b : -1;
+        d->extra_row[r] = reads && r % 2 == 0 ? (int32_t)b : -1;
+        d->extra[b][r % EXTRA_WIDTH] = cs_rng_normal(&rng);
+    }
     for (int64_t i = 0; i < d->predictions * REAL_WIDTH && c->target != CS_TARGET_IDS; ++i) {
         d->goal[i] = cs_rng_normal(&rng);
     }
@@ -234,6 +241,13 @@ void world_load(model_world *world, const model_data *d)
         cs_run_input(run, n->goal, i / values, i % values, d->goal[i]);
     }
     put(run, n->token, d->token, rows);
+    put_rows(run, n->extra_rows, d->batch, 1);
+    put(run, n->extra_number, d->extra_number, d->batch);
+    put(run, n->extra_row, d->extra_row, rows);
+    for (int64_t i = 0; n->extra != CS_NONE && i < d->batch * EXTRA_WIDTH; ++i) {
+        cs_run_input(run, n->extra, i / EXTRA_WIDTH, i % EXTRA_WIDTH,
+                     d->extra[i / EXTRA_WIDTH][i % EXTRA_WIDTH]);
+    }
     put(run, n->real_row, d->real_row, rows);
     for (int64_t i = 0; n->real != CS_NONE && i < rows * REAL_WIDTH; ++i) {
         cs_run_input(run, n->real, i / REAL_WIDTH, i % REAL_WIDTH,

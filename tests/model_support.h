@@ -50,7 +50,7 @@ void world_open(model_world *world, backend_open open, const cs_model_config *co
                 const cs_network_options *options);
 void world_close(model_world *world);
 
-enum { DATA_ROWS = 64, REAL_WIDTH = 3 };
+enum { DATA_ROWS = 64, REAL_WIDTH = 3, EXTRA_WIDTH = 5 };
 
 /* Inputs of a batch, as the index tensors of a network, at present sizes. */
 typedef struct {
@@ -65,6 +65,9 @@ typedef struct {
     double goal[DATA_ROWS * REAL_WIDTH];
     int32_t real_row[DATA_ROWS]; /* models of real rows: every other row is one */
     double real[DATA_ROWS][REAL_WIDTH];
+    /* models of extra vectors: every other row of each sequence but the last reads its own */
+    int32_t extra_number[DATA_ROWS], extra_row[DATA_ROWS];
+    double extra[DATA_ROWS][EXTRA_WIDTH];
 } model_data;
 
 /* Random tokens, ranks 0..3 with limits -1..3 (rows that see nothing among them), one padded row;

@@ -185,7 +185,7 @@ static cs_status build_batch(const json_t *what, const cs_task *task, const cs_m
         json_t *one = json_pack("{sO}", "s", json_array_get(list, (size_t)r));
         int64_t length = (int64_t)json_array_size(json_object_get(one, "s"));
         status = ints(one, "s", length, &token[r]);
-        example[r] = (cs_example){token[r], length, r, NULL};
+        example[r] = (cs_example){token[r], length, r, NULL, NULL};
         json_decref(one);
     }
     if (status == CS_OK) {

@@ -7,7 +7,7 @@
 
 static cs_batch build(const cs_task *task, const cs_model_config *config, int64_t s, int64_t step)
 {
-    cs_example example = {batch_text, s, 0, NULL};
+    cs_example example = {batch_text, s, 0, NULL, NULL};
     cs_batch batch;
     OK(cs_batch_build(&(cs_batch_order){task, config, 5, step, NULL}, &example, 1, &batch));
     return batch;

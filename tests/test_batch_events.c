@@ -131,7 +131,7 @@ static void draw_counts(const cs_task *task, const cs_model_config *config, int6
 {
     cs_example example[SEQUENCES];
     for (int64_t b = 0; b < SEQUENCES; ++b) {
-        example[b] = (cs_example){batch_text, s, b, NULL};
+        example[b] = (cs_example){batch_text, s, b, NULL, NULL};
     }
     memset(c->observed, 0, sizeof c->observed);
     c->draws = 0;

@@ -93,8 +93,9 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
-        const cs_example both[] = {{batch_text, 9, 17, NULL}, {batch_text + 3, 14, 4, NULL}};
-        const cs_example other[] = {{batch_text + 3, 14, 4, NULL}};
+        const cs_example both[] = {{batch_text, 9, 17, NULL, NULL},
+                                   {batch_text + 3, 14, 4, NULL, NULL}};
+        const cs_example other[] = {{batch_text + 3, 14, 4, NULL, NULL}};
         cs_network_options most = {0};
         cs_batch x, y, padded;
         OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, both, 2, &x));
@@ -133,7 +134,7 @@ TEST(no_two_rows_draw_alike)
     for (int n = 0; n < DRAWS; ++n) {
         int64_t step = n % 3 == 0 ? n : n % 3 == 1 ? 0 : INT64_C(1) << 42;
         int64_t row = n % 3 == 0 ? 0 : n % 3 == 1 ? n : (1 << 20) - 1 - n;
-        cs_example example = {batch_text, 20, row, NULL};
+        cs_example example = {batch_text, 20, row, NULL, NULL};
         cs_batch b;
         OK(cs_batch_build(&(cs_batch_order){&task, &config, (uint64_t)(n % 2), step, NULL},
                           &example, 1, &b));
@@ -165,8 +166,8 @@ TEST(sizes_hold_any_batch)
             cs_network_options most = {0}, reached = {0};
             OK(cs_task_sizes(&task, &config, 2, longest, &most));
             for (int64_t step = 0; step < 40; ++step) {
-                const cs_example example[] = {{batch_text, longest, 0, NULL},
-                                              {batch_text, 1 + step % longest, 1, NULL}};
+                const cs_example example[] = {{batch_text, longest, 0, NULL, NULL},
+                                              {batch_text, 1 + step % longest, 1, NULL, NULL}};
                 cs_batch b;
                 OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, &most}, example, 2,
                                   &b));
@@ -197,8 +198,9 @@ TEST(short_sequences_predict_nothing)
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
-        const cs_example example[] = {
-            {batch_text, 0, 0, NULL}, {batch_text, 1, 1, NULL}, {batch_text, 12, 2, NULL}};
+        const cs_example example[] = {{batch_text, 0, 0, NULL, NULL},
+                                      {batch_text, 1, 1, NULL, NULL},
+                                      {batch_text, 12, 2, NULL, NULL}};
         cs_batch b;
         OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 2, &b));
         bool one = plan_exists(&task.objective, 1);
@@ -226,7 +228,7 @@ TEST(short_sequences_predict_nothing)
 
 static void expect_refusal(const cs_task *task, const cs_model_config *config, const char *part)
 {
-    cs_example example = {batch_text, 8, 0, NULL};
+    cs_example example = {batch_text, 8, 0, NULL, NULL};
     cs_network_options sizes = {0};
     cs_batch b;
     assert_fails(cs_task_check(task, config), CS_ERR_USAGE, part);
@@ -287,7 +289,7 @@ TEST(tasks_that_cannot_be_are_refused)
     task = masked;
     task.objective.unmasked_lo = -3;
     cs_batch b;
-    cs_example example = {batch_text, 8, 0, NULL};
+    cs_example example = {batch_text, 8, 0, NULL, NULL};
     assert_int_equal(cs_batch_build(&(cs_batch_order){&task, &single, 0, 0, NULL}, &example, 1, &b),
                      CS_ERR_USAGE);
     cs_reason_clear();
@@ -310,7 +312,7 @@ TEST(bad_examples_are_named)
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     int32_t text[] = {5, 6, 7, 8};
-    cs_example example[] = {{batch_text, 3, 0, NULL}, {text, 4, 12, NULL}};
+    cs_example example[] = {{batch_text, 3, 0, NULL, NULL}, {text, 4, 12, NULL, NULL}};
     cs_batch b;
     text[2] = VOCAB;
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
@@ -354,7 +356,8 @@ TEST(every_failed_allocation_is_reported)
     cs_task task;
     cs_model_config config;
     for (int n = 0; nth_task(n, &task, &config); ++n) {
-        const cs_example example[] = {{batch_text, 9, 0, NULL}, {batch_text, 14, 1, NULL}};
+        const cs_example example[] = {{batch_text, 9, 0, NULL, NULL},
+                                      {batch_text, 14, 1, NULL, NULL}};
         cs_batch b;
         cs_status status = CS_ERR_MEMORY;
         (void)cs_mem_fail_at(0);

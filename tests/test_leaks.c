@@ -141,7 +141,8 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
     int32_t text[FIRST];
     memcpy(text, batch_text, sizeof text);
     text[place] = TEXT + 30;
-    const cs_example example[] = {{text, FIRST, 3, NULL}, {batch_text + 2, SECOND, 4, NULL}};
+    const cs_example example[] = {{text, FIRST, 3, NULL, NULL},
+                                  {batch_text + 2, SECOND, 4, NULL, NULL}};
     int64_t cols = r->net.graph.tensor[r->net.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
     cs_batch changed;
@@ -192,7 +193,8 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
 static void probe_task(const cs_task *task, const cs_model_config *config, const char *name,
                        cs_backend *backend)
 {
-    const cs_example example[] = {{batch_text, FIRST, 3, NULL}, {batch_text + 2, SECOND, 4, NULL}};
+    const cs_example example[] = {{batch_text, FIRST, 3, NULL, NULL},
+                                  {batch_text + 2, SECOND, 4, NULL, NULL}};
     probe p = {.task = task, .config = config, .name = name};
     rig r;
     rig_open(task, config, backend, &r);
@@ -315,7 +317,7 @@ TEST(batches_load_into_networks_of_their_form)
     OK(cs_backend_ref(&backend));
     rig r;
     rig_open(&task, &config, backend, &r);
-    const cs_example example[] = {{batch_text, MOST + 1, 0, NULL}};
+    const cs_example example[] = {{batch_text, MOST + 1, 0, NULL, NULL}};
     cs_run_key key = {0};
     cs_batch b;
     OK(cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
@@ -338,7 +340,8 @@ TEST(weights_are_scaled)
     OK(cs_backend_ref64(&backend));
     rig r;
     rig_open(&task, &config, backend, &r);
-    const cs_example example[] = {{batch_text, FIRST, 0, NULL}, {batch_text, 1, 0, NULL}};
+    const cs_example example[] = {{batch_text, FIRST, 0, NULL, NULL},
+                                  {batch_text, 1, 0, NULL, NULL}};
     double loss[2], none;
     cs_batch b;
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
@@ -375,7 +378,7 @@ TEST(the_spectral_loss_wants_masses)
     OK(cs_model_randomise(&r.model, 4));
     OK(cs_network_build(&r.model, &r.sizes, &r.net));
     OK(cs_run_init(&r.net.graph, &r.model.params, &r.run));
-    const cs_example example = {batch_text, FIRST, 0, NULL};
+    const cs_example example = {batch_text, FIRST, 0, NULL, NULL};
     cs_batch b;
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,

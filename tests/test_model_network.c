@@ -54,7 +54,9 @@ static void check_dropout(const model_case *what, bool training)
     for (int64_t i = 0; i < net->graph.ops; ++i) {
         const cs_op *op = &net->graph.op[i];
         double p = 0, want = 0;
-        if (op->kind == CS_OP_ADD) {
+        if (op->kind == CS_OP_ADD && c->extra_width > 0 && op->add.a.tensor != CS_NONE) {
+            p = op->add.p; /* vectors of patches and of pictures: 0 */
+        } else if (op->kind == CS_OP_ADD) {
             assert_int_equal(op->add.a.tensor, CS_NONE); /* other sums are taken by norms */
             p = op->add.p;
             want = c->embed_dropout;

@@ -50,7 +50,7 @@ TEST(a_network_reads_it_in_one_stream)
         cs_task task = batch_task("prefix-lm");
         task.objective = step % 2 ? mixed : task.objective;
         cs_model_config config = batch_config(CS_FORM_SINGLE);
-        cs_example example = {batch_text, 6, 0, NULL};
+        cs_example example = {batch_text, 6, 0, NULL, NULL};
         cs_batch b;
         OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);

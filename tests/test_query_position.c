@@ -104,7 +104,7 @@ static cs_batch drawn(const cs_task *task, bool blind, int64_t step)
     config.blind_queries = blind;
     cs_batch b;
     OK(cs_batch_build(&(cs_batch_order){task, &config, 1, step, NULL},
-                      &(cs_example){batch_text, LENGTH, 0, NULL}, 1, &b));
+                      &(cs_example){batch_text, LENGTH, 0, NULL, NULL}, 1, &b));
     return b;
 }
 
@@ -222,7 +222,7 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
     OK(cs_task_sizes(task, &model->config, 1, TEXT_LENGTH, &sizes));
     OK(cs_pass_open(model, &sizes, &pass));
     for (int64_t d = 0; d < corpus->documents; ++d) {
-        const cs_example example = {corpus->token + corpus->doc_ptr[d], TEXT_LENGTH, d, NULL};
+        const cs_example example = {corpus->token + corpus->doc_ptr[d], TEXT_LENGTH, d, NULL, NULL};
         uint64_t seen[MOST_PLANS];
         int plans = 0;
         for (int64_t step = 0; step < 200; ++step) {

@@ -45,7 +45,7 @@ static training of_vectors(cs_objective_kind kind, const char *dir)
 static cs_batch batch_of(const training *t, int64_t step)
 {
     const int64_t n = t->corpus.doc_ptr[1];
-    const cs_example example = {t->corpus.token, n, 0, t->corpus.real};
+    const cs_example example = {t->corpus.token, n, 0, t->corpus.real, NULL};
     cs_batch b = {0};
     OK(cs_batch_build(&(cs_batch_order){&t->options.task, &t->model.config, 5, step, NULL},
                       &example, 1, &b));
@@ -145,7 +145,7 @@ TEST(what_does_not_fit)
     cs_perplexity perplexity;
     cs_train_result result;
     cs_batch batch = {0};
-    const cs_example ids = {t.corpus.token, 3, 0, NULL};
+    const cs_example ids = {t.corpus.token, 3, 0, NULL, NULL};
     cs_corpus of_ids = t.corpus;
     of_ids.real = NULL;
     of_ids.real_width = 0;

@@ -132,13 +132,13 @@ TEST(filling_by_groups)
         for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
             again[i] = group[i] > 0;
         }
-        OK(cs_patches_fill(&r, COUNT, x, NULL, again, 1, once));
+        OK(cs_patches_fill(&r, COUNT, x, NULL, NULL, again, 1, once));
         for (int64_t i = 0; i < COUNT * PIXELS; ++i) {
             assert_true(again[i / VALUES] > 0 || once[i] == x[i]);
             y[i] = again[i / VALUES] > 0 ? x[i] + 0.5F : x[i];
         }
         if (form->target == CS_TARGET_PIXELS) {
-            OK(cs_patches_fill(&r, COUNT, y, NULL, again, 1, twice));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, NULL, again, 1, twice));
             assert_memory_equal(once, twice, sizeof once);
             for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
                 again[i] = group[i] > 1;
@@ -146,11 +146,11 @@ TEST(filling_by_groups)
                     memcpy(y + i * VALUES, once + i * VALUES, VALUES * sizeof *y);
                 }
             }
-            OK(cs_patches_fill(&r, COUNT, y, NULL, again, 1, once));
-            OK(cs_patches_fill(&r, COUNT, x, NULL, group, 2, twice));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, NULL, again, 1, once));
+            OK(cs_patches_fill(&r, COUNT, x, NULL, NULL, group, 2, twice));
             assert_memory_equal(once, twice, sizeof once);
         } else {
-            assert_fails(cs_patches_fill(&r, COUNT, x, NULL, group, 2, twice), CS_ERR_USAGE,
+            assert_fails(cs_patches_fill(&r, COUNT, x, NULL, NULL, group, 2, twice), CS_ERR_USAGE,
                          "one group");
         }
         cs_patch_reader_close(&r);
@@ -180,7 +180,7 @@ TEST(filling_by_codes)
             again[i] = group[i] > 0;
         }
         if (r.model) {
-            OK(cs_patches_fill(&r, COUNT, x, id, again, 1, once));
+            OK(cs_patches_fill(&r, COUNT, x, NULL, id, again, 1, once));
             for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
                 int64_t c = 0;
                 while (c < CODES && memcmp(once + i * VALUES, centre + c * VALUES, 16) != 0) {
@@ -193,9 +193,9 @@ TEST(filling_by_codes)
                     id[i] = CS_FIRST_CODE + (id[i] + 1 - CS_FIRST_CODE) % CODES;
                 }
             }
-            OK(cs_patches_fill(&r, COUNT, y, id, again, 1, twice));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, id, again, 1, twice));
             assert_memory_equal(once, twice, sizeof once);
-            OK(cs_patches_fill(&r, COUNT, y, id, group, 2, twice));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, id, group, 2, twice));
             for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
                 again[i] = group[i] > 1;
                 for (int32_t c = 0; c < CODES && group[i] == 1; ++c) {
@@ -205,7 +205,7 @@ TEST(filling_by_codes)
                     }
                 }
             }
-            OK(cs_patches_fill(&r, COUNT, y, id, again, 1, once));
+            OK(cs_patches_fill(&r, COUNT, y, NULL, id, again, 1, once));
             assert_memory_equal(once, twice, sizeof once);
             cs_patch_reader_close(&r);
         }

@@ -142,7 +142,7 @@ TEST(draws_are_weighed_by_the_factors)
                 assert_int_equal(plain.group[k], leveled.group[k]);
                 assert_true(near(leveled.weight[k], plain.weight[k] * factor[k]));
             }
-            const cs_example example = {batch_text, LENGTH, 0, NULL};
+            const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
             cs_batch a, b;
             OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
             OK(cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
@@ -176,7 +176,7 @@ TEST(training_gives_each_position_one_weight)
         bool differs = false;
         task.objective.target_weight = i % 2 ? CS_TARGETS_UNIFORM : CS_TARGETS_PLAN;
         for (int64_t step = 0; step < STEPS; ++step) {
-            const cs_example example = {batch_text, LENGTH, 0, NULL};
+            const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
             double w[LENGTH] = {0};
             cs_batch b;
             OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));

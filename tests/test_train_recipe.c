@@ -92,7 +92,7 @@ static cs_batch batch_of(hand *h, int64_t first, int64_t row, int64_t count, int
         int64_t at = 0;
         OK(cs_examples_at(&h->examples, first + i, &at));
         example[i] = (cs_example){h->examples.token + h->examples.start[at], h->examples.length[at],
-                                  row + i, NULL};
+                                  row + i, NULL, NULL};
     }
     OK(cs_batch_build(
         &(cs_batch_order){&h->t.options.task, &h->t.model.config, h->t.options.seed, step, NULL},

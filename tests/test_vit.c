@@ -26,7 +26,7 @@ static cs_batch batch_of(const training *t, int64_t count)
     for (int64_t i = 0; i < count; ++i) {
         const float *real = t->corpus.real;
         example[i] = (cs_example){t->corpus.token + i * PATCHES, PATCHES, i,
-                                  real ? real + i * PATCHES * VALUES : NULL};
+                                  real ? real + i * PATCHES * VALUES : NULL, NULL};
     }
     OK(cs_batch_build(&(cs_batch_order){&t->options.task, &t->model.config, 5, 1, NULL}, example,
                       count, &b));
@@ -394,7 +394,7 @@ TEST(an_order_alone_changes_nothing)
         OK(cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
         OK(cs_patch_reader_open(&model, &kind, 2, &reader));
-        OK(cs_patches_fill(&reader, 2, t.corpus.real, NULL, group, 3, made[o]));
+        OK(cs_patches_fill(&reader, 2, t.corpus.real, NULL, NULL, group, 3, made[o]));
         cs_patch_reader_close(&reader);
         cs_model_free(&model);
     }

@@ -164,7 +164,7 @@ TEST(masked_autoencoder)
     for (int i = 0; i < N * GRID; ++i) {
         group[i] = hidden[i] > 0;
     }
-    OK(cs_patches_fill(&reader, N, w.corpus.real, NULL, group, 1, ours));
+    OK(cs_patches_fill(&reader, N, w.corpus.real, NULL, NULL, group, 1, ours));
     for (int64_t i = 0; i < (int64_t)N * GRID * OF_PATCH; ++i) {
         if (group[i / OF_PATCH] > 0) {
             ++checked;

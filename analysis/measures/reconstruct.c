@@ -49,6 +49,11 @@ static cs_status check(const cs_patch_reader *reader, const cs_images *m,
     if (status != CS_OK) return status;
     status = cs_model_config_sees(c, m->name, m->height, m->width, m->channels);
     if (status != CS_OK) return status;
+    if (c->extra_width != m->extra_width) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: extra vectors of %lld values, and the model reads %lld (0: none)",
+                       m->name, (long long)m->extra_width, (long long)c->extra_width);
+    }
     if (o->classifier) status = cs_perceptual_check(o->classifier, m);
     if (status != CS_OK) return status;
     const int64_t hidden = cs_ratio_masked(o->mask_ratio, reader->patches);
@@ -120,6 +125,7 @@ typedef struct {
     float *made[CS_FILLERS]; /* the same */
     int32_t *group;          /* pictures x patches */
     int32_t *id;             /* of codes: the same; else NULL */
+    float *extra;            /* pictures x extra_width; NULL: none */
 } study;
 
 static void mark(const study *s, const int32_t *group, uint8_t *hidden)
@@ -315,7 +321,7 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
                (size_t)s->width * sizeof *truth);
     }
     if (status == CS_OK)
-        status = cs_patches_fill(reader, n, truth, s->id, s->group,
+        status = cs_patches_fill(reader, n, truth, s->extra, s->id, s->group,
                                  groups > 0 ? groups : s->r->hidden, s->made[0]);
     if (status == CS_OK) status = fit(s);
     if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
@@ -359,6 +365,14 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                ? cs_pool_take(&pool, r.pictures * r.patches, sizeof *s.id)
                : NULL;
     status = status == CS_OK ? pool.status : status;
+    const int64_t wide = images->extra_width;
+    s.extra = status == CS_OK && wide > 0 ? cs_pool_take(&pool, r.pictures * wide, sizeof *s.extra)
+                                          : NULL;
+    status = status == CS_OK ? pool.status : status;
+    for (int64_t i = 0; s.extra && status == CS_OK && i < r.pictures; ++i) {
+        memcpy(s.extra + i * wide, images->extra + r.picture[i] * wide,
+               (size_t)wide * sizeof *s.extra);
+    }
     for (int64_t i = 0; s.id && status == CS_OK && i < r.pictures * r.patches; ++i) {
         s.id[i] = CS_FIRST_CODE + coded.token[r.picture[i / r.patches] * r.patches + i % r.patches];
     }

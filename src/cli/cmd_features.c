@@ -191,6 +191,7 @@ static cs_status run_features(cs_args *args)
 }
 
 static const cs_opt features_options[] = {
+    CS_EXTRA,
     CS_TEXT("layers", "LIST|all|last", "all",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
     CS_CHOICE("init", "pretrained|random", "pretrained",

@@ -279,6 +279,7 @@ static cs_status run_finetune(cs_args *args)
 }
 
 static const cs_opt finetune_options[] = {
+    CS_EXTRA,
     CS_FLAG("regression", "Labels are numbers to be predicted: one output, squared error."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N training lines only, whatever their classes: of what is sorted by class, "

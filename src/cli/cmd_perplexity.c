@@ -230,6 +230,7 @@ static cs_status run_perplexity(cs_args *args)
 }
 
 static const cs_opt perplexity_options[] = {
+    CS_EXTRA,
     CS_CHOICE(
         "ask", "auto|prefix|append|remaining|pseudo|elbo|all", "auto",
         "Masked, mntp and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "

@@ -76,6 +76,7 @@ static cs_status run_reconstruct(cs_args *args)
 }
 
 static const cs_opt reconstruct_options[] = {
+    CS_EXTRA,
     CS_REAL("mask-ratio", "R", "0.75", 0, 1, "Share of each picture's patches that are hidden."),
     CS_CHOICE("masks", "uniform|blocks", "uniform",
               "Hidden patches uniform, or in blocks as block-masked has them."),

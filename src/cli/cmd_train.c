@@ -209,6 +209,7 @@ static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
     c->image_height = r->images.height;
     c->image_width = r->images.width;
     c->channels = r->images.channels;
+    c->extra_width = r->images.extra_width;
     c->patch = codes ? r->codes->patch : cs_args_int(args, "patch");
     c->waves = cs_args_is(args, "position-table", "sines");
     if (codes) {
@@ -318,7 +319,7 @@ static cs_status check_pictures(const cs_args *args)
         return cs_fail(CS_ERR_USAGE, "--arch vit reads pictures, and %s has none", source);
     }
     return are ? cs_args_refuse(args, "train-documents", "goes with text")
-               : cs_args_refuse(args, "target input order position-table least-area flip",
+               : cs_args_refuse(args, "target input order position-table least-area flip extra",
                                 "goes with pictures and --arch vit");
 }
 

@@ -105,6 +105,13 @@ cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
  * remembers it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
 
+/* An option of commands that read pictures for a model. */
+#define CS_EXTRA                                                                                   \
+    CS_TEXT(                                                                                       \
+        "extra", "FILE", NULL,                                                                     \
+        "Of pictures: a matrix (.npy, .npz, .safetensors) of a row each, which the model reads "   \
+        "with its class token (GVP's y_extra).")
+
 /* The pictures that load_corpus reads as codes of patches. */
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
 

@@ -151,6 +151,9 @@ static cs_status open_source(cs_args *args, const char *source)
     char *prepared = NULL; /* of a law, its file */
     cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
     if (status != CS_OK) return status;
+    if (cs_args_given_in(args, "extra")) {
+        return cs_fail(CS_ERR_USAGE, "--extra goes with pictures, and %s has none", source);
+    }
     if (!law && !named && !cs_path_exists(source)) {
         return cs_corpus_unknown(source);
     }
@@ -206,8 +209,11 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
     CS_ARGS_FIELDS(args, &options, test_share, seed, threads);
     if (other)
         return cs_fail(CS_ERR_USAGE, "--%s has no meaning for the pictures %s", other, source);
+    const char *extra = cs_args_given_in(args, "extra") ? cs_args_text(args, "extra") : NULL;
     cs_status status = cs_images_load(source, &options, out);
-    return status == CS_OK ? cs_output_input(args, out->path) : status;
+    if (status == CS_OK) status = cs_output_input(args, out->path);
+    if (status == CS_OK && extra) status = cs_output_input(args, extra);
+    return status == CS_OK && extra ? cs_images_extra(extra, out) : status;
 }
 
 cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out)

@@ -56,6 +56,7 @@ const cs_opt cs_group_probe_texts[] = {
            "Most tokens of a text that are read, special ones included. Default: the positions "
            "of the model, at most 512."),
     CS_INT("batch", "B", "16", 1, 65536, "Most texts a forward pass."),
+    CS_EXTRA,
     CS_CHOICE(
         "head", "class|segmentation|detection", "class",
         "Of pictures: their class, the class of every pixel (mIoU) or boxes (AP50), the last two "

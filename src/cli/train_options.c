@@ -119,6 +119,7 @@ const cs_opt cs_group_train_pictures[] = {
     CS_REAL("least-area", "P", "1", 0.001, 1,
             "vit: training sees crops of at least this share of a picture's area, with ratios to "
             "4/3, anew in each step; 1: the whole picture (MAE: 0.2)."),
+    CS_EXTRA,
     CS_FLAG("flip", "vit: mirror images too, of classes that they are of again."),
     {0},
 };

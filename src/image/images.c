@@ -1,6 +1,7 @@
 /* Which reader a source needs, and what every corpus of images has. */
 #include "image/images.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "image/prepare.h"
 #include "io/file.h"
 #include "io/gzip.h"
+#include "io/rows.h"
 #include "text/law.h"
 
 cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
@@ -46,8 +48,8 @@ void cs_images_free(cs_images *images)
 {
     cs_text_list_free(images->label_name, images->labels);
     cs_text_list_free(images->group_name, images->groups);
-    CS_FREE_FIELDS(images, name, path, pixel, value, label, held_out, mirror, group, mask, box_ptr,
-                   box);
+    CS_FREE_FIELDS(images, name, path, pixel, value, extra, label, held_out, mirror, group, mask,
+                   box_ptr, box);
     *images = (cs_images){0};
 }
 
@@ -89,11 +91,13 @@ static cs_status make_room(const cs_images *m, int64_t count, int64_t boxes, cs_
     out->path = cs_strdup(m->path);
     memcpy(out->sha256, m->sha256, sizeof out->sha256);
     out->value = m->value ? cs_alloc(pixels * m->channels, sizeof *out->value) : NULL;
+    out->extra_width = m->extra_width;
+    out->extra = m->extra ? cs_alloc(count * m->extra_width, sizeof *out->extra) : NULL;
     out->mask = m->mask ? cs_alloc(pixels, 1) : NULL;
     out->box_ptr = m->box_ptr ? cs_calloc(count + 1, sizeof *out->box_ptr) : NULL;
     out->box = m->box_ptr ? cs_alloc(boxes + 1, sizeof *out->box) : NULL;
     if (!out->name || !out->path || (m->value && !out->value) || (m->mask && !out->mask) ||
-        (m->box_ptr && (!out->box_ptr || !out->box))) {
+        (m->extra && !out->extra) || (m->box_ptr && (!out->box_ptr || !out->box))) {
         return CS_ERR_MEMORY;
     }
     cs_status status = CS_OK;
@@ -112,6 +116,10 @@ static void take_picture(const cs_images *m, int64_t i, int64_t to, cs_images *o
     if (m->value) {
         memcpy(out->value + to * values, m->value + i * values,
                (size_t)values * sizeof *out->value);
+    }
+    if (m->extra) {
+        memcpy(out->extra + to * m->extra_width, m->extra + i * m->extra_width,
+               (size_t)m->extra_width * sizeof *out->extra);
     }
     if (m->mask) {
         memcpy(out->mask + to * pixels, m->mask + i * pixels, (size_t)pixels);
@@ -145,6 +153,31 @@ cs_status cs_images_side(const cs_images *m, int side, int64_t limit, cs_images 
     }
     cs_free(chosen);
     return CS_DELIVER(status, out, part, cs_images_free);
+}
+
+cs_status cs_images_extra(const char *path, cs_images *m)
+{
+    cs_rows rows = {0};
+    cs_status status = cs_rows_open(path, &rows);
+    if (status == CS_OK && rows.rows != m->count)
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld rows for the %lld pictures of %s", path,
+                         (long long)rows.rows, (long long)m->count, m->name);
+    if (status == CS_OK)
+        status = cs_mem_check(4.0 * (double)rows.rows * (double)rows.cols, NULL, "%s takes", path);
+    if (status == CS_OK) {
+        cs_free(m->extra);
+        m->extra_width = rows.cols;
+        m->extra = cs_alloc(m->count * rows.cols, sizeof *m->extra);
+        status = m->extra ? cs_rows_read_f32(&rows, 0, m->count, m->extra) : CS_ERR_MEMORY;
+    }
+    for (int64_t i = 0; status == CS_OK && i < m->count * m->extra_width; ++i) {
+        if (!isfinite(m->extra[i]))
+            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %g", path,
+                             (long long)(i / m->extra_width), (long long)(i % m->extra_width),
+                             (double)m->extra[i]);
+    }
+    cs_rows_close(&rows);
+    return status;
 }
 
 /* --- which reader ----------------------------------------------------------------------------- */

@@ -44,6 +44,8 @@ typedef struct {
     int64_t count, height, width, channels;
     uint8_t *pixel; /* count x height x width x channels */
     float *value;   /* the same places: the numbers that the pixels show; NULL: pixel / 255 */
+    float *extra;   /* count x extra_width: a vector of each, which is no part of it; NULL: none */
+    int64_t extra_width;
     int32_t *label; /* count: class, -1: none */
     int64_t labels; /* classes, 0 when unlabelled */
     char **label_name;
@@ -73,6 +75,10 @@ void cs_images_free(cs_images *images);
  * their groups. side 0: those not held out, 1: those held out, -1: all. CS_ERR_INPUT: there is none. */
 cs_status cs_images_side(const cs_images *images, int side, int64_t limit,
                          cs_images *out) CS_MUST_CHECK;
+
+/* Reads the extra vectors of the pictures, a row each, from a matrix (io/rows.h). CS_ERR_INPUT: another
+ * number of rows, a number that is not finite; errors of cs_rows_open. */
+cs_status cs_images_extra(const char *path, cs_images *images) CS_MUST_CHECK;
 
 /* Writes NPZ as prepared corpora are (docs/formats.md); the bytes depend on the content alone. */
 cs_status cs_images_write(const char *path, const cs_images *images) CS_MUST_CHECK;

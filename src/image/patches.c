@@ -259,6 +259,14 @@ cs_status cs_images_ids(const cs_images *m, int64_t patch, const int32_t *order,
     if (status != CS_OK) return status;
     const int64_t patches = m->height / patch * (m->width / patch);
     status = cs_images_documents(m, patches, vocab, out);
+    if (status == CS_OK && m->extra) {
+        out->extra = cs_alloc(m->count * m->extra_width, sizeof *out->extra);
+        status = out->extra ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && m->extra) {
+        out->extra_width = m->extra_width;
+        memcpy(out->extra, m->extra, (size_t)(m->count * m->extra_width) * sizeof *out->extra);
+    }
     for (int64_t at = 0; status == CS_OK && id && at < out->tokens; ++at) {
         const int64_t t = order ? order[at % patches] : at % patches;
         out->token[at] = id[at / patches * patches + t];

@@ -221,6 +221,10 @@ static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
         const cs_hidden_row *about = w->about + p->first + i;
         cs_batch_content(&w->pass.batch, &w->model->config, b, i, about->shown, about->position,
                          w->rank[i]);
+        if (i == 0 && w->corpus->extra) {
+            cs_batch_extra(&w->pass.batch, b, 0,
+                           w->corpus->extra + p->document * w->corpus->extra_width);
+        }
         if (about->shown >= 0 && w->corpus->real && !about->special &&
             about->shown == about->token) {
             int64_t row = b * w->pass.batch.length + i;

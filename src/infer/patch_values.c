@@ -75,6 +75,7 @@ typedef struct {
     float *made;     /* predictions of a pass */
     float *seen;     /* batch x patches x values, in the order of the sequences */
     double *scratch; /* values */
+    const float *extra; /* of the pictures of a pass, or NULL */
 } room;
 
 /* A loss row's values into its patch. */
@@ -128,7 +129,7 @@ static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_
 static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real,
                             const int32_t *group, int64_t g, room *m, float *out)
 {
-    const int64_t t = r->patches, v = r->values;
+    const int64_t t = r->patches, v = r->values, wide = r->model->config.extra_width;
     for (int64_t i = 0; i < count; ++i) {
         m->plan[i].groups = 1;
         for (int64_t k = 0; k < t; ++k) {
@@ -141,7 +142,11 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
             }
         }
         const bool reads = r->model->config.real_width > 0;
-        m->example[i] = (cs_example){m->token + i * t, t, i, reads ? m->seen + i * t * v : NULL};
+        m->example[i] = (cs_example){.token = m->token + i * t,
+                                     .length = t,
+                                     .row = i,
+                                     .real = reads ? m->seen + i * t * v : NULL,
+                                     .extra = m->extra ? m->extra + i * wide : NULL};
     }
     const cs_batch_order order = {.task = &r->task,
                                   .config = &r->model->config,
@@ -194,7 +199,8 @@ static cs_status furnish(cs_patch_reader *r, room *m)
 }
 
 cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *real,
-                          const int32_t *id, const int32_t *group, int64_t groups, float *out)
+                          const float *extra, const int32_t *id, const int32_t *group,
+                          int64_t groups, float *out)
 {
     const int64_t picture = reader->patches * reader->values;
     room m = {0};
@@ -206,6 +212,7 @@ cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *r
     memcpy(out, real, (size_t)(count * picture) * sizeof *out);
     for (int64_t i = 0; i < count && status == CS_OK; i += reader->batch) {
         const int64_t n = cs_least(reader->batch, count - i);
+        m.extra = extra ? extra + i * reader->model->config.extra_width : NULL;
         if (m.id) {
             memcpy(m.id, id + i * reader->patches, (size_t)(n * reader->patches) * sizeof *id);
         }

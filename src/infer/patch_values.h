@@ -32,11 +32,11 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
                                cs_patch_reader *out) CS_MUST_CHECK;
 void cs_patch_reader_close(cs_patch_reader *reader); /* accepts a zeroed object */
 
-/* real: count pictures of patches x values, along rows; id: of codes of the same, for models of codes,
+/* real: count pictures of patches x values, along rows; extra: their vectors, for models that read some, else NULL; id: of codes of the same, for models of codes,
  * else not read; group: count x patches, 0..groups; each picture has a patch of group 0 and one of group
  * 1. out: as real, with what is predicted in place of what is hidden (shown patches as they are). Of a
  * model of normalised targets the mean and the standard deviation of each hidden patch are taken from
  * `real`, and more than one group is CS_ERR_USAGE. */
 cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *real,
-                          const int32_t *id, const int32_t *group, int64_t groups,
-                          float *out) CS_MUST_CHECK;
+                          const float *extra, const int32_t *id, const int32_t *group,
+                          int64_t groups, float *out) CS_MUST_CHECK;

@@ -175,13 +175,15 @@ static void add_jobs(walk *w, int64_t sequence)
     const cs_sequences *s = &w->sequences;
     int64_t document = s->document[sequence], first = cs_ask_first(o);
     const float *real = w->corpus->real;
-    cs_ask_job job = {.token = w->corpus->token + s->start[sequence],
-                      .real = real ? real + s->start[sequence] * w->corpus->real_width : NULL,
-                      .document = document,
-                      .place = s->start[sequence] - w->corpus->doc_ptr[document],
-                      .n = s->length[sequence],
-                      .target = -1,
-                      .weight = 1};
+    cs_ask_job job = {
+        .token = w->corpus->token + s->start[sequence],
+        .real = real ? real + s->start[sequence] * w->corpus->real_width : NULL,
+        .extra = w->corpus->extra ? w->corpus->extra + document * w->corpus->extra_width : NULL,
+        .document = document,
+        .place = s->start[sequence] - w->corpus->doc_ptr[document],
+        .n = s->length[sequence],
+        .target = -1,
+        .weight = 1};
     int64_t left = job.n - first;
     int64_t wanted = o->positions > 0 && o->positions < left ? o->positions : left;
     if (left < 1 || (o->ask == CS_ASK_PSEUDO && job.n < 2)) {

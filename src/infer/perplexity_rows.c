@@ -130,6 +130,9 @@ static void behind(const filler *f, int64_t before, int64_t i, int32_t rank)
         reads(f, i, i - before, i, rank);
     } else {
         content(f, i, around->befores == 0 ? f->config->bos_id : around->before[i], i, rank);
+        if (i == 0 && f->job->extra) {
+            cs_batch_extra(f->batch, f->b, 0, f->job->extra);
+        }
     }
 }
 

@@ -12,7 +12,17 @@
 
 /* --- arrays, filled with padding --- */
 
-typedef enum { OF_CONTENT, OF_QUERIES, OF_DECODER, OF_LOSS, OF_TEXTS, OF_TYPES, OF_REAL } rows_of;
+typedef enum {
+    OF_CONTENT,
+    OF_QUERIES,
+    OF_DECODER,
+    OF_LOSS,
+    OF_TEXTS,
+    OF_TYPES,
+    OF_REAL,
+    OF_EXTRA,
+    OF_EXTRA_ROWS
+} rows_of;
 
 #define AT(array) offsetof(cs_batch, array), offsetof(cs_network, array)
 
@@ -27,6 +37,8 @@ static const struct {
     {AT(vis), OF_CONTENT, INT32_MAX},
     {AT(lim), OF_CONTENT, -1},
     {AT(real_row), OF_REAL, -1},
+    {AT(extra_number), OF_EXTRA, -1},
+    {AT(extra_row), OF_EXTRA_ROWS, -1},
     {AT(type), OF_TYPES, -1},
     {AT(query_position), OF_QUERIES, -1},
     {AT(query_lim), OF_QUERIES, -1},
@@ -59,6 +71,10 @@ static int64_t rows_in(const cs_batch *batch, rows_of rows, bool classify)
         return batch->batch * batch->decoder_length;
     case OF_REAL:
         return batch->real_width > 0 ? batch->batch * batch->length : 0;
+    case OF_EXTRA:
+        return batch->extra_width > 0 ? batch->batch : 0;
+    case OF_EXTRA_ROWS:
+        return batch->extra_width > 0 ? batch->batch * batch->length : 0;
     case OF_LOSS:
         return batch->predictions;
     case OF_TEXTS:
@@ -89,7 +105,8 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
                      .queries = sizes->queries,
                      .decoder_length = sizes->decoder_length,
                      .predictions = sizes->predictions,
-                     .real_width = config->real_width};
+                     .real_width = config->real_width,
+                     .extra_width = config->extra_width};
     cs_status status = CS_OK;
     int64_t longest = made.length > made.queries ? made.length : made.queries;
     longest = longest > made.decoder_length ? longest : made.decoder_length;
@@ -109,6 +126,9 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
     const int64_t reals = rows_in(&made, OF_REAL, false) * made.real_width;
     made.real = status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real) : NULL;
     if (status == CS_OK && reals > 0 && !made.real) status = CS_ERR_MEMORY;
+    const int64_t extras = made.batch * made.extra_width;
+    made.extra = status == CS_OK && extras > 0 ? cs_calloc(extras, sizeof *made.extra) : NULL;
+    if (status == CS_OK && extras > 0 && !made.extra) status = CS_ERR_MEMORY;
     made.goal_width = sizes->classify                   ? config->classes
                       : config->target != CS_TARGET_IDS ? config->real_width
                                                         : 0;
@@ -123,7 +143,7 @@ void cs_batch_free(cs_batch *batch)
     for (int i = 0; i < PARTS; ++i) {
         cs_free(*array_of(batch, PART[i].at));
     }
-    CS_FREE_FIELDS(batch, example, place, weight, goal, real);
+    CS_FREE_FIELDS(batch, example, place, weight, goal, real, extra);
     memset(batch, 0, sizeof *batch);
 }
 
@@ -148,6 +168,13 @@ void cs_batch_real(cs_batch *batch, int64_t row, const float *values)
     batch->real_row[row] = (int32_t)row;
     memcpy(batch->real + row * batch->real_width, values,
            (size_t)batch->real_width * sizeof *values);
+}
+
+void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values)
+{
+    batch->extra_number[b] = batch->extra_row[b * batch->length + i] = (int32_t)b;
+    memcpy(batch->extra + b * batch->extra_width, values,
+           (size_t)batch->extra_width * sizeof *values);
 }
 
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim)
@@ -219,6 +246,8 @@ void cs_batch_values(cs_batch *batch, cs_target target, const float *values)
 static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *run)
 {
     cs_status status = cs_run_rows(run, n->rows, batch->batch, batch->length);
+    if (status == CS_OK && n->extra_rows != CS_NONE)
+        status = cs_run_rows(run, n->extra_rows, batch->batch, 1);
     if (status == CS_OK && n->query_rows != CS_NONE)
         status = cs_run_rows(run, n->query_rows, batch->batch, batch->queries);
     if (status == CS_OK && n->decoder_rows != CS_NONE)
@@ -262,6 +291,10 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
         for (int64_t j = 0; j < batch->real_width; ++j) {
             cs_run_input(run, network->real, i, j, (double)batch->real[i * batch->real_width + j]);
         }
+    }
+    const int64_t wide = batch->extra_width;
+    for (int64_t i = 0; network->extra != CS_NONE && i < batch->batch * wide; ++i) {
+        cs_run_input(run, network->extra, i / wide, i % wide, (double)batch->extra[i]);
     }
     int64_t classes = network->mass == CS_NONE ? 0 : network->graph.tensor[network->mass].cols;
     for (int64_t j = 0; j < classes; ++j) {

@@ -24,6 +24,11 @@ typedef struct {
     int64_t real_width;
     float *real;
     int32_t *real_row;
+    /* models of extra vectors, else NULL: batch x extra_width values; batch numbers of sequences, the
+     * sequence's own or -1: it has none; batch x length sequences whose vector a row reads, or -1 */
+    int64_t extra_width;
+    float *extra;
+    int32_t *extra_number, *extra_row;
     int32_t *query_position, *query_lim; /* batch x queries */
     /* batch x decoder_length; decoder_from: encoder row b * length + i, else -1; decoder_token: 0
      * for the mask vector, a token (causal-cross), else -1 */
@@ -63,6 +68,9 @@ void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b,
 
 /* Has content row `row` read these real_width values in place of an id (its token must be -1). */
 void cs_batch_real(cs_batch *batch, int64_t row, const float *values);
+
+/* Has content row i of sequence b read these extra_width values beside its id. */
+void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values);
 
 /* Query row `row` = b * queries + i: sits at `position` and sees content rows of vis <= lim. */
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim);

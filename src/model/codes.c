@@ -305,6 +305,10 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     int32_t *id = NULL, *order = NULL;
     cs_status status =
         cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
+    if (status == CS_OK && c->extra_width != images->extra_width)
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s: extra vectors of %lld values, and the model reads %lld (0: none)",
+                         images->name, (long long)images->extra_width, (long long)c->extra_width);
     if (status == CS_OK && c->real_width == 0 && !model->codes)
         status = cs_fail(CS_ERR_USAGE, "the model reads codes, and there is no codes.safetensors");
     if (status == CS_OK && model->codes) {

@@ -73,6 +73,7 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
     c.patch = config->patch;
     c.channels = config->channels;
     c.real_width = config->real_width;
+    c.extra_width = config->extra_width;
     c.decoder = config->decoder;
     cs_model_config_ids(&c, (cs_special_ids){c.pad_id, c.bos_id, c.eos_id, c.mask_id, c.unk_id});
     const cs_arch_row *row = cs_arch_row_of(arch);
@@ -234,6 +235,7 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
            usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) &&
            (config->positions > 0) != (config->rotary.theta > 0) && config->relative_buckets == 0 &&
+           config->extra_width == 0 &&
            (pictures ? square && config->real_width > 0 && config->order[0] == '\0' &&
                            (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
                      : config->real_width == 0);
@@ -254,6 +256,7 @@ static cs_status ranges(const cs_model_config *c)
         {"layers", (double)c->layers, 1, CS_MOST_LAYERS},
         {"heads", (double)c->heads, 1, 64},
         {"width of real rows", (double)c->real_width, 0, 1 << 20},
+        {"width of extra vectors", (double)c->extra_width, 0, 1 << 20},
         {"token types", (double)c->token_types, 0, 1 << 10},
         {"classes", (double)c->classes, 0, 1 << 20},
         {"inner width", linear ? 1 : (double)c->inner, 1, 1 << 20},
@@ -360,7 +363,7 @@ static cs_status pictures(const cs_model_config *c)
     const int64_t decoder = c->decoder.layers > 0 ? c->decoder.width : 4;
     cs_model_config sizes = *c;
     if (!cs_arch_row_of(c->arch)->pictures) {
-        return c->target == CS_TARGET_IDS && !c->waves && c->order[0] == '\0'
+        return c->target == CS_TARGET_IDS && !c->waves && c->order[0] == '\0' && c->extra_width == 0
                    ? CS_OK
                    : cs_fail(CS_ERR_USAGE, "architecture %s predicts ids, no values of pictures",
                              cs_arch_name(c->arch));

@@ -152,8 +152,10 @@ typedef struct {
     double init_range;                           /* standard deviation of initial weights */
     int64_t relative_buckets, relative_distance; /* 0: no relative positions. Both sides have their
                                                     buckets, whatever the masks show. */
-    int64_t real_width; /* values of a real vector that is read in place of an id, projected to the
+    int64_t real_width;  /* values of a real vector that is read in place of an id, projected to the
                            width; 0: rows are ids alone (of pictures: codes) */
+    int64_t extra_width; /* pictures: values of a vector of each that is projected and added to the
+                            class token (y_extra of GVP, section 4.1); 0: none */
     /* vit, vit_mae: sizes of the pictures, from which positions and real_width follow
      * (cs_model_config_pictures) */
     int64_t image_height, image_width, patch, channels;

@@ -25,6 +25,7 @@ static const cs_arch_key OURS[] = {
     {"relative_buckets", CS_KEY_INT, CS_AT(relative_buckets), NAN},
     {"relative_distance", CS_KEY_INT, CS_AT(relative_distance), NAN},
     {"real_width", CS_KEY_INT, CS_AT(real_width), NAN},
+    {"extra_width", CS_KEY_INT, CS_AT(extra_width), NAN},
     {"vocabulary", CS_KEY_INT, CS_AT(vocab), NAN},
     {"image_width", CS_KEY_INT, CS_AT(image_width), NAN},
     {"waves", CS_KEY_BOOL, CS_AT(waves), NAN},

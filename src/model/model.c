@@ -148,6 +148,9 @@ static void add_embedding(table *t, const cs_model_config *c)
             add(t, 1, c->width, false, "embed.real.bias");
         }
     }
+    if (c->extra_width > 0) {
+        add(t, c->width, c->extra_width, true, "embed.extra.weight");
+    }
     if (c->positions > 0) {
         add_positions(t, width, "embed.position");
     }
@@ -433,6 +436,9 @@ static double spread(const cs_model_config *c, const char *name)
     }
     if (cs_arch_row_of(c->arch)->pictures && strcmp(name, "embed.real.weight") == 0) {
         return sqrt(2 / (double)(c->width + c->real_width)); /* Xavier, as MAE's code has it */
+    }
+    if (strcmp(name, "embed.extra.weight") == 0) {
+        return sqrt(2 / (double)(c->width + c->extra_width));
     }
     bool residual = cs_has_suffix(name, "attention.output.weight") ||
                     cs_has_suffix(name, "cross.output.weight") ||

@@ -57,6 +57,24 @@ static int emit_real(cs_emitter *e)
                : cs_graph_gather(e->graph, x, net->rows, net->real_row);
 }
 
+/* The extra vector of a sequence, projected, at the row that reads it; x (CS_NONE: none) elsewhere. */
+static int emit_extra(cs_emitter *e, int x)
+{
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    if (e->config->extra_width == 0) {
+        return x;
+    }
+    net->extra_rows = cs_graph_rows(g, e->options->batch, 1);
+    net->extra = cs_graph_input(g, net->extra_rows, e->config->extra_width, "extra");
+    net->extra_number = cs_graph_index(g, net->extra_rows, "extra number");
+    net->extra_row = cs_graph_index(g, net->rows, "extra row");
+    int y = cs_graph_embed(g, CS_NONE, net->extra_rows, 1, &net->extra, &net->extra_number);
+    y = cs_graph_gather(g, cs_emit_linear(e, y, "", "embed.extra", CS_ACT_NONE), net->rows,
+                        net->extra_row);
+    return x == CS_NONE ? y : cs_graph_add(g, x, y, 0);
+}
+
 int cs_emit_content(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
@@ -80,7 +98,7 @@ int cs_emit_content(cs_emitter *e)
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->position;
     }
-    int x = cs_graph_embed(g, emit_real(e), net->rows, tables, table, index);
+    int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
     if (c->embed_scale > 0) {
         x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->embed_scale);
     }

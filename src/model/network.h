@@ -62,7 +62,10 @@ typedef struct cs_network {
     int rows, token, position, vis, lim;
     int real, real_row; /* models of real rows: their values (input), and for each content row its
                            row there, -1 where it is of an id */
-    int type;           /* row of the token type table, 0 where nothing is filled in */
+    /* models of extra vectors: a row a sequence with its vector (input) and number there, -1: it has none;
+     * for each content row the sequence whose vector is added to it, or -1 */
+    int extra_rows, extra, extra_number, extra_row;
+    int type; /* row of the token type table, 0 where nothing is filled in */
     /* query rows: the row of the position table to sit at (two-stream, not blind), and what they
      * see */
     int query_rows, query_position, query_lim;

@@ -169,7 +169,7 @@ void cs_corpus_free(cs_corpus *corpus)
 {
     cs_text_list_free(corpus->label_name, corpus->labels);
     cs_text_list_free(corpus->word, corpus->vocab);
-    CS_FREE_FIELDS(corpus, name, path, doc_ptr, token, real, label, held_out, weight);
+    CS_FREE_FIELDS(corpus, name, path, doc_ptr, token, real, extra, label, held_out, weight);
     if (corpus->population) {
         cs_law_free(&corpus->population->law);
         cs_free(corpus->population->start);
@@ -213,7 +213,11 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
     status = cs_corpus_allocate(made.documents, made.tokens, &made);
     made.real_width = corpus->real_width;
     made.real = corpus->real ? cs_alloc(made.tokens * made.real_width, sizeof *made.real) : NULL;
-    if (status == CS_OK && corpus->real && !made.real) status = CS_ERR_MEMORY;
+    made.extra_width = corpus->extra_width;
+    made.extra =
+        corpus->extra ? cs_alloc(made.documents * made.extra_width, sizeof *made.extra) : NULL;
+    if (status == CS_OK && ((corpus->real && !made.real) || (corpus->extra && !made.extra)))
+        status = CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
     int64_t to = 0, at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {
@@ -223,6 +227,10 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
             if (corpus->real) {
                 memcpy(made.real + at * made.real_width, corpus->real + first * made.real_width,
                        (size_t)(length * made.real_width) * sizeof *made.real);
+            }
+            if (corpus->extra) {
+                memcpy(made.extra + to * made.extra_width, corpus->extra + d * made.extra_width,
+                       (size_t)made.extra_width * sizeof *made.extra);
             }
             at += length;
             made.label[to] = corpus->label[d];
@@ -291,6 +299,8 @@ cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33])
         cs_hasher_add(&hasher, corpus->held_out, corpus->held_out ? (size_t)corpus->documents : 0);
         cs_hasher_add(&hasher, corpus->real,
                       (size_t)(corpus->tokens * corpus->real_width) * sizeof *corpus->real);
+        cs_hasher_add(&hasher, corpus->extra,
+                      (size_t)(corpus->documents * corpus->extra_width) * sizeof *corpus->extra);
         cs_hash_hex(cs_hasher_value(&hasher), hex);
     }
     cs_hasher_free(&hasher);

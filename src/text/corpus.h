@@ -119,6 +119,8 @@ typedef struct {
     float *real;      /* tokens x real_width: the vector at each place, read instead of its id,
                                   which names it; NULL: rows are ids */
     int64_t real_width;
+    float *extra; /* documents x extra_width: a vector of each that models may read; NULL: none */
+    int64_t extra_width;
     int32_t *label;    /* documents: class, -1 when unlabelled */
     uint8_t *held_out; /* documents: 1 in the test split */
     double *weight;    /* documents: how often each counts in a matrix; NULL: once */

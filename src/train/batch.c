@@ -137,6 +137,9 @@ static void draft_extra(cs_draft *draft, int64_t b)
     for (int64_t i = 0; i < draft->extra; ++i) {
         cs_batch_content(draft->batch, draft->config, b, i, draft->config->bos_id, i, 0);
     }
+    if (draft->config->extra_width > 0) {
+        cs_batch_extra(draft->batch, b, 0, draft->example[b].extra);
+    }
 }
 
 /* --- single: one stream --- */
@@ -400,6 +403,10 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
     if ((example->real != NULL) != (config->real_width > 0)) {
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s for a model of %s", example->row,
                        example->real ? "real vectors" : "ids", example->real ? "ids" : "real rows");
+    }
+    if ((example->extra != NULL) != (config->extra_width > 0)) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s extra vector for a model of %s",
+                       example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
     }
     const int64_t most = cs_model_config_positions(config);
     if (most > 0 && example->length + draft->extra + cs_task_begins(draft->task, config) > most) {

@@ -58,7 +58,8 @@ typedef struct {
 typedef struct {
     const int32_t *token; /* what is predicted and, without `real`, read */
     int64_t length, row;
-    const float *real; /* length x real_width: what is read in place of the ids; NULL: they are */
+    const float *real;  /* length x real_width: what is read in place of the ids; NULL: they are */
+    const float *extra; /* extra_width: what the class token reads too, of models that want it */
 } cs_example;
 
 /* The form that an objective takes in a model. */

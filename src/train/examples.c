@@ -61,14 +61,23 @@ static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options
     cs_sequences all = {0};
     cs_status status = cs_sequences_of(corpus, options->length, 0, &all);
     if (status == CS_OK) status = allocate(e, all.count);
+    if (status == CS_OK && corpus->extra) {
+        e->document = cs_pool_take(&e->pool, all.count, sizeof *e->document);
+        status = e->pool.status;
+    }
     for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
         if ((corpus->held_out[all.document[i]] != 0) == options->held_out) {
+            if (e->document) {
+                e->document[e->count] = all.document[i]; /* of the next that is added */
+            }
             add(e, l, all.start[i], all.length[i]);
         }
     }
     e->token = corpus->token;
     e->real = corpus->real;
     e->real_width = corpus->real_width;
+    e->extra = corpus->extra;
+    e->extra_width = corpus->extra_width;
     cs_sequences_free(&all);
     return status;
 }

@@ -30,6 +30,9 @@ typedef struct {
     const int32_t *token; /* the corpus's, or `joined` */
     const float *real;    /* the corpus's; NULL: it is of ids */
     int64_t real_width;
+    const float *extra; /* the corpus's, by document; NULL: none */
+    int64_t extra_width;
+    int64_t *document; /* count, of extra vectors; else NULL */
     int32_t *joined;
     int64_t count;   /* sequences */
     int64_t *start;  /* count: first token */

@@ -148,6 +148,9 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
             cs_batch_real(x, first + i, s->real + (s->start[t] + i - t - 1) * s->real_width);
         }
     }
+    if (s->extra && status == CS_OK) {
+        cs_batch_extra(x, b, 0, s->extra + t * s->extra_width);
+    }
     const int64_t read = s->place ? s->place[t] : c->readout == CS_READ_LAST ? n - 1 : 0;
     cs_batch_predict(x, first + read, s->classes > 0 ? (int32_t)s->value[t] : -1, 1, t, 0);
     x->readout_lim[b] = INT32_MAX - 1; /* all but padding */
@@ -170,6 +173,10 @@ static void mix_pictures(const cs_batch *x, int64_t count, double own)
     const int64_t values = x->length * x->real_width;
     for (int64_t b = 0, c = count - 1; b < c; ++b, --c) {
         mix_floats(values, own, x->real + b * values, x->real + c * values);
+        if (x->extra) {
+            mix_floats(x->extra_width, own, x->extra + b * x->extra_width,
+                       x->extra + c * x->extra_width);
+        }
         for (int64_t k = 0; k < x->goal_width; ++k) {
             double *p = x->goal + b * x->goal_width + k, *q = x->goal + c * x->goal_width + k;
             const double was = *p;

@@ -240,6 +240,9 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
         t->example[i] =
             (cs_example){.token = examples->token + examples->start[at],
                          .real = real ? real + examples->start[at] * examples->real_width : NULL,
+                         .extra = examples->extra ? examples->extra + examples->document[at] *
+                                                                          examples->extra_width
+                                                  : NULL,
                          .length = examples->length[at],
                          .row = part.row + i};
         if (examples == &t->train && t->options.view.take) {

@@ -155,7 +155,9 @@ cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labe
     cs_texts t = {.count = count,
                   .classes = labels->classes,
                   .real = corpus->real,
-                  .real_width = corpus->real_width};
+                  .real_width = corpus->real_width,
+                  .extra = corpus->extra,
+                  .extra_width = corpus->extra_width};
     t.start = cs_calloc(count + 1, sizeof *t.start);
     t.token = cs_calloc(tokens, sizeof *t.token);
     t.type = cs_calloc(tokens, sizeof *t.type);

@@ -40,6 +40,9 @@ typedef struct {
     /* of pictures (cs_texts_of_rows), borrowed: the vectors of all tokens but the first of each text */
     const float *real;
     int64_t real_width;
+    const float
+        *extra; /* count x extra_width, borrowed: read by the token before each; NULL: none */
+    int64_t extra_width;
 } cs_texts;
 
 /* O(bytes) time. CS_ERR_USAGE: max_length leaves no token of a text; pairs for a tokenizer without

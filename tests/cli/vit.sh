@@ -182,6 +182,31 @@ test_perceptual() {
     refuses 2 "a classifies no pictures: wanted a model of cospec finetune --save-model" "$COSPEC" reconstruct a p --perceptual a
 }
 
+# Vectors of another model's states, read with the class token by every command that reads the pictures.
+test_extra() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 5 -o a && exits 0 "$COSPEC" features a p --layers 2 --pooling mean -o s || return 1
+    with="--extra s/layer-2.npy"
+    exits 0 "$COSPEC" train $small $of_two $with --steps 20 -o e && grep -q '"extra_width": 16' e/config.json || { fail "${why:-$(cat e/config.json)}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two $with --steps 20 --threads 2 -o f && cmp e/model.safetensors f/model.safetensors || { fail "${why:-bits depend on threads}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two --steps 20 -o n || return 1
+    ! cmp -s e/model.safetensors n/model.safetensors || { fail "vectors that move nothing"; return 1; }
+    exits 0 "$COSPEC" reconstruct e p $with --mask-ratio 0.5 -o x && exits 0 "$COSPEC" probe e p $with --seeds 1 -o y && exits 0 "$COSPEC" features e p $with -o z || return 1
+    exits 0 "$COSPEC" finetune e p $with --epochs 2 --seeds 1 --mixup 0.8 --save-model -o t && exits 0 "$COSPEC" features t/runs/* p $with -o u || return 1
+    for input in pixels codes; do
+        exits 0 "$COSPEC" train --corpus p --objective gvp --groups 3 --arch vit --layers 1 --heads 2 --batch 8 $of_two $with --target codes --codes 6 --input $input --steps 10 -o $input || return 1
+        exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --layers 1 --heads 2 --batch 8 $of_two $with --target codes --codes 6 --input $input --steps 10 -o ar-$input --json || return 1
+        model=$(number eval_loss out)
+        exits 0 "$COSPEC" perplexity ar-$input p $with --split test --json && near "$(number nll out)" "$model" 1e-6 || { fail "$input: $(number nll out), in training $model"; return 1; }
+    done
+    refuses 2 "p: extra vectors of 0 values, and the model reads 16 (0: none)" "$COSPEC" probe e p &&
+        refuses 2 "p: extra vectors of 0 values, and the model reads 16 (0: none)" "$COSPEC" reconstruct e p &&
+        refuses 2 "p: extra vectors of 16 values, and the model reads 0 (0: none)" "$COSPEC" features a p $with -o v || return 1
+    printf 'a\tb c\nd\te f\n' > t.tsv
+    refuses 2 "--extra goes with pictures, and t.tsv has none" "$COSPEC" probe a t.tsv t.tsv $with &&
+        refuses 2 "--extra goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 $with -o v
+}
+
 # Masks and boxes of drawn scenes: a network, its untrained self, pixels, and what patches are taught.
 test_heads() {
     export COSPEC_CACHE=$PWD/cache
@@ -244,5 +269,6 @@ check few_and_transfer
 check classes
 check heads
 check perceptual
+check extra
 check cuda
 check refusals
