@@ -10,6 +10,7 @@
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/path_hash.h"
 #include "io_support.h"
 #include "test.h"
 #include "text/corpus.h"
@@ -266,6 +267,11 @@ TEST_IN_DIR(parts_of_a_file_are_the_whole)
             assert_int_equal(a.dropped_documents, b.dropped_documents);
             assert_int_equal(a.unknown_tokens, b.unknown_tokens);
             assert_int_equal(a.labels, b.labels);
+            char sha256[65];
+            int64_t bytes = 0;
+            OK(cs_path_sha256(path, sha256, &bytes));
+            assert_string_equal(a.sha256, sha256);
+            assert_string_equal(b.sha256, sha256);
             assert_same(&a, &b);
             cs_corpus_free(&a);
             cs_corpus_free(&b);

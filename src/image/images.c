@@ -253,7 +253,7 @@ static cs_status read_idx(const char *path, cs_images *out)
 {
     char *bytes = NULL;
     int64_t size = 0;
-    cs_status status = cs_file_unpacked(path, &bytes, &size, out->sha256);
+    cs_status status = cs_file_unpacked(path, &bytes, &size, out->sha256, NULL);
     if (status == CS_OK) status = cs_idx_read(path, (const uint8_t *)bytes, size, out);
     cs_free(bytes);
     return status;

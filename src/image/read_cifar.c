@@ -31,7 +31,7 @@ static cs_status take(const char *path, const uint8_t *bytes, int64_t records, i
 static cs_status read_file(const char *path, char **bytes, int64_t *records, char sha256[65])
 {
     int64_t size = 0;
-    cs_status status = cs_file_unpacked(path, bytes, &size, sha256);
+    cs_status status = cs_file_unpacked(path, bytes, &size, sha256, NULL);
     if (status == CS_OK && (size == 0 || size % RECORD != 0))
         status = cs_fail(CS_ERR_INPUT, "%s: %lld bytes are no whole number of records of %d", path,
                          (long long)size, RECORD);

@@ -80,7 +80,7 @@ static cs_status read_labels(const char *path, cs_images *out)
 {
     char *bytes = NULL, sha256[65];
     int64_t size = 0, shape[4] = {0}, at = 0;
-    cs_status status = cs_file_unpacked(path, &bytes, &size, sha256);
+    cs_status status = cs_file_unpacked(path, &bytes, &size, sha256, NULL);
     if (status == CS_OK) status = header(path, (const uint8_t *)bytes, size, 1, 1, shape, &at);
     if (status == CS_OK && shape[0] != out->count)
         status = cs_fail(CS_ERR_INPUT, "%s: %lld labels of %lld pictures", path,

@@ -88,14 +88,21 @@ static cs_status unpack(const char *path, char **held, int64_t *size)
     return CS_OK;
 }
 
-cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha256[65])
+cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha256[65],
+                           bool *later)
 {
     char *bytes = NULL;
     cs_status status = cs_file_read(path, most_bytes(), &bytes, size);
     if (status == CS_OK) status = cs_lfs_check(path, bytes, *size);
     if (status != CS_OK) goto done;
-    cs_sha256(bytes, (size_t)*size, sha256);
-    if (*size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0) status = unpack(path, &bytes, size);
+    const bool packed = *size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0;
+    if (later && !packed && *size > 0) {
+        *later = true;
+        sha256[0] = '\0';
+    } else {
+        cs_sha256(bytes, (size_t)*size, sha256);
+    }
+    if (packed) status = unpack(path, &bytes, size);
 done:
     return CS_DELIVER(status, out, bytes, cs_drop);
 }

@@ -309,6 +309,7 @@ typedef struct {
     document_of document;
     int64_t parts;
     cs_corpus_builder *builder; /* of each part */
+    cs_text_file *file;         /* whose checksum is an item more, the first */
 } division;
 
 /* Where a part begins: behind the end of the line that stands at its share of the bytes. */
@@ -326,6 +327,10 @@ static char *part_begin(const division *d, int64_t part)
 static cs_status read_part(void *ctx, int64_t item, int worker)
 {
     const division *d = ctx;
+    if (item-- == 0) {
+        cs_text_hash(d->file);
+        return CS_OK;
+    }
     cs_corpus_builder *builder = &d->builder[item];
     reader r = *d->whole;
     cs_corpus_builder_init(builder, r.options);
@@ -342,18 +347,19 @@ static cs_status read_part(void *ctx, int64_t item, int worker)
 }
 
 /* All lines; on several threads where there are enough and nobody wants the documents themselves. */
-static cs_status read_all(reader *r, document_of document, cs_corpus_builder *builder)
+static cs_status read_all(reader *r, document_of document, cs_text_file *file,
+                          cs_corpus_builder *builder)
 {
     const int threads = r->options->threads > 0 ? r->options->threads : cs_threads();
     const int64_t size = r->end - r->at, most = (int64_t)threads * PARTS_PER_THREAD;
-    division d = {.whole = r, .document = document, .parts = size / LEAST_PART};
+    division d = {.whole = r, .document = document, .file = file, .parts = size / LEAST_PART};
     d.parts = d.parts < most ? d.parts : most;
     if (threads == 1 || d.parts < 2 || r->options->take) {
         return add_lines(r, document, size, builder);
     }
     d.builder = cs_calloc(d.parts, sizeof *d.builder);
     if (!d.builder) return CS_ERR_MEMORY;
-    cs_status status = cs_parallel_workers(d.parts, threads, read_part, &d);
+    cs_status status = cs_parallel_workers(d.parts + 1, threads, read_part, &d);
     if (status == CS_OK) status = cs_corpus_builder_join(builder, d.builder, d.parts);
     for (int64_t p = 0; p < d.parts; ++p) {
         cs_corpus_builder_free(&d.builder[p]);
@@ -381,19 +387,23 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
                     : (tsv_columns){.label = options->label_column > 0 ? options->label_column : 0,
                                     .text = options->text_column,
                                     .pair = options->pair_column};
+    builder.rules.hash_later = true;
     cs_status status = cs_text_read(path, &builder.rules, &file);
     if (status == CS_OK) status = cs_refused_status(builder.rules.refused);
     r.text = r.begin = r.at = file.text;
     r.end = file.text ? file.text + file.size : NULL;
     if (status == CS_OK && !whole) {
-        status = read_all(&r, documents[format], &builder);
+        status = read_all(&r, documents[format], &file, &builder);
     } else if (status == CS_OK && file.size > 0 &&
                cs_text_keeps(&builder.rules, file.text, file.size)) {
         cs_document all = {.text = file.text, .size = file.size};
         status = cs_corpus_builder_add(&builder, &all);
     }
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, out), "%s", path);
-    if (status == CS_OK) memcpy(out->sha256, file.sha256, sizeof out->sha256);
+    if (status == CS_OK) {
+        cs_text_hash(&file);
+        memcpy(out->sha256, file.sha256, sizeof out->sha256);
+    }
     reader_free(&r);
     cs_text_file_free(&file);
     cs_corpus_builder_free(&builder);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "io/gzip.h"
 #include "text/utf8_private.h"
@@ -16,6 +17,14 @@ void cs_text_file_free(cs_text_file *file)
 {
     cs_free(file->bytes);
     *file = (cs_text_file){0};
+}
+
+void cs_text_hash(cs_text_file *file)
+{
+    if (file->unhashed > 0) {
+        cs_sha256(file->bytes, (size_t)file->unhashed, file->sha256);
+        file->unhashed = 0;
+    }
 }
 
 /* --- bytes that are no UTF-8 ------------------------------------------------------------------ */
@@ -146,7 +155,13 @@ cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out
     static const char mark[] = "\xEF\xBB\xBF";
     cs_text_file file = {0};
     bool refused = false;
-    cs_status status = cs_file_unpacked(path, &file.bytes, &file.size, file.sha256);
+    /* not where bytes are put right before it could be taken */
+    const bool may =
+        rules->hash_later && (rules->rule == CS_INVALID_REFUSE || rules->rule == CS_INVALID_SKIP);
+    bool later = false;
+    cs_status status =
+        cs_file_unpacked(path, &file.bytes, &file.size, file.sha256, may ? &later : NULL);
+    file.unhashed = later ? file.size : 0;
     if (status == CS_OK) status = admit(path, rules, &file.bytes, &file.size, &refused);
     if (status != CS_OK || refused) goto done;
     const int64_t skip = file.size >= 3 && memcmp(file.bytes, mark, 3) == 0 ? 3 : 0;

@@ -135,7 +135,7 @@ cs_status fuzz_gzip(const char *path, const char *bytes, int64_t size)
     (void)bytes, (void)size;
     char *text = NULL, sha256[65];
     int64_t length = 0;
-    const cs_status status = cs_file_unpacked(path, &text, &length, sha256);
+    const cs_status status = cs_file_unpacked(path, &text, &length, sha256, NULL);
     if (status == CS_OK) {
         fuzz_touch(text, length);
     }
