@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "image/augment.h"
 #include "infer/patch_values.h"
+#include "infer/pieces.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model/arch_private.h"
@@ -402,6 +403,18 @@ TEST(an_order_alone_changes_nothing)
         assert_true(fabs((double)made[0][i] - (double)made[1][i]) < 1e-5);
     }
     free_training(&t);
+}
+
+/* Without a length a text is cut at 512 tokens and a picture is not. */
+TEST(pictures_are_read_whole)
+{
+    cs_model_config c = {.positions = 1025, .patch = 2};
+    int64_t length = 0, batch = 0;
+    OK(cs_pieces_limits(&c, 1, &length, &batch));
+    assert_int_equal(length, 1025);
+    c.patch = length = 0;
+    OK(cs_pieces_limits(&c, 1, &length, &batch));
+    assert_int_equal(length, 512);
 }
 
 /* --- labelled sides --- */

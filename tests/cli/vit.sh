@@ -242,6 +242,11 @@ test_cuda() {
             exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $of_two $more --steps 6 --device cuda --precision fp32 -o g --json || return 1
         near "$(number loss out)" "$(number loss on_cpu)" 1e-4 || { fail "loss $(number loss out) on the device, $(number loss on_cpu) on the CPU"; return 1; }
     done
+    exits 0 "$COSPEC" features c p --layers 2 --pooling mean -o s || return 1
+    for device in cpu cuda; do
+        exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $of_two --extra s/layer-2.npy --steps 6 --device $device --precision fp32 -o e-$device --json && cp out e-$device.json || return 1
+    done
+    near "$(number loss e-cuda.json)" "$(number loss e-cpu.json)" 1e-4 || { fail "extra vectors: loss $(number loss e-cuda.json) on the device, $(number loss e-cpu.json) on the CPU"; return 1; }
     for device in cpu cuda; do
         exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" finetune c p --epochs 2 --seeds 1 --dropout 0 --mixup 0.8 --label-smoothing 0.1 --device $device -o f-$device || return 1
     done
