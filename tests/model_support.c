@@ -46,6 +46,34 @@ cs_model_config case_config(const model_case *what, bool drops)
     return c;
 }
 
+static bool same_rotary(const cs_rotary *a, const cs_rotary *b)
+{
+    return a->theta == b->theta && a->share == b->share && a->scaling == b->scaling &&
+           a->factor == b->factor && a->original == b->original && a->low == b->low &&
+           a->high == b->high && a->attention == b->attention && a->whole == b->whole;
+}
+
+bool same_parts(const cs_model_config *a, const cs_model_config *b)
+{
+    const bool widths = a->kv_heads == b->kv_heads && a->head_width == b->head_width &&
+                        a->inner == b->inner && a->longest == b->longest,
+               local = a->window == b->window && memcmp(a->local, b->local, sizeof a->local) == 0,
+               acts = a->act == b->act && a->head_act == b->head_act && a->gated == b->gated,
+               biases = a->qkv_bias == b->qkv_bias && a->output_bias == b->output_bias &&
+                        a->mlp_bias == b->mlp_bias && a->norm_bias == b->norm_bias &&
+                        a->dense_bias == b->dense_bias && a->head_bias == b->head_bias,
+               rest = a->rms == b->rms && a->eps == b->eps && a->tied == b->tied &&
+                      a->first_plain == b->first_plain && a->cloze == b->cloze &&
+                      a->head_transform == b->head_transform;
+    return widths && local && acts && biases && rest;
+}
+
+bool same_positions(const cs_model_config *a, const cs_model_config *b)
+{
+    return a->positions == b->positions && same_rotary(&a->rotary, &b->rotary) &&
+           same_rotary(&a->local_rotary, &b->local_rotary);
+}
+
 cs_network_options case_options(const model_case *what, bool training)
 {
     bool classify = case_config(what, false).classes > 0;

@@ -33,6 +33,11 @@ extern const model_case classifier_cases[];
 
 /* Two layers of width 8 (decoder one layer of 8 or 12) on 11 tokens; dropout where `drops`. */
 cs_model_config case_config(const model_case *what, bool drops);
+/* Whether two configurations have the same parts: heads, windows, gates, biases. */
+bool same_parts(const cs_model_config *a, const cs_model_config *b);
+/* Table and rotary positions, number by number: what one that was parsed has of a scaling that it has not
+ * is not what a fresh one has. */
+bool same_positions(const cs_model_config *a, const cs_model_config *b);
 /* 2 sequences of 5 tokens, 4 queries, 6 decoder rows, 7 loss rows (classifiers: 2). */
 cs_network_options case_options(const model_case *what, bool training);
 

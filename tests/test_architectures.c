@@ -13,6 +13,7 @@
 #include "io/json.h"
 #include "io_support.h"
 #include "model/network.h"
+#include "model_support.h"
 #include "test.h"
 #include "train/model_kind.h"
 
@@ -449,7 +450,7 @@ TEST(bad_configurations_are_refused)
 }
 
 /* What is trained here is written as it was read, rotary scalings, windows and heads included: the golden
- * configurations of transformers come back member for member, and as a class of transformers. */
+ * configurations of transformers come back with every part, and as a class of transformers. */
 TEST(what_is_read_is_written)
 {
     static char name[128][NAME];
@@ -471,7 +472,7 @@ TEST(what_is_read_is_written)
         config = cs_model_config_json(&was);
         assert_non_null(config);
         OK(cs_model_config_parse(path, config, &back));
-        if (memcmp(&was, &back, sizeof was) != 0) {
+        if (!same_parts(&was, &back) || !same_positions(&was, &back)) {
             fail_msg("%s comes back another", name[i]);
         }
         json_decref(config);

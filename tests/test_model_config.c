@@ -111,6 +111,8 @@ static void assert_same(const cs_model_config *a, const cs_model_config *b, cons
     assert_int_equal(a->readout, b->readout);
     assert_true(a->embed_dropout == b->embed_dropout && a->dropout == b->dropout);
     assert_true(a->pooling == b->pooling && a->eps == b->eps);
+    assert_true(same_parts(a, b) && a->rotary.theta == b->rotary.theta);
+    assert_true(a->local_rotary.theta == b->local_rotary.theta);
 }
 
 static void check_round_trip(const model_case *cases)
