@@ -207,6 +207,8 @@ static bool is_idle(const char *name, const json_t *config, const char *key)
             json_object_get(config, "rope_parameters") && !strstr(name, "dynamic")) ||
            (strcmp(key, "n_positions") == 0 && strncmp(name, "gptj", 4) == 0) ||
            (strstr(key, "sliding_window") && json_is_false(window)) || /* no layer is local */
+           (strcmp(key, "tie_word_embeddings") == 0 && /* a discriminator has no head */
+            strcmp(name, "electra-switched") == 0) ||
            (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0) ||
            (strncmp(name, "t5", 2) == 0 && /* of its decoder */
             (strstr(key, "decoder") || strcmp(key, "tie_word_embeddings") == 0));

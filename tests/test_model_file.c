@@ -303,16 +303,18 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
 {
     cs_backend *backend = NULL;
     OK(cs_backend_ref(&backend));
-    static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};
-    for (int i = 0; i < 3; ++i) {
+    static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT,
+                                   CS_ARCH_LLAMA};
+    for (int i = 0; i < 4; ++i) {
         cs_model model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
+        config.tied = arch[i] != CS_ARCH_LLAMA;
         make(&config, backend, &model);
         const char *dir = in_dir(state, "bare");
         OK(cs_model_write(&model, dir));
         rewrite(dir, without_class, NULL);
         OK(cs_model_read(dir, backend, false, &back));
-        assert_false(back.config.head_transform || back.config.head_bias);
+        assert_false(back.config.head_transform || back.config.head_bias || !back.config.tied);
         assert_true(back.config.headless ==
                     (arch[i] != CS_ARCH_GPT2)); /* its head is the embeddings */
         int64_t a = cs_params_find(&model.params, "layer.1.mlp.out.weight");

@@ -150,8 +150,8 @@ static cs_status write_record(const char *record, const char *dir, const cs_step
     return status;
 }
 
-/* Whether the folder holds an unfinished run of this very step, which its command may go on with:
- * without a manifest, or with one that says so. */
+/* Whether the folder, which has no record of a finished step, holds a run that its command may go on
+ * with: without a manifest, or with one that says so. */
 static bool goes_on(const char *folder)
 {
     json_t *json = NULL;
@@ -293,8 +293,10 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
         options->announce(options->ctx, s->study, i, before);
         (void)pthread_mutex_unlock(&s->lock);
         if ((status = take_folder(folder, record)) == CS_OK) {
+            /* a finished run, of other words, is none to go on with, nor is what comes after it */
+            const bool ended = unlink(record) == 0;
             status = run_step(step, options->program, s->study->dir, folder, record,
-                              options->resume && s->study->resumes(step->word[0]));
+                              options->resume && !ended && s->study->resumes(step->word[0]));
         }
     }
     cs_free(own);

@@ -340,16 +340,19 @@ static cs_status read_weights(const weights *w, cs_model *model)
 }
 
 /* Files of a bare model have no head: the configuration is cut down to what is there. What is left of a
- * head with a transform are the embeddings: training may begin from them, but nothing that was
- * trained predicts tokens. */
+ * head with a transform, or with a matrix of its own, are the embeddings: training may begin from
+ * them, but nothing that was trained predicts tokens. */
 static void fit_head(const weights *w, bool training, cs_model_config *config)
 {
     cs_param dense = {.name = (char[]){"head.dense.weight"}, .rows = 1, .cols = 1};
     cs_param bias = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
+    cs_param output = {.name = (char[]){"output.weight"}, .rows = 1, .cols = 1};
     cs_hf_piece piece[CS_HF_PIECES];
-    (void)cs_hf_pieces(config, &dense, piece);
-    if (config->head_transform && !find(w, config->arch, piece[0].name)) {
+    (void)cs_hf_pieces(config, config->head_transform ? &dense : &output, piece);
+    if ((config->head_transform || (!config->tied && w->bare)) &&
+        !find(w, config->arch, piece[0].name)) {
         config->head_transform = false;
+        config->tied = true;
         config->headless =
             !training || cs_arch_row_of(config->arch)->states_alone || config->embed_width > 0;
         (void)cs_hf_pieces(config, &bias, piece);

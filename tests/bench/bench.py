@@ -144,6 +144,12 @@ with tempfile.TemporaryDirectory() as work:
         for row in json.load(f):
             report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
+    subprocess.run([sys.executable, os.path.join(here, "features_bench.py"), os.path.join(os.path.dirname(program), "..", "..", "cospec"), rows_path,
+                    *(["--small"] if small else [])], check=True)
+    with open(rows_path) as f:
+        for row in json.load(f):
+            report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
+
     repeats = 3
     k = 16 if small else 64
     rows_path = os.path.join(work, "svd.json")

@@ -18,6 +18,9 @@ test_reproduce() {
     rm -r r/report.html r/f
     refuses 2 "--resume keeps finished steps: r/whole/step.json exists; --force overwrites it" "$COSPEC" reproduce --steps s.json --template t.html -o r &&
         exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] || return 1
+    # a finished step of other words is run anew, though its folder (unpacked, say) has no manifest
+    sed -i 's/--length 4/--length 5/' s.json && cp r/t/toy.csv before.csv && rm r/t/manifest.json
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && ! cmp -s before.csv r/t/toy.csv || { fail "changed: $(cat err)"; return 1; }
     study bad.json '"a": "toy --objective nonsense"'
     printf '{{steps}}\n' > steps.html
     exits 3 "$COSPEC" reproduce --steps bad.json --template steps.html -o b && says nonsense || return 1
