@@ -21,7 +21,7 @@ typedef struct {
     cs_model model;
     cs_pass pass;
     cs_batch batch;
-    cs_detection detection;
+    cs_detector detection;
 } world;
 
 static void world_open(world *w)
@@ -41,7 +41,7 @@ static void world_open(world *w)
     }
     OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.length, &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
-    OK(cs_detection_open(&w->model, &sizes, masked.replaced_token, &w->detection));
+    OK(cs_detector_open(&w->model, &sizes, masked.replaced_token, &w->detection));
     OK(cs_batch_build(&(cs_batch_order){&w->t.options.task, &w->model.config, 1, 1, NULL}, example,
                       BATCH, &w->batch));
     assert_true(w->batch.events > BATCH);
@@ -50,7 +50,7 @@ static void world_open(world *w)
 static void world_close(world *w)
 {
     cs_batch_free(&w->batch);
-    cs_detection_close(&w->detection);
+    cs_detector_close(&w->detection);
     cs_pass_close(&w->pass);
     cs_model_free(&w->model);
     cs_backend_free(&w->backend);
@@ -80,7 +80,7 @@ TEST(draws_are_from_the_predictions)
     OK(cs_run_forward(w.pass.run));
     OK(cs_run_get(w.pass.run, w.pass.network.logits, z));
     for (uint32_t k = 0; k < TIMES; ++k) {
-        OK(cs_detection_draw(&w.detection, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
+        OK(cs_detector_draw(&w.detection, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
         for (int64_t r = 0; r < events; ++r) {
             times[r * vocab + w.detection.drawn[r]] += 1;
         }
@@ -114,7 +114,7 @@ TEST(the_second_pass_reads_the_draws)
         w.detection.drawn[r] = r % 2 == 0 ? was : was == 7 ? 8 : 7;
     }
     OK(cs_params_zero_grad(&w.model.params));
-    OK(cs_detection_step(&w.detection, &w.batch, 1, (cs_run_key){0}, false));
+    OK(cs_detector_step(&w.detection, &w.batch, 1, (cs_run_key){0}, false));
     const cs_batch *read = &w.detection.pass.batch;
     for (int64_t r = 0; r < rows; ++r) {
         int64_t event = 0;
@@ -134,7 +134,7 @@ TEST(the_second_pass_reads_the_draws)
         }
     }
     assert_int_equal(read->events, at);
-    assert_int_equal(cs_detection_rows(&w.batch), at);
+    assert_int_equal(cs_detector_rows(&w.batch), at);
     assert_int_equal(replaced, w.batch.events / 2);
     world_close(&w);
 }
@@ -144,8 +144,8 @@ static double loss_of(world *w)
 {
     w->detection.loss = 0;
     OK(cs_params_zero_grad(&w->model.params));
-    OK(cs_detection_step(&w->detection, &w->batch, cs_detection_rows(&w->batch), (cs_run_key){0},
-                         true));
+    OK(cs_detector_step(&w->detection, &w->batch, cs_detector_rows(&w->batch), (cs_run_key){0},
+                        true));
     return w->detection.loss;
 }
 

@@ -397,7 +397,7 @@ TEST(linear_segmentations_are_found)
     json_t *layer = layer_of(&s, &rows);
     near(metric_of(layer, NULL, 0, "value"), 1, 0);
     near(metric_of(layer, NULL, 1, "value"), 1, 0);
-    near(metric_of(layer, "ceiling", 0, "value"), 1, 0);
+    near(metric_of(layer, "targets", 0, "value"), 1, 0);
     assert_int_equal(json_array_size(json_object_get(layer, "by_class")), 3);
     int64_t count[3] = {0}, best = 0;
     for (int i = 0; i < MANY * 64; ++i) {

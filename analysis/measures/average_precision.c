@@ -41,9 +41,9 @@ static int64_t find_box(const cs_images *m, const cs_detection *d, const uint8_t
     return found;
 }
 
-cs_status cs_detections_match(const cs_images *m, int64_t count, cs_detection *detection)
+cs_status cs_detections_match(const cs_images *images, int64_t count, cs_detection *detection)
 {
-    uint8_t *taken = cs_calloc(m->box_ptr[m->count] + 1, 1);
+    uint8_t *taken = cs_calloc(images->box_ptr[images->count] + 1, 1);
     cs_scored *order = cs_alloc(count + 1, sizeof *order);
     cs_detection *sorted = cs_alloc(count + 1, sizeof *sorted);
     cs_status status = taken && order && sorted ? CS_OK : CS_ERR_MEMORY;
@@ -55,7 +55,7 @@ cs_status cs_detections_match(const cs_images *m, int64_t count, cs_detection *d
     }
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         sorted[i] = detection[order[i].index];
-        const int64_t box = find_box(m, &sorted[i], taken);
+        const int64_t box = find_box(images, &sorted[i], taken);
         sorted[i].hit = box >= 0;
         if (box >= 0) {
             taken[box] = 1;
@@ -98,7 +98,7 @@ static double precision_of(int64_t label, int64_t boxes, int64_t count, const cs
     return (sum + (r + 1) * best) / RECALLS;
 }
 
-double cs_average_precision(int64_t classes, const cs_images *m, int64_t count,
+double cs_average_precision(int64_t classes, const cs_images *images, int64_t count,
                             const cs_detection *detection, const int32_t *block, int64_t without,
                             double *each)
 {
@@ -106,10 +106,10 @@ double cs_average_precision(int64_t classes, const cs_images *m, int64_t count,
     int64_t there = 0;
     for (int64_t c = 0; c < classes; ++c) {
         int64_t boxes = 0;
-        for (int64_t i = 0; i < m->count; ++i) {
-            for (int64_t b = m->box_ptr[i];
-                 b < m->box_ptr[i + 1] && !(block && block[i] == without); ++b) {
-                boxes += m->box[b].label == c;
+        for (int64_t i = 0; i < images->count; ++i) {
+            for (int64_t b = images->box_ptr[i];
+                 b < images->box_ptr[i + 1] && !(block && block[i] == without); ++b) {
+                boxes += images->box[b].label == c;
             }
         }
         const double value =

@@ -43,8 +43,9 @@ static const cs_box *box_around(const cs_images *m, int64_t i, double y, double 
 
 static void centre_of(const cs_patch_targets *t, int64_t place, double *y, double *x)
 {
-    *y = ((double)(place / t->columns) + 0.5) * (double)t->patch;
-    *x = ((double)(place % t->columns) + 0.5) * (double)t->patch;
+    const int64_t row = place / t->columns, column = place % t->columns;
+    *y = ((double)row + 0.5) * (double)t->patch;
+    *x = ((double)column + 0.5) * (double)t->patch;
 }
 
 static void set_target(int64_t picture, int64_t place, cs_patch_targets *t)

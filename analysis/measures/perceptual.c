@@ -13,16 +13,16 @@
 
 enum { AT_ONCE = 64, DRAWS = 4 };
 
-cs_status cs_perceptual_check(const cs_model_text *t, const cs_images *like)
+cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *like)
 {
-    const cs_model_config *c = &t->model.config;
+    const cs_model_config *c = &classifier->model.config;
     if (c->classes == 0 || c->patch == 0) {
         return cs_fail(CS_ERR_USAGE,
                        "%s classifies no pictures: wanted a model of cospec finetune --save-model",
-                       t->dir);
+                       classifier->dir);
     }
     return cs_blame(cs_model_config_sees(c, like->name, like->height, like->width, like->channels),
-                    "%s", t->dir);
+                    "%s", classifier->dir);
 }
 
 /* What a walk of some pictures is by. */
@@ -101,16 +101,17 @@ static cs_status compare(const walk *w, int64_t count, const float *a, const flo
     return status;
 }
 
-cs_status cs_perceptual(cs_model_text *t, const cs_images *like, int64_t count, const float *a,
-                        const float *b, int threads, double *distance)
+cs_status cs_perceptual(cs_model_text *classifier, const cs_images *like, int64_t count,
+                        const float *a, const float *b, int threads, double *distance)
 {
     const int64_t picture = like->height * like->width * like->channels;
-    walk w = {.classifier = t, .like = like, .threads = threads};
-    int64_t *layer = cs_alloc(t->model.config.layers, sizeof *layer);
-    cs_status status = layer ? cs_perceptual_check(t, like) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_model_text_attention(t, "auto", DRAWS, 0, &w.hidden.masks);
-    if (status == CS_OK) status = cs_model_text_around(t, "auto", &w.hidden.around);
-    w.hidden.layers = t->model.config.layers;
+    walk w = {.classifier = classifier, .like = like, .threads = threads};
+    int64_t *layer = cs_alloc(classifier->model.config.layers, sizeof *layer);
+    cs_status status = layer ? cs_perceptual_check(classifier, like) : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_model_text_attention(classifier, "auto", DRAWS, 0, &w.hidden.masks);
+    if (status == CS_OK) status = cs_model_text_around(classifier, "auto", &w.hidden.around);
+    w.hidden.layers = classifier->model.config.layers;
     for (int64_t l = 0; layer && l < w.hidden.layers; ++l) {
         layer[l] = l + 1; /* 0 is before the first block */
     }

@@ -28,8 +28,9 @@ static cs_status add(const char *dir, const char *name, cs_checkpoints *c)
     char *path = cs_path_join(dir, name), *config = path ? cs_path_join(path, "config.json") : NULL;
     cs_status status = config ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && step_of(name) >= 0 && cs_path_exists(config)) {
-        char *kept = cs_pool_take(&c->pool, (int64_t)strlen(path) + 1, 1);
-        if (kept) c->at[c->count++] = (cs_checkpoint){step_of(name), strcpy(kept, path)};
+        const size_t size = strlen(path) + 1;
+        char *kept = cs_pool_take(&c->pool, (int64_t)size, 1);
+        if (kept) c->at[c->count++] = (cs_checkpoint){step_of(name), memcpy(kept, path, size)};
         status = c->pool.status;
     }
     cs_free(path);

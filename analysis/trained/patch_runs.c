@@ -200,11 +200,11 @@ static cs_status add_constant(const cs_patch_study *s, cs_item *item)
     return status;
 }
 
-static cs_status add_ceiling(const cs_patch_study *s, cs_item *item)
+static cs_status add_targets(const cs_patch_study *s, cs_item *item)
 {
     cs_patch_answer a = {0};
     cs_status status = cs_patch_head_answer(&s->test, NULL, NULL, 0, &a);
-    if (status == CS_OK) status = add_one(s, "ceiling", "targets", &a, item);
+    if (status == CS_OK) status = add_one(s, "targets", "targets", &a, item);
     cs_patch_answer_free(&a);
     return status;
 }
@@ -322,7 +322,7 @@ cs_status cs_patch_layer_record(const cs_patch_study *s, const char *layer, cons
         status = add_scores(&c, item);
     }
     if (status == CS_OK && s->test.task == CS_HEAD_SEGMENTATION) status = add_constant(s, item);
-    if (status == CS_OK) status = add_ceiling(s, item);
+    if (status == CS_OK) status = add_targets(s, item);
     cs_pool_free(&c.pool);
     return status;
 }

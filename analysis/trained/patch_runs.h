@@ -24,7 +24,7 @@ void cs_patch_study_free(cs_patch_study *study);
 /* A layer in a record, in the form of cs_probe_layer_record: the scores ("metrics": miou and
  * pixel-accuracy, or ap50), with the jackknife over test pictures, those of each class ("by_class"), of
  * the most frequent class of training pixels ("baseline", of segmentation) and of the test side's own
- * targets ("ceiling"), and each run. train, test: a row a patch. *unconverged: seeds are added to it. */
+ * targets, and each run. train, test: a row a patch. *unconverged: seeds are added to it. */
 cs_status cs_patch_layer_record(const cs_patch_study *study, const char *layer,
                                 const cs_rows *train, const cs_rows *test, cs_item *item,
                                 int64_t *unconverged) CS_MUST_CHECK;

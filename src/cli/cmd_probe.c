@@ -29,14 +29,14 @@
     "value se low=seed_interval.low high=seed_interval.high coverage=seed_interval.coverage "      \
     "seeds=^seeds|^^seeds n=^n|^^n n_test=^n_test|^^n_test d=^d|^^d classes=^classes|^^classes "   \
     "penalty=^penalty gradient_norm=^gradient_norm iterations=^iterations"
-#define ROWS "metrics[],baseline.metrics[],ceiling.metrics[],against.metrics[],against.~first[]"
+#define ROWS "metrics[],baseline.metrics[],targets.metrics[],against.metrics[],against.~first[]"
 
 static const cs_view one_layer = {"{" ROWS "}", COLUMNS},
                      several_layers = {"layers[].{" ROWS "}", COLUMNS};
 
 /* The same without each block of test examples. */
 #define BLOCK_ROWS                                                                                 \
-    "metrics[].~left_out[],baseline.metrics[].~left_out[],ceiling.metrics[].~left_out[]"
+    "metrics[].~left_out[],baseline.metrics[].~left_out[],targets.metrics[].~left_out[]"
 #define BLOCK_COLUMNS                                                                              \
     "model=/features layer=^^layer|^^^layer probe=^^~probe metric=^name block=# value=. "          \
     "partition=/~partition"

@@ -125,27 +125,9 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
     return status;
 }
 
-static cs_status open_source(cs_args *args, const char *source);
-
-/* Each of several. */
-static cs_status open_sources(cs_args *args, const char *at)
-{
-    char *source = NULL;
-    cs_status status = cs_corpus_next_source(&at, &source);
-    while (status == CS_OK && source) {
-        status = open_source(args, source);
-        cs_free(source);
-        source = NULL;
-        if (status == CS_OK) status = cs_corpus_next_source(&at, &source);
-    }
-    cs_free(source);
-    return status;
-}
-
 /* Makes a source ready to be read, and remembers it as an input. */
-static cs_status open_source(cs_args *args, const char *source)
+static cs_status open_one(cs_args *args, const char *source)
 {
-    if (cs_corpus_joined(source)) return open_sources(args, source);
     const cs_corpus_source *named = cs_corpus_named(source, NULL);
     const bool law = cs_law_named(source);
     char *prepared = NULL; /* of a law, its file */
@@ -170,6 +152,24 @@ static cs_status open_source(cs_args *args, const char *source)
     if (status == CS_OK && (prepared || !law))
         status = cs_output_input(args, prepared ? prepared : source);
     cs_free(prepared);
+    return status;
+}
+
+/* The same of several. */
+static cs_status open_source(cs_args *args, const char *source)
+{
+    if (!cs_corpus_joined(source)) {
+        return open_one(args, source);
+    }
+    char *one = NULL;
+    cs_status status = cs_corpus_next_source(&source, &one);
+    while (status == CS_OK && one) {
+        status = open_one(args, one);
+        cs_free(one);
+        one = NULL;
+        if (status == CS_OK) status = cs_corpus_next_source(&source, &one);
+    }
+    cs_free(one);
     return status;
 }
 

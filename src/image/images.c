@@ -132,49 +132,53 @@ static void take_picture(const cs_images *m, int64_t i, int64_t to, cs_images *o
     }
 }
 
-cs_status cs_images_side(const cs_images *m, int side, int64_t limit, cs_images *out)
+cs_status cs_images_side(const cs_images *images, int side, int64_t limit, cs_images *out)
 {
     cs_images part = {0};
-    int64_t *chosen = cs_alloc(m->count, sizeof *chosen), count = 0;
+    int64_t *chosen = cs_alloc(images->count, sizeof *chosen), count = 0;
     if (!chosen) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < m->count && (limit == 0 || count < limit); ++i) {
-        if (side < 0 || (m->held_out[i] != 0) == (side == 1)) {
+    for (int64_t i = 0; i < images->count && (limit == 0 || count < limit); ++i) {
+        if (side < 0 || (images->held_out[i] != 0) == (side == 1)) {
             chosen[count++] = i;
         }
     }
     cs_status status = count > 0 ? CS_OK
-                                 : cs_fail(CS_ERR_INPUT, "%s: no picture is %s", m->name,
+                                 : cs_fail(CS_ERR_INPUT, "%s: no picture is %s", images->name,
                                            side == 1 ? "held out" : "for training");
     if (status == CS_OK)
-        status = cs_images_allocate(m->path, count, m->height, m->width, m->channels, &part);
-    if (status == CS_OK) status = make_room(m, count, m->box_ptr ? m->box_ptr[m->count] : 0, &part);
+        status = cs_images_allocate(images->path, count, images->height, images->width,
+                                    images->channels, &part);
+    if (status == CS_OK)
+        status =
+            make_room(images, count, images->box_ptr ? images->box_ptr[images->count] : 0, &part);
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
-        take_picture(m, chosen[k], k, &part);
+        take_picture(images, chosen[k], k, &part);
     }
     cs_free(chosen);
     return CS_DELIVER(status, out, part, cs_images_free);
 }
 
-cs_status cs_images_extra(const char *path, cs_images *m)
+cs_status cs_images_extra(const char *path, cs_images *images)
 {
     cs_rows rows = {0};
     cs_status status = cs_rows_open(path, &rows);
-    if (status == CS_OK && rows.rows != m->count)
+    if (status == CS_OK && rows.rows != images->count)
         status = cs_fail(CS_ERR_INPUT, "%s: %lld rows for the %lld pictures of %s", path,
-                         (long long)rows.rows, (long long)m->count, m->name);
+                         (long long)rows.rows, (long long)images->count, images->name);
     if (status == CS_OK)
         status = cs_mem_check(4.0 * (double)rows.rows * (double)rows.cols, NULL, "%s takes", path);
     if (status == CS_OK) {
-        cs_free(m->extra);
-        m->extra_width = rows.cols;
-        m->extra = cs_alloc(m->count * rows.cols, sizeof *m->extra);
-        status = m->extra ? cs_rows_read_f32(&rows, 0, m->count, m->extra) : CS_ERR_MEMORY;
+        cs_free(images->extra);
+        images->extra_width = rows.cols;
+        images->extra = cs_alloc(images->count * rows.cols, sizeof *images->extra);
+        status = images->extra ? cs_rows_read_f32(&rows, 0, images->count, images->extra)
+                               : CS_ERR_MEMORY;
     }
-    for (int64_t i = 0; status == CS_OK && i < m->count * m->extra_width; ++i) {
-        if (!isfinite(m->extra[i]))
+    for (int64_t i = 0; status == CS_OK && i < images->count * images->extra_width; ++i) {
+        if (!isfinite(images->extra[i]))
             status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %g", path,
-                             (long long)(i / m->extra_width), (long long)(i % m->extra_width),
-                             (double)m->extra[i]);
+                             (long long)(i / images->extra_width),
+                             (long long)(i % images->extra_width), (double)images->extra[i]);
     }
     cs_rows_close(&rows);
     return status;

@@ -205,67 +205,73 @@ static double value_at(const cs_images *m, int64_t at)
     return m->value ? (double)m->value[at] : (double)m->pixel[at] / 255;
 }
 
-void cs_patch_read(const cs_images *m, int64_t i, int64_t patch, int64_t t, float *to)
+void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t, float *to)
 {
-    const int64_t across = m->width / patch, top = t / across * patch, left = t % across * patch;
+    const int64_t across = images->width / patch, top = t / across * patch,
+                  left = t % across * patch;
     for (int64_t y = 0; y < patch; ++y) {
-        const int64_t from = ((i * m->height + top + y) * m->width + left) * m->channels;
-        for (int64_t v = 0; v < patch * m->channels; ++v) {
-            *to++ = (float)value_at(m, from + v);
+        const int64_t from =
+            ((i * images->height + top + y) * images->width + left) * images->channels;
+        for (int64_t v = 0; v < patch * images->channels; ++v) {
+            *to++ = (float)value_at(images, from + v);
         }
     }
 }
 
-cs_status cs_images_documents(const cs_images *m, int64_t length, int64_t vocab, cs_corpus *out)
+cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t vocab,
+                              cs_corpus *out)
 {
-    cs_corpus c = {
-        .documents = m->count, .tokens = m->count * length, .vocab = vocab, .unknown = -1};
-    cs_status status = cs_mem_check(4.0 * (double)c.tokens, NULL, "%s: %lld patches take", m->name,
-                                    (long long)c.tokens);
+    cs_corpus c = {.documents = images->count,
+                   .tokens = images->count * length,
+                   .vocab = vocab,
+                   .unknown = -1};
+    cs_status status = cs_mem_check(4.0 * (double)c.tokens, NULL, "%s: %lld patches take",
+                                    images->name, (long long)c.tokens);
     if (status != CS_OK) return status;
-    c.name = cs_strdup(m->name);
-    c.path = cs_strdup(m->path);
-    c.doc_ptr = cs_alloc(m->count + 1, sizeof *c.doc_ptr);
+    c.name = cs_strdup(images->name);
+    c.path = cs_strdup(images->path);
+    c.doc_ptr = cs_alloc(images->count + 1, sizeof *c.doc_ptr);
     c.token = cs_calloc(c.tokens, sizeof *c.token);
-    c.label = cs_alloc(m->count, sizeof *c.label);
-    c.held_out = cs_alloc(m->count, 1);
-    status = cs_text_list_copy(m->label_name, m->labels, &c.label_name);
-    c.labels = c.label_name ? m->labels : 0;
+    c.label = cs_alloc(images->count, sizeof *c.label);
+    c.held_out = cs_alloc(images->count, 1);
+    status = cs_text_list_copy(images->label_name, images->labels, &c.label_name);
+    c.labels = c.label_name ? images->labels : 0;
     if (!c.name || !c.path || !c.doc_ptr || !c.token || !c.label || !c.held_out)
         status = CS_ERR_MEMORY;
     if (status == CS_OK) {
-        memcpy(c.sha256, m->sha256, sizeof c.sha256);
-        memcpy(c.label, m->label, (size_t)m->count * sizeof *c.label);
-        memcpy(c.held_out, m->held_out, (size_t)m->count);
+        memcpy(c.sha256, images->sha256, sizeof c.sha256);
+        memcpy(c.label, images->label, (size_t)images->count * sizeof *c.label);
+        memcpy(c.held_out, images->held_out, (size_t)images->count);
     }
-    for (int64_t i = 0; i <= m->count && status == CS_OK; ++i) {
+    for (int64_t i = 0; i <= images->count && status == CS_OK; ++i) {
         c.doc_ptr[i] = i * length;
     }
     return CS_DELIVER(status, out, c, cs_corpus_free);
 }
 
-cs_status cs_patch_check(const cs_images *m, int64_t patch)
+cs_status cs_patch_check(const cs_images *images, int64_t patch)
 {
-    return patch > 0 && m->height % patch == 0 && m->width % patch == 0
+    return patch > 0 && images->height % patch == 0 && images->width % patch == 0
                ? CS_OK
                : cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
-                         (long long)patch, (long long)m->height, (long long)m->width);
+                         (long long)patch, (long long)images->height, (long long)images->width);
 }
 
-cs_status cs_images_ids(const cs_images *m, int64_t patch, const int32_t *order, const int32_t *id,
-                        int64_t vocab, cs_corpus *out)
+cs_status cs_images_ids(const cs_images *images, int64_t patch, const int32_t *order,
+                        const int32_t *id, int64_t vocab, cs_corpus *out)
 {
-    cs_status status = cs_patch_check(m, patch);
+    cs_status status = cs_patch_check(images, patch);
     if (status != CS_OK) return status;
-    const int64_t patches = m->height / patch * (m->width / patch);
-    status = cs_images_documents(m, patches, vocab, out);
-    if (status == CS_OK && m->extra) {
-        out->extra = cs_alloc(m->count * m->extra_width, sizeof *out->extra);
+    const int64_t patches = images->height / patch * (images->width / patch);
+    status = cs_images_documents(images, patches, vocab, out);
+    if (status == CS_OK && images->extra) {
+        out->extra = cs_alloc(images->count * images->extra_width, sizeof *out->extra);
         status = out->extra ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK && m->extra) {
-        out->extra_width = m->extra_width;
-        memcpy(out->extra, m->extra, (size_t)(m->count * m->extra_width) * sizeof *out->extra);
+    if (status == CS_OK && images->extra) {
+        out->extra_width = images->extra_width;
+        memcpy(out->extra, images->extra,
+               (size_t)(images->count * images->extra_width) * sizeof *out->extra);
     }
     for (int64_t at = 0; status == CS_OK && id && at < out->tokens; ++at) {
         const int64_t t = order ? order[at % patches] : at % patches;
@@ -274,24 +280,24 @@ cs_status cs_images_ids(const cs_images *m, int64_t patch, const int32_t *order,
     return status;
 }
 
-cs_status cs_images_patches(const cs_images *m, int64_t patch, const int32_t *order,
+cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_t *order,
                             const int32_t *id, int64_t vocab, cs_corpus *out)
 {
     cs_corpus c = {0};
-    cs_status status = cs_images_ids(m, patch, order, id, id ? vocab : 1, &c);
-    const int64_t wide = patch * patch * m->channels;
+    cs_status status = cs_images_ids(images, patch, order, id, id ? vocab : 1, &c);
+    const int64_t wide = patch * patch * images->channels;
     if (status == CS_OK)
         status = cs_mem_check(4.0 * (double)(c.tokens * wide), NULL,
-                              "%s: %lld patches of %lld values take", m->name, (long long)c.tokens,
-                              (long long)wide);
+                              "%s: %lld patches of %lld values take", images->name,
+                              (long long)c.tokens, (long long)wide);
     if (status != CS_OK) goto done;
     c.real_width = wide;
     c.real = cs_alloc(c.tokens * wide, sizeof *c.real);
     status = c.real ? CS_OK : CS_ERR_MEMORY;
-    const int64_t patches = m->height / patch * (m->width / patch);
+    const int64_t patches = images->height / patch * (images->width / patch);
     for (int64_t at = 0; at < c.tokens && status == CS_OK; ++at) {
         const int64_t t = order ? order[at % patches] : at % patches;
-        cs_patch_read(m, at / patches, patch, t, c.real + at * wide);
+        cs_patch_read(images, at / patches, patch, t, c.real + at * wide);
     }
 done:
     return CS_DELIVER(status, out, c, cs_corpus_free);

@@ -460,7 +460,7 @@ static cs_status attend_back(void *ctx, int64_t item, int worker)
 {
     const attention *t = ctx;
     const int64_t share = t->o->heads / t->o->kv_heads;
-    piece c;
+    piece c = {0};
     for (int64_t h = 0; h < share; ++h) {
         head_back(t, item * share + h, worker, h == 0, &c);
     }

@@ -122,7 +122,7 @@ void cs_params_free(cs_params *params)
     }
     for (int64_t i = 0; i < params->count; ++i) {
         cs_free(params->param[i].name);
-        if (params->place && params->place[i].values) {
+        if (params->backend && params->place && params->place[i].values) {
             params->backend->release(params->backend, params->place[i].values);
         }
     }

@@ -8,8 +8,8 @@
 #include "base/rng.h"
 #include "base/threads.h"
 
-cs_status cs_detection_open(cs_model *model, const cs_network_options *masked, double weight,
-                            cs_detection *out)
+cs_status cs_detector_open(cs_model *model, const cs_network_options *masked, double weight,
+                           cs_detector *out)
 {
     cs_network_options sizes = *masked;
     const int64_t most = sizes.predictions;
@@ -26,14 +26,14 @@ cs_status cs_detection_open(cs_model *model, const cs_network_options *masked, d
     return status == CS_OK && (!out->logits || !out->u || !out->drawn) ? CS_ERR_MEMORY : status;
 }
 
-void cs_detection_close(cs_detection *detection)
+void cs_detector_close(cs_detector *detection)
 {
     cs_pass_close(&detection->pass);
     CS_FREE_FIELDS(detection, logits, u, drawn);
-    *detection = (cs_detection){0};
+    *detection = (cs_detector){0};
 }
 
-int64_t cs_detection_rows(const cs_batch *masked)
+int64_t cs_detector_rows(const cs_batch *masked)
 {
     int64_t rows = 0;
     for (int64_t r = 0; r < masked->batch * masked->length; ++r) {
@@ -43,7 +43,7 @@ int64_t cs_detection_rows(const cs_batch *masked)
 }
 
 typedef struct {
-    const cs_detection *detection;
+    const cs_detector *detection;
     int64_t vocab;
 } drawing;
 
@@ -70,8 +70,8 @@ static cs_status draw_row(void *ctx, int64_t r)
     return CS_OK;
 }
 
-cs_status cs_detection_draw(cs_detection *detection, const cs_batch *masked, const cs_pass *from,
-                            cs_run_key key)
+cs_status cs_detector_draw(cs_detector *detection, const cs_batch *masked, const cs_pass *from,
+                           cs_run_key key)
 {
     cs_rng rng = cs_rng_at(key.seed, CS_STREAM_DETECT, (uint64_t)key.step << 16 | key.micro);
     drawing d = {detection, from->model->config.vocab};
@@ -83,12 +83,12 @@ cs_status cs_detection_draw(cs_detection *detection, const cs_batch *masked, con
 }
 
 /* The masked batch with the drawn tokens, every row of which is a loss row. */
-static cs_status fill_in(cs_detection *d, const cs_batch *masked)
+static cs_status fill_in(cs_detector *d, const cs_batch *masked)
 {
     const int64_t rows = masked->batch * masked->length;
     cs_batch *batch = &d->pass.batch;
     cs_status status =
-        cs_pass_begin(&d->pass, masked->batch, masked->length, cs_detection_rows(masked));
+        cs_pass_begin(&d->pass, masked->batch, masked->length, cs_detector_rows(masked));
     if (status != CS_OK) return status;
     const size_t bytes = (size_t)rows * sizeof *batch->token;
     memcpy(batch->token, masked->token, bytes);
@@ -109,8 +109,8 @@ static cs_status fill_in(cs_detection *d, const cs_batch *masked)
     return CS_OK;
 }
 
-cs_status cs_detection_step(cs_detection *detection, const cs_batch *masked, int64_t rows,
-                            cs_run_key key, bool read)
+cs_status cs_detector_step(cs_detector *detection, const cs_batch *masked, int64_t rows,
+                           cs_run_key key, bool read)
 {
     cs_pass *pass = &detection->pass;
     double loss = 0;

@@ -91,7 +91,7 @@ static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, 
 }
 
 /* The detector's pass beside the step's. */
-static cs_status open_detection(const cs_trainer *t, cs_detection *out)
+static cs_status open_detector(const cs_trainer *t, cs_detector *out)
 {
     const cs_train_options *o = &t->options;
     if (!(o->replaced_token > 0)) {
@@ -104,7 +104,7 @@ static cs_status open_detection(const cs_trainer *t, cs_detection *out)
                        "replaced tokens are those of one masked objective of text, in "
                        "one stream and under the cross-entropy");
     }
-    return cs_detection_open(t->model, &t->step.sizes, o->replaced_token, out);
+    return cs_detector_open(t->model, &t->step.sizes, o->replaced_token, out);
 }
 
 /* Why there is no sequence to train on. */
@@ -190,7 +190,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
         (status = allocate(out)) == CS_OK &&
         (status = open_pass(out, true, out->train.longest, &out->step)) == CS_OK &&
-        (status = open_detection(out, &out->detection)) == CS_OK && out->held.count > 0) {
+        (status = open_detector(out, &out->detection)) == CS_OK && out->held.count > 0) {
         status = open_pass(out, false, out->held.longest, &out->eval);
     }
     if (status != CS_OK) cs_trainer_free(out);
@@ -205,7 +205,7 @@ void cs_trainer_free(cs_trainer *t)
     }
     cs_pass_close(&t->step);
     cs_pass_close(&t->eval);
-    cs_detection_close(&t->detection);
+    cs_detector_close(&t->detection);
     cs_examples_free(&t->train);
     cs_examples_free(&t->held);
     CS_FREE_FIELDS(t, micro, example, seen, mass);
@@ -278,7 +278,7 @@ static int64_t detected_rows(const cs_trainer *t)
 {
     int64_t rows = 0;
     for (int64_t m = 0; m < t->options.accumulate && t->detection.weight > 0; ++m) {
-        rows += cs_detection_rows(&t->micro[m]);
+        rows += cs_detector_rows(&t->micro[m]);
     }
     return rows;
 }
@@ -296,10 +296,10 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
     }
     const bool detects = t->detection.weight > 0;
     if (status == CS_OK && detects)
-        status = cs_detection_draw(&t->detection, &t->micro[m], &t->step, key);
+        status = cs_detector_draw(&t->detection, &t->micro[m], &t->step, key);
     if (status == CS_OK) status = cs_run_backward(run);
     return status == CS_OK && detects
-               ? cs_detection_step(&t->detection, &t->micro[m], detected_rows(t), key, read)
+               ? cs_detector_step(&t->detection, &t->micro[m], detected_rows(t), key, read)
                : status;
 }
 
