@@ -206,7 +206,7 @@ TEST(scores_of_pixels_are_interpolated)
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
     cs_patch_targets t = {0};
     cs_patch_answer a = {0};
-    const cs_patch_head head = {.class = identity(3, room, classes)};
+    const cs_patch_head head = {.label = identity(3, room, classes)};
     OK(cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
     OK(cs_patch_head_answer(&t, &head, &x, 1, &a));
     for (int i = 0; i < 12 * 16; ++i) {
@@ -292,7 +292,7 @@ TEST(better_boxes_cover_worse_ones)
     }
     cs_patch_targets t = {0};
     cs_patch_answer a = {0};
-    cs_patch_head head = {.class = identity(3, room, classes), .sides = 4};
+    cs_patch_head head = {.label = identity(3, room, classes), .sides = 4};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
          ++s) { /* always 2: patch 5 rows 1..5, columns 1..5, patch 6 columns 3..7 */

@@ -132,7 +132,7 @@ static corners corners_of(const cs_patch_targets *t, int64_t pixel)
 
 void cs_patch_head_free(cs_patch_head *head)
 {
-    cs_linear_probe_free(&head->class);
+    cs_linear_probe_free(&head->label);
     for (int s = 0; s < head->sides; ++s) {
         cs_linear_probe_free(&head->side[s]);
     }
@@ -173,7 +173,7 @@ static cs_status fit_pixels(const cs_patch_targets *t, const cs_rows *x, int64_t
     const cs_rows pixels = cs_rows_of_f32(count, x->cols, row, x->name);
     o.unit = picture;
     if (status == CS_OK)
-        status = cs_linear_probe_fit(&pixels, count, NULL, label, t->classes, &o, &head->class);
+        status = cs_linear_probe_fit(&pixels, count, NULL, label, t->classes, &o, &head->label);
     cs_pool_free(&pool);
     return status;
 }
@@ -197,7 +197,7 @@ static cs_status fit_boxes(const cs_patch_targets *t, const cs_rows *x, int64_t 
     }
     o.unit = picture;
     if (status == CS_OK)
-        status = cs_linear_probe_fit(x, count, place, t->label, t->classes, &o, &head->class);
+        status = cs_linear_probe_fit(x, count, place, t->label, t->classes, &o, &head->label);
     for (int s = 0; s < CS_BOX_SIDES && status == CS_OK; ++s) {
         status = cs_linear_probe_fit(x, inside, in_box, t->side[s], 0, &o, &head->side[s]);
         head->sides += status == CS_OK;
@@ -254,14 +254,14 @@ static cs_status say_targets(said *s)
 
 static cs_status say(const cs_patch_head *head, const cs_rows *x, int threads, said *s)
 {
-    s->outputs = head->class.outputs;
-    s->class_of = head->class.class_of;
+    s->outputs = head->label.outputs;
+    s->class_of = head->label.class_of;
     s->score = cs_pool_take(&s->pool, x->rows * s->outputs, sizeof *s->score);
     for (int k = 0; k < head->sides; ++k) {
         s->side[k] = cs_pool_take(&s->pool, x->rows, sizeof *s->side[k]);
     }
     cs_status status = s->pool.status;
-    if (status == CS_OK) status = cs_linear_probe_scores(&head->class, x, threads, s->score);
+    if (status == CS_OK) status = cs_linear_probe_scores(&head->label, x, threads, s->score);
     for (int k = 0; k < head->sides && status == CS_OK; ++k) {
         status = cs_linear_probe_predict(&head->side[k], x, threads, s->side[k]);
     }

@@ -45,7 +45,7 @@ cs_status cs_patch_targets_of(const cs_images *images, int64_t patch, cs_patch_t
 void cs_patch_targets_free(cs_patch_targets *targets);
 
 typedef struct {
-    cs_linear_probe class, side[CS_BOX_SIDES];
+    cs_linear_probe label, side[CS_BOX_SIDES];
     int sides; /* 0 or 4 */
 } cs_patch_head;
 

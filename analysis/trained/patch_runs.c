@@ -243,11 +243,11 @@ typedef struct {
 
 static run_of_head sum_up(const cs_patch_head *h)
 {
-    run_of_head r = {.penalty = h->class.step[h->class.chosen].penalty,
-                     .train_accuracy = h->class.train_accuracy,
+    run_of_head r = {.penalty = h->label.step[h->label.chosen].penalty,
+                     .train_accuracy = h->label.train_accuracy,
                      .converged = true};
     for (int k = 0; k < 1 + h->sides; ++k) {
-        const cs_linear_probe *p = k == 0 ? &h->class : &h->side[k - 1];
+        const cs_linear_probe *p = k == 0 ? &h->label : &h->side[k - 1];
         r.gradient_norm = fmax(r.gradient_norm, p->gradient);
         r.iterations = cs_most(r.iterations, p->iterations);
         r.converged = r.converged && p->converged;

@@ -54,10 +54,10 @@ static cs_status add_mark(work *w, int mark, int32_t mask)
     return mask < 0 ? CS_OK : add(w, mask);
 }
 
-static cs_status read_template(work *w, const char *template, bool pair, int32_t mask)
+static cs_status read_template(work *w, const char *pattern, bool pair, int32_t mask)
 {
     int found[MARKS + 1] = {0};
-    const char *at = template;
+    const char *at = pattern;
     cs_status status = CS_OK;
     while (*at && status == CS_OK) {
         size_t length = 0;
@@ -77,13 +77,13 @@ static cs_status read_template(work *w, const char *template, bool pair, int32_t
         const int want = m != 1 || pair;
         if (found[m] != want)
             status = cs_fail(CS_ERR_USAGE, "--template '%s' has %s %d times, and %s wants it %s",
-                             template, MARK[m], found[m], pair ? "a pair" : "a single text",
+                             pattern, MARK[m], found[m], pair ? "a pair" : "a single text",
                              want ? "once" : "not at all");
     }
-    const size_t length = strlen(template), gap = strlen(MARK[GAP]);
-    if (status == CS_OK && mask < 0 && strcmp(template + length - gap, MARK[GAP]) != 0)
+    const size_t length = strlen(pattern), gap = strlen(MARK[GAP]);
+    if (status == CS_OK && mask < 0 && strcmp(pattern + length - gap, MARK[GAP]) != 0)
         status =
-            cs_fail(CS_ERR_USAGE, "--template '%s': of a causal model {mask} is the end", template);
+            cs_fail(CS_ERR_USAGE, "--template '%s': of a causal model {mask} is the end", pattern);
     return status;
 }
 
@@ -151,14 +151,13 @@ static cs_status read_verbalisers(work *w, const char *list, const cs_labelled_t
     return status;
 }
 
-cs_status cs_cloze_read(const char *template, const char *verbalisers,
-                        const cs_tokenizer *tokenizer, const cs_labelled_text *text, int32_t mask,
-                        cs_cloze *out)
+cs_status cs_cloze_read(const char *pattern, const char *verbalisers, const cs_tokenizer *tokenizer,
+                        const cs_labelled_text *text, int32_t mask, cs_cloze *out)
 {
     cs_cloze c = {.gap = -1};
     work w = {.cloze = &c, .unknown = cs_tokenizer_special(tokenizer, CS_TOKEN_UNK)};
     cs_encoder_init(&w.encoder, tokenizer);
-    cs_status status = read_template(&w, template, text->pair != NULL, mask);
+    cs_status status = read_template(&w, pattern, text->pair != NULL, mask);
     if (status == CS_OK) status = read_verbalisers(&w, verbalisers, text);
     cs_encoder_free(&w.encoder);
     return CS_DELIVER(status, out, c, cs_cloze_free);

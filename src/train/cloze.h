@@ -25,12 +25,11 @@ typedef struct {
     int64_t classes;
 } cs_cloze;
 
-/* The parts of a template between texts and gap are encoded one by one, blanks included, and so are the
+/* pattern: a template. Its parts between texts and gap are encoded one by one, blanks included, and so are the
  * words. mask: of a masked model its mask token, of a causal one -1. CS_ERR_USAGE: a template without {1}
  * or {mask}, with one of them twice, with {2} for single texts or without it for pairs, or that goes on
  * behind the gap of a causal model; a class without a word, a word without a class, of not one token or
  * not known; two classes of one word; no classes. */
-cs_status cs_cloze_read(const char *template, const char *verbalisers,
-                        const cs_tokenizer *tokenizer, const cs_labelled_text *text, int32_t mask,
-                        cs_cloze *out) CS_MUST_CHECK;
+cs_status cs_cloze_read(const char *pattern, const char *verbalisers, const cs_tokenizer *tokenizer,
+                        const cs_labelled_text *text, int32_t mask, cs_cloze *out) CS_MUST_CHECK;
 void cs_cloze_free(cs_cloze *cloze); /* accepts a zeroed object */
