@@ -21,7 +21,7 @@ typedef struct {
     cs_model model;
     cs_pass pass;
     cs_batch batch;
-    cs_detector detection;
+    cs_detector detector;
 } world;
 
 static void world_open(world *w)
@@ -41,7 +41,7 @@ static void world_open(world *w)
     }
     OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.length, &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
-    OK(cs_detector_open(&w->model, &sizes, masked.replaced_token, &w->detection));
+    OK(cs_detector_open(&w->model, &sizes, masked.replaced_token, &w->detector));
     OK(cs_batch_build(&(cs_batch_order){&w->t.options.task, &w->model.config, 1, 1, NULL}, example,
                       BATCH, &w->batch));
     assert_true(w->batch.events > BATCH);
@@ -50,7 +50,7 @@ static void world_open(world *w)
 static void world_close(world *w)
 {
     cs_batch_free(&w->batch);
-    cs_detector_close(&w->detection);
+    cs_detector_close(&w->detector);
     cs_pass_close(&w->pass);
     cs_model_free(&w->model);
     cs_backend_free(&w->backend);
@@ -80,9 +80,9 @@ TEST(draws_are_from_the_predictions)
     OK(cs_run_forward(w.pass.run));
     OK(cs_run_get(w.pass.run, w.pass.network.logits, z));
     for (uint32_t k = 0; k < TIMES; ++k) {
-        OK(cs_detector_draw(&w.detection, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
+        OK(cs_detector_draw(&w.detector, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
         for (int64_t r = 0; r < events; ++r) {
-            times[r * vocab + w.detection.drawn[r]] += 1;
+            times[r * vocab + w.detector.drawn[r]] += 1;
         }
     }
     const double x_of = log(2e6 * (double)(events * vocab));
@@ -111,18 +111,18 @@ TEST(the_second_pass_reads_the_draws)
     int64_t at = 0, replaced = 0;
     for (int64_t r = 0; r < w.batch.events; ++r) { /* every second as it was */
         const int32_t was = w.batch.target[r];
-        w.detection.drawn[r] = r % 2 == 0 ? was : was == 7 ? 8 : 7;
+        w.detector.drawn[r] = r % 2 == 0 ? was : was == 7 ? 8 : 7;
     }
     OK(cs_params_zero_grad(&w.model.params));
-    OK(cs_detector_step(&w.detection, &w.batch, 1, (cs_run_key){0}, false));
-    const cs_batch *read = &w.detection.pass.batch;
+    OK(cs_detector_step(&w.detector, &w.batch, 1, (cs_run_key){0}, false));
+    const cs_batch *read = &w.detector.pass.batch;
     for (int64_t r = 0; r < rows; ++r) {
         int64_t event = 0;
         while (event < w.batch.events && w.batch.predict[event] != r) {
             ++event;
         }
         const bool was_masked = event < w.batch.events;
-        assert_int_equal(read->token[r], was_masked ? w.detection.drawn[event] : w.batch.token[r]);
+        assert_int_equal(read->token[r], was_masked ? w.detector.drawn[event] : w.batch.token[r]);
         assert_int_equal(read->vis[r], w.batch.vis[r]);
         assert_int_equal(read->lim[r], w.batch.lim[r]);
         assert_int_equal(read->position[r], w.batch.position[r]);
@@ -142,11 +142,11 @@ TEST(the_second_pass_reads_the_draws)
 /* The loss of the second pass, a row. */
 static double loss_of(world *w)
 {
-    w->detection.loss = 0;
+    w->detector.loss = 0;
     OK(cs_params_zero_grad(&w->model.params));
-    OK(cs_detector_step(&w->detection, &w->batch, cs_detector_rows(&w->batch), (cs_run_key){0},
+    OK(cs_detector_step(&w->detector, &w->batch, cs_detector_rows(&w->batch), (cs_run_key){0},
                         true));
-    return w->detection.loss;
+    return w->detector.loss;
 }
 
 /* Weight times the derivative of the loss along a random direction, of norm 1 and half along the
@@ -162,7 +162,7 @@ TEST(the_gradient_is_that_of_the_loss)
     double exact = 0, random = 0, whole = 0, side[2];
     double *value[MOST] = {NULL}, *along[MOST] = {NULL}, *grad[MOST] = {NULL};
     for (int64_t r = 0; r < w.batch.events; ++r) {
-        w.detection.drawn[r] = (int32_t)(5 + r % 9);
+        w.detector.drawn[r] = (int32_t)(5 + r % 9);
     }
     (void)loss_of(&w);
     assert_true(params->count <= MOST);

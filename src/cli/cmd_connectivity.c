@@ -133,18 +133,26 @@ static cs_status keep_record(study *t, const char *series, const char *position,
     return status;
 }
 
-/* A bias-corrected sum may leave the sum as it is outside its interval. */
-static void note_outside(const cs_args *args, const cs_population_rows *rows)
+/* A bias-corrected number may leave the number as it is outside its interval: one note for all. */
+static cs_status note_outside(const cs_args *args, const cs_population_rows *rows)
 {
+    char *outside = cs_strdup("");
     for (int64_t i = 0; i < rows->count; ++i) {
         const cs_population_row *row = &rows->row[i];
         if (row->value < row->low || row->value > row->high) {
-            cs_output_note(args,
-                           "%s %s: the interval is that of the bias-corrected number (--metric "
-                           "%s_corrected), and does not hold %.6g",
-                           row->estimate, row->metric, row->metric, row->value);
+            cs_append(&outside, "%s%s %s", outside && *outside ? ", " : "", row->estimate,
+                      row->metric);
         }
     }
+    if (outside && *outside) {
+        cs_output_note(args,
+                       "outside their intervals, which are those of the bias-corrected numbers "
+                       "(--metric NAME_corrected): %s",
+                       outside);
+    }
+    const cs_status status = outside ? CS_OK : CS_ERR_MEMORY;
+    cs_free(outside);
+    return status;
 }
 
 /* One objective on the corpus at one target position; null: on the shuffled corpus. */
@@ -171,7 +179,7 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
                       : cs_population_rows_of(corpus, &plan, &rows);
     if (status == CS_OK && !null) status = cs_population_truth(corpus, &plan, &rows, &why);
     if (why) cs_output_note(args, "no rows of the population: %s", why);
-    if (status == CS_OK) note_outside(args, &rows);
+    if (status == CS_OK) status = note_outside(args, &rows);
     cs_free(why);
     if (status == CS_OK) status = keep_record(t, series, position, &rows);
     cs_population_rows_free(&rows);

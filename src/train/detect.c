@@ -26,11 +26,11 @@ cs_status cs_detector_open(cs_model *model, const cs_network_options *masked, do
     return status == CS_OK && (!out->logits || !out->u || !out->drawn) ? CS_ERR_MEMORY : status;
 }
 
-void cs_detector_close(cs_detector *detection)
+void cs_detector_close(cs_detector *detector)
 {
-    cs_pass_close(&detection->pass);
-    CS_FREE_FIELDS(detection, logits, u, drawn);
-    *detection = (cs_detector){0};
+    cs_pass_close(&detector->pass);
+    CS_FREE_FIELDS(detector, logits, u, drawn);
+    *detector = (cs_detector){0};
 }
 
 int64_t cs_detector_rows(const cs_batch *masked)
@@ -43,7 +43,7 @@ int64_t cs_detector_rows(const cs_batch *masked)
 }
 
 typedef struct {
-    const cs_detector *detection;
+    const cs_detector *detector;
     int64_t vocab;
 } drawing;
 
@@ -51,7 +51,7 @@ typedef struct {
 static cs_status draw_row(void *ctx, int64_t r)
 {
     const drawing *d = ctx;
-    const float *z = d->detection->logits + r * d->vocab;
+    const float *z = d->detector->logits + r * d->vocab;
     double most = (double)z[0], sum = 0, below = 0;
     int64_t v = 0;
     for (int64_t i = 1; i < d->vocab; ++i) {
@@ -62,23 +62,23 @@ static cs_status draw_row(void *ctx, int64_t r)
     }
     for (; v + 1 < d->vocab; ++v) {
         below += exp((double)z[v] - most);
-        if (below > d->detection->u[r] * sum) {
+        if (below > d->detector->u[r] * sum) {
             break;
         }
     }
-    d->detection->drawn[r] = (int32_t)v;
+    d->detector->drawn[r] = (int32_t)v;
     return CS_OK;
 }
 
-cs_status cs_detector_draw(cs_detector *detection, const cs_batch *masked, const cs_pass *from,
+cs_status cs_detector_draw(cs_detector *detector, const cs_batch *masked, const cs_pass *from,
                            cs_run_key key)
 {
     cs_rng rng = cs_rng_at(key.seed, CS_STREAM_DETECT, (uint64_t)key.step << 16 | key.micro);
-    drawing d = {detection, from->model->config.vocab};
+    drawing d = {detector, from->model->config.vocab};
     for (int64_t r = 0; r < masked->events; ++r) {
-        detection->u[r] = cs_rng_uniform(&rng);
+        detector->u[r] = cs_rng_uniform(&rng);
     }
-    cs_status status = cs_run_get_f32(from->run, from->network.logits, detection->logits);
+    cs_status status = cs_run_get_f32(from->run, from->network.logits, detector->logits);
     return status == CS_OK ? cs_parallel(masked->events, 0, draw_row, &d) : status;
 }
 
@@ -109,16 +109,16 @@ static cs_status fill_in(cs_detector *d, const cs_batch *masked)
     return CS_OK;
 }
 
-cs_status cs_detector_step(cs_detector *detection, const cs_batch *masked, int64_t rows,
+cs_status cs_detector_step(cs_detector *detector, const cs_batch *masked, int64_t rows,
                            cs_run_key key, bool read)
 {
-    cs_pass *pass = &detection->pass;
+    cs_pass *pass = &detector->pass;
     double loss = 0;
-    cs_status status = fill_in(detection, masked);
+    cs_status status = fill_in(detector, masked);
     if (status == CS_OK) status = cs_pass_forward(pass, 1 / (double)rows, key);
     if (status == CS_OK && read) {
         status = cs_run_sum(pass->run, pass->network.loss, &loss);
-        detection->loss += loss / detection->weight;
+        detector->loss += loss / detector->weight;
     }
     return status == CS_OK ? cs_run_backward(pass->run) : status;
 }

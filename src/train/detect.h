@@ -16,28 +16,28 @@
 typedef struct {
     cs_pass pass;
     double weight; /* 0: there is no detection */
-    double loss;   /* of the step at hand, when read: nats a row */
+    int64_t rows;  /* of the step at hand */
+    double loss;   /* of it, when read: nats a row */
     float *logits; /* of the masked pass */
     double *u;     /* predictions: uniform draws */
     int32_t *drawn;
 } cs_detector;
 
 /* For batches of the sizes of the masked pass. Starts from a zeroed object, which is to be closed in
- * any case. CS_ERR_USAGE: a model without a detector; a device
- * that is asynchronous. */
+ * any case. CS_ERR_USAGE: a model without a detector; a device that is asynchronous. */
 cs_status cs_detector_open(cs_model *model, const cs_network_options *masked, double weight,
                            cs_detector *out) CS_MUST_CHECK;
-void cs_detector_close(cs_detector *detection);
+void cs_detector_close(cs_detector *detector);
 
 /* Rows that detection reads in a batch of the masked pass. */
 int64_t cs_detector_rows(const cs_batch *masked);
 
 /* Draws, after the forward pass over `masked` and before the backward pass, which writes over the
  * logits. */
-cs_status cs_detector_draw(cs_detector *detection, const cs_batch *masked, const cs_pass *from,
+cs_status cs_detector_draw(cs_detector *detector, const cs_batch *masked, const cs_pass *from,
                            cs_run_key key) CS_MUST_CHECK;
 
 /* Both passes over the text filled in; adds to the gradients, weights divided by the `rows` of the
  * whole step. read: adds to the loss. */
-cs_status cs_detector_step(cs_detector *detection, const cs_batch *masked, int64_t rows,
+cs_status cs_detector_step(cs_detector *detector, const cs_batch *masked, int64_t rows,
                            cs_run_key key, bool read) CS_MUST_CHECK;

@@ -190,7 +190,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
         (status = allocate(out)) == CS_OK &&
         (status = open_pass(out, true, out->train.longest, &out->step)) == CS_OK &&
-        (status = open_detector(out, &out->detection)) == CS_OK && out->held.count > 0) {
+        (status = open_detector(out, &out->detector)) == CS_OK && out->held.count > 0) {
         status = open_pass(out, false, out->held.longest, &out->eval);
     }
     if (status != CS_OK) cs_trainer_free(out);
@@ -205,7 +205,7 @@ void cs_trainer_free(cs_trainer *t)
     }
     cs_pass_close(&t->step);
     cs_pass_close(&t->eval);
-    cs_detector_close(&t->detection);
+    cs_detector_close(&t->detector);
     cs_examples_free(&t->train);
     cs_examples_free(&t->held);
     CS_FREE_FIELDS(t, micro, example, seen, mass);
@@ -260,28 +260,20 @@ static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
     const cs_train_options *o = &t->options;
     cs_status status = CS_OK;
     *weight = 0.0;
+    t->detector.rows = 0;
     for (int64_t m = 0; m < o->accumulate && status == CS_OK; ++m) {
         int64_t row = m * o->batch;
         slice part = {(step - 1) * o->batch * o->accumulate + row, o->batch, row, step};
         cs_batch_free(&t->micro[m]);
         status = build_batch(t, &t->train, part, &t->step, &t->micro[m]);
         *weight += t->micro[m].weight_sum;
+        t->detector.rows += cs_detector_rows(&t->micro[m]);
         t->state.tokens += t->micro[m].tokens;
     }
     return status;
 }
 
 /* --- a step ------------------------------------------------------------------------------------*/
-
-/* Rows of a step in which replaced tokens are looked for. */
-static int64_t detected_rows(const cs_trainer *t)
-{
-    int64_t rows = 0;
-    for (int64_t m = 0; m < t->options.accumulate && t->detection.weight > 0; ++m) {
-        rows += cs_detector_rows(&t->micro[m]);
-    }
-    return rows;
-}
 
 static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale, bool read)
 {
@@ -294,12 +286,12 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
         status = cs_run_sum(run, t->step.network.loss, &loss);
         t->state.loss += loss;
     }
-    const bool detects = t->detection.weight > 0;
+    const bool detects = t->detector.weight > 0;
     if (status == CS_OK && detects)
-        status = cs_detector_draw(&t->detection, &t->micro[m], &t->step, key);
+        status = cs_detector_draw(&t->detector, &t->micro[m], &t->step, key);
     if (status == CS_OK) status = cs_run_backward(run);
     return status == CS_OK && detects
-               ? cs_detector_step(&t->detection, &t->micro[m], detected_rows(t), key, read)
+               ? cs_detector_step(&t->detector, &t->micro[m], t->detector.rows, key, read)
                : status;
 }
 
@@ -323,7 +315,7 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     bool some = weight > 0.0;
     if (read) {
         t->state.loss = some ? 0.0 : NAN;
-        t->detection.loss = 0;
+        t->detector.loss = 0;
     }
     if (status == CS_OK && some) status = cs_params_zero_grad(&t->model->params);
     for (int64_t m = 0; m < t->options.accumulate && some && status == CS_OK; ++m) {
@@ -454,8 +446,8 @@ static void count(const cs_trainer *t, cs_train_estimate *e)
         e->bytes += cs_run_bytes(&t->eval.network.graph, t->backend);
     }
     e->flops = 3.0 * (double)t->options.accumulate * cs_network_flops(&t->step.network);
-    if (t->detection.weight > 0) {
-        const cs_network *second = &t->detection.pass.network;
+    if (t->detector.weight > 0) {
+        const cs_network *second = &t->detector.pass.network;
         e->bytes += cs_run_bytes(&second->graph, t->backend);
         e->flops += 3.0 * (double)t->options.accumulate * cs_network_flops(second);
     }

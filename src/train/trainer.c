@@ -440,7 +440,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
                              .loss = s.t.state.loss,
                              .eval_loss = s.t.state.eval_loss,
                              .unigram_loss = unigram,
-                             .detect_loss = s.t.detection.weight > 0 ? s.t.detection.loss : NAN,
+                             .detect_loss = s.t.detector.weight > 0 ? s.t.detector.loss : NAN,
                              .seconds = cs_seconds() - s.start,
                              .finished = status == CS_OK && done};
     cs_interrupt_hold(false);

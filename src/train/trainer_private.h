@@ -15,7 +15,7 @@ typedef struct {
     cs_task task;             /* of the step at hand, by its phase */
     cs_examples train, held;
     cs_pass step, eval; /* batches of a step: micro */
-    cs_detector detection;
+    cs_detector detector;
     double *mass;        /* vocab, spectral loss; else NULL */
     cs_batch *micro;     /* accumulate */
     cs_example *example; /* batch */
