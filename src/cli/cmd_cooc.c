@@ -20,7 +20,8 @@ static const cs_opt cooc_options[] = {
         "Sample N plans a sequence where enumeration is out of reach: all under masks of long "
         "sequences (nearest, each and document have exact weights); 0: exact. With a list, build "
         "DIR/draws-N for each and tabulate the spectrum against N."),
-    CS_FLAG("population", "The matrix of the law of --corpus markov:... or hmm:... itself."),
+    CS_FLAG("population",
+            "The matrix of the law of --corpus markov:..., hmm:... or grammar:... itself."),
     CS_FLAG("mtx", "Write matrix.mtx as well."),
     {0},
 };

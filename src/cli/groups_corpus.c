@@ -15,7 +15,8 @@
 #define CORPUS_SOURCE                                                                              \
     CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
-            "folder a class, several of these parted by commas, or a law, markov:... or hmm:... "  \
+            "folder a class, several of these parted by commas, or a law, markov:..., hmm:... or " \
+            "grammar:... "                                                                         \
             "(docs/formats.md, Laws of text).")
 
 #define CORPUS_TOKENS                                                                              \

@@ -67,9 +67,10 @@ cs_status cs_corpus_unknown(const char *source)
     }
     cs_hint_consider(source, "markov:", &hint);
     cs_hint_consider(source, "hmm:", &hint);
+    cs_hint_consider(source, "grammar:", &hint);
     return cs_fail(CS_ERR_INPUT,
                    "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, "
-                   "manpages, foldoc) or law (markov:..., hmm:...)%s",
+                   "manpages, foldoc) or law (markov:..., hmm:..., grammar:...)%s",
                    source, cs_path_hint(source, &hint));
 }
 

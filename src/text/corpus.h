@@ -5,7 +5,7 @@
  * document, or the whole file one document), FILE.jsonl (an object a line), each with .gz behind it
  * too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
  * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a
- * row, whose end may be padded with -1); or documents drawn from a law, markov:... and hmm:...
+ * row, whose end may be padded with -1); or documents drawn from a law, markov:..., hmm:... and grammar:...
  * (text/law.h); or several of them but ids, parted by commas, whose documents have their sources as
  * classes. docs/formats.md has the formats.
  *

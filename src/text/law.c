@@ -1,7 +1,7 @@
 /* Laws of text: from a command line or a file to start, transitions and emissions.
  *
- * A chain of order K has the K-tuples of words for states and emits the last of a tuple, so that all
- * laws are hidden Markov chains. Dirichlet's rows are gamma variables in proportion (Marsaglia and
+ * A chain of order K has the K-tuples of words for states and emits the last of a tuple, and a grammar
+ * is a chain by law_grammar_private.h, so that all laws are hidden Markov chains. Dirichlet's rows are gamma variables in proportion (Marsaglia and
  * Tsang, ACM TOMS 26, 2000), in logarithms: shapes far below 1 underflow otherwise. The stationary law
  * is by elimination without subtractions (Grassmann, Taksar and Heyman, Operations Research 33, 1985),
  * which keeps the relative accuracy of small probabilities. */
@@ -19,15 +19,21 @@
 #include "base/threads.h"
 #include "io/json.h"
 #include "io/parse.h"
+#include "text/law_grammar_private.h"
 
-enum { MARKOV = 1, HMM = 2, MOST_STATES = 4096 };
+enum { MARKOV = 1, HMM = 2, GRAMMAR = 4, ALL = 7, MOST_STATES = 4096 };
 
 static const double SUM_ERROR = 1e-9; /* of the probabilities of a file */
 
-/* What a source says. */
+static const struct {
+    const char *name;
+    int kind;
+} kinds[] = {{"markov", MARKOV}, {"hmm", HMM}, {"grammar", GRAMMAR}};
+
+/* What a source says. `states` of a grammar are its symbols. */
 typedef struct {
     int kind;
-    int64_t states, words, order, classes, length, documents, seed, sample;
+    int64_t states, words, order, depth, classes, length, documents, seed, sample;
     double concentration, emission, zipf;
     char *file;
 } spec;
@@ -41,16 +47,18 @@ static const struct {
     int64_t low, high;
 } keys[] = {
     {"states", MARKOV | HMM, true, false, false, offsetof(spec, states), 1, MOST_STATES},
+    {"symbols", GRAMMAR, true, false, false, offsetof(spec, states), 1, MOST_STATES},
     {"order", MARKOV, true, false, false, offsetof(spec, order), 0, 12},
-    {"words", HMM, true, false, false, offsetof(spec, words), 1, 1 << 20},
-    {"concentration", MARKOV | HMM, true, true, true, offsetof(spec, concentration), 0, 0},
-    {"emission", HMM, true, true, true, offsetof(spec, emission), 0, 0},
-    {"zipf", MARKOV | HMM, true, true, false, offsetof(spec, zipf), 0, 0},
-    {"classes", MARKOV | HMM, true, false, false, offsetof(spec, classes), 1, 1000},
-    {"seed", MARKOV | HMM, true, false, false, offsetof(spec, seed), 0, INT64_MAX},
-    {"length", MARKOV | HMM, false, false, false, offsetof(spec, length), 1, INT32_MAX},
-    {"documents", MARKOV | HMM, false, false, false, offsetof(spec, documents), 1, INT32_MAX},
-    {"sample", MARKOV | HMM, false, false, false, offsetof(spec, sample), 0, INT64_MAX},
+    {"depth", GRAMMAR, false, false, false, offsetof(spec, depth), 1, 12},
+    {"words", HMM | GRAMMAR, true, false, false, offsetof(spec, words), 1, 1 << 20},
+    {"concentration", ALL, true, true, true, offsetof(spec, concentration), 0, 0},
+    {"emission", HMM | GRAMMAR, true, true, true, offsetof(spec, emission), 0, 0},
+    {"zipf", ALL, true, true, false, offsetof(spec, zipf), 0, 0},
+    {"classes", ALL, true, false, false, offsetof(spec, classes), 1, 1000},
+    {"seed", ALL, true, false, false, offsetof(spec, seed), 0, INT64_MAX},
+    {"length", ALL, false, false, false, offsetof(spec, length), 1, INT32_MAX},
+    {"documents", ALL, false, false, false, offsetof(spec, documents), 1, INT32_MAX},
+    {"sample", ALL, false, false, false, offsetof(spec, sample), 0, INT64_MAX},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
@@ -60,9 +68,18 @@ void cs_law_free(cs_law *law)
     memset(law, 0, sizeof *law);
 }
 
+static int kind_of(const char *source)
+{
+    for (size_t i = 0; source && i < sizeof kinds / sizeof *kinds; ++i) {
+        const size_t size = strlen(kinds[i].name);
+        if (strncmp(source, kinds[i].name, size) == 0 && source[size] == ':') return kinds[i].kind;
+    }
+    return 0;
+}
+
 bool cs_law_named(const char *source)
 {
-    return source && (strncmp(source, "markov:", 7) == 0 || strncmp(source, "hmm:", 4) == 0);
+    return kind_of(source) != 0;
 }
 
 void cs_law_word(int64_t v, char out[16])
@@ -86,7 +103,11 @@ static cs_status unknown_key(const spec *s, const char *name)
     for (int i = 0; i < KEYS; ++i) {
         if (keys[i].kinds & s->kind) cs_hint_consider(name, keys[i].name, &hint);
     }
-    return cs_fail(CS_ERR_USAGE, "%s has no '%s'%s", s->kind == HMM ? "hmm" : "markov", name,
+    int kind = 0;
+    while (kinds[kind].kind != s->kind) {
+        ++kind;
+    }
+    return cs_fail(CS_ERR_USAGE, "%s has no '%s'%s", kinds[kind].name, name,
                    cs_hint_text("", &hint));
 }
 
@@ -137,10 +158,10 @@ static cs_status read_spec(const char *source, spec *s)
 {
     unsigned set = 0;
     char *held = cs_strdup(strchr(source, ':') + 1);
-    *s = (spec){.kind = source[0] == 'h' ? HMM : MARKOV,
+    *s = (spec){.kind = kind_of(source),
                 .order = 1,
+                .depth = 3,
                 .classes = 1,
-                .length = 16,
                 .documents = 1000,
                 .seed = 1,
                 .sample = 1,
@@ -148,7 +169,7 @@ static cs_status read_spec(const char *source, spec *s)
                 .emission = NAN,
                 .zipf = 1,
                 .words = 20};
-    s->states = s->kind == HMM ? 4 : 20;
+    s->states = s->kind == MARKOV ? 20 : s->kind == HMM ? 4 : 3;
     cs_status status = held ? CS_OK : CS_ERR_MEMORY;
     for (char *save = NULL, *item = held ? strtok_r(held, ",", &save) : NULL;
          item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
@@ -161,7 +182,8 @@ static cs_status read_spec(const char *source, spec *s)
     }
     cs_free(held);
     s->emission = isnan(s->emission) ? s->concentration : s->emission;
-    s->words = s->kind == HMM ? s->words : s->states;
+    s->words = s->kind == MARKOV ? s->states : s->words;
+    s->length = s->length > 0 ? s->length : s->kind == GRAMMAR ? 1LL << s->depth : 16;
     return cs_blame(status, "%s", source);
 }
 
@@ -260,6 +282,36 @@ done:
     return status;
 }
 
+/* The classes of a grammar are its roots, so that they share its rules. */
+static cs_status draw_grammar(const spec *s, cs_law *law)
+{
+    const int64_t n = s->states, pairs = n * n, v = law->words, h = law->states;
+    cs_pool pool = {0};
+    double *p = cs_pool_take(&pool, v, sizeof *p), *even = cs_pool_take(&pool, pairs, sizeof *even),
+           *rule = cs_pool_take(&pool, n * pairs, sizeof *rule),
+           *word = cs_pool_take(&pool, n * v, sizeof *word),
+           *root = cs_pool_take(&pool, n, sizeof *root);
+    cs_status status = pool.status;
+    if (status != CS_OK) goto done;
+    base_law(v, s->zipf, p);
+    base_law(pairs, 0, even);
+    for (int64_t i = 0; i < n; ++i) {
+        draw_row((uint64_t)s->seed, (uint64_t)(2 * i), s->concentration, pairs, even,
+                 rule + i * pairs);
+        draw_row((uint64_t)s->seed, (uint64_t)(2 * i + 1), s->emission, v, p, word + i * v);
+    }
+    for (int64_t c = 0; c < law->classes && status == CS_OK; ++c) {
+        for (int64_t i = 0; i < n; ++i) {
+            root[i] = law->classes == 1 ? 1.0 / (double)n : i == c;
+        }
+        status = cs_grammar_chain(n, s->depth, v, root, rule, word, law->start + c * h,
+                                  law->next + c * h * h, law->emit + c * h * v);
+    }
+done:
+    cs_pool_free(&pool);
+    return status;
+}
+
 static cs_status stationary(int64_t n, const double *next, double *start)
 {
     cs_status status = CS_OK;
@@ -300,6 +352,24 @@ static cs_status stationary(int64_t n, const double *next, double *start)
     return status;
 }
 
+/* Of the chain: those of words to the power of the order, or those of a grammar. */
+static cs_status count_states(const char *source, const spec *s, cs_law *law)
+{
+    law->states =
+        s->kind == GRAMMAR ? cs_grammar_states(s->states, s->depth, MOST_STATES) : s->states;
+    for (int64_t k = 1; s->kind == MARKOV && k < s->order && law->states <= MOST_STATES; ++k) {
+        law->states *= s->states;
+    }
+    if (law->states <= MOST_STATES) return CS_OK;
+    if (s->kind == GRAMMAR) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: %lld symbols of depth %lld are more than %d states, S (1 + S)^D",
+                       source, (long long)s->states, (long long)s->depth, MOST_STATES);
+    }
+    return cs_fail(CS_ERR_USAGE, "%s: %lld words to the power %lld are more than %d states", source,
+                   (long long)s->states, (long long)s->order, MOST_STATES);
+}
+
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* n probabilities that sum to 1. */
@@ -323,10 +393,10 @@ static cs_status read_row(const json_t *array, int64_t n, double *out)
 static cs_status read_rows(const json_t *array, const char *name, int64_t rows, int64_t n,
                            double *out)
 {
-    cs_status status =
-        json_is_array(array) && (int64_t)json_array_size(array) == rows
-            ? CS_OK
-            : cs_fail(CS_ERR_INPUT, "%s: wanted %lld rows, one a state", name, (long long)rows);
+    cs_status status = json_is_array(array) && (int64_t)json_array_size(array) == rows
+                           ? CS_OK
+                           : cs_fail(CS_ERR_INPUT, "%s: wanted %lld rows, one a state or symbol",
+                                     name, (long long)rows);
     for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
         status = cs_blame(read_row(json_array_get(array, (size_t)i), n, out + i * n), "%s[%lld]",
                           name, (long long)i);
@@ -334,20 +404,36 @@ static cs_status read_rows(const json_t *array, const char *name, int64_t rows, 
     return status;
 }
 
-static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_law *law)
+static cs_status read_grammar(const json_t *class, const spec *s, int64_t c, cs_law *law)
+{
+    const int64_t n = s->states, v = law->words, h = law->states;
+    const json_t *initial = json_object_get(class, "initial");
+    cs_pool pool = {0};
+    double *rule = cs_pool_take(&pool, n * n * n, sizeof *rule),
+           *word = cs_pool_take(&pool, n * v, sizeof *word),
+           *root = cs_pool_take(&pool, n, sizeof *root);
+    cs_status status = pool.status;
+    if (status == CS_OK)
+        status = read_rows(json_object_get(class, "rules"), "rules", n, n * n, rule);
+    if (status == CS_OK)
+        status = read_rows(json_object_get(class, "emission"), "emission", n, v, word);
+    if (status == CS_OK && initial) status = cs_blame(read_row(initial, n, root), "initial");
+    if (status == CS_OK && !initial) base_law(n, 0, root);
+    if (status == CS_OK) {
+        status = cs_grammar_chain(n, s->depth, v, root, rule, word, law->start + c * h,
+                                  law->next + c * h * h, law->emit + c * h * v);
+    }
+    cs_pool_free(&pool);
+    return status;
+}
+
+static cs_status read_chain(const json_t *class, const spec *s, int64_t c, cs_law *law)
 {
     const int64_t h = law->states, v = law->words;
-    const json_t *initial = json_object_get(class, "initial"),
-                 *weight = json_object_get(class, "weight");
+    const json_t *initial = json_object_get(class, "initial");
     double *start = law->start + c * h, *next = law->next + c * h * h,
            *emit = law->emit + c * h * v;
-    cs_status status = cs_json_known(class, s->kind == HMM ? "weight, initial, transition, emission"
-                                                           : "weight, initial, transition");
-    law->weight[c] = weight ? json_number_value(weight) : 1;
-    if (status == CS_OK && !(law->weight[c] > 0))
-        status = cs_fail(CS_ERR_INPUT, "weight: wanted a number above 0");
-    if (status == CS_OK)
-        status = read_rows(json_object_get(class, "transition"), "transition", h, h, next);
+    cs_status status = read_rows(json_object_get(class, "transition"), "transition", h, h, next);
     if (status == CS_OK && s->kind == HMM)
         status = read_rows(json_object_get(class, "emission"), "emission", h, v, emit);
     for (int64_t i = 0; i < h && s->kind == MARKOV; ++i) {
@@ -357,8 +443,23 @@ static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_la
     return initial ? cs_blame(read_row(initial, h, start), "initial") : stationary(h, next, start);
 }
 
-static cs_status read_file(const char *source, const spec *s, cs_law *law)
+static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_law *law)
 {
+    const json_t *weight = json_object_get(class, "weight");
+    cs_status status =
+        cs_json_known(class, s->kind == GRAMMAR ? "weight, initial, rules, emission"
+                             : s->kind == HMM   ? "weight, initial, transition, emission"
+                                                : "weight, initial, transition");
+    law->weight[c] = weight ? json_number_value(weight) : 1;
+    if (status == CS_OK && !(law->weight[c] > 0))
+        status = cs_fail(CS_ERR_INPUT, "weight: wanted a number above 0");
+    if (status != CS_OK) return status;
+    return s->kind == GRAMMAR ? read_grammar(class, s, c, law) : read_chain(class, s, c, law);
+}
+
+static cs_status read_file(const char *source, spec *s, cs_law *law)
+{
+    const char *rows = s->kind == GRAMMAR ? "rules" : "transition";
     json_t *root = NULL;
     const json_t *classes = NULL, *first = NULL;
     cs_status status = cs_sha256_file(s->file, law->sha256);
@@ -368,19 +469,20 @@ static cs_status read_file(const char *source, const spec *s, cs_law *law)
     classes = json_object_get(root, "classes");
     first = json_array_get(classes, 0);
     law->classes = (int64_t)json_array_size(classes);
-    law->states = (int64_t)json_array_size(json_object_get(first, "transition"));
+    s->states = (int64_t)json_array_size(json_object_get(first, rows));
     law->words =
         s->kind == MARKOV
-            ? law->states
+            ? s->states
             : (int64_t)json_array_size(json_array_get(json_object_get(first, "emission"), 0));
-    if (law->states < 1 || law->states > MOST_STATES || law->words < 1) {
+    if (s->states < 1 || s->states > MOST_STATES || law->words < 1) {
         status = cs_fail(CS_ERR_INPUT,
-                         "%s: \"classes\" wants an array of objects with \"transition\"%s, of 1 to "
+                         "%s: \"classes\" wants an array of objects with \"%s\"%s, of 1 to "
                          "%d states",
-                         s->file, s->kind == HMM ? " and \"emission\"" : "", MOST_STATES);
+                         s->file, rows, s->kind == MARKOV ? "" : " and \"emission\"", MOST_STATES);
         goto done;
     }
-    status = allocate(law, source);
+    status = count_states(source, s, law);
+    if (status == CS_OK) status = allocate(law, source);
     for (int64_t c = 0; c < law->classes && status == CS_OK; ++c) {
         status = cs_blame(read_class(json_array_get(classes, (size_t)c), s, c, law),
                           "%s: classes[%lld]", s->file, (long long)c);
@@ -396,19 +498,17 @@ static cs_status draw_law(const char *source, const spec *s, cs_law *law)
 {
     law->classes = s->classes;
     law->words = s->words;
-    law->states = s->states;
-    for (int64_t k = 1; s->kind == MARKOV && k < s->order && law->states <= MOST_STATES; ++k) {
-        law->states *= s->states;
-    }
-    if (law->states > MOST_STATES) {
-        return cs_fail(CS_ERR_USAGE, "%s: %lld words to the power %lld are more than %d states",
-                       source, (long long)s->states, (long long)s->order, MOST_STATES);
+    if (s->kind == GRAMMAR && s->classes > s->states) {
+        return cs_fail(CS_ERR_USAGE, "%s: %lld classes, which are roots, of %lld symbols", source,
+                       (long long)s->classes, (long long)s->states);
     }
     cs_sha256(source, strlen(source), law->sha256);
-    cs_status status = allocate(law, source);
-    if (status == CS_OK) status = draw_rows(s, law);
+    cs_status status = count_states(source, s, law);
+    if (status == CS_OK) status = allocate(law, source);
+    if (status == CS_OK) status = s->kind == GRAMMAR ? draw_grammar(s, law) : draw_rows(s, law);
     for (int64_t c = 0, h = law->states; c < law->classes && status == CS_OK; ++c) {
         law->weight[c] = 1;
+        if (s->kind == GRAMMAR) continue;
         status = cs_blame(stationary(h, law->next + c * h * h, law->start + c * h), "%s", source);
     }
     return status;
@@ -421,7 +521,8 @@ cs_status cs_law_parse(const char *source, cs_law *out)
     cs_status status =
         cs_law_named(source)
             ? read_spec(source, &s)
-            : cs_fail(CS_ERR_USAGE, "%s: wanted a law of text, markov:... or hmm:...", source);
+            : cs_fail(CS_ERR_USAGE, "%s: wanted a law of text, markov:..., hmm:... or grammar:...",
+                      source);
     law.length = s.length;
     law.documents = s.documents;
     law.sample = (uint64_t)s.sample;

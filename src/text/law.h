@@ -8,14 +8,22 @@
  *     markov  states=V  the words are the states of a Markov chain
  *             order=K   its states are the K words before; 0: independent words
  *     hmm     states=H  hidden states, words=V
- *     both    concentration=A  rows of transitions are Dirichlet's with parameters A n p: p over n
- *                       words proportional to 1 / (rank + 1)^zipf, of hidden states uniform; inf: p
- *             emission=A  the same of the words of hidden states (hmm; else concentration)
- *             zipf=B, classes=C (equally likely, each with rows of its own), length=N, documents=D
+ *     grammar a probabilistic context-free grammar of binary rules: symbols=S, depth=D, words=V. A
+ *             sentence is a tree whose leaves, 2^D, all have depth D: each symbol above has two
+ *             children by its rule's law P(B C | A), each leaf a word by P(v | A). Sentences follow
+ *             each other. Read from left to right it is a hidden Markov chain (law_grammar_private.h).
+ *     all     concentration=A  rows of transitions are Dirichlet's with parameters A n p: p over n
+ *                       words proportional to 1 / (rank + 1)^zipf, of hidden states, and of pairs of
+ *                       symbols, uniform; inf: p
+ *             emission=A  the same of the words of hidden states or symbols (else concentration)
+ *             zipf=B, length=N (of a grammar 2^D), documents=D
+ *             classes=C (equally likely, each with rows of its own; of a grammar its root, symbol 0 ..
+ *                       C - 1, under the same rules)
  *             seed=S    of the rows, sample=S: of the documents
  *             file=FILE.json  the rows from a file (docs/formats.md, Laws of text) in their place
  *
- * The start is stationary but where a file says otherwise. The words are "a", "b", ..., "z", "ba", ...
+ * The start is stationary but where a file says otherwise, of a grammar that of a sentence, whose root is
+ * uniform where nothing says it. The words are "a", "b", ..., "z", "ba", ...
  * (base 26, most frequent of p first), classes "0", "1", ...
  */
 #pragma once
@@ -38,7 +46,7 @@ typedef struct {
 
 void cs_law_free(cs_law *law);
 
-/* Whether a source of documents is a law: "markov:..." or "hmm:...". */
+/* Whether a source of documents is a law: "markov:...", "hmm:..." or "grammar:...". */
 bool cs_law_named(const char *source);
 
 /* The file that a law names, in fresh memory; NULL: none. CS_ERR_USAGE as cs_law_parse. */

@@ -38,6 +38,16 @@ test_truth_stands_beside_estimates() {
     [ -z "$(row sum_sigma4 population out)" ] || fail "rows of the population"
 }
 
+# Both children are the symbol itself with probability .9, else both the other one; leaves are their symbols.
+test_population_of_a_grammar() {
+    printf '{"classes": [{"rules": [[0.9, 0, 0, 0.1], [0.1, 0, 0, 0.9]], "emission": [[1, 0], [0, 1]]}]}\n' > g.json
+    # Of six pairs of places two are siblings, which are equal, and four have correlation .8^2; sigma_2 of a single shown word is the mean.
+    exits 0 cooc --corpus grammar:depth=2,file=g.json --population --objective masked:unmasked=1 --context each:3 -o g && exits 0 "$COSPEC" connectivity g --csv && cp out g.csv || return 1
+    near "$(row sigma_2 plug-in g.csv)" "$(awk 'BEGIN { print (1 * 2 + .64 * 4) / 6 }')" 1e-6 || return 1
+    exits 0 "$COSPEC" data stats grammar:depth=2,file=g.json,documents=50 --json && [ "$(number tokens out)" = 200 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    refuses 2 "grammar has no 'states'" "$COSPEC" data stats grammar:states=3
+}
+
 # The label noise of a context is the Bayes risk: of two classes that differ in one word of the second place, by hand.
 test_bayes_risk_of_a_context() {
     printf '{"classes": [{"initial": [1, 0], "transition": [[0.75, 0.25], [0.5, 0.5]]}, {"initial": [1, 0], "transition": [[0.25, 0.75], [0.5, 0.5]]}]}\n' > c.json
@@ -67,6 +77,7 @@ test_refusals() {
 
 check documents_are_a_corpus
 check population_of_a_file
+check population_of_a_grammar
 check truth_stands_beside_estimates
 check bayes_risk_of_a_context
 check models_learn_it

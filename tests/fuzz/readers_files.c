@@ -282,9 +282,9 @@ cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
 
 cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
 {
-    (void)bytes, (void)size;
+    const bool rules = size > 0 && memmem(bytes, (size_t)size, "rules", 5);
     cs_law law = {0};
-    char *source = cs_format("hmm:length=4,documents=3,file=%s", path);
+    char *source = cs_format("%s:length=4,documents=3,file=%s", rules ? "grammar" : "hmm", path);
     const cs_status status = source ? cs_law_parse(source, &law) : CS_ERR_MEMORY;
     for (int64_t d = 0; status == CS_OK && d < 3; ++d) {
         int64_t label = 0;

@@ -1,0 +1,193 @@
+/* text/law_grammar: a grammar's chain against the grammar itself, the inside recursion over spans of a
+ * tree, which knows of no chain. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "corpus_support.h"
+#include "io_support.h"
+#include "law_support.h"
+
+enum { S = 2, V = 3, DEPTH = 3, LEAVES = 8 };
+
+/* Not symmetric in anything: rules, words and root differ by symbol, and one rule is impossible. */
+static const double rule[S][S][S] = {{{0.5, 0.125}, {0.25, 0.125}}, {{0, 0.3}, {0.6, 0.1}}},
+                    word[S][V] = {{0.7, 0.2, 0.1}, {0.05, 0.15, 0.8}}, root[S] = {0.3, 0.7};
+static const char text[] =
+    "{\"classes\": [{\"rules\": [[0.5, 0.125, 0.25, 0.125], [0, 0.3, 0.6, 0.1]],"
+    " \"emission\": [[0.7, 0.2, 0.1], [0.05, 0.15, 0.8]], \"initial\": [0.3, 0.7]}]}";
+
+static cs_law law_of(const char *source)
+{
+    cs_law law = {0};
+    OK(cs_law_parse(source, &law));
+    return law;
+}
+
+static cs_law own_law(void **state, const char *more)
+{
+    char source[512];
+    (void)snprintf(source, sizeof source, "grammar:depth=%d,file=%s%s", DEPTH,
+                   put(state, "grammar.json", text), more);
+    return law_of(source);
+}
+
+/* P(words | symbol) of a subtree of n leaves; a word of -1 is any. */
+static double inside(int symbol, int n, const int32_t *w)
+{
+    if (n == 1) return w[0] < 0 ? 1 : word[symbol][w[0]];
+    double p = 0;
+    for (int b = 0; b < S; ++b) {
+        for (int c = 0; c < S; ++c) {
+            p += rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2);
+        }
+    }
+    return p;
+}
+
+static double sentence(const int32_t *w)
+{
+    return root[0] * inside(0, LEAVES, w) + root[1] * inside(1, LEAVES, w);
+}
+
+/* The forward algorithm; a word of -1 is any. */
+static double forward(const cs_law *law, int64_t label, int64_t n, const int32_t *w)
+{
+    const int64_t h = law->states;
+    double sum = 0, a[64], b[64];
+    assert_true(h <= 64);
+    memcpy(a, law->start + label * h, (size_t)h * sizeof *a);
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t z = 0; z < h && w[i] >= 0; ++z) {
+            a[z] *= law->emit[(label * h + z) * law->words + w[i]];
+        }
+        sum = 0;
+        memset(b, 0, sizeof b);
+        for (int64_t z = 0; z < h; ++z) {
+            sum += a[z];
+            for (int64_t y = 0; y < h; ++y) {
+                b[y] += a[z] * law->next[(label * h + z) * h + y];
+            }
+        }
+        memcpy(a, b, (size_t)h * sizeof *a);
+    }
+    return sum;
+}
+
+/* All 3^8 sentences. Products of 15 factors at most, 64 terms a symbol: far below 1e-13 of each. */
+TEST_IN_DIR(a_chain_says_what_its_grammar_says)
+{
+    cs_law law = own_law(state, "");
+    double total = 0;
+    assert_int_equal(law.states, S * (1 + S) * (1 + S) * (1 + S));
+    assert_true(law.length == LEAVES && law.words == V && law.classes == 1);
+    for (int64_t i = 0; i < 6561; ++i) {
+        int32_t w[LEAVES];
+        for (int64_t k = 0, left = i; k < LEAVES; ++k, left /= V) {
+            w[k] = (int32_t)(left % V);
+        }
+        const double p = sentence(w);
+        assert_near(forward(&law, 0, LEAVES, w), p, 1e-13 * p);
+        total += p;
+    }
+    assert_near(total, 1, 1e-12);
+    cs_law_free(&law);
+}
+
+/* Sentences follow each other and know nothing of each other; two words of one do, whatever is between
+ * them. */
+TEST_IN_DIR(sentences_are_independent)
+{
+    cs_law law = own_law(state, ",length=19");
+    const int32_t w[19] = {0, 2, 1, -1, -1, 2, 0, 0, 1, 1, -1, 2, 2, 0, -1, 1, 2, -1, 0},
+                  third[LEAVES] = {2, -1, 0, -1, -1, -1, -1, -1};
+    const double p = sentence(w) * sentence(w + LEAVES) * sentence(third);
+    assert_int_equal(law.length, 19);
+    assert_near(forward(&law, 0, 19, w), p, 1e-13 * p);
+    const int32_t ends[LEAVES] = {2, -1, -1, -1, -1, -1, -1, 2},
+                  head[LEAVES] = {2, -1, -1, -1, -1, -1, -1, -1},
+                  tail[LEAVES] = {-1, -1, -1, -1, -1, -1, -1, 2};
+    assert_true(fabs(sentence(ends) - sentence(head) * sentence(tail)) > 1e-5);
+    assert_near(forward(&law, 0, LEAVES, ends), sentence(ends), 1e-14);
+    cs_law_free(&law);
+}
+
+/* Rows sum to 1, a state's first leaf to the last, and classes are roots of one grammar. */
+TEST(drawn_grammars_have_roots_for_classes)
+{
+    cs_law law = law_of("grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
+           one = law_of("grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
+    const int64_t h = law.states;
+    const int32_t w[] = {1, 0, 4, 2};
+    double mean = 0;
+    assert_int_equal(h, 48);
+    for (int64_t i = 0; i < 3 * h; ++i) {
+        double row = 0, emitted = 0;
+        for (int64_t j = 0; j < h; ++j) {
+            row += law.next[i * h + j];
+        }
+        for (int64_t v = 0; v < 5; ++v) {
+            emitted += law.emit[i * 5 + v];
+        }
+        assert_near(row, 1, 1e-13);
+        assert_near(emitted, 1, 1e-13);
+    }
+    for (int64_t c = 0; c < 3; ++c) {
+        assert_true(forward(&law, c, 4, w) != forward(&law, (c + 1) % 3, 4, w));
+        mean += forward(&law, c, 4, w) / 3;
+    }
+    assert_near(mean, forward(&one, 0, 4, w), 1e-14);
+    cs_law_free(&law);
+    cs_law_free(&one);
+}
+
+TEST_IN_DIR(what_is_no_grammar_is_refused)
+{
+    static const char *const bad[][2] = {
+        {"grammar:states=3", "grammar has no 'states'"},
+        {"grammar:order=3", "grammar has no 'order'"},
+        {"grammar:depth=0", "depth: 0 is not in 1..12"},
+        {"grammar:symbols=5,depth=5", "5 symbols of depth 5 are more than 4096 states"},
+        {"grammar:symbols=3,classes=4", "4 classes, which are roots, of 3 symbols"},
+        {"grammar:symbols=4096,depth=12", "more than 4096 states"},
+    };
+    static const char *const files[][2] = {
+        {"{\"classes\": [{\"transition\": [[1]], \"emission\": [[1]]}]}",
+         "with \"rules\" and \"emission\""},
+        {"{\"classes\": [{\"rules\": [[1, 0], [0, 1]], \"emission\": [[1], [1]]}]}",
+         "rules[0]: wanted an array of 4"},
+        {"{\"classes\": [{\"rules\": [[0.5, 0, 0, 0.4], [0, 1, 0, 0]], \"emission\": [[1], [1]]}]}",
+         "rules[0]: sums to 0.9"},
+        {"{\"classes\": [{\"rules\": [[1]], \"emission\": [[1]], \"initial\": [1, 0]}]}",
+         "initial: wanted an array of 1"},
+        {"{\"classes\": [{\"rules\": [[1]], \"emission\": [[1]], \"transition\": [[1]]}]}",
+         "transition"},
+    };
+    cs_law law = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        assert_fails(cs_law_parse(bad[i][0], &law), CS_ERR_USAGE, bad[i][1]);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+        char source[512];
+        (void)snprintf(source, sizeof source, "grammar:file=%s",
+                       put(state, "bad.json", files[i][0]));
+        assert_fails(cs_law_parse(source, &law), CS_ERR_INPUT, files[i][1]);
+    }
+}
+
+static cs_status read_law(const char *source)
+{
+    cs_law law = {0};
+    cs_status status = cs_law_parse(source, &law);
+    cs_law_free(&law);
+    return status;
+}
+
+TEST_IN_DIR(memory_that_fails_is_told)
+{
+    char source[512];
+    (void)snprintf(source, sizeof source, "grammar:depth=2,file=%s",
+                   put(state, "grammar.json", text));
+    fail_each_allocation(read_law, source);
+    fail_each_allocation(read_law, "grammar:symbols=2,depth=2,classes=2");
+}
