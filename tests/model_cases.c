@@ -67,6 +67,12 @@ static void of_patches_another_width(cs_model_config *c)
     c->decoder.inner = 14;
 }
 
+static void of_patches_ahead(cs_model_config *c)
+{
+    of_patches(c);
+    c->offset_heads = 3;
+}
+
 static void of_patches_with_extra(cs_model_config *c)
 {
     of_patches(c);
@@ -175,6 +181,25 @@ static void blind_relative(cs_model_config *c)
     with_relative(c);
 }
 
+/* The next three tokens. */
+static void ahead(cs_model_config *c)
+{
+    c->offset_heads = 3;
+}
+
+static void one_layer_ahead(cs_model_config *c)
+{
+    one_layer(c);
+    c->local[0] = 0;
+    ahead(c);
+}
+
+static void local_ahead(cs_model_config *c)
+{
+    local(c);
+    ahead(c);
+}
+
 static void sum_pooling(cs_model_config *c)
 {
     c->pooling = 0;
@@ -220,6 +245,12 @@ const model_case model_cases[] = {
      with_relative},
     {"roberta", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, NULL},
     {"bert, spectral", CS_FORM_SINGLE, CS_ARCH_BERT, CS_LOSS_SPECTRAL, NULL},
+    {"gpt2, offsets", CS_FORM_SINGLE, CS_ARCH_GPT2, CE, ahead},
+    {"llama, offsets", CS_FORM_SINGLE, CS_ARCH_LLAMA, CE, ahead},
+    {"modernbert-decoder, one layer, offsets", CS_FORM_SINGLE, CS_ARCH_MODERNBERT_DECODER, CE,
+     one_layer_ahead},
+    {"modernbert-decoder, local, offsets", CS_FORM_SINGLE, CS_ARCH_MODERNBERT_DECODER, CE,
+     local_ahead},
     {"two-stream gpt2", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, NULL},
     {"two-stream gpt2, one layer", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, one_layer},
     {"two-stream gpt2, relative only", CS_FORM_TWO_STREAM, CS_ARCH_GPT2, CE, without_positions},
@@ -263,6 +294,7 @@ const model_case model_cases[] = {
     {"vit", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches},
     {"vit, waves, normalised", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_by_waves},
     {"vit, codes", CS_FORM_SINGLE, CS_ARCH_VIT, CE, of_patches_for_codes},
+    {"vit, offsets", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_ahead},
     {"two-stream vit", CS_FORM_TWO_STREAM, CS_ARCH_VIT, SE, of_patches},
     {"vit, extra", CS_FORM_SINGLE, CS_ARCH_VIT, SE, of_patches_with_extra},
     {"two-stream vit, extra", CS_FORM_TWO_STREAM, CS_ARCH_VIT, SE, of_patches_with_extra},

@@ -76,12 +76,14 @@ bool same_positions(const cs_model_config *a, const cs_model_config *b)
 
 cs_network_options case_options(const model_case *what, bool training)
 {
-    bool classify = case_config(what, false).classes > 0;
+    const cs_model_config config = case_config(what, false);
+    bool classify = config.classes > 0;
     return (cs_network_options){.form = what->form,
                                 .loss = what->loss,
                                 .spectral_factor = 2,
                                 .training = training,
                                 .classify = classify,
+                                .offsets = config.offset_heads,
                                 .batch = 2,
                                 .length = 5,
                                 .queries = 4,
@@ -221,6 +223,7 @@ void data_fill(model_data *d, const model_world *world, uint64_t seed)
     double sum = 0;
     for (int64_t p = 0; p < d->predictions; ++p) {
         d->predict[p] = below(&rng, d->batch * top);
+        d->head[p] = o->offsets > 1 ? (int32_t)(p / 2 % o->offsets) : 0;
         d->target[p] = p == d->predictions - 1 ? -1 : below(&rng, c->vocab);
         d->weight[p] = 0.5 + cs_rng_uniform(&rng);
         sum += d->target[p] < 0 ? 0 : d->weight[p];
@@ -293,6 +296,11 @@ void world_load(model_world *world, const model_data *d)
     put(run, n->decoder_lim, d->decoder_lim, decoder);
     put(run, n->decoder_cross_lim, d->decoder_cross_lim, decoder);
     put(run, n->predict, d->predict, d->predictions);
+    for (int64_t k = 0; k < n->options.offsets && n->predict == CS_NONE; ++k) {
+        for (int64_t p = 0; p < d->predictions; ++p) {
+            cs_run_index(run, n->offset_predict[k])[p] = d->head[p] == k ? d->predict[p] : -1;
+        }
+    }
     put(run, n->target, d->target, d->predictions);
     for (int64_t p = 0; n->weight != CS_NONE && p < d->predictions; ++p) {
         cs_run_input(run, n->weight, p, 0, d->weight[p]);

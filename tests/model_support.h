@@ -65,6 +65,7 @@ typedef struct {
     int32_t decoder_from[DATA_ROWS], decoder_token[DATA_ROWS], decoder_position[DATA_ROWS];
     int32_t decoder_vis[DATA_ROWS], decoder_lim[DATA_ROWS], decoder_cross_lim[DATA_ROWS];
     int32_t predict[DATA_ROWS], target[DATA_ROWS];
+    int32_t head[DATA_ROWS];                         /* heads of offsets: whose each loss row is */
     double weight[DATA_ROWS];                        /* sum 1 over rows with a target */
     int32_t type[DATA_ROWS], readout_lim[DATA_ROWS]; /* classifiers */
     double goal[DATA_ROWS * REAL_WIDTH];

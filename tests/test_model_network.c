@@ -31,7 +31,7 @@ static bool at_rows(const cs_network *net, cs_operand x, int rows)
 /* --- dropout ---------------------------------------------------------------------------------- */
 
 /* Sums of a stream with dropout: two a layer of the encoder. Of two streams both run, the content
- * not through its last layer. */
+ * not through its last layer; each offset has a last layer. */
 static int64_t expected_sums(const cs_model_config *c, cs_form form)
 {
     switch (form) {
@@ -40,7 +40,7 @@ static int64_t expected_sums(const cs_model_config *c, cs_form form)
     case CS_FORM_TWO_STREAM:
         return 2 * (c->layers + c->layers - 1);
     default:
-        return 2 * c->layers;
+        return 2 * (c->layers + (c->offset_heads > 0 ? c->offset_heads - 1 : 0));
     }
 }
 
@@ -56,6 +56,11 @@ static void check_dropout(const model_case *what, bool training)
         double p = 0, want = 0;
         if (op->kind == CS_OP_ADD && c->extra_width > 0 && op->add.a.tensor != CS_NONE) {
             p = op->add.p; /* vectors of patches and of pictures: 0 */
+        } else if (op->kind == CS_OP_ADD && c->offset_heads > 0 && op->add.a.tensor != CS_NONE) {
+            const bool trunk = c->layers > 1 && sums == 2 * (c->layers - 1) - 1; /* else heads */
+            p = op->add.p;
+            want = trunk ? c->dropout : 0;
+            sums += trunk;
         } else if (op->kind == CS_OP_ADD) {
             assert_int_equal(op->add.a.tensor, CS_NONE); /* other sums are taken by norms */
             p = op->add.p;

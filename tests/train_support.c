@@ -78,6 +78,7 @@ static cs_model_config config_of(const recipe *r, const training *t)
                                          .eos = cs_tokenizer_special(t->tokenizer, CS_TOKEN_EOS),
                                          .mask = cs_tokenizer_special(t->tokenizer, CS_TOKEN_MASK),
                                          .unk = cs_tokenizer_special(t->tokenizer, CS_TOKEN_UNK)});
+    c.offset_heads = r->ahead;
     c.query_vector = cs_form_of(&t->options.task, &c) == CS_FORM_TWO_STREAM;
     c.detector = r->replaced_token > 0;
     return c;
@@ -89,6 +90,9 @@ training make_training(const recipe *r, const char *dir)
     OK(cs_tokenizer_of_corpus(&t.corpus, CS_SPLITTER_WHITESPACE, &t.tokenizer));
     OK(cs_backend_cpu(r->threads > 0 ? r->threads : 1, &t.backend));
     t.options.task.objective = objective_of(r->kind);
+    if (r->ahead > 0) {
+        t.options.task.objective.t = r->ahead;
+    }
     t.options.loss = r->loss == CS_LOSS_NONE ? CS_LOSS_CROSS_ENTROPY : r->loss;
     t.options.replaced_token = r->replaced_token;
     t.options.steps = 12;

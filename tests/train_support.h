@@ -26,6 +26,7 @@ typedef struct {
     int threads;            /* [1] */
     cs_loss loss;           /* [cross-entropy] */
     double replaced_token;  /* [no detector] */
+    int64_t ahead;          /* diverse-ar: t, by heads of offsets [2, by queries] */
 } recipe;
 
 /* A freshly initialised model on a random corpus: 2 layers (linear: 1), 2 heads, 24 words, batches

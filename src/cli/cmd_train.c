@@ -162,7 +162,7 @@ static cs_status open_backend(const cs_args *args, cs_backend **out)
     return status;
 }
 
-/* The two shorthands of --objective name a model too. */
+/* The shorthands of --objective name a model too. */
 static cs_status check_kind(const cs_args *args, const char *from, const cs_model_config *config)
 {
     const char *name = cs_args_text(args, "objective");
@@ -177,6 +177,12 @@ static cs_status check_kind(const cs_args *args, const char *from, const cs_mode
                        "--objective linear: the model of --init-from %s is %s, not "
                        "linear (--objective masked --loss spectral trains it so)",
                        from, cs_arch_name(config->arch));
+    }
+    if (strcmp(name, "multi-token") == 0 && config->offset_heads == 0) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--objective multi-token: the model of --init-from %s has no heads of "
+                       "offsets",
+                       from);
     }
     return CS_OK;
 }

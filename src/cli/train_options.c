@@ -8,12 +8,13 @@
 #include "plan/parameter.h"
 
 const cs_opt cs_group_train_objective[] = {
-    {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear"), NULL, 0, 0,
+    {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear|multi-token"), NULL, 0, 0,
      "The pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
      "mix:SHARE*NAME+SHARE*NAME(...); several in turn: \"NAME until SHARE, NAME(...)\" by shares "
      "of "
      "the steps, \"NAME for N, NAME for N\" again and again; mae-lm: masked with a "
-     "decoder; linear: --arch linear under masked with the spectral loss. Parameters that are not "
+     "decoder; linear: --arch linear under masked with the spectral loss; multi-token: diverse-ar "
+     "in one stream, by a last layer for each of the next --t tokens. Parameters that are not "
      "given are those of the table Objectives.",
      false},
     {0},
@@ -194,7 +195,8 @@ cs_status cs_args_picture_recipe(cs_args *args)
 
 /* --- task --------------------------------------------------------------------------------------*/
 
-/* mae-lm and linear name a model too; both are trained as masked. */
+/* mae-lm, linear and multi-token name a model too: the first two are trained as masked, the last as
+ * diverse-ar. */
 static bool is_objective(const cs_args *args, const char *name)
 {
     const char *given = cs_args_text(args, "objective");
@@ -225,11 +227,18 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *ph
     if (!spec) {
         return cs_fail(CS_ERR_USAGE, "train needs --objective NAME");
     }
-    bool names_model = is_objective(args, "mae-lm") || is_objective(args, "linear");
-    cs_status status = cs_phases_are(spec)
-                           ? set_phases(args, phases, o)
-                           : cs_args_trained_objective(args, names_model ? "masked" : spec, file,
-                                                       &task->objective);
+    bool masked = is_objective(args, "mae-lm") || is_objective(args, "linear"),
+         ahead = is_objective(args, "multi-token");
+    cs_status status = cs_phases_are(spec) ? set_phases(args, phases, o)
+                                           : cs_args_trained_objective(args,
+                                                                       masked  ? "masked"
+                                                                       : ahead ? "diverse-ar"
+                                                                               : spec,
+                                                                       file, &task->objective);
+    if (status == CS_OK && ahead)
+        status = cs_args_refuse(args, "query-position",
+                                "has no meaning for multi-token, whose "
+                                "heads are of one stream");
     task->two_stream = cs_args_given(args, "query-position");
     CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
     return status;
@@ -379,6 +388,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     if (c.relative_buckets == 0 && cs_args_given(args, "relative-distance")) {
         return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
     }
+    c.offset_heads = is_objective(args, "multi-token") ? options->task.objective.t : 0;
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
     const int64_t begins =
         cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);

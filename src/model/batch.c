@@ -122,6 +122,7 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
     }
     if (status == CS_OK) status = fill_new(made.predictions, -1, &made.example);
     if (status == CS_OK) status = fill_new(made.predictions, -1, &made.place);
+    if (status == CS_OK) status = fill_new(made.predictions, 0, &made.head);
     made.weight = status == CS_OK ? cs_calloc(made.predictions, sizeof *made.weight) : NULL;
     const int64_t reals = rows_in(&made, OF_REAL, false) * made.real_width;
     made.real = status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real) : NULL;
@@ -143,7 +144,7 @@ void cs_batch_free(cs_batch *batch)
     for (int i = 0; i < PARTS; ++i) {
         cs_free(*array_of(batch, PART[i].at));
     }
-    CS_FREE_FIELDS(batch, example, place, weight, goal, real, extra);
+    CS_FREE_FIELDS(batch, example, place, head, weight, goal, real, extra);
     memset(batch, 0, sizeof *batch);
 }
 
@@ -278,6 +279,12 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
         if (tensor != CS_NONE && from) {
             memcpy(cs_run_index(run, tensor), from,
                    (size_t)rows_in(batch, PART[i].rows, true) * sizeof *from);
+        }
+    }
+    for (int64_t k = 0; k < network->options.offsets && network->predict == CS_NONE; ++k) {
+        int32_t *to = cs_run_index(run, network->offset_predict[k]);
+        for (int64_t r = 0; r < batch->predictions; ++r) {
+            to[r] = batch->head[r] == k ? batch->predict[r] : -1;
         }
     }
     for (int64_t r = 0; r < batch->predictions && network->weight != CS_NONE; ++r) {

@@ -42,6 +42,7 @@ typedef struct {
                            real_width; else 0 */
     double *goal;   /* predictions x goal_width */
     int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
+    int32_t *head;              /* predictions; offset less 1, whose head the loss row reads */
     double *weight, weight_sum; /* predictions; before normalisation, a value each where targets are
                                    values, so that losses are means a value */
     /* predictions: the example (index into the array given) and the place in its text that each

@@ -209,6 +209,7 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     c.head_transform = c.head_bias = c.query_vector = c.blind_queries = c.detector = c.cloze =
         false;
     c.tied = true;
+    c.offset_heads = 0;
     c.decoder = (cs_decoder_config){0};
     c.target = CS_TARGET_IDS;
     c.arch = c.arch == CS_ARCH_VIT_MAE ? CS_ARCH_VIT : c.arch;
@@ -258,6 +259,7 @@ static cs_status ranges(const cs_model_config *c)
         {"width of real rows", (double)c->real_width, 0, 1 << 20},
         {"width of extra vectors", (double)c->extra_width, 0, 1 << 20},
         {"token types", (double)c->token_types, 0, 1 << 10},
+        {"offset heads", (double)c->offset_heads, 0, CS_MOST_OFFSETS},
         {"classes", (double)c->classes, 0, 1 << 20},
         {"inner width", linear ? 1 : (double)c->inner, 1, 1 << 20},
         {"decoder layers", (double)c->decoder.layers, 0, 64},
@@ -405,6 +407,7 @@ static cs_status classifier(const cs_model_config *c)
                         : !c->tied                       ? "output matrix of its own"
                         : c->query_vector                ? "query vector"
                         : c->detector                    ? "detector of replaced tokens"
+                        : c->offset_heads > 0            ? "heads of offsets"
                         : c->decoder.layers > 0          ? "decoder"
                         : c->target != CS_TARGET_IDS     ? "head that predicts values"
                                                          : NULL;
@@ -432,6 +435,7 @@ static cs_status plain_linear(const cs_model_config *c)
                         : c->classes > 0          ? "classification head"
                         : c->query_vector         ? "query vector"
                         : c->detector             ? "detector of replaced tokens"
+                        : c->offset_heads > 0     ? "heads of offsets"
                         : c->decoder.layers > 0   ? "decoder"
                         : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
                             ? "dropout"

@@ -47,7 +47,7 @@
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10, CS_ORDER_ROOM = 4096 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_ROOM = 4096 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -163,9 +163,11 @@ typedef struct {
         [CS_ORDER_ROOM]; /* of the patches in their sequence (cs_model_order); "": along rows */
     bool waves; /* positions are fixed sines and cosines of the place in the plane; else learned */
     cs_target target;
-    bool query_vector;  /* two-stream models learn the start of the query stream */
-    bool detector;      /* a second head says whether a token was replaced */
-    bool blind_queries; /* two-stream: a query knows nothing of the position that it fills */
+    bool query_vector;    /* two-stream models learn the start of the query stream */
+    bool detector;        /* a second head says whether a token was replaced */
+    int64_t offset_heads; /* tokens ahead that a row predicts, each by a last layer of its own, that
+                             of the next one being the model's (Gloeckle et al. 2024); 0: none */
+    bool blind_queries;   /* two-stream: a query knows nothing of the position that it fills */
     cs_decoder_config decoder;
     double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */
     int32_t pad_id, bos_id, eos_id, mask_id, unk_id; /* -1: none */

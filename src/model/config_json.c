@@ -31,6 +31,7 @@ static const cs_arch_key OURS[] = {
     {"waves", CS_KEY_BOOL, CS_AT(waves), NAN},
     {"query_vector", CS_KEY_BOOL, CS_AT(query_vector), NAN},
     {"detector", CS_KEY_BOOL, CS_AT(detector), NAN},
+    {"offset_heads", CS_KEY_INT, CS_AT(offset_heads), NAN},
     {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
     {"classes", CS_KEY_INT, CS_AT(classes), NAN},
     {"cloze", CS_KEY_BOOL, CS_AT(cloze), NAN},

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -249,16 +250,18 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
         add_head(&t, c);
         return t.status;
     }
-    for (int64_t l = 0; l < (c->groups > 0 ? c->groups : c->layers); ++l) {
+    const int64_t layers = c->groups > 0 ? c->groups : c->layers;
+    for (int64_t l = 0; l < layers + cs_most(c->offset_heads - 1, 0); ++l) {
         char prefix[64];
-        (void)snprintf(prefix, sizeof prefix, "layer.%lld.", (long long)l);
+        (void)snprintf(prefix, sizeof prefix, l < layers ? "layer.%lld." : "offset.%lld.",
+                       (long long)(l < layers ? l : l - layers + 2));
         add_layer(&t, prefix,
                   (layer_shape){.width = c->width,
                                 .inner = c->inner,
                                 .queries = cs_head_width(c) * c->heads,
                                 .keys = cs_key_width(c),
                                 .self = true,
-                                .plain = l == 0 && c->first_plain});
+                                .plain = cs_least(l, layers - 1) == 0 && c->first_plain});
     }
     if (c->rotary.theta > 0) {
         add_constant(&t, cs_rotary_pairs(c, &c->rotary), "rotary.frequency");

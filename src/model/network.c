@@ -6,6 +6,7 @@
 #include "model/network.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -116,23 +117,36 @@ void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
     }
 }
 
-cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
+/* Layer l, whose name goes into the buffer. */
+static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_ROOM])
+{
+    const int64_t groups = e->config->groups, own = groups > 0 ? l * groups / e->config->layers : l;
+    return (cs_layer){.prefix = cs_emit_prefix(e, own, prefix),
+                      .number = l,
+                      .width = e->config->width,
+                      .attention = cs_emit_masks(e, l, e->net->lim, e->net->position)};
+}
+
+/* Content rows through the first `layers` layers. */
+static cs_stream emit_layers(cs_emitter *e, int64_t layers, bool narrow)
 {
     cs_stream stream = {cs_emit_content(e), CS_NONE};
     e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
-    int64_t layers = e->config->layers;
     for (int64_t l = 0; l < layers; ++l) {
         char prefix[CS_PREFIX_ROOM];
-        int64_t own = e->config->groups > 0 ? l * e->config->groups / layers : l;
-        cs_layer layer = {.prefix = cs_emit_prefix(e, own, prefix),
-                          .number = l,
-                          .width = e->config->width,
-                          .attention = cs_emit_masks(e, l, e->net->lim, e->net->position),
-                          .narrow = narrow && l == layers - 1};
+        cs_layer layer = encoder_layer(e, l, prefix);
+        layer.narrow = narrow && l == layers - 1;
         int entry;
         cs_emit_layer(e, &layer, &stream, &entry);
         cs_emit_hidden(e, l, entry);
     }
+    return stream;
+}
+
+cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
+{
+    const int64_t layers = e->config->layers;
+    cs_stream stream = emit_layers(e, layers, narrow);
     if (e->options->keep_hidden) {
         stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
         cs_emit_hidden(e, layers, stream.x);
@@ -140,11 +154,40 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
     return stream;
 }
 
+/* Multi-token prediction (Gloeckle et al. 2024): the layers but the last are a trunk, on which each
+ * offset has a last layer of its own, the next token the model's; final norm and output matrix are
+ * shared. A loss row reads the layer of its offset. */
+static int emit_offsets(cs_emitter *e)
+{
+    const int64_t last = e->config->layers - 1;
+    cs_network *net = e->net;
+    cs_stream trunk = emit_layers(e, last, false);
+    int x = CS_NONE;
+    trunk = (cs_stream){cs_emit_sum(e, trunk), CS_NONE};
+    for (int64_t k = 0; k < e->options->offsets; ++k) {
+        char prefix[CS_PREFIX_ROOM];
+        const cs_layer layer = encoder_layer(e, last, prefix);
+        cs_stream stream = trunk;
+        int entry;
+        if (k > 0) {
+            (void)snprintf(prefix, sizeof prefix, "offset.%lld.", (long long)k + 1);
+        }
+        cs_emit_layer(e, &layer, &stream, &entry);
+        const int y = cs_graph_gather(e->graph, cs_emit_final(e, stream, "final_norm"),
+                                      net->loss_rows, net->offset_predict[k]);
+        x = k == 0 ? y : cs_graph_add(e->graph, x, y, 0);
+    }
+    return x;
+}
+
 static int emit_single(cs_emitter *e)
 {
     const cs_network_options *o = e->options;
     if (o->classify && e->config->readout == CS_READ_MEAN) {
         return cs_emit_mean(e);
+    }
+    if (o->offsets > 1) {
+        return emit_offsets(e);
     }
     cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
     if (o->predictions == 0) {
@@ -170,7 +213,12 @@ static void loss_rows(cs_emitter *e)
     }
     net->loss_rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
                                  : cs_graph_rows(e->graph, 1, o->predictions);
-    net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
+    for (int64_t k = 0; k < o->offsets && o->offsets > 1; ++k) {
+        net->offset_predict[k] = cs_graph_index(e->graph, net->loss_rows, "predict");
+    }
+    if (o->offsets <= 1) {
+        net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
+    }
     if (o->loss == CS_LOSS_SQUARED_ERROR || o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
         net->goal =
             cs_graph_input(e->graph, net->loss_rows,
@@ -358,6 +406,11 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     }
     if (o->detect && (!c->detector || o->form != CS_FORM_SINGLE)) {
         return cs_fail(CS_ERR_USAGE, "the model has no detector of replaced tokens");
+    }
+    if (o->offsets > 1 && (o->offsets > c->offset_heads || o->form != CS_FORM_SINGLE ||
+                           o->keep_hidden || o->detect || o->predictions == 0)) {
+        return cs_fail(CS_ERR_USAGE, "%lld offsets predicted by a model with heads of %lld",
+                       (long long)o->offsets, (long long)c->offset_heads);
     }
     const bool of_values = c->target != CS_TARGET_IDS;
     if (o->loss != CS_LOSS_NONE && (o->loss == CS_LOSS_SQUARED_ERROR) != of_values) {

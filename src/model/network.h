@@ -44,6 +44,7 @@ typedef struct {
     double spectral_factor; /* 1 or 2 */
     bool training;
     bool detect;            /* loss rows say whether their token was replaced: the detector's */
+    int64_t offsets;        /* heads of offsets that loss rows read; 0, 1: that of the next token */
     bool classify;          /* loss rows are texts, read by the classification head */
     bool keep_hidden;       /* hidden[] stays readable; not in training */
     int64_t batch, length;  /* B, S */
@@ -78,6 +79,9 @@ typedef struct cs_network {
     /* loss rows: row of the top to read, target token (-1: none), weight; spectral: target masses
      */
     int loss_rows, predict, target, weight, mass;
+    int offset_predict
+        [CS_MOST_OFFSETS]; /* with heads of offsets, in place of predict: of each head,
+                                            -1 in the loss rows of others */
     int goal,
         readout_lim; /* regression, targets that are values: they (input); readout mean: limits against vis */
     int loss, logits; /* logits: or the values predicted */

@@ -32,6 +32,7 @@ typedef struct {
     const cs_plan *given; /* count, in place of drawn ones; NULL: they are drawn */
     cs_plan *plan;        /* count; length 0: too short. offset-ar: only the length is set */
     cs_offsets offsets;   /* offset-ar */
+    int64_t ahead;        /* cs_task_offsets */
     int64_t longest;
     double **factor;  /* longest + 1: of uniform target weights at the lengths that occurred */
     int32_t *scratch; /* longest + 2: rows of groups (linear) */
@@ -148,7 +149,22 @@ static rows_taken single_rows(const cs_draft *draft, int64_t b)
 {
     const cs_plan *plan = &draft->plan[b];
     const bool begins = plan->masks && draft_first(draft) == 0;
-    return (rows_taken){.length = plan->length + begins, .predictions = draft_predicted(draft, b)};
+    const int64_t n = draft_predicted(draft, b), t = cs_least(cs_most(draft->ahead, 1), n);
+    return (rows_taken){.length = plan->length + begins,
+                        .predictions = t * (t - 1) / 2 + (n - t + 1) * t};
+}
+
+/* What row `row` of sequence b predicts, place k or, with heads of offsets, the next ones from k on:
+ * the head of each is its offset's, and they share the weight of the prefix (LA Eq. 3). */
+static void predict_next(cs_draft *draft, int64_t b, int64_t row, int64_t k)
+{
+    const cs_plan *plan = &draft->plan[b];
+    const int64_t t = cs_least(draft->ahead, plan->length - k);
+    for (int64_t d = 0; d < cs_most(t, 1); ++d) {
+        draft->batch->head[draft->batch->events] = (int32_t)d;
+        draft_predict(draft, b, row, k + d,
+                      t > 0 ? draft_prefix_weight(draft, b, k + d) / (double)t : plan->weight[k]);
+    }
 }
 
 /* Row i sees what precedes it (in general the groups up to its own). With a shared empty prefix it
@@ -173,7 +189,7 @@ static void fill_next(cs_draft *draft, int64_t b)
                        plan->masks ? 0 : plan->group[read]);
         }
         if (i + shift < plan->length && draft_predicts(draft, b, i + shift)) {
-            draft_predict(draft, b, draft_row(draft, b, i), i + shift, plan->weight[i + shift]);
+            predict_next(draft, b, draft_row(draft, b, i), i + shift);
         }
     }
 }
@@ -195,7 +211,7 @@ static void fill_masked(cs_draft *draft, int64_t b)
 
 static void single_fill(cs_draft *draft, int64_t b)
 {
-    if (cs_task_reads(draft->task) == CS_READS_NEXT) {
+    if (cs_task_reads(draft->task) != CS_READS_MASKS) {
         fill_next(draft, b);
     } else {
         fill_masked(draft, b);
@@ -466,7 +482,11 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
     }
     plan->factor = draft->factor[length];
     cs_rng rng = draft_rng(draft, CS_STREAM_PLAN, b);
-    return status == CS_OK ? cs_plan_sample_training(objective, &rng, plan) : status;
+    cs_objective next = cs_objective_default(CS_OBJ_AR); /* the rows of all heads are prefixes */
+    next.empty_prefix = objective->empty_prefix;
+    return status == CS_OK
+               ? cs_plan_sample_training(draft->ahead > 0 ? &next : objective, &rng, plan)
+               : status;
 }
 
 static cs_status draw_plans(cs_draft *draft)
@@ -551,6 +571,7 @@ cs_status cs_batch_of_plans(const cs_batch_order *order, const cs_plan *plan,
                       .example = example,
                       .count = count,
                       .extra = cs_model_config_extra(config),
+                      .ahead = cs_task_offsets(task, config),
                       .batch = &batch};
     cs_status status = cs_task_check(task, config);
     if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0))

@@ -15,6 +15,8 @@
  *   gvp, file                             predicted token, at its position, sees groups < f(i)
  *   diverse-ar t              two-stream  the same: first group 1..t, groups of t, events weighted
  *                                         as LA Eq. 3 (plan.h, cs_plan_sample_training)
+ *   diverse-ar t, in a model  single      the rows of ar; row i predicts the next t tokens, each by the
+ *   with heads of offsets                 head of its offset, which share its weight (LA Eq. 3)
  *   offset-ar w               two-stream  causal content; for each prefix one distance d ~ w: a
  *                                         query row at the d-th position after it that sees it
  *   any, if asked for         two-stream  the same over the groups of its plans; of masked

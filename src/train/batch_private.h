@@ -9,6 +9,10 @@ enum { CS_SPECIALS = 5 };
 int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]);
 
 cs_objective_reading cs_task_reads(const cs_task *task);
+
+/* Offsets that the model predicts from each row, each by its own head: t of diverse-ar in a model with
+ * heads of offsets and one stream; else 0. */
+int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config);
 bool cs_task_masks(const cs_task *task); /* it reads masks */
 
 /* Whether rows of the model may read a masked token: [MASK], or what is kept or put in its place. */

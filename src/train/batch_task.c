@@ -21,6 +21,12 @@ bool cs_task_masks(const cs_task *task)
     return cs_task_reads(task) == CS_READS_MASKS;
 }
 
+int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config)
+{
+    const bool heads = config->offset_heads > 0 && task->objective.kind == CS_OBJ_DIVERSE_AR;
+    return heads && !task->two_stream && config->decoder.layers == 0 ? task->objective.t : 0;
+}
+
 /* Plans of next tokens that mask are among its plans, and are read in one stream. */
 static bool masks_next(const cs_task *task, cs_form form)
 {
@@ -42,7 +48,8 @@ cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
     if (config->decoder.layers > 0) {
         return CS_FORM_MAE;
     }
-    bool single = cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task);
+    bool single = cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task) ||
+                  cs_task_offsets(task, config) > 0;
     return single && !task->two_stream ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
 }
 
@@ -130,7 +137,7 @@ static cs_status check_tokens(const cs_task *task, const cs_model_config *config
     bool mae = form == CS_FORM_MAE;
     bool shows_mask = form == CS_FORM_SINGLE ? cs_task_masks(task) || masks_next(task, form)
                                              : mae && task->delta > 0;
-    bool shows_begin = (form == CS_FORM_SINGLE && cs_task_reads(task) == CS_READS_NEXT &&
+    bool shows_begin = (form == CS_FORM_SINGLE && !cs_task_masks(task) &&
                         task->objective.empty_prefix == CS_PREFIX_SHARED) ||
                        (mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS);
     cs_status status = CS_OK;
@@ -169,6 +176,11 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
                        form == CS_FORM_MAE ? "a model with a decoder" : "linear attention",
                        form == CS_FORM_MAE ? "its decoder knows the positions that it fills"
                                            : "its queries have no position");
+    }
+    if (cs_task_offsets(task, config) > config->offset_heads) {
+        return cs_fail(CS_ERR_USAGE,
+                       "diverse-ar with t %" PRId64 " in a model with heads of %" PRId64 " offsets",
+                       o->t, config->offset_heads);
     }
     status = check_shares(task, form);
     return status == CS_OK ? check_tokens(task, config, form) : status;
@@ -227,7 +239,8 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     }
     cs_form form = cs_form_of(task, config);
     cs_decoder_attention decoder = config->decoder.attention;
-    int64_t predicted = most_predicted(task, length);
+    out->offsets = cs_task_offsets(task, config);
+    int64_t predicted = most_predicted(task, length) * cs_most(out->offsets, 1);
     out->form = form;
     out->batch = batch;
     bool masks = cs_task_masks(task);

@@ -198,6 +198,7 @@ cs_status cs_phases_sizes(const cs_phases *p, const cs_task *task, const cs_mode
             i == 0 ? sizes.decoder_length : cs_most(sizes.decoder_length, out->decoder_length);
         out->predictions =
             i == 0 ? sizes.predictions : cs_most(sizes.predictions, out->predictions);
+        out->offsets = i == 0 ? sizes.offsets : cs_most(sizes.offsets, out->offsets);
     }
     return hides ? CS_OK
                  : cs_fail(CS_ERR_USAGE,

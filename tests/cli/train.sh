@@ -98,6 +98,27 @@ test_replaced_tokens() {
     refuses 2 "replaced tokens are those of one masked objective of text" "$COSPEC" train --corpus c.tsv $size --objective ar --replaced-token 5 --steps 1 -o b
 }
 
+# A last layer for each of the next tokens: kept in the model, whose first head other commands read as any causal model's.
+test_multi_token() {
+    small_corpus c.tsv
+    # shellcheck disable=SC2086
+    exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 -o r && grep -q '"offset_heads": *3' r/config.json && grep -q '"model_type": *"gpt2"' r/config.json || return 1
+    cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
+    exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 --threads 2 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
+    refuses 2 "r holds a run with another --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
+    exits 0 "$COSPEC" features r c.tsv --layers last -o s && exits 0 "$COSPEC" perplexity r c.tsv --json && grep -q '"kind": *"causal"' out && exits 0 "$COSPEC" generate r --prompt a --n 1 --length 3 || return 1
+    for next in "multi-token --t 2" ar; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" train --corpus c.tsv --init-from r --objective $next --batch 8 --max-length 16 --steps 1 --force -o on || return 1
+    done
+    exits 0 "$COSPEC" finetune r c.tsv c.tsv --epochs 1 --seeds 1 -o task || return 1
+    # shellcheck disable=SC2086
+    exits 0 train --objective ar --steps 1 -o plain && refuses 2 "the model of --init-from plain has no heads of offsets" "$COSPEC" train --corpus c.tsv --init-from plain --objective multi-token --batch 8 --max-length 16 --steps 1 -o b &&
+        refuses 2 "diverse-ar with t 4 in a model with heads of 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective multi-token --t 4 --batch 8 --max-length 16 --steps 1 -o b &&
+        refuses 2 "offset heads 17 is not in" "$COSPEC" train --corpus c.tsv $size --objective multi-token --t 17 --steps 1 -o b &&
+        refuses 2 "--query-position has no meaning for multi-token" "$COSPEC" train --corpus c.tsv $size --objective multi-token --query-position on --steps 1 -o b
+}
+
 # An interrupt ends the step and leaves a checkpoint; resumed with other threads, the bytes are those of a run
 # that was left alone.
 test_interrupt_and_resume() {
@@ -388,7 +409,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective rotary choices same_bytes_for_any_threads replaced_tokens interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in every_objective rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
