@@ -138,6 +138,34 @@ TEST(fields_have_the_stated_covariance)
     assert_true(fabs(cs_field_covariance(0.7, W, 1, 9) - (0.2401)) <= 1e-15);
 }
 
+/* "field:..." is cs_field_sample in steps of 2^-12, divided by hash. */
+TEST(fields_of_any_size)
+{
+    cs_images m = {0};
+    double x[36], rho = 0;
+    OK(cs_images_load("field:side=6,correlation=0.5,fields=40,seed=3", NULL, &m));
+    assert_int_equal(m.count, 40);
+    assert_int_equal(m.height, 6);
+    assert_int_equal(m.width, 6);
+    assert_int_equal(m.labels, 0);
+    assert_true(cs_field_is(&m, &rho));
+    assert_true(fabs(rho - 0.5) <= 0);
+    int64_t held = 0;
+    for (int64_t i = 0; i < m.count; ++i) {
+        held += m.held_out[i];
+        cs_field_sample(3, i, 0.5, 6, 6, x);
+        for (int p = 0; p < 36; ++p) {
+            assert_true(fabs((double)m.value[i * 36 + p] - x[p]) <= 0x1p-13 + 0x1p-22);
+        }
+    }
+    assert_true(held > 0 && held < 20);
+    cs_images_free(&m);
+    assert_fails(cs_images_load("field:side=6,sides=2", NULL, &m), CS_ERR_USAGE, "'sides=2'");
+    assert_fails(cs_images_load("field:side=6,", NULL, &m), CS_ERR_USAGE, "'' is none of side=");
+    assert_fails(cs_images_load("field:correlation=1", NULL, &m), CS_ERR_USAGE, "not in [0, 1)");
+    assert_fails(cs_images_load("field:fields=0", NULL, &m), CS_ERR_USAGE, "fields");
+}
+
 static void use_cache(void **state)
 {
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, ""), 1), 0);

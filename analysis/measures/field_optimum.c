@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "image/field.h"
 #include "linalg/dense.h"
+#include "plan/pairs.h"
 #include "plan/plan.h"
 
 cs_status cs_field_predict(const cs_field_places *of, double *weights, double *error)
@@ -59,10 +60,12 @@ done:
 
 /* --- under an objective ----------------------------------------------------------------------- */
 
-/* Room for the pixels of a plan's groups. */
+/* What a plan takes. */
 typedef struct {
-    int64_t *seen, *target;
-    double *error;
+    cs_dense c; /* covariance of all pixels, later groups behind earlier ones, then its factor */
+    int64_t *pixel; /* those pixels */
+    int64_t *begin; /* of each: pixels of earlier groups, -1: not predicted */
+    double *weight; /* of each */
 } room;
 
 /* Appends the pixels of the patch at place k. */
@@ -76,39 +79,49 @@ static int64_t add_pixels(const cs_field_case *f, int64_t k, int64_t *to, int64_
     return count;
 }
 
-/* The weighted error of one plan, and the weight. */
+/* The weighted error of one plan, and the weight. Of C = L L' in the order of the groups, the error
+ * of pixel p given the first b is sum of L_pj^2 over j >= b: one factor serves all groups. */
 static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, room *r, double *sum,
                             double *weight)
 {
-    const int64_t pixels = f->patch * f->patch;
+    const int64_t pixels = f->patch * f->patch, ld = r->c.ld;
+    double *c = r->c.data;
     int64_t count = 0;
-    *sum = *weight = 0;
+    int n = 0;
     for (int64_t g = 0; g <= plan->groups; ++g) {
-        int64_t targets = 0;
-        for (int64_t k = 0; k < plan->length; ++k) {
-            if (plan->group[k] == g && g > 0 && plan->weight[k] > 0) {
-                targets = add_pixels(f, k, r->target, targets);
-            }
-        }
-        cs_status status = cs_interrupt_check();
-        const cs_field_places of = {f->rho, f->width, count, targets, r->seen, r->target};
-        if (status == CS_OK && targets > 0) status = cs_field_predict(&of, NULL, r->error);
-        if (status != CS_OK) return status;
-        targets = 0;
+        const int64_t begin = count;
         for (int64_t k = 0; k < plan->length; ++k) {
             if (plan->group[k] != g) {
                 continue;
             }
-            if (g > 0 && plan->weight[k] > 0) {
-                for (int64_t p = 0; p < pixels; ++p) {
-                    *sum += plan->weight[k] * r->error[targets++] / (double)pixels;
-                }
-                *weight += plan->weight[k];
+            const bool predicted = g > 0 && plan->weight[k] > 0;
+            for (int64_t p = count; p < count + pixels; ++p) {
+                r->begin[p] = predicted ? begin : -1;
+                r->weight[p] = plan->weight[k] / (double)pixels;
             }
-            count = add_pixels(f, k, r->seen, count);
+            count = add_pixels(f, k, r->pixel, count);
         }
     }
-    return CS_OK;
+    for (int64_t a = 0; a < count; ++a) {
+        for (int64_t b = 0; b <= a; ++b) {
+            c[a + b * ld] = cs_field_covariance(f->rho, f->width, r->pixel[a], r->pixel[b]);
+        }
+    }
+    cs_status status = cs_blas_int(count, "pixels", &n);
+    if (status == CS_OK) status = cs_interrupt_check();
+    if (status == CS_OK && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, c, n) != 0)
+        status = cs_fail(CS_ERR_USAGE,
+                         "a correlation of %g between neighbours is too near 1 for "
+                         "%lld pixels",
+                         f->rho, (long long)count);
+    *sum = *weight = 0;
+    for (int64_t a = 0; a < count && status == CS_OK; ++a) {
+        for (int64_t b = r->begin[a]; b >= 0 && b <= a; ++b) {
+            *sum += r->weight[a] * c[a + b * ld] * c[a + b * ld];
+        }
+        *weight += r->begin[a] >= 0 ? r->weight[a] : 0;
+    }
+    return status;
 }
 
 cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f, double *mean,
@@ -123,15 +136,19 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
     }
     const int64_t pixels = f->height * f->width, patches = pixels / (f->patch * f->patch);
     cs_pool memory = {0};
-    room r = {cs_pool_take(&memory, pixels, sizeof *r.seen),
-              cs_pool_take(&memory, pixels, sizeof *r.target),
-              cs_pool_take(&memory, pixels, sizeof *r.error)};
+    room r = {.pixel = cs_pool_take(&memory, pixels, sizeof *r.pixel),
+              .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
+              .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
     double *sum = cs_pool_take(&memory, f->draws, sizeof *sum);
     double *weight = cs_pool_take(&memory, f->draws, sizeof *weight);
     cs_plan plan = {0};
+    double *factor = NULL; /* of uniform target weights */
     double total = 0, weights = 0, squares = 0;
     cs_status status = memory.status;
+    if (status == CS_OK) status = cs_dense_init(&r.c, pixels, pixels);
     if (status == CS_OK) status = cs_plan_init(&plan, patches);
+    if (status == CS_OK) status = cs_target_factors(objective, patches, &factor);
+    plan.factor = factor;
     for (int64_t d = 0; d < f->draws && status == CS_OK; ++d) {
         cs_rng rng = cs_rng_at(f->seed, CS_STREAM_PLAN, (uint64_t)d);
         status = cs_plan_sample(objective, &rng, &plan);
@@ -151,7 +168,9 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
         const double n = (double)f->draws;
         *se = sqrt(squares * n / (n - 1)) / weights;
     }
+    cs_free(factor);
     cs_plan_free(&plan);
+    cs_dense_free(&r.c);
     cs_pool_free(&memory);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/trained/train_optimum.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
@@ -303,9 +304,7 @@ static cs_status read_pictures(cs_args *args, run *r)
         keep_some(args, &r->corpus);
         status = cs_model_order(&r->model.config, &r->order);
     }
-    if (status == CS_OK) {
-        status = set_view(args, r->model.config.patch, r);
-    }
+    if (status == CS_OK) status = set_view(args, r->model.config.patch, r);
     return status;
 }
 
@@ -487,7 +486,9 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
         cs_item_take(budget, "folder", cs_format("budget-%lld", (long long)r->budget[i].steps));
         put_result(budget, &r->budget[i].result);
     }
-    cs_status status = cs_output_csv(args, "losses.csv", &view);
+    cs_status status = cs_train_optimum_record(&r->images, &r->model.config, &r->options,
+                                               trained->eval_loss, root);
+    if (status == CS_OK) status = cs_output_csv(args, "losses.csv", &view);
     return status == CS_OK ? cs_output_record(args, "train", NULL) : status;
 }
 
@@ -525,9 +526,7 @@ static cs_status train(cs_args *args, run *r)
         stopped = r->budget[i].result.finished ? NULL : &r->budget[i].result;
         steps = r->budget[i].steps;
     }
-    if (stopped) {
-        cs_output_unfinished(args);
-    }
+    if (stopped) cs_output_unfinished(args);
     if (status == CS_OK && stopped) {
         cs_output_note(args, "stopped after step %lld of %lld; --resume goes on",
                        (long long)stopped->step, (long long)steps);

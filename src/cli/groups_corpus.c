@@ -7,6 +7,7 @@
 #include "cli/mistaken.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
+#include "image/field.h"
 #include "image/prepare.h"
 #include "io/file.h"
 #include "model/codes.h"
@@ -15,9 +16,8 @@
 #define CORPUS_SOURCE                                                                              \
     CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
-            "folder a class, several of these parted by commas, or a law, markov:..., hmm:... or " \
-            "grammar:... "                                                                         \
-            "(docs/formats.md, Laws of text).")
+            "folder a class, several of these parted by commas, or a law: markov:..., hmm:... or " \
+            "grammar:... of text, field:... of pictures (docs/formats.md).")
 
 #define CORPUS_TOKENS                                                                              \
     CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
@@ -212,7 +212,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
         return cs_fail(CS_ERR_USAGE, "--%s has no meaning for the pictures %s", other, source);
     const char *extra = cs_args_given_in(args, "extra") ? cs_args_text(args, "extra") : NULL;
     cs_status status = cs_images_load(source, &options, out);
-    if (status == CS_OK) status = cs_output_input(args, out->path);
+    if (status == CS_OK && !cs_field_named(source)) status = cs_output_input(args, out->path);
     if (status == CS_OK && extra) status = cs_output_input(args, extra);
     return status == CS_OK && extra ? cs_images_extra(extra, out) : status;
 }

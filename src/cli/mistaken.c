@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "image/field.h"
 #include "image/prepare.h"
 #include "io/file.h"
 #include "io/rows.h"
@@ -54,7 +55,7 @@ cs_is cs_what_is(const char *path)
                  {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
     const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
-                       cs_images_named(path) || joins_corpora(path);
+                       cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL
                : holds(path, "matrix.npz") ? CS_IS_STORE

@@ -3,15 +3,27 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "image/draw_private.h"
 #include "image/images_private.h"
+#include "io/parse.h"
 
-enum { SIDE = CS_DRAWN_SIDE, FIELDS = 8000, STEPS = 4096 };
+enum { STEPS = 4096, MOST_SIDE = 256 };
 
-static const double RHO = 0.9;
+static const char NAME[] = "field", LAW[] = "field:";
+
+/* What a source says. */
+typedef struct {
+    int64_t side, fields, seed;
+    double correlation;
+} spec;
+
+static const spec USUAL = {CS_DRAWN_SIDE, 8000, 0, 0.9};
 
 /* `lines` lines of `length` values `step` apart, which begin `next` apart. */
 static void filter(double *x, double rho, int64_t lines, int64_t next, int64_t length, int64_t step)
@@ -41,22 +53,89 @@ double cs_field_covariance(double rho, int64_t width, int64_t a, int64_t b)
     return pow(rho, (double)(llabs(a / width - b / width) + llabs(a % width - b % width)));
 }
 
-cs_status cs_field_draw(cs_images *m)
+/* --- corpora ---------------------------------------------------------------------------------- */
+
+static cs_status take_item(void *to, const char *item)
 {
-    const int64_t pixels = SIDE * SIDE;
-    double x[SIDE * SIDE];
-    cs_status status = cs_images_allocate("field", FIELDS, SIDE, SIDE, 1, m);
+    spec *s = to;
+    const char *equal = strchr(item, '='), *value = equal ? equal + 1 : "";
+    const struct {
+        const char *name;
+        int64_t low, high, *at;
+    } key[] = {{"side", 1, MOST_SIDE, &s->side},
+               {"fields", 1, INT32_MAX, &s->fields},
+               {"seed", 0, INT64_MAX, &s->seed}};
+    const size_t length = (size_t)(equal ? equal - item : 0);
+    for (size_t i = 0; i < sizeof key / sizeof *key; ++i) {
+        if (strlen(key[i].name) == length && strncmp(item, key[i].name, length) == 0) {
+            return cs_parse_int(value, key[i].name, key[i].low, key[i].high, key[i].at);
+        }
+    }
+    return strncmp(item, "correlation=", 12) == 0
+               ? cs_parse_real(value, "correlation", 0, CS_BELOW_1, &s->correlation)
+               : cs_fail(CS_ERR_USAGE, "'%s' is none of side=, correlation=, fields=, seed=", item);
+}
+
+static cs_status parse(const char *source, spec *out)
+{
+    const char *list = source + strlen(LAW);
+    *out = USUAL;
+    return *list ? cs_blame(cs_parse_each(list, take_item, out), "%s", source) : CS_OK;
+}
+
+bool cs_field_named(const char *source)
+{
+    return strncmp(source, LAW, strlen(LAW)) == 0;
+}
+
+bool cs_field_is(const cs_images *images, double *rho)
+{
+    spec s = USUAL;
+    const bool of_law = cs_field_named(images->name);
+    if (of_law && parse(images->name, &s) != CS_OK) {
+        cs_reason_clear(); /* a file of such a name */
+        return false;
+    }
+    *rho = s.correlation;
+    return images->value && (of_law || strcmp(images->name, NAME) == 0);
+}
+
+static cs_status draw(const char *name, const spec *s, cs_images *m)
+{
+    const int64_t pixels = s->side * s->side;
+    cs_status status = cs_images_allocate(name, s->fields, s->side, s->side, 1, m);
     if (status != CS_OK) return status;
-    m->value = cs_alloc(FIELDS * pixels, sizeof *m->value);
-    if (!m->value) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < FIELDS; ++i) {
-        cs_field_sample(0, i, RHO, SIDE, SIDE, x);
+    double *x = cs_alloc(pixels, sizeof *x);
+    m->value = cs_alloc(s->fields * pixels, sizeof *m->value);
+    status = x && m->value ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s->fields && status == CS_OK; ++i) {
+        cs_field_sample((uint64_t)s->seed, i, s->correlation, s->side, s->side, x);
         for (int64_t p = 0; p < pixels; ++p) {
             const double value = (double)lround(x[p] * STEPS) / STEPS;
             m->value[i * pixels + p] = (float)value;
             m->pixel[i * pixels + p] = (uint8_t)lround(fmin(fmax(128 + 32 * value, 0), 255));
         }
+        status = cs_interrupt_check();
     }
-    cs_images_hold_out(&(cs_images_options){.test_share = 0.2}, m);
-    return CS_OK;
+    cs_free(x);
+    return status;
+}
+
+cs_status cs_field_read(const char *source, const cs_images_options *options, cs_images *m)
+{
+    spec s;
+    cs_status status = parse(source, &s);
+    if (status == CS_OK) status = draw(source, &s, m);
+    if (status == CS_OK) {
+        cs_sha256(source, strlen(source), m->sha256);
+        cs_images_hold_out(options, m);
+    }
+    return status;
+}
+
+cs_status cs_field_draw(cs_images *m)
+{
+    cs_status status = draw(NAME, &USUAL, m);
+    if (status == CS_OK) cs_images_hold_out(&(cs_images_options){.test_share = 0.2}, m);
+    return status;
 }

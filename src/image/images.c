@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/range.h"
 #include "image/draw_private.h"
+#include "image/field.h"
 #include "image/images_private.h"
 #include "image/prepare.h"
 #include "io/file.h"
@@ -186,7 +187,16 @@ cs_status cs_images_extra(const char *path, cs_images *images)
 
 /* --- which reader ----------------------------------------------------------------------------- */
 
-typedef enum { NO_IMAGES, IS_IDX, IS_CIFAR, IS_CIFAR_DIRECTORY, IS_NPY, IS_NPZ, IS_DIRECTORY } kind;
+typedef enum {
+    NO_IMAGES,
+    IS_IDX,
+    IS_CIFAR,
+    IS_CIFAR_DIRECTORY,
+    IS_NPY,
+    IS_NPZ,
+    IS_DIRECTORY,
+    IS_FIELD
+} kind;
 
 /* A file of IDX by its first bytes, unpacked where its name says that it is packed. */
 static bool begins_as_idx(const char *path)
@@ -223,6 +233,10 @@ static bool is_npy_of_pictures(const char *path)
 
 static cs_status kind_of(const char *path, kind *out)
 {
+    if (cs_field_named(path)) {
+        *out = IS_FIELD;
+        return CS_OK;
+    }
     char *batch = cs_path_join(path, "test_batch.bin");
     if (!batch) return CS_ERR_MEMORY;
     const bool cifar = cs_path_exists(batch);
@@ -250,7 +264,8 @@ bool cs_images_are(const char *source)
     if (kind_of(source, &found) != CS_OK) {
         cs_reason_clear(); /* whoever reads it will be told */
     }
-    return cs_images_named(source) || (found != NO_IMAGES && cs_path_exists(source));
+    return cs_images_named(source) || found == IS_FIELD ||
+           (found != NO_IMAGES && cs_path_exists(source));
 }
 
 static cs_status read_idx(const char *path, cs_images *out)
@@ -282,6 +297,8 @@ static cs_status read_kind(kind what, const char *path, const cs_images_options 
         return cs_cifar_read_directory(path, out);
     case IS_NPZ:
         return cs_images_read_npz(path, options, out);
+    case IS_FIELD:
+        return cs_field_read(path, options, out);
     case IS_DIRECTORY:
         return cs_images_read_directory(path, options, out);
     case NO_IMAGES:

@@ -9,6 +9,7 @@
  *            names of classes in batches.meta.txt
  *   NPY      uint8, count x height x width [x 1 or 3]; labels, integers from 0, in NAME.labels.npy
  *   NPZ      the members of a prepared corpus (docs/formats.md), all but `image` optional
+ *   field:...     Gaussian fields, drawn as they are read (image/field.h)
  *   a directory   of directories: a class each, of PNG, JPEG, PGM and PPM (image/picture.h); or of
  *            such files, unlabelled. Sorted by bytes; names that begin with a dot are passed over;
  *            all of one size; grey and colour together become colour

@@ -51,6 +51,17 @@ test_reconstruction() {
     refuses 2 "a causal model predicts the patch behind each row" "$COSPEC" reconstruct b p
 }
 
+# The least error under ar of patches of one: 1 - r^2 along the first row and column but their first, (1 - r^2)^2 elsewhere.
+test_optimum() {
+    of_fields="--corpus field:side=4,correlation=0.7,fields=200 --arch vit --patch 1 --layers 1 --width 8 --heads 2 --batch 8 --steps 3"
+    exits 0 "$COSPEC" train $of_fields --objective ar -o a --json && near "$(number optimum out)" 0.36006 1e-12 || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    near "$(number above_optimum out)" "$(awk -v e="$(number eval_loss out)" 'BEGIN { printf "%.12g", e / 0.36006 - 1 }')" 1e-9 || { fail "$(tr -d '\n ' < out)"; return 1; }
+    exits 0 "$COSPEC" train $of_fields --objective ar --target normalised -o b --json && ! grep -q optimum out || { fail "${why:-normalised values have an optimum}"; return 1; }
+    exits 0 "$COSPEC" train $of_fields --objective gvp --query-position off -o c --json && ! grep -q optimum out || { fail "${why:-blind queries have an optimum}"; return 1; }
+    exits 0 "$COSPEC" train $of_fields --objective "masked(mask-ratio=0.5) until 0.5, bernoulli-masked" -o d --json && ! grep -q optimum out || { fail "${why:-a schedule has an optimum}"; return 1; }
+    refuses 2 "'rho=1' is none of side=" "$COSPEC" train --corpus field:rho=1 --objective ar --arch vit -o e
+}
+
 # Block masks have the grid of the pictures, 4 x 4 patches here.
 test_blocks() {
     pictures
@@ -266,6 +277,7 @@ test_refusals() {
 check training
 check recipe
 check reconstruction
+check optimum
 check blocks
 check codes
 check tokenizer

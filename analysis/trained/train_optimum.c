@@ -1,0 +1,35 @@
+/* The floor is of all held-out fields in expectation; the loss beside it is of those evaluated. */
+#include "analysis/trained/train_optimum.h"
+
+#include "analysis/measures/field_optimum.h"
+#include "base/mem.h"
+#include "image/field.h"
+
+enum { PLANS = 64 };
+
+cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config *c,
+                                  const cs_train_options *o, double loss, cs_item *item)
+{
+    cs_field_case of = {.height = images->height,
+                        .width = images->width,
+                        .patch = c->patch,
+                        .draws = PLANS,
+                        .seed = o->seed};
+    double optimum = 0, se = 0;
+    int32_t *order = NULL;
+    if (images->count == 0 || !cs_field_is(images, &of.rho) || c->target != CS_TARGET_PIXELS ||
+        c->extra_width > 0 || c->blind_queries || o->phases || o->task.keep > 0 ||
+        o->task.random > 0) {
+        return CS_OK;
+    }
+    cs_status status = cs_model_order(c, &order);
+    of.order = order;
+    if (status == CS_OK) status = cs_field_optimum(&o->task.objective, &of, &optimum, &se);
+    if (status == CS_OK) {
+        cs_item_real(item, "optimum", optimum);
+        cs_item_real(item, "optimum_se", se);
+        cs_item_real(item, "above_optimum", loss / optimum - 1);
+    }
+    cs_free(order);
+    return status;
+}
