@@ -27,8 +27,8 @@ static __device__ inline RowSums own_sums(const Half &a, const Place &at)
 
 /* Masked scores s to S' = P (P' - delta), where dp is y' v before dropout. row: the query of item
  * 0. */
-template <int KEYS>
-static __device__ inline void score_gradients(const Half &a, const Draw &draw, float s[KEYS / 8][4],
+template <int KEYS, typename A>
+static __device__ inline void score_gradients(const A &a, const Draw &draw, float s[KEYS / 8][4],
                                               const float dp[KEYS / 8][4], const RowSums &own,
                                               uint32_t row, int first_key)
 {
@@ -36,20 +36,21 @@ static __device__ inline void score_gradients(const Half &a, const Draw &draw, f
 #pragma unroll
     for (int n = 0; n < KEYS / 8; ++n) {
         uint32_t keep = 15U;
-        if (a.drop.scale != 1.0F) {
+        if (A::drops) {
             keep = keep_by_query(draw, row, (uint32_t)(first_key + n * 8), lane);
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             /* -infinity less -infinity, in a row that sees nothing, is not a number */
-            float p = s[n][i] == -INFINITY ? 0.0F : exp2f(s[n][i] - own.lse[i / 2]);
-            float d = keep >> i & 1U ? dp[n][i] * a.drop.scale : 0.0F;
+            float p = s[n][i] == -INFINITY ? 0.0F : power_of_2(s[n][i] - own.lse[i / 2]);
+            float d = !A::drops ? dp[n][i] : keep >> i & 1U ? dp[n][i] * a.drop.scale : 0.0F;
             s[n][i] = p * (d - own.delta[i / 2]);
         }
     }
 }
 
-template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_query_kernel(Half a)
+template <int WIDE, typename A>
+static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
 {
     constexpr int STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::BACK;
     CS_SHARED_BYTES(bytes);
@@ -94,8 +95,8 @@ template <int ROWS> static __device__ inline QueryRows query_rows(float *sets, i
     return q;
 }
 
-template <int ROWS>
-static __device__ inline void load_query_rows(const Half &a, const QueryRows &to, int64_t q0,
+template <int ROWS, typename A>
+static __device__ inline void load_query_rows(const A &a, const QueryRows &to, int64_t q0,
                                               int first, int head)
 {
     for (int i = (int)threadIdx.x; i < ROWS; i += BLOCK) {
@@ -104,7 +105,7 @@ static __device__ inline void load_query_rows(const Half &a, const QueryRows &to
         to.lse[i] = there ? a.lse.row(row)[head] * LOG2_E : 0.0F;
         to.delta[i] = there ? a.delta[row * a.heads + head] : 0.0F;
         to.lim[i] = there ? a.lim[row] : INT32_MIN;
-        to.pos[i] = there && a.table.x ? a.pos_q[row] : 0;
+        to.pos[i] = A::relative && there ? a.pos_q[row] : 0;
     }
 }
 
@@ -114,7 +115,7 @@ struct OwnKeys {
     bool there[2];
 };
 
-static __device__ inline OwnKeys own_keys(const Half &a, const Place &at)
+template <typename A> static __device__ inline OwnKeys own_keys(const A &a, const Place &at)
 {
     OwnKeys k;
     own_bounds(a.vis + at.k0, at.first, a.length_k, &k.vis_low, &k.vis_high);
@@ -123,7 +124,7 @@ static __device__ inline OwnKeys own_keys(const Half &a, const Place &at)
         int row = at.first + at.warp * 16 + at.group + half * 8;
         k.there[half] = row < a.length_k;
         k.vis[half] = k.there[half] ? a.vis[at.k0 + row] : INT32_MAX;
-        k.pos[half] = k.there[half] && a.table.x ? a.pos_k[at.k0 + row] : 0;
+        k.pos[half] = A::relative && k.there[half] ? a.pos_k[at.k0 + row] : 0;
     }
     return k;
 }
@@ -138,8 +139,8 @@ struct QueryTile {
 
 /* P' out of scores: rows are keys, columns queries. On return s holds what multiplies q (S'), p
  * what multiplies y'. */
-template <int N>
-static __device__ inline void transposed_pairs(const Half &a, const Place &at, const Draw &draw,
+template <int N, typename A>
+static __device__ inline void transposed_pairs(const A &a, const Place &at, const Draw &draw,
                                                float s[N / 8][4], float dp[N / 8][4],
                                                const OwnKeys &own, const QueryTile &tile)
 {
@@ -149,20 +150,20 @@ static __device__ inline void transposed_pairs(const Half &a, const Place &at, c
 #pragma unroll
     for (int n = 0; n < N / 8; ++n) {
         uint32_t keep = 15U;
-        if (a.drop.scale != 1.0F) {
+        if (A::drops) {
             keep = keep_by_key(draw, key, (uint32_t)(at.q0 + tile.first + n * 8), at.lane);
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             int query = n * 8 + at.in * 2 + i % 2;
             float x = s[n][i] * factor;
-            if (a.table.x) {
+            if (A::relative) {
                 x += bias_at(tile.bias, a.reach, own.pos[i / 2], rows.pos[query]);
             }
             bool seen = tile.whole || (own.there[i / 2] && tile.first + query < a.length_q &&
                                        own.vis[i / 2] <= rows.lim[query]);
-            float p = seen ? exp2f(x - rows.lse[query]) : 0.0F;
-            float kept = keep >> i & 1U ? a.drop.scale : 0.0F;
+            float p = seen ? power_of_2(x - rows.lse[query]) : 0.0F;
+            float kept = !A::drops ? 1.0F : keep >> i & 1U ? a.drop.scale : 0.0F;
             s[n][i] = p * (kept * dp[n][i] - rows.delta[query]);
             dp[n][i] = kept * p;
         }
@@ -220,21 +221,21 @@ static __device__ inline void write_keys(const Half &a, const Place &at, bf16 *o
     }
 }
 
-template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_kernel(Half a)
+template <int WIDE, typename A> static __global__ void __launch_bounds__(BLOCK) half_key_kernel(A a)
 {
     constexpr int STRIDE = Shape<WIDE>::STRIDE, QUERIES = Shape<WIDE>::BACK;
     CS_SHARED_BYTES(bytes);
     const Place at = place_of(a);
     int tiles = (a.length_q + QUERIES - 1) / QUERIES;
     Room room = room_of(bytes, 2 * SIDE * STRIDE, 4 * QUERIES * STRIDE,
-                        a.table.x ? 2 * a.reach + 1 : 0, tiles);
+                        A::relative ? 2 * a.reach + 1 : 0, tiles);
     float *row_sets = reinterpret_cast<float *>(room.high + tiles);
     const Walk keys = {part_of(a.k, at.k0, at), part_of(a.v, at.k0, at), a.length_k, a.width};
     const Walk walk = {part_of(a.q, at.q0, at), part_of(a.dy, at.q0, at), a.length_q, a.width};
 
     begin_pair<WIDE, SIDE>(room.own, keys, at.first);
     tile_bounds<QUERIES>(a.lim + at.q0, a.length_q, tiles, room.low, room.high);
-    if (a.table.x) {
+    if (A::relative) {
         load_biases(a, at.head, room.bias);
     }
     const OwnKeys own = own_keys(a, at);
@@ -271,17 +272,19 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_key_ker
 
 template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
 {
-    cs_status status = CS_OK;
-    if (a->dq.x) {
-        status = launch(c, "query gradient on tensor cores", half_query_kernel<WIDE>,
-                        grid_of(a->length_q, a), dim3(BLOCK, 1, 1),
-                        backward_bytes<WIDE>(a, a->length_k), *a);
-    }
-    if (status == CS_OK && (a->dk.x || a->dv.x))
-        status = launch(c, "key gradient on tensor cores", half_key_kernel<WIDE>,
-                        grid_of(a->length_k, a), dim3(BLOCK, 1, 1),
-                        backward_bytes<WIDE>(a, a->length_q), *a);
-    return status;
+    return by_form(a, [=](auto form) {
+        cs_status status = CS_OK;
+        if (a->dq.x) {
+            status = launch(c, "query gradient on tensor cores",
+                            half_query_kernel<WIDE, decltype(form)>, grid_of(a->length_q, a),
+                            dim3(BLOCK, 1, 1), backward_bytes<WIDE>(a, a->length_k), form);
+        }
+        if (status == CS_OK && (a->dk.x || a->dv.x))
+            status = launch(c, "key gradient on tensor cores",
+                            half_key_kernel<WIDE, decltype(form)>, grid_of(a->length_k, a),
+                            dim3(BLOCK, 1, 1), backward_bytes<WIDE>(a, a->length_q), form);
+        return status;
+    });
 }
 
 cs_status half_attention_backward(const Cuda *c, const Half *a)

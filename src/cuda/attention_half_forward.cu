@@ -25,13 +25,13 @@ static __device__ inline void exponentials(float s[KEYS / 8][4], float acc[WIDE 
         }
         peak = fmaxf(peak, __shfl_xor_sync(ALL_LANES, peak, 1));
         peak = fmaxf(peak, __shfl_xor_sync(ALL_LANES, peak, 2));
-        float base = peak == -INFINITY ? 0.0F : peak, old = exp2f(row->most[half] - base);
+        float base = peak == -INFINITY ? 0.0F : peak, old = power_of_2(row->most[half] - base);
         float total = 0.0F;
 #pragma unroll
         for (int n = 0; n < KEYS / 8; ++n) {
 #pragma unroll
             for (int i = 2 * half; i < 2 * half + 2; ++i) {
-                s[n][i] = exp2f(s[n][i] - base);
+                s[n][i] = power_of_2(s[n][i] - base);
                 total += s[n][i];
             }
         }
@@ -76,7 +76,8 @@ static __device__ inline void finish_rows(const Half &a, const Place &at, Runnin
     }
 }
 
-template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_forward_kernel(Half a)
+template <int WIDE, typename A>
+static __global__ void __launch_bounds__(BLOCK) half_forward_kernel(A a)
 {
     constexpr int STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::KEYS;
     CS_SHARED_BYTES(bytes);
@@ -92,7 +93,7 @@ template <int WIDE> static __global__ void __launch_bounds__(BLOCK) half_forward
     const Draw draw = draw_of(a, at.head);
     walk_keys(a, b, own, [&](float(*s)[4], int tile, const bf16 *k_tile) {
         exponentials<WIDE, KEYS>(s, acc, &running);
-        if (a.drop.scale != 1.0F) {
+        if (A::drops) {
             drop_scores<KEYS>(draw, s, b.row, tile * KEYS, at.lane);
         }
         times_cols<WIDE, KEYS>(acc, s, k_tile + KEYS * STRIDE, at.lane);
@@ -121,8 +122,10 @@ bool half_attention_fits(const Cuda *c, const Half *a, bool backward)
 
 template <int WIDE> static cs_status forward(const Cuda *c, const Half *a)
 {
-    return launch(c, "attention on tensor cores", half_forward_kernel<WIDE>,
-                  grid_of(a->length_q, a), dim3(BLOCK, 1, 1), forward_bytes<WIDE>(a), *a);
+    return by_form(a, [=](auto form) {
+        return launch(c, "attention on tensor cores", half_forward_kernel<WIDE, decltype(form)>,
+                      grid_of(a->length_q, a), dim3(BLOCK, 1, 1), forward_bytes<WIDE>(a), form);
+    });
 }
 
 cs_status half_attention_forward(const Cuda *c, const Half *a)

@@ -17,6 +17,21 @@ static constexpr float LOG2_E = 1.4426950408889634F;
 
 typedef Attention<bf16> Half;
 
+/* The same with what is decided when kernels are compiled: is there dropout, are there relative
+ * positions? */
+template <bool DROPS, bool RELATIVE> struct Form : Half {
+    static constexpr bool drops = DROPS, relative = RELATIVE;
+};
+
+/* run(form) with the form of an operation. */
+template <typename Run> static cs_status by_form(const Half *a, Run run)
+{
+    if (a->drop.scale != 1.0F) {
+        return a->table.x ? run(Form<true, true>{*a}) : run(Form<true, false>{*a});
+    }
+    return a->table.x ? run(Form<false, true>{*a}) : run(Form<false, false>{*a});
+}
+
 /* Tile rows of the walked side, and whether a warp keeps the A fragments of its own side. */
 template <int WIDE> struct Shape {
     static constexpr int STRIDE = WIDE + 8;
@@ -247,7 +262,7 @@ struct Queries {
     int32_t lim_low, lim_high, lim[2], pos[2];
 };
 
-static __device__ inline Queries own_queries(const Half &a, const Place &at)
+template <typename A> static __device__ inline Queries own_queries(const A &a, const Place &at)
 {
     Queries q;
     const int32_t *lims = a.lim + at.q0;
@@ -256,15 +271,15 @@ static __device__ inline Queries own_queries(const Half &a, const Place &at)
     for (int half = 0; half < 2; ++half) {
         int row = at.first + at.warp * 16 + at.group + half * 8;
         q.lim[half] = row < a.length_q ? lims[row] : INT32_MIN;
-        q.pos[half] = a.table.x && row < a.length_q ? a.pos_q[at.q0 + row] : 0;
+        q.pos[half] = A::relative && row < a.length_q ? a.pos_q[at.q0 + row] : 0;
     }
     return q;
 }
 
 /* Scores to exponents of 2, what is not seen to -infinity. col: this lane's first key; whole:
  * all pairs are seen. */
-template <int N>
-static __device__ inline void mask_scores(const Half &a, float s[N / 8][4], const Keys &keys,
+template <int N, typename A>
+static __device__ inline void mask_scores(const A &a, float s[N / 8][4], const Keys &keys,
                                           const Queries &queries, int col, bool whole)
 {
     float factor = a.scale * LOG2_E;
@@ -274,9 +289,9 @@ static __device__ inline void mask_scores(const Half &a, float s[N / 8][4], cons
         for (int i = 0; i < 4; ++i) {
             int key = col + n * 8 + i % 2;
             float x = s[n][i] * factor;
-            if (!whole || a.table.x) {
+            if (!whole || A::relative) {
                 bool there = key < a.length_k;
-                if (there && a.table.x) {
+                if (A::relative && there) {
                     x += bias_at(keys.bias, a.reach, keys.pos[key], queries.pos[i / 2]);
                 }
                 x = there && (whole || keys.vis[key] <= queries.lim[i / 2]) ? x : -INFINITY;
@@ -463,17 +478,16 @@ template <int WIDE, int KEYS, int OWN> struct QueryBlock {
     uint32_t row; /* the query of a thread's item 0, among all */
 };
 
-template <int WIDE, int KEYS, int OWN>
-static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const Half &a,
-                                                                  unsigned char *bytes)
+template <int WIDE, int KEYS, int OWN, typename A>
+static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const A &a, unsigned char *bytes)
 {
     constexpr int STRIDE = Shape<WIDE>::STRIDE;
     QueryBlock<WIDE, KEYS, OWN> b;
     b.at = place_of(a);
     b.tiles = (a.length_k + KEYS - 1) / KEYS;
-    b.room = room_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE, a.table.x ? 2 * a.reach + 1 : 0,
-                     b.tiles);
-    b.keys = {a.vis + b.at.k0, a.table.x ? a.pos_k + b.at.k0 : NULL, b.room.bias};
+    b.room = room_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE,
+                     A::relative ? 2 * a.reach + 1 : 0, b.tiles);
+    b.keys = {a.vis + b.at.k0, A::relative ? a.pos_k + b.at.k0 : NULL, b.room.bias};
     load_tile<WIDE, SIDE>(b.room.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q, a.width);
     if (OWN == 2) {
         load_tile<WIDE, SIDE>(b.room.own + SIDE * STRIDE, part_of(a.dy, b.at.q0, b.at), b.at.first,
@@ -481,7 +495,7 @@ static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const Half &a,
     }
     copy_commit();
     tile_bounds<KEYS>(b.keys.vis, a.length_k, b.tiles, b.room.low, b.room.high);
-    if (a.table.x) {
+    if (A::relative) {
         load_biases(a, b.at.head, b.room.bias);
     }
     b.queries = own_queries(a, b.at);
@@ -491,8 +505,8 @@ static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const Half &a,
 
 /* body(s, tile, k_tile) for each tile of keys that the block sees: masked scores, in exponents of
  * 2, and the tile's k, which its v follows. */
-template <int WIDE, int KEYS, int OWN, typename Body>
-static __device__ inline void walk_keys(const Half &a, const QueryBlock<WIDE, KEYS, OWN> &b,
+template <int WIDE, int KEYS, int OWN, typename A, typename Body>
+static __device__ inline void walk_keys(const A &a, const QueryBlock<WIDE, KEYS, OWN> &b,
                                         const uint32_t own[WIDE / 16][4], Body body)
 {
     constexpr int SET = 2 * KEYS * Shape<WIDE>::STRIDE;

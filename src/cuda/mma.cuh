@@ -1,5 +1,5 @@
-/* Tensor-core instructions (PTX ISA: mma.m16n8k16, ldmatrix, cp.async) and where their fragments
- * lie. A warp's lane is group * 4 + in, group = lane / 4, in = lane % 4:
+/* Instructions of PTX: mma.m16n8k16, ldmatrix, cp.async, cvt, ex2. Where the fragments of the first
+ * two lie: a warp's lane is group * 4 + in, group = lane / 4, in = lane % 4, and
  *
  *   C, D 16 x 8 (float[4]):  item i at row group + 8 (i / 2), column 2 in + i % 2
  *   A 16 x 16 (4 registers): register r at row group + 8 (r % 2), columns 2 in + 8 (r / 2), + 1
@@ -89,6 +89,19 @@ static __device__ inline uint32_t pair_half(float first, float second)
 #else
     uint32_t out;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(second), "f"(first));
+    return out;
+#endif
+}
+
+/* 2^x within 2^-22 of itself, zero where it is below 2^-126: exp2f takes three instructions more to
+ * keep those. */
+static __device__ inline float power_of_2(float x)
+{
+#ifdef CS_CUDA_EMULATION
+    return exp2f(x);
+#else
+    float out;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
     return out;
 #endif
 }
