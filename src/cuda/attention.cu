@@ -3,7 +3,8 @@
  *
  * Forward keeps a running maximum and sum over pieces of 32 keys, one a lane. Backward forms the
  * probabilities again from lse: one kernel a query for q', one a key for k' and v' (no two warps
- * add to the same place), one for the table of relative positions.
+ * add to the same place), one for the table of relative positions: the last of them also where
+ * tensor cores did the rest and had no room for the table.
  */
 #include "cuda/attention.cuh"
 #include "cuda/columns.cuh"
@@ -207,8 +208,7 @@ template <typename T> static __global__ void key_grad_kernel(Attention<T> a)
 
 /* part[blockIdx.x][bucket][head]: S' summed by bucket over TABLE_ROWS rows. Each lane has its own
  * place for each bucket; blockIdx.z picks BUCKETS_AT_ONCE of them. */
-template <typename T>
-static __global__ void table_grad_kernel(Attention<T> a, int32_t buckets, float *part)
+template <typename T> static __global__ void table_grad_kernel(Attention<T> a, float *part)
 {
     __shared__ float room[WARPS][BUCKETS_AT_ONCE][WARP];
     int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, head = (int)blockIdx.y;
@@ -232,7 +232,7 @@ static __global__ void table_grad_kernel(Attention<T> a, int32_t buckets, float 
         }
     }
     __syncthreads();
-    if (threadIdx.x < BUCKETS_AT_ONCE && low + (int32_t)threadIdx.x < buckets) {
+    if (threadIdx.x < BUCKETS_AT_ONCE && low + (int32_t)threadIdx.x < a.buckets) {
         float sum = 0.0F;
         for (int w = 0; w < WARPS; ++w) {
             for (int l = 0; l < WARP; ++l) {
@@ -240,7 +240,7 @@ static __global__ void table_grad_kernel(Attention<T> a, int32_t buckets, float 
             }
         }
         int64_t bucket = low + (int64_t)threadIdx.x;
-        part[((int64_t)blockIdx.x * buckets + bucket) * a.heads + head] = sum;
+        part[((int64_t)blockIdx.x * a.buckets + bucket) * a.heads + head] = sum;
     }
 }
 
@@ -265,6 +265,7 @@ static cs_status describe_softmax(const cs_run *run, const cs_op *op, Attention<
     a->pos_k = c->host->ints(run, o->pos_k);
     a->map = buckets->map;
     a->reach = (int32_t)buckets->reach;
+    a->buckets = (int32_t)buckets->buckets;
     return CS_OK;
 }
 
@@ -281,17 +282,11 @@ template <typename T> cs_status attention_forward(const cs_run *run, const cs_op
     return launch_warps(run, "attention", attention_kernel<T>, a, a.length_q, a.width + WARP);
 }
 
-template <typename T>
-static cs_status table_grad(Cuda *c, const Attention<T> *a, const cs_matrix *table, float *part)
+template <typename T> static cs_status table_grad(Cuda *c, const Attention<T> *a, float *part)
 {
-    int64_t parts = ceil_div((int64_t)a->batch * a->length_q, TABLE_ROWS);
-    int64_t cols = table->rows * a->heads;
-    dim3 grid((unsigned)parts, (unsigned)a->heads,
-              (unsigned)ceil_div(table->rows, BUCKETS_AT_ONCE));
-    cs_status status = launch(c, "table gradient", table_grad_kernel<T>, grid, dim3(WARPS * WARP),
-                              0, *a, (int32_t)table->rows, part);
-    return status ? status
-                  : column_sum_matrix(c, parts, cols, a->heads, part, table->grad, table->ld);
+    dim3 grid((unsigned)ceil_div((int64_t)a->batch * a->length_q, TABLE_ROWS), (unsigned)a->heads,
+              (unsigned)ceil_div(a->buckets, BUCKETS_AT_ONCE));
+    return launch(c, "table gradient", table_grad_kernel<T>, grid, dim3(WARPS * WARP), 0, *a, part);
 }
 
 template <typename T> cs_status attention_backward(const cs_run *run, const cs_op *op)
@@ -301,15 +296,19 @@ template <typename T> cs_status attention_backward(const cs_run *run, const cs_o
     cs_matrix table = c->host->matrix(run, op->attention.table.tensor);
     cs_status status = describe_softmax(run, op, &a);
     if (status != CS_OK) return status;
-    int64_t rows = (int64_t)a.batch * a.length_q;
-    int64_t parts =
-        table.x && op->attention.table.grad ? ceil_div(rows, TABLE_ROWS) * table.rows * a.heads : 0;
-    status = cuda_scratch(c, rows * a.heads + parts, &a.delta);
-    if (status != CS_OK) return status;
+    const bool table_wanted = table.x && op->attention.table.grad;
     bool half = false;
+    int64_t rows = (int64_t)a.batch * a.length_q, parts = 0; /* of the table's gradient */
     if constexpr (sizeof(T) == sizeof(bf16)) {
         half = half_attention_fits(c, &a, true);
+        parts = half && table_wanted ? half_attention_table_parts(c, &a) : 0;
     }
+    const bool on_the_way = parts > 0;
+    parts = table_wanted && !on_the_way ? ceil_div(rows, TABLE_ROWS) : parts;
+    status = cuda_scratch(c, rows * a.heads + parts * table.rows * a.heads, &a.delta);
+    if (status != CS_OK) return status;
+    float *part = a.delta + rows * a.heads;
+    a.table_part = on_the_way ? part : NULL;
     status = launch_warps(run, "attention delta", half ? delta_kernel<T> : delta_of_pairs_kernel<T>,
                           a, a.length_q, 0);
     if constexpr (sizeof(T) == sizeof(bf16)) {
@@ -321,7 +320,10 @@ template <typename T> cs_status attention_backward(const cs_run *run, const cs_o
     if (status == CS_OK && !half && (a.dk.x || a.dv.x))
         status = launch_warps(run, "key gradient", key_grad_kernel<T>, a, a.length_k,
                               2 * (a.width + WARP));
-    return status || parts == 0 ? status : table_grad(c, &a, &table, a.delta + rows * a.heads);
+    if (status == CS_OK && table_wanted && !on_the_way) status = table_grad(c, &a, part);
+    return status || !table_wanted ? status
+                                   : column_sum_matrix(c, parts, table.rows * a.heads, a.heads,
+                                                       part, table.grad, table.ld);
 }
 
 BY_TYPE(attention)

@@ -19,7 +19,9 @@ template <typename T> struct Attention {
     float *delta;                       /* rows of q x heads: sum_c dy y */
     const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
     Rows<const float> table;            /* absent: no relative positions */
-    int32_t reach;
+    int32_t reach, buckets;
+    float *table_part; /* partial sums of the table's gradient, parts x buckets x heads; NULL: not
+                          by this kernel */
     float scale;
     Drop drop; /* of head 0: purposes of the others follow */
     /* of linear attention, whose rows of q are keys, and y is as long as the limits */
@@ -127,3 +129,5 @@ static __device__ inline int32_t bucket_of(const Attention<T> &a, int32_t pos_k,
 bool half_attention_fits(const Cuda *c, const Attention<bf16> *a, bool backward);
 cs_status half_attention_forward(const Cuda *c, const Attention<bf16> *a);
 cs_status half_attention_backward(const Cuda *c, const Attention<bf16> *a); /* delta is there */
+/* In how many parts it sums the table's gradient as it forms q'; 0: it has no room for that. */
+int64_t half_attention_table_parts(const Cuda *c, const Attention<bf16> *a);

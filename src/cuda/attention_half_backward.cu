@@ -2,6 +2,10 @@
  * probabilities are formed again from lse. Unlike there, q' and (k', v') are two kernels that each
  * own what they write, so that nothing is added atomically and results repeat bit for bit; it costs
  * the scores once more. Tiles and masks as in attention_tiles.cuh.
+ *
+ * The gradient of relative positions, S' summed by bucket, is taken by the kernel of q' as it forms
+ * S': each thread adds to floats of its own, one a bucket, neighbouring threads in neighbouring
+ * banks. Positions may come in any order.
  */
 #include "cuda/attention_tiles.cuh"
 
@@ -49,6 +53,37 @@ static __device__ inline void score_gradients(const A &a, const Draw &draw, floa
     }
 }
 
+/* A thread's S' of a tile added to its own sums, BLOCK apart; col: its first key. */
+template <int KEYS, typename A>
+static __device__ inline void add_to_buckets(const A &a, const float s[KEYS / 8][4],
+                                             const Keys &keys, const Queries &queries, int col,
+                                             float *sums)
+{
+#pragma unroll
+    for (int n = 0; n < KEYS / 8; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            int key = col + n * 8 + i % 2;
+            if (key < a.length_k) {
+                sums[bucket_of(a, keys.pos[key], queries.pos[i / 2]) * BLOCK] += s[n][i];
+            }
+        }
+    }
+}
+
+/* The block's sums, threads in a fixed order: a thread a bucket, each from another bank. */
+static __device__ inline void write_buckets(const Half &a, const Place &at, const float *sums)
+{
+    int64_t part = (int64_t)blockIdx.z * gridDim.x + blockIdx.x;
+    for (int b = (int)threadIdx.x; b < a.buckets; b += BLOCK) {
+        float sum = 0.0F;
+        for (int t = 0; t < BLOCK; ++t) {
+            sum += sums[b * BLOCK + (b + t) % BLOCK];
+        }
+        a.table_part[(part * a.buckets + b) * a.heads + at.head] = sum;
+    }
+}
+
 template <int WIDE, typename A>
 static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
 {
@@ -57,6 +92,12 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
     const QueryBlock<WIDE, KEYS, 2> b = open_queries<WIDE, KEYS, 2>(a, bytes);
     const Place &at = b.at;
     const RowSums sums = own_sums(a, at);
+    float *buckets = reinterpret_cast<float *>(b.room.high + b.tiles);
+    if (A::relative && a.table_part) {
+        for (int i = 0; i < a.buckets; ++i) {
+            buckets[i * BLOCK + (int)threadIdx.x] = 0.0F;
+        }
+    }
     copy_wait<0>();
     __syncthreads();
     uint32_t own_q[WIDE / 16][4], own_dy[WIDE / 16][4];
@@ -69,11 +110,19 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
         float dp[KEYS / 8][4] = {};
         times_rows<WIDE, KEYS>(dp, own_dy, k_tile + KEYS * STRIDE, at.lane);
         score_gradients<KEYS>(a, draw, s, dp, sums, b.row, tile * KEYS);
+        if (A::relative && a.table_part) {
+            add_to_buckets<KEYS>(a, s, b.keys, b.queries, tile * KEYS + at.in * 2,
+                                 buckets + threadIdx.x);
+        }
         times_cols<WIDE, KEYS>(acc, s, k_tile, at.lane);
     });
     const Target target = {part_of(a.dq, at.q0, at), at.first + at.warp * 16, a.length_q, a.width,
                            a.add_q != 0};
     write_rows<WIDE>(acc, a.scale, a.scale, b.room.own + at.warp * 16 * STRIDE, target, at.lane);
+    if (A::relative && a.table_part) {
+        __syncthreads();
+        write_buckets(a, at, buckets);
+    }
 }
 
 /* --- k' and v': rows are keys ----------------------------------------------------------------- */
@@ -277,12 +326,12 @@ template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
         if (a->dq.x) {
             status = launch(c, "query gradient on tensor cores",
                             half_query_kernel<WIDE, decltype(form)>, grid_of(a->length_q, a),
-                            dim3(BLOCK, 1, 1), backward_bytes<WIDE>(a, a->length_k), form);
+                            dim3(BLOCK, 1, 1), query_grad_bytes<WIDE>(a, a->table_part), form);
         }
         if (status == CS_OK && (a->dk.x || a->dv.x))
-            status = launch(c, "key gradient on tensor cores",
-                            half_key_kernel<WIDE, decltype(form)>, grid_of(a->length_k, a),
-                            dim3(BLOCK, 1, 1), backward_bytes<WIDE>(a, a->length_q), form);
+            status =
+                launch(c, "key gradient on tensor cores", half_key_kernel<WIDE, decltype(form)>,
+                       grid_of(a->length_k, a), dim3(BLOCK, 1, 1), key_grad_bytes<WIDE>(a), form);
         return status;
     });
 }
@@ -292,4 +341,11 @@ cs_status half_attention_backward(const Cuda *c, const Half *a)
     return a->width <= 32   ? backward<32>(c, a)
            : a->width <= 64 ? backward<64>(c, a)
                             : backward<128>(c, a);
+}
+
+int64_t half_attention_table_parts(const Cuda *c, const Half *a)
+{
+    return a->dq.x && query_grad_bytes<128>(a, true) <= c->shared_limit
+               ? a->batch * ceil_div(a->length_q, SIDE)
+               : 0;
 }

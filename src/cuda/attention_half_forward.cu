@@ -114,8 +114,8 @@ bool half_attention_fits(const Cuda *c, const Half *a, bool backward)
                 a->batch <= 65535;
     if (fits && backward) {
         fits = all_wide(0, a->dy, a->dq, a->dk, a->dv) &&
-               backward_bytes<128>(a, a->length_k) <= c->shared_limit &&
-               backward_bytes<128>(a, a->length_q) <= c->shared_limit;
+               query_grad_bytes<128>(a, false) <= c->shared_limit &&
+               key_grad_bytes<128>(a) <= c->shared_limit;
     }
     return fits && forward_bytes<128>(a) <= c->shared_limit;
 }

@@ -103,11 +103,25 @@ template <int WIDE> static inline int64_t forward_bytes(const Half *a)
                       ceil_div(a->length_k, KEYS), 0);
 }
 
-template <int WIDE> static inline int64_t backward_bytes(const Half *a, int64_t walked)
+/* more: bytes beside the tiles, their bounds and the biases. */
+template <int WIDE>
+static inline int64_t backward_bytes(const Half *a, int64_t walked, int64_t more)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, ROWS = Shape<WIDE>::BACK;
     return room_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
-                      ceil_div(walked, ROWS), 2 * 4 * ROWS * 4);
+                      ceil_div(walked, ROWS), more);
+}
+
+/* Of q': a float for each thread and bucket where the table's gradient is summed on the way. */
+template <int WIDE> static inline int64_t query_grad_bytes(const Half *a, bool table)
+{
+    return backward_bytes<WIDE>(a, a->length_k, table ? (int64_t)a->buckets * BLOCK * 4 : 0);
+}
+
+/* Of k' and v': two sets of what they need of a tile's queries. */
+template <int WIDE> static inline int64_t key_grad_bytes(const Half *a)
+{
+    return backward_bytes<WIDE>(a, a->length_q, 2 * 4 * Shape<WIDE>::BACK * 4);
 }
 
 static inline dim3 grid_of(int64_t rows, const Half *a)

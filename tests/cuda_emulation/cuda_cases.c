@@ -11,7 +11,7 @@ typedef struct {
     int64_t vis_n, lim_n;
     double p;
     int64_t buckets, max_distance;
-    bool bidirectional;
+    bool bidirectional, scattered; /* scattered: positions in any order, some of them twice */
 } attention_setting;
 
 static void attention(cs_tensor_net *net, const void *setting)
@@ -30,8 +30,10 @@ static void attention(cs_tensor_net *net, const void *setting)
                               .p = s->p};
     if (s->buckets > 0) {
         o.table = cs_net_param(net, "table", s->buckets, s->heads);
-        o.pos_q = cs_net_index(net, rows, cs_fill_position, 1);
-        o.pos_k = cs_net_index(net, keys, cs_fill_position, 0);
+        o.pos_q = cs_net_index(net, rows, s->scattered ? cs_fill_some : cs_fill_position,
+                               s->scattered ? s->keys : 1);
+        o.pos_k = cs_net_index(net, keys, s->scattered ? cs_fill_some : cs_fill_position,
+                               s->scattered ? s->keys : 0);
         o.max_distance = s->max_distance;
         o.bidirectional = s->bidirectional;
     }
@@ -133,34 +135,40 @@ static void pooled_wide(cs_tensor_net *net)
 const cs_tensor_case cs_cuda_cases[] = {
     {"width 64, causal, three tiles", NULL, attention,
      &(const attention_setting){1, 150, 150, 1, 64, cs_fill_position, cs_fill_position, 0, 0, 0, 0,
-                                0, false}},
+                                0, false, false}},
     {"width 64, all seen, whole tiles", NULL, attention,
      &(const attention_setting){1, 64, 128, 2, 64, cs_fill_constant, cs_fill_constant, 0, 0, 0, 0,
-                                0, false}},
+                                0, false, false}},
     {"width 64, strictly causal, dropout", NULL, attention,
      &(const attention_setting){2, 70, 70, 1, 64, cs_fill_position, cs_fill_position, 0, -1, 0.3, 0,
-                                0, false}},
+                                0, false, false}},
     {"width 32, cross, padding", NULL, attention,
      &(const attention_setting){2, 33, 90, 2, 32, cs_fill_padded_vis, cs_fill_constant, 0, 0, 0, 0,
-                                0, false}},
+                                0, false, false}},
     {"width 32, relative, dropout", NULL, attention,
      &(const attention_setting){2, 75, 67, 2, 32, cs_fill_padded_vis, cs_fill_constant, 0, 0, 0.25,
-                                40, 30, true}},
+                                40, 30, true, false}},
     {"width 128, query stream", NULL, attention,
      &(const attention_setting){1, 80, 80, 1, 128, cs_fill_group, cs_fill_group, 0, -1, 0, 0, 0,
-                                false}},
+                                false, false}},
     {"width 128, causal, dropout, relative", NULL, attention,
      &(const attention_setting){1, 97, 97, 1, 128, cs_fill_position, cs_fill_position, 0, 0, 0.1,
-                                16, 12, false}},
+                                16, 12, false, false}},
+    {"width 64, relative, positions in any order", NULL, attention,
+     &(const attention_setting){2, 70, 130, 2, 64, cs_fill_padded_vis, cs_fill_constant, 0, 0, 0,
+                                24, 40, true, true}},
+    {"width 32, relative, more buckets than shared memory has room for", NULL, attention,
+     &(const attention_setting){1, 30, 30, 1, 32, cs_fill_position, cs_fill_position, 0, 0, 0, 400,
+                                600, true, false}},
     {"width 8, padding", NULL, attention,
      &(const attention_setting){2, 17, 17, 3, 8, cs_fill_padded_vis, cs_fill_padded_lim, 0, 0, 0, 0,
-                                0, false}},
+                                0, false, false}},
     {"width 48, causal", NULL, attention,
      &(const attention_setting){1, 65, 65, 2, 48, cs_fill_position, cs_fill_position, 0, 0, 0, 0, 0,
-                                false}},
+                                false, false}},
     {"width 80, all seen, dropout", NULL, attention,
      &(const attention_setting){1, 20, 130, 1, 80, cs_fill_constant, cs_fill_constant, 0, 0, 0.5, 0,
-                                0, false}},
+                                0, false, false}},
     {"one matrix as q, k and v", attention_shared, NULL, NULL},
     {"columns of one matrix", attention_views, NULL, NULL},
     {"packed rows, long scatters", rows_packed, NULL, NULL},

@@ -77,6 +77,15 @@ static int refused(cs_backend *backend)
     return found;
 }
 
+static const cs_tensor_case *case_of(const cs_tensor_case *list, const char *name)
+{
+    while (list->name && strcmp(list->name, name) != 0) {
+        ++list;
+    }
+    assert_non_null(list->name);
+    return list;
+}
+
 /* A library without an algorithm for odd rows: the numbers stay right, and it is told. Logits of
  * any vocabulary have even ones. */
 TEST(refused_products)
@@ -87,12 +96,8 @@ TEST(refused_products)
     for (int f32 = 0; f32 < 2; ++f32) {
         for (int i = 0; i < 3; ++i) {
             cs_backend *backend = open_with((cs_device_options){.f32 = f32});
-            const cs_tensor_case *c = i < 2 ? cs_cuda_cases : cs_tensor_cases;
+            const cs_tensor_case *c = case_of(i < 2 ? cs_cuda_cases : cs_tensor_cases, names[i]);
             char why[CS_TENSOR_WHY] = "";
-            while (c->name && strcmp(c->name, names[i]) != 0) {
-                ++c;
-            }
-            assert_non_null(c->name);
             if (!cs_tensor_compare(backend, c, why)) {
                 fail_msg("%s: %s", c->name, why);
             }
@@ -119,6 +124,29 @@ TEST(kernels_are_timed)
     }
     assert_true(kernels > 2 && products > 0);
     cs_backend_free(&backend);
+}
+
+/* The gradient of relative positions is no pass of its own but where it has to be. */
+TEST(relative_positions_on_the_way)
+{
+    static const char *const names[] = {
+        "width 32, relative, dropout",
+        "width 32, relative, more buckets than shared memory has room for"};
+    for (int i = 0; i < 2; ++i) {
+        cs_backend *backend = open_with((cs_device_options){.timed = true, .own_products = true});
+        cs_backend_count row = {.what = ""};
+        char why[CS_TENSOR_WHY] = "";
+        int own_pass = 0;
+        if (!cs_tensor_compare(backend, case_of(cs_cuda_cases, names[i]), why)) {
+            fail_msg("%s: %s", names[i], why);
+        }
+        for (int64_t r = 0; row.what; ++r) {
+            OK(backend->counted(backend, r, &row));
+            own_pass += row.what && strcmp(row.what, "table gradient") == 0;
+        }
+        assert_int_equal(own_pass, i);
+        cs_backend_free(&backend);
+    }
 }
 
 TEST(shared_cases_f32)
