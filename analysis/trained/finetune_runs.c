@@ -180,8 +180,7 @@ static cs_status name_classes(const cs_labelled_text *text, const char *folder)
     return status;
 }
 
-static cs_status write_model(const cs_finetune_task *task, const cs_model *model,
-                             const char *folder)
+cs_status cs_finetune_keep(const cs_finetune_task *task, const cs_model *model, const char *folder)
 {
     char *words = cs_path_join(folder, "tokenizer.json"),
          *config = cs_path_join(folder, "tokenizer_config.json");
@@ -207,6 +206,22 @@ typedef struct {
     bool trial;
 } job;
 
+cs_status cs_finetune_start(const cs_finetune_task *task, uint64_t seed, cs_model *out)
+{
+    cs_model model = {0};
+    cs_status status = cs_model_init(&task->config, task->backend, true, &model);
+    if (status == CS_OK)
+        status = cs_model_kind_record(task->kind, task->options.masks.attention, &model.trained);
+    if (status == CS_OK && (status = cs_model_randomise(&model, seed)) == CS_OK && !task->fresh) {
+        status = cs_model_take_encoder(task->from, &model);
+        if (status == CS_OK && task->cloze)
+            status =
+                cs_model_take_tokens(task->from, task->cloze->classes, task->cloze->token, &model);
+    }
+    model.codes = cs_codes_share(task->from->codes);
+    return CS_DELIVER(status, out, model, cs_model_free);
+}
+
 static cs_status train(const cs_finetune_task *task, const job *j, const char *folder,
                        cs_finetune_run *run)
 {
@@ -220,17 +235,7 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
     o.seed = run->seed;
     o.dir = folder;
     o.stage = stage;
-    cs_status status = cs_model_init(&task->config, task->backend, true, &model);
-    if (status == CS_OK)
-        status = cs_model_kind_record(task->kind, o.masks.attention, &model.trained);
-    if (status == CS_OK && (status = cs_model_randomise(&model, run->seed)) == CS_OK &&
-        !task->fresh) {
-        status = cs_model_take_encoder(task->from, &model);
-        if (status == CS_OK && task->cloze)
-            status =
-                cs_model_take_tokens(task->from, task->cloze->classes, task->cloze->token, &model);
-    }
-    model.codes = cs_codes_share(task->from->codes);
+    cs_status status = cs_finetune_start(task, run->seed, &model);
     if (status == CS_OK && o.epochs > 0) { /* a cloze answers untrained */
         status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;
@@ -239,7 +244,7 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
         (status = cs_finetune_predict(&model, j->scored, j->scored_row, j->count, &o,
                                       run->predicted, &run->test_loss)) == CS_OK &&
         folder && task->save_model && !j->trial) {
-        status = write_model(task, &model, folder);
+        status = cs_finetune_keep(task, &model, folder);
     }
     run->steps = result.steps;
     run->skipped = result.skipped;

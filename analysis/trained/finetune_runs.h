@@ -69,6 +69,13 @@ void cs_finetune_study_free(cs_finetune_study *study);
 /* Fills in task->key. */
 cs_status cs_finetune_task_key(cs_finetune_task *task) CS_MUST_CHECK;
 
+/* The model that a run of this seed begins with. */
+cs_status cs_finetune_start(const cs_finetune_task *task, uint64_t seed,
+                            cs_model *out) CS_MUST_CHECK;
+/* Writes a model with the names of the task's classes, and its tokenizer. */
+cs_status cs_finetune_keep(const cs_finetune_task *task, const cs_model *model,
+                           const char *folder) CS_MUST_CHECK;
+
 /* The layer of its predictions: a fine-tuned model has no other. */
 #define CS_FINETUNE_LAYER "all"
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/trained/finetune_runs.h"
+#include "analysis/trained/span_runs.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "cli/commands.h"
@@ -194,22 +195,27 @@ static void note_truncated(const cs_args *args, const cs_finetune_side *side, in
     }
 }
 
+/* --max-length, or what the model was made for up to `usual`. */
+static cs_status take_length(const cs_args *args, const session *s, int64_t usual, int64_t *out)
+{
+    const int64_t positions = s->from.model.config.positions;
+    *out = cs_args_int_or(args, "max-length", cs_model_config_length(&s->from.model.config, usual));
+    return positions > 0 && *out > positions
+               ? cs_fail(CS_ERR_USAGE, "--max-length %lld: %s has %lld positions", (long long)*out,
+                         s->from.dir, (long long)positions)
+               : CS_OK;
+}
+
 /* Texts as the model reads them, and the model's configuration with its head. */
 static cs_status encode(cs_args *args, session *s)
 {
     enum { USUAL_LENGTH = 128 };
     cs_finetune_task *t = &s->task;
-    int64_t positions = s->from.model.config.positions;
     cs_around around = {0};
     cs_readout readout = CS_READ_FIRST;
     cs_texts_options o = {.token_types = s->from.model.config.token_types};
-    o.max_length = cs_args_int_or(args, "max-length",
-                                  cs_model_config_length(&s->from.model.config, USUAL_LENGTH));
-    if (positions > 0 && o.max_length > positions) {
-        return cs_fail(CS_ERR_USAGE, "--max-length %lld: %s has %lld positions",
-                       (long long)o.max_length, s->from.dir, (long long)positions);
-    }
-    cs_status status = take_readout(args, s, &readout);
+    cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
+    if (status == CS_OK) status = take_readout(args, s, &readout);
     if (status == CS_OK) status = take_cloze(args, s);
     if (status == CS_OK && cs_args_int(args, "epochs") == 0 && !t->cloze)
         status = cs_fail(CS_ERR_USAGE, "--epochs 0 goes with --template: a new head knows nothing");
@@ -254,8 +260,115 @@ static cs_status prepare(cs_args *args, session *s)
     return status;
 }
 
+/* --- spans -------------------------------------------------------------------------------------*/
+
+static cs_status refuse_for_spans(const cs_args *args)
+{
+    static const char none[] = "has no meaning with --head spans";
+    cs_status status = cs_args_refuse(
+        args, "tasks regression limit test-limit few pooling template verbalisers", none);
+    if (status == CS_OK)
+        status = cs_args_refuse(args, "extra against label-smoothing mixup resume pair pair-column",
+                                none);
+    return status == CS_OK && cs_args_positionals(args) != 3
+               ? cs_fail(CS_ERR_USAGE, "--head spans takes MODEL TRAIN.json TEST.json")
+               : status;
+}
+
+static cs_status encode_spans(cs_args *args, session *s, cs_span_task *t)
+{
+    enum { USUAL_LENGTH = 384, USUAL_QUESTION = 64 };
+    const cs_model_config *c = &s->from.model.config;
+    cs_content_masks *masks = &t->run.options.masks;
+    cs_around around = {0};
+    cs_spans_options o = {.stride = cs_args_int(args, "stride"),
+                          .max_question = USUAL_QUESTION,
+                          .token_types = c->token_types};
+    cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
+    if (status == CS_OK) status = cs_args_attention(args, &s->from, masks);
+    if (status == CS_OK && masks->attention == CS_ATTENTION_PLAN)
+        status = cs_fail(CS_ERR_USAGE, "--head spans wants rows that see all or what is before "
+                                       "them: --attention full or causal");
+    if (status == CS_OK)
+        status = cs_model_text_around(&s->from, cs_args_text(args, "special"), &around);
+    o.special = around.befores + around.afters > 0;
+    o.causal = masks->attention == CS_ATTENTION_CAUSAL;
+    cs_squad *side[] = {&t->train, &t->test};
+    cs_spans *ids[] = {&t->train_ids, &t->test_ids};
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const char *file = cs_args_positional(args, i + 1);
+        status = cs_output_input(args, file);
+        if (status == CS_OK) status = cs_squad_read(file, side[i]);
+        if (status == CS_OK) status = cs_spans_encode(side[i], s->from.tokenizer, &o, ids[i]);
+    }
+    if (status == CS_OK)
+        status = cs_finetune_config(c, &t->train_ids.texts, cs_readout_of(c->arch),
+                                    cs_args_real(args, "dropout"), &t->run.config);
+    return status;
+}
+
+static cs_status report_spans(cs_args *args, const cs_span_task *t)
+{
+    static const cs_view view = {
+        "metrics[]",
+        "model=/model layer=/~layer metric=name definition=definition value=value "
+        "low=seed_interval.low high=seed_interval.high coverage=seed_interval.coverage se n=/n "
+        "seed=/~seed"};
+    cs_item *root = cs_output_root(args);
+    cs_item_text(root, "model", t->run.name);
+    cs_item_text(root, "train", t->train.path);
+    cs_item_text(root, "test", t->test.path);
+    cs_item_text(root, "task", "spans");
+    cs_item_text(root, "init", t->run.fresh ? "random" : "pretrained");
+    cs_item_flag(root, "causal", t->run.options.masks.attention == CS_ATTENTION_CAUSAL);
+    cs_item_int(root, "n", t->test.questions);
+    cs_item_int(root, "n_train", t->train.questions);
+    cs_item_int(root, "windows_train", t->train_ids.texts.count);
+    cs_item_int(root, "windows_test", t->test_ids.texts.count);
+    cs_item_int(root, "unplaced", t->train_ids.unplaced);
+    cs_item_real(root, "learning_rate", t->run.options.learning_rate);
+    cs_item_text(root, "~layer", CS_FINETUNE_LAYER);
+    cs_item_text(root, "~seed", "median");
+    if (t->train_ids.unplaced > 0)
+        cs_output_note(args, "%s: %lld answers are no token of the model's", t->train.path,
+                       (long long)t->train_ids.unplaced);
+    cs_status status = cs_span_study(t, root);
+    return status == CS_OK ? cs_output_record(args, "finetune", &view) : status;
+}
+
+static cs_status run_spans(cs_args *args)
+{
+    session s = {0};
+    cs_span_task t = {.longest = cs_args_int(args, "max-answer"),
+                      .threshold = cs_args_real(args, "null-threshold")};
+    cs_status status = refuse_for_spans(args);
+    if (status == CS_OK) status = take_options(args, &s);
+    if (status == CS_OK && s.plan.rates != 1)
+        status = cs_fail(CS_ERR_USAGE, "--head spans takes one --lr");
+    if (status == CS_OK) status = cs_output_claim(args, "finetune.json finetune.csv runs");
+    if (status == CS_OK) status = open_model(args, &s);
+    if (status == CS_OK) {
+        t.run = s.task;
+        t.run.options.learning_rate = s.plan.rate[0];
+        t.seeds = s.plan.seeds;
+        t.seed = s.plan.seed;
+        status = encode_spans(args, &s, &t);
+    }
+    if (status == CS_OK && s.task.options.epochs == 0 && !s.from.model.config.spans)
+        status = cs_fail(CS_ERR_USAGE, "--epochs 0: %s has no head of spans", s.from.dir);
+    if (status == CS_OK) status = report_spans(args, &t);
+    cs_free(s.plan.rate);
+    cs_span_task_free(&t);
+    cs_model_text_free(&s.from);
+    return status;
+}
+
 static cs_status run_finetune(cs_args *args)
 {
+    if (cs_args_is(args, "head", "spans")) return run_spans(args);
+    cs_status unfit =
+        cs_args_refuse(args, "stride max-answer null-threshold", "goes with --head spans");
+    if (unfit != CS_OK) return unfit;
     if (cs_args_given(args, "tasks")) return cs_args_tasks(args);
     if (cs_args_positionals(args) < 2) {
         return cs_fail(CS_ERR_USAGE,
@@ -299,6 +412,15 @@ static const cs_opt finetune_options[] = {
               "What the head reads of the last layer: the first token's state, the last one's, or "
               "the mean over all. auto: last where attention is causal, the mean where it is by "
               "plans, else first."),
+    CS_CHOICE(
+        "head", "class|spans", "class",
+        "What is taught: labels, or answers that stand in a context (TRAIN and TEST are files "
+        "of SQuAD's form)."),
+    CS_INT("stride", "N", "128", 1, 1 << 20,
+           "--head spans: tokens from one window of a long context to the next."),
+    CS_INT("max-answer", "N", "30", 1, 1 << 20, "--head spans: most tokens of an answer."),
+    CS_REAL("null-threshold", "X", "0", -1e30, 1e30,
+            "--head spans: no answer is given where its score is above the best answer's by more."),
     CS_TEXT("template", "TEXT", NULL,
             "Cloze: a text is {1} in it, of pairs {1} and {2}, and {mask} the word that tells the "
             "class, as '{1} It was {mask}.'; the head is the language model's. Of a causal model "
@@ -312,7 +434,7 @@ static const cs_opt finetune_options[] = {
               "first, and an end token parts a pair."),
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a text or pair; longer ones are cut at the end, the longer of a pair "
-           "first. Default: the positions of the model, at most 128."),
+           "first. Default: the positions of the model, at most 128; --head spans: 384."),
     {0},
 };
 
@@ -382,6 +504,11 @@ const cs_command cs_cmd_finetune = {
         "language model, with the rows of these words: --epochs 0 asks the model as it is, --few "
         "16 "
         "trains it on 16 examples a class.\n\n"
+        "With --head spans the model points at answers in contexts (SQuAD 1.1 and 2.0; MAE-LM, "
+        "Table "
+        "1): two outputs of every row, windows of --max-length; exact and f1 are those of SQuAD's "
+        "scorer, whose predictions.json and null_odds.json each run leaves in DIR/runs/seed-N. A "
+        "MODEL that has such a head keeps it; --epochs 0 then asks it as it is.\n\n"
         "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
         "--save-model the model) as soon as it is done, and the same command with --resume makes "
         "those that are missing. DIR receives finetune.csv, finetune.json and predictions.csv "

@@ -207,7 +207,7 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     c.classes = classes;
     c.readout = readout;
     c.head_transform = c.head_bias = c.query_vector = c.blind_queries = c.detector = c.cloze =
-        false;
+        c.spans = false;
     c.tied = true;
     c.offset_heads = 0;
     c.decoder = (cs_decoder_config){0};
@@ -232,8 +232,8 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
     const bool pictures = cs_arch_row_of(config->arch)->pictures,
                square = config->image_height == config->image_width;
     return config->arch != CS_ARCH_LINEAR && !config->cloze &&
-           config->post_norm == plain.post_norm && config->embed_norm == plain.embed_norm &&
-           usual_head(config, &plain) && config->bias &&
+           !(config->spans && config->rotary.theta > 0) && config->post_norm == plain.post_norm &&
+           config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) &&
            (config->positions > 0) != (config->rotary.theta > 0) && config->relative_buckets == 0 &&
            config->extra_width == 0 &&
@@ -400,6 +400,10 @@ static cs_status classifier(const cs_model_config *c)
 {
     if ((unsigned)c->readout > CS_READ_MEAN) {
         return cs_fail(CS_ERR_USAGE, "no readout has number %d", (int)c->readout);
+    }
+    if (c->spans && (c->classes != 2 || c->cloze || cs_arch_row_of(c->arch)->pictures)) {
+        return cs_fail(CS_ERR_USAGE, "a head of spans has 2 outputs, not %lld, and reads text",
+                       (long long)c->classes);
     }
     const char *extra = c->classes == 0                  ? NULL
                         : c->head_transform && !c->cloze ? "head transform"

@@ -106,6 +106,8 @@ typedef struct {
     int64_t classes;     /* outputs of a classification head, which replaces the language
                             model's: 1 a value (regression), 0 none */
     cs_readout readout;
+    bool spans; /* the head gives two numbers of every row: that an answer begins there and that it
+                   ends there (train/spans.h); classes is 2 */
     bool cloze; /* the classification head is the language model's, of a token for each class
                    (train/cloze.h), at a place that the text says */
     bool bias;  /* biases of linear layers and norms; Hugging Face classes need true */

@@ -35,6 +35,7 @@ static const cs_arch_key OURS[] = {
     {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
     {"classes", CS_KEY_INT, CS_AT(classes), NAN},
     {"cloze", CS_KEY_BOOL, CS_AT(cloze), NAN},
+    {"spans", CS_KEY_BOOL, CS_AT(spans), NAN},
     {"pooling", CS_KEY_REAL, CS_AT(pooling), NAN},
     {"mask_id", CS_KEY_ID, CS_AT(mask_id), 0},
     {"unk_id", CS_KEY_ID, CS_AT(unk_id), 0},
@@ -46,7 +47,8 @@ static const cs_arch_key OURS[] = {
 
 enum { OWN = sizeof OURS / sizeof *OURS };
 
-static const char CLASSIFIER[] = "ForSequenceClassification", PICTURES[] = "ForImageClassification";
+static const char CLASSIFIER[] = "ForSequenceClassification", PICTURES[] = "ForImageClassification",
+                  SPANS[] = "ForQuestionAnswering";
 
 static const char *classifier_of(cs_arch arch)
 {
@@ -230,9 +232,11 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
     if (exchangeable) {
         cs_json_put(status, object, "architectures",
                     json_pack("[s+]", row->class,
-                              config->classes > 0 ? classifier_of(config->arch) : row->head));
+                              config->spans         ? SPANS
+                              : config->classes > 0 ? classifier_of(config->arch)
+                                                    : row->head));
     }
-    if (exchangeable && config->classes > 0) {
+    if (exchangeable && config->classes > 0 && !config->spans) {
         put_labels(config->classes, object, status);
     }
     const cs_arch_key *f;
@@ -389,6 +393,10 @@ static void read_classifier(const json_t *json, cs_model_config *config)
         config->classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
                           : json_is_integer(number)    ? (int64_t)json_integer_value(number)
                                                        : 2;
+    }
+    if (name && strncmp(name, class, begin) == 0 && strcmp(name + begin, SPANS) == 0) {
+        config->spans = true;
+        config->classes = 2;
     }
 }
 

@@ -155,7 +155,12 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
-        (void)snprintf(piece[0].name, sizeof piece[0].name, "cospec.%s", param->name);
+        const bool spans = strncmp(param->name, "span.output.", 12) == 0;
+        piece[0].vector = spans && bias;
+        piece[0].rows = spans && bias ? param->cols : param->rows;
+        piece[0].cols = spans && bias ? 1 : param->cols;
+        (void)snprintf(piece[0].name, sizeof piece[0].name, "%s%s",
+                       spans ? "qa_outputs." : "cospec.", param->name + (spans ? 12 : 0));
         return 1;
     }
     const char *ours = row->ours, *last = bias ? "bias" : "weight";

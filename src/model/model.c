@@ -174,6 +174,10 @@ static void add_embedding(table *t, const cs_model_config *c)
 
 static void add_classifier(table *t, const cs_model_config *c, cs_score score)
 {
+    if (c->spans) {
+        add_linear(t, 2, c->width, true, "", "span.output");
+        return;
+    }
     if (c->cloze) {
         add_linear(t, c->classes, embed_width(c), true, "", "classifier.output");
         return;

@@ -35,6 +35,7 @@
  *   pixel.weight .bias             r x e, 1 x r          target: values; e the width of what it reads
  *   detect.weight .bias            2 x d, 1 x 2          detector: rows of "as it was", "replaced"
  *   offset.K.*                     as layer.L-1.*        offset_heads: of the K-th next token, K > 1
+ *   span.output.weight .bias       2 x d, 1 x 2          spans, in place of the next three
  *   classifier.dense.weight .bias  d x d, 1 x d          classes; not gpt2, vit
  *   classifier.output.weight       C x d                 classes
  *   classifier.output.bias         1 x C                 classes; not gpt2

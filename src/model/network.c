@@ -183,11 +183,14 @@ static int emit_offsets(cs_emitter *e)
 static int emit_single(cs_emitter *e)
 {
     const cs_network_options *o = e->options;
-    if (o->classify && e->config->readout == CS_READ_MEAN) {
+    if (o->classify && e->config->readout == CS_READ_MEAN && !e->config->spans) {
         return cs_emit_mean(e);
     }
     if (o->offsets > 1) {
         return emit_offsets(e);
+    }
+    if (o->classify && e->config->spans) { /* of all rows */
+        return cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     }
     cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
     if (o->predictions == 0) {
@@ -358,6 +361,9 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
     }
     if (o->form != CS_FORM_SINGLE || o->keep_hidden) {
         return cs_fail(CS_ERR_USAGE, "a classification head goes with the single form alone");
+    }
+    if (c->spans && o->loss != CS_LOSS_NONE) { /* over the rows of a text: train/finetune.h */
+        return cs_fail(CS_ERR_USAGE, "a head of spans has no loss by rows");
     }
     const bool soft = o->loss == CS_LOSS_SOFT_CROSS_ENTROPY && c->classes > 1;
     if (o->loss != CS_LOSS_NONE && o->loss != loss && !soft) {

@@ -4,7 +4,8 @@
  * have a matrix without bias over the last row; bert (its pooler) and roberta-* drop, dense, tanh,
  * drop, outputs over the first, bert without the first dropout; modernbert dense, activation, norm,
  * drop, outputs over the first, its decoder over the last; vit the outputs alone, of the class token.
- * A cloze has the head of the language model, with the rows of some tokens (train/cloze.h).
+ * A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans have
+ * that of ...ForQuestionAnswering: two outputs of every row of the text.
  *
  * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
  * small that every exponential is 1 to the last bit for any finite score. The query is the row that
@@ -42,6 +43,12 @@ void cs_emit_classifier(cs_emitter *e, int x)
     cs_network *net = e->net;
     const cs_model_config *c = e->config;
     const cs_score score = cs_arch_row_of(c->arch)->score;
+    if (c->spans) {
+        net->features = x;
+        net->logits = cs_emit_linear(e, x, "", "span.output", CS_ACT_NONE);
+        cs_graph_keep(e->graph, net->logits);
+        return;
+    }
     if (c->cloze) {
         x = cs_emit_transform(e, x);
     } else if (score == CS_SCORE_TANH || score == CS_SCORE_POOLER) {

@@ -49,6 +49,7 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
         out->cloze = true;
         out->head_transform = config->head_transform;
     }
+    out->spans = texts->span != NULL;
     out->dropout = out->attention_dropout = out->embed_dropout = dropout;
     return cs_model_config_check(out);
 }
@@ -61,20 +62,21 @@ typedef struct {
     const cs_content_masks *masks;
     int32_t *rank;         /* texts->longest */
     double smoothing, own; /* share that each text keeps of its own; 1: it is not mixed */
+    double *z;             /* of spans: outputs of all rows, then their gradient */
     cs_pass pass;
 } machine;
 
 static void machine_free(machine *m)
 {
     cs_pass_close(&m->pass);
-    cs_free(m->rank);
+    CS_FREE_FIELDS(m, rank, z);
 }
 
 static cs_status check_texts(const cs_model *model, const cs_texts *texts, const int64_t *index,
                              int64_t count)
 {
     int64_t outputs = texts->classes > 0 ? texts->classes : 1;
-    if (model->config.classes != outputs) {
+    if (model->config.classes != outputs || model->config.spans != (texts->span != NULL)) {
         return cs_fail(CS_ERR_USAGE, "a model of %lld outputs for a task of %lld",
                        (long long)model->config.classes, (long long)outputs);
     }
@@ -106,7 +108,8 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
                    .smoothing = o->label_smoothing,
                    .own = 1};
     cs_network_options sizes = {.form = CS_FORM_SINGLE,
-                                .loss = soft                 ? CS_LOSS_SOFT_CROSS_ENTROPY
+                                .loss = texts->span          ? CS_LOSS_NONE
+                                        : soft               ? CS_LOSS_SOFT_CROSS_ENTROPY
                                         : texts->classes > 0 ? CS_LOSS_CROSS_ENTROPY
                                                              : CS_LOSS_SQUARED_ERROR,
                                 .training = training,
@@ -115,9 +118,13 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
                                 .length = texts->longest};
     sizes.predictions = sizes.batch;
     cs_status status = check_texts(model, texts, index, count);
+    if (status == CS_OK && texts->span && model->params.backend->asynchronous)
+        status = cs_fail(CS_ERR_USAGE, "the loss of spans is taken on the CPU: take --device cpu");
     if (status == CS_OK) status = cs_pass_open(model, &sizes, &m->pass);
     m->rank = status == CS_OK ? cs_alloc(texts->longest, sizeof *m->rank) : NULL;
-    return status == CS_OK && !m->rank ? CS_ERR_MEMORY : status;
+    m->z = status == CS_OK && texts->span ? cs_alloc(2 * sizes.batch * sizes.length, sizeof *m->z)
+                                          : NULL;
+    return status == CS_OK && (!m->rank || (texts->span && !m->z)) ? CS_ERR_MEMORY : status;
 }
 
 /* What text t is to be: its value, or the shares of the classes. */
@@ -216,11 +223,60 @@ static cs_status forward(machine *m, const int64_t *text, int64_t count, int64_t
     return status == CS_OK ? cs_pass_forward(&m->pass, scale, key) : status;
 }
 
+/* --- spans -------------------------------------------------------------------------------------*/
+
+/* Of the n rows of a text, output h: -log p(right), whose gradient times `scale` replaces the outputs. */
+static double span_loss(double *z, int h, int64_t n, int64_t right, double scale)
+{
+    double most = z[h], sum = 0;
+    for (int64_t i = 1; i < n; ++i) {
+        most = fmax(most, z[2 * i + h]);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        sum += exp(z[2 * i + h] - most);
+    }
+    const double loss = log(sum) + most - z[2 * right + h];
+    for (int64_t i = 0; i < n; ++i) {
+        z[2 * i + h] = scale * (exp(z[2 * i + h] - most) / sum - (i == right));
+    }
+    return loss;
+}
+
+/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward begins. */
+static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool train,
+                            double *loss)
+{
+    cs_run *run = m->pass.run;
+    const int64_t length = m->pass.batch.length;
+    cs_status status = cs_run_get(run, m->pass.network.logits, m->z);
+    *loss = 0;
+    for (int64_t b = 0; b < count && status == CS_OK; ++b) {
+        const int64_t *start = m->texts->start + text[b], n = start[1] - start[0];
+        double *z = m->z + 2 * b * length;
+        for (int h = 0; h < 2; ++h) {
+            *loss += span_loss(z, h, n, m->texts->span[2 * text[b] + h], 0.5 / (double)count) / 2;
+        }
+        for (int64_t i = 2 * n; i < 2 * length; ++i) {
+            z[i] = 0;
+        }
+    }
+    const cs_matrix to = cs_run_matrix(run, m->pass.network.logits);
+    for (int64_t i = 0; i < to.rows * to.cols && train && status == CS_OK; ++i) {
+        const int64_t at = i / to.cols * to.ld + i % to.cols;
+        if (run->backend->activation == CS_REAL_F64) {
+            ((double *)to.grad)[at] = m->z[i];
+        } else {
+            ((float *)to.grad)[at] = (float)m->z[i];
+        }
+    }
+    return status;
+}
+
 /* --- training ----------------------------------------------------------------------------------*/
 
 static cs_status check_options(const cs_finetune_options *o, const cs_texts *texts, int64_t steps)
 {
-    if ((o->label_smoothing > 0 || o->mixup > 0) && texts->classes == 0) {
+    if ((o->label_smoothing > 0 || o->mixup > 0) && (texts->classes == 0 || texts->span)) {
         return cs_fail(CS_ERR_USAGE, "label-smoothing and mixup go with classes");
     }
     if (o->mixup > 0 && !texts->real) {
@@ -289,11 +345,13 @@ static cs_status one_step(session *s, int64_t count)
     if (status == CS_OK &&
         (status = forward(&s->m, s->batch, count, step, 1.0 / (double)count, key,
                           &s->result.tokens)) == CS_OK &&
-        (status = cs_run_sum(run, s->m.pass.network.loss, &loss)) == CS_OK &&
+        (status = s->m.z ? spans_loss(&s->m, s->batch, count, true, &loss)
+                         : cs_run_sum(run, s->m.pass.network.loss, &loss)) == CS_OK &&
         (status = cs_run_backward(run)) == CS_OK &&
         (status = cs_updates_add(&s->updates, &s->o->adamw, rate, step)) == CS_OK &&
         (status = cs_updates_read(&s->updates, s->o->bad_limit, &s->norm, &s->bad,
                                   &s->result.skipped)) == CS_OK) {
+        loss /= s->m.z ? (double)count : 1; /* of spans a sum, else the mean by its weights */
         s->sum += loss * (double)count;
         s->result.steps = step;
         status = log_step(s, loss, rate);
@@ -444,5 +502,57 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
     cs_free(text);
     cs_free(z);
     if (status == CS_OK && loss) *loss = sum / (double)n;
+    return status;
+}
+
+/* Outputs of the rows of a batch of spans, means over the draws of its masks. */
+static cs_status rows_batch(machine *m, const int64_t *text, int64_t count, float *logits,
+                            double *loss)
+{
+    const int64_t draws = cs_content_draws(m->masks);
+    cs_status status = CS_OK;
+    for (int64_t d = 0; d < draws && status == CS_OK; ++d) {
+        int64_t tokens = 0;
+        double sum = 0;
+        status = forward(m, text, count, d, 1, (cs_run_key){0}, &tokens);
+        if (status == CS_OK) status = cs_run_get(m->pass.run, m->pass.network.logits, m->z);
+        for (int64_t b = 0; b < count && status == CS_OK; ++b) {
+            const int64_t *start = m->texts->start + text[b];
+            float *to = logits + 2 * start[0];
+            for (int64_t i = 0; i < 2 * (start[1] - start[0]); ++i) {
+                const double z = m->z[2 * b * m->pass.batch.length + i];
+                if (!isfinite(z)) {
+                    return cs_fail(CS_ERR_CONVERGE, "an output of window %lld is not finite",
+                                   (long long)text[b] + 1);
+                }
+                to[i] = d == 0 ? (float)z : to[i] + ((float)z - to[i]) / (float)(d + 1);
+            }
+        }
+        if (status == CS_OK) status = spans_loss(m, text, count, false, &sum);
+        *loss += sum / (double)draws;
+        if (status == CS_OK) status = cs_interrupt_check();
+    }
+    return status;
+}
+
+cs_status cs_finetune_rows(cs_model *model, const cs_texts *texts,
+                           const cs_finetune_options *options, float *logits, double *loss)
+{
+    machine m = {0};
+    double sum = 0;
+    int64_t *text = cs_alloc(options->batch, sizeof *text);
+    cs_status status =
+        text ? machine_make(model, texts, NULL, texts->count, options, false, &m) : CS_ERR_MEMORY;
+    for (int64_t at = 0; at < texts->count && status == CS_OK; at += options->batch) {
+        const int64_t count = cs_least(texts->count - at, options->batch);
+        for (int64_t b = 0; b < count; ++b) {
+            text[b] = at + b;
+        }
+        status = rows_batch(&m, text, count, logits, &sum);
+        cs_progress_report(options->progress, "windows predicted", at, texts->count);
+    }
+    machine_free(&m);
+    cs_free(text);
+    if (status == CS_OK) *loss = sum / (double)texts->count;
     return status;
 }

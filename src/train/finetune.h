@@ -3,6 +3,9 @@
  *
  *   loss of a step = mean over its texts of -log softmax(z)[class], or of (z - value)^2
  *
+ * Of spans (train/spans.h) the loss is that of windows, means over them; it is taken on the host, over the
+ * rows of each, so that a model on a device is refused.
+ *
  * Soft targets: with label smoothing e (Szegedy et al. 2016) a class among C has the share e / C + 1 - e,
  * the others e / C, and the loss is -sum_c share_c log softmax(z)[c]. Mixup of pictures (Zhang et al.
  * 2018) reads, at place b of a batch of n, l x_b + (1 - l) x_{n-1-b} and has the same mean of the two
@@ -72,3 +75,9 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
 cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
                               int64_t count, const cs_finetune_options *options, double *predicted,
                               double *loss) CS_MUST_CHECK;
+
+/* Texts that have spans: the two outputs of every row, 2 x texts->start[count] numbers one text behind
+ * the other, and the mean loss. Otherwise as cs_finetune_predict. */
+cs_status cs_finetune_rows(cs_model *model, const cs_texts *texts,
+                           const cs_finetune_options *options, float *logits,
+                           double *loss) CS_MUST_CHECK;

@@ -26,6 +26,14 @@ static cs_status plain_form(const cs_tokenizer *t, bool begin, bool pair, cs_tex
     return CS_OK;
 }
 
+cs_status cs_texts_form(const cs_tokenizer *t, bool special, bool begin, bool pair,
+                        cs_text_form *out)
+{
+    *out = (cs_text_form){0};
+    cs_status status = special ? cs_tokenizer_form(t, pair, out) : CS_OK;
+    return status == CS_OK && out->count == 0 ? plain_form(t, begin, pair, out) : status;
+}
+
 typedef struct {
     cs_text_piece *piece;
     int64_t pieces, piece_room;
@@ -51,9 +59,8 @@ static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, b
     const cs_cloze *cloze = o->cloze;
     const bool two = pair && !cloze, ends = cloze && cloze->gap < 0;
     bool ended = false;
-    cs_text_form f = {0};
-    cs_status status = o->special ? cs_tokenizer_form(t, two, &f) : CS_OK;
-    if (status == CS_OK && f.count == 0) status = plain_form(t, o->begin, two, &f);
+    cs_text_form f;
+    cs_status status = cs_texts_form(t, o->special, o->begin, two, &f);
     for (int64_t i = 0; i < f.count && !ended && status == CS_OK; ++i) {
         const bool here = cloze && f.piece[i].token == CS_TEXT_FIRST;
         const int64_t gap = w->pieces + (here ? cloze->gap : 0);
@@ -177,6 +184,6 @@ cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labe
 
 void cs_texts_free(cs_texts *texts)
 {
-    CS_FREE_FIELDS(texts, start, token, type, place, value);
+    CS_FREE_FIELDS(texts, start, token, type, place, span, value);
     *texts = (cs_texts){0};
 }

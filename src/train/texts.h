@@ -35,6 +35,8 @@ typedef struct {
     int32_t *token;
     int32_t *type;   /* as token */
     int32_t *place;  /* with cloze: count, the row that is read; else NULL */
+    int32_t *span;   /* of answers in a context (train/spans.h): 2 a text, their first and last row;
+                        else NULL */
     double *value;   /* count: class, or the number */
     int64_t classes; /* 0: regression */
     /* of pictures (cs_texts_of_rows), borrowed: the vectors of all tokens but the first of each text */
@@ -44,6 +46,11 @@ typedef struct {
         *extra; /* count x extra_width, borrowed: read by the token before each; NULL: none */
     int64_t extra_width;
 } cs_texts;
+
+/* What stands around a text or pair, of a post-processor (`special`) or as the table above has it.
+ * CS_ERR_USAGE as below; CS_ERR_INPUT as cs_tokenizer_form. */
+cs_status cs_texts_form(const cs_tokenizer *tokenizer, bool special, bool begin, bool pair,
+                        cs_text_form *out) CS_MUST_CHECK;
 
 /* O(bytes) time. CS_ERR_USAGE: max_length leaves no token of a text; pairs for a tokenizer without
  * an end token; `begin` without a begin token. CS_ERR_INPUT names a text (from 1) that has no

@@ -215,4 +215,53 @@ test_cloze() {
         refuses 2 "--regression has no meaning with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words
 }
 
-for t in cloze every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done
+# squad FILE: 36 questions which number stands in a context; every third context has none.
+squad() {
+    {
+        printf '{"data": [{"paragraphs": ['
+        i=0
+        for word in one two three cat one three two one cat two three cat; do
+            for beside in dog tree leaf; do
+                [ $i = 0 ] || printf ', '
+                case $word in
+                cat) answer='' none=true ;;
+                *) answer="{\"text\": \"$word\", \"answer_start\": 11}" none=false ;;
+                esac
+                printf '{"context": "the number %s sat on the %s", "qas": [{"id": "q%d", "question": "%s number", "answers": [%s], "is_impossible": %s}]}' "$word" "$beside" $i "$beside" "$answer" $none
+                i=$((i + 1))
+            done
+        done
+        printf ']}]}'
+    } > "$1"
+}
+
+# Answers in contexts: learned by a masked and a causal model, in the files of SQuAD's scorer, kept with their head, and what is refused.
+test_spans() {
+    task; squad s.json
+    for objective in masked ar; do
+        trained m-$objective $objective && exits 0 "$COSPEC" finetune m-$objective s.json s.json --head spans --max-length 10 --stride 3 --epochs 30 --lr 1e-2 --seeds 2 --save-model -o d-$objective --json || return 1
+        [ "$(value exact)" = 1.0 ] && [ "$(value f1-answered)" = 1.0 ] && [ "$(value exact-unanswerable)" = 1.0 ] && [ "$(number n out)" = 36 ] && [ "$(number windows_test out)" -gt 36 ] ||
+            { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
+        grep -q '"q0": "one"' d-$objective/runs/seed-0/predictions.json && grep -q '"q9": ""' d-$objective/runs/seed-1/predictions.json && grep -q '"q9": [0-9]' d-$objective/runs/seed-1/null_odds.json || { fail "predictions"; return 1; }
+        # the head that was kept answers as it did
+        exits 0 "$COSPEC" finetune d-$objective/runs/seed-1 s.json s.json --head spans --max-length 10 --stride 3 --epochs 0 --seeds 1 -o again --force --json && [ "$(value exact)" = 1.0 ] &&
+            cmp again/runs/seed-0/predictions.json d-$objective/runs/seed-1/predictions.json || return 1
+    done
+    [ "$(head -1 d-ar/finetune.csv)" = model,layer,metric,definition,value,low,high,coverage,se,n,seed ] && [ "$(wc -l < d-ar/finetune.csv)" = 6 ] && grep -q GPT2ForQuestionAnswering d-ar/runs/seed-0/config.json || { fail "tables"; return 1; }
+    # nothing is none where no score of none is that high
+    exits 0 "$COSPEC" finetune d-ar/runs/seed-1 s.json s.json --head spans --max-length 12 --epochs 0 --seeds 1 --null-threshold 1e9 --json && [ "$(value exact-unanswerable)" = 0.0 ] || return 1
+    sed 's/"answer_start": 11/"answer_start": 12/' s.json > off.json
+    sed 's/"id": "q1"/"id": "q0"/' s.json > twice.json
+    refuses 3 "off.json: question q0: its answer 'one' is not at character 12 of the context" "$COSPEC" finetune m-ar s.json off.json --head spans &&
+        refuses 3 "twice.json: two questions have the id q0" "$COSPEC" finetune m-ar twice.json s.json --head spans &&
+        refuses 3 "c.tsv" "$COSPEC" finetune m-ar c.tsv s.json --head spans &&
+        refuses 2 "--head spans takes MODEL TRAIN.json TEST.json" "$COSPEC" finetune m-ar s.json --head spans &&
+        refuses 2 "has no head of spans" "$COSPEC" finetune m-ar s.json s.json --head spans --epochs 0 --max-length 12 &&
+        refuses 2 "leaves no room beside" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 4 &&
+        refuses 2 "--head spans takes one --lr" "$COSPEC" finetune m-ar s.json s.json --head spans --lr 1e-3,1e-4 &&
+        refuses 2 "--template has no meaning with --head spans" "$COSPEC" finetune m-ar s.json s.json --head spans --template '{1}{mask}' &&
+        refuses 2 "--stride goes with --head spans" "$COSPEC" finetune m-ar c.tsv c.tsv --stride 3 &&
+        refuses 2 "--max-length 40: m-ar has 16 positions" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
+}
+
+for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done

@@ -32,6 +32,7 @@
     X("jsonl", ".jsonl", fuzz_corpus)                                                              \
     X("labelled", ".tsv", fuzz_labelled)                                                           \
     X("labels", ".txt", fuzz_labels)                                                               \
+    X("squad", ".json", fuzz_squad)                                                                \
     X("csv", ".csv", fuzz_csv)                                                                     \
     X("gzip", ".gz", fuzz_gzip)                                                                    \
     X("expression", NULL, fuzz_expression)                                                         \

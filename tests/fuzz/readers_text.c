@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/measures/answer_scores.h"
 #include "analysis/theorems/row_labels.h"
 #include "base/mem.h"
 #include "cooc/context.h"
@@ -20,6 +21,7 @@
 #include "text/encoder.h"
 #include "text/labelled_text.h"
 #include "text/regex_private.h"
+#include "text/squad.h"
 #include "text/token_lines.h"
 
 /* --- text --- */
@@ -87,6 +89,23 @@ cs_status fuzz_corpus(const char *path, const char *bytes, int64_t size)
         fuzz_touch(c.token, c.tokens * (int64_t)sizeof *c.token);
     }
     cs_corpus_free(&c);
+    return status;
+}
+
+/* Every answer is scored as a prediction of the others. */
+cs_status fuzz_squad(const char *path, const char *bytes, int64_t size)
+{
+    cs_squad s = {0};
+    (void)bytes;
+    (void)size;
+    cs_status status = cs_squad_read(path, &s);
+    for (int64_t i = 0; i < s.answers; ++i) {
+        const char *context = s.context[s.question[0].context];
+        double exact = 0, f1 = 0;
+        fuzz_touch(s.answer[i].text, (int64_t)strlen(s.answer[i].text));
+        fuzz_also(cs_answer_score(context, 1, &s.answer[i].text, &exact, &f1));
+    }
+    cs_squad_free(&s);
     return status;
 }
 
