@@ -124,6 +124,67 @@ static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, room *r
     return status;
 }
 
+/* A mean over all plans, as they are listed. */
+typedef struct {
+    const cs_field_case *field;
+    room *room;
+    double sum, weight;
+} every_plan;
+
+static cs_status add_plan(void *to, const cs_plan *plan, double probability)
+{
+    every_plan *e = to;
+    double sum = 0, weight = 0;
+    cs_status status = plan_error(e->field, plan, e->room, &sum, &weight);
+    e->sum += probability * sum;
+    e->weight += probability * weight;
+    return status;
+}
+
+static cs_status check_weight(double weight, int64_t patches)
+{
+    return weight > 0 ? CS_OK
+                      : cs_fail(CS_ERR_USAGE, "no plan predicts anything of %lld patches",
+                                (long long)patches);
+}
+
+/* *mean of a ratio of sums, by drawn plans. */
+static cs_status draw_plans(const cs_objective *objective, const cs_field_case *f, int64_t patches,
+                            room *r, double *mean, double *se)
+{
+    cs_pool memory = {0};
+    double *sum = cs_pool_take(&memory, f->draws, sizeof *sum);
+    double *weight = cs_pool_take(&memory, f->draws, sizeof *weight);
+    cs_plan plan = {0};
+    double *factor = NULL; /* of uniform target weights */
+    double total = 0, weights = 0, squares = 0;
+    cs_status status = memory.status;
+    if (status == CS_OK) status = cs_plan_init(&plan, patches);
+    if (status == CS_OK) status = cs_target_factors(objective, patches, &factor);
+    plan.factor = factor;
+    for (int64_t d = 0; d < f->draws && status == CS_OK; ++d) {
+        cs_rng rng = cs_rng_at(f->seed, CS_STREAM_PLAN, (uint64_t)d);
+        status = cs_plan_sample(objective, &rng, &plan);
+        if (status == CS_OK) status = plan_error(f, &plan, r, &sum[d], &weight[d]);
+        total += status == CS_OK ? sum[d] : 0;
+        weights += status == CS_OK ? weight[d] : 0;
+    }
+    if (status == CS_OK) status = check_weight(weights, patches);
+    if (status == CS_OK) {
+        *mean = total / weights;
+        for (int64_t d = 0; d < f->draws; ++d) {
+            const double off = sum[d] - *mean * weight[d];
+            squares += off * off;
+        }
+        const double n = (double)f->draws;
+        *se = sqrt(squares * n / (n - 1)) / weights;
+    }
+    cs_free(factor);
+    cs_plan_free(&plan);
+    cs_pool_free(&memory);
+    return status;
+}
+
 cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f, double *mean,
                            double *se)
 {
@@ -139,37 +200,18 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
     room r = {.pixel = cs_pool_take(&memory, pixels, sizeof *r.pixel),
               .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
               .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
-    double *sum = cs_pool_take(&memory, f->draws, sizeof *sum);
-    double *weight = cs_pool_take(&memory, f->draws, sizeof *weight);
-    cs_plan plan = {0};
-    double *factor = NULL; /* of uniform target weights */
-    double total = 0, weights = 0, squares = 0;
+    every_plan every = {f, &r, 0, 0};
     cs_status status = memory.status;
     if (status == CS_OK) status = cs_dense_init(&r.c, pixels, pixels);
-    if (status == CS_OK) status = cs_plan_init(&plan, patches);
-    if (status == CS_OK) status = cs_target_factors(objective, patches, &factor);
-    plan.factor = factor;
-    for (int64_t d = 0; d < f->draws && status == CS_OK; ++d) {
-        cs_rng rng = cs_rng_at(f->seed, CS_STREAM_PLAN, (uint64_t)d);
-        status = cs_plan_sample(objective, &rng, &plan);
-        if (status == CS_OK) status = plan_error(f, &plan, &r, &sum[d], &weight[d]);
-        total += status == CS_OK ? sum[d] : 0;
-        weights += status == CS_OK ? weight[d] : 0;
-    }
-    if (status == CS_OK && weights <= 0)
-        status = cs_fail(CS_ERR_USAGE, "no drawn plan predicts anything of %lld patches",
-                         (long long)patches);
+    if (status == CS_OK) status = cs_plan_enumerate(objective, patches, f->draws, add_plan, &every);
     if (status == CS_OK) {
-        *mean = total / weights;
-        for (int64_t d = 0; d < f->draws; ++d) { /* of a ratio of sums */
-            const double off = sum[d] - *mean * weight[d];
-            squares += off * off;
-        }
-        const double n = (double)f->draws;
-        *se = sqrt(squares * n / (n - 1)) / weights;
+        status = check_weight(every.weight, patches);
+        *mean = every.sum / every.weight;
+        *se = 0;
+    } else if (status == CS_ERR_USAGE) { /* more plans; what else is wrong is so of draws too */
+        cs_reason_clear();
+        status = draw_plans(objective, f, patches, &r, mean, se);
     }
-    cs_free(factor);
-    cs_plan_free(&plan);
     cs_dense_free(&r.c);
     cs_pool_free(&memory);
     return status;

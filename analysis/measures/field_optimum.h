@@ -29,13 +29,13 @@ typedef struct {
     double rho;
     int64_t height, width, patch;
     const int32_t *order; /* of the patches (image/patches.h), NULL: along rows */
-    int64_t draws;        /* plans; at least 2 */
+    int64_t draws;        /* plans: all where there are no more, else so many drawn; at least 2 */
     uint64_t seed;
 } cs_field_case;
 
 /* The smallest mean squared error a pixel that a model can have which predicts the pixels of patches
- * from those that the objective's plans show: the mean over drawn plans, weighted as events are, and
- * its standard error. CS_ERR_USAGE where the objective has no plan of that many patches. A Cholesky
+ * from those that the objective's plans show: the mean over plans, weighted as events are, and
+ * its standard error (0 of all plans). CS_ERR_USAGE where the objective has no plan of that many patches. A Cholesky
  * factor of all P pixels a plan: P^3 / 3 flops, 8 P^2 bytes. */
 cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *field, double *mean,
                            double *se) CS_MUST_CHECK;

@@ -255,8 +255,8 @@ static run_of_head sum_up(const cs_patch_head *h)
     return r;
 }
 
-static cs_status run_seed(const cs_patch_study *s, int64_t seed, const cs_rows *train,
-                          const cs_rows *test, scorer *c, run_of_head *out)
+static cs_status run_seed(const cs_patch_study *s, const char *layer, int64_t seed,
+                          const cs_rows *train, const cs_rows *test, scorer *c, run_of_head *out)
 {
     cs_linear_probe_options fit = s->fit;
     cs_patch_head head = {0};
@@ -267,6 +267,8 @@ static cs_status run_seed(const cs_patch_study *s, int64_t seed, const cs_rows *
     if (status == CS_OK) status = cs_patch_head_fit(&s->train, train, count, row, &fit, &head);
     if (status == CS_OK) status = cs_patch_head_answer(&s->test, &head, test, fit.threads, &a);
     if (status == CS_OK) status = score_answer(c, seed, &a);
+    if (status == CS_OK && s->kept)
+        status = cs_patch_predictions_add(layer, fit.seed, seed == 0, &a, s->kept);
     if (status == CS_OK) {
         *out = sum_up(&head);
         out->n = count;
@@ -299,7 +301,7 @@ cs_status cs_patch_layer_record(const cs_patch_study *s, const char *layer, cons
     if (status == CS_OK) status = c.pool.status;
     for (int64_t r = 0; r < s->seeds && status == CS_OK; ++r) {
         run_of_head run = {0};
-        status = run_seed(s, r, train, test, &c, &run);
+        status = run_seed(s, layer, r, train, test, &c, &run);
         if (status == CS_OK) {
             add_run(&run, s->seed + (uint64_t)r, runs);
             whole.n = r == 0 ? run.n : whole.n;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "analysis/measures/patch_heads.h"
+#include "analysis/trained/patch_predictions.h"
 #include "analysis/trained/predictions.h"
 
 /* The same for all layers. */
@@ -14,6 +15,7 @@ typedef struct {
     uint64_t seed;               /* of the first; of the jackknife's blocks */
     cs_linear_probe_options fit; /* but for the seed */
     cs_patch_targets train, test;
+    cs_patch_predictions *kept; /* filled with every answer; NULL: not wanted */
 } cs_patch_study;
 
 /* CS_ERR_INPUT: pictures without masks or boxes, sides of other classes, a test side without a box. */

@@ -1,11 +1,20 @@
 /* The floor is of all held-out fields in expectation; the loss beside it is of those evaluated. */
 #include "analysis/trained/train_optimum.h"
 
+#include <math.h>
+
 #include "analysis/measures/field_optimum.h"
 #include "base/mem.h"
 #include "image/field.h"
 
-enum { PLANS = 64 };
+enum { LEAST_PLANS = 64, MOST_PLANS = 4096 };
+
+/* What a few seconds are enough for. */
+static int64_t plans_of(double pixels)
+{
+    const double flops = 0x1p34;
+    return (int64_t)fmin(fmax(flops / (pixels * pixels * pixels), LEAST_PLANS), MOST_PLANS);
+}
 
 cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config *c,
                                   const cs_train_options *o, double loss, cs_item *item)
@@ -13,7 +22,7 @@ cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config
     cs_field_case of = {.height = images->height,
                         .width = images->width,
                         .patch = c->patch,
-                        .draws = PLANS,
+                        .draws = plans_of((double)(images->height * images->width)),
                         .seed = o->seed};
     double optimum = 0, se = 0;
     int32_t *order = NULL;

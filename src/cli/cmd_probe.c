@@ -53,7 +53,8 @@ typedef struct {
     bool dry, keeps_predictions, heads; /* heads: of patches */
     cs_images image[2];                 /* of heads: train, test */
     cs_patch_study patches;
-    int64_t each; /* rows of an example: of heads its patches, else 1 */
+    cs_patch_predictions answers; /* of heads */
+    int64_t each;                 /* rows of an example: of heads its patches, else 1 */
     cs_reference reference;
     cs_item *root;
     cs_item *list; /* the layers; NULL: there is one, which is the result itself */
@@ -370,8 +371,12 @@ static cs_status probe_pictures(run *r)
                  m.model.config.width * (of_all_patches(r) ? patches[0].doc_ptr[1] : 1), o.layers);
     } else if (status == CS_OK) {
         const bool beside = cs_args_is(r->args, "baselines", "yes");
-        begin_result(r, o.layers + (beside ? 2 : 0));
-        status = probe_patches(r, &m.model, patches, &o, NULL);
+        const int64_t layers = o.layers + (beside ? 2 : 0);
+        begin_result(r, layers);
+        r->patches.kept = r->heads && cs_args_given(r->args, "output") ? &r->answers : NULL;
+        if (r->patches.kept)
+            status = cs_patch_predictions_make(&r->patches.test, layers, &r->answers);
+        if (status == CS_OK) status = probe_patches(r, &m.model, patches, &o, NULL);
         if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, o);
     }
     cs_corpus_free(&patches[0]);
@@ -415,8 +420,13 @@ static cs_status report(run *r)
 {
     const cs_view *view = r->dry ? NULL : r->list ? &several_layers : &one_layer;
     char partition[33];
-    cs_status status =
-        r->keeps_predictions ? cs_output_predictions(r->args, &r->predictions) : CS_OK;
+    const char *sheet = NULL;
+    cs_status status = r->keeps_predictions ? cs_output_predictions(r->args, &r->predictions)
+                       : r->patches.kept    ? cs_output_predictions(r->args, &r->answers.table)
+                                            : CS_OK;
+    if (status == CS_OK && r->patches.kept)
+        status = cs_output_path(r->args, "predictions.png", &sheet);
+    if (sheet && status == CS_OK) status = cs_png_write(sheet, &r->answers.cells.picture);
     if (status == CS_OK && !r->dry) status = cs_scoring_partition(&r->study.scoring, partition);
     if (status == CS_OK && !r->dry) {
         cs_item_text(r->root, "~partition", partition);
@@ -491,6 +501,7 @@ static cs_status run_probe(cs_args *args)
     cs_labelled_text_free(&r.test);
     cs_table_free(&r.predictions);
     cs_reference_free(&r.reference);
+    cs_patch_predictions_free(&r.answers);
     cs_patch_study_free(&r.patches);
     cs_images_free(&r.image[0]);
     cs_images_free(&r.image[1]);
@@ -532,7 +543,11 @@ const cs_command cs_cmd_probe = {
         "the patches of the test pictures would be taught. Errors leave out pictures.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
-        "example. --head has no predictions.csv.",
+        "example. Of --head predictions.csv has a row a test picture and class (pixels of it, "
+        "predicted, both, iou) or a detection (class, score, box, overlap with the best box of its "
+        "class, hit), and predictions.png twelve pictures beside truth and what each layer says: "
+        "of "
+        "detections as many as there are boxes, those of the highest scores.",
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
                                       cs_group_labelled, cs_group_attention, cs_group_tasks, NULL},
@@ -549,7 +564,7 @@ const cs_command cs_cmd_probe = {
         "cospec probe states/layer-2.npy states/layer-2.npy --labels states/labels.npy "
         "--test-labels states/labels.npy --json",
     .run = run_probe,
-    .files = "probe.json probe.csv probe-blocks.csv predictions.csv",
+    .files = "probe.json probe.csv probe-blocks.csv predictions.csv predictions.png",
     .without = "metric",
     .gpu = true,
     .shown = "task layer probe metric value se low high seeds n",

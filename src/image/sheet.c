@@ -5,6 +5,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "image/cells.h"
 #include "image/images.h"
 #include "image/picture.h"
 
@@ -65,18 +66,6 @@ typedef struct {
     int64_t scale, cell_height, cell_width; /* of a cell with the line after it */
 } sheet;
 
-/* Background black; classes differ in colour, neighbours clearly. */
-static void mask_colour(int number, uint8_t rgb[3])
-{
-    for (int c = 0; c < 3; ++c) {
-        rgb[c] = number == 0 ? 0
-                             : (uint8_t)(64 + (number * (c == 0   ? 67
-                                                         : c == 1 ? 131
-                                                                  : 29)) %
-                                                  192);
-    }
-}
-
 /* Draws picture i (mask: what its pixels belong to) into a cell. */
 static void draw(const cs_images *m, int64_t i, bool mask, int64_t row, int64_t column, sheet *s)
 {
@@ -87,7 +76,7 @@ static void draw(const cs_images *m, int64_t i, bool mask, int64_t row, int64_t 
                                               column * s->cell_width + x) *
                                                  s->picture.channels;
             if (mask) {
-                mask_colour(m->mask[at], to);
+                cs_class_colour(m->mask[at], to);
             } else {
                 for (int64_t c = 0; c < s->picture.channels; ++c) {
                     to[c] = m->pixel[at * m->channels + (m->channels == 1 ? 0 : c)];

@@ -231,7 +231,12 @@ test_heads() {
         cut -d, -f4,5,7 $head/probe.csv | awk -F, '$2 != "pixel-accuracy" { v[$1] = $3 } END { exit !(v["targets"] > 0.6 && v["linear"] < v["targets"]) }' || { fail "$(cat $head/probe.csv)"; return 1; }
         [ "$(grep -c "^a,pixels,linear,[ma]" $head/probe-blocks.csv)" = 60 ] || { fail "${why:-$(grep -c . $head/probe-blocks.csv) blocks}"; return 1; }
     done
-    grep -q '"class": "crescent"' segmentation/probe.json && [ ! -e detection/predictions.csv ] || { fail "no classes, or predictions"; return 1; }
+    grep -q '"class": "crescent"' segmentation/probe.json && cmp detection/predictions.csv again/predictions.csv && cmp detection/predictions.png again/predictions.png && [ "$(head -c 4 detection/predictions.png | tail -c 3)" = PNG ] || { fail "no classes, or no sheet, or bits of them depend on threads"; return 1; }
+    # miou from the pixels of every picture and class; no detection is a hit below an overlap of 1/2, and hits are at most the boxes.
+    of_pictures=$(awk -F, '$1 == "pixels" && $2 == 0 { t[$4] += $5; p[$4] += $6; b[$4] += $7 } END { for (c in t) { s += b[c] / (t[c] + p[c] - b[c]); n++ } printf "%.12g", s / n }' segmentation/predictions.csv)
+    of_record=$("$COSPEC" probe a scenes --head segmentation --limit 60 --places 1500 --seeds 1 --validation-share 0.2 --penalties 0.1,1e-3 --csv | awk -F, '$2 == "pixels" && $4 == "linear" && $5 == "miou" { print $7 }')
+    near "$of_pictures" "$of_record" 1e-9 || { fail "miou $of_pictures of pictures, $of_record"; return 1; }
+    [ "$(head -1 detection/predictions.csv)" = layer,seed,picture,class,score,top,left,bottom,right,overlap,hit ] && awk -F, 'NR > 1 && $11 == 1 { h++; bad += $10 < 0.5 } NR > 1 && $10 > 0.5 && $5 < 0.05 { bad++ } END { exit !(h > 0 && !bad) }' detection/predictions.csv || { fail "$(head -3 detection/predictions.csv)"; return 1; }
     exits 0 "$COSPEC" probe a scenes --head detection --limit 60 --dry-run --json && [ "$(number classes out)/$(number n out)" = 9/3840 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 2 -o b || return 1
