@@ -423,7 +423,7 @@ TEST(bad_configurations_are_refused)
         {"mistral", "sliding_window", "-1", "window -1"},
         {"bert", "position_embedding_type", "\"rotary\"",
          "is 'rotary', not absolute, relative_key"},
-        {"albert", "position_embedding_type", "\"relative_key\"", "other than \"absolute\""},
+        {"bloom", "position_embedding_type", "\"relative_key\"", "position_embedding_type"},
         {"modernbert", "sliding_window", "7", "'sliding_window' is not half of"},
         {"albert", "inner_group_num", "2", "'inner_group_num' other than 1"},
         {"albert", "num_hidden_groups", "9", "9 groups of 3 layers"},

@@ -172,11 +172,13 @@ static cs_status make(cs_model *model, int64_t number, const char *layer, int64_
 }
 
 /* Row span + d of what is made is row span - 1 + d of the layer's own table, once for each head; no
- * distance is -span. */
+ * distance is -span. Attention divides what it makes of them as all scores: where the class does not, they are
+ * longer. */
 static cs_status repeat(cs_model *model, int64_t number, const char *layer)
 {
     const cs_param *made = &model->params.param[number];
     const int64_t width = cs_head_width(&model->config);
+    const double factor = model->config.place_unscaled ? sqrt((double)width) : 1;
     char name[256];
     cs_pool pool = {0};
     double *table = NULL;
@@ -186,7 +188,7 @@ static cs_status repeat(cs_model *model, int64_t number, const char *layer)
     if (status == CS_OK) status = pool.status;
     for (int64_t i = 0; status == CS_OK && i < made->rows * made->cols; ++i) {
         const int64_t row = i / made->cols, col = i % made->cols % width;
-        out[i] = row > 0 ? (float)table[(row - 1) * width + col] : 0;
+        out[i] = row > 0 ? (float)(factor * table[(row - 1) * width + col]) : 0;
     }
     if (status == CS_OK) status = cs_params_set(&model->params, number, CS_PARAM_VALUE, out);
     cs_pool_free(&pool);

@@ -128,6 +128,7 @@ static const cs_arch_tensor ALBERT_TENSORS[] = {
     {"embed.norm", "embeddings.LayerNorm"},
     {"embed.project", "encoder.embedding_hidden_mapping_in"},
     {"layer.N.attention.qkv", GROUP "attention.{query,key,value}"},
+    {"layer.N.attention.distance", GROUP "attention.distance_embedding"},
     {"layer.N.attention.output", GROUP "attention.dense"},
     {"layer.N.attention.norm", GROUP "attention.LayerNorm"},
     {"layer.N.mlp.in", GROUP "ffn"},
@@ -142,13 +143,14 @@ static const cs_arch_tensor ALBERT_TENSORS[] = {
 
 const cs_arch_row cs_arch_albert = {
     .name = "albert",
+    .places = true,
     .class = "Albert",
     .head = "ForMaskedLM",
     .prefix = "albert.",
     .head_follows = true,
     .drop_embed = true,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
-              .token_types = 2, .act = CS_ACT_GELU_TANH},
+              .token_types = 2, .act = CS_ACT_GELU_TANH, .place_unscaled = true},
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, ALBERT_KEYS},
     .tensors = {ALBERT_TENSORS},
 };

@@ -125,8 +125,10 @@ typedef struct {
     bool place_keys, place_queries;    /* vectors that queries meet, that keys meet */
     bool place_shared;                 /* made by the matrices of content; else by their own */
     bool place_norm;                   /* of a table that goes through a norm */
-    bool place_table;   /* vectors of distances are a table of each layer, one for all heads; longer
+    bool place_table; /* vectors of distances are a table of each layer, one for all heads; longer
                          texts than place_span are refused */
+    bool
+        place_unscaled; /* products with them are not divided by the root of a head's width (albert) */
     bool headless;      /* no head of a language model: states alone */
     bool first_plain;   /* no norm before the first attention */
     bool head_norm;     /* queries and keys of each head through a norm */

@@ -120,8 +120,7 @@ void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
 /* Layer l, whose name goes into the buffer. */
 static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_ROOM])
 {
-    const int64_t groups = e->config->groups, own = groups > 0 ? l * groups / e->config->layers : l;
-    return (cs_layer){.prefix = cs_emit_prefix(e, own, prefix),
+    return (cs_layer){.prefix = cs_emit_prefix(e, l, prefix),
                       .number = l,
                       .width = e->config->width,
                       .attention = cs_emit_masks(e, l, e->net->lim, e->net->position)};

@@ -132,8 +132,10 @@ void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
 
 const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM])
 {
+    const int64_t groups = e->decoder ? 0 : e->config->groups,
+                  own = groups > 0 ? layer * groups / e->config->layers : layer;
     (void)snprintf(buffer, CS_PREFIX_ROOM, "%slayer.%lld.", e->decoder ? "decoder." : "",
-                   (long long)layer);
+                   (long long)own);
     return buffer;
 }
 

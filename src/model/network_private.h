@@ -73,7 +73,8 @@ int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position);
  * nowhere) with limits `lim`. */
 cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int position);
 
-/* "layer.3." or "decoder.layer.3." into a buffer. */
+/* "layer.3." or "decoder.layer.3." into a buffer: of a layer that shares its parameters those of its
+ * group. */
 enum { CS_PREFIX_ROOM = 64 };
 const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM]);
 

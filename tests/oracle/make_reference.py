@@ -132,6 +132,9 @@ READ = {
     "roberta-relative-key-query": ("RobertaForMaskedLM", {
         **RELATIVE, "position_embedding_type": "relative_key_query", "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
     "electra-relative-key": ("ElectraForMaskedLM", {**RELATIVE, "embedding_size": 6}),
+    "albert-relative-key-query": ("AlbertForMaskedLM", {
+        **RELATIVE, "position_embedding_type": "relative_key_query", "embedding_size": 6, "num_hidden_layers": 4,
+        "num_hidden_groups": 2}),
 }
 
 
@@ -232,6 +235,8 @@ def golden_read(only):
         folder = os.path.join(GOLDEN, name)
         cls = getattr(transformers, cls)
         model = randomise(cls(cls.config_class(**keys, attn_implementation="eager")), 100 + number)
+        if name == "albert-relative-key-query":  # 4.44.2 loses the bias of the logits of a file that it loads
+            torch.nn.init.zeros_(model.predictions.bias)
         save(model, folder)
         model = cls.from_pretrained(folder, attn_implementation="eager").double()  # what the file says
         ids, mask = random_text(model.config, 4, 17, number)
