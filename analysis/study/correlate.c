@@ -285,13 +285,54 @@ static cs_status add_correlation(const atlas *t, const quantity *p, const quanti
     return CS_OK;
 }
 
+/* Numbers that differ by no more than their rounding are of one matrix. */
+static bool same(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(a);
+}
+
+/* The objects of one budget as one each where an exact prediction, x, is the same; each member's other
+ * values share the place of its run. out: room of as many. */
+static cs_rank_data merge(const cs_rank_data *data, double *out)
+{
+    cs_rank_data merged = *data;
+    const int64_t runs = data->runs, size = data->objects * runs;
+    const double *const from[] = {data->x, data->y, data->z};
+    merged.objects = 0;
+    for (int64_t i = 0; i < data->objects; ++i) {
+        int64_t members = 0, first = 0;
+        while (!same(data->x[first * runs], data->x[i * runs])) {
+            ++first;
+        }
+        for (int64_t j = i; j < data->objects && first == i; ++j) {
+            if (!same(data->x[i * runs], data->x[j * runs])) {
+                continue;
+            }
+            members += 1;
+            for (int64_t k = 0; k < 3 * runs; ++k) {
+                double *to = out + k / runs * size + merged.objects * runs + k % runs;
+                const double *q = from[k / runs];
+                *to = q ? (members > 1 ? *to : 0) + q[j * runs + k % runs] : 0;
+            }
+        }
+        for (int64_t k = 0; k < 3 * runs && first == i; ++k) {
+            out[k / runs * size + merged.objects * runs + k % runs] /= (double)members;
+        }
+        merged.objects += first == i;
+    }
+    merged.x = out;
+    merged.y = out + size;
+    merged.z = data->z ? out + 2 * size : NULL;
+    return merged;
+}
+
 /* Every prediction against every outcome at one budget. */
 static cs_status correlate_at(atlas *t, int64_t budget)
 {
     const cs_correlate_options *o = t->options;
     const char *name = budget < t->budgets.count ? t->budgets.word[budget] : best;
     const int64_t runs = t->runs.count, size = o->objects * runs;
-    double *room = cs_alloc(t->quantities * size, sizeof *room);
+    double *room = cs_alloc((t->quantities + 3) * size, sizeof *room);
     if (!room) return CS_ERR_MEMORY;
     for (int q = 0; q < t->quantities; ++q) {
         double mean = 0, sd = 0;
@@ -318,9 +359,12 @@ static cs_status correlate_at(atlas *t, int64_t budget)
         for (int64_t i = 0; i < o->objects && y == o->predictions; ++i) {
             add_pair(t, &t->quantity[p], &t->quantity[y], name, i, data.x, data.y);
         }
-        status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &data);
-        if (status == CS_OK && given.z)
-            status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &given);
+        for (int held = 0; held < (given.z ? 2 : 1) && status == CS_OK; ++held) {
+            const cs_rank_data *all = held ? &given : &data;
+            const cs_rank_data one =
+                t->quantity[p].exact ? merge(all, room + t->quantities * size) : *all;
+            status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &one);
+        }
     }
     cs_free(room);
     return status;

@@ -12,6 +12,8 @@
  * every model and "@c-*1/connectivity.csv,value,target_position:*2,metric:sum_sigma4" a number of
  * every matrix. At each budget, and at the best of every run (that of the least loss), every
  * prediction is held against every outcome: stats/rank_correlation.h, as it is and at constant loss.
+ * Objects of which an exact prediction is the same (to 1e-9) are one there, with the mean of their
+ * outcomes run by run: networks of one matrix are no independent trials of what the matrix predicts.
  */
 #pragma once
 
@@ -28,7 +30,7 @@ typedef struct {
     uint64_t seed;
 } cs_correlate_options;
 
-/* Fills a record: `correlations` (prediction, outcome, budget, given, objects, runs, tau, p, low,
+/* Fills a record: `correlations` (prediction, outcome, budget, given, objects: different ones, runs, tau, p, low,
  * high, runs_se, rho); `values` (object, budget, quantity, value, sd, runs), the means; and `pairs`
  * (prediction, outcome, budget, object, x, y, y_sd) of the first outcome, to draw. CS_ERR_USAGE: a
  * quantity of another form; fewer than three objects. CS_ERR_INPUT names the quantity, and the file,

@@ -38,7 +38,9 @@ const cs_command cs_cmd_correlate = {
     .description =
         "PATTERN is FILE,COLUMN,COLUMN:VALUE,...: the number in COLUMN of the row that has "
         "every VALUE. * is the object (*1, *2: its parts between dots), % a budget, # a run.\n\n"
-        "Kendall's tau of the means over runs with its exact p and a 95 % interval (other objects "
+        "Objects of which an exact prediction (without #) is the same are one, with the mean of "
+        "their outcomes. Kendall's tau of the means over runs with its exact p and a 95 % interval "
+        "(other objects "
         "and runs: jackknife over objects), its error over other runs alone, Spearman's rho. With "
         "--loss also at constant loss, and at each run's budget of least loss (best).",
     .positional = "OBJECT...",

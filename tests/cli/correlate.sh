@@ -29,6 +29,19 @@ test_correlations_by_budget() {
     [ "$(awk -F, '$3 == 10 { print $4, $5, $6 }' c/pairs.csv | head -1)" = "a.blind 1 1.05" ] || fail "pairs: $(head -3 c/pairs.csv)"
 }
 
+# Two networks of b's matrix, at 2 and 4 of 10: one object at 3, so that tau of three is 1; as two it would be less.
+test_objects_of_one_matrix_are_one() {
+    atlas
+    for s in 0 1; do
+        mkdir -p p-b.blind.two-10-$s p-b.blind-10-$s && printf 'layer,value\n2,0.5\n' > p-b.blind.two-10-$s/p.csv && printf 'layer,value\n2,2.9\n' > p-b.blind-10-$s/p.csv
+        cp p-a.blind-10-$s/l.csv p-b.blind.two-10-$s/l.csv
+    done
+    exits 0 "$COSPEC" correlate a.blind b.blind b.blind.two c.blind --runs 0,1 --budgets 10 --predict "$kappa" --predict 'own=p-*-%-#/p.csv,value,layer:2' --outcome "$score" -o d || return 1
+    # kappa 1, 2, 3 against (1.0 + 1.1) / 2, (0.5 + 2.9) / 2, (3.0 + 3.1) / 2; a prediction of the models themselves keeps all four.
+    [ "$(awk -F, '$1 == "kappa" { print $5, $7, $8 }' d/correlations.csv)" = "3 1 0.33333333333333331" ] || fail "$(cat d/correlations.csv)"
+    [ "$(awk -F, '$1 == "own" { print $5, $7 }' d/correlations.csv)" = "4 1" ] || fail "$(cat d/correlations.csv)"
+}
+
 test_what_is_missing_is_named() {
     atlas
     exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,value,metric:kappa" --outcome "$score" && says "kappa of a.blind: k-a/k.csv: rows that fit differ in value" &&
@@ -43,4 +56,4 @@ test_what_is_missing_is_named() {
         exits 2 "$COSPEC" correlate a.blind b.blind c.blind --budgets 10,20 --runs 1,1 --predict "$kappa" --outcome "$score" && says "run 1 is given twice"
 }
 
-for name in correlations_by_budget what_is_missing_is_named; do check "$name"; done
+for name in correlations_by_budget objects_of_one_matrix_are_one what_is_missing_is_named; do check "$name"; done
