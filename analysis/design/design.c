@@ -58,7 +58,8 @@ static cs_status extreme(const cs_design_problem *problem, bool next, double sig
     cs_simplex_start(&f.polytope, basis);
     (void)cs_simplex_minimise(&f.polytope, NULL, basis, x, &left);
     *met = left <= cs_design_met;
-    *out = sign * cs_simplex_minimise(&f.polytope, cost, basis, x, &left);
+    /* both are shares in [0, 1], which rounding may leave */
+    *out = fmin(1, fmax(0, sign * cs_simplex_minimise(&f.polytope, cost, basis, x, &left)));
 done:
     cs_family_free(&f);
     cs_pool_free(&pool);

@@ -78,5 +78,13 @@ test_frontier() {
     done
 }
 
+# At every length the largest weight of the next token is that of `ar`, 1, whichever way it was rounded.
+test_frontier_of_every_length() {
+    for s in $(seq 2 33); do
+        exits 0 "$COSPEC" design --length "$s" --frontier 1 --compare ar --csv || { fail "length $s: $why"; return 1; }
+        near "$(awk -F, '$1 == "frontier" { print $8 }' out)" 1 1e-12 && near "$(awk -F, '$1 == "frontier" { print $11 }' out)" $((s - 2)) 1e-9 || { fail "length $s: $(cat out)"; return 1; }
+    done
+}
+
 small_corpus "$work/c.tsv"
-for name in plans_have_the_value a_corpus refusals gap_not_reached interrupted frontier; do check "$name"; done
+for name in plans_have_the_value a_corpus refusals gap_not_reached interrupted frontier frontier_of_every_length; do check "$name"; done
