@@ -225,5 +225,5 @@ const cs_command cs_cmd_reproduce = {
                 "cospec reproduce --claims LA-tab1 -o table1",
     .run = run,
     .without = "dry-run",
-    .continues = "any-version jobs",
+    .continues = "any-version jobs template claims",
 };

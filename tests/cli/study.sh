@@ -318,6 +318,8 @@ test_only_some_claims() {
           "B-1": {"source": "S", "says": "x", "scope": "y", "statement": "v 3.1 corrected"}}'
     exits 0 "$COSPEC" reproduce --steps s.json --claims A -o r && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 ' ] && [ -e r/t/toy.csv ] && [ ! -e r/u ] && [ ! -e r/v ] || { fail "$(cat err; ls r)"; return 1; }
     exits 0 "$COSPEC" reproduce --steps s.json --claims B-,C -o b && [ -e b/v ] && [ ! -e b/t ] && grep -q 'Claims of a study' b/report.html || { fail "$(cat err)"; return 1; }
+    # Another part, or all, goes on in the same folder.
+    exits 0 "$COSPEC" reproduce --steps s.json --claims A,B -o r --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = v ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 B-1 ' ] || { fail "${why:-$(cat err)}"; return 1; }
     refuses 2 "no claim has a name that begins with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ]
 }
 
