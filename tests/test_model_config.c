@@ -1,6 +1,7 @@
 /* model: presets, sound configurations, config.json both ways. */
 #include <string.h>
 
+#include "io/json.h"
 #include "model_support.h"
 #include "test.h"
 
@@ -131,6 +132,28 @@ static void check_round_trip(const model_case *cases)
             assert_same(&config, &back, what->name);
             json_decref(json);
         }
+    }
+}
+
+/* What the class's head reads is in its own key; what it cannot read is refused. */
+TEST(test_pooling_of_the_class)
+{
+    const model_case what = {"", CS_FORM_SINGLE, CS_ARCH_EUROBERT, CS_LOSS_CROSS_ENTROPY, NULL};
+    const cs_model_config encoder = case_config(&what, false);
+    for (int mean = 0; mean < 2; ++mean) {
+        cs_model_config config =
+            cs_model_config_classifier(&encoder, 3, mean ? CS_READ_MEAN : CS_READ_FIRST);
+        json_t *json = cs_model_config_json(&config);
+        assert_non_null(json);
+        assert_true(cs_model_config_exchangeable(&config));
+        assert_string_equal(json_string_value(json_object_get(json, "classifier_pooling")),
+                            mean ? "mean" : "bos");
+        OK(cs_json_set(json, "classifier_pooling", json_string("late")));
+        assert_fails(cs_model_config_parse("c", json, &config), CS_ERR_INPUT,
+                     "c: 'classifier_pooling' is 'late', not bos or mean");
+        (void)json_object_del(json, "classifier_pooling"); /* the class's own is late */
+        assert_fails(cs_model_config_parse("c", json, &config), CS_ERR_INPUT, "is 'late', not");
+        json_decref(json);
     }
 }
 

@@ -281,6 +281,12 @@ const cs_arch_tensor cs_arch_llama_tensors[] = {
     {NULL, NULL},
 };
 
+static const cs_arch_tensor EUROBERT_HEAD[] = {
+    {"classifier.dense", "/dense"},
+    {"classifier.output", "/classifier"},
+    {NULL, NULL},
+};
+
 static const cs_arch_tensor NEOX_TENSORS[] = {
     {"embed.token", "embed_in"},
     {"layer.N.attention.norm", "layers.N.input_layernorm"},
@@ -335,17 +341,12 @@ static const cs_arch_tensor MODERNBERT_DECODER[] = {
 #define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}
 #define CAUSAL .head = "ForCausalLM", .causal = true
 #define TRAINED_LLAMA                                                                              \
-    .trained = true, .score = CS_SCORE_BARE, .read = cs_rotary_read,                               \
+    .trained = true, .read = cs_rotary_read,                                                       \
     .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES}
 
 const cs_arch_row cs_arch_llama = {
-    LLAMA_ROW,
-    CAUSAL,
-    TRAINED_LLAMA,
-    .name = "llama",
-    .class = "Llama",
-    .plain = {LLAMA_PLAIN},
-    .write = cs_rotary_write,
+    LLAMA_ROW,       CAUSAL,           TRAINED_LLAMA,          .score = CS_SCORE_BARE,
+    .name = "llama", .class = "Llama", .plain = {LLAMA_PLAIN}, .write = cs_rotary_write,
 };
 
 const cs_arch_row cs_arch_mistral = {
@@ -359,8 +360,11 @@ const cs_arch_row cs_arch_mistral = {
 };
 
 const cs_arch_row cs_arch_eurobert = {
-    LLAMA_ROW,
     TRAINED_LLAMA,
+    .prefix = "model.",
+    .tensors = {EUROBERT_HEAD, cs_arch_llama_tensors},
+    .score = CS_SCORE_DENSE,
+    .pooling = {"bos", "late"},
     .name = "eurobert",
     .class = "EuroBert",
     .head = "ForMaskedLM",
@@ -415,6 +419,7 @@ const cs_arch_row cs_arch_modernbert = {
     MODERNBERT_ROW,
     .name = "modernbert",
     .score = CS_SCORE_NORM,
+    .pooling = {"cls", "cls"},
     .class = "ModernBert",
     .head = "ForMaskedLM",
     .plain = {MODERNBERT_PLAIN},

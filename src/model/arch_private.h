@@ -43,6 +43,7 @@ typedef enum {
     CS_SCORE_POOLER, /* the same without the first dropout */
     CS_SCORE_NORM,   /* dense, the head's activation, norm, drop, outputs */
     CS_SCORE_NORMED, /* the same, outputs with a bias where the dense layer has one */
+    CS_SCORE_DENSE,  /* dense, gelu, outputs */
     CS_SCORE_BARE,   /* outputs, without bias */
     CS_SCORE_BIAS    /* outputs */
 } cs_score;
@@ -59,7 +60,10 @@ typedef struct {
     const char *past[4]; /* what names of tensors begin with that bear on no state; NULL: no more */
     bool pictures;       /* reads patches behind a class token, by 2-d positions */
     bool places;         /* reads position_embedding_type; else positions are absolute */
-    bool drop_embed;     /* dropout of embeddings: as of the layers */
+    /* classifier_pooling: what the class calls the first token, and what it takes where there is no such
+     * key; "mean" is the mean. NULL: it reads one state always */
+    const char *pooling[2];
+    bool drop_embed; /* dropout of embeddings: as of the layers */
     cs_score score;
     int64_t local_attention, local_every; /* of a fresh model: cs_model_config_local; 0: none is */
     cs_model_config plain;                /* its choices */

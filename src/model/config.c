@@ -219,7 +219,8 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
 /* The head of the class: of the language model or, with classes, of the sequence classifier. */
 static bool usual_head(const cs_model_config *c, const cs_model_config *plain)
 {
-    return c->classes > 0 ? c->readout == cs_readout_of(c->arch)
+    const bool mean = cs_arch_row_of(c->arch)->pooling[0] && c->readout == CS_READ_MEAN;
+    return c->classes > 0 ? mean || c->readout == cs_readout_of(c->arch)
                           : c->head_transform == plain->head_transform &&
                                 (c->head_bias == plain->head_bias ||
                                  cs_arch_has_key_at(c->arch, CS_AT(head_bias)));

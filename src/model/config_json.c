@@ -236,6 +236,10 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
                               : config->classes > 0 ? classifier_of(config->arch)
                                                     : row->head));
     }
+    if (config->classes > 0 && row->pooling[0]) {
+        cs_json_put(status, object, "classifier_pooling",
+                    json_string(config->readout == CS_READ_MEAN ? "mean" : row->pooling[0]));
+    }
     if (exchangeable && config->classes > 0 && !config->spans) {
         put_labels(config->classes, object, status);
     }
@@ -400,6 +404,25 @@ static void read_classifier(const json_t *json, cs_model_config *config)
     }
 }
 
+/* Which state the class's head reads. */
+static cs_status read_pooling(const char *where, const json_t *json, cs_model_config *config)
+{
+    const char *const *names = cs_arch_row_of(config->arch)->pooling;
+    const json_t *pooling = json_object_get(json, "classifier_pooling");
+    config->readout = config->classes > 0 ? cs_readout_of(config->arch) : CS_READ_FIRST;
+    if (config->classes == 0 || config->spans || !names[0]) {
+        return CS_OK;
+    }
+    const char *name = pooling ? json_string_value(pooling) : names[1];
+    if (name && strcmp(name, "mean") == 0) {
+        config->readout = CS_READ_MEAN;
+    } else if (!name || strcmp(name, names[0]) != 0) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'classifier_pooling' is '%s', not %s or mean", where,
+                       name ? name : "(not a text)", names[0]);
+    }
+    return CS_OK;
+}
+
 static cs_status read_ours(const char *where, json_t *ours, cs_model_config *config)
 {
     const char *key;
@@ -482,7 +505,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     cs_model_config_default(arch, &config);
     if ((status = read_class(where, json, &config)) != CS_OK) return status;
     read_classifier(json, &config);
-    config.readout = config.classes > 0 ? cs_readout_of(arch) : CS_READ_FIRST;
+    if ((status = read_pooling(where, json, &config)) != CS_OK) return status;
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) return status;
     if (config.classes > 0) {
         config.head_transform = config.head_transform && config.cloze;

@@ -182,8 +182,9 @@ static void add_classifier(table *t, const cs_model_config *c, cs_score score)
         add_linear(t, c->classes, embed_width(c), true, "", "classifier.output");
         return;
     }
-    if (score <= CS_SCORE_NORMED) {
-        add_linear(t, c->width, c->width, c->dense_bias, "", "classifier.dense");
+    if (score <= CS_SCORE_DENSE) {
+        add_linear(t, c->width, c->width, c->dense_bias || score == CS_SCORE_DENSE, "",
+                   "classifier.dense");
     }
     if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
         add_norm(t, c->width, "", "classifier.norm");

@@ -3,7 +3,7 @@
  * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2 and llama
  * have a matrix without bias over the last row; bert (its pooler) and roberta-* drop, dense, tanh,
  * drop, outputs over the first, bert without the first dropout; modernbert dense, activation, norm,
- * drop, outputs over the first, its decoder over the last; vit the outputs alone, of the class token.
+ * drop, outputs over the first, its decoder over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class token.
  * A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans have
  * that of ...ForQuestionAnswering: two outputs of every row of the text.
  *
@@ -61,6 +61,9 @@ void cs_emit_classifier(cs_emitter *e, int x)
                                           cs_emit_bias(e, "", "classifier.norm.bias"), c->eps,
                                           c->rms, 0},
                                 NULL);
+    }
+    if (score == CS_SCORE_DENSE && !c->cloze) {
+        x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_GELU_ERF);
     }
     net->features = x;
     x = score <= CS_SCORE_NORMED && !c->cloze ? drop(e, x) : x;

@@ -37,7 +37,8 @@ transformers.utils.logging.disable_progress_bar()
 WORDS = "the cat dog sat ran on under a mat log red blue big and then it was there".split()
 SPECIAL = {"bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]}
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-ARCH = ("gpt2", "roberta-prelayernorm", "roberta", "bert", "llama", "modernbert", "modernbert-decoder")
+ARCH = ("gpt2", "roberta-prelayernorm", "roberta", "bert", "llama", "modernbert", "modernbert-decoder", "eurobert")
+POOLED = ("modernbert", "eurobert")  # whose class may read the mean too
 PLAIN = ("gpt2", "llama", "modernbert-decoder")  # no special tokens around a text, the last token's state is read
 LENGTH = 12
 
@@ -64,10 +65,12 @@ def base_model(arch, folder, seed):
         config = transformers.GPT2Config(vocab_size=vocab, n_positions=LENGTH + 4, n_embd=12, n_layer=2, n_head=2,
                                          bos_token_id=0, eos_token_id=2)
         model = transformers.GPT2LMHeadModel(config)
-    elif arch in ("llama", "modernbert", "modernbert-decoder"):
+    elif arch in ("llama", "modernbert", "modernbert-decoder", "eurobert"):
         of = {"llama": transformers.LlamaForCausalLM, "modernbert": transformers.ModernBertForMaskedLM,
-              "modernbert-decoder": transformers.ModernBertDecoderForCausalLM}[arch]
-        more = {"num_key_value_heads": 1} if arch == "llama" else {"local_attention": 6, "classifier_bias": arch != "modernbert"}
+              "modernbert-decoder": transformers.ModernBertDecoderForCausalLM, "eurobert": transformers.EuroBertForMaskedLM}[arch]
+        more = {"num_key_value_heads": 1} if arch in ("llama", "eurobert") else {"local_attention": 6, "classifier_bias": arch != "modernbert"}
+        if arch == "eurobert":  # the class wants one within the vocabulary
+            more["mask_token_id"] = 4
         model = of(of.config_class(vocab_size=vocab, max_position_embeddings=LENGTH + 4, hidden_size=12, num_hidden_layers=2,
                                    num_attention_heads=2, intermediate_size=20, pad_token_id=1, bos_token_id=0, eos_token_id=2,
                                    cls_token_id=0, sep_token_id=2, **more))
@@ -158,12 +161,13 @@ def loss_of(model, inputs, rows, regression):
     return z, torch.nn.functional.cross_entropy(z, torch.tensor([names[row[0]] for row in rows]))
 
 
-def predictions(folder, arch, pairs, regression):
-    label = f"{arch}-{'pairs' if pairs else 'singles'}-{'values' if regression else 'classes'}"
+def predictions(folder, arch, pairs, regression, pooling="auto"):
+    label = f"{arch}-{'pairs' if pairs else 'singles'}-{'values' if regression else 'classes'}-{pooling}"
     train, test = (os.path.join(folder, f"{label}.{side}.tsv") for side in ("train", "test"))
     examples(train, 160, 1, pairs, regression)
     rows = examples(test, 50, 2, pairs, regression)
-    result, predicted, kept = run(folder, arch, label, train, test, regression, pairs, epochs=16, lr="5e-3")
+    result, predicted, kept = run(folder, arch, label, train, test, regression, pairs, epochs=16, lr="5e-3",
+                                  pooling=pooling)
     model, bad = loaded(kept, arch)
     if bad:
         return bad
@@ -273,6 +277,8 @@ def main():
                 for regression in (False, True):
                     checks.run(f"{arch}, {'pairs' if pairs else 'singles'}, {'values' if regression else 'classes'}",
                                predictions, folder, arch, pairs, regression)
+            if arch in POOLED:
+                checks.run(f"{arch}, the mean", predictions, folder, arch, True, False, "mean")
             checks.run(f"{arch}, cloze without a step", cloze, folder, arch)
             checks.run(f"{arch}, steps of AdamW", training, folder, arch, number % 2 == 1)
     checks.exit()
