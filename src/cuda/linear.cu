@@ -1,6 +1,6 @@
 /* Linear layers: products by gemm.cu, bias and activation by cuBLASLt's epilogue where it fits,
- * else by the kernels here; the bias gradient by two-stage column sums in the same pass as the
- * activation's slope. */
+ * else by the kernels here; the bias gradient by two-stage column sums, in the pass that takes the
+ * activation's slope where there is one. */
 #include "cuda/columns.cuh"
 
 /* y = act(y + b) in place, or with z: z = z + b stays and y = act(z). b may be NULL. */
@@ -50,11 +50,23 @@ static __global__ void slope_kernel(int64_t rows, int64_t packs, Rows<T> dy, Row
     store<T, N>(dy.row(row) + pack * N, g);
 }
 
+/* Column sums of dy; with z of dy *= act'(z), which is left in its place. */
 template <typename T, int N>
-static __global__ void bias_grad_kernel(int64_t rows, int64_t cols, Rows<const T> dz, float *part)
+static __global__ void bias_grad_kernel(int64_t rows, int64_t cols, Rows<T> dy, Rows<const T> z,
+                                        int act, float *part)
 {
     column_stage<1, N>(rows, cols, part, [=](int64_t row, int64_t col, float(*out)[N]) {
-        load<T, N>(dz.row(row) + col, out[0]);
+        float *g = out[0];
+        load<T, N>(dy.row(row) + col, g);
+        if (z.x) {
+            float x[N];
+            load<T, N>(z.row(row) + col, x);
+#pragma unroll
+            for (int i = 0; i < N; ++i) {
+                g[i] = rounded<T>(g[i] * activate_slope(act, x[i]));
+            }
+            store<T, N>(dy.row(row) + col, g);
+        }
     });
 }
 
@@ -126,16 +138,22 @@ static cs_status slope(Cuda *c, const cs_matrix &y, const cs_matrix &z, int act)
                         before, act);
 }
 
-template <typename T> static cs_status bias_grad(Cuda *c, const cs_matrix &y, const cs_matrix &b)
+/* b' += column sums of z' = y' act'(z), which takes the place of y'; z absent: of y'. */
+template <typename T>
+static cs_status bias_grad(Cuda *c, const cs_matrix &y, const cs_matrix &z, int act,
+                           const cs_matrix &b)
 {
-    Rows<const T> dz = grads_of<const T>(y, true);
-    bool four = wide_rows(dz, y.cols, 4 * (int64_t)sizeof(T));
+    Rows<T> dy = grads_of<T>(y, true);
+    Rows<const T> before = rows_of<const T>(z);
+    bool four = wide_rows(dy, y.cols, 4 * (int64_t)sizeof(T)) &&
+                wide_rows(before, y.cols, 4 * (int64_t)sizeof(T));
     float *part = NULL;
     cs_status status = cuda_scratch(c, column_parts(y.rows) * y.cols, &part);
     if (status == CS_OK)
-        status = launch(c, "bias gradient", four ? bias_grad_kernel<T, 4> : bias_grad_kernel<T, 1>,
+        status = launch(c, z.x ? "slope and bias gradient" : "bias gradient",
+                        four ? bias_grad_kernel<T, 4> : bias_grad_kernel<T, 1>,
                         column_grid(y.rows, y.cols, four ? 4 : 1), dim3(COLUMN_WIDE, COLUMN_DEEP),
-                        0, y.rows, y.cols, dz, part);
+                        0, y.rows, y.cols, dy, before, act, part);
     return status ? status : column_sum(c, column_parts(y.rows), y.cols, part, b.grad);
 }
 
@@ -146,11 +164,13 @@ template <typename T> cs_status linear_backward(const cs_run *run, const cs_op *
     Cuda *c = cuda_of(run);
     cs_matrix x = c->host->matrix(run, o->x.tensor), w = c->host->matrix(run, o->w.tensor);
     cs_matrix b = c->host->matrix(run, o->b.tensor), y = c->host->matrix(run, o->y);
+    cs_matrix z = c->host->matrix(run, o->act != CS_ACT_NONE ? o->z : CS_NONE);
     cs_status status = CS_OK;
-    if (o->act != CS_ACT_NONE) {
-        status = slope<T>(c, y, c->host->matrix(run, o->z), o->act);
+    if (o->b.grad) {
+        status = bias_grad<T>(c, y, z, o->act, b);
+    } else if (z.x) {
+        status = slope<T>(c, y, z, o->act);
     }
-    if (status == CS_OK && o->b.grad) status = bias_grad<T>(c, y, b);
     if (status == CS_OK && o->w.grad) {
         /* w'^T += x^T z', seen by columns */
         Product p = {false,  true, x.cols, y.cols, y.rows, x.x,   x.ld,

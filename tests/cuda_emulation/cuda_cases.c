@@ -92,6 +92,19 @@ static void rows_packed(cs_tensor_net *net)
     cs_net_output(net, y);
 }
 
+/* More columns than backward sums at once, more rows than a block takes. */
+static void norm_wide(cs_tensor_net *net, const void *setting)
+{
+    const int64_t cols = *(const int64_t *)setting;
+    cs_graph *g = &net->graph;
+    int rows = cs_net_rows(net, 2, 37), s = CS_NONE;
+    int x = cs_net_activation(net, "x", rows, cols), r = cs_net_activation(net, "r", rows, cols);
+    int gain = cs_net_param(net, "gain", 1, cols), bias = cs_net_param(net, "bias", 1, cols);
+    cs_net_output(net, cs_graph_layer_norm(g, x, r, 0.2,
+                                           (cs_norm){.gain = gain, .bias = bias, .eps = 1e-5}, &s));
+    cs_net_output(net, cs_graph_add(g, CS_NONE, s, 0.1));
+}
+
 /* More rows than one stage of column sums takes; products of several tiles. */
 static void linear_long(cs_tensor_net *net)
 {
@@ -172,6 +185,8 @@ const cs_tensor_case cs_cuda_cases[] = {
     {"one matrix as q, k and v", attention_shared, NULL, NULL},
     {"columns of one matrix", attention_views, NULL, NULL},
     {"packed rows, long scatters", rows_packed, NULL, NULL},
+    {"norm of 2112 columns", NULL, norm_wide, &(const int64_t){2112}},
+    {"norm of 1030 columns", NULL, norm_wide, &(const int64_t){1030}},
     {"long linear map", linear_long, NULL, NULL},
     {"wide cross-entropy", entropy_wide, NULL, NULL},
     {"vocabulary of 50257", NULL, vocabulary, &(const int64_t){50257}},
