@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "flip_support.h"
 #include "infer/verify_states.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -155,49 +156,6 @@ TEST(streamed_weights_are_the_same)
 
 /* --- no key is passed over -------------------------------------------------------------------- */
 
-/* What cannot bear on states: names, training, generation, heads of tasks, how they are computed. */
-static bool is_free(const char *key)
-{
-    static const char *const free_keys[] = {"architectures",
-                                            "dtype",
-                                            "torch_dtype",
-                                            "transformers_version",
-                                            "use_cache",
-                                            "initializer_range",
-                                            "initializer_cutoff_factor",
-                                            "bos_token_id",
-                                            "eos_token_id",
-                                            "pad_token_id",
-                                            "cls_token_id",
-                                            "sep_token_id",
-                                            "mask_token_id",
-                                            "pretraining_tp",
-                                            "classifier_dropout",
-                                            "classifier_pooling",
-                                            "deterministic_flash_attn",
-                                            "sparse_prediction",
-                                            "sparse_pred_ignore_index",
-                                            "init_std",
-                                            "pooler_hidden_act",
-                                            "pooler_hidden_size",
-                                            "initializer_factor",
-                                            "layerdrop",
-                                            "slow_but_exact",
-                                            "sinusoidal_pos_embds",
-                                            "summary_type",
-                                            "summary_use_proj",
-                                            "summary_activation",
-                                            "summary_proj_to_labels",
-                                            "reorder_and_upcast_attn",
-                                            "max_window_layers" /* layer_types says it */};
-    bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "dropout_rate") ||
-                    cs_has_suffix(key, "_prob") || cs_has_suffix(key, "_pdrop");
-    for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; ++i) {
-        free_key = free_key || strcmp(key, free_keys[i]) == 0;
-    }
-    return free_key;
-}
-
 /* What this configuration does not read, nor its class: a length without a table and without dynamic
  * scaling, a window that is off, the mask of a class that is causal anyway. */
 static bool is_idle(const char *name, const json_t *config, const char *key)
@@ -212,37 +170,6 @@ static bool is_idle(const char *name, const json_t *config, const char *key)
            (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0) ||
            (strncmp(name, "t5", 2) == 0 && /* of its decoder */
             (strstr(key, "decoder") || strcmp(key, "tie_word_embeddings") == 0));
-}
-
-/* Another value of the same type. */
-static json_t *flipped(const char *key, const json_t *value)
-{
-    if (json_is_boolean(value)) {
-        return json_boolean(!json_is_true(value));
-    }
-    if (json_is_integer(value)) {
-        const json_int_t number = json_integer_value(value);
-        return json_integer(strstr(key, "max_position") ? 10 : number < 0 ? 40 : 2 * number + 1);
-    }
-    if (json_is_real(value)) {
-        return json_real(json_real_value(value) * 1.5 + 0.01);
-    }
-    if (json_is_string(value)) {
-        return json_string(strcmp(json_string_value(value), "relu") == 0 ? "tanh" : "relu");
-    }
-    if (json_is_null(value)) {
-        return json_integer(3);
-    }
-    json_t *copy = json_deep_copy(value);
-    if (json_is_array(copy)) {
-        const char *first = json_string_value(json_array_get(copy, 0));
-        bool full = first && strcmp(first, "full_attention") == 0;
-        (void)json_array_set_new(copy, 0,
-                                 json_string(full ? "sliding_attention" : "full_attention"));
-    } else {
-        (void)json_object_set_new(copy, "rope_theta", json_real(77));
-    }
-    return copy;
 }
 
 /* Whether a directory with this config.json is refused or gives other states than the reference. */
@@ -319,12 +246,12 @@ TEST_IN_DIR(no_key_is_passed_over)
         json_object_foreach(config, key, value)
         {
             json_t *other = json_copy(config);
-            OK(cs_json_set(other, key, flipped(key, value)));
+            OK(cs_json_set(other, key, flip_of(key, value)));
             const bool idle = is_idle(name[i], config, key);
-            if (!is_free(key) && !idle && !matters(dir, golden, other)) {
+            if (!flip_is_free(key) && !idle && !matters(dir, golden, other)) {
                 fail_msg("%s: another value of '%s' changes nothing", name[i], key);
             }
-            keys += !is_free(key);
+            keys += !flip_is_free(key);
             json_decref(other);
         }
         json_t *unknown = json_copy(config);
