@@ -148,6 +148,51 @@ TEST(unbiased_cka_by_the_kernels)
     }
 }
 
+/* se^2 = (B - 1) / B sum (theta_b - mean)^2, theta_b the whole measure of the other rows. */
+TEST(errors_of_cka_leave_blocks_out)
+{
+    enum { ROWS = 23, P = 5, Q = 3, BLOCKS = 4 };
+    double *a = normal_rows(ROWS, P, 7), *b = normal_rows(ROWS, Q, 8), part[2][ROWS * P];
+    for (int i = 0; i < ROWS; ++i) {
+        b[i * Q] += 2 * a[i * P] + 5;
+    }
+    const cs_rows ra = cs_rows_of_f64(ROWS, P, a, "a"), rb = cs_rows_of_f64(ROWS, Q, b, "b");
+    for (int blocks = 0; blocks <= 2 * ROWS; blocks += BLOCKS) {
+        const int count = blocks < ROWS ? blocks : ROWS;
+        const cs_similarity_options o = {.angles = 1, .threads = 2, .blocks = blocks};
+        cs_similarity s = {0};
+        double theta[2][ROWS], mean[2] = {0}, want[2] = {0};
+        OK(cs_similarity_of(&ra, &rb, &o, &s));
+        for (int k = 0; k < count; ++k) {
+            int n = 0;
+            for (int i = 0; i < ROWS; ++i) {
+                if (i < ROWS * k / count || i >= ROWS * (k + 1) / count) {
+                    memcpy(part[0] + (size_t)(n * P), a + (size_t)(i * P), P * sizeof *a);
+                    memcpy(part[1] + (size_t)(n * Q), b + (size_t)(i * Q), Q * sizeof *b);
+                    ++n;
+                }
+            }
+            cs_similarity without = compare(part[0], P, part[1], Q, n, 1);
+            theta[0][k] = without.cka;
+            theta[1][k] = without.cka_unbiased;
+            for (int m = 0; m < 2; ++m) {
+                mean[m] += theta[m][k] / count;
+            }
+            cs_similarity_free(&without);
+        }
+        for (int k = 0; k < count; ++k) {
+            for (int m = 0; m < 2; ++m) {
+                want[m] += (theta[m][k] - mean[m]) * (theta[m][k] - mean[m]) * (count - 1) / count;
+            }
+        }
+        assert_true(blocks == 0
+                        ? isnan(s.cka_se) && isnan(s.cka_unbiased_se)
+                        : fabs(s.cka_se - sqrt(want[0])) < 1e-12 &&
+                              fabs(s.cka_unbiased_se - sqrt(want[1])) < 1e-12 && s.cka_se > 1e-3);
+        cs_similarity_free(&s);
+    }
+}
+
 TEST(bad_pairs_are_refused)
 {
     double x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, same[4] = {1, 1, 1, 1};

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "linalg/dense.h"
 #include "linalg/gram.h"
+#include "stats/jackknife.h"
 
 void cs_similarity_free(cs_similarity *s)
 {
@@ -65,13 +66,21 @@ static row_facts facts_of(const double *x, const double *sum, int64_t count)
     return f;
 }
 
-/* The three unbiased estimators: out[0] of (A, B), [1] of (A, A), [2] of (B, B); full[k] = tr(K L)
- * with the diagonals. */
-static void unbiased_hsic(const double *x, int64_t n, int64_t p, int64_t q, const double *sum,
-                          const double full[3], double out[3])
+/* Rows from..to-1 of all. */
+typedef struct {
+    int64_t from, to;
+} rows_range;
+
+/* The unbiased CKA of the n rows x but those of `without`, whose column sums are `sum`: from the three
+ * unbiased estimators of (A, B), (A, A), (B, B); full[k] = tr(K L) with the diagonals. The estimators do not
+ * change when columns are shifted. */
+static double unbiased_cka(const double *x, int64_t n, rows_range without, int64_t p, int64_t q,
+                           const double *sum, const double full[3])
 {
-    double diagonal[3] = {0}, whole[2] = {0}, cross[3] = {0};
-    for (int64_t i = 0; i < n; ++i) {
+    double diagonal[3] = {0}, whole[2] = {0}, cross[3] = {0}, out[3];
+    const double m = (double)(n - (without.to - without.from));
+    for (int64_t i = without.from > 0 ? 0 : without.to; i < n;
+         i = i + 1 == without.from ? without.to : i + 1) {
         row_facts f[2] = {facts_of(x + i * (p + q), sum, p),
                           facts_of(x + i * (p + q) + p, sum + p, q)};
         /* Row sums of K0 and L0. */
@@ -84,13 +93,86 @@ static void unbiased_hsic(const double *x, int64_t n, int64_t p, int64_t q, cons
         whole[0] += r[0];
         whole[1] += r[1];
     }
-    double m = (double)n;
     for (int k = 0; k < 3; ++k) {
         int u = k == 2, v = k != 1;
         out[k] = (full[k] - diagonal[k] + whole[u] * whole[v] / ((m - 1.0) * (m - 2.0)) -
                   2.0 / (m - 2.0) * cross[k]) /
                  (m * (m - 3.0));
     }
+    return m >= 4 && out[1] > 0.0 && out[2] > 0.0 ? out[0] / sqrt(out[1] * out[2]) : (double)NAN;
+}
+
+/* tr(K L) of (A, B), (A, A), (B, B), from the Gram matrix of both sides. */
+static void traces(const cs_dense *g, int64_t p, int64_t q, double full[3])
+{
+    full[0] = block_square(g, 0, p, p, q);
+    full[1] = block_square(g, 0, p, 0, p);
+    full[2] = block_square(g, p, q, p, q);
+}
+
+/* The Gram matrix of all rows but those of `without`, into `rest`, and their column sums. */
+static cs_status gram_without(const double *x, int64_t n, rows_range without, const cs_dense *total,
+                              const cs_gram_options *options, cs_dense *rest, double *sum)
+{
+    const int64_t d = total->cols;
+    const cs_rows rows = cs_rows_of_f64(without.to - without.from, d, x + without.from * d, NULL);
+    cs_gram g = {0};
+    cs_dense block = {0};
+    int64_t counted;
+    cs_status status = cs_gram_init(d, 1, options, &g);
+    if (status == CS_OK) status = cs_gram_add(&g, &rows, NULL, options);
+    if (status == CS_OK) status = cs_gram_total(&g, NULL, false, &block, &counted);
+    for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+        for (int64_t i = 0; i < d; ++i) {
+            rest->data[i + j * rest->ld] =
+                total->data[i + j * total->ld] - block.data[i + j * block.ld];
+        }
+        sum[j] = 0;
+    }
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        for (int64_t j = 0; j < d && (i < without.from || i >= without.to); ++j) {
+            sum[j] += x[i * d + j];
+        }
+    }
+    cs_dense_free(&block);
+    cs_gram_free(&g);
+    return status;
+}
+
+/* The errors of both CKA. */
+static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, const cs_dense *total,
+                           const cs_similarity_options *options, cs_similarity *out)
+{
+    const int64_t d = p + q, blocks = options->blocks < n ? options->blocks : n;
+    const cs_gram_options gram = {.wide = true, .threads = options->threads};
+    cs_pool pool = {0};
+    cs_dense rest = cs_dense_in(&pool, d, d);
+    double *sum = cs_pool_take(&pool, d, sizeof *sum), full[3];
+    double *left = cs_pool_take(&pool, 2 * blocks, sizeof *left);
+    cs_status status = pool.status;
+    for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
+        const rows_range without = {n * b / blocks, n * (b + 1) / blocks};
+        const double m = (double)(n - (without.to - without.from));
+        status = gram_without(x, n, without, total, &gram, &rest, sum);
+        if (status != CS_OK) {
+            break;
+        }
+        traces(&rest, p, q, full);
+        left[2 * b + 1] = unbiased_cka(x, n, without, p, q, sum, full);
+        for (int64_t j = 0; j < d; ++j) { /* the biased one is of centred columns */
+            for (int64_t i = 0; i < d; ++i) {
+                rest.data[i + j * rest.ld] -= sum[i] * sum[j] / m;
+            }
+        }
+        traces(&rest, p, q, full);
+        left[2 * b] = full[0] / sqrt(full[1] * full[2]);
+    }
+    if (status == CS_OK) {
+        out->cka_se = cs_jackknife_error(blocks, left, 2);
+        out->cka_unbiased_se = cs_jackknife_error(blocks, left + 1, 2);
+    }
+    cs_pool_free(&pool);
+    return status;
 }
 
 /* |A^T B|_*. */
@@ -194,7 +276,7 @@ static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, co
                          cs_similarity *out)
 {
     const int64_t n = a->rows, p = a->cols, q = b->cols;
-    double own_a = 0.0, own_b = 0.0, nuclear, hsic[3];
+    double own_a = 0.0, own_b = 0.0, nuclear, full[3];
     for (int64_t j = 0; j < p + q; ++j) {
         *(j < p ? &own_a : &own_b) += total->data[j + j * total->ld];
     }
@@ -204,17 +286,12 @@ static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, co
                        : a->name   ? a->name
                                    : "the first matrix");
     }
-    const double full[3] = {block_square(total, 0, p, p, q), block_square(total, 0, p, 0, p),
-                            block_square(total, p, q, p, q)};
+    traces(total, p, q, full);
     out->cka = full[0] / sqrt(full[1] * full[2]);
-    out->cka_unbiased = NAN;
-    if (n >= 4) {
-        unbiased_hsic(x, n, p, q, g->sum, full, hsic);
-        if (hsic[1] > 0.0 && hsic[2] > 0.0) {
-            out->cka_unbiased = hsic[0] / sqrt(hsic[1] * hsic[2]);
-        }
-    }
-    cs_status status = nuclear_norm(total, p, q, &nuclear);
+    out->cka_unbiased = unbiased_cka(x, n, (rows_range){n, n}, p, q, g->sum, full);
+    out->cka_se = out->cka_unbiased_se = NAN;
+    cs_status status = options->blocks > 1 ? jackknife(x, n, p, q, total, options, out) : CS_OK;
+    if (status == CS_OK) status = nuclear_norm(total, p, q, &nuclear);
     if (status != CS_OK) return status;
     out->procrustes_similarity = fmin(nuclear / sqrt(own_a * own_b), 1.0);
     out->procrustes = 2.0 - 2.0 * out->procrustes_similarity;

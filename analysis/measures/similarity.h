@@ -29,12 +29,15 @@
 
 typedef struct {
     int64_t angles; /* k; as many as the smaller rank when there are fewer */
+    int64_t
+        blocks; /* of consecutive rows, for the errors of both cka; at most the rows; 0, 1: none */
     int threads;
 } cs_similarity_options;
 
 typedef struct {
     int64_t rows;
     double cka, cka_unbiased;
+    double cka_se, cka_unbiased_se; /* delete-block jackknife over the rows; NaN: none */
     double procrustes, procrustes_similarity;
     int64_t angles;
     double *angle;              /* radians, ascending */
@@ -44,7 +47,8 @@ typedef struct {
 
 void cs_similarity_free(cs_similarity *s);
 
-/* Memory 8 n (2 p + 2 q) + 16 (p + q)^2 bytes, time n (p + q)^2 flops and an SVD of p x q.
+/* Memory 8 n (2 p + 2 q) + 16 (p + q)^2 bytes (with blocks twice the latter), time n (p + q)^2 flops (with
+ * blocks twice, and n (p + q) a block) and an SVD of p x q.
  * Bits do not depend on `threads`, nor on those of BLAS, which is given one meanwhile.
  * CS_ERR_INPUT for unequal numbers of rows, fewer than 2, a value that is not finite, a side that
  * is constant. */

@@ -1,4 +1,6 @@
 /* Similarities of two matrices and shapes of one, as rows of a record. */
+#include <math.h>
+
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/row_blocks.h"
 #include "analysis/measures/similarity.h"
@@ -23,22 +25,23 @@ void cs_similarity_record(const cs_similarity *s, const char *of, const char *wi
 {
     const struct {
         const char *name, *definition;
-        double value;
+        double value, se;
     } all[] = {{"cka",
                 "linear CKA with the biased HSIC, |B'A|_F^2 / (|A'A|_F |B'B|_F), columns centred",
-                s->cka},
+                s->cka, s->cka_se},
                {"cka_unbiased", "linear CKA with the unbiased HSIC of Song et al. (2012)",
-                s->cka_unbiased},
+                s->cka_unbiased, s->cka_unbiased_se},
                {"procrustes", "min_R |A/|A|_F - B/|B|_F R|_F^2 over orthogonal R, columns centred",
-                s->procrustes},
+                s->procrustes, NAN},
                {"procrustes_similarity", "|A'B|_* / (|A|_F |B|_F), columns centred",
-                s->procrustes_similarity},
+                s->procrustes_similarity, NAN},
                {"mean_squared_cosine",
                 "of the principal angles between the spans of the first k principal components",
-                s->mean_squared_cosine}};
+                s->mean_squared_cosine, NAN}};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
-        (void)add(metrics, of, with, all[i].name, cs_strdup(all[i].definition), all[i].value,
-                  s->rows);
+        cs_item *item = add(metrics, of, with, all[i].name, cs_strdup(all[i].definition),
+                            all[i].value, s->rows);
+        if (!isnan(all[i].se)) cs_item_real(item, "se", all[i].se);
     }
 }
 

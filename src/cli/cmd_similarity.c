@@ -21,6 +21,7 @@ static cs_status compare(const study *r, const matrix *a, const matrix *b, bool 
 {
     cs_similarity s = {0};
     const cs_similarity_options options = {.angles = cs_args_int(r->args, "k"),
+                                           .blocks = cs_args_int(r->args, "blocks"),
                                            .threads = cs_args_threads(r->args)};
     cs_status status = cs_similarity_of(&a->rows, &b->rows, &options, &s);
     if (status != CS_OK) return status;
@@ -89,7 +90,7 @@ static cs_status run(cs_args *args)
     matrix *m = cs_calloc(all, sizeof *m);
     cs_status status = m ? open_matrices(&r, files, all, m) : CS_ERR_MEMORY;
     if (status == CS_OK) status = measure(&r, files, all, m);
-    if (status == CS_OK && cs_args_int(args, "blocks") > 1)
+    if (status == CS_OK && cs_args_int(args, "blocks") > 1 && cs_args_flag(args, "dimension"))
         status = cs_output_csv(args, "similarity-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_record(args, "similarity", &view);
     for (int i = 0; m && i < all; ++i) {
@@ -113,10 +114,12 @@ static const cs_opt similarity_options[] = {
     CS_INT("sample", "N", "10000", 3, 1000000,
            "Rows, evenly spaced, that the two-NN dimension takes: its time grows with their "
            "square."),
-    CS_INT(
-        "blocks", "B", "1", 1, 10000,
-        "--dimension: blocks of consecutive rows for a delete-block jackknife of these measures, "
-        "all of them then of the sampled rows; 1: no standard errors."),
+    CS_INT("blocks", "B", "1", 1, 10000,
+           "Blocks of consecutive rows for a delete-block jackknife of both CKA and, with "
+           "--dimension, "
+           "of those measures, all of them then of the sampled rows; 1: no standard errors. A 95 % "
+           "interval is value +- t se, t Student's quantile at B - 1 degrees of freedom (10 "
+           "blocks: 2.26)."),
     {0},
 };
 
