@@ -164,9 +164,14 @@ cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 /* "agree", "disagree", "cannot tell", "open", "turns" */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 
+/* The budgets at which a claim that is decided has this verdict, "300, 750", in fresh memory; "" for one
+ * without budgets, and where it is not decided. */
+cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict,
+                           char **out) CS_MUST_CHECK;
+
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
  * right_se, seeds, difference, low, high, interval, family, family_size, p, p_holm, resolution,
- * seeds_needed, budgets, verdict, why, scope; numbers are those of the largest budget. */
+ * seeds_needed, agree_at, disagree_at, budgets, verdict, why, scope; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,

@@ -11,6 +11,20 @@ const char *cs_claim_verdict_name(cs_claim_verdict verdict)
     return name[verdict];
 }
 
+cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict, char **out)
+{
+    const bool decided = claim->verdict == CS_CLAIM_AGREES ||
+                         claim->verdict == CS_CLAIM_DISAGREES || claim->verdict == CS_CLAIM_TURNS;
+    char *text = cs_strdup("");
+    for (int64_t i = 0; i < claim->points && decided; ++i) {
+        const cs_claim_point *p = &claim->point[i];
+        if (p->budget && p->verdict == verdict)
+            cs_append(&text, text && *text ? ", %s" : "%s", p->budget);
+    }
+    *out = text;
+    return text ? CS_OK : CS_ERR_MEMORY;
+}
+
 /* The least number of seeds of a side that has them; 0: none has. */
 static int64_t seeds_of(const cs_study_comparison *c)
 {
@@ -26,7 +40,7 @@ static void record_test(cs_item *row, const cs_claim_point *p)
     cs_item_real(row, "p_holm", p->adjusted);
 }
 
-static void record_claim(cs_item *row, const cs_study_claim *c)
+static cs_status record_claim(cs_item *row, const cs_study_claim *c)
 {
     const cs_claim_point *p = cs_claim_last(c);
     cs_item_text(row, "claim", c->name);
@@ -35,7 +49,7 @@ static void record_claim(cs_item *row, const cs_study_claim *c)
     cs_item_text(row, "left", c->statement ? c->statement : p->sides.left.label);
     cs_item_text(row, "right", c->statement ? c->found : p->sides.right.label);
     if (!p) {
-        return;
+        return CS_OK;
     }
     cs_item_real(row, "left_value", p->sides.left.value);
     cs_item_real(row, "left_se", p->sides.left.se);
@@ -48,6 +62,12 @@ static void record_claim(cs_item *row, const cs_study_claim *c)
         cs_item_text(row, "interval", "95 % of this comparison alone: documents and seeds");
     CS_ITEM_FIELDS(row, c, family, family_size);
     if (c->course) cs_item_text(row, "budgets", c->course);
+    char *agree = NULL, *disagree = NULL;
+    cs_status status = cs_claim_budgets(c, CS_CLAIM_AGREES, &agree);
+    if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_DISAGREES, &disagree);
+    cs_item_take(row, "agree_at", agree);
+    cs_item_take(row, "disagree_at", disagree);
+    return status;
 }
 
 cs_status cs_claims_write(const cs_claims *claims, const char *path)
@@ -55,13 +75,14 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
     static const cs_view view = {
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
                     "seeds difference low high interval family family_size p p_holm resolution "
-                    "seeds_needed budgets verdict why scope"};
+                    "seeds_needed agree_at disagree_at budgets verdict why scope"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");
-    for (int64_t i = 0; i < claims->count; ++i) {
-        record_claim(cs_item_object(rows, NULL), &claims->claim[i]);
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
+        status = record_claim(cs_item_object(rows, NULL), &claims->claim[i]);
     }
-    cs_status status = cs_result_write_csv(result, &view, path);
+    if (status == CS_OK) status = cs_result_write_csv(result, &view, path);
     cs_result_free(&result);
     return status;
 }

@@ -17,21 +17,10 @@
 #include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/number.h"
 #include "io/share.h"
-#include "io/table.h"
 #include "version.h"
 
-enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = 64 };
-
-typedef struct {
-    const cs_study *study;
-    const cs_claims *claims;
-    FILE *out;   /* NULL: directives are checked, and nothing is written */
-    int figures; /* written so far: the number of the next is one more */
-    int words;   /* of the directive at hand */
-    char *word[MOST_WORDS];
-} report;
+enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = CS_REPORT_WORDS };
 
 void cs_html_text(FILE *out, const char *text)
 {
@@ -58,7 +47,7 @@ void cs_html_put(FILE *out, const char *html, ...)
 }
 
 /* {{command STEP}} */
-static cs_status put_command(report *r)
+static cs_status put_command(cs_report *r)
 {
     const cs_step *step = NULL;
     cs_status status = cs_study_step(r->study, r->word[1], &step);
@@ -67,179 +56,6 @@ static cs_status put_command(report *r)
     (void)fprintf(r->out, "<span>%.1f s, exit %d, ", step->seconds, step->exit_code);
     cs_html_put(r->out, "files in <a href=\"%/\">%/</a></span></p>\n", step->name, step->name);
     return CS_OK;
-}
-
-static void put_number(FILE *out, const json_t *value, int digits)
-{
-    if (json_is_number(value)) {
-        (void)fprintf(out, "<td class=\"n\">%.*g</td>", digits, json_number_value(value));
-    } else {
-        cs_html_put(out, "<td class=\"n\">&ndash;</td>");
-    }
-}
-
-static void put_statement(FILE *out, const json_t *s)
-{
-    const char *verdict = cs_study_text(s, "verdict"), *form = cs_study_text(s, "form");
-    const char *counterexample = cs_study_text(s, "counterexample");
-    cs_html_put(out, "<tr><td><code>%</code></td><td>%</td><td>%", cs_study_text(s, "id"), form,
-                cs_study_text(s, "statement"));
-    if (*counterexample) {
-        cs_html_put(out, "<div class=\"counter\">%</div>", counterexample);
-    }
-    cs_html_put(out, "</td>");
-    put_number(out, json_object_get(s, "lhs"), 6);
-    put_number(out, json_object_get(s, "rhs"), 6);
-    put_number(out, json_object_get(s, "margin"), 3);
-    put_number(out, json_object_get(s, "error"), 2);
-    cs_html_put(out, "<td><b class=\"v %\">%</b></td></tr>\n", verdict, verdict);
-}
-
-/* The statements whose id starts with the prefix, under a line for each input; returns their
- * number. */
-static int put_statement_rows(FILE *out, const json_t *list, const char *step, const char *prefix)
-{
-    int shown = 0;
-    const char *input = "";
-    size_t i;
-    json_t *s;
-    json_array_foreach(list, i, s)
-    {
-        if (strncmp(cs_study_text(s, "id"), prefix, strlen(prefix)) != 0) {
-            continue;
-        }
-        if (shown == 0) {
-            cs_html_put(out,
-                        "<table class=\"statements\"><tr><th>id</th><th>form</th><th>statement (<a "
-                        "href=\"%/statements.json\">json</a>)</th><th>left</th><th>right</th>"
-                        "<th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
-                        step);
-        }
-        if (shown == 0 || strcmp(input, cs_study_text(s, "input")) != 0) {
-            input = cs_study_text(s, "input");
-            cs_html_put(out, "<tr><td colspan=\"8\" class=\"input\">%</td></tr>\n", input);
-        }
-        put_statement(out, s);
-        ++shown;
-    }
-    cs_html_put(out, shown ? "</table>\n" : "");
-    return shown;
-}
-
-/* {{statements STEP [PREFIX]}} */
-static cs_status put_statements(report *r)
-{
-    const char *step = r->word[1], *prefix = r->words == 3 ? r->word[2] : "";
-    json_t *json = NULL;
-    cs_status status = cs_study_statements(r->study, step, &json);
-    if (status == CS_OK &&
-        put_statement_rows(r->out, json_object_get(json, "statements"), step, prefix) == 0) {
-        status = cs_fail(CS_ERR_INPUT, "step %s: no statement whose id starts with \"%s\"", step,
-                         prefix);
-    }
-    json_decref(json);
-    return status;
-}
-
-/* {{verdict STEP ID FORM}} */
-static cs_status put_verdict(report *r)
-{
-    json_t *json = NULL;
-    const json_t *s = NULL;
-    cs_status status = cs_study_statement(r->study, r->word[1], r->word[2], r->word[3], &json, &s);
-    if (status == CS_OK) {
-        const char *verdict = cs_study_text(s, "verdict");
-        cs_html_put(r->out, "<b class=\"v %\">%</b>", verdict, verdict);
-    }
-    json_decref(json);
-    return status;
-}
-
-/* A cell: numbers shortened to six digits, the rest as it is. */
-static void put_cell(FILE *out, const char *cell)
-{
-    double x;
-    if (cs_real_scan(cell, &x)) {
-        (void)fprintf(out, "<td class=\"n\">%.6g</td>", x);
-    } else {
-        cs_html_put(out, "<td>%</td>", cell);
-    }
-}
-
-/* Column numbers of "a,b,c", all without it. */
-static cs_status choose_columns(const cs_pick *pick, int *count, int *column)
-{
-    char *save = NULL;
-    cs_status status = CS_OK;
-    *count = 0;
-    for (; !pick->columns && *count < pick->table.columns && *count < MOST_WORDS; ++*count) {
-        column[*count] = *count;
-    }
-    char *name = pick->columns ? strtok_r(pick->columns, ",", &save) : NULL;
-    for (; name && *count < MOST_WORDS && status == CS_OK; name = strtok_r(NULL, ",", &save)) {
-        status = cs_pick_column(pick, name, &column[(*count)++]);
-    }
-    return status;
-}
-
-static void put_rows(FILE *out, const cs_pick *pick, int count, const int *column)
-{
-    cs_html_put(out, "<table><tr>");
-    for (int c = 0; c < count; ++c)
-        cs_html_put(out, "<th>%</th>", pick->table.name[column[c]]);
-    cs_html_put(out, "</tr>\n");
-    int64_t hit = 0, shown = 0;
-    for (int64_t row = 0; row < pick->table.rows && shown < pick->limit; ++row) {
-        if (!cs_pick_takes(pick, row) || hit++ % pick->every != 0) {
-            continue;
-        }
-        ++shown;
-        cs_html_put(out, "<tr>");
-        for (int c = 0; c < count; ++c)
-            put_cell(out, cs_pick_cell(pick, row, column[c]));
-        cs_html_put(out, "</tr>\n");
-    }
-    cs_html_put(out, "</table>\n");
-}
-
-/* {{table STEP/FILE.csv ...}} */
-static cs_status put_table(report *r)
-{
-    cs_pick pick;
-    int column[MOST_WORDS], count = 0;
-    cs_status status = cs_pick_open(r->study, r->word[1], r->words - 2, r->word + 2, &pick);
-    if (status == CS_OK) status = choose_columns(&pick, &count, column);
-    if (status == CS_OK) {
-        put_rows(r->out, &pick, count, column);
-        cs_html_put(r->out, "<p class=\"source\">from <a href=\"%\">%</a></p>\n", r->word[1],
-                    r->word[1]);
-    }
-    cs_pick_free(&pick);
-    return status;
-}
-
-/* {{value STEP/FILE.csv COLUMN where=...}} */
-static cs_status put_value(report *r)
-{
-    cs_pick pick;
-    int column = 0;
-    int64_t row = 0;
-    double x;
-    cs_status status = cs_pick_open(r->study, r->word[1], r->words - 3, r->word + 3, &pick);
-    if (status == CS_OK) status = cs_pick_column(&pick, r->word[2], &column);
-    if (status == CS_OK) status = cs_pick_first(&pick, &row);
-    if (status == CS_OK) {
-        const char *cell = cs_pick_cell(&pick, row, column);
-        cs_html_put(r->out, "<a class=\"value\" href=\"%\">", r->word[1]);
-        if (cs_real_scan(cell, &x)) {
-            (void)fprintf(r->out, "%.4g", x);
-        } else {
-            cs_html_text(r->out, cell);
-        }
-        cs_html_put(r->out, "</a>");
-    }
-    cs_pick_free(&pick);
-    return status;
 }
 
 /* A file as a data URI: identifiers inside one SVG cannot meet those of another. */
@@ -263,19 +79,19 @@ static cs_status put_data_uri(FILE *out, const char *type, const char *path)
     return status;
 }
 
-static void put_caption(report *r, int from)
+static void put_caption(cs_report *r, int from)
 {
-    (void)fprintf(r->out, "\"><figcaption><b>Figure %d.</b> ", ++r->figures);
+    (void)fprintf(r->out, "\"></div><figcaption><b>Figure %d.</b> ", ++r->figures);
     for (int i = from; i < r->words; ++i)
         cs_html_put(r->out, "% ", r->word[i]);
 }
 
 /* A numbered figure in a folder of the study, at #FOLDER; its caption begins with the word `from`. */
-static cs_status put_figure_of(report *r, const char *folder, const char *figure, int from)
+static cs_status put_figure_of(cs_report *r, const char *folder, const char *figure, int from)
 {
     static const char *const kind[] = {"csv", "gp", "png", "pdf"};
     char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
-    cs_html_put(r->out, "<figure id=\"%\"><img alt=\"%\" src=\"", folder, figure);
+    cs_html_put(r->out, "<figure id=\"%\"><div><img alt=\"%\" src=\"", folder, figure);
     cs_status status = path ? put_data_uri(r->out, "svg+xml", path) : CS_ERR_MEMORY;
     put_caption(r, from);
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
@@ -287,7 +103,7 @@ static cs_status put_figure_of(report *r, const char *folder, const char *figure
 }
 
 /* {{figure STEP FIGURE caption...}} */
-static cs_status put_figure(report *r)
+static cs_status put_figure(cs_report *r)
 {
     return cs_study_name_is_good(r->word[2])
                ? put_figure_of(r, r->word[1], r->word[2], 3)
@@ -295,10 +111,10 @@ static cs_status put_figure(report *r)
 }
 
 /* {{picture STEP/FILE.png caption...}} */
-static cs_status put_picture(report *r)
+static cs_status put_picture(cs_report *r)
 {
     char *path = cs_format("%s/%s", r->study->dir, r->word[1]);
-    cs_html_put(r->out, "<figure><img alt=\"%\" src=\"", r->word[1]);
+    cs_html_put(r->out, "<figure><div><img alt=\"%\" src=\"", r->word[1]);
     cs_status status = path ? put_data_uri(r->out, "png", path) : CS_ERR_MEMORY;
     put_caption(r, 2);
     cs_html_put(r->out, "</figcaption></figure>\n");
@@ -307,7 +123,7 @@ static cs_status put_picture(report *r)
 }
 
 /* {{figures PREFIX caption...}}: those that steps of such names have drawn */
-static cs_status put_figures(report *r)
+static cs_status put_figures(cs_report *r)
 {
     const size_t length = strlen(r->word[1]);
     cs_status status = CS_OK;
@@ -325,14 +141,14 @@ static cs_status put_figures(report *r)
 }
 
 /* {{standings PREFIX FIRST}} */
-static cs_status put_standings(report *r)
+static cs_status put_standings(cs_report *r)
 {
     cs_html_standings(r->out, r->claims, r->word[1], r->word[2]);
     return CS_OK;
 }
 
 /* {{curves caption...}}: the claims over budgets, where there are any */
-static cs_status put_curves(report *r)
+static cs_status put_curves(cs_report *r)
 {
     bool any = false;
     for (int64_t i = 0; i < r->claims->count; ++i) {
@@ -342,7 +158,7 @@ static cs_status put_curves(report *r)
 }
 
 /* {{course caption...}}: the measures over checkpoints, where there are any */
-static cs_status put_course(report *r)
+static cs_status put_course(cs_report *r)
 {
     char *path = cs_format("%s/course/course.svg", r->study->dir);
     const bool there = path && cs_path_exists(path);
@@ -352,7 +168,7 @@ static cs_status put_course(report *r)
 }
 
 /* {{machine}} */
-static cs_status put_machine(report *r)
+static cs_status put_machine(cs_report *r)
 {
     struct utsname name;
     if (uname(&name) == 0) {
@@ -363,14 +179,14 @@ static cs_status put_machine(report *r)
 }
 
 /* {{version}} */
-static cs_status put_version(report *r)
+static cs_status put_version(cs_report *r)
 {
     cs_html_put(r->out, CS_VERSION " (" CS_COMMIT ")");
     return CS_OK;
 }
 
 /* {{date}} */
-static cs_status put_date(report *r)
+static cs_status put_date(cs_report *r)
 {
     char date[64];
     time_t now = time(NULL);
@@ -381,7 +197,7 @@ static cs_status put_date(report *r)
 }
 
 /* {{seconds}} */
-static cs_status put_seconds(report *r)
+static cs_status put_seconds(cs_report *r)
 {
     double seconds = 0.0;
     for (int64_t i = 0; i < r->study->steps; ++i) {
@@ -392,14 +208,34 @@ static cs_status put_seconds(report *r)
 }
 
 /* {{scale}} */
-static cs_status put_scale(report *r)
+static cs_status put_scale(cs_report *r)
 {
     cs_html_text(r->out, r->study->scale ? r->study->scale : "");
     return CS_OK;
 }
 
+/* {{made}}: by what, when, where, and where the numbers are */
+static cs_status put_made(cs_report *r)
+{
+    (void)fputs("<p class=\"made\">By cospec ", r->out);
+    cs_status status = put_version(r);
+    (void)fputs(", ", r->out);
+    if (status == CS_OK) status = put_date(r);
+    if (r->study->scale) cs_html_put(r->out, ", scale %", r->study->scale);
+    (void)fputs(". ", r->out);
+    if (status == CS_OK) status = put_machine(r);
+    (void)fputs("; ", r->out);
+    if (status == CS_OK) status = put_seconds(r);
+    (void)fputs(
+        " s of computation. Every number links to the file it was read from, in the folders "
+        "beside this page; where results.tar.xz stands in their place, unpack it here "
+        "first.</p>\n",
+        r->out);
+    return status;
+}
+
 /* {{steps}} */
-static cs_status put_steps(report *r)
+static cs_status put_steps(cs_report *r)
 {
     cs_html_put(r->out,
                 "<table><tr><th>step</th><th>command</th><th>seconds</th><th>exit</th></tr>\n");
@@ -414,24 +250,24 @@ static cs_status put_steps(report *r)
     return CS_OK;
 }
 
-/* {{tally}} */
-static cs_status put_tally(report *r)
+/* {{tally [source]}} */
+static cs_status put_tally(cs_report *r)
 {
-    cs_html_tally(r->out, r->claims);
+    const bool sources = r->words > 1;
+    if (sources && strcmp(r->word[1], "source") != 0)
+        return cs_fail(CS_ERR_INPUT, "tally of papers or of each source, got \"%s\"", r->word[1]);
+    cs_html_tally(r->out, r->claims, sources);
     return CS_OK;
 }
 
 /* {{claims [PREFIX]}} */
-static cs_status put_claims(report *r)
+static cs_status put_claims(cs_report *r)
 {
-    const char *prefix = r->words > 1 ? r->word[1] : "";
-    return cs_html_claims(r->out, r->claims, prefix) > 0
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
+    return cs_html_claims(r, r->words > 1 ? r->word[1] : "");
 }
 
 /* {{text WORD...}}: variables of the study in prose */
-static cs_status put_prose(report *r)
+static cs_status put_prose(cs_report *r)
 {
     for (int i = 1; i < r->words; ++i) {
         cs_html_put(r->out, i > 1 ? " %" : "%", r->word[i]);
@@ -440,7 +276,7 @@ static cs_status put_prose(report *r)
 }
 
 /* {{head TITLE}}: what the shared templates begin with. */
-static cs_status put_head(report *r)
+static cs_status put_head(cs_report *r)
 {
     char *path = NULL, *head = NULL;
     int64_t size = 0;
@@ -458,36 +294,38 @@ static cs_status put_head(report *r)
 }
 
 /* {{end}} of what an {{if}} has let stand */
-static cs_status put_nothing(report *r)
+static cs_status put_nothing(cs_report *r)
 {
     (void)r;
     return CS_OK;
 }
 
-static cs_status directive(report *r, char *text)
+static cs_status directive(cs_report *r, char *text)
 {
     static const struct {
         const char *name;
-        cs_status (*put)(report *r);
+        cs_status (*put)(cs_report *r);
         int least, most; /* words with its name */
         const char *wanted;
     } known[] = {{"command", put_command, 2, 2, "STEP"},
-                 {"statements", put_statements, 2, 3, "STEP [PREFIX]"},
-                 {"verdict", put_verdict, 4, 4, "STEP ID printed|corrected"},
-                 {"table", put_table, 2, MOST_WORDS, "STEP/FILE.csv ..."},
-                 {"value", put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
+                 {"statements", cs_put_statements, 2, 3, "STEP [PREFIX]"},
+                 {"verdict", cs_put_verdict, 4, 4, "STEP ID printed|corrected"},
+                 {"table", cs_put_table, 2, MOST_WORDS, "STEP/FILE.csv ..."},
+                 {"value", cs_put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
                  {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
                  {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption"},
                  {"picture", put_picture, 3, MOST_WORDS, "STEP/FILE.png caption"},
                  {"standings", put_standings, 3, 3, "PREFIX FIRST"},
+                 {"claim", cs_put_claim, 2, 2, "CLAIM"},
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
-                 {"tally", put_tally, 1, 1, ""},
+                 {"tally", put_tally, 1, 2, "[source]"},
                  {"curves", put_curves, 1, MOST_WORDS, "caption"},
                  {"course", put_course, 1, MOST_WORDS, "caption"},
                  {"head", put_head, 2, MOST_WORDS, "TITLE"},
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},
                  {"end", put_nothing, 1, 1, ""},
                  {"steps", put_steps, 1, MOST_WORDS, ""},
+                 {"made", put_made, 1, 1, ""},
                  {"machine", put_machine, 1, MOST_WORDS, ""},
                  {"version", put_version, 1, MOST_WORDS, ""},
                  {"date", put_date, 1, MOST_WORDS, ""},
@@ -509,6 +347,9 @@ static cs_status directive(report *r, char *text)
             status = known[i].wanted[4] == '/' ? cs_study_file(r->study, r->word[1], NULL)
                                                : cs_study_step(r->study, r->word[1], NULL);
         }
+        if (strcmp(known[i].wanted, "CLAIM") == 0 &&
+            !json_object_get(json_object_get(r->study->json, "claims"), r->word[1]))
+            status = cs_fail(CS_ERR_INPUT, "the study has no claim %s", r->word[1]);
         return status == CS_OK && r->out ? known[i].put(r) : status;
     }
     return cs_fail(CS_ERR_INPUT, "unknown directive {{%s}}%s", name, cs_hint_text("", &hint));
@@ -516,7 +357,7 @@ static cs_status directive(report *r, char *text)
 
 /* Where the text after {{if PREFIX}} goes on: behind it where the study has a step whose name begins so,
  * else behind its {{end}}. */
-static char *choose(const report *r, const char *prefix, char *text)
+static char *choose(const cs_report *r, const char *prefix, char *text)
 {
     static const char end[] = "{{end}}";
     char *close = strstr(text, end);
@@ -527,7 +368,7 @@ static char *choose(const report *r, const char *prefix, char *text)
 }
 
 /* Copies the template, replacing each {{...}}. */
-static cs_status fill(report *r, const char *path, char *text)
+static cs_status fill(cs_report *r, const char *path, char *text)
 {
     int64_t line = 1;
     while (*text) {
@@ -569,7 +410,7 @@ cs_status cs_report_check(const cs_study *study, const char *template_path)
 {
     char *text = NULL;
     int64_t size = 0;
-    report r = {.study = study};
+    cs_report r = {.study = study};
     cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
     if (status == CS_OK) status = fill(&r, template_path, text);
     cs_free(text);
@@ -584,7 +425,7 @@ cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const 
     size_t length = 0;
     cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
     if (status != CS_OK) return status;
-    report r = {.study = study, .claims = claims, .out = open_memstream(&html, &length)};
+    cs_report r = {.study = study, .claims = claims, .out = open_memstream(&html, &length)};
     if (!r.out) {
         status = cs_fail(CS_ERR_MEMORY, "report: %s", strerror(errno));
     } else {

@@ -9,6 +9,7 @@
  * study; $NAME in them is a variable of it:
  *
  *   {{head TITLE}}                      plots/head.html, which the shared templates have in common
+ *   {{made}}                            a line of all of these, and where the numbers are:
  *   {{version}} {{date}} {{machine}} {{seconds}} {{scale}}
  *   {{command STEP}}                    how to repeat it, its wall time and exit code
  *   {{statements STEP [PREFIX]}}        statements.json as a table, ids starting with PREFIX
@@ -19,6 +20,8 @@
  *   {{figures PREFIX caption...}}       those of all plots whose steps are named so
  *   {{if PREFIX}} ... {{end}}           what stands there only where a step's name begins so
  *   {{standings PREFIX FIRST}}          who is first in what (standings.h); FIRST heads the column
+ *   {{tally [source]}}                  how many claims of each paper, or source, have which verdict
+ *   {{claim NAME}}                      its verdict, numbers and interval, in a sentence
  *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
  *   {{curves caption...}}               the figure of the claims over budgets, where there are any
  *   {{course caption...}}               the figure of measures over checkpoints, where there are any

@@ -30,7 +30,7 @@ test_reproduce() {
         refuses 3 "late.json: step z: ${step#*|}" "$COSPEC" reproduce --steps late.json --template steps.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
     refuses 3 "report.html:" "$COSPEC" reproduce --steps s.json -o late && says "without --template the report is that of the shared study: " && says "the study has no step" && [ ! -e late ] || return 1
-    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|want STEP/FILE, got "tt"' '{{value t/toy.csv}}|want {{value STEP'; do
+    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|want STEP/FILE, got "tt"' '{{claim hole}}|the study has no claim hole' '{{value t/toy.csv}}|want {{value STEP'; do
         printf 'one\n%s\n' "${mistake%|*}" > bad.html
         refuses 3 "bad.html:2: ${mistake#*|}" "$COSPEC" reproduce --steps s.json --template bad.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
@@ -95,8 +95,8 @@ test_scales_and_claims() {
     one() { echo '"'$1'": {"source": "S", "says": "-", "family": "'$2'", "left": {"label": "l", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": '$3', "scope": "-"}'; }
     study s.json "$steps" "$scaled, \"claims\": {$(one alone G 3.8), $(one first F 3.8), $(one second F 5.9),
         \"u\": {\"source\": \"S\", \"says\": \"-\", \"statement\": \"whole 3.1 printed\", \"scope\": \"-\"}}"
-    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^alone,.*,G,1,0\.0403[0-9]*,0\.0403[0-9]*,2\.0930[0-9]*,,,agree,' r/claims.csv &&
-        grep -q '^first,.*,F,2,0\.0403[0-9]*,0\.0807[0-9]*,2\.4334[0-9]*,,,cannot tell,told by itself' r/claims.csv && grep -q '^second,.*cannot tell,the difference is within' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^alone,.*,G,1,0\.0403[0-9]*,0\.0403[0-9]*,2\.0930[0-9]*,,,,,agree,' r/claims.csv &&
+        grep -q '^first,.*,F,2,0\.0403[0-9]*,0\.0807[0-9]*,2\.4334[0-9]*,,,,,cannot tell,told by itself' r/claims.csv && grep -q '^second,.*cannot tell,the difference is within' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     # what no number could decide is open
     edited r/whole; sed -i 's/"verdict": "FAIL"/"verdict": "UNSPECIFIED"/' r/whole/statements.json
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,open,the verdict of the audit' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
@@ -150,7 +150,7 @@ test_seeds_and_blocks() {
     study s.json "$steps" "$scaled, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1), $(claim near "$(side 't-#' '"exact": true')" 5), $(claim pair "$(side t-2 '"se": "sigma"')" "$(side u '"se": "sigma"')")}"
     # 6, 9 and 12 ones: mean 9, standard deviation 3, margin 4.30265 sqrt 3 = 7.4524
     exits 0 "$COSPEC" $run -o r && [ -f r/t-4/toy.csv ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' r/claims.csv &&
-        grep -q '^near,.*,9,0,>,5,5,0,3,4,-3\.4524[0-9]*,11\.4524[0-9]*,.*,7\.4524[0-9]*,[0-9]*,,cannot tell,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+        grep -q '^near,.*,9,0,>,5,5,0,3,4,-3\.4524[0-9]*,11\.4524[0-9]*,.*,7\.4524[0-9]*,[0-9]*,,,,cannot tell,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     for b in 1 2 3; do echo "1,$b,$((4 + b)),d" >> left && echo "1,$b,$((7 + b)),d" >> right; done
     (echo index,block,multiplicity,partition; cat left) > r/t-2/toy-blocks.csv && (echo index,block,multiplicity,partition; cat right) > r/u/toy-blocks.csv
     # 6 against 9, and 3 apart without each block: no error; as other documents sqrt(2 2/3 2/3 ...) = 1.633, margin 7.0262
@@ -176,11 +176,17 @@ test_claims_over_budgets() {
     study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 8), $(over falls '2 3 4' '<' 8), $(over always '2 4' '>' 5), $(over never '2 4' '<' 5), $(over half '2 3' '>' 9), $(over some '2 3' '<' 9),
         $(over unmet '3 4' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": 9}]"), $(over none '2 3' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": $(toy)}]")}"
     exits 0 "$COSPEC" $run -o r && [ -f r/t-4-3/toy.csv ] && [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 2) }' r/claims.csv)" = 'turns:turns;falls:turns;always:agree;never:disagree;half:disagree;some:agree;unmet:agree;none:open;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
-    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,18,0,0,0,,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
+    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,18,0,0,0,,"3, 4",2,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
         grep -q '^unmet,.*,3: 4 (4 to 4) open; 4: 7 (7 to 7) agree,agree,at some budgets' r/claims.csv && grep -q '^none,.*,open,ones (9) is not above at % (9),-$' r/claims.csv &&
         grep -q '^half,.*,2: -3 (-3 to -3) disagree; 3: 0 (0 to 0) cannot tell,disagree,' r/claims.csv || { fail "$(cat r/claims.csv)"; return 1; }
     [ "$(wc -l < r/claims-budgets.csv)" = 19 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
-        [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\|By budget: 2: -2' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
+        [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\. By budget, each with its interval: 2: -2 (-2 to -2) disagree; 3' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
+    # a line says at which budgets, links to the first seed's file, and a family has the verdicts that are in it
+    grep -q '<i>as claimed at 3, 4, the other way at 2</i>' r/report.html && grep -q '<i>at 2, 4 (of 2 budgets)</i>' r/report.html && grep -q '<a href="t-2-4/toy.csv" title="the mean of 3 seeds' r/report.html &&
+        ! grep -q 'href="[^"]*#[^"]*/' r/report.html && grep -q '<section class="family agree disagree open turns"><h4>F</h4>' r/report.html || { fail "$(cat r/report.html)"; return 1; }
+    printf '{{tally}}{{tally source}}{{claim turns}}|{{claim always}}{{claims}}\n' > more.html
+    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Of the claims stated at several budgets 3 <em>agree</em>: 1 of them at every budget, 2 at the largest' r/report.html &&
+        grep -q '<th>source</th>' r/report.html && grep -q '</i> (at 4: <a href="t-2-4/toy.csv"[^>]*>ones</a> 12 &gt;? 8; difference 4, 95 % interval 4 to 4)|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
     # other claims of the same steps: the manifest of the first run does not speak of their tables
     study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 7)}"
     exits 0 "$COSPEC" $run -o r --resume --force && [ "$(wc -l < r/claims-budgets.csv)" = 4 ] && grep -q claims-budgets.csv r/manifest.json || { fail "$(cat err)"; return 1; }
@@ -189,7 +195,7 @@ test_claims_over_budgets() {
     printf 'index,multiplicity,chance\n1,1,0.02\n' > r/t-2-2/toy.csv && printf 'index,multiplicity,chance\n1,.8,0.04\n' > r/t-3-2/toy.csv && printf 'index,multiplicity,chance\n1,.9,0.01\n' > r/t-4-2/toy.csv
     exact='{"label": "tau", "file": "t-#-2/toy.csv", "value": "multiplicity where=index:1", "p": "chance where=index:1"}'
     study s.json "$steps" "$scaled, \"claims\": {\"tau\": {\"source\": \"S\", \"says\": \"-\", \"left\": $exact, \"want\": \">\", \"right\": 0, \"scope\": \"-\"}}"
-    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^tau,.*,0\.9[0-9]*,,>,0,0,0,3,0\.9[0-9]*,,,,S,1,0\.04[0-9]*,0\.04[0-9]*,,,,agree,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^tau,.*,0\.9[0-9]*,,>,0,0,0,3,0\.9[0-9]*,,,,S,1,0\.04[0-9]*,0\.04[0-9]*,,,,,,agree,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     cp r/claims.csv whole && sed -i 's/chance where=index:1/chance/' s.json && exits 0 "$COSPEC" $run -o r --resume --force && cmp whole r/claims.csv || { fail "p of the same row: $(cat err)"; return 1; }
     sed 's/"want": ">", "right": 0/"want": ">", "right": 1/' s.json > w.json && refuses 3 'w.json: claim tau: p is that of a number against 0' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
     study w.json "$steps" "$scaled, \"claims\": {$(over a '4 2' '>' 8)}" && refuses 3 'claim a: budgets: want numbers from small to large, got "4 2"' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
@@ -347,6 +353,22 @@ EOF
     refuses 3 "where: no row of none is so" "$COSPEC" reproduce --steps bad.json --template t.html -o b
 }
 
+# A number is rounded to two digits of the error that its row has: se, an interval, or a deviation; a legend's words.
+test_rounding() {
+    study s.json '"t": "toy --objective ar --classes 2 --length 4 --tokens 2"'
+    printf '{{steps}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
+    rm r/t/manifest.json && printf 'series,value,se,n\nmasked(unmasked=2),1.23456789,0.01234,72510\noffset-ar(offset-weights=mix:0.5),123.456,34.5,3\nar,0.123456789,,4\n' > r/t/a.csv
+    printf 'tau,p,low,high\n-0.353219,0.012345,-0.6012,-0.0513\n' > r/t/b.csv
+    printf '{{table t/a.csv}}{{value t/a.csv value where=n:4}}{{table t/b.csv}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force || return 1
+    n='<td class="n">'
+    for row in "<td>masked, 2 shown</td>${n}1.235</td>${n}0.012</td>${n}72510</td>" "<td>offset, mix 0.5</td>${n}123</td>${n}35</td>${n}3</td>|<td>offset, mix 0.5</td>${n}123</td>${n}34</td>${n}3</td>" \
+        "<td>autoregressive</td>${n}0.123457</td><td></td>${n}4</td>" "${n}-0.35</td>${n}0.012</td>${n}-0.60</td>${n}-0.05</td>" '>0.1235</a>'; do
+        grep -q "${row%|*}" r/report.html || grep -q "${row#*|}" r/report.html || { fail "$row: $(cat r/report.html)"; return 1; }
+    done
+}
+
 # A finished step is kept while what it has read is the same: its inputs by content, and the steps before it.
 test_inputs_that_change() {
     printf 'the cat sat\nthe dog ran\nthe cat ran\n%.0s' 1 2 3 4 > c.txt
@@ -357,4 +379,4 @@ test_inputs_that_change() {
     rm r/manifest.json r/report.html && echo 'a bird sang' >> c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec cooc' err && grep -q 's: cospec svd' err && ! grep -q 't: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
-for name in reproduce jobs order tables shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
