@@ -28,9 +28,16 @@
 #include "cooc/reduce.h"
 #include "cooc/refinement.h"
 
-/* Entries up to which all singular values are taken, else the leading ones; columns up to which
- * quadratic forms are compared. */
-enum { ALL_ENTRIES = 1 << 21, LEADING = 32, MOST_ONES = 256, FORM_COLUMNS = 400 };
+/* Entries up to which all singular values are taken, more where few rows or columns make a dense
+ * decomposition cheap; else the leading ones. Columns up to which quadratic forms are compared. */
+enum {
+    ALL_ENTRIES = 1 << 21,
+    NARROW = 600,
+    NARROW_ENTRIES = 1 << 23,
+    LEADING = 32,
+    MOST_ONES = 256,
+    FORM_COLUMNS = 600
+};
 
 /* What is compared of one context's matrix. */
 typedef struct {
@@ -160,8 +167,9 @@ static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
     cs_status status = cs_cooc_build(s->corpus, &s->options, &m);
     if (status != CS_OK) goto done;
     const cs_csr *a = &m.matrix.a;
-    const bool all = (double)a->rows * (double)a->cols <= ALL_ENTRIES;
     const int64_t shorter = a->rows < a->cols ? a->rows : a->cols;
+    const bool all =
+        (double)a->rows * (double)a->cols <= (shorter <= NARROW ? NARROW_ENTRIES : ALL_ENTRIES);
     int64_t ones = 0;
     if (!all && (status = count_ones(a, &ones)) != CS_OK) goto done;
     o.k = all ? 0 : ones + (s->in->triplets > 0 ? s->in->triplets : LEADING);
@@ -207,12 +215,13 @@ static void value_at(const side *s, int64_t j, double value[3])
     value[2] = known ? s->high[j] : s->reach;
 }
 
-/* The j at which sigma_j(coarse) <= sigma_j(fine) is nearest to failing. */
+/* The j at which sigma_j(coarse) <= sigma_j(fine) is nearest to failing, of those at which the two
+ * differ beyond rounding: one that is attained comes after all others. */
 static cs_refined nearest(const side *coarse, const side *fine)
 {
     cs_refined worst = {.j = 0, .marginals = 0};
     int64_t compared = 0;
-    cs_standing least = CS_STANDING_HOLDS;
+    int least = CS_STANDING_HOLDS;
     const int64_t most = fine->complete || coarse->k < fine->k ? coarse->k : fine->k;
     for (int64_t j = 0; j < most; ++j) {
         double low[3], high[3];
@@ -228,11 +237,18 @@ static cs_refined nearest(const side *coarse, const side *fine)
         }
         const double error =
             fmax(low[2] - low[1] + high[1] - high[0], low[1] - low[0] + high[2] - high[1]);
-        const cs_standing standing = cs_standing_of(low[1], high[1], error);
+        const bool equal = fabs(high[1] - low[1]) <= error &&
+                           error <= CS_ATTAINED * fmax(fabs(low[1]), fabs(high[1]));
+        const int standing =
+            equal ? CS_STANDING_HOLDS + 1 : (int)cs_standing_of(low[1], high[1], error);
+        worst.equal += equal;
         if (worst.j == 0 || standing < least ||
             (standing == least && high[1] - low[1] < worst.fine - worst.coarse)) {
             least = standing;
-            worst = (cs_refined){.j = j + 1, .coarse = low[1], .fine = high[1], .error = error};
+            worst.j = j + 1;
+            worst.coarse = low[1];
+            worst.fine = high[1];
+            worst.error = error;
         }
         compared = j + 1;
     }

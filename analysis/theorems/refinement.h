@@ -10,7 +10,10 @@
 typedef struct {
     bool ordered;     /* its rows are a function of those of the finer one (cooc/refinement.h) */
     int64_t compared; /* j = 1..compared, of which some may be below what is told from 0 */
-    int64_t j;        /* where the inequality is nearest to failing; 0: both sides are 1, or 0 */
+    int64_t equal;    /* of these at which both are known to eight digits and equal within that,
+                         those that are 1 by the components apart */
+    int64_t j;        /* where the inequality is nearest to failing, of the others if there are any;
+                         0: both sides are 1, or 0 */
     double coarse, fine, error; /* sigma_j of both, and what bounds the error of their difference */
     double marginals, marginals_error; /* largest difference of P_G, and its rounding */
     double loewner, loewner_error; /* smallest eigenvalue of Abar^T Abar(fine) less that of coarse;

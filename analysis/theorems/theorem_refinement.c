@@ -47,7 +47,7 @@ static void record_pair(const cs_refined_pairs *r, int64_t p, const char *input,
     cs_item_text(row, "input", input);
     cs_item_text(row, "coarser", r->name[p / r->count]);
     cs_item_text(row, "finer", r->name[p % r->count]);
-    CS_ITEM_FIELDS(row, x, ordered, compared, j, error, marginals, loewner, loewner_error);
+    CS_ITEM_FIELDS(row, x, ordered, compared, equal, j, error, marginals, loewner, loewner_error);
     cs_item_real(row, "sigma_coarser", x->coarse);
     cs_item_real(row, "sigma_finer", x->fine);
 }
@@ -65,7 +65,7 @@ static cs_status state_pair(const cs_refined_pairs *r, int64_t p, const char *in
     char id[40];
     (void)snprintf(id, sizeof id, "refinement-%.13s-%.13s", coarse, fine);
     char *text = cs_format("sigma_j(%s) <= sigma_j(%s) for every j (sides: where it is nearest to "
-                           "failing, of j = 1..%" PRId64 ")",
+                           "failing, of those of j = 1..%" PRId64 " that differ)",
                            coarse, fine, x->compared);
     if (!text) return CS_ERR_MEMORY;
     cs_statement *s =
@@ -74,6 +74,7 @@ static cs_status state_pair(const cs_refined_pairs *r, int64_t p, const char *in
     cs_free(text);
     cs_statement_int(s, "j", x->j);
     cs_statement_int(s, "compared", x->compared);
+    cs_statement_int(s, "equal", x->equal);
     cs_statement_reals(s, 2,
                        (cs_detail[]){{"loewner", x->loewner}, {"loewner_error", x->loewner_error}});
     cs_statement_counterexample(s, "%s: at j = %" PRId64 " %.12g is above %.12g", input, x->j,
@@ -318,5 +319,6 @@ const cs_theorem cs_entry_refinement = {
     .run = {[CS_ON_TOY] = on_toy, [CS_ON_CORPUS] = on_corpus, [CS_ON_NOTHING] = on_nothing},
     .file = "refinement.csv",
     .key = "~refinement",
-    .view = {"~refinement[]", "input coarser finer ordered compared j sigma_coarser sigma_finer "
-                              "error marginals loewner loewner_error"}};
+    .view = {"~refinement[]",
+             "input coarser finer ordered compared equal j sigma_coarser sigma_finer "
+             "error marginals loewner loewner_error"}};

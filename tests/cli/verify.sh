@@ -148,8 +148,11 @@ test_refinement() {
     printf 'a b c a b\nb c a a c\nc a b b a\na a c b c\n' > r.txt
     exits 0 verify refinement --corpus r.txt --objective masked --mask-ratio 0.5 --max-length 4 --stride 1 -o r --csv && none_corrected_is FAIL &&
         has refinement-all-unique corrected PASS && has refinement-loewner corrected PASS &&
-        head -1 r/refinement.csv | grep -q '^input,coarser,finer,ordered,compared,j,sigma_coarser,sigma_finer,error,' &&
+        head -1 r/refinement.csv | grep -q '^input,coarser,finer,ordered,compared,equal,j,sigma_coarser,sigma_finer,error,' &&
         [ "$(wc -l < r/refinement.csv)" = 111 ] && grep -q ',nearest:1,nearest:2,true,' r/refinement.csv && grep -q ',all,nearest:1,false,' r/refinement.csv || { fail "${why:-$(cat out)}"; return 1; }
+    # Lines of several lengths, whose matrices have some values in common: what is equal is counted, the rest decides.
+    printf 'a b c a b d\nb c e a a c\nc a b b a\na f a c b c\nd e f a\n' > ties.txt
+    exits 0 verify refinement --corpus ties.txt --objective gvp:groups=2 --max-length 4 -o ties --csv && none_corrected_is FAIL && none_corrected_is INCONCLUSIVE || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 '--stride 1 needs --max-length' verify refinement --corpus r.txt --objective ar --stride 1 &&
         refuses 2 '--max-length' verify refinement --max-length 3 && refuses 2 'goes with verify refinement' verify 4.2 --stride 2 &&
         refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it takes no --matrix' verify refinement --matrix r
