@@ -2,6 +2,7 @@
  * labelled texts. */
 #include <string.h>
 
+#include "analysis/measures/probe_choice.h"
 #include "analysis/trained/patch_runs.h"
 #include "analysis/trained/probe_runs.h"
 #include "base/mem.h"
@@ -57,8 +58,9 @@ typedef struct {
     int64_t each;                 /* rows of an example: of heads its patches, else 1 */
     cs_reference reference;
     cs_item *root;
-    cs_item *list; /* the layers; NULL: there is one, which is the result itself */
-    int64_t unconverged;
+    cs_item *list;               /* the layers; NULL: there is one, which is the result itself */
+    cs_item *candidates;         /* of --pooling auto */
+    int64_t unconverged, chosen; /* chosen: layer of --pooling auto */
 } run;
 
 /* --- before the work ----------------------------------------------------------------------- */
@@ -245,17 +247,33 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     return status;
 }
 
-/* Whether the row of a picture is the states of all its patches side by side, as pixels are. */
+/* Whether the row of a picture is, or may be, the states of all its patches side by side, as pixels
+ * are. */
 static bool of_all_patches(const run *r)
 {
-    return cs_args_is(r->args, "pooling", "patches");
+    return cs_args_is(r->args, "pooling", "patches") || cs_args_is(r->args, "pooling", "auto");
 }
 
-/* The layers asked for of a model's states of pictures; `name` NULL: by their numbers. */
+/* The layers asked for of a model's states of pictures, or the best; `name` NULL: by their numbers. */
 static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[2],
-                               const cs_hidden_options *o, const char *name)
+                               cs_hidden_options *o, const char *name)
 {
-    const bool whole = of_all_patches(r);
+    bool whole = of_all_patches(r);
+    if (cs_args_is(r->args, "pooling", "auto")) {
+        cs_probe_choosing of = {&r->train, r->study.few, o, r->study.fit};
+        cs_probe_choice choice = {0};
+        of.fit.seed = r->study.scoring.seed;
+        cs_status status =
+            cs_probe_choose(&of, name ? name : "model", model, &patches[0], r->candidates, &choice);
+        if (status != CS_OK) return status;
+        cs_output_note(r->args, "%s: layer %lld, %s", name ? name : "model",
+                       (long long)choice.layer, choice.pooling_name);
+        r->chosen = choice.layer;
+        o->layer = &r->chosen;
+        o->layers = 1;
+        o->pooling = choice.pooling;
+        whole = choice.pooling == CS_POOL_NONE;
+    }
     const int64_t d = model->config.width * (whole ? patches[0].doc_ptr[1] : 1);
     float *side[2] = {NULL, NULL};
     cs_status status = CS_OK;
@@ -307,11 +325,12 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
                                  cs_hidden_options o)
 {
     const int64_t last = m->model.config.layers;
+    const bool chosen = cs_args_is(r->args, "pooling", "auto");
     cs_model fresh = {0};
     cs_status status = cs_model_init(&m->model.config, m->backend, false, &fresh);
     if (status == CS_OK) status = cs_model_randomise(&fresh, r->study.scoring.seed);
-    o.layer = &last;
-    o.layers = 1;
+    o.layer = chosen ? o.layer : &last;
+    o.layers = chosen ? o.layers : 1;
     if (status == CS_OK) status = probe_patches(r, &fresh, patches, &o, "untrained");
     cs_model_free(&fresh);
     return status == CS_OK ? probe_pixels(r, &m->model, patches) : status;
@@ -354,6 +373,8 @@ static cs_status probe_pictures(run *r)
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const int64_t most = cs_args_int_or(r->args, "limit", 0), limit[2] = {most, most};
     cs_status status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
+    if (status == CS_OK && cs_args_is(r->args, "pooling", "auto"))
+        status = cs_args_suppose(r->args, "layer", "all");
     if (status == CS_OK && r->heads) {
         status = read_heads(r, &m.model, limit, patches);
     } else if (status == CS_OK) {
@@ -371,13 +392,16 @@ static cs_status probe_pictures(run *r)
                  m.model.config.width * (of_all_patches(r) ? patches[0].doc_ptr[1] : 1), o.layers);
     } else if (status == CS_OK) {
         const bool beside = cs_args_is(r->args, "baselines", "yes");
-        const int64_t layers = o.layers + (beside ? 2 : 0);
+        const bool one = cs_args_is(r->args, "pooling", "auto");
+        const int64_t layers = (one ? 1 : o.layers) + (beside ? 2 : 0);
+        const cs_hidden_options all = o;
         begin_result(r, layers);
+        r->candidates = one ? cs_item_array(r->root, "candidates") : NULL;
         r->patches.kept = r->heads && cs_args_given(r->args, "output") ? &r->answers : NULL;
         if (r->patches.kept)
             status = cs_patch_predictions_make(&r->patches.test, layers, &r->answers);
         if (status == CS_OK) status = probe_patches(r, &m.model, patches, &o, NULL);
-        if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, o);
+        if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, all);
     }
     cs_corpus_free(&patches[0]);
     cs_corpus_free(&patches[1]);
@@ -393,7 +417,8 @@ static cs_status probe_texts(run *r)
     const char *dir = cs_args_positional(r->args, 0);
     cs_status status = cs_args_refuse(r->args, "head places baselines", "goes with pictures");
     if (status == CS_OK && of_all_patches(r))
-        status = cs_fail(CS_ERR_USAGE, "--pooling patches goes with pictures");
+        status = cs_fail(CS_ERR_USAGE, "--pooling %s goes with pictures",
+                         cs_args_text(r->args, "pooling"));
     if (status == CS_OK) status = read_texts(r);
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);

@@ -42,9 +42,11 @@ const cs_opt cs_group_probe_texts[] = {
     CS_TEXT("layer", "LIST|all|last", "last",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
             "probe."),
-    CS_CHOICE("pooling", "mean|first|last|patches", "mean",
+    CS_CHOICE("pooling", "mean|first|last|patches|auto", "mean",
               "The row of a text: the mean of all rows that the model reads, its first row, its "
-              "last; of a picture also the states of all patches side by side."),
+              "last; of a picture also the states of all patches side by side, or auto: of --layer "
+              "(all) and of mean, first and patches what has the least loss on a fifth of the "
+              "training examples."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),

@@ -247,6 +247,21 @@ test_heads() {
     refuses 2 "--head goes with pictures" "$COSPEC" probe a t.tsv t.tsv --head detection
 }
 
+# --pooling auto takes the layer and the pooling of least loss of all candidates, for the model and without training, and is then the
+# probe of these.
+test_choice() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 20 -o a && exits 0 "$COSPEC" probe a p --pooling auto --seeds 1 --json && cp out chosen.json || return 1
+    best=$(tr -d '\n ' < chosen.json | grep -o '{"of":"model"[^}]*}' | sed 's/.*"layer":\([0-9]*\),"pooling":"\([a-z]*\)","held_out_loss":\([^}]*\)}/\3 \1 \2/' | sort -g | head -1)
+    [ "$(grep -c '"of": "model"' chosen.json)/$(grep -c '"of": "untrained"' chosen.json)" = 8/8 ] || { fail "$(tr -d '\n ' < chosen.json)"; return 1; }
+    set -- $best
+    exits 0 "$COSPEC" probe a p --pooling "$3" --layer "$2" --seeds 1 --json || return 1
+    mine=$(tr -d '\n ' < out | grep -o '"layers":.*' | grep -o '"gradient_norm":[^,]*' | head -1) theirs=$(tr -d '\n ' < chosen.json | grep -o '"layers":.*' | grep -o '"gradient_norm":[^,]*' | head -1)
+    [ -n "$mine" ] && [ "$mine" = "$theirs" ] || { fail "layer $2, $3: $mine, chosen $theirs"; return 1; }
+    printf 'a\tb c\nd\te f\n' > t.tsv
+    refuses 2 "--pooling auto goes with pictures" "$COSPEC" probe a t.tsv t.tsv --pooling auto
+}
+
 # The plug-in's sources under the emulator, or a GPU, where there is one of them.
 test_cuda() {
     plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so}
@@ -290,6 +305,7 @@ check orders
 check few_and_transfer
 check classes
 check heads
+check choice
 check perceptual
 check extra
 check cuda

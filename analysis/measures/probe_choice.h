@@ -1,0 +1,33 @@
+/* Which states of a model of pictures a probe reads: a layer, and the mean over all rows, the first row
+ * (the class token), or the states of all patches side by side. As in the linear evaluation of DINOv2
+ * (Oquab et al. 2023, App. B.3: layers and pooling by a grid, on held-out data) and of iGPT (Chen et al.
+ * 2020: the best layer), but on training examples alone: a fifth of them is held out once, the others are
+ * fitted under penalties 0.1, 0.01 and 0.001, and the choice of least mean loss is taken.
+ */
+#pragma once
+
+#include "analysis/measures/linear_probe.h"
+#include "infer/hidden_states.h"
+#include "io/result.h"
+#include "text/labelled_text.h"
+
+typedef struct {
+    const cs_labelled_text *examples;
+    const char *few;                 /* of cs_few_shot */
+    const cs_hidden_options *states; /* the layers to choose from; pooling is not used */
+    cs_linear_probe_options fit;     /* balanced, seed, threads, progress */
+} cs_probe_choosing;
+
+typedef struct {
+    int64_t layer;
+    cs_pooling pooling; /* CS_POOL_NONE: patches side by side */
+    const char *pooling_name;
+    double loss;
+} cs_probe_choice;
+
+/* corpus: the pictures of the examples. Adds to `list` {"of", "layer", "pooling", "held_out_loss"} a
+ * candidate. Memory: all patches of all layers, 4 bytes a number. Errors of cs_few_shot, cs_hidden_states and
+ * cs_linear_probe_fit. */
+cs_status cs_probe_choose(const cs_probe_choosing *choosing, const char *of, cs_model *model,
+                          const cs_corpus *corpus, cs_item *list,
+                          cs_probe_choice *out) CS_MUST_CHECK;
