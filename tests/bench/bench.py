@@ -245,11 +245,12 @@ with tempfile.TemporaryDirectory() as work:
     for form in ("pairs-whole", "pairs-blocks"):
         rows_bench("pairs", form, path, f"{n} x 768 rows, the {k} largest cosines", k)
 
-for program_name in ("count_bench", "train_bench"):
+for program_name in ("count_bench", "train_bench", "vit_bench"):
+    timed = program if program_name == "vit_bench" else os.path.join(os.path.dirname(program), program_name)
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "rows.json")
         subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{program_name}.py"),
-                        os.path.join(os.path.dirname(program), program_name), path, *(["--small"] if small else [])], check=True)
+                        timed, path, *(["--small"] if small else [])], check=True)
         with open(path) as f:
             for row in json.load(f):
                 report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
