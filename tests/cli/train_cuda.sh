@@ -21,7 +21,7 @@ same_losses() {
 test_every_form() {
     [ -f "$plugin" ] || { skip every_form "no C++ compiler"; return 0; }
     small_corpus c.tsv
-    for objective in ar diverse-ar offset-ar mae-lm linear; do
+    for objective in ar diverse-ar multi-token offset-ar mae-lm linear; do
         case $objective in linear) more="--layers 1 --heads 1" ;; *) more="--layers 2 --heads 2 --dropout 0.1" ;; esac
         # shellcheck disable=SC2086
         on_cpu --objective $objective $more -o cpu && on_cuda --objective $objective $more --precision fp32 -o f32 && ! grep -q bf16 err && same_losses cpu f32 2e-4 &&
