@@ -28,7 +28,8 @@
               "or as the objective's plans say.")                                                  \
     PARAMETER(OFFSET_WEIGHTS, "offset-weights", OFFSETS, offset, "uniform:T|power:A|mix:L", NULL,  \
               "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the "    \
-              "next token and (1-L) spread evenly.")                                               \
+              "next token and 1-L spread evenly over the n tokens left, that one too, which "      \
+              "then has L + (1-L)/n.")                                                             \
     PARAMETER(SEGMENTATION, "segmentation", CHOICE, segmentation, "fixed|random|mixed", NULL,      \
               "gvp: how the K groups are cut.")                                                    \
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
