@@ -73,7 +73,7 @@ const cs_opt cs_group_toy[] = {
     CS_TEXT("length", "S|A:B:STEP", NULL, "Toy model: positions of a sequence."),
     CS_TEXT("tokens", "T|A:B:STEP", NULL, "Toy model: tokens for each class and position."),
     CS_REAL(
-        "told", "THETA", NULL, 0, 1,
+        "told", "THETA", NULL, 0, CS_BELOW_1,
         "Toy model: the position that a text comes with is the target's with this probability, "
         "and else drawn as the target is, given the text (0: blind; below 1). Of n masked tokens "
         "it is right with probability THETA + (1 - THETA) / n."),

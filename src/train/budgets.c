@@ -50,6 +50,12 @@ static cs_status check(const cs_train_options *o, int64_t count, const cs_train_
                            o->cool_down);
         }
     }
+    for (int64_t i = 0; i < o->keep.count; ++i) {
+        if (o->keep.step[i] > o->steps) {
+            return cs_fail(CS_ERR_USAGE, "no checkpoint to keep at step %lld of a run of %lld",
+                           (long long)o->keep.step[i], (long long)o->steps);
+        }
+    }
     return CS_OK;
 }
 

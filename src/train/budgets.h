@@ -27,7 +27,8 @@ int64_t cs_train_budget_steps(const cs_train_options *options, int64_t count,
 /* cs_train, and then each budget, unless the run or one of them stops before its end (*out is the
  * first's; a budget that was not begun has step 0 and is not finished). time_limit is of all
  * together. With `resume` what is there is not made again. CS_ERR_USAGE where the schedule has no
- * cool-down, or for a budget of more than `steps`, or one that is all cool-down; else as cs_train. */
+ * cool-down, or for a budget or a step to keep of more than `steps`, or one that is all cool-down;
+ * else as cs_train. */
 cs_status cs_train_budgets(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                            const cs_train_options *options, int64_t count, cs_train_budget *budget,
                            cs_train_result *out) CS_MUST_CHECK;

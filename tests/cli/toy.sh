@@ -38,7 +38,7 @@ test_a_position_that_is_told() {
         golden "1.0 3/0.7071067811865476 9" --objective masked --unmasked 2 --told 0.5 --classes 3 --length 4 --tokens 2 --method $method || return 1
     done
     exits 0 toy --objective masked --unmasked 2 --told 0.5 --classes 3 --length 4 --tokens 2 --json && grep -q '"target_position": "told 0.5"' out || { fail "${why:-$(cat out)}"; return 1; }
-    refuses 2 'probability 1 not in [0, 1)' toy --objective ar --told 1 --classes 2 --length 3 --tokens 2 &&
+    refuses 2 '1 is not in [0, 1)' toy --objective ar --told 1 --classes 2 --length 3 --tokens 2 && refuses 2 '2 is not in [0, 1)' toy --objective ar --told 2 --classes 2 --length 3 --tokens 2 &&
         refuses 2 'goes with no given position' toy --objective ar --told 0.5 --target-position given --classes 2 --length 3 --tokens 2
 }
 

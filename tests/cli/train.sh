@@ -207,7 +207,8 @@ test_budgets() {
         for n in 2 9; do exits 0 "$COSPEC" features d/checkpoint-$n c.tsv --limit 3 --force -o f || return 1; done
         mkdir -p g/budget-4 && refuses 2 "g/budget-4 exists" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 4 -o g &&
             refuses 2 "budget 17 not in 1..16" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 17 -o h && refuses 2 "budgets need" "$COSPEC" train --corpus c.tsv $size --objective ar --budgets 4 --steps 16 -o h &&
-            refuses 2 "constant schedule, not one-cycle" "$COSPEC" train --corpus c.tsv $size --objective ar --cool-down 0.2 --steps 16 -o h && refuses 2 "keep-at" "$COSPEC" train --corpus c.tsv $size --objective ar --keep-at 0,4 -o h
+            refuses 2 "constant schedule, not one-cycle" "$COSPEC" train --corpus c.tsv $size --objective ar --cool-down 0.2 --steps 16 -o h && refuses 2 "keep-at" "$COSPEC" train --corpus c.tsv $size --objective ar --keep-at 0,4 -o h &&
+            refuses 2 "no checkpoint to keep at step 17 of a run of 16" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 16 --keep-at 4,17 -o h
     }
 }
 
