@@ -25,8 +25,10 @@ do for [i=1:|S|] {
     # A panel without a number stays empty.
     stats data using (at(S[i], "difference") == at(S[i], "difference") ? 1 : 0) nooutput
     if (STATS_max == 0) { set multiplot next; continue }
-    plot data using (column("budget")):(at(S[i], "low")):(at(S[i], "high")) with filledcurves lc rgb "#56B4E9" fs transparent solid 0.35 noborder, \
-         data using (column("budget")):(at(S[i], "difference")):xtic(strcol("budget")) with lines lt 1 lw 2, \
-         data using (column("budget")):(at(S[i], "difference")):(shape(strcol("verdict"))):(shade(strcol("verdict"))) with points pt variable lc rgb variable ps 1.2
+    stats data using (at(S[i], "low") == at(S[i], "low") ? 1 : 0) nooutput
+    line = 'data using (column("budget")):(at(S[i], "difference")):xtic(strcol("budget")) with lines lt 1 lw 2, ' . \
+        'data using (column("budget")):(at(S[i], "difference")):(shape(strcol("verdict"))):(shade(strcol("verdict"))) with points pt variable lc rgb variable ps 1.2'
+    band = STATS_max == 0 ? '' : 'data using (column("budget")):(at(S[i], "low")):(at(S[i], "high")) with filledcurves lc rgb "#56B4E9" fs transparent solid 0.35 noborder, '
+    eval "plot " . band . line
 }
 unset multiplot

@@ -13,7 +13,7 @@ set yrange [0.1:*]
 set format x ""
 set bmargin 0.6
 plot for [i=1:|S|] data using (column("sigma")):(least(S[i], "density_low", 0.1)):(least(S[i], "density_high", 0.1)) with filledcurves lt i fs transparent solid 0.25 noborder notitle, \
-     for [i=1:|S|] data using (column("sigma")):(least(S[i], "density", 0.1)) with lines lt i lw 2 title S[i]
+     for [i=1:|S|] data using (column("sigma")):(least(S[i], "density", 0.1)) with lines lt i lw 2 title LABEL[i]
 set format x "%g"
 set xlabel "singular value σ"
 set ylabel "N(σ_j > σ)"
@@ -21,5 +21,5 @@ set yrange [0.5:*]
 set tmargin 0.6
 set bmargin 3.4
 plot for [i=1:|S|] data using (column("sigma")):(least(S[i], "above_low", 0.5)):(least(S[i], "above_high", 0.5)) with filledcurves lt i fs transparent solid 0.25 noborder notitle, \
-     for [i=1:|S|] data using (column("sigma")):(least(S[i], "above", 0.5)) with lines lt i lw 2 title S[i]
+     for [i=1:|S|] data using (column("sigma")):(least(S[i], "above", 0.5)) with lines lt i lw 2 title LABEL[i]
 unset multiplot

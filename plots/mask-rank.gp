@@ -1,7 +1,7 @@
 # Effective rank by layer of one text with [MASK] and without, and of the encoder of MAE-LM (its Figures 1a, 5a, 6).
-# input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_corrected; bars +- 1.96 se
-set xlabel "layer (0: embeddings)"
-set ylabel "effective rank (rank_τ, interpolated)"
+# input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_corrected; bars +- 2.093 se: Student's 95 % interval of 20 blocks of documents, as the claims have it
+set xlabel "layer (0: embeddings)\nbars: 95 % intervals over documents (Student, 20 blocks); none seen: smaller than the line"
+set ylabel "effective rank (rank_τ, bias-corrected)"
 set xtics 1
 set xrange [*:*] noextend
 set offsets 0.3, 0.3, 0, 0
@@ -17,5 +17,5 @@ list = ""
 do for [i=1:|S|] { if (shown(S[i])) { list = list . i . " " } }
 pick(s, c) = strcol("metric") eq "rank_tau_corrected" ? of(s, c) : NaN
 # Curves that coincide stay visible: every other one is dashed.
-plot for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")):(1.96 * column("se")) with yerrorbars lt k ps 0 notitle, \
+plot for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")):(2.093 * column("se")) with yerrorbars lt k ps 0 notitle, \
     for [k=1:words(list)] data using (column("layer")):(pick(S[int(word(list, k))], "value")) with linespoints lt k dt 2 - k % 2 title S[int(word(list, k))]

@@ -13,7 +13,7 @@ set offsets graph 0.05, graph 0.25, graph 0.08, graph 0.08
 set format x "%g"
 blind(s, k, c) = strcol("series") eq s && (strstrt(strcol("object"), ".blind") > 0) == k ? column(c) : NaN
 do for [i=1:N] {
-    set title S[i] noenhanced font ",11"
+    set title LABEL[i] noenhanced font ",11"
     stats data using (of(S[i], "x")) nooutput
     if (STATS_min > 0 && STATS_max > 20 * STATS_min) { set logscale x } else { unset logscale x }
     plot for [k=0:1] data using (blind(S[i], k, "x")):(blind(S[i], k, "y")):(column("y_sd") >= 0 ? column("y_sd") : 0) with yerrorbars lt k + 1 pt (k ? 7 : 5) ps 0.6, \

@@ -10,4 +10,4 @@ if (cosines) { set logscale y; set format y "10^{%L}"; set yrange [*:*] reverse 
 shown(x) = !cosines ? x : x != x ? NaN : 1 - x > 1e-6 ? 1 - x : 1e-6
 set logscale x
 set xrange [1:*]
-plot for [i=1:|S|] data using (column("rank")):(shown(of(S[i], "value"))) with lines lw 2 lt i title readable(S[i])
+plot for [i=1:|S|] data using (column("rank")):(shown(of(S[i], "value"))) with lines lw 2 lt i title LABEL[i]

@@ -19,7 +19,7 @@ do for [i=1:|S|] {
     do for [j=1:i - 1] { if (objective(S[j]) eq objective(S[i])) { colour[i] = colour[j] } }
     if (colour[i] == 0) { count = count + 1; colour[i] = count; first[i] = 1 }
 }
-curves = "for [i=1:|S|] data using (column('index')):(of(S[i], 'sigma')) with lines lw 2 lt colour[i] dt given(S[i]) ? 3 : 1 title first[i] ? readable(objective(S[i])) : ''"
+curves = "for [i=1:|S|] data using (column('index')):(of(S[i], 'sigma')) with lines lw 2 lt colour[i] dt given(S[i]) ? 3 : 1 title first[i] ? objective(LABEL[i]) : ''"
 if (positions) {
     plot @curves, NaN with lines lw 2 lc rgb "#444444" title "position blind", NaN with lines lw 2 dt 3 lc rgb "#444444" title "position given"
 } else {

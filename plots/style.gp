@@ -1,5 +1,5 @@
 # One look for every figure: sizes, fonts, and the Okabe-Ito colours, which colour-blind readers can tell apart.
-# Set by the caller: format (svg, png or pdf), data (a CSV with a header), name (of the picture), S (array of the series),
+# Set by the caller: format (svg, png or pdf), data (a CSV with a header), name (of the picture), S (array of the series), LABEL (of their labels),
 # columns (their names, a blank behind each), wanted (the last --where, COLUMN:VALUE).
 if (format eq "svg") set terminal svg size 760,440 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,660 background "white" font "DejaVu Sans,13" linewidth 1.6
@@ -26,6 +26,3 @@ set grid back lc rgb "#CCCCCC" lw 0.5
 set key outside right top Left reverse samplen 2 spacing 1.15 noenhanced
 # The value of a column on the rows of one series, NaN elsewhere.
 of(s, c) = strcol("series") eq s ? column(c) : NaN
-# What an objective says, for a legend: "masked(unmasked=3)" as "masked, shown 3".
-swap(s, a, b) = strstrt(s, a) ? s[1:strstrt(s, a) - 1] . b . s[strstrt(s, a) + strlen(a):*] : s
-readable(s) = s eq "ar" ? "autoregressive" : swap(swap(swap(swap(swap(swap(s, "diverse-ar(t=", "one of the next "), "offset-ar(offset-weights=", "offset "), "(unmasked=", ", shown "), "(mask-ratio=", ", share "), "(", " "), ")", "")

@@ -11,6 +11,7 @@
  *                       comparison has no ground; or a text that says why there are none. One with
  *                       "or": true is met where the one before it is. A claim
  *                       about a model that a step has trained must have it
+ *   "title"             optional: what the figure over budgets calls it, before both labels
  *   "matters"           optional: a difference smaller than this is of no interest
  *   "not_at"            optional: a scale of the study too small to tell
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
@@ -122,6 +123,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *source, *says, *scope;
+    const char *title;     /* of its panel in the figure over budgets; NULL: its name */
     const char *no_need;   /* why there are no baselines; NULL: there are, or none is wanted */
     const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */

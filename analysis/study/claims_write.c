@@ -1,5 +1,6 @@
 /* Claims as tables: one row a claim, and one a budget of those that are stated over budgets. */
 #include <math.h>
+#include <string.h>
 
 #include "analysis/study/claims.h"
 #include "base/mem.h"
@@ -87,16 +88,33 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
     return status;
 }
 
-static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p)
+/* Whether a figure would call another claim the same. */
+static bool shares_title(const cs_claims *claims, const cs_study_claim *c)
+{
+    for (int64_t i = 0; i < claims->count && c->title; ++i) {
+        const cs_study_claim *other = &claims->claim[i];
+        if (other == c || other->points == 0 || !other->title) continue;
+        const cs_study_comparison *a = &c->point->sides, *b = &other->point->sides;
+        if (strcmp(c->title, other->title) == 0 && strcmp(a->left.label, b->left.label) == 0 &&
+            strcmp(a->right.label, b->right.label) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p,
+                          bool shared)
 {
     const cs_study_comparison *s = &p->sides;
     const bool more = *s->want == '>';
     const char *above = more ? s->left.label : s->right.label;
     const char *below = more ? s->right.label : s->left.label;
     const bool alone = more && !s->right.file && s->right.value == 0;
-    cs_item_take(
-        row, "series",
-        cs_format("%s: %s%s%s", c->name, above, alone ? "" : " \342\210\222 ", alone ? "" : below));
+    const char *title = c->title ? c->title : c->name;
+    cs_item_take(row, "series",
+                 cs_format("%s%s%s%s: %s%s%s", title, shared ? " (" : "", shared ? c->name : "",
+                           shared ? ")" : "", above, alone ? "" : " \342\210\222 ",
+                           alone ? "" : below));
     cs_item_text(row, "claim", c->name);
     cs_item_text(row, "budget", p->budget);
     cs_item_int(row, "wanted", more ? 1 : -1);
@@ -115,8 +133,9 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
     *count = 0;
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
+        const bool shared = c->points > 0 && shares_title(claims, c);
         for (int64_t p = 0; p < c->points && c->point[p].budget; ++p, ++*count) {
-            record_budget(cs_item_object(rows, NULL), c, &c->point[p]);
+            record_budget(cs_item_object(rows, NULL), c, &c->point[p], shared);
         }
     }
     cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/study/label.h"
 #include "base/child.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -58,6 +59,20 @@ static bool wanted(const cs_figure *f, const cs_table *table, int64_t row)
     return true;
 }
 
+/* A comma is a blank, one before a blank nothing; NULL: no text. */
+static void without_commas(char *text)
+{
+    char *to = text;
+    for (const char *from = text; from && *from; ++from) {
+        if (*from != ',') {
+            *to++ = *from;
+        } else if (from[1] != ' ') {
+            *to++ = ' ';
+        }
+    }
+    if (to) *to = '\0';
+}
+
 static cs_status append_rows(const cs_figure *f, const cs_table *from, const char *label,
                              cs_table *to)
 {
@@ -69,9 +84,7 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
         }
         const char *name = label ? label : own < 0 ? "" : from->cell[r * from->columns + own];
         char *series = cs_strdup(name);
-        for (char *comma = series; comma && (comma = strchr(comma, ',')) != NULL;) {
-            *comma = ' ';
-        }
+        without_commas(series);
         status = series ? cs_table_row(to) : CS_ERR_MEMORY;
         if (status == CS_OK) status = cs_table_text(to, "series", series);
         cs_free(series);
@@ -132,9 +145,23 @@ static cs_status check_quoted(const char *what, const char *text)
                          what, text);
 }
 
+/* What a legend says of a series: the text of its --label, else what its objective says; in fresh memory. */
+static cs_status label_of(const cs_figure *f, const char *series, char **out)
+{
+    const size_t length = strlen(series);
+    const char *given = NULL;
+    for (int i = 0; i < f->labels; ++i) {
+        if (strncmp(f->label[i], series, length) == 0 && f->label[i][length] == '=')
+            given = f->label[i] + length + 1;
+    }
+    *out = given ? cs_strdup(given) : cs_series_label(series);
+    if (given) without_commas(*out);
+    return *out ? check_quoted("label", *out) : CS_ERR_MEMORY;
+}
+
 /* The names of the columns, each with a blank behind, and "array S[2] = [\"ar\", \"masked\"]": the
- * series in order of appearance; in fresh memory. */
-static cs_status series_array(const cs_table *table, char **out)
+ * series in order of appearance, and LABEL, what a legend calls them; in fresh memory. */
+static cs_status series_array(const cs_figure *f, const cs_table *table, char **out)
 {
     const char *seen[MOST_SERIES];
     int count = 0;
@@ -163,11 +190,19 @@ static cs_status series_array(const cs_table *table, char **out)
         cs_append(&text, "%s ", table->name[c]);
     }
     cs_append(&text, "\"\narray S[%d]\n", count);
-    for (int i = 0; i < count; ++i) {
-        cs_append(&text, "S[%d] = \"%s\"\n", i + 1, seen[i]);
+    cs_append(&text, "array LABEL[%d]\n", count);
+    cs_status status = CS_OK;
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        char *label = NULL;
+        status = label_of(f, seen[i], &label);
+        cs_append(&text, "S[%d] = \"%s\"\nLABEL[%d] = \"%s\"\n", i + 1, seen[i], i + 1,
+                  label ? label : "");
+        cs_free(label);
     }
-    *out = text;
-    return text ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !text) status = CS_ERR_MEMORY;
+    if (status != CS_OK) cs_free(text);
+    *out = status == CS_OK ? text : NULL;
+    return status;
 }
 
 /* plots/<name>.gp of the shared files, in fresh memory. */
@@ -213,7 +248,7 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
     if (status == CS_OK) status = read_script("style", &style);
     if (status == CS_OK) status = read_script(name, &body);
     if (status == CS_OK) status = check_columns(figure, joined, body);
-    if (status == CS_OK) status = series_array(joined, &series);
+    if (status == CS_OK) status = series_array(figure, joined, &series);
     if (status != CS_OK) goto done;
     text = cs_format(
         "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"

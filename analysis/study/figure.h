@@ -17,6 +17,9 @@ typedef struct {
     const char *series;        /* column that names the series of tables without a label */
     int filters;               /* rows must fit all of them, where their column exists */
     const char *const *filter; /* "COLUMN:VALUE" */
+    int labels;
+    const char *const
+        *label; /* "SERIES=TEXT", commas as blanks: what a legend calls it (label.h) */
 } cs_figure;
 
 /* Appends the rows of a table in a CSV file that fit to *joined, which begins as zeros and gets its

@@ -76,8 +76,9 @@ static void put_objective(char **out, const char *name, size_t length, const cha
 
 char *cs_series_label(const char *series)
 {
-    if (strcmp(series, "ar") == 0) return cs_strdup("autoregressive");
-    char *out = cs_strdup("");
+    const bool next = series[0] == 'a' && series[1] == 'r' && strchr(" ", series[2]);
+    char *out = cs_strdup(next ? "autoregressive" : "");
+    series += next ? 2 : 0;
     while (*series) {
         const size_t plain = strcspn(series, "(");
         const char *open = series + plain, *close = strchr(open, ')');

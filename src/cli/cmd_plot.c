@@ -78,7 +78,9 @@ static cs_status run(cs_args *args)
                               .dir = cs_args_text(args, "output"),
                               .series = series ? series : "series",
                               .filters = cs_args_count(args, "where"),
-                              .filter = cs_args_texts(args, "where")};
+                              .filter = cs_args_texts(args, "where"),
+                              .labels = cs_args_count(args, "label"),
+                              .label = cs_args_texts(args, "label")};
     if (status == CS_OK) status = begin_files(args, figure.name, &csv);
     if (status == CS_OK) status = join_inputs(args, &figure, &table);
     if (status == CS_OK) status = cs_table_write_csv(&table, csv);
@@ -94,6 +96,10 @@ static const cs_opt plot_options[] = {
     CS_TEXT("series", "COLUMN", NULL,
             "The column that names the series where files have no LABEL. Default: series."),
     CS_TEXTS("where", "COLUMN:VALUE", "Draw only the rows with this value."),
+    CS_TEXTS("label", "SERIES=TEXT",
+             "What the legend calls a series, commas as spaces (figures of objectives and of "
+             "predictions). Default: the objective in words, masked(unmasked=2) as 'masked, 2 "
+             "shown'."),
     {0},
 };
 
