@@ -137,6 +137,39 @@ TEST(two_components_report_the_heavier)
     cs_csr_free(&m);
 }
 
+/* The matrix of group_ar_has_the_known_gap beside a lighter component whose second value, 0.99 /
+ * 1.01, is larger. Of one value below 1 the heavier's is not among those of the whole; of two it is:
+ * the same cut, a cut of the component. */
+TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
+{
+    enum { N = 7 };
+    double a[N * N] = {0}, heavy[25] = {0};
+    a[1 * N + 1] = a[4 * N + 4] = 1.0;
+    a[1 * N + 4] = a[4 * N + 1] = 0.01;
+    static const int at[] = {0, 2, 3, 5, 6};
+    for (int i = 0; i < 5; ++i) {
+        for (int j = i; j < 5 && j <= i + 1; ++j) {
+            a[at[i] * N + at[j]] = heavy[i * 5 + j] = 1.0;
+        }
+    }
+    cs_csr m = sparse(N, N, a);
+    for (int64_t k = 1; k <= 2; ++k) {
+        cs_connectivity c = {0};
+        cs_connectivity_options options = {.k = k};
+        bool found = false;
+        OK(cs_connectivity_of(&m, &options, &c));
+        assert_true(fabs(c.gap - (1 - 0.99 / 1.01)) < 1e-12);
+        assert_true(fabs(c.giant_mass - 9 / 11.02) < 1e-15);
+        assert_true(fabs(c.cut.sigma2 - cos(M_PI / 9)) < 1e-12);
+        assert_true(c.cut.residual < 1e-12);
+        assert_true(c.cut.sweep >= true_conductance(5, 5, heavy, &c.cut, &found) - 1e-11);
+        assert_true(found && c.cut.sweep <= c.cut.upper + 1e-11);
+        assert_null(c.spectrum.u.data);
+        cs_connectivity_free(&c);
+    }
+    cs_csr_free(&m);
+}
+
 /* The cycle of 2 x 700 nodes: its second value, cos(pi / 700), is 1e-5 from the first and double,
  * so one iteration of ARPACK leaves it unknown. A sigma_2 of 0, hence an upper bound of 1, would be
  * an invention. */

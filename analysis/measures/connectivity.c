@@ -14,6 +14,10 @@
 #include "base/scored.h"
 #include "cooc/reduce.h"
 
+/* Bytes of singular vectors that are kept for the cut; with more the heaviest component is solved
+ * once more. */
+static const double CUT_VECTORS = 0x1p30;
+
 void cs_connectivity_free(cs_connectivity *c)
 {
     cs_spectrum_free(&c->spectrum);
@@ -31,10 +35,18 @@ static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
     return change;
 }
 
+/* What a cut is made of: the second triplet of a connected matrix (u, v NULL: it has none), its
+ * marginals, times `share` where they are those of a larger one. */
+typedef struct {
+    double sigma, residual;
+    const double *u, *v, *row_mass, *col_mass;
+    double share, mass; /* mass: of the connected matrix */
+} second_triplet;
+
 /* Goes through the nodes of the bipartite graph (rows first, then columns) in their order and keeps
  * the best prefix. in_row, in_col: zeros. */
-static void sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, const cs_scored *order,
-                  uint8_t *in_row, uint8_t *in_col, cs_cut *out)
+static void sweep(const cs_csr *a, const cs_csr *at, const second_triplet *s,
+                  const cs_scored *order, uint8_t *in_row, uint8_t *in_col, cs_cut *out)
 {
     int64_t nodes = a->rows + a->cols;
     double cut = 0.0, volume = 0.0;
@@ -44,7 +56,7 @@ static void sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, const
         bool row = node < a->rows;
         int64_t i = row ? node : node - a->rows;
         cut += cut_change(row ? a : at, i, row ? in_col : in_row) / s->mass;
-        volume += row ? s->row_mass[i] : s->col_mass[i];
+        volume += (row ? s->row_mass[i] : s->col_mass[i]) / s->share;
         (row ? in_row : in_col)[i] = 1;
         double small = fmin(volume, 2.0 - volume);
         if (small > 0.0 && cut / small < out->sweep) {
@@ -54,13 +66,46 @@ static void sweep(const cs_csr *a, const cs_csr *at, const cs_spectrum *s, const
     }
 }
 
+static cs_status cut_by(const cs_csr *a, const second_triplet *s, cs_cut *out)
+{
+    cs_cut cut = {.rows = a->rows,
+                  .cols = a->cols,
+                  .sigma2 = s->sigma,
+                  .residual = s->residual,
+                  .lower = (1.0 - s->sigma) / 2.0,
+                  .upper = sqrt(fmax(0.0, 1.0 - s->sigma * s->sigma))};
+    cs_csr at = {0};
+    cs_pool pool = {0};
+    cs_status status = CS_OK;
+    if (a->gram) { /* the graph's contexts are not at hand */
+        cut.sweep = cut.sweep_volume = NAN;
+        *out = cut;
+        return CS_OK;
+    }
+    int64_t nodes = a->rows + a->cols;
+    cs_scored *order = cs_pool_take(&pool, nodes, sizeof *order);
+    uint8_t *row = cs_pool_take(&pool, a->rows, 1), *col = cs_pool_take(&pool, a->cols, 1);
+    status = pool.status;
+    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        order[i] = (cs_scored){s->u ? s->u[i] / sqrt(s->row_mass[i]) : 0.0, i};
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        order[a->rows + j] = (cs_scored){s->v ? s->v[j] / sqrt(s->col_mass[j]) : 0.0, a->rows + j};
+    }
+    qsort(order, (size_t)nodes, sizeof *order, cs_scored_compare);
+    sweep(a, &at, s, order, row, col, &cut);
+    *out = cut;
+done:
+    cs_pool_free(&pool);
+    cs_csr_free(&at);
+    return status;
+}
+
 cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out)
 {
     cs_status status;
-    cs_cut cut = {.rows = a->rows, .cols = a->cols};
     cs_spectrum spectrum = {0};
-    cs_csr at = {0};
-    cs_pool pool = {0};
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     cs_spectrum_options so = *options;
     so.k = smaller < 2 ? smaller : 2;
@@ -78,48 +123,43 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
             (long long)spectrum.components);
         goto done;
     }
-    bool second = spectrum.k >= 2;
-    cut.sigma2 = second ? spectrum.sigma[1] : 0.0;
-    cut.residual = second ? spectrum.residual[1] : 0.0;
-    cut.lower = (1.0 - cut.sigma2) / 2.0;
-    cut.upper = sqrt(fmax(0.0, 1.0 - cut.sigma2 * cut.sigma2));
-    if (a->gram) { /* the graph's contexts are not at hand */
-        cut.sweep = cut.sweep_volume = NAN;
-        *out = cut;
-        goto done;
+    second_triplet second = {.row_mass = spectrum.row_mass,
+                             .col_mass = spectrum.col_mass,
+                             .share = 1,
+                             .mass = spectrum.mass};
+    if (spectrum.k >= 2) {
+        second.sigma = spectrum.sigma[1];
+        second.residual = spectrum.residual[1];
+        second.u = spectrum.u.data ? spectrum.u.data + spectrum.u.ld : NULL;
+        second.v = spectrum.v.data + spectrum.v.ld;
     }
-    int64_t nodes = a->rows + a->cols;
-    cs_scored *order = cs_pool_take(&pool, nodes, sizeof *order);
-    uint8_t *row = cs_pool_take(&pool, a->rows, 1), *col = cs_pool_take(&pool, a->cols, 1);
-    status = pool.status;
-    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
-    for (int64_t i = 0; i < a->rows; ++i) {
-        order[i] = (cs_scored){
-            second ? spectrum.u.data[i + spectrum.u.ld] / sqrt(spectrum.row_mass[i]) : 0.0, i};
-    }
-    for (int64_t j = 0; j < a->cols; ++j) {
-        order[a->rows + j] = (cs_scored){
-            second ? spectrum.v.data[j + spectrum.v.ld] / sqrt(spectrum.col_mass[j]) : 0.0,
-            a->rows + j};
-    }
-    qsort(order, (size_t)nodes, sizeof *order, cs_scored_compare);
-    sweep(a, &at, &spectrum, order, row, col, &cut);
-    *out = cut;
+    status = cut_by(a, &second, out);
 done:
-    cs_pool_free(&pool);
-    cs_csr_free(&at);
     cs_spectrum_free(&spectrum);
     return status;
 }
 
-/* The heaviest component as a matrix of its own. */
-static cs_status heaviest(const cs_csr *a, const cs_components *parts, cs_csr *out, double *share)
+/* The heaviest component as a matrix of its own; the rows and columns that it has of the whole. */
+typedef struct {
+    cs_csr a;
+    int64_t rows, *row, cols, *col;
+    double share;
+} heaviest;
+
+static void heaviest_free(heaviest *h)
+{
+    cs_csr_free(&h->a);
+    cs_free(h->row);
+    cs_free(h->col);
+}
+
+static cs_status heaviest_of(const cs_csr *a, const cs_components *parts, heaviest *out)
 {
     cs_pool pool = {0};
     double *mass = cs_pool_take(&pool, parts->count, sizeof *mass);
-    int64_t *row = cs_pool_take(&pool, a->rows, sizeof *row);
     int32_t *col_map = cs_pool_take(&pool, a->cols, sizeof *col_map);
-    cs_status status = pool.status;
+    heaviest h = {.row = cs_alloc(a->rows, sizeof *h.row), .col = cs_alloc(a->cols, sizeof *h.col)};
+    cs_status status = !h.row || !h.col ? CS_ERR_MEMORY : pool.status;
     if (status != CS_OK) goto done;
     double total = 0.0;
     for (int64_t i = 0; i < a->rows; ++i) {
@@ -132,20 +172,73 @@ static cs_status heaviest(const cs_csr *a, const cs_components *parts, cs_csr *o
     for (int64_t c = 1; c < parts->count; ++c) {
         top = mass[c] > mass[top] ? c : top;
     }
-    int64_t rows = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         if (parts->row[i] == top) {
-            row[rows++] = i;
+            h.row[h.rows++] = i;
         }
     }
-    int32_t cols = 0;
     for (int64_t j = 0; j < a->cols; ++j) {
-        col_map[j] = parts->col[j] == top ? cols++ : -1;
+        col_map[j] = parts->col[j] == top ? (int32_t)h.cols : -1;
+        if (parts->col[j] == top) {
+            h.col[h.cols++] = j;
+        }
     }
-    *share = mass[top] / total;
-    status = cs_csr_select(a, rows, row, col_map, cols, out);
-    out->gram = a->gram;
+    h.share = mass[top] / total;
+    status = cs_csr_select(a, h.rows, h.row, col_map, (int32_t)h.cols, &h.a);
+    h.a.gram = a->gram;
 done:
+    cs_pool_free(&pool);
+    return CS_DELIVER(status, out, h, heaviest_free);
+}
+
+/* Which triplet of the whole is the second of a component: vectors of others are zero there. -1:
+ * none of them. */
+static int64_t second_of(const cs_spectrum *s, const heaviest *h)
+{
+    for (int64_t t = s->components; t < s->k; ++t) {
+        const double *v = s->v.data + t * s->v.ld;
+        double square = 0;
+        for (int64_t j = 0; j < h->cols; ++j) {
+            square += v[h->col[j]] * v[h->col[j]];
+        }
+        if (square > 0.5) {
+            return t;
+        }
+    }
+    return -1;
+}
+
+static const double *gathered(const double *x, int64_t n, const int64_t *index, cs_pool *pool)
+{
+    double *out = x ? cs_pool_take(pool, n, sizeof *out) : NULL;
+    for (int64_t i = 0; out && i < n; ++i) {
+        out[i] = x[index[i]];
+    }
+    return out;
+}
+
+/* By a triplet of the whole where it has the vectors of the one that is wanted, else by a solution
+ * of the component. */
+static cs_status cut_of_heaviest(const heaviest *h, const cs_spectrum *s,
+                                 const cs_connectivity_options *options, cs_cut *out)
+{
+    const int64_t t =
+        s->v.data && s->converged && s->perron && !options->no_reduction ? second_of(s, h) : -1;
+    if (t < 0) return cs_cut_of(&h->a, options, out);
+    cs_pool pool = {0};
+    const double *u = s->u.data ? s->u.data + t * s->u.ld : NULL;
+    second_triplet second = {
+        .sigma = s->sigma[t],
+        .residual = s->residual[t],
+        .u = gathered(u, h->rows, h->row, &pool),
+        .v = gathered(s->v.data + t * s->v.ld, h->cols, h->col, &pool),
+        .row_mass = gathered(s->row_mass, h->rows, h->row, &pool),
+        .col_mass = gathered(s->col_mass, h->cols, h->col, &pool),
+        .share = h->share,
+        .mass = s->mass * h->share,
+    };
+    cs_status status = pool.status;
+    if (status == CS_OK) status = cut_by(&h->a, &second, out);
     cs_pool_free(&pool);
     return status;
 }
@@ -169,7 +262,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     cs_status status;
     cs_connectivity result = {0};
     cs_components parts = {0};
-    cs_csr part = {0};
+    heaviest part = {.rows = 0};
     if ((status = cs_csr_check(a, true)) != CS_OK ||
         (status = cs_components_of(a, &parts)) != CS_OK) {
         goto done;
@@ -182,20 +275,24 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     int64_t k = parts.count + (options->k > 0 ? options->k : 32);
     cs_spectrum_options so = *options;
     so.k = k < smaller ? k : smaller;
-    so.values_only = so.moment4 = true;
+    so.moment4 = true;
+    so.values_only = (double)so.k * ((double)a->rows + (double)a->cols) * 8 > CUT_VECTORS;
     so.certify = options->certify ? options->certify : CS_CERTIFY_USUAL;
     if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
-        (status = heaviest(a, &parts, &part, &result.giant_mass)) != CS_OK ||
-        (status = cs_cut_of(&part, options, &result.cut)) != CS_OK) {
+        (status = heaviest_of(a, &parts, &part)) != CS_OK ||
+        (status = cut_of_heaviest(&part, &result.spectrum, options, &result.cut)) != CS_OK) {
         goto done;
     }
+    cs_dense_free(&result.spectrum.u);
+    cs_dense_free(&result.spectrum.v);
+    result.giant_mass = part.share;
     result.entropy = entropy_of(a);
     result.gap = !result.spectrum.converged        ? NAN
                  : result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count]
                                                    : 1.0;
 done:
     cs_components_free(&parts);
-    cs_csr_free(&part);
+    heaviest_free(&part);
     return CS_DELIVER(status, out, result, cs_connectivity_free);
 }
 

@@ -48,8 +48,9 @@ typedef struct {
 void cs_connectivity_free(cs_connectivity *c);
 
 /* Components, spectrum, moments, gap and the sweep cut of the heaviest component of a matrix of
- * counts or probabilities. Cost: one truncated SVD of k + components triplets, one of 2 on the
- * heaviest component, O(nnz log) for the sweep. A spectrum that did not converge is no failure
+ * counts or probabilities. Cost: one truncated SVD of k + components triplets, O(nnz log) for the
+ * sweep; one SVD of 2 triplets of the heaviest component where its second is not among those or
+ * their vectors take more than 1 GiB. A spectrum that did not converge is no failure
  * (spectrum.converged says so); a cut that rests on one is, as in cs_cut_of. */
 cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
                              cs_connectivity *out) CS_MUST_CHECK;
