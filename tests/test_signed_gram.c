@@ -156,6 +156,9 @@ TEST(leading_eigenvalues)
         const cs_signed_gram_options o = {.seed = 3, .threads = 2};
         OK(cs_signed_gram_leading(&p, K, &o, values, &v));
         OK(cs_signed_gram_apply(&p, &v, 1, &pv));
+        double least;
+        OK(cs_signed_gram_least(&p, &o, &least));
+        assert_true(fabs(least - all[0]) <= 1e-8 * 1e4);
         for (int64_t j = 0; j < K; ++j) {
             assert_true(j < n ? fabs(values[j] - all[n - 1 - j]) <= 1e-8 * 1e4 : isnan(values[j]));
         }

@@ -102,6 +102,27 @@ static cs_language_number number_of(const cs_language *l, int64_t i, int64_t bas
     return n;
 }
 
+/* Those of eigenvalues and tails, in which there is noise. */
+static void widen(cs_language *l)
+{
+    const int64_t length = length_of(l->k);
+    const double *without = l->list + length;
+    double excess = 0;
+    for (int64_t t = 0; t < l->k && l->blocks > 1; ++t) {
+        cs_language_number *x = &l->lambda[t], *tail = &l->tail[t + 1];
+        const int64_t at = LAMBDA + t, behind = LAMBDA + l->k + t + 1;
+        const double lambda = fmax(0, x->value),
+                     left = cs_eigenvalue_without_noise(lambda, l->noise);
+        excess += t > 0 ? lambda * lambda - left * left : 0; /* sigma_1 = 1 is no noise */
+        cs_jackknife_hull(l->blocks, x->value, without + at, length, &x->low, &x->high);
+        cs_jackknife_hull(l->blocks, tail->value, without + behind, length, &tail->low,
+                          &tail->high);
+        x->low = cs_eigenvalue_without_noise(x->low, l->noise);
+        tail->high += excess;
+        cs_interval_clip("tail_", &tail->low, &tail->high);
+    }
+}
+
 static void fill(cs_language *l)
 {
     const bool distinct = l->estimate == CS_DISTINCT_DOCUMENT;
@@ -113,11 +134,13 @@ static void fill(cs_language *l)
     cs_interval_clip("mass_seen", &l->seen.low, &l->seen.high);
     for (int64_t t = 0; t <= l->k; ++t) {
         l->tail[t] = number_of(l, LAMBDA + l->k + t, LAMBDA + l->k + t);
-        cs_interval_clip("tail_", &l->tail[t].low, &l->tail[t].high);
+        l->tail[t].low = l->tail[t].high = NAN;
         if (t < l->k) {
             l->lambda[t] = number_of(l, LAMBDA + t, LAMBDA + t);
+            l->lambda[t].low = l->lambda[t].high = NAN;
         }
     }
+    if (distinct) widen(l);
     l->tail[0] = l->sum4;
 }
 
@@ -177,6 +200,11 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
         cs_population_choose(&s, 0, s.documents, b);
         status = measure(&s, options, &l, b < 0, l.list + (b + 1) * length_of(l.k));
         cs_progress_report(options->progress, "blocks left out", b + 1, l.blocks);
+    }
+    const cs_signed_gram_options least = {.seed = options->seed, .threads = options->threads};
+    if (status == CS_OK && l.estimate == CS_DISTINCT_DOCUMENT && l.blocks > 1) {
+        status = cs_signed_gram_least(&l.m, &least, &l.noise);
+        l.noise = fmax(0, -l.noise);
     }
     if (status == CS_OK) status = take_residuals(options, l.list + LAMBDA, &l);
     if (status == CS_OK) fill(&l);

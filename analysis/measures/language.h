@@ -21,7 +21,9 @@ typedef struct {
     const cs_progress *progress;
 } cs_language_options;
 
-/* low, high: 95%, without the bias that falls as 1 / documents (cs_jackknife_interval); NaN: none. */
+/* low, high: 95%; NaN: none. Of sums without the bias that falls as 1 / documents
+ * (cs_jackknife_interval); of eigenvalues and tails of distinct documents with and without that (cs_jackknife_hull), and
+ * with what noise may have added to eigenvalues (cs_eigenvalue_without_noise) below, and tails above; of cross-fitted ones none. */
 typedef struct {
     double value, se, low, high;
 } cs_language_number;
@@ -31,6 +33,7 @@ typedef struct {
     int64_t documents, blocks, k;
     cs_signed_gram m;           /* M / m, or Q, of all documents */
     cs_dense v;                 /* columns x k */
+    double noise;               /* less the smallest eigenvalue of M / m */
     double *residual;           /* k: ||m v - lambda v|| */
     cs_language_number *lambda; /* k, descending */
     cs_language_number *tail;   /* k + 1: sum sigma^4 less the first t of max(lambda, 0)^2 */

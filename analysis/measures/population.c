@@ -226,11 +226,21 @@ static cs_status add_whole(const choice *c, cs_population *out)
     }
     if (status == CS_OK && c->options->leading)
         status = leading(&m, c->options, c->options->start, out->distinct.lambda);
+    const cs_signed_gram_options least = {.seed = c->options->seed, .threads = c->options->threads};
+    if (status == CS_OK && c->options->noise) {
+        status = cs_signed_gram_least(&m, &least, &out->noise);
+        out->noise = share(fmax(0, -out->noise), out->seen);
+    }
     for (int j = 0; j < CS_LEADING && status == CS_OK; ++j) {
         out->distinct.lambda[j] = share(out->distinct.lambda[j], out->seen);
     }
     cs_signed_gram_free(&m);
     return status;
+}
+
+double cs_eigenvalue_without_noise(double lambda, double noise)
+{
+    return lambda <= noise ? 0 : (lambda + sqrt(lambda * lambda - noise * noise)) / 2;
 }
 
 static void multiply(cs_csr *a, double by)
@@ -289,7 +299,7 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
                            const cs_population_options *options, cs_population *out)
 {
     const int64_t cols = counts->rows.matrix.a.cols;
-    cs_population result = {0};
+    cs_population result = {.noise = NAN};
     cs_pool pool = {0};
     double *scale = cs_pool_take(&pool, cols, sizeof *scale);
     double *f = cs_pool_take(&pool, cols, sizeof *f);

@@ -49,6 +49,8 @@ typedef struct {
 
 typedef struct {
     cs_population_sums cross_fit, distinct;
+    double noise; /* less the smallest eigenvalue of M / m, which the language's matrix has at 0 or
+                     above; NaN unless asked for */
     double corrected2, corrected4; /* sums of the third, with P_G from pairs of documents */
     double seen;                   /* m: share of mass in contexts of two documents */
     double seen_halves;            /* (m_a + m_b) / 2 */
@@ -70,6 +72,7 @@ void cs_population_counts_free(cs_population_counts *counts);
 
 typedef struct {
     bool leading;  /* also lambda */
+    bool noise;    /* and noise */
     int64_t least; /* contexts of fewer documents (of a half, in a half) count as not seen, and the
                       second estimate is not taken; 0: 2 documents, and it is */
     uint64_t seed;
@@ -85,6 +88,11 @@ typedef struct {
  * CS_ERR_MEMORY, CS_ERR_CONVERGE (lambda), CS_ERR_INTERRUPT. */
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
                            const cs_population_options *options, cs_population *out) CS_MUST_CHECK;
+
+/* What lambda of a symmetric matrix says of the eigenvalue of what it is but for noise that reaches
+ * `noise`: independent entries move x to x + noise^2 / (4 x), x above noise / 2, and hide all below
+ * (Benaych-Georges and Nadakuditi 2011). 0 where lambda is not above the noise. */
+double cs_eigenvalue_without_noise(double lambda, double noise);
 
 typedef enum { CS_DISTINCT_DOCUMENT, CS_CROSS_FIT } cs_population_estimate;
 

@@ -213,6 +213,7 @@ cs_status cs_population_measure(cs_population_study *s, cs_population_taken what
     cs_population p = {0};
     const bool spectra = what >= CS_POP_SPECTRA;
     const cs_population_options o = {.leading = what != CS_POP_SUMS,
+                                     .noise = spectra && keep,
                                      .seed = s->plan->seed,
                                      .threads = s->plan->build.threads,
                                      .start = spectra ? s->start : NULL};
@@ -235,6 +236,7 @@ cs_status cs_population_measure(cs_population_study *s, cs_population_taken what
     values[CS_POP_SEEN_HALVES] = p.seen_halves;
     values[CS_POP_CORRECTED2] = p.corrected2;
     values[CS_POP_CORRECTED4] = p.corrected4;
+    values[CS_POP_NOISE] = p.noise;
     return what == CS_POP_HELD_BACK ? hold_back(s, o, values) : CS_OK;
 }
 
@@ -280,4 +282,9 @@ int cs_population_basis(int i)
     return i == cs_population_number(CS_POP_DISTINCT, CS_POP_SUM2)   ? CS_POP_CORRECTED2
            : i == cs_population_number(CS_POP_DISTINCT, CS_POP_SUM4) ? CS_POP_CORRECTED4
                                                                      : i;
+}
+
+int cs_population_tail_from(int number)
+{
+    return tail_from[number - CS_POP_TAIL];
 }

@@ -29,6 +29,7 @@ enum {
     CS_POP_CORRECTED2 = CS_POP_HELD + CS_POP_HOLDS * CS_POP_OF_HOLD, /* not a row: intervals of the
                                                                         sums rest on them */
     CS_POP_CORRECTED4,
+    CS_POP_NOISE, /* of all documents; no row either */
     CS_POP_VALUES
 };
 
@@ -77,6 +78,9 @@ cs_status cs_population_measure_matrix(const cs_csr *a, const cs_connectivity_op
 /* What the i-th value is called; false: it is no row. The sums of the plug-in are among the metrics
  * of the matrix where these are taken. */
 bool cs_population_describe(int i, cs_population_taken what, cs_population_row *row);
+
+/* t of a tail, the number >= CS_POP_TAIL of an estimate. */
+int cs_population_tail_from(int number);
 
 /* The value whose interval that of value i is. */
 int cs_population_basis(int i);

@@ -76,18 +76,47 @@ static cs_status add_corrected(cs_population_rows *rows, const cs_population_row
     return status;
 }
 
+/* The interval of sigma_j or a tail of the language from M / m: noise raises eigenvalues, so that the
+ * lower end of sigma_j is what is left of it without, and tails, which are less their squares, reach
+ * up by as much. sigma_1 = 1 has none to speak of. */
+static void noisy_interval(int number, int64_t blocks, const double *all, double *low, double *high)
+{
+    const double *of = all + cs_population_number(CS_POP_DISTINCT, 0), noise = all[CS_POP_NOISE];
+    cs_jackknife_hull(blocks, of[number], of + CS_POP_VALUES + number, CS_POP_VALUES, low, high);
+    if (number < CS_POP_TAIL) {
+        *low = sqrt(cs_eigenvalue_without_noise(*low > 0 ? *low * *low : 0, noise));
+        return;
+    }
+    for (int j = 1; j < cs_population_tail_from(number); ++j) {
+        const double x = of[CS_POP_SIGMA + j] * of[CS_POP_SIGMA + j],
+                     y = cs_eigenvalue_without_noise(x, noise);
+        *high += x * x - y * y;
+    }
+}
+
 /* Value i from all[i] and those without each block behind it. */
 static cs_status add_value(cs_population_rows *rows, int i, cs_population_row row, int64_t blocks,
                            const double *all)
 {
     const bool jackknifed = i >= CS_POP_BELOW || cs_connectivity_metric[i].interval;
     const bool of_language = i >= cs_population_number(CS_POP_DISTINCT, 0) && i < CS_POP_SEEN;
-    const int basis = cs_population_basis(i);
+    const int basis = cs_population_basis(i), number = (i - CS_POP_ESTIMATED) % CS_POP_OF_ESTIMATE;
     row.value = all[i];
     cs_status status =
         add_jackknifed(rows, row, jackknifed ? blocks : 0, all + CS_POP_VALUES + i, CS_POP_VALUES);
+    if (status == CS_OK && number >= CS_POP_SIGMA &&
+        i >= cs_population_number(CS_POP_CROSS_FIT, 0) &&
+        i < cs_population_number(CS_POP_DISTINCT, 0)) {
+        /* of eigenvalues of Q no document tells how much of them one quarter alone has */
+        rows->row[rows->count - 1].low = rows->row[rows->count - 1].high = NAN;
+    }
     if (status != CS_OK || !of_language || blocks < 2) return status;
     cs_population_row *added = &rows->row[rows->count - 1];
+    if (number >= CS_POP_SIGMA) {
+        noisy_interval(number, blocks, all, &added->low, &added->high);
+        cs_interval_clip(row.metric, &added->low, &added->high);
+        return CS_OK;
+    }
     cs_jackknife_interval(blocks, all[basis], all + CS_POP_VALUES + basis, CS_POP_VALUES,
                           basis != i, &added->low, &added->high);
     cs_interval_clip(row.metric, &added->low, &added->high);

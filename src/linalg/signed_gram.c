@@ -458,3 +458,19 @@ cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
     cs_signed_gram_shift_free(&s);
     return status;
 }
+
+cs_status cs_signed_gram_least(const cs_signed_gram *p, const cs_signed_gram_options *options,
+                               double *value)
+{
+    const int64_t n = p->plus.cols;
+    const cs_signed_gram negative = {
+        .plus = p->minus, .minus = p->plus, .diagonal = cs_alloc(n, sizeof(double))};
+    if (!negative.diagonal) return CS_ERR_MEMORY;
+    for (int64_t v = 0; v < n; ++v) {
+        negative.diagonal[v] = -p->diagonal[v];
+    }
+    cs_status status = cs_signed_gram_leading(&negative, 1, options, value, NULL);
+    *value = -*value;
+    cs_free(negative.diagonal);
+    return status;
+}

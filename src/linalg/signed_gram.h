@@ -45,6 +45,10 @@ cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
                                  const cs_signed_gram_options *options, double *values,
                                  cs_dense *vectors) CS_MUST_CHECK;
 
+/* The algebraically smallest eigenvalue of P, as the largest of -P. Errors as above. */
+cs_status cs_signed_gram_least(const cs_signed_gram *p, const cs_signed_gram_options *options,
+                               double *value) CS_MUST_CHECK;
+
 /* P + c I as an operator that is symmetric and has no negative eigenvalue, c as above. What it has is
  * freed by cs_signed_gram_shift_free, before P. */
 typedef struct {

@@ -91,6 +91,14 @@ void cs_jackknife_interval(int64_t count, double whole, const double *without, i
     *high = logarithm ? exp(center + width) : center + width;
 }
 
+void cs_jackknife_hull(int64_t count, double whole, const double *without, int64_t stride,
+                       double *low, double *high)
+{
+    double center = NAN, width = interval(count, whole, without, stride, false, &center);
+    *low = fmin(center, whole) - width;
+    *high = fmax(center, whole) + width;
+}
+
 /* Without pseudo-value b the mean of the others is center + (theta_b - mean). */
 double cs_jackknife_corrected(int64_t count, double whole, const double *without, int64_t stride,
                               bool positive, double *left_out)

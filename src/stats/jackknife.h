@@ -29,6 +29,11 @@ double cs_jackknife_difference(int64_t count, const double *theta, const double 
 void cs_jackknife_interval(int64_t count, double whole, const double *without, int64_t stride,
                            bool positive, double *low, double *high);
 
+/* What both intervals hold: that around the mean of the pseudo-values, and of the same width around
+ * `whole`. For a number whose bias the correction may overshoot. */
+void cs_jackknife_hull(int64_t count, double whole, const double *without, int64_t stride,
+                       double *low, double *high);
+
 /* Cuts an interval to the range that a quantity has, by its metric's name: a share of mass, sigma_j,
  * the gap and Cheeger's numbers are in [0, 1]; sums and tails of powers, entropies and numbers of nats
  * and bits are not below 0; of another nothing is known. What is true is in that range, so that this
