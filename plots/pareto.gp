@@ -1,4 +1,4 @@
-# Connectivity against generation: objectives, and points that no law of the family can pass. Certified are the points alone; the line joins them.
+# Connectivity against generation: objectives, and points that no law of the family can pass. The frontier is certified at its points alone.
 # input: frontier.csv of cospec design --frontier (columns kind, series, next_token_weight, value, bound)
 if (format eq "svg") set terminal svg size 900,600 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1350,900 background "white" font "DejaVu Sans,13" linewidth 1.6
@@ -28,7 +28,10 @@ set yrange [10**floor(F_min):]
 array by_family[|S|]
 count = 0
 do for [k=1:6] { do for [i=1:|S|] { if (family(S[i]) == k) { count = count + 1; by_family[count] = i } } }
-plot data using (column("next_token_weight")):(height("frontier", "bound")) with filledcurves y=10**floor(F_min) fc rgb "#E8E8E8" title "below their bounds", \
-     data using (column("next_token_weight")):(height("frontier", "value")) with linespoints lc rgb "#444444" lw 0.6 pt 7 ps size * 0.7 title "certified optima, joined", \
+# A law with a weight between two points has that of the left one too, and so no less than its bound.
+last = 1
+plot data using (column("next_token_weight")):(height("frontier", "bound")):(column("next_token_weight")):(right = last, last = column("next_token_weight"), right):(10**floor(F_min)):(height("frontier", "bound")) \
+         with boxxyerror fs solid noborder fc rgb "#E8E8E8" title "out of reach, certified", \
+     data using (column("next_token_weight")):(height("frontier", "value")) with points lc rgb "#444444" pt 7 ps size title "certified optima", \
      for [j=1:count] data using (column("next_token_weight")):(height(S[by_family[j]], "value")) \
          with points lc rgb colour(family(S[by_family[j]])) pt shape(by_family[j]) ps size * (1 + 0.2 * (family(S[by_family[j]]) % 3)) lw 1.4 title words_of(S[by_family[j]])
