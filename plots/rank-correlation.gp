@@ -19,6 +19,6 @@ set ytics noenhanced
 set xrange [-1:1]
 set xlabel "Kendall's tau"
 set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb "#444444"
-set key outside top center horizontal
+set key outside top right horizontal
 y(b) = at(strcol("series")) + 0.3 - 0.6 * (b - 0.5) / budgets
 plot for [b=1:budgets] data using (shown(b, "tau")):(y(b)):(shown(b, "low")):(shown(b, "high")) with xerrorbars lt b ps 0.8 title B[b] . (B[b] eq "best" ? "" : " steps")
