@@ -69,12 +69,11 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
         last += cs_claim_last(c)->verdict == verdict;
     }
     if (all == 0) return;
-    (void)fprintf(
-        out,
-        "<p>Of the claims stated at several budgets %lld <em>%s</em>: %lld of them at every "
-        "budget, %lld at the largest, the others at smaller ones alone; each line below says "
-        "at which.</p>\n",
-        (long long)all, cs_claim_verdict_name(verdict), (long long)every, (long long)last);
+    (void)fprintf(out,
+                  "<p>Of the claims over budgets %lld <em>%s</em> at one or more: %lld of them at "
+                  "every budget, %lld at the largest.</p>\n",
+                  (long long)all, cs_claim_verdict_name(verdict), (long long)every,
+                  (long long)last);
 }
 
 void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)

@@ -185,7 +185,7 @@ test_claims_over_budgets() {
     grep -q '<i>as claimed at 3, 4, the other way at 2</i>' r/report.html && grep -q '<i>at 2, 4 (of 2 budgets)</i>' r/report.html && grep -q '<a href="t-2-4/toy.csv" title="the mean of 3 seeds' r/report.html &&
         ! grep -q 'href="[^"]*#[^"]*/' r/report.html && grep -q '<section class="family agree disagree open turns"><h4>F</h4>' r/report.html || { fail "$(cat r/report.html)"; return 1; }
     printf '{{tally}}{{tally source}}{{claim turns}}|{{claim always}}{{claims}}\n' > more.html
-    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Of the claims stated at several budgets 3 <em>agree</em>: 1 of them at every budget, 2 at the largest' r/report.html &&
+    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Of the claims over budgets 3 <em>agree</em> at one or more: 1 of them at every budget, 2 at the largest' r/report.html &&
         grep -q '<th>source</th>' r/report.html && grep -q '</i> (at 4: <a href="t-2-4/toy.csv"[^>]*>ones</a> 12 &gt;? 8; difference 4, 95 % interval 4 to 4)|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
     # other claims of the same steps: the manifest of the first run does not speak of their tables
     study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 7 ', "title": "T"'), $(over same '2' '>' 7 ', "title": "T"'), $(over other '2' '>' 6 ', "title": "T"')}"
