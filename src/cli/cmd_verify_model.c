@@ -9,7 +9,7 @@
 #include "infer/verify_states.h"
 
 static cs_status report(cs_args *args, const cs_model_text *t, const cs_state_difference *d,
-                        int count)
+                        int64_t last, int count)
 {
     static const cs_view view = {"layers[]",
                                  "layer items max mean sd scale tolerance verdict=~verdict"};
@@ -23,7 +23,7 @@ static cs_status report(cs_args *args, const cs_model_text *t, const cs_state_di
         char number[32];
         (void)snprintf(number, sizeof number, "%lld", (long long)d[i].layer);
         cs_item *layer = cs_item_object(layers, NULL);
-        cs_item_text(layer, "layer", d[i].layer > t->model.config.layers ? "logits" : number);
+        cs_item_text(layer, "layer", d[i].layer > last ? "logits" : number);
         CS_ITEM_FIELDS(layer, &d[i], items, max, mean, sd, scale, tolerance, ok);
         cs_item_text(layer, "~verdict", d[i].ok ? "PASS" : "FAIL");
         ok = ok && d[i].ok;
@@ -49,15 +49,17 @@ static cs_status run_verify_model(cs_args *args)
         goto done;
     }
     const cs_verify_options options = {
+        .decoder = cs_args_is(args, "stack", "decoder"),
         .causal = strcmp(attention, "auto") == 0 ? t.kind.attention != CS_ATTENTION_BIDIRECTIONAL
                                                  : strcmp(attention, "causal") == 0,
         .raw = cs_args_is(args, "final-norm", "no"),
         .tolerance = cs_args_real_or(args, "tol", 0)};
-    d = cs_calloc(t.model.config.layers + 2, sizeof *d);
+    const int64_t last = options.decoder ? t.model.config.decoder.layers : t.model.config.layers;
+    d = cs_calloc(last + 2, sizeof *d);
     status = d ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_blame(cs_verify_states(&t.model, reference, &options, d, &count), "%s", path);
-    if (status == CS_OK) status = report(args, &t, d, count);
+    if (status == CS_OK) status = report(args, &t, d, last, count);
 done:
     cs_free(d);
     cs_npz_close(reference);
@@ -72,6 +74,10 @@ static const cs_opt verify_model_options[] = {
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
               "Whether the reference's last layer came through the final norm, as in transformers "
               "5; no: roberta-prelayernorm of transformers 4."),
+    CS_CHOICE("stack", "encoder|decoder", "encoder",
+              "decoder: the second stack of t5, by decoder_input_ids (default: input_ids shifted "
+              "right), decoder_attention_mask, decoder_hidden_states_L and decoder_logits; the "
+              "encoder reads input_ids."),
     CS_CHOICE("attention", "auto|causal|bidirectional", "auto",
               "Which rows a row sees. auto: as the model was trained."),
     {0},

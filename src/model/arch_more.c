@@ -416,7 +416,7 @@ const cs_arch_row cs_arch_bloom = {
     .tensors = {BLOOM_TENSORS},
 };
 
-/* --- the encoder of t5 ------------------------------------------------------------------------ */
+/* --- both stacks of t5 ------------------------------------------------------------------------ */
 
 static const cs_arch_key T5_KEYS[] = {
     {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
@@ -436,15 +436,41 @@ static const cs_arch_key T5_KEYS[] = {
     {"feed_forward_proj", CS_KEY_PAST, 0, 0},
     {"dense_act_fn", CS_KEY_PAST, 0, 0},
     {"is_gated_act", CS_KEY_PAST, 0, 0},
-    /* of the decoder, of training */
-    {"is_encoder_decoder", CS_KEY_PAST, 0, 0},
-    {"num_decoder_layers", CS_KEY_PAST, 0, 0},
+    /* of the decoder: t5_decoder, and whether the file has one and an output matrix */
+    {"is_encoder_decoder", CS_KEY_BOOL, CS_AT(decoder.stack), 1},
+    {"num_decoder_layers", CS_KEY_INT_OR_NONE, CS_AT(decoder.layers), 0},
+    {"decoder_start_token_id", CS_KEY_ID, CS_AT(decoder.start), -1},
     {"scale_decoder_outputs", CS_KEY_PAST, 0, 0},
-    {"tie_word_embeddings", CS_KEY_PAST, 0, 0},
-    {"initializer_factor", CS_KEY_PAST, 0, 0},
-    {"n_positions", CS_KEY_PAST, 0, 0}, /* a length */
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"initializer_factor", CS_KEY_PAST, 0, 0}, /* of training */
+    {"n_positions", CS_KEY_PAST, 0, 0},        /* a length */
     {NULL, CS_KEY_PAST, 0, 0},
 };
+
+/* What it reads the output matrix with is divided by the root of the width unless the config says
+ * scale_decoder_outputs false or, as files from before that key, tie_word_embeddings false. */
+static cs_status t5_decoder(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_t *scaled = json_object_get(json, "scale_decoder_outputs");
+    cs_decoder_config *d = &config->decoder;
+    if (scaled && !json_is_boolean(scaled)) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'scale_decoder_outputs' is neither true nor false",
+                       where);
+    }
+    if (!d->stack) {
+        *d = (cs_decoder_config){0};
+        return CS_OK;
+    }
+    d->layers = d->layers != 0 ? d->layers : config->layers;
+    d->width = config->width;
+    d->heads = config->heads;
+    d->inner = config->inner;
+    d->attention = CS_DECODER_CAUSAL_CROSS;
+    if ((scaled ? json_is_true(scaled) : config->tied) && config->width > 0) {
+        config->head_scale = 1 / sqrt((double)config->width);
+    }
+    return CS_OK;
+}
 
 /* feed_forward_proj is an activation or "gated-" and one, whose gelu is the tanh form. The two keys
  * that follow from it must agree with it. */
@@ -466,11 +492,12 @@ static cs_status t5_read(const char *where, const json_t *json, cs_model_config 
          (dense && (!json_is_string(dense) || strcmp(json_string_value(dense), act) != 0))))
         status = cs_fail(CS_ERR_INPUT,
                          "%s: 'is_gated_act' and 'dense_act_fn' are not those of '%s'", where, key);
-    config->headless = true;
-    return status;
+    config->headless = true; /* the encoder */
+    return status == CS_OK ? t5_decoder(where, json, config) : status;
 }
 
 #define BLOCK "encoder.block.N.layer."
+#define DECODER "decoder.block.N.layer."
 static const cs_arch_tensor T5_TENSORS[] = {
     {"embed.token", "shared"},
     {"relative", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
@@ -482,6 +509,20 @@ static const cs_arch_tensor T5_TENSORS[] = {
     {"layer.N.mlp.in", BLOCK "1.DenseReluDense.wi"},
     {"layer.N.mlp.out", BLOCK "1.DenseReluDense.wo"},
     {"final_norm", "encoder.final_layer_norm"},
+    {"decoder.relative", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+    {"decoder.layer.N.attention.norm", DECODER "0.layer_norm"},
+    {"decoder.layer.N.attention.qkv", DECODER "0.SelfAttention.{q,k,v}"},
+    {"decoder.layer.N.attention.output", DECODER "0.SelfAttention.o"},
+    {"decoder.layer.N.cross.norm", DECODER "1.layer_norm"},
+    {"decoder.layer.N.cross.query", DECODER "1.EncDecAttention.q"},
+    {"decoder.layer.N.cross.kv", DECODER "1.EncDecAttention.{k,v}"},
+    {"decoder.layer.N.cross.output", DECODER "1.EncDecAttention.o"},
+    {"decoder.layer.N.mlp.norm", DECODER "2.layer_norm"},
+    {"decoder.layer.N.mlp.in", DECODER "2.DenseReluDense.{wi_0,wi_1}"},
+    {"decoder.layer.N.mlp.in", DECODER "2.DenseReluDense.wi"},
+    {"decoder.layer.N.mlp.out", DECODER "2.DenseReluDense.wo"},
+    {"decoder.norm", "decoder.final_layer_norm"},
+    {"output", "/lm_head"},
     {NULL, NULL},
 };
 
@@ -490,7 +531,9 @@ const cs_arch_row cs_arch_t5 = {
     .class = "T5",
     .head = "ForConditionalGeneration",
     .prefix = "",
-    .past = {"decoder.", "lm_head.", "encoder.embed_tokens."},
+    .past = {"decoder.embed_tokens.", "encoder.embed_tokens.",
+             /* has no place among the encoder's rows and is never read */
+             "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias."},
     .drop_embed = true,
     .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .bias = true, .eps = 1e-6, .act = CS_ACT_RELU,
               .tied = true, .rms = true, .score_width = 1},

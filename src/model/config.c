@@ -273,6 +273,7 @@ static cs_status ranges(const cs_model_config *c)
         {"norm epsilon", c->eps, positive, below_one},
         {"initial range", c->init_range, positive, 100},
         {"padding token", c->pad_id, -1, (double)c->vocab - 1},
+        {"decoder's start token", c->decoder.start, -1, (double)c->vocab - 1},
         {"start token", c->bos_id, -1, (double)c->vocab - 1},
         {"end token", c->eos_id, -1, (double)c->vocab - 1},
         {"mask token", c->mask_id, -1, (double)c->vocab - 1},
@@ -283,7 +284,7 @@ static cs_status ranges(const cs_model_config *c)
     if (status == CS_OK && c->head_width == 0 && c->width % c->heads != 0)
         status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
                          (long long)c->width);
-    if (status == CS_OK && decoder && c->decoder.width % c->decoder.heads != 0)
+    if (status == CS_OK && decoder && !c->decoder.stack && c->decoder.width % c->decoder.heads != 0)
         status = cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
                          (long long)c->decoder.heads, (long long)c->decoder.width);
     return status;
@@ -323,6 +324,12 @@ static cs_status parts(const cs_model_config *c)
         return cs_fail(CS_ERR_USAGE, "relative positions: span %lld, %lld buckets up to %lld",
                        (long long)c->place_span, (long long)c->place_buckets,
                        (long long)c->place_most);
+    }
+    const cs_decoder_config *d = &c->decoder;
+    if (d->stack && (d->width != c->width || d->heads != c->heads || d->inner != c->inner ||
+                     d->attention != CS_DECODER_CAUSAL_CROSS)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "the decoder is a stack and has other layers than the encoder");
     }
     if (c->head_width < 0 || c->head_width > 1 << 16) {
         return cs_fail(CS_ERR_USAGE, "head width %lld is not in [0, 65536]",

@@ -70,6 +70,10 @@ typedef struct {
     int64_t layers; /* 0: no decoder */
     int64_t width, heads, inner;
     cs_decoder_attention attention;
+    bool stack; /* layers of the encoder's form behind the same token table, with relative positions
+                   of their own (t5): its heads, units and head width are the encoder's */
+    int32_t start; /* stack: the id that it reads before a text; -1: not said */
+    bool headless; /* stack: no output matrix, states alone */
 } cs_decoder_config;
 
 /* Rotary positions (Su et al. 2021): frequencies theta^(-2i/n) of the n columns that turn, scaled
@@ -142,6 +146,7 @@ typedef struct {
     int64_t embed_width; /* of the tables, then projected to the width; 0: they have the width */
     int64_t groups;      /* layers with parameters of their own, each for as many layers; 0: all */
     double embed_scale;  /* of the sum of embeddings; 0: 1 */
+    double head_scale;   /* of what the output matrix reads; 0: 1 */
     double score_width;  /* scores are divided by its root; 0: the width of a head */
     double score_cap, logit_cap; /* cap x becomes cap tanh(x / cap); 0: none */
     int64_t window;              /* local layers see the rows closer than this; 0: none is local */

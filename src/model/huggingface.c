@@ -149,9 +149,10 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     long number = 0;
     int64_t i = 0;
     const cs_arch_tensor *row;
-    while ((row = cs_arch_tensor_at(config->arch, i++)) &&
-           (!matches(row->ours, param->name, length, &number) ||
-            (!config->gated && pattern_of(row->theirs).parts == 2))) {
+    while (
+        (row = cs_arch_tensor_at(config->arch, i++)) &&
+        (!matches(row->ours, param->name, length, &number) ||
+         (!config->gated && pattern_of(row->theirs).parts == 2 && strstr(row->ours, "mlp.in")))) {
     }
     if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};

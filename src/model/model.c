@@ -119,9 +119,10 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
     }
     if (s.cross) {
         add_norm(t, s.width, prefix, "cross.norm");
-        add_linear(t, s.width, s.width, true, prefix, "cross.query");
-        add_linear(t, 2 * s.width, s.width, true, prefix, "cross.kv");
-        add_linear(t, s.width, s.width, true, prefix, "cross.output");
+        const bool bias = !c->decoder.stack;
+        add_linear(t, s.queries, s.width, bias, prefix, "cross.query");
+        add_linear(t, 2 * s.keys, s.width, bias, prefix, "cross.kv");
+        add_linear(t, s.width, s.queries, bias, prefix, "cross.output");
     }
     if (s.self && c->sandwich) {
         add_norm(t, s.width, prefix, "attention.post");
@@ -222,14 +223,18 @@ static void add_decoder(table *t, const cs_model_config *c)
     bool causal = d->attention == CS_DECODER_CAUSAL_CROSS;
     layer_shape shape = {.width = d->width,
                          .inner = d->inner,
-                         .queries = d->width,
-                         .keys = d->width,
+                         .queries = d->stack ? cs_head_width(c) * c->heads : d->width,
+                         .keys = d->stack ? cs_key_width(c) : d->width,
                          .self = d->attention != CS_DECODER_CROSS,
                          .cross = d->attention != CS_DECODER_SELF};
     if (cs_decoder_projects(c)) {
         add_linear(t, d->width, c->width, true, "", "decoder.project");
     }
-    add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
+    if (d->stack) {
+        add(t, c->relative_buckets, c->heads, true, "decoder.relative.table");
+    } else {
+        add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
+    }
     if (cs_model_config_positions(c) > 0) {
         add_positions(t, d->width, "decoder.position");
     }
@@ -299,7 +304,7 @@ static bool is_basic(const cs_model_config *c)
     return c->act <= CS_ACT_TANH && !c->rms && !c->gated && !c->parallel && !c->head_norm &&
            c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0) &&
            !c->slopes && c->place_span == 0 && !(c->score_width > 0) && !(c->score_cap > 0) &&
-           !(c->logit_cap > 0) && !(c->embed_scale > 0);
+           !(c->logit_cap > 0) && !(c->embed_scale > 0) && !(c->head_scale > 0);
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the

@@ -49,13 +49,14 @@
  *   alibi.slope                    1 x heads             slopes; likewise
  *   decoder.project.weight .bias   e x d, 1 x e          e != d or vit_mae: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal
- *   decoder.token                  V x e                 causal
+ *   decoder.token                  V x e                 causal, but a stack, which reads embed.token
  *   decoder.position               (position_offset + positions) x e
  *   decoder.layer.N.attention. and .mlp.  as above, e for d, g for f; no attention in `cross`
  *   decoder.layer.N.cross.norm.gain .bias         1 x e       with cross-attention
  *   decoder.layer.N.cross.query.weight .bias      e x e, 1 x e
  *   decoder.layer.N.cross.kv.weight .bias         2e x e, 1 x 2e  rows of k, then v
- *   decoder.layer.N.cross.output.weight .bias     e x e, 1 x e
+ *   decoder.layer.N.cross.output.weight .bias     e x e, 1 x e; a stack: q for e in heads, no biases
+ *   decoder.relative.table         relative_buckets x heads, one for all layers; a stack
  *   decoder.norm.gain .bias        1 x e                 not post_norm
  *   decoder.output.weight .bias    d x e, 1 x d          e != d, target ids: decoder's output to the head
  *

@@ -360,6 +360,26 @@ static void fit_head(const weights *w, bool training, cs_model_config *config)
     }
 }
 
+static bool has(const weights *w, const cs_model_config *config, char *ours)
+{
+    const cs_param p = {.name = ours, .rows = 1, .cols = 1};
+    cs_hf_piece piece[CS_HF_PIECES];
+    (void)cs_hf_pieces(config, &p, piece);
+    return find(w, config->arch, piece[0].name) != NULL;
+}
+
+/* Files of two stacks, of their encoder alone, and of both without an output matrix. A matrix that is
+ * there is used, whatever config.json says of ties, as transformers 5 does. */
+static void fit_stacks(const weights *w, cs_model_config *config)
+{
+    const bool output = has(w, config, (char[]){"output.weight"});
+    if (!has(w, config, (char[]){"decoder.relative.table"})) {
+        config->decoder = (cs_decoder_config){0};
+    }
+    config->decoder.headless = !output && !config->tied;
+    config->tied = config->decoder.layers == 0 || !output;
+}
+
 /* Files of an encoder of pictures alone, or of its classifier, predict nothing of a picture. */
 static void fit_pictures(const weights *w, cs_model_config *config)
 {
@@ -423,6 +443,9 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
     }
     if (status == CS_OK) {
         fit_head(w, training, &w->config);
+        if (w->config.decoder.stack) {
+            fit_stacks(w, &w->config);
+        }
         if (cs_arch_row_of(w->config.arch)->pictures) {
             fit_pictures(w, &w->config);
         }

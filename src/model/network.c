@@ -109,9 +109,14 @@ int cs_emit_content(cs_emitter *e)
 
 /* --- the encoder ------------------------------------------------------------------------------ */
 
+bool cs_emit_keeps_decoder(const cs_emitter *e)
+{
+    return e->options->keep_hidden && e->options->form == CS_FORM_MAE && e->config->decoder.stack;
+}
+
 void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
 {
-    if (e->options->keep_hidden) {
+    if (e->options->keep_hidden && e->decoder == cs_emit_keeps_decoder(e)) {
         e->net->hidden[layer] = rows;
         cs_graph_keep(e->graph, rows);
     }
@@ -267,6 +272,9 @@ static void head(cs_emitter *e, int x)
     cs_network *net = e->net;
     x = cs_emit_transform(e, x);
     bool bias = c->head_bias && e->options->loss != CS_LOSS_SPECTRAL;
+    if (c->head_scale > 0) {
+        x = cs_graph_gate(e->graph, x, CS_NONE, CS_ACT_NONE, 1, c->head_scale);
+    }
     net->features = x;
     net->logits = cs_graph_linear(e->graph, x,
                                   cs_emit_param(e, "", c->tied ? "embed.token" : "output.weight"),
@@ -327,7 +335,8 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                 {"queries", o->queries, o->form == CS_FORM_TWO_STREAM || o->form == CS_FORM_LINEAR},
                 {"decoder length", o->decoder_length, o->form == CS_FORM_MAE},
                 {"predictions", o->predictions,
-                 o->loss != CS_LOSS_NONE || o->training || o->form != CS_FORM_SINGLE ||
+                 o->loss != CS_LOSS_NONE || o->training ||
+                     (o->form != CS_FORM_SINGLE && !(c->decoder.stack && o->keep_hidden)) ||
                      o->predictions != 0}};
     for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
         if (size[i].used && size[i].value < 1) {
@@ -380,7 +389,8 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
         return cs_fail(CS_ERR_USAGE, "architecture %s has no such form of network",
                        cs_arch_name(c->arch));
     }
-    if (o->form == CS_FORM_TWO_STREAM || o->form == CS_FORM_MAE || o->training || o->classify) {
+    if (o->form == CS_FORM_TWO_STREAM || (o->form == CS_FORM_MAE && !c->decoder.stack) ||
+        o->training || o->classify) {
         cs_status status = cs_arch_trained(c->arch);
         if (status != CS_OK) return status;
     }
@@ -395,7 +405,12 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     if (o->form == CS_FORM_MAE && c->decoder.layers == 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no decoder");
     }
-    if (c->headless && o->predictions > 0) {
+    if (c->decoder.stack && o->form == CS_FORM_SINGLE && o->predictions > 0) {
+        return cs_fail(CS_ERR_USAGE, "the encoder of the model (%s) predicts no tokens",
+                       cs_arch_name(c->arch));
+    }
+    if ((o->form == CS_FORM_MAE && c->decoder.stack ? c->decoder.headless : c->headless) &&
+        o->predictions > 0) {
         return cs_fail(CS_ERR_USAGE, "the model (%s) has no head that predicts tokens",
                        cs_arch_name(c->arch));
     }
@@ -491,7 +506,9 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
                     .graph = &net.graph};
     cs_status status = check(&model->config, options);
     if (status == CS_OK && options->keep_hidden) {
-        net.hiddens = (int)(model->config.layers + 1);
+        net.hiddens = (int)((cs_emit_keeps_decoder(&e) ? model->config.decoder.layers
+                                                       : model->config.layers) +
+                            1);
         net.hidden = cs_alloc(net.hiddens, sizeof *net.hidden);
         status = net.hidden ? CS_OK : CS_ERR_MEMORY;
     }

@@ -7,7 +7,8 @@
  *               fills, attends to content keys by the same vis and its own lim, and alone is read
  *               by the loss (LA App. B.3, Eq. 23-24)
  *   mae         encoder rows without (most) [MASK] positions, then a shallow decoder over all
- *               positions (MAE-LM section 3). Only the encoder is kept for use
+ *               positions (MAE-LM section 3). Only the encoder is kept for use. Of a model whose
+ *               decoder is a stack (t5): both stacks, the decoder causal, over the encoder's states
  *   linear      rows (B, S); pooled linear attention over what each query row (B, Q) sees; blind
  *
  * All read what they predict through loss rows (1, P): row numbers into the top of the network.
@@ -86,9 +87,10 @@ typedef struct cs_network {
         readout_lim; /* regression, targets that are values: they (input); readout mean: limits against vis */
     int loss, logits; /* logits: or the values predicted */
     int features;     /* what the output matrix reads at loss rows */
-    int top;          /* without loss rows: every content row after the final norm */
+    int top;          /* without loss rows: every content row after the final norm; of a stack that
+                     is kept: every decoder row after its own */
     int hiddens;      /* layers + 1: embeddings, then the residual stream after each layer, of the
-                     content (MAE: encoder) rows; 0 unless kept */
+                     content (MAE: encoder; a stack: decoder) rows; 0 unless kept */
     int *hidden;
 } cs_network;
 

@@ -220,13 +220,23 @@ static int query_parts(cs_emitter *e, const cs_layer *layer, int q, int position
                : head_parts(e, layer, q, e->config->heads, "attention.query_norm.gain", position);
 }
 
+int64_t cs_emit_query_width(const cs_emitter *e, const cs_layer *layer)
+{
+    const cs_model_config *c = e->config;
+    return e->decoder && !c->decoder.stack ? layer->width : cs_head_width(c) * c->heads;
+}
+
+int64_t cs_emit_key_width(const cs_emitter *e, const cs_layer *layer)
+{
+    return e->decoder && !e->config->decoder.stack ? layer->width : cs_key_width(e->config);
+}
+
 cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, bool queries)
 {
     const cs_model_config *c = e->config;
     cs_graph *g = e->graph;
-    const int64_t d = e->decoder ? layer->width : cs_head_width(c) * c->heads,
-                  keys = e->decoder ? layer->width : cs_key_width(c), first = queries ? d : 0,
-                  kv_heads = c->kv_heads > 0 ? c->kv_heads : c->heads;
+    const int64_t d = cs_emit_query_width(e, layer), keys = cs_emit_key_width(e, layer),
+                  first = queries ? d : 0, kv_heads = c->kv_heads > 0 ? c->kv_heads : c->heads;
     int made = queries ? cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE)
                        : cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * keys);
     cs_projections p = {.q = queries ? cs_graph_cols(g, made, 0, d) : CS_NONE,

@@ -13,7 +13,13 @@
  *   causal-cross   self-attention to the left over the shifted text, then the encoder's rows; every
  *                  position is predicted (after BART)
  *   cross          rows at masked positions attend to the encoder's rows alone
+ *
+ * A stack (t5, Raffel et al. 2020) is a causal-cross decoder of the encoder's form: rows are tokens of
+ * the encoder's table, places enter by buckets of the distances to the left, which the layers share;
+ * attention to the encoder's rows knows no places.
  */
+#include <math.h>
+
 #include "model/arch_private.h"
 #include "model/network_private.h"
 
@@ -35,14 +41,16 @@ static int start(cs_emitter *e, int memory)
     cs_graph *g = e->graph;
     bool from =
         c->decoder.attention == CS_DECODER_SELF || c->decoder.attention == CS_DECODER_SELF_CROSS;
-    bool causal = c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
+    const char *tokens = c->decoder.stack                                  ? "embed.token"
+                         : c->decoder.attention == CS_DECODER_CAUSAL_CROSS ? "decoder.token"
+                                                                           : "decoder.mask";
     int x = CS_NONE;
     if (from) {
         net->decoder_from = cs_graph_index(g, net->decoder_rows, "decoder from");
         x = cs_graph_gather(g, memory, net->decoder_rows, net->decoder_from);
     }
     net->decoder_token = cs_graph_index(g, net->decoder_rows, "decoder token");
-    int table[2] = {cs_emit_param(e, "", causal ? "decoder.token" : "decoder.mask")};
+    int table[2] = {cs_emit_param(e, "", tokens)};
     int index[2] = {net->decoder_token};
     int tables = 1;
     if (cs_model_config_positions(c) > 0) {
@@ -56,7 +64,7 @@ static int start(cs_emitter *e, int memory)
 static void cross(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int memory)
 {
     cs_graph *g = e->graph;
-    int64_t d = layer->width;
+    const int64_t d = cs_emit_key_width(e, layer);
     int in = cs_emit_enter(e, stream, layer->prefix, "cross.norm");
     int q = cs_emit_linear(e, in, layer->prefix, "cross.query", CS_ACT_NONE);
     int kv = cs_emit_linear(e, memory, layer->prefix, "cross.kv", CS_ACT_NONE);
@@ -76,10 +84,17 @@ static cs_stream layers(cs_emitter *e, int memory)
     cs_stream stream = {start(e, memory), CS_NONE};
     cs_attention_options plain = {
         .table = CS_NONE, .pos_q = CS_NONE, .pos_k = CS_NONE, .heads = c->decoder.heads};
+    plain.scale = c->decoder.stack && c->score_width > 0 ? 1 / sqrt(c->score_width) : 0;
     cs_attention_options self = plain, over = plain;
     if (has_self(c)) {
         self.vis = net->decoder_vis = cs_graph_index(e->graph, net->decoder_rows, "decoder vis");
         self.lim = net->decoder_lim = cs_graph_index(e->graph, net->decoder_rows, "decoder lim");
+    }
+    if (c->decoder.stack) {
+        net->decoder_position = cs_graph_index(e->graph, net->decoder_rows, "decoder position");
+        self.table = cs_emit_param(e, "", "decoder.relative.table");
+        self.pos_q = self.pos_k = net->decoder_position;
+        self.max_distance = c->relative_distance;
     }
     if (has_cross(c)) {
         over.vis = net->vis;
@@ -93,16 +108,33 @@ static cs_stream layers(cs_emitter *e, int memory)
         if (has_self(c)) {
             layer.attention = self;
             layer.narrow = last && !has_cross(c);
-            cs_emit_attention(e, &layer, &stream, NULL);
+            int entry;
+            cs_emit_attention(e, &layer, &stream, &entry);
+            if (cs_emit_keeps_decoder(e)) {
+                cs_emit_hidden(e, l, entry);
+            }
         }
         if (has_cross(c)) {
             layer.attention = over;
-            layer.narrow = last;
+            layer.narrow = last && !cs_emit_keeps_decoder(e);
             cross(e, &layer, &stream, memory);
         }
         cs_emit_mlp(e, &layer, &stream);
     }
     return stream;
+}
+
+/* All rows of a stack, before its final norm and behind it, which loss rows then read. */
+static int keep(cs_emitter *e, cs_stream stream)
+{
+    cs_network *net = e->net;
+    const int sum = cs_emit_sum(e, stream);
+    cs_emit_hidden(e, e->config->decoder.layers, sum);
+    net->top = cs_emit_final(e, (cs_stream){sum, CS_NONE}, "decoder.norm");
+    cs_graph_keep(e->graph, net->top);
+    return e->options->predictions > 0
+               ? cs_graph_gather(e->graph, net->top, net->loss_rows, net->predict)
+               : CS_NONE;
 }
 
 int cs_emit_mae(cs_emitter *e)
@@ -116,7 +148,8 @@ int cs_emit_mae(cs_emitter *e)
     if (cs_decoder_projects(c)) {
         memory = cs_emit_linear(e, memory, "", "decoder.project", CS_ACT_NONE);
     }
-    int x = cs_emit_final(e, layers(e, memory), "decoder.norm");
+    const cs_stream stream = layers(e, memory);
+    int x = cs_emit_keeps_decoder(e) ? keep(e, stream) : cs_emit_final(e, stream, "decoder.norm");
     e->decoder = false;
     return wider ? cs_emit_linear(e, x, "", "decoder.output", CS_ACT_NONE) : x;
 }

@@ -14,6 +14,9 @@ typedef struct {
     bool decoder;    /* in the decoder: no dropout */
 } cs_emitter;
 
+/* Whether the rows of the decoder are kept readable, and the encoder's are not. */
+bool cs_emit_keeps_decoder(const cs_emitter *e);
+
 /* The tensor of parameter "<prefix><name>", one tensor however often it is asked for. */
 int cs_emit_param(cs_emitter *e, const char *prefix, const char *name);
 /* Of a bias: CS_NONE where the model has none. */
@@ -59,6 +62,10 @@ void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, 
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 /* Both, one after the other or side by side. */
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
+
+/* Columns of the queries of all heads of a layer, and of its keys: where it stands. */
+int64_t cs_emit_query_width(const cs_emitter *e, const cs_layer *layer);
+int64_t cs_emit_key_width(const cs_emitter *e, const cs_layer *layer);
 
 /* Queries, keys and values of the content rows `in`, each head through its norm and turned where the
  * architecture has that; q CS_NONE without `queries`. And queries of other rows at `position` (CS_NONE:

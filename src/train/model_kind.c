@@ -237,11 +237,11 @@ static cs_status take_record(const json_t *record, const json_t *options,
 static void take_architecture(const json_t *json, const cs_model_config *config, cs_model_kind *out)
 {
     bool causal = cs_arch_causal(config->arch) || json_is_true(json_object_get(json, "is_decoder"));
-    out->kind = config->arch == CS_ARCH_LINEAR ? CS_KIND_LINEAR
-                : config->query_vector         ? CS_KIND_TWO_STREAM
-                : config->decoder.layers > 0   ? CS_KIND_MAE
-                : causal                       ? CS_KIND_CAUSAL
-                                               : CS_KIND_MASKED;
+    out->kind = config->arch == CS_ARCH_LINEAR                         ? CS_KIND_LINEAR
+                : config->query_vector                                 ? CS_KIND_TWO_STREAM
+                : config->decoder.layers > 0 && !config->decoder.stack ? CS_KIND_MAE
+                : causal                                               ? CS_KIND_CAUSAL
+                                                                       : CS_KIND_MASKED;
     /* Of two streams whose plans are not known every prefix is at least something they show. */
     out->pretrained = out->attention = cs_kind_attention(out->kind, NULL);
     out->query_position = query_position(out->kind, config->blind_queries);

@@ -74,6 +74,10 @@ test_verify_model() {
     cp -r "$golden/gpt2" other && sed -i 's/"layer_norm_epsilon": 0.001/"layer_norm_epsilon": 0.002/' other/config.json &&
         exits 1 "$COSPEC" verify-model other "$golden/gpt2/reference.npz" || return 1
     refuses 3 "input_ids" "$COSPEC" verify-model "$golden/bert" "$golden/bert/config.json" || refuses 3 "zip" "$COSPEC" verify-model "$golden/bert" "$golden/bert/config.json" || return 1
+    for class in t5-switched t5-untied; do
+        exits 0 "$COSPEC" verify-model "$golden/$class" "$golden/$class/reference.npz" --stack decoder --json && grep -q '"logits"' out && ! grep -q '"ok": false' out || { fail "$class, decoder: $(cat out)"; return 1; }
+    done
+    refuses 2 "the model (gpt2) has no second stack" "$COSPEC" verify-model "$golden/gpt2" "$golden/gpt2/reference.npz" --stack decoder || return 1
     cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
 }
 

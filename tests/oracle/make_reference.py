@@ -8,6 +8,7 @@
 """
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ import sys
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
 
 import numpy as np
+import safetensors.torch
 import torch
 import transformers
 
@@ -119,7 +121,7 @@ READ = {
     "t5": ("T5EncoderModel", T5),
     "t5-switched": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-3,
                                                    "relative_attention_num_buckets": 12, "d_kv": 4,
-                                                   "relative_attention_max_distance": 40}),
+                                                   "relative_attention_max_distance": 40, "decoder_start_token_id": 1}),
     "deberta-v2": ("DebertaV2ForMaskedLM", {
         **DEBERTA, "position_biased_input": False, "share_att_key": True, "norm_rel_ebd": "layer_norm",
         "position_buckets": 16, "pos_att_type": ["c2p", "p2c"]}),
@@ -135,7 +137,9 @@ READ = {
     "albert-relative-key-query": ("AlbertForMaskedLM", {
         **RELATIVE, "position_embedding_type": "relative_key_query", "embedding_size": 6, "num_hidden_layers": 4,
         "num_hidden_groups": 2}),
+    "t5-untied": ("T5ForConditionalGeneration", {**T5, "num_decoder_layers": 3, "decoder_start_token_id": 0}),
 }
+UNTIED = ["t5-untied"]
 
 
 def randomise(model, seed):
@@ -189,6 +193,52 @@ def reference(model, ids, mask):
             **{f"hidden_states_{i}": x.astype(np.float32) for i, x in enumerate(states)}}
 
 
+def decode(model, ids, mask, decoder_ids, decoder_mask):
+    """States of the decoder, the last behind its final norm, and logits, by name."""
+    with torch.no_grad():
+        out = model(input_ids=torch.tensor(ids), attention_mask=torch.tensor(mask).long(),
+                    decoder_input_ids=torch.tensor(decoder_ids), decoder_attention_mask=torch.tensor(decoder_mask).long(),
+                    output_hidden_states=True)
+    return {**{f"decoder_hidden_states_{i}": x.numpy() for i, x in enumerate(out.decoder_hidden_states)},
+            "decoder_logits": out.logits.numpy()}
+
+
+def decoder_reference(cls, folder, ids, mask, length, seed):
+    """The arrays of a model with a decoder, which reads texts of its own behind its start token; {}: it has none."""
+    if cls is not transformers.T5ForConditionalGeneration:
+        return {}
+    model = cls.from_pretrained(folder, attn_implementation="eager").double().eval()
+    decoder_ids, decoder_mask = random_text(model.config, len(ids), length, seed)
+    decoder_ids[:, 0] = model.config.decoder_start_token_id
+    if len(ids) > 3:
+        decoder_ids[3, 1:], decoder_mask[3] = model.config.pad_token_id, np.arange(length) < 1
+    with doubles():
+        exact = decode(model, ids, mask, decoder_ids, decoder_mask)
+    single = decode(cls.from_pretrained(folder, attn_implementation="eager").eval(), ids, mask, decoder_ids, decoder_mask)
+    rounds = [np.abs(single[name] - exact[name])[decoder_mask].max() for name in exact]
+    return {"decoder_input_ids": decoder_ids.astype(np.int32), "decoder_attention_mask": decoder_mask.astype(np.uint8),
+            **{name: x.astype(np.float32) for name, x in exact.items()}, "decoder_rounding": np.array(rounds)}
+
+
+def untie(cls, folder, seed):
+    """The output matrix and config.json of t5 1.1 (transformers 5 says of every model that it is tied)."""
+    model = cls.from_pretrained(folder)
+    generator = torch.Generator().manual_seed(seed)
+    model.lm_head.weight = torch.nn.Parameter(0.4 * torch.randn(model.shared.weight.shape, generator=generator))
+    path, where = os.path.join(folder, "model.safetensors"), os.path.join(folder, "config.json")
+    safetensors.torch.save_file({**safetensors.torch.load_file(path), "lm_head.weight": model.lm_head.weight.data}, path,
+                                metadata={"format": "pt"})
+    with open(where) as f:
+        config = json.load(f)
+    config.pop("scale_decoder_outputs")
+    config["tie_word_embeddings"] = False
+    with open(where, "w") as f:
+        json.dump(config, f, indent=2, sort_keys=True)
+        f.write("\n")
+    model = cls.from_pretrained(folder)
+    assert model.lm_head.weight is not model.shared.weight and not model.config.scale_decoder_outputs
+
+
 def random_text(config, sequences, length, seed):
     """Ids without the padding token; the second row is padded on the right, the third on the left."""
     rng = np.random.default_rng(seed)
@@ -238,16 +288,20 @@ def golden_read(only):
         if name == "albert-relative-key-query":  # 4.44.2 loses the bias of the logits of a file that it loads
             torch.nn.init.zeros_(model.predictions.bias)
         save(model, folder)
+        if name in UNTIED:
+            untie(cls, folder, number)
         model = cls.from_pretrained(folder, attn_implementation="eager").double()  # what the file says
         ids, mask = random_text(model.config, 4, 17, number)
         ids[3, 1:], mask[3] = model.config.pad_token_id, np.arange(17) < 1
         np.savez_compressed(os.path.join(folder, "reference.npz"), **reference(model, ids, mask),
-                            rounding=rounding(cls, folder, model, ids, mask))
+                            rounding=rounding(cls, folder, model, ids, mask),
+                            **decoder_reference(cls, folder, ids, mask, 19, 1000 + number))
         ids, mask = random_text(model.config, 1, 600, number)
         whole = reference(model, ids, mask)
         last = max((k for k in whole if k.startswith("hidden")), key=lambda k: int(k.rsplit("_", 1)[1]))
         np.savez_compressed(os.path.join(folder, "long.npz"), input_ids=whole["input_ids"], **{last: whole[last]},
-                            rounding=rounding(cls, folder, model, ids, mask))
+                            rounding=rounding(cls, folder, model, ids, mask),
+                            **decoder_reference(cls, folder, ids, mask, 600, 1000 + number))
         print(folder, os.listdir(folder))
 
 
