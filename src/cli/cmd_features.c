@@ -29,6 +29,7 @@ static cs_status take_options(const cs_args *args, run *r)
                      : (cs_pooling)(CS_POOL_MEAN + cs_args_choice(args, "pooling"));
     o->raw = cs_args_is(args, "final-norm", "no");
     o->split = cs_args_is(args, "long", "split");
+    o->decoder = cs_args_is(args, "stack", "decoder");
     CS_ARGS_FIELDS(args, o, mask_ratio, mask_seed, drop_masked);
     o->keep = r->text.keep;
     return o->drop_masked && !(o->mask_ratio > 0)
@@ -129,6 +130,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_text(root, "kind", cs_kind_name(r->text.kind.kind));
     cs_item_text(root, "query_position", r->text.kind.query_position);
     cs_item_text(root, "attention", cs_attention_name(o->masks.attention));
+    cs_item_text(root, "stack", cs_args_text(args, "stack"));
     cs_item_text(root, "pooling", cs_args_text(args, "pooling"));
     cs_item_text(root, "final_norm", cs_args_text(args, "final-norm"));
     cs_item_text(root, "dtype", cs_args_text(args, "dtype"));
@@ -194,6 +196,10 @@ static const cs_opt features_options[] = {
     CS_EXTRA,
     CS_TEXT("layers", "LIST|all|last", "all",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
+    CS_CHOICE("stack", "encoder|decoder", "encoder",
+              "decoder: of t5, by teacher forcing. The encoder reads a text, the decoder the same "
+              "shifted right behind decoder_start_token_id, as transformers does with labels = "
+              "input_ids: row i is that from which token i is predicted."),
     CS_CHOICE("init", "pretrained|random", "pretrained",
               "random: the same network with fresh parameters, by --seed: what its states are "
               "before any training."),

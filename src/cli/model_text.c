@@ -188,7 +188,8 @@ cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *laye
     (void)snprintf(what, sizeof what, "--%s LIST|all|last", layers);
     CS_ARGS_FIELDS(args, o, max_length, batch);
     o->progress = cs_output_progress(args);
-    cs_status status = cs_model_text_layers(t, cs_args_text(args, layers), what, &o->layers);
+    cs_status status =
+        cs_model_text_layers(t, cs_args_text(args, layers), what, o->decoder, &o->layers);
     o->layer = t->layer;
     if (status == CS_OK) status = cs_args_attention(args, t, &o->masks);
     return status == CS_OK ? cs_model_text_around(t, cs_args_text(args, "special"), &o->around)

@@ -98,6 +98,10 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
         return cs_fail(CS_ERR_USAGE, "masked tokens that are dropped are neither kept nor random");
     }
     bool needs_mask = o->mask_ratio > 0 && !o->drop_masked && o->mask_keep < 1;
+    if (o->decoder && (o->mask_ratio > 0 || o->masks.attention != CS_ATTENTION_BIDIRECTIONAL)) {
+        return cs_fail(CS_ERR_USAGE, "the states of a decoder are taken without masked tokens, the "
+                                     "encoder's rows seeing all");
+    }
     if (needs_mask && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
@@ -111,7 +115,13 @@ static cs_status resolve(const cs_model *model, cs_hidden_options *o)
     if (c->arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no hidden states");
     }
-    cs_status status = check_layers(o, c->layers);
+    if (o->decoder && !c->decoder.stack) {
+        return cs_fail(CS_ERR_USAGE, "the model (%s) has no second stack", cs_arch_name(c->arch));
+    }
+    if (o->decoder && c->decoder.start < 0) {
+        return cs_fail(CS_ERR_USAGE, "config.json has no decoder_start_token_id");
+    }
+    cs_status status = check_layers(o, o->decoder ? c->decoder.layers : c->layers);
     if (status == CS_OK) status = check_masking(o, c);
     if (status != CS_OK) return status;
     return cs_pieces_limits(c, o->around.befores + o->around.afters, &o->max_length, &o->batch);
@@ -221,6 +231,10 @@ static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
         const cs_hidden_row *about = w->about + p->first + i;
         cs_batch_content(&w->pass.batch, &w->model->config, b, i, about->shown, about->position,
                          w->rank[i]);
+        if (w->options.decoder) {
+            (void)cs_batch_decoder(&w->pass.batch, &w->model->config, b, i, i, -1,
+                                   i == 0 ? w->model->config.decoder.start : about[-1].shown);
+        }
         if (i == 0 && w->corpus->extra) {
             cs_batch_extra(&w->pass.batch, b, 0,
                            w->corpus->extra + p->document * w->corpus->extra_width);
@@ -286,7 +300,9 @@ static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const floa
 
 static int tensor_of(const walk *w, int64_t layer)
 {
-    bool top = layer == w->model->config.layers && !w->options.raw;
+    const cs_model_config *c = &w->model->config;
+    const int64_t last = w->options.decoder ? c->decoder.layers : c->layers;
+    bool top = layer == last && !w->options.raw;
     return top ? w->pass.network.top : w->pass.network.hidden[layer];
 }
 
@@ -467,8 +483,11 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
     cs_status status = resolve(model, o);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status != CS_OK) return status;
-    const cs_network_options sizes = {
-        .form = CS_FORM_SINGLE, .keep_hidden = true, .batch = o->batch, .length = o->max_length};
+    const cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : CS_FORM_SINGLE,
+                                      .keep_hidden = true,
+                                      .batch = o->batch,
+                                      .length = o->max_length,
+                                      .decoder_length = o->decoder ? o->max_length : 0};
     if ((status = cut(corpus, o, &w.sequences)) == CS_OK &&
         (status = cs_pass_open(model, &sizes, &w.pass)) == CS_OK &&
         (status = allocate(&w)) == CS_OK) {

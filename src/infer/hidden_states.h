@@ -9,7 +9,7 @@
  * Documents are cut into pieces of at most max_length tokens, special ones included. Rows come in
  * the order of the corpus, whatever the order of computing; the same bits for any number of
  * threads. Padding is never seen by a row and never handed on. Two-stream models give their content
- * stream, MAE-LM its encoder. Under the masks of drawn plans a state is the mean over the draws,
+ * stream, MAE-LM and models of two stacks (t5) their encoder. Under the masks of drawn plans a state is the mean over the draws,
  * each a pass of its own.
  */
 #pragma once
@@ -39,7 +39,11 @@ typedef struct {
     const int64_t *layer; /* numbers in 0..N, rising */
     int64_t layers;
     cs_pooling pooling;
-    bool raw;               /* the last layer without the final norm */
+    bool raw; /* the last layer without the final norm */
+    /* Of a second stack, by teacher forcing: the encoder reads a piece, the decoder the same shifted
+     * right behind its start token, as transformers does with labels = input_ids. Row i of a piece is
+     * that from which its token i is predicted. Under bidirectional masks, without masking. */
+    bool decoder;
     cs_content_masks masks; /* what rows of a piece see; states are means over its draws */
     bool split;             /* all pieces of a document; else the first alone */
     int64_t max_length;     /* 0: the model's positions, of text at most 512 */
@@ -86,7 +90,8 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
  * of some passes (at most 2^26 numbers, or one pass). Time: one forward pass a piece; pieces are
  * computed by length among those that are held together, so that little is spent on padding.
  * CS_ERR_USAGE: an option out of range (mask_keep + mask_random above 1); max_length above the
- * model's positions; no room for a token beside the special ones; architecture linear, which has no
+ * model's positions; the decoder of a model without a second stack or without a start token, or with
+ * masking; no room for a token beside the special ones; architecture linear, which has no
  * hidden states; masking without a mask token. CS_ERR_INPUT: a token that the model does not know,
  * with its document and place; a state that is not a number, with its layer, document and position.
  */

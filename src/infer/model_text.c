@@ -107,9 +107,12 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
     return CS_OK;
 }
 
-cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, int64_t *count)
+cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, bool decoder,
+                               int64_t *count)
 {
-    const int64_t last = t->model.config.layers, first = strcmp(text, "all") == 0 ? 0 : last;
+    const cs_model_config *c = &t->model.config;
+    const int64_t last = decoder && c->decoder.stack ? c->decoder.layers : c->layers,
+                  first = strcmp(text, "all") == 0 ? 0 : last;
     if (first > 0 && strcmp(text, "last") != 0) {
         return cs_parse_int_list(text, what, 0, last, count, &t->layer);
     }

@@ -57,7 +57,7 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
 cs_status cs_model_text_around(const cs_model_text *t, const char *special,
                                cs_around *out) CS_MUST_CHECK;
 
-/* "all" layers, the "last", or a list 0,3,6 of 0..layers, into t->layer; `what` names the text in
- * CS_ERR_USAGE. */
-cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what,
+/* "all" layers (of a second stack: `decoder`), the "last", or a list 0,3,6 of 0..layers, into
+ * t->layer; `what` names the text in CS_ERR_USAGE. */
+cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, bool decoder,
                                int64_t *count) CS_MUST_CHECK;

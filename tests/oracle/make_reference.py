@@ -220,6 +220,17 @@ def decoder_reference(cls, folder, ids, mask, length, seed):
             **{name: x.astype(np.float32) for name, x in exact.items()}, "decoder_rounding": np.array(rounds)}
 
 
+def labelled(model, seed):
+    """Two texts of 17 tokens, read by both stacks: transformers shifts labels right itself."""
+    ids, _ = random_text(model.config, 1, 34, 2000 + seed)
+    ids = ids.reshape(2, 17)
+    with torch.no_grad(), doubles():
+        out = model(input_ids=torch.tensor(ids), labels=torch.tensor(ids), output_hidden_states=True)
+    last = len(out.decoder_hidden_states) - 1
+    return {"input_ids": ids.astype(np.int32), "decoder_logits": out.logits.numpy().astype(np.float32),
+            f"decoder_hidden_states_{last}": out.decoder_hidden_states[last].numpy().astype(np.float32)}
+
+
 def untie(cls, folder, seed):
     """The output matrix and config.json of t5 1.1 (transformers 5 says of every model that it is tied)."""
     model = cls.from_pretrained(folder)
@@ -302,6 +313,8 @@ def golden_read(only):
         np.savez_compressed(os.path.join(folder, "long.npz"), input_ids=whole["input_ids"], **{last: whole[last]},
                             rounding=rounding(cls, folder, model, ids, mask),
                             **decoder_reference(cls, folder, ids, mask, 600, 1000 + number))
+        if cls is transformers.T5ForConditionalGeneration:
+            np.savez_compressed(os.path.join(folder, "labels.npz"), **labelled(model, number))
         print(folder, os.listdir(folder))
 
 
