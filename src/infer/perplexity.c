@@ -105,6 +105,12 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     bool causal_decoder = o->kind == CS_KIND_MAE && c->decoder.layers > 0 &&
                           c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
     bool begins = cs_ask_begins(o) > o->around.befores || causal_decoder;
+    if (c->decoder.stack) {
+        return cs_fail(CS_ERR_USAGE,
+                       "the encoder of the model (%s) predicts no tokens, and perplexity does not "
+                       "ask its decoder",
+                       cs_arch_name(c->arch));
+    }
     if (!known) {
         return cs_fail(CS_ERR_USAGE, "a %s model cannot be asked by %s", cs_kind_name(o->kind),
                        cs_ask_name(o->ask));

@@ -147,7 +147,7 @@ cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats) CS
 /* Cost: causal, two-stream, linear: a forward pass of n rows a piece; masked, mae-lm and two-stream
  * with `content`: one a predicted token and draw, so about n / 2 (append) or n (remaining, pseudo)
  * times as much. CS_ERR_USAGE: an option out of range, an ask that the kind has not, a model
- * without the mask token, begin token, query vector or decoder that its kind needs; max_length
+ * without the mask token, begin token, query vector or decoder that its kind needs, or with a second stack; max_length
  * above its positions. CS_ERR_INPUT: a token that the model does not know, nothing to predict, a
  * log-probability that is not finite, with its document and place. */
 cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
