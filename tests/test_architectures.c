@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "flip_support.h"
 #include "infer/hidden_states.h"
+#include "infer/perplexity.h"
 #include "infer/verify_states.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -189,6 +190,23 @@ TEST(a_decoder_reads_the_text_shifted_right)
         OK(cs_hidden_states(&model, &corpus, &o, keep_states, found));
         for (int64_t i = 0; i < states.size; ++i) {
             assert_true(fabs((double)found[i] - cs_array_f64(&states, i)) <= d[0].tolerance);
+        }
+        static const int32_t source[] = {4, 5, 2};
+        for (int given = 0; given < 2; ++given) {
+            cs_array loss = {0};
+            cs_perplexity p = {0};
+            const cs_perplexity_options asked = {.kind = CS_KIND_CAUSAL,
+                                                 .ask = CS_ASK_PREFIX,
+                                                 .decoder = true,
+                                                 .source = given ? source : NULL,
+                                                 .sources = given ? 3 : 0};
+            OK(cs_npz_read(reference, given ? "loss_of_4_5_2" : "loss", &loss));
+            OK(cs_perplexity_of(&model, &corpus, &asked, &p));
+            assert_int_equal(p.tokens, 34);
+            /* a loss moves by at most twice as much as a logit */
+            assert_true(fabs(p.nll - cs_array_f64(&loss, 0)) <= 2 * d[1].tolerance);
+            cs_perplexity_free(&p);
+            cs_array_free(&loss);
         }
         o.masks.attention = CS_ATTENTION_CAUSAL;
         assert_fails(cs_hidden_states(&model, &corpus, &o, keep_states, found), CS_ERR_USAGE,

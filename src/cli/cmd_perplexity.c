@@ -11,6 +11,7 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "io/file.h"
+#include "text/encoder.h"
 
 typedef struct {
     cs_model_text text;
@@ -21,6 +22,7 @@ typedef struct {
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
     cs_perplexity_answer answer[CS_ASKS];
     int answers;
+    cs_encoder source; /* ids that the encoder of two stacks reads */
 } run;
 
 /* --- options --- */
@@ -40,6 +42,29 @@ static cs_status take_kind(const cs_args *args, run *r)
     r->options.from_nothing =
         strcmp(first, "auto") == 0 ? r->text.kind.from_nothing : strcmp(first, "yes") == 0;
     return status;
+}
+
+/* What the encoder of two stacks reads, with the tokenizer's special tokens around it. */
+static cs_status take_source(const cs_args *args, run *r)
+{
+    const char *text = cs_args_text(args, "source");
+    r->options.decoder = cs_args_is(args, "stack", "decoder");
+    if (!r->options.decoder) {
+        return cs_args_refuse(args, "source", "goes with --stack decoder");
+    }
+    r->options.kind = CS_KIND_CAUSAL;
+    if (!text) {
+        return CS_OK;
+    }
+    cs_status status = cs_model_text_has_tokenizer(&r->text);
+    if (status != CS_OK) return status;
+    cs_encoder_init(&r->source, r->text.tokenizer);
+    status = cs_encoder_encode(&r->source, text, (int64_t)strlen(text), true);
+    if (status == CS_OK && r->source.count == 0)
+        status = cs_fail(CS_ERR_INPUT, "a text of no tokens: the encoder has nothing to read");
+    r->options.source = r->source.id;
+    r->options.sources = r->source.count;
+    return cs_blame(status, "--source");
 }
 
 /* Two-stream models can be asked with their prefix under any masks; of the others the way of asking
@@ -72,6 +97,7 @@ static cs_status take_options(const cs_args *args, run *r)
     o->reference = r->unigram;
     o->progress = cs_output_progress(args);
     cs_status status = take_kind(args, r);
+    if (status == CS_OK) status = take_source(args, r);
     if (status == CS_OK) status = take_masks(args, r);
     return status == CS_OK
                ? cs_model_text_around(&r->text, cs_args_text(args, "special"), &o->around)
@@ -186,6 +212,9 @@ static cs_status report(cs_args *args, const run *r)
     cs_item_text(root, "model", r->text.dir);
     cs_item_text(root, "corpus", cs_args_positional(args, 1));
     cs_item_text(root, "kind", cs_kind_name(r->options.kind));
+    if (r->options.decoder) {
+        cs_item_text(root, "source", cs_args_text(args, "source"));
+    }
     cs_item_text(root, "query_position", r->text.kind.query_position);
     cs_perplexity_record(r->answers, r->answer, r->bytes_a_token, root);
     cs_status status = cs_corpus_partition(&r->text.corpus, r->options.keep, r->options.blocks,
@@ -225,6 +254,7 @@ static cs_status run_perplexity(cs_args *args)
         cs_perplexity_free(&r.answer[i].p);
     }
     CS_FREE_FIELDS(&r, token_bytes, unigram);
+    cs_encoder_free(&r.source);
     cs_model_text_free(&r.text);
     return status;
 }
@@ -242,6 +272,12 @@ static const cs_opt perplexity_options[] = {
         "of a piece (4)."),
     CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear|mntp|hybrid", "auto",
               "What the model is taken for. auto: as it was trained, else by its architecture."),
+    CS_CHOICE("stack", "encoder|decoder", "encoder",
+              "decoder: of t5, by teacher forcing; its first token is predicted too."),
+    CS_TEXT("source", "TEXT", NULL,
+            "--stack decoder: what the encoder reads, the same for every piece. Default: the piece "
+            "itself (labels = input_ids of transformers), which the model then copies: no "
+            "likelihood."),
     CS_CHOICE("first", "auto|yes|no", "auto",
               "Predict the first token of a piece too, from nothing. auto: where the model was "
               "trained to."),

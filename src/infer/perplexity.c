@@ -105,10 +105,17 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     bool causal_decoder = o->kind == CS_KIND_MAE && c->decoder.layers > 0 &&
                           c->decoder.attention == CS_DECODER_CAUSAL_CROSS;
     bool begins = cs_ask_begins(o) > o->around.befores || causal_decoder;
-    if (c->decoder.stack) {
+    if (o->decoder && !c->decoder.stack) {
+        return cs_fail(CS_ERR_USAGE, "the model (%s) has no second stack", cs_arch_name(c->arch));
+    }
+    if (o->decoder && (o->kind != CS_KIND_CAUSAL || c->decoder.start < 0)) {
+        return cs_fail(CS_ERR_USAGE, "%s",
+                       c->decoder.start < 0 ? "config.json has no decoder_start_token_id"
+                                            : "a decoder is asked as a causal model");
+    }
+    if (c->decoder.stack && !o->decoder) {
         return cs_fail(CS_ERR_USAGE,
-                       "the encoder of the model (%s) predicts no tokens, and perplexity does not "
-                       "ask its decoder",
+                       "the encoder of the model (%s) predicts no tokens: ask its decoder",
                        cs_arch_name(c->arch));
     }
     if (!known) {
@@ -139,6 +146,15 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     const cs_model_config *c = &model->config;
     cs_status status = check_kind(o, c);
     if (status != CS_OK) return status;
+    for (int64_t i = 0; i < o->sources; ++i) {
+        if (o->source[i] < 0 || o->source[i] >= c->vocab) {
+            return cs_fail(CS_ERR_INPUT,
+                           "token %d of the source is not in 0..%lld, the vocabulary "
+                           "of the model",
+                           o->source[i], (long long)c->vocab - 1);
+        }
+    }
+    o->from_nothing = o->from_nothing && !o->decoder; /* it has a start token of its own */
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
     o->positions = o->ask == CS_ASK_ELBO && o->positions == 0 ? USUAL_MASKS : o->positions;
     o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;

@@ -1,5 +1,6 @@
 /* What each kind of model reads when a token is to be predicted. Rank masks are those of training
  * (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
+#include "base/ints.h"
 #include "base/mem.h"
 #include "infer/perplexity_private.h"
 #include "plan/ratio.h"
@@ -12,7 +13,7 @@ static bool shifts(const cs_perplexity_options *o)
 
 int64_t cs_ask_first(const cs_perplexity_options *o)
 {
-    return (o->ask == CS_ASK_PSEUDO && !shifts(o)) || o->from_nothing ? 0 : 1;
+    return (o->ask == CS_ASK_PSEUDO && !shifts(o)) || o->from_nothing || o->decoder ? 0 : 1;
 }
 
 bool cs_ask_each(const cs_perplexity_options *o)
@@ -45,10 +46,10 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
         [CS_KIND_TWO_STREAM] = CS_FORM_TWO_STREAM, [CS_KIND_MAE] = CS_FORM_MAE,
         [CS_KIND_LINEAR] = CS_FORM_LINEAR,         [CS_KIND_MNTP] = CS_FORM_SINGLE,
         [CS_KIND_HYBRID] = CS_FORM_SINGLE};
-    cs_network_options sizes = {.form = FORM[o->kind],
+    cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : FORM[o->kind],
                                 .loss = CS_LOSS_CROSS_ENTROPY,
                                 .batch = batch,
-                                .length = length + cs_ask_beside(o),
+                                .length = cs_most(length + cs_ask_beside(o), o->sources),
                                 .predictions = cs_ask_each(o) ? batch : batch * length};
     const int64_t most = cs_model_config_positions(config);
     if (most > 0 && sizes.length > most) {
@@ -73,7 +74,9 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
     switch (o->kind) {
     case CS_KIND_CAUSAL:
     case CS_KIND_HYBRID: /* causal: the last token is only predicted */
-        rows = o->ask == CS_ASK_PREFIX ? cs_ask_begins(o) + job->n - 1 : rows + filled(o, job);
+        rows = o->decoder                ? cs_most(rows + job->n, o->sources)
+               : o->ask == CS_ASK_PREFIX ? cs_ask_begins(o) + job->n - 1
+                                         : rows + filled(o, job);
         break;
     case CS_KIND_TWO_STREAM:
     case CS_KIND_LINEAR:
@@ -252,6 +255,29 @@ static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
                             before);
 }
 
+/* The encoder of two stacks reads the source or the piece, the decoder the piece shifted right. */
+static void fill_decoder(const filler *f)
+{
+    const cs_perplexity_options *o = f->options;
+    const cs_around *around = &o->around;
+    const int64_t n = f->job->n;
+    for (int64_t i = 0; i < o->sources && o->source; ++i) {
+        content(f, i, o->source[i], i, 0);
+    }
+    for (int64_t i = 0; i < around->befores + n + around->afters && !o->source; ++i) {
+        const int64_t t = i - around->befores;
+        content(f, i,
+                t < 0   ? around->before[i]
+                : t < n ? f->job->token[t]
+                        : around->after[t - n],
+                i, 0);
+    }
+    for (int64_t t = 0; t < n; ++t) {
+        const int32_t before = t > 0 ? f->job->token[t - 1] : f->config->decoder.start;
+        ask(f, cs_batch_decoder(f->batch, f->config, f->b, t, t, -1, before), t);
+    }
+}
+
 /* The encoder reads what is shown, and [MASK] at the first masked places where it was trained with
  * some; rows of the decoder by its kind. The class token is part of both. */
 static void fill_mae(const filler *f)
@@ -302,6 +328,10 @@ cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *con
     }
     if (o->ask == CS_ASK_ELBO) {
         fill_elbo(&f);
+        return CS_OK;
+    }
+    if (o->decoder) {
+        fill_decoder(&f);
         return CS_OK;
     }
     FILL[o->ask == CS_ASK_PREFIX && o->kind == CS_KIND_HYBRID ? CS_KIND_CAUSAL : o->kind](&f);

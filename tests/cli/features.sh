@@ -81,7 +81,10 @@ test_verify_model() {
     ids texts.npy 2 4 5 6 7 8 9 10 11 12 && exits 0 "$COSPEC" features "$golden/t5-untied" texts.npy --stack decoder --pooling none --json -o stack || return 1
     [ -s stack/layer-3.npy ] && [ "$(number rows out)" = 8 ] || { fail "states of a decoder: $(ls stack; cat out)"; return 1; }
     refuses 2 "the model (t5) has no second stack" "$COSPEC" features "$golden/t5" texts.npy --stack decoder -o none || return 1
-    refuses 2 "perplexity does not ask its decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy || return 1
+    refuses 2 "predicts no tokens: ask its decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy || return 1
+    exits 0 "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --json && [ "$(number tokens out)" = 8 ] || { fail "perplexity of a decoder: $(cat out)"; return 1; }
+    refuses 2 "source" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --source x && refuses 2 "second stack" "$COSPEC" perplexity "$golden/gpt2" texts.npy --stack decoder || return 1
+    refuses 3 "tokenizer.json" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --source x || return 1
     refuses 2 "without masked tokens" "$COSPEC" features "$golden/t5-untied" texts.npy --stack decoder --attention causal -o none || return 1
     cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
 }

@@ -226,8 +226,9 @@ def labelled(model, seed):
     ids = ids.reshape(2, 17)
     with torch.no_grad(), doubles():
         out = model(input_ids=torch.tensor(ids), labels=torch.tensor(ids), output_hidden_states=True)
+        given = model(input_ids=torch.tensor([[4, 5, 2]] * 2), labels=torch.tensor(ids))
     last = len(out.decoder_hidden_states) - 1
-    return {"input_ids": ids.astype(np.int32), "decoder_logits": out.logits.numpy().astype(np.float32),
+    return {"input_ids": ids.astype(np.int32), "loss": out.loss.numpy(), "loss_of_4_5_2": given.loss.numpy(), "decoder_logits": out.logits.numpy().astype(np.float32),
             f"decoder_hidden_states_{last}": out.decoder_hidden_states[last].numpy().astype(np.float32)}
 
 
