@@ -91,7 +91,8 @@ TEST_IN_DIR(every_architecture_comes_back)
         config.query_vector = true;
         config.relative_buckets = 4;
         config.relative_distance = 16;
-        config.decoder = (cs_decoder_config){1, 4, 2, 8, CS_DECODER_SELF_CROSS};
+        config.decoder = (cs_decoder_config){
+            .layers = 1, .width = 4, .heads = 2, .inner = 8, .attention = CS_DECODER_SELF_CROSS};
         round_trip(state, &config, backend);
         config.tied = false;
         config.decoder = (cs_decoder_config){0};
