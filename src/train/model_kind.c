@@ -60,7 +60,7 @@ static cs_status set_objective(const cs_objective *objective, cs_model_kind *kin
 
 cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective)
 {
-    const bool heads = kind == CS_KIND_CAUSAL && objective && objective->reads == CS_READS_GROUPS,
+    const bool heads = kind == CS_KIND_CAUSAL && objective == cs_objective_table(CS_OBJ_DIVERSE_AR),
                causal = !objective || heads || objective->reads == CS_READS_PREFIXES ||
                         objective == cs_objective_table(CS_OBJ_AR);
     const bool masks = objective && objective->reads == CS_READS_MASKS;
