@@ -43,29 +43,9 @@ static const cs_population_row *row_of(const cs_population_rows *rows, const cha
     abort();
 }
 
-static void truth_of(const law *l, cs_cooc_options build, double *sum2, double *sum4)
-{
-    const cs_connectivity_options spectrum = {.threads = 1};
-    cs_corpus population = {0};
-    cs_cooc cooc = {0};
-    cs_population_rows rows = {0};
-    build.max_length = build.objective.kind == CS_OBJ_AR ? 2 : build.max_length;
-    check(cs_law_population_of(l->source, build.max_length, build.stride, &population));
-    check(cs_cooc_build(&population, &build, &cooc));
-    check(cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
-    *sum2 = row_of(&rows, "sum_sigma2", "plug-in")->value;
-    *sum4 = row_of(&rows, "sum_sigma4", "plug-in")->value;
-    cs_population_rows_free(&rows);
-    cs_cooc_free(&cooc);
-    cs_corpus_free(&population);
-}
-
-/* --- sigma_j and tails ------------------------------------------------------------------------ */
-
-static const char *const leading[] = {"sigma_2", "sigma_4", "sigma_8", "tail_1", "tail_4"};
-enum { LEADING = sizeof leading / sizeof *leading };
-
-static void leading_truth(const law *l, cs_cooc_options build, double *truth)
+/* What COUNT metrics are of the law's own matrix. */
+static void truth_of(const law *l, cs_cooc_options build, const char *const *metric, int count,
+                     double *truth)
 {
     const cs_connectivity_options spectrum = {.threads = 1, .k = CS_LEADING + 1};
     cs_corpus population = {0};
@@ -75,13 +55,18 @@ static void leading_truth(const law *l, cs_cooc_options build, double *truth)
     check(cs_law_population_of(l->source, build.max_length, build.stride, &population));
     check(cs_cooc_build(&population, &build, &cooc));
     check(cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
-    for (int j = 0; j < LEADING; ++j) {
-        truth[j] = row_of(&rows, leading[j], "plug-in")->value;
+    for (int j = 0; j < count; ++j) {
+        truth[j] = row_of(&rows, metric[j], "plug-in")->value;
     }
     cs_population_rows_free(&rows);
     cs_cooc_free(&cooc);
     cs_corpus_free(&population);
 }
+
+/* --- sigma_j and tails ------------------------------------------------------------------------ */
+
+static const char *const leading[] = {"sigma_2", "sigma_4", "sigma_8", "tail_1", "tail_4"};
+enum { LEADING = sizeof leading / sizeof *leading };
 
 static cs_corpus draw(const law *l, int64_t documents, int sample)
 {
@@ -145,7 +130,7 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
     int covered[LEADING] = {0}, below[LEADING] = {0};
     cs_population_plan plan = plan_of(spec, given, blocks);
     plan.spectrum = (cs_connectivity_options){.threads = 1, .k = CS_LEADING + 1};
-    leading_truth(l, plan.build, truth);
+    truth_of(l, plan.build, leading, LEADING, truth);
     for (int i = 0; i < corpora; ++i) {
         cs_corpus corpus = draw(l, documents, i);
         cs_population_rows rows = {0};
@@ -176,12 +161,13 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
 static void run(const law *l, const char *spec, bool given, int64_t documents, int corpora,
                 int64_t blocks)
 {
+    static const char *const sums[] = {"sum_sigma2", "sum_sigma4"};
     double truth[2], seen = 0;
     tally t[2] = {0};
     cs_population_plan plan = plan_of(spec, given, blocks);
     plan.sums = true;
     plan.sizes = 1;
-    truth_of(l, plan.build, &truth[0], &truth[1]);
+    truth_of(l, plan.build, sums, 2, truth);
     for (int i = 0; i < corpora; ++i) {
         cs_corpus corpus = draw(l, documents, i);
         cs_population_rows rows = {0};
