@@ -256,17 +256,17 @@ TEST(grids_of_pictures)
         "mix:0.5*masked(unmasked=15)+0.5*mix(1*block-masked(mask-ratio=0.125))"};
     for (int i = 0; i < 3; ++i) {
         double square = 0, wide = 0;
-        bool blocks = false;
+        const char *planar = NULL;
         cs_plan_file file = {0};
         cs_objective o = {0};
         unsigned set = 0;
         OK(cs_objective_read(specs[i], &set, &file, &o));
         OK(cs_plan_enumerate(&o, 16, 1 << 18, add_apart, &square));
-        OK(cs_objective_grid(&o, 8, &blocks));
+        OK(cs_objective_grid(&o, 8, &planar));
         OK(cs_plan_enumerate(&o, 16, 1 << 18, add_apart, &wide));
-        assert_true(blocks && square > 0 && wide > 1.2 * square);
-        OK(cs_objective_grid(&o, 8, &blocks)); /* as it has it */
-        assert_fails(cs_objective_grid(&o, 4, &blocks), CS_ERR_USAGE,
+        assert_true(planar && square > 0 && wide > 1.2 * square);
+        OK(cs_objective_grid(&o, 8, &planar)); /* as it has it */
+        assert_fails(cs_objective_grid(&o, 4, &planar), CS_ERR_USAGE,
                      "columns 8: a row of the pictures has 4 patches");
         char *text = cs_objective_describe(&o);
         assert_non_null(strstr(text, "columns=8"));
@@ -274,7 +274,7 @@ TEST(grids_of_pictures)
         cs_plan_file_free(&file);
     }
     cs_objective none = plan_objective("masked(unmasked=1)");
-    bool blocks = true;
-    OK(cs_objective_grid(&none, 8, &blocks));
-    assert_true(!blocks && none.columns == -1);
+    const char *planar = "";
+    OK(cs_objective_grid(&none, 8, &planar));
+    assert_true(!planar && none.columns == -1);
 }

@@ -73,3 +73,30 @@ bool cs_next_subset(int64_t s, int64_t m, int32_t *subset)
     }
     return true;
 }
+
+static void swap(int32_t *a, int32_t *b)
+{
+    int32_t held = *a;
+    *a = *b;
+    *b = held;
+}
+
+bool cs_next_arrangement(int64_t n, int32_t *label)
+{
+    int64_t i = n - 2;
+    while (i >= 0 && label[i] >= label[i + 1]) {
+        --i;
+    }
+    if (i < 0) {
+        return false;
+    }
+    int64_t j = n - 1;
+    while (label[j] <= label[i]) {
+        --j;
+    }
+    swap(&label[i], &label[j]);
+    for (int64_t a = i + 1, b = n - 1; a < b; ++a, --b) {
+        swap(&label[a], &label[b]);
+    }
+    return true;
+}

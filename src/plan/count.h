@@ -24,3 +24,7 @@ int64_t cs_small_lcm_to(int64_t n);
 
 /* The lexicographic successor of an ascending m-subset of 0..s-1 in place; false after the last. */
 bool cs_next_subset(int64_t s, int64_t m, int32_t *subset);
+
+/* The next of all distinct arrangements of n labels in lexicographic order, in place; false after the
+ * last. */
+bool cs_next_arrangement(int64_t n, int32_t *label);

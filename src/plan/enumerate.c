@@ -103,34 +103,6 @@ cs_status cs_count_file(const cs_objective *o, int64_t s, double *count)
 
 /* --- one after another --- */
 
-static void swap(int32_t *a, int32_t *b)
-{
-    int32_t held = *a;
-    *a = *b;
-    *b = held;
-}
-
-/* The next arrangement in lexicographic order, false after the last. */
-static bool next_arrangement(int64_t n, int32_t *label)
-{
-    int64_t i = n - 2;
-    while (i >= 0 && label[i] >= label[i + 1]) {
-        --i;
-    }
-    if (i < 0) {
-        return false;
-    }
-    int64_t j = n - 1;
-    while (label[j] <= label[i]) {
-        --j;
-    }
-    swap(&label[i], &label[j]);
-    for (int64_t a = i + 1, b = n - 1; a < b; ++a, --b) {
-        swap(&label[a], &label[b]);
-    }
-    return true;
-}
-
 cs_status cs_visit_arrangements(cs_enumeration *e, double probability)
 {
     double each = probability / arrangements(&e->plan);
@@ -138,7 +110,7 @@ cs_status cs_visit_arrangements(cs_enumeration *e, double probability)
     do {
         cs_plan_weigh(e->objective, &e->plan);
         status = e->visit(e->ctx, &e->plan, each);
-    } while (status == CS_OK && next_arrangement(e->plan.length, e->plan.group));
+    } while (status == CS_OK && cs_next_arrangement(e->plan.length, e->plan.group));
     return status;
 }
 

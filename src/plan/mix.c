@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "plan/laws_private.h"
 #include "plan/mix_private.h"
 
@@ -146,9 +147,9 @@ static bool any_part(const cs_objective *o, int64_t *j, cs_objective *part)
     return true;
 }
 
-static cs_status set_grid(cs_objective *o, int64_t columns, bool *blocks)
+static cs_status set_grid(cs_objective *o, int64_t columns, const char **planar)
 {
-    if (o->kind != CS_OBJ_BLOCK_MASKED) {
+    if (!cs_listed(cs_objective_table(o->kind)->takes, "columns")) {
         return CS_OK;
     }
     if (o->columns > 0 && o->columns != columns) {
@@ -156,20 +157,20 @@ static cs_status set_grid(cs_objective *o, int64_t columns, bool *blocks)
                        "columns %" PRId64 ": a row of the pictures has %" PRId64 " patches",
                        o->columns, columns);
     }
-    *blocks = true;
+    *planar = cs_objective_name(o->kind);
     o->columns = columns;
     return CS_OK;
 }
 
-cs_status cs_objective_grid(cs_objective *o, int64_t columns, bool *blocks)
+cs_status cs_objective_grid(cs_objective *o, int64_t columns, const char **planar)
 {
-    *blocks = false;
-    cs_status status = set_grid(o, columns, blocks);
+    *planar = NULL;
+    cs_status status = set_grid(o, columns, planar);
     for (int64_t j = 0; o->kind == CS_OBJ_MIX && j < o->file->parts && status == CS_OK; ++j) {
         cs_mix_part *part = &o->file->part[j];
         status = part->group
                      ? CS_OK
-                     : cs_blame(set_grid(&part->objective, columns, blocks), "%s", part->where);
+                     : cs_blame(set_grid(&part->objective, columns, planar), "%s", part->where);
     }
     return status;
 }

@@ -65,12 +65,12 @@ typedef struct {
     int64_t unmasked_lo, unmasked_hi;
     /* Resolved per length s: unmasked = s - cs_ratio_masked(rho, s) (ratio.h). */
     double mask_ratio_lo, mask_ratio_hi;
-    int64_t t;                    /* diverse-ar, group-ar */
+    int64_t t;                    /* diverse-ar, group-ar; square-ar: a side */
     cs_offset_kind offset;        /* offset-ar */
     double offset_value;          /* uniform: T, power: A, mix: L */
     cs_segmentation segmentation; /* gvp */
     int64_t groups;               /* gvp: K predicted groups, 1 <= K <= s-1 */
-    int64_t columns;              /* block-masked: patches of a row, -1: of a square */
+    int64_t columns;              /* block-masked, square-ar: patches of a row, -1: of a square */
     struct cs_plan_file *file;    /* plans of a file, parts of a mixture: borrowed */
 } cs_objective;
 
@@ -171,9 +171,11 @@ cs_objective_reading cs_objective_reads(const cs_objective *objective);
 typedef enum { CS_MASKS_NONE, CS_MASKS_SOME, CS_MASKS_ALL } cs_objective_masking;
 cs_objective_masking cs_objective_masks(const cs_objective *objective);
 
-/* Gives block-masked, the objective or parts of a mixture (in its file), the grid of pictures with so
- * many patches a row; *blocks: whether there is any. CS_ERR_USAGE: another grid was asked for. */
-cs_status cs_objective_grid(cs_objective *objective, int64_t columns, bool *blocks) CS_MUST_CHECK;
+/* Gives what has its groups in the plane (`columns`), the objective or parts of a mixture (in its
+ * file), the grid of pictures with so many patches a row; *planar: the name of such a one, NULL: there
+ * is none. CS_ERR_USAGE: another grid was asked for. */
+cs_status cs_objective_grid(cs_objective *objective, int64_t columns,
+                            const char **planar) CS_MUST_CHECK;
 
 /* Probability that a plan of length s predicts anything. */
 double cs_objective_speaks(const cs_objective *objective, int64_t s);

@@ -23,4 +23,5 @@
     OBJECTIVE(SPAN_MASKED, "span-masked")                                                          \
     OBJECTIVE(MNTP, "mntp")                                                                        \
     OBJECTIVE(BLOCK_MASKED, "block-masked")                                                        \
+    OBJECTIVE(SQUARE_AR, "square-ar")                                                              \
     OBJECTIVE(MIX, "mix")

@@ -25,7 +25,7 @@
               "zero, clamped into 1..s-1; bernoulli-masked: the probability.")                     \
     PARAMETER(T, "t", NUMBER, t, "N", NULL,                                                        \
               "A number of tokens: those ahead (diverse-ar), those predicted at once (group-ar), " \
-              "or as the objective's plans say.")                                                  \
+              "the side of a square (square-ar), or as the objective's plans say.")                \
     PARAMETER(OFFSET_WEIGHTS, "offset-weights", OFFSETS, offset, "uniform:T|power:A|mix:L", NULL,  \
               "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the "    \
               "next token and 1-L spread evenly over the n tokens left, that one too, which "      \
@@ -35,7 +35,8 @@
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
     PARAMETER(                                                                                     \
         COLUMNS, "columns", NUMBER, columns, "N", NULL,                                            \
-        "block-masked: patches of a row. Default: the picture's, else the side of a square.")      \
+        "block-masked, square-ar: patches of a row. Default: the picture's, else the side of a "   \
+        "square.")                                                                                 \
     PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
               "file: JSON with group plans and their probabilities, or a mixture whose shares "    \
               "and parameters are expressions in the length (docs/formats.md, Plan files).")

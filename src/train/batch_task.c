@@ -188,12 +188,11 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
 
 cs_status cs_task_pictures(const cs_model_config *config, cs_task *task)
 {
-    bool blocks = false;
+    const char *planar = NULL;
     cs_status status =
-        cs_objective_grid(&task->objective, config->image_width / config->patch, &blocks);
-    return status == CS_OK && blocks && config->order[0] != '\0'
-               ? cs_fail(CS_ERR_USAGE,
-                         "block-masked has patches along rows, not in the order %.40s",
+        cs_objective_grid(&task->objective, config->image_width / config->patch, &planar);
+    return status == CS_OK && planar && config->order[0] != '\0'
+               ? cs_fail(CS_ERR_USAGE, "%s has patches along rows, not in the order %.40s", planar,
                          config->order)
                : status;
 }

@@ -70,6 +70,8 @@ test_blocks() {
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 -o uniform && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 --masks blocks --decode groups:2 -o blocks --json && [ "$(number hidden out)" = 6 ] && grep -q '"masks": "blocks"' out && ! cmp -s uniform/scores.csv blocks/scores.csv || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "columns 8: a row of the pictures has 4 patches" "$COSPEC" train $of_blocks $of_two --columns 8 --steps 5 -o b &&
         refuses 2 "block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_blocks $of_two --order hilbert --steps 5 -o b || return 1
+    exits 0 "$COSPEC" train --corpus p --objective randsac --t 2 --arch vit --layers 1 --heads 2 --batch 8 $of_two --steps 5 -o q && grep -q 'square-ar(t=2,columns=4)' q/config.json || { fail "${why:-$(grep -o 'square-ar[^"]*' q/config.json)}"; return 1; }
+    refuses 2 "square-ar has patches along rows, not in the order squares:2" "$COSPEC" train --corpus p --objective square-ar --t 2 --arch vit --order squares:2 --steps 5 -o b || return 1
     of_parts="--corpus p --arch vit --layers 1 --heads 2 --batch 8 $of_two --steps 6"
     mixed='mix:0.5*masked(mask-ratio=0.5)+0.5*block-masked(mask-ratio=0.4)' phases='block-masked(mask-ratio=0.4) until 0.5, masked(mask-ratio=0.5)'
     exits 0 "$COSPEC" train $of_parts --objective "$mixed" -o m && grep -q 'block-masked(mask-ratio=0.4,columns=4)' m/config.json || { fail "${why:-$(grep -o 'mix:[^"]*' m/config.json)}"; return 1; }
