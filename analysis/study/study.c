@@ -197,7 +197,7 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
     study->step = longer;
     cs_step *step = &longer[study->steps++];
     *step = (cs_step){.name = cs_strdup(name),
-                      .exit_code = -1,
+                      .exit_code = CS_STEP_NOT_RUN,
                       .written = cs_strdup(command),
                       .command = replace(command, '@', study->dir, "/")};
     char *text = cs_strdup(command);

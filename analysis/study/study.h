@@ -11,7 +11,7 @@
  * $NAME in a text is the variable's value at the chosen scale. In a command every `@` becomes the
  * study's folder, so that a step reads what another wrote (@wn-ar/matrix.npz) and runs after it. Each step
  * runs as `cospec COMMAND ARGUMENT... -o DIR/NAME`, its output kept in DIR/NAME/stdout.txt and
- * stderr.txt, its outcome in DIR/NAME/step.json.
+ * stderr.txt, its command and outcome in DIR/NAME/step.json (exit -1: begun).
  */
 #pragma once
 
@@ -20,7 +20,10 @@
 
 #include "base/status.h"
 
-enum { CS_STEP_WORDS = 128 }; /* at most, of a command */
+enum {
+    CS_STEP_WORDS = 128, /* at most, of a command */
+    CS_STEP_NOT_RUN = -1 /* in place of an exit code, also of a run that has not ended */
+};
 
 /* What is in the folder of a study beside those of its steps: tables, and the rest. */
 #define CS_STUDY_TABLES "claims.csv, scores.csv, models.csv"
@@ -33,7 +36,7 @@ typedef struct {
     char *command; /* as it would be typed, without -o: @ replaced */
     int words;
     char **word;   /* COMMAND ARGUMENT..., @ replaced */
-    int exit_code; /* -1: not run */
+    int exit_code; /* or CS_STEP_NOT_RUN */
     double seconds;
     bool *needs;  /* by step: whether this one reads what that one leaves */
     bool trained; /* it trains a model, or reads what such a step has left */

@@ -102,42 +102,46 @@ static cs_status reads_the_same(const cs_study *study, int64_t of, const char *f
     return status;
 }
 
-/* Keeps a step that an earlier run of the same version, or of any, finished; *own is the study's folder
- * as that run named it, with a slash: the command is the same where it is so with that folder in it, for
- * a study may go on elsewhere. (Records of before 24 November 2026 name none: this one.) */
-static bool finished_before(const cs_study *study, const char *record, cs_step *step, char **own)
+/* What an earlier run of the study left of a step, *own the study's folder as that run named it, with
+ * a slash: the words are the same where they are so with that folder in them, for a study may go on
+ * elsewhere. (Records of before 24 November 2026 name none: this one.) */
+typedef enum { NOT_BEGUN, OTHER_WORDS, BEGUN, FINISHED } past;
+
+static past past_of(const cs_study *study, const char *record, cs_step *step, char **own)
 {
     json_t *json = NULL;
-    if (!cs_path_exists(record) || cs_json_read(record, &json) != CS_OK) {
+    if (!cs_path_exists(record)) return NOT_BEGUN;
+    if (cs_json_read(record, &json) != CS_OK) {
         cs_reason_clear();
-        return false;
+        return OTHER_WORDS;
     }
     const char *command = NULL, *commit = NULL, *then = study->dir;
     char *expected = NULL;
     int exit_code = 0;
     double seconds = 0.0;
-    bool same =
-        json_unpack(json, "{s:s, s:s, s:i, s:F, s?s}", "command", &command, "commit", &commit,
+    past is = OTHER_WORDS;
+    if (json_unpack(json, "{s:s, s:s, s:i, s:F, s?s}", "command", &command, "commit", &commit,
                     "exit", &exit_code, "seconds", &seconds, "folder", &then) == 0 &&
         (*own = cs_path_join(then, "")) &&
         cs_study_put(step->written, '@', *own, &expected) == CS_OK &&
         strcmp(command, expected) == 0 &&
-        (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0) &&
-        is_outcome(exit_code);
-    char *folder = same ? cs_path_join(study->dir, step->name) : NULL;
-    if (same &&
-        (!folder || cs_digest_check_all(folder) != CS_OK)) { /* what is damaged runs again */
-        cs_reason_clear();
-        same = false;
-    }
-    cs_free(folder);
+        (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0))
+        is = is_outcome(exit_code) ? FINISHED : BEGUN;
     cs_free(expected);
-    if (same) {
+    if (is == FINISHED) {
         step->exit_code = exit_code;
         step->seconds = seconds;
     }
     json_decref(json);
-    return same;
+    return is;
+}
+
+/* What is damaged runs again. */
+static bool is_whole(const char *folder)
+{
+    const bool whole = cs_digest_check_all(folder) == CS_OK;
+    if (!whole) cs_reason_clear();
+    return whole;
 }
 
 static cs_status write_record(const char *record, const char *dir, const cs_step *step)
@@ -150,8 +154,8 @@ static cs_status write_record(const char *record, const char *dir, const cs_step
     return status;
 }
 
-/* Whether the folder, which has no record of a finished step, holds a run that its command may go on
- * with: without a manifest, or with one that says so. */
+/* Whether the folder holds a run that its command may go on with: without a manifest, or with one that
+ * says so. */
 static bool goes_on(const char *folder)
 {
     json_t *json = NULL;
@@ -230,7 +234,9 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
 {
     const double from = cs_seconds();
     int exit_code = 0;
-    cs_status status = spawn_step(program, step, folder, resume, &exit_code);
+    step->exit_code = CS_STEP_NOT_RUN;
+    cs_status status = write_record(record, dir, step); /* of what has begun */
+    if (status == CS_OK) status = spawn_step(program, step, folder, resume, &exit_code);
     if (status != CS_OK) return status;
     step->exit_code = exit_code;
     step->seconds = cs_seconds() - from;
@@ -285,18 +291,19 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     char *record = folder ? cs_path_join(folder, "step.json") : NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
     char *own = NULL;
-    step->kept =
-        status == CS_OK && options->resume && finished_before(s->study, record, step, &own);
+    const past was =
+        status == CS_OK && options->resume ? past_of(s->study, record, step, &own) : OTHER_WORDS;
+    step->kept = was == FINISHED && is_whole(folder);
     if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
     if (status == CS_OK && !step->kept) {
         (void)pthread_mutex_lock(&s->lock);
         options->announce(options->ctx, s->study, i, before);
         (void)pthread_mutex_unlock(&s->lock);
         if ((status = take_folder(folder, record)) == CS_OK) {
-            /* a finished run, of other words, is none to go on with, nor is what comes after it */
-            const bool ended = unlink(record) == 0;
+            /* neither a finished run is one to go on with nor one of other words */
+            const bool goes_on = was == BEGUN || was == NOT_BEGUN;
             status = run_step(step, options->program, s->study->dir, folder, record,
-                              options->resume && !ended && s->study->resumes(step->word[0]));
+                              goes_on && s->study->resumes(step->word[0]));
         }
     }
     cs_free(own);

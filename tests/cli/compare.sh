@@ -45,7 +45,7 @@ test_resume() {
     models 3 || return 1
     compare ar masked c.tsv -o d > out 2> err &
     pid=$!
-    until [ -e d/ar.rank/step.json ] || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+    until grep -q '"exit": 0,' d/ar.rank/step.json 2> /dev/null || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
     kill -INT "$(pgrep -P $pid -x cospec | head -1)" 2> /dev/null || kill -INT $pid
     wait $pid; code=$?
     [ $code = 130 ] && [ ! -e d/report.html ] || { fail "exit code $code: $(tail -2 err)"; return 1; }
