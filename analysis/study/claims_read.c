@@ -47,19 +47,18 @@ static cs_status read_freedom(const json_t *value, double *out)
                            : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
 }
 
-/* The step of a file, or those of all seeds, and whether it is about a trained model. */
+/* The step of a file, or those of its seeds, and whether it is about a trained model. */
 static cs_status check_file(cs_study *study, cs_claim_side *side)
 {
-    const bool each = strchr(side->file, '#') != NULL;
-    char *seeds = cs_strdup(each ? cs_study_list(study, "seeds") : "-"), *save = NULL;
-    if (!seeds) return CS_ERR_MEMORY;
-    cs_status status =
-        *seeds ? CS_OK : cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", side->file);
-    for (char *seed = strtok_r(seeds, " ", &save); seed && status == CS_OK;
-         seed = strtok_r(NULL, " ", &save)) {
+    char *seeds = NULL, *word[CS_STEP_WORDS];
+    int count = 0;
+    cs_status status = cs_study_seeds(study, side->file, CS_STEP_WORDS, &seeds, word, &count);
+    if (status == CS_OK && count == 0)
+        status = cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", side->file);
+    for (int i = 0; i < count && status == CS_OK; ++i) {
         char *own = NULL;
         const cs_step *step = NULL;
-        status = cs_study_put(side->file, '#', seed, &own);
+        status = cs_study_put(side->file, '#', word[i], &own);
         if (status == CS_OK) status = cs_study_file(study, own, NULL);
         if (status == CS_OK) status = cs_study_step(study, own, &step);
         side->trained = status == CS_OK && step->trained;

@@ -49,6 +49,31 @@ cs_status cs_study_file(const cs_study *study, const char *text, char **out)
     return own ? CS_OK : cs_digest_check_file(*out); /* the study's tables are this run's own */
 }
 
+cs_status cs_study_seeds(const cs_study *study, const char *file, int most, char **text,
+                         char **word, int *count)
+{
+    const char *mark = strchr(file, '#');
+    *text = cs_strdup(mark ? cs_study_list(study, "seeds") : "-");
+    if (!*text) return CS_ERR_MEMORY;
+    const int all = cs_study_words(*text, most, word);
+    int had = 0;
+    for (int i = 0; i < all; ++i) {
+        char *own = NULL;
+        cs_status status = cs_study_put(file, '#', word[i], &own);
+        if (status != CS_OK) return status;
+        const size_t length = strcspn(own, "/");
+        bool there = false;
+        for (int64_t j = 0; j < study->steps && !there; ++j) {
+            const char *name = study->step[j].name;
+            there = strncmp(name, own, length) == 0 && name[length] == '\0';
+        }
+        cs_free(own);
+        if (there) word[had++] = word[i];
+    }
+    *count = had > 0 ? had : all;
+    return CS_OK;
+}
+
 const char *cs_study_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

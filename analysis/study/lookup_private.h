@@ -30,6 +30,11 @@ const char *cs_study_text(const json_t *object, const char *key);
 /* Cuts a text up at blanks; how many words there are, `most` at most. */
 int cs_study_words(char *text, int most, char **word);
 
+/* The words of `seeds` that the '#' of "STEP/FILE" stands for: those at which the study has the step, or
+ * all where it has it at none; "-" for a file without a mark. They stand in *text, fresh memory. */
+cs_status cs_study_seeds(const cs_study *study, const char *file, int most, char **text,
+                         char **word, int *count) CS_MUST_CHECK;
+
 enum { CS_PICK_FILTERS = 8 };
 
 /* A table of a step and which of its rows are chosen. */

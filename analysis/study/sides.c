@@ -202,15 +202,15 @@ static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squ
 cs_status cs_side_measure(const cs_study *study, cs_claim_side *side)
 {
     const bool each = strchr(side->file, '#') != NULL;
-    char *seeds = cs_strdup(each ? cs_study_list(study, "seeds") : "-"), *word[MOST_WORDS];
+    char *seeds = NULL, *word[MOST_WORDS];
     double squares = 0;
-    cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
-    const int64_t n = seeds ? cs_study_words(seeds, MOST_WORDS, word) : 0;
+    int n = 0;
+    cs_status status = cs_study_seeds(study, side->file, MOST_WORDS, &seeds, word, &n);
     cs_free(side->left_out);
     side->left_out = NULL;
     side->value = side->se = side->bias = side->variance = side->p = 0;
     side->runs = side->blocks = 0;
-    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+    for (int i = 0; i < n && status == CS_OK; ++i) {
         run_number run = {0};
         char *file = NULL;
         status = cs_study_put(side->file, '#', word[i], &file);

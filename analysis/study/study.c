@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/number.h"
 
 enum { MOST_NAME = 100 };
 
@@ -283,9 +284,20 @@ static bool next_round(const mark_words words[MARKS], int round[MARKS])
     return false;
 }
 
+/* Of the words of `seeds` the first few, for a section that has its own number of them. */
+static cs_status only_the_first(const char *seeds, mark_words *words)
+{
+    int64_t count = 0;
+    cs_status status = cs_int_parse(seeds, &count);
+    if (status == CS_OK && (count < 1 || count > words->count))
+        status = cs_fail(CS_ERR_INPUT, "want 1 to %d, got %s", words->count, seeds);
+    if (status == CS_OK) words->count = (int)count;
+    return cs_blame(status, "seeds");
+}
+
 /* The steps of a section: budget by budget, in each seed by seed, so that a run that is interrupted
  * has all of the small models before any of the large ones. */
-static cs_status add_section(cs_study *study, json_t *run)
+static cs_status add_section(cs_study *study, json_t *run, const char *seeds)
 {
     mark_words words[MARKS] = {{0}};
     int round[MARKS] = {0};
@@ -294,6 +306,7 @@ static cs_status add_section(cs_study *study, json_t *run)
     cs_status status = CS_OK;
     for (int m = 0; m < MARKS && status == CS_OK; ++m)
         status = words_of(study, marks[m].variable, &words[m]);
+    if (status == CS_OK && seeds) status = only_the_first(seeds, &words[MARKS - 1]);
     bool more = status == CS_OK;
     for (; more && status == CS_OK; more = next_round(words, round)) {
         json_object_foreach(run, name, command)
@@ -418,7 +431,7 @@ static cs_status order_steps(cs_study *study)
     return status == CS_OK ? follow_needs(study) : status;
 }
 
-/* [{"about": TEXT, "run": {NAME: COMMAND, ...}}, ...] */
+/* [{"about": TEXT, "seeds": "NUMBER", "run": {NAME: COMMAND, ...}}, ...] */
 static cs_status add_steps(cs_study *study)
 {
     json_t *section = NULL;
@@ -426,10 +439,11 @@ static cs_status add_steps(cs_study *study)
     json_array_foreach(json_object_get(study->json, "steps"), i, section)
     {
         json_t *run = NULL;
-        const char *about = NULL;
-        cs_status status = cs_json_unpack(section, "s?m", "about", &about, "run", &run);
+        const char *about = NULL, *seeds = NULL;
+        cs_status status =
+            cs_json_unpack(section, "s?s?m", "about", &about, "seeds", &seeds, "run", &run);
         if (status != CS_OK) return cs_blame(status, "steps %zu", i + 1);
-        status = add_section(study, run);
+        status = add_section(study, run, seeds);
         if (status != CS_OK) return status;
     }
     return study->steps > 0 ? order_steps(study) : cs_fail(CS_ERR_INPUT, "no steps");
