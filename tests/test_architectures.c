@@ -9,8 +9,6 @@
 
 #include "base/mem.h"
 #include "flip_support.h"
-#include "infer/hidden_states.h"
-#include "infer/perplexity.h"
 #include "infer/verify_states.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -141,86 +139,6 @@ TEST(decoders_agree_with_transformers)
             }
             assert_true(d[l].scale > 1e-2 && d[l].items > 0);
         }
-        cs_model_free(&model);
-        cs_backend_free(&backend);
-    }
-}
-
-static cs_status keep_states(void *ctx, const cs_hidden_block *block)
-{
-    memcpy(ctx, block->state[0], (size_t)(block->rows * block->width) * sizeof(float));
-    return CS_OK;
-}
-
-/* A text that both stacks read, as transformers with labels = input_ids: by hidden states of a corpus, and
- * by a reference without ids of the decoder. */
-TEST(a_decoder_reads_the_text_shifted_right)
-{
-    static const char *const name[] = {"t5-switched", "t5-untied"};
-    for (int m = 0; m < 2; ++m) {
-        char path[PATH], last[NAME];
-        cs_backend *backend = NULL;
-        cs_model model = {0};
-        cs_npz *reference = NULL;
-        cs_array ids = {0}, states = {0};
-        cs_state_difference d[MOST];
-        float found[2 * 17 * 8];
-        int32_t token[2 * 17];
-        int64_t start[] = {0, 17, 34};
-        int count = 0;
-        OK(open_cpu(&backend));
-        assert_true(snprintf(path, sizeof path, MODELS "%s", name[m]) > 0);
-        OK(cs_model_read(path, backend, false, &model));
-        const int64_t layer = model.config.decoder.layers;
-        assert_true(snprintf(path, sizeof path, MODELS "%s/labels.npz", name[m]) > 0);
-        assert_true(snprintf(last, sizeof last, "decoder_hidden_states_%d", (int)layer) > 0);
-        OK(cs_npz_open(path, 0, &reference));
-        OK(cs_verify_states(&model, reference, &(cs_verify_options){.decoder = true}, d, &count));
-        assert_true(count == 2 && d[0].ok && d[1].ok && d[0].items == 2 * 17 * 8);
-        OK(cs_npz_read(reference, "input_ids", &ids));
-        OK(cs_npz_read(reference, last, &states));
-        for (int64_t i = 0; i < 34; ++i) {
-            token[i] = (int32_t)cs_array_f64(&ids, i);
-        }
-        const cs_corpus corpus = {.documents = 2, .tokens = 34, .doc_ptr = start, .token = token};
-        cs_hidden_options o = {.layer = &layer,
-                               .layers = 1,
-                               .decoder = true,
-                               .masks.attention = CS_ATTENTION_BIDIRECTIONAL};
-        OK(cs_hidden_states(&model, &corpus, &o, keep_states, found));
-        for (int64_t i = 0; i < states.size; ++i) {
-            assert_true(fabs((double)found[i] - cs_array_f64(&states, i)) <= d[0].tolerance);
-        }
-        static const int32_t source[] = {4, 5, 2};
-        for (int given = 0; given < 2; ++given) {
-            cs_array loss = {0};
-            cs_perplexity p = {0};
-            const cs_perplexity_options asked = {.kind = CS_KIND_CAUSAL,
-                                                 .ask = CS_ASK_PREFIX,
-                                                 .decoder = true,
-                                                 .source = given ? source : NULL,
-                                                 .sources = given ? 3 : 0};
-            OK(cs_npz_read(reference, given ? "loss_of_4_5_2" : "loss", &loss));
-            OK(cs_perplexity_of(&model, &corpus, &asked, &p));
-            assert_int_equal(p.tokens, 34);
-            /* a loss moves by at most twice as much as a logit */
-            assert_true(fabs(p.nll - cs_array_f64(&loss, 0)) <= 2 * d[1].tolerance);
-            cs_perplexity_free(&p);
-            cs_array_free(&loss);
-        }
-        o.masks.attention = CS_ATTENTION_CAUSAL;
-        assert_fails(cs_hidden_states(&model, &corpus, &o, keep_states, found), CS_ERR_USAGE,
-                     "the states of a decoder are taken without masked tokens");
-        o.masks.attention = CS_ATTENTION_BIDIRECTIONAL;
-        model.config.decoder.start = -1;
-        assert_fails(cs_hidden_states(&model, &corpus, &o, keep_states, found), CS_ERR_USAGE,
-                     "config.json has no decoder_start_token_id");
-        assert_fails(
-            cs_verify_states(&model, reference, &(cs_verify_options){.decoder = true}, d, &count),
-            CS_ERR_USAGE, "config.json no decoder_start_token_id");
-        cs_array_free(&ids);
-        cs_array_free(&states);
-        cs_npz_close(reference);
         cs_model_free(&model);
         cs_backend_free(&backend);
     }

@@ -58,18 +58,22 @@ static cs_status add_model(const cs_model_comparison *c, const cs_compare_model 
     enum { FEW = 4 };
     char *layers = layer_words(m, CS_COMPARE_LAYERS, "", false, m->pooling),
          *list = layer_words(m, CS_COMPARE_LAYERS, "", false, NULL),
-         *few = layer_words(m, FEW, "", false, NULL), *last = cs_format("%" PRId64, m->layers);
-    cs_status status = layers && list && few && last ? CS_OK : CS_ERR_MEMORY;
+         *few = layer_words(m, FEW, "", false, NULL), *last = cs_format("%" PRId64, m->layers),
+         *reads = m->decoder && c->sources ? cs_format("--sources %s", c->sources) : cs_strdup("");
+    cs_status status = layers && list && few && last && reads ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = add_row(
             rows,
             json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, "
-                      "s:s}",
-                      "name", m->name, "path", m->path, "series", m->series, "step", m->step,
-                      "kind", m->kind, "pooling", m->pooling, "last", last, "layers", layers,
-                      "layer_list", list, "few_layers", few, "ask", m->ask, "next", m->next,
-                      "predicts", yes(predicts(m)), "probed", yes(c->tasks > 0), "tunes",
-                      yes(c->tasks > 0 && m->tunes && m->last), "masks", yes(m->masks && m->last)));
+                      "s:s, s:s, s:s, s:s}",
+                      "name", m->name, "path", m->path, "stack",
+                      m->decoder ? "--stack decoder" : "", "reads", reads, "given",
+                      m->decoder && !c->sources ? "--no-source" : reads, "series", m->series,
+                      "step", m->step, "kind", m->kind, "pooling", m->pooling, "last", last,
+                      "layers", layers, "layer_list", list, "few_layers", few, "ask", m->ask,
+                      "next", m->next, "predicts", yes(predicts(m)), "probed", yes(c->tasks > 0),
+                      "tunes", yes(c->tasks > 0 && m->tunes && m->last), "masks",
+                      yes(m->masks && m->last)));
     if (status == CS_OK) /* what is compared with the others */
         status = cs_json_set(json_array_get(rows, json_array_size(rows) - 1), "shown",
                              json_string(yes(m->last)));
@@ -77,6 +81,7 @@ static cs_status add_model(const cs_model_comparison *c, const cs_compare_model 
     cs_free(list);
     cs_free(few);
     cs_free(last);
+    cs_free(reads);
     return status;
 }
 
@@ -206,7 +211,7 @@ cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study)
 cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path)
 {
     static const cs_view view = {"models[]",
-                                 "model series step architecture=arch kind layers width "
+                                 "model series step architecture=arch stack kind layers width "
                                  "parameters pooling path not_measured=missing"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "models");
@@ -215,6 +220,7 @@ cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path
         cs_item *row = cs_item_object(rows, NULL);
         cs_item_text(row, "model", m->name);
         CS_ITEM_FIELDS(row, m, series, step, arch, kind, layers, width, parameters, pooling, path);
+        cs_item_text(row, "stack", m->decoder ? "decoder" : "");
         cs_item_text(row, "missing", m->missing);
     }
     cs_status status = cs_result_write_csv(result, &view, path);

@@ -14,6 +14,7 @@ typedef struct {
     const char *name, *path;
     const char *series, *step; /* of a checkpoint; "": the model stands alone */
     bool last;                 /* the last of its series, or alone: compared with the others */
+    bool decoder;              /* of two stacks the second */
     const char *arch, *kind;
     int64_t layers, width, parameters;
     const char *pooling; /* mean, first, last: the kind's own */
@@ -32,6 +33,9 @@ typedef struct {
     int64_t models, tasks;
     const cs_compare_model *model;
     const cs_compare_task *task;
+    /* What the encoder reads with each document where a second stack is asked; NULL: the document, and
+     * nothing where its tokens are predicted, which it would only copy. */
+    const char *sources;
 } cs_model_comparison;
 
 typedef struct {
@@ -56,6 +60,6 @@ void cs_checkpoints_free(cs_checkpoints *c); /* accepts a zeroed object */
  * other's at most CS_COMPARE_ALIKE. CS_ERR_USAGE: more than CS_COMPARE_MODELS that are compared. */
 cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study) CS_MUST_CHECK;
 
-/* The models as a table: model, series, step, architecture, kind, layers, width, parameters, pooling,
+/* The models as a table: model, series, step, architecture, stack ("decoder", ""), kind, layers, width, parameters, pooling,
  * path, not_measured. */
 cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path) CS_MUST_CHECK;

@@ -16,12 +16,13 @@
 
 typedef struct {
     cs_args *args;
-    int64_t models, room, tasks;
+    int64_t models, room, tasks, decoders;
     cs_compare_model *model;
     cs_compare_task *task;
     cs_task_list list;
     int64_t positions; /* of the model that has least */
-    char *written;     /* study.json */
+    const char *sources;
+    char *written; /* study.json */
 } job;
 
 /* A word of a command of the study. */
@@ -37,15 +38,16 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
     const bool masked = cs_kind_masks(t->kind.kind) || t->kind.kind == CS_KIND_MAE,
-               head = !c->headless && c->classes == 0 && c->target == CS_TARGET_IDS,
+               head = (c->decoder.stack ? t->decoder && !c->decoder.headless : !c->headless) &&
+                      c->classes == 0 && c->target == CS_TARGET_IDS,
                reads = !cs_kind_masks(t->kind.kind) || c->mask_id >= 0;
     m->arch = cs_arch_name(c->arch);
     m->kind = cs_kind_name(t->kind.kind);
-    m->layers = c->layers;
+    m->layers = cs_model_config_depth(c, t->decoder);
     m->width = c->width;
     m->parameters = cs_params_trained(&t->model.params);
     j->positions = cs_model_config_length(c, j->positions);
-    m->pooling = t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
+    m->pooling = t->decoder || t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
     m->next = !head || !reads ? "" : masked && t->kind.kind != CS_KIND_HYBRID ? "append" : "prefix";
     m->pseudo = head && masked && reads;
     m->ask = m->pseudo ? cs_args_format(j->args, "--ask all --positions %" PRId64,
@@ -68,7 +70,9 @@ static cs_status add_model(job *j, cs_compare_model m)
                        "%s: want NAME=MODEL, a name of letters, digits, '.', '_' and '-'", m.name);
     }
     for (int64_t i = 0; i < j->models; ++i) {
-        if (strcmp(j->model[i].name, m.name) == 0 || strcmp(j->model[i].path, m.path) == 0) {
+        const cs_compare_model *o = &j->model[i];
+        if (strcmp(o->name, m.name) == 0 ||
+            (strcmp(o->path, m.path) == 0 && o->decoder == m.decoder)) {
             return cs_fail(CS_ERR_USAGE, "%s (%s) is given twice; NAME=MODEL tells models apart",
                            m.name, m.path);
         }
@@ -77,41 +81,51 @@ static cs_status add_model(job *j, cs_compare_model m)
     if (status == CS_OK) status = cs_args_model_open(j->args, m.path, &t);
     if (status == CS_OK) status = cs_model_text_has_states(&t);
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&t);
+    if (status == CS_OK && m.decoder) status = cs_model_text_decoder(&t);
     if (status == CS_OK) status = describe(j, &t, &m);
     cs_model_text_free(&t);
     if (status == CS_OK) status = cs_reserve(&j->model, &j->room, j->models + 1, sizeof *j->model);
     if (status == CS_OK) j->model[j->models++] = m;
+    j->decoders += m.decoder;
     return status;
 }
 
 /* A folder of checkpoints. */
-static cs_status add_series(job *j, const char *name, const char *dir)
+static cs_status add_series(job *j, const cs_compare_model *whole)
 {
     cs_checkpoints all = {0};
-    cs_status status = cs_checkpoints_of(dir, &all);
+    cs_status status = cs_checkpoints_of(whole->path, &all);
     for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
         const int64_t step = all.at[i].step;
         cs_compare_model m = {.path = cs_args_format(j->args, "%s", all.at[i].path),
-                              .series = name,
+                              .series = whole->name,
+                              .decoder = whole->decoder,
                               .last = i + 1 == all.count,
                               .step = cs_args_format(j->args, "%" PRId64, step),
-                              .name = cs_args_format(j->args, "%s-%" PRId64, name, step)};
+                              .name = cs_args_format(j->args, "%s-%" PRId64, whole->name, step)};
         status = m.path && m.step && m.name ? add_model(j, m) : CS_ERR_MEMORY;
     }
     cs_checkpoints_free(&all);
     return status;
 }
 
+/* MODEL:decoder is the second stack of t5. */
 static cs_status add_argument(job *j, const char *text)
 {
-    const char *name = NULL, *dir = NULL;
-    cs_status status = cs_args_named_model(j->args, text, &name, &dir);
-    const char *config = status == CS_OK ? cs_args_join(j->args, dir, "config.json") : NULL;
-    if (status != CS_OK || !config) return status == CS_OK ? CS_ERR_MEMORY : status;
-    if (!cs_path_is_dir(dir)) return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", dir);
-    return cs_path_exists(config)
-               ? add_model(j, (cs_compare_model){name, dir, "", "", .last = true})
-               : add_series(j, name, dir);
+    static const char second[] = ":decoder";
+    cs_compare_model m = {.series = "", .step = "", .last = true};
+    cs_status status = cs_args_named_model(j->args, text, &m.name, &m.path);
+    if (status != CS_OK) return status;
+    if (cs_has_suffix(m.path, second) && !cs_path_is_dir(m.path)) {
+        m.decoder = true;
+        m.path = cs_args_format(j->args, "%.*s", (int)(strlen(m.path) + 1 - sizeof second), m.path);
+    }
+    const char *config = m.path ? cs_args_join(j->args, m.path, "config.json") : NULL;
+    if (!config) return CS_ERR_MEMORY;
+    if (!cs_path_is_dir(m.path)) {
+        return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", m.path);
+    }
+    return cs_path_exists(config) ? add_model(j, m) : add_series(j, &m);
 }
 
 static cs_status add_tasks(job *j)
@@ -138,7 +152,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     const long long nearest = cs_args_int(j->args, "pairs");
     const char *device = cs_args_given(j->args, "device") ? cs_args_text(j->args, "device") : NULL;
     json_t *variables = json_object_get(json, "variables");
-    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task};
+    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
     cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
     if (status == CS_OK) status = cs_json_set(variables, "nearest", json_sprintf("%lld", nearest));
     if (status == CS_OK)
@@ -160,7 +174,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
 static cs_status begin(cs_args *args, void *ctx)
 {
     const job *j = ctx;
-    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task};
+    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
     const char *study = NULL, *models = NULL;
     cs_status status = cs_output_path(args, "study.json", &study);
     if (status == CS_OK) status = cs_output_path(args, "models.csv", &models);
@@ -180,11 +194,14 @@ static cs_status compare(job *j, cs_study_job *s)
     if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
         status = cs_fail(CS_ERR_INPUT, "%s: no corpus by that name, and no such file", corpus);
     if (status == CS_OK && cs_path_exists(corpus)) status = cs_output_input(args, corpus);
+    if (status == CS_OK && j->sources) status = check_word(j->sources);
     for (int i = 0; i < models && status == CS_OK; ++i) {
         status = add_argument(j, cs_args_positional(args, i));
     }
     if (status == CS_OK && j->models < 2)
         status = cs_fail(CS_ERR_USAGE, "one model: compare takes two or more, or checkpoints");
+    if (status == CS_OK && j->decoders == 0)
+        status = cs_args_refuse(args, "sources", "goes with a MODEL:decoder");
     if (status == CS_OK) status = add_tasks(j);
     if (status == CS_OK) status = cs_args_shared(args, NULL, "plots/compare.json", &s->steps);
     if (status == CS_OK) status = cs_args_shared(args, NULL, "plots/compare.html", &s->template);
@@ -204,7 +221,7 @@ static cs_status compare(job *j, cs_study_job *s)
 
 static cs_status run(cs_args *args)
 {
-    job j = {.args = args, .positions = 128};
+    job j = {.args = args, .positions = 128, .sources = cs_args_text(args, "sources")};
     cs_study_job s = {.compares = true, .begin = begin, .ctx = &j};
     cs_status status = compare(&j, &s);
     cs_study_job_free(&s);
@@ -225,6 +242,10 @@ static const cs_opt compare_options[] = {
     CS_INT("max-length", "L", NULL, 2, 1 << 20,
            "Tokens of a document that are read, special ones included. Default: 128, or the "
            "positions of the model that has least."),
+    CS_TEXT(
+        "sources", "CORPUS", NULL,
+        "What the encoder of a MODEL:decoder reads with each document of CORPUS (cospec features "
+        "--help). Default: the document itself, and nothing where its tokens are predicted."),
     CS_INT("pairs", "K", "250", 1, 1000000000,
            "Pairs of documents that the surrogate of connectivity takes."),
     CS_INT("positions", "N", "2", 1, 1000000,
@@ -243,8 +264,9 @@ const cs_command cs_cmd_compare = {
     .description =
         "MODEL is a directory of cospec train or of Hugging Face, of any kind, or one that holds "
         "checkpoints (step1000, checkpoint-2000, ...: folders with a model whose names end with "
-        "their step), which become a series. CORPUS is text, of which every model reads the same "
-        "documents.\n\n"
+        "their step), which become a series. Of two stacks (t5) MODEL is the encoder, "
+        "MODEL:decoder "
+        "the decoder. CORPUS is text, of which every model reads the same documents.\n\n"
         "Of each model, once: states pooled by mean, first and last row; effective ranks by layer "
         "with intervals and against the number of documents, the surrogate of connectivity, "
         "intrinsic dimension and anisotropy, beside those of the same network untrained; what it "
@@ -259,7 +281,7 @@ const cs_command cs_cmd_compare = {
         "too. Every step is a cospec run in a folder of its own. With --resume those are kept "
         "whose command and inputs, by content, are the same: of a further model only its own are "
         "run.",
-    .positional = "[NAME=]MODEL... CORPUS",
+    .positional = "[NAME=]MODEL[:decoder]... CORPUS",
     .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
     .examples =
         "# two small models of one text\n"
@@ -271,5 +293,6 @@ const cs_command cs_cmd_compare = {
         "compared",
     .run = run,
     .without = "seed dry-run csv json all",
-    .continues = "arguments max-length tasks read pairs positions probe finetune any-version jobs",
+    .continues = "arguments max-length tasks read sources pairs positions probe finetune "
+                 "any-version jobs",
 };

@@ -29,7 +29,6 @@ static cs_status take_options(const cs_args *args, run *r)
                      : (cs_pooling)(CS_POOL_MEAN + cs_args_choice(args, "pooling"));
     o->raw = cs_args_is(args, "final-norm", "no");
     o->split = cs_args_is(args, "long", "split");
-    o->decoder = cs_args_is(args, "stack", "decoder");
     CS_ARGS_FIELDS(args, o, mask_ratio, mask_seed, drop_masked);
     o->keep = r->text.keep;
     return o->drop_masked && !(o->mask_ratio > 0)
@@ -196,10 +195,6 @@ static const cs_opt features_options[] = {
     CS_EXTRA,
     CS_TEXT("layers", "LIST|all|last", "all",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
-    CS_CHOICE("stack", "encoder|decoder", "encoder",
-              "decoder: of t5, by teacher forcing. The encoder reads a text, the decoder the same "
-              "shifted right behind decoder_start_token_id, as transformers does with labels = "
-              "input_ids: row i is that from which token i is predicted."),
     CS_CHOICE("init", "pretrained|random", "pretrained",
               "random: the same network with fresh parameters, by --seed: what its states are "
               "before any training."),
@@ -241,8 +236,9 @@ const cs_command cs_cmd_features = {
         "Rows are in the order of the corpus. Files are written as the states come; memory does "
         "not grow with them.",
     .positional = "MODEL CORPUS",
-    .groups = (const cs_opt *const[]){features_options, cs_group_model_text, cs_group_attention,
-                                      cs_group_corpus_form, NULL},
+    .groups = (const cs_opt *const[]){features_options, cs_group_stack, cs_group_sources,
+                                      cs_group_model_text, cs_group_attention, cs_group_corpus_form,
+                                      NULL},
     .examples =
         "# a small model, and the mean state of each document in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "

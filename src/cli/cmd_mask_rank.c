@@ -37,7 +37,8 @@ typedef struct {
 static void take_options(cs_args *args, study *s)
 {
     const bool bert = cs_args_flag(args, "bert-masking");
-    const double ratio = cs_args_real(args, "mask-ratio"), tau = cs_args_real(args, "tau");
+    const double ratio = cs_args_given(args, "rare") ? 0 : cs_args_real(args, "mask-ratio"),
+                 tau = cs_args_real(args, "tau");
     s->args = args;
     s->options =
         (cs_mask_rank_options){.hidden = {.mask_ratio = ratio,
@@ -338,8 +339,9 @@ const cs_command cs_cmd_mask_rank = {
         "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as verify's: a corrected statement "
         "failed, or is inconclusive.",
     .positional = "[NAME=]MODEL... CORPUS",
-    .groups = (const cs_opt *const[]){mask_rank_options, cs_group_model_text, cs_group_attention,
-                                      cs_group_corpus_form, NULL},
+    .groups = (const cs_opt *const[]){mask_rank_options, cs_group_stack, cs_group_sources,
+                                      cs_group_model_text, cs_group_attention, cs_group_corpus_form,
+                                      NULL},
     .examples =
         "# two small models, and the whole study\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "

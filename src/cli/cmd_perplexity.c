@@ -11,7 +11,6 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "text/encoder.h"
 
 typedef struct {
     cs_model_text text;
@@ -22,7 +21,6 @@ typedef struct {
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
     cs_perplexity_answer answer[CS_ASKS];
     int answers;
-    cs_encoder source; /* ids that the encoder of two stacks reads */
 } run;
 
 /* --- options --- */
@@ -42,29 +40,6 @@ static cs_status take_kind(const cs_args *args, run *r)
     r->options.from_nothing =
         strcmp(first, "auto") == 0 ? r->text.kind.from_nothing : strcmp(first, "yes") == 0;
     return status;
-}
-
-/* What the encoder of two stacks reads, with the tokenizer's special tokens around it. */
-static cs_status take_source(const cs_args *args, run *r)
-{
-    const char *text = cs_args_text(args, "source");
-    r->options.decoder = cs_args_is(args, "stack", "decoder");
-    if (!r->options.decoder) {
-        return cs_args_refuse(args, "source", "goes with --stack decoder");
-    }
-    r->options.kind = CS_KIND_CAUSAL;
-    if (!text) {
-        return CS_OK;
-    }
-    cs_status status = cs_model_text_has_tokenizer(&r->text);
-    if (status != CS_OK) return status;
-    cs_encoder_init(&r->source, r->text.tokenizer);
-    status = cs_encoder_encode(&r->source, text, (int64_t)strlen(text), true);
-    if (status == CS_OK && r->source.count == 0)
-        status = cs_fail(CS_ERR_INPUT, "a text of no tokens: the encoder has nothing to read");
-    r->options.source = r->source.id;
-    r->options.sources = r->source.count;
-    return cs_blame(status, "--source");
 }
 
 /* Two-stream models can be asked with their prefix under any masks; of the others the way of asking
@@ -95,9 +70,10 @@ static cs_status take_options(const cs_args *args, run *r)
     o->keep = r->text.keep;
     o->token_bytes = r->token_bytes;
     o->reference = r->unigram;
+    o->decoder = r->text.decoder;
+    o->sources = cs_model_text_sources(&r->text);
     o->progress = cs_output_progress(args);
     cs_status status = take_kind(args, r);
-    if (status == CS_OK) status = take_source(args, r);
     if (status == CS_OK) status = take_masks(args, r);
     return status == CS_OK
                ? cs_model_text_around(&r->text, cs_args_text(args, "special"), &o->around)
@@ -214,6 +190,7 @@ static cs_status report(cs_args *args, const run *r)
     cs_item_text(root, "kind", cs_kind_name(r->options.kind));
     if (r->options.decoder) {
         cs_item_text(root, "source", cs_args_text(args, "source"));
+        cs_item_text(root, "sources", cs_args_text(args, "sources"));
     }
     cs_item_text(root, "query_position", r->text.kind.query_position);
     cs_perplexity_record(r->answers, r->answer, r->bytes_a_token, root);
@@ -254,7 +231,6 @@ static cs_status run_perplexity(cs_args *args)
         cs_perplexity_free(&r.answer[i].p);
     }
     CS_FREE_FIELDS(&r, token_bytes, unigram);
-    cs_encoder_free(&r.source);
     cs_model_text_free(&r.text);
     return status;
 }
@@ -264,20 +240,12 @@ static const cs_opt perplexity_options[] = {
     CS_CHOICE(
         "ask", "auto|prefix|append|remaining|pseudo|elbo|all", "auto",
         "Masked, mntp and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
-        "positions, or each token masked in turn (no likelihood). auto: the first two where "
-        "they differ; hybrid models: the prefix alone, as causal ones. elbo, not part of all: "
-        "masked "
+        "positions, or each token masked in turn (no likelihood). auto: the first two where they "
+        "differ; hybrid models: the prefix alone, as causal ones. elbo, not part of all: masked "
         "models (diffusion) as drawn in any order, an upper bound of the nll, from --positions "
-        "masks "
-        "of a piece (4)."),
+        "masks of a piece (4)."),
     CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear|mntp|hybrid", "auto",
               "What the model is taken for. auto: as it was trained, else by its architecture."),
-    CS_CHOICE("stack", "encoder|decoder", "encoder",
-              "decoder: of t5, by teacher forcing; its first token is predicted too."),
-    CS_TEXT("source", "TEXT", NULL,
-            "--stack decoder: what the encoder reads, the same for every piece. Default: the piece "
-            "itself (labels = input_ids of transformers), which the model then copies: no "
-            "likelihood."),
     CS_CHOICE("first", "auto|yes|no", "auto",
               "Predict the first token of a piece too, from nothing. auto: where the model was "
               "trained to."),
@@ -314,8 +282,9 @@ const cs_command cs_cmd_perplexity = {
         "tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the negative "
         "log-likelihood by the number k of tokens seen (in --json too).",
     .positional = "MODEL FILE|CORPUS",
-    .groups = (const cs_opt *const[]){perplexity_options, cs_group_model_text, cs_group_attention,
-                                      cs_group_corpus_form, NULL},
+    .groups = (const cs_opt *const[]){perplexity_options, cs_group_stack, cs_group_sources,
+                                      cs_group_model_text, cs_group_attention, cs_group_corpus_form,
+                                      NULL},
     .examples = "# two small models of one text, on its held-out lines\n"
                 "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
                 "--batch 8 -o ar\n"
@@ -330,6 +299,5 @@ const cs_command cs_cmd_perplexity = {
     .gpu = true,
     .shown = "model ask metric value low high n",
     .metrics = "perplexity,nll,bits_per_byte,pseudo_perplexity,pseudo_nll,pseudo_bits_per_byte,"
-               "perplexity_bound,nll_bound,bits_per_byte_bound,"
-               "unigram_nll,unigram_difference",
+               "perplexity_bound,nll_bound,bits_per_byte_bound,unigram_nll,unigram_difference",
 };

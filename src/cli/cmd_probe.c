@@ -148,7 +148,8 @@ static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
 static cs_status probe_matrices(run *r)
 {
     cs_rows train = {0}, test = {0};
-    const cs_opt *const of_texts[] = {cs_group_probe_texts, cs_group_labelled, cs_group_attention};
+    const cs_opt *const of_texts[] = {cs_group_probe_texts, cs_group_labelled, cs_group_attention,
+                                      cs_group_stack};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; ++i) {
         const char *given = cs_args_given_of(r->args, of_texts[i]);
@@ -427,8 +428,8 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = cs_model_text_has_states(&m);
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
-    if (status == CS_OK && of_tokens(r) && cs_args_given(r->args, "layer"))
-        status = cs_fail(CS_ERR_USAGE, "--tokens probes no layer: leave --layer out");
+    if (status == CS_OK && of_tokens(r))
+        status = cs_args_refuse(r->args, "layer stack", "has no meaning with --tokens");
     if (status == CS_OK && r->dry) {
         estimate(r, r->train.count, columns(r, &m), o.layers);
     } else if (status == CS_OK) {
@@ -559,23 +560,21 @@ const cs_command cs_cmd_probe = {
         "the chance coverage (empty of one seed, which tells nothing of others). Beside each score "
         "is that of the majority class, or of the mean.\n\n"
         "With --head segmentation or detection the states of the patches are mapped linearly to "
-        "what "
-        "is known of the pictures (masks, boxes), which small analogues of segmentation and "
-        "detection "
-        "benchmarks are measured by: miou and pixel-accuracy, or ap50 (docs/training.md has their "
-        "equations). majority is the most frequent class of a training pixel everywhere, targets "
-        "what "
-        "the patches of the test pictures would be taught. Errors leave out pictures.\n\n"
+        "what is known of the pictures (masks, boxes), which small analogues of segmentation and "
+        "detection benchmarks are measured by: miou and pixel-accuracy, or ap50 (docs/training.md "
+        "has their equations). majority is the most frequent class of a training pixel everywhere, "
+        "targets what the patches of the test pictures would be taught. Errors leave out "
+        "pictures.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
         "example. Of --head predictions.csv has a row a test picture and class (pixels of it, "
         "predicted, both, iou) or a detection (class, score, box, overlap with the best box of its "
         "class, hit), and predictions.png twelve pictures beside truth and what each layer says: "
-        "of "
-        "detections as many as there are boxes, those of the highest scores.",
+        "of detections as many as there are boxes, those of the highest scores.",
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
-                                      cs_group_labelled, cs_group_attention, cs_group_tasks, NULL},
+                                      cs_group_stack, cs_group_labelled, cs_group_attention,
+                                      cs_group_tasks, NULL},
     .examples =
         "# classes of texts from the states of a small model, in every layer\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "

@@ -116,10 +116,9 @@ static const cs_opt similarity_options[] = {
            "square."),
     CS_INT("blocks", "B", "1", 1, 10000,
            "Blocks of consecutive rows for a delete-block jackknife of both CKA and, with "
-           "--dimension, "
-           "of those measures, all of them then of the sampled rows; 1: no standard errors. A 95 % "
-           "interval is value +- t se, t Student's quantile at B - 1 degrees of freedom (10 "
-           "blocks: 2.26)."),
+           "--dimension, of those measures, all of them then of the sampled rows; 1: no standard "
+           "errors. A 95 % interval is value +- t se, t Student's quantile at B - 1 degrees of "
+           "freedom (10 blocks: 2.26)."),
     {0},
 };
 

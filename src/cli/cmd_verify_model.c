@@ -49,12 +49,12 @@ static cs_status run_verify_model(cs_args *args)
         goto done;
     }
     const cs_verify_options options = {
-        .decoder = cs_args_is(args, "stack", "decoder"),
+        .decoder = t.decoder,
         .causal = strcmp(attention, "auto") == 0 ? t.kind.attention != CS_ATTENTION_BIDIRECTIONAL
                                                  : strcmp(attention, "causal") == 0,
         .raw = cs_args_is(args, "final-norm", "no"),
         .tolerance = cs_args_real_or(args, "tol", 0)};
-    const int64_t last = options.decoder ? t.model.config.decoder.layers : t.model.config.layers;
+    const int64_t last = cs_model_config_depth(&t.model.config, t.decoder);
     d = cs_calloc(last + 2, sizeof *d);
     status = d ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
@@ -74,10 +74,6 @@ static const cs_opt verify_model_options[] = {
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
               "Whether the reference's last layer came through the final norm, as in transformers "
               "5; no: roberta-prelayernorm of transformers 4."),
-    CS_CHOICE("stack", "encoder|decoder", "encoder",
-              "decoder: the second stack of t5, by decoder_input_ids (default: input_ids shifted "
-              "right), decoder_attention_mask, decoder_hidden_states_L and decoder_logits; the "
-              "encoder reads input_ids."),
     CS_CHOICE("attention", "auto|causal|bidirectional", "auto",
               "Which rows a row sees. auto: as the model was trained."),
     {0},
@@ -90,15 +86,16 @@ const cs_command cs_cmd_verify_model = {
         "  cospec verify-model DIR REFERENCE.npz\n\n"
         "REFERENCE.npz holds input_ids (n x s; -1 or attention_mask 0: padding), hidden_states_0 "
         ".. hidden_states_N (n x s x width; some may be missing) and logits (n x s x vocabulary, "
-        "optional), as tests/oracle/make_reference.py makes them with transformers. Printed are, "
+        "optional), as tests/oracle/make_reference.py makes them with transformers. Of --stack "
+        "decoder they are decoder_hidden_states_L and decoder_logits, by decoder_input_ids (else "
+        "input_ids shifted right) and decoder_attention_mask. Printed are, "
         "layer by layer, the largest absolute difference, and the mean and standard deviation of "
         "the difference. Exit 1 when a layer is beyond its tolerance.\n\n"
         "The default tolerance is for float32: a row of layer l has passed about 8 l sums of at "
         "most m = max(width, inner, length) products, each rounded like a random walk, sqrt(m) "
-        "2^-24 of "
-        "the largest state.",
+        "2^-24 of the largest state.",
     .positional = "DIR REFERENCE.npz",
-    .groups = (const cs_opt *const[]){verify_model_options, NULL},
+    .groups = (const cs_opt *const[]){verify_model_options, cs_group_stack, NULL},
     .examples = "# a model of Hugging Face, and what transformers makes of it\n"
                 "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
     .run = run_verify_model,

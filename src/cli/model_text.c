@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/args.h"
 #include "cli/groups.h"
 #include "cli/mistaken.h"
 #include "cli/output.h"
@@ -38,6 +39,25 @@ const cs_opt cs_group_attention[] = {
         "draws", "N", "4", 1, 100000,
         "Attention by plans: how many are drawn for each text (by --seed); results are means over "
         "them."),
+    {0},
+};
+
+const cs_opt cs_group_stack[] = {
+    CS_CHOICE("stack", "encoder|decoder", "encoder",
+              "decoder: the second stack of t5, by teacher forcing. The encoder reads a text, the "
+              "decoder the same shifted right behind decoder_start_token_id, as transformers does "
+              "with labels = input_ids: row i is that from which token i is predicted."),
+    {0},
+};
+
+const cs_opt cs_group_sources[] = {
+    CS_TEXT("source", "TEXT", NULL,
+            "--stack decoder: what the encoder reads for every text, in place of the text itself. "
+            "Without it the model has read what it predicts: no likelihood."),
+    CS_TEXT("sources", "CORPUS", NULL,
+            "--stack decoder: what it reads for each, of pairs of source and target: as many "
+            "documents as CORPUS has."),
+    CS_FLAG("no-source", "--stack decoder: it reads the tokenizer's special tokens alone."),
     {0},
 };
 
@@ -84,6 +104,28 @@ cs_status cs_args_named_model(cs_args *args, const char *argument, const char **
     return *name ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* Which stack is asked, and what its encoder reads, where the command has these options. */
+static cs_status take_stack(cs_args *args, cs_model_text *t)
+{
+    const char *stack = "stack", *sources = "sources";
+    if (!cs_args_find(args, stack, strlen(stack))) {
+        return CS_OK;
+    }
+    if (!cs_args_is(args, stack, "decoder")) {
+        return cs_args_refuse(args, "source sources no-source", "goes with --stack decoder");
+    }
+    cs_status status = cs_model_text_decoder(t);
+    if (status != CS_OK || !cs_args_find(args, sources, strlen(sources))) return status;
+    const char *text = cs_args_text(args, "source"), *corpus = cs_args_text(args, sources);
+    const bool none = cs_args_flag(args, "no-source");
+    if ((text != NULL) + (corpus != NULL) + none > 1) {
+        return cs_fail(CS_ERR_USAGE, "--source, --sources and --no-source exclude each other");
+    }
+    return corpus         ? cs_args_encode_corpus(args, corpus, t, &t->given)
+           : text || none ? cs_blame(cs_model_text_given(t, text ? text : ""), "--source")
+                          : CS_OK;
+}
+
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 {
     static const char *const parts[] = {"config.json", "model.safetensors",
@@ -98,7 +140,7 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     if (status == CS_OK && out->model.params.place)
         cs_output_note(args, "%s: more than half of free memory; read from the file as needed",
                        dir);
-    return status;
+    return status == CS_OK ? take_stack(args, out) : status;
 }
 
 cs_status cs_args_attention(const cs_args *args, cs_model_text *t, cs_content_masks *out)
@@ -188,8 +230,9 @@ cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *laye
     (void)snprintf(what, sizeof what, "--%s LIST|all|last", layers);
     CS_ARGS_FIELDS(args, o, max_length, batch);
     o->progress = cs_output_progress(args);
-    cs_status status =
-        cs_model_text_layers(t, cs_args_text(args, layers), what, o->decoder, &o->layers);
+    o->decoder = t->decoder;
+    o->sources = cs_model_text_sources(t);
+    cs_status status = cs_model_text_layers(t, cs_args_text(args, layers), what, &o->layers);
     o->layer = t->layer;
     if (status == CS_OK) status = cs_args_attention(args, t, &o->masks);
     return status == CS_OK ? cs_model_text_around(t, cs_args_text(args, "special"), &o->around)

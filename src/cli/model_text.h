@@ -12,6 +12,10 @@ extern const cs_opt cs_group_model_text[];
 /* --attention --draws: what rows of a text see. */
 extern const cs_opt cs_group_attention[];
 
+/* --stack: which of two stacks. --source --sources: what its encoder reads. */
+extern const cs_opt cs_group_stack[];
+extern const cs_opt cs_group_sources[];
+
 /* The backend of --device for models, in float or half precision; why there is no GPU is noted
  * where --device asks for one. */
 cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out) CS_MUST_CHECK;
@@ -23,7 +27,7 @@ cs_status cs_args_named_model(cs_args *args, const char *argument, const char **
                               const char **dir) CS_MUST_CHECK;
 
 /* Backend of --device (in float), configuration, weights and tokenizer of a directory, which are
- * remembered as inputs. */
+ * remembered as inputs; with what --stack, --source and --sources say, of commands that have them. */
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out) CS_MUST_CHECK;
 
 /* --attention and --draws for this model (cs_model_text_attention). CS_ERR_USAGE also for --draws that

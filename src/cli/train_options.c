@@ -11,11 +11,10 @@ const cs_opt cs_group_train_objective[] = {
     {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear|multi-token"), NULL, 0, 0,
      "The pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
      "mix:SHARE*NAME+SHARE*NAME(...); several in turn: \"NAME until SHARE, NAME(...)\" by shares "
-     "of "
-     "the steps, \"NAME for N, NAME for N\" again and again; mae-lm: masked with a "
-     "decoder; linear: --arch linear under masked with the spectral loss; multi-token: diverse-ar "
-     "in one stream, by a last layer for each of the next --t tokens. Parameters that are not "
-     "given are those of the table Objectives.",
+     "of the steps, \"NAME for N, NAME for N\" again and again; mae-lm: masked with a decoder; "
+     "linear: --arch linear under masked with the spectral loss; multi-token: diverse-ar in one "
+     "stream, by a last layer for each of the next --t tokens. Parameters that are not given are "
+     "those of the table Objectives.",
      false},
     {0},
 };
@@ -237,8 +236,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *ph
                                                                        file, &task->objective);
     if (status == CS_OK && ahead)
         status = cs_args_refuse(args, "query-position",
-                                "has no meaning for multi-token, whose "
-                                "heads are of one stream");
+                                "has no meaning for multi-token, whose heads are of one stream");
     task->two_stream = cs_args_given(args, "query-position");
     CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
     return status;

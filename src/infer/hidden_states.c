@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -51,6 +52,7 @@ typedef struct {
     float **state;        /* planes: rows x width; pooled: documents x width */
     float *scratch;       /* one layer of a batch */
     int32_t *rank;        /* rows of a piece */
+    int64_t source;       /* rows of the longest source; 0: the encoder reads the pieces */
     double **pooled;      /* planes: pieces x width */
     /* the document under way, pooled */
     int64_t document, document_rows;
@@ -121,7 +123,10 @@ static cs_status resolve(const cs_model *model, cs_hidden_options *o)
     if (o->decoder && c->decoder.start < 0) {
         return cs_fail(CS_ERR_USAGE, "config.json has no decoder_start_token_id");
     }
-    cs_status status = check_layers(o, o->decoder ? c->decoder.layers : c->layers);
+    if (o->sources && !o->decoder) {
+        return cs_fail(CS_ERR_USAGE, "sources are what the encoder of two stacks reads");
+    }
+    cs_status status = check_layers(o, cs_model_config_depth(c, o->decoder));
     if (status == CS_OK) status = check_masking(o, c);
     if (status != CS_OK) return status;
     return cs_pieces_limits(c, o->around.befores + o->around.afters, &o->max_length, &o->batch);
@@ -224,13 +229,31 @@ static void describe(const walk *w, const piece *p)
 
 /* --- a batch -----------------------------------------------------------------------------------*/
 
+/* What the encoder reads in place of a piece. */
+static void fill_source(walk *w, const piece *p, int64_t b)
+{
+    const cs_around *around = &w->options.around;
+    const int32_t *token = NULL;
+    const int64_t n = cs_source_of(w->options.sources, p->document, &token);
+    for (int64_t i = 0; i < around->befores + n + around->afters; ++i) {
+        const int64_t t = i - around->befores;
+        cs_batch_content(&w->pass.batch, &w->model->config, b, i,
+                         t < 0   ? around->before[i]
+                         : t < n ? token[t]
+                                 : around->after[t - n],
+                         (int32_t)i, 0);
+    }
+}
+
 static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
 {
     cs_status status = cs_content_ranks(&w->options.masks, number_of(p), draw, p->rows, w->rank);
     for (int64_t i = 0; i < p->rows && status == CS_OK; ++i) {
         const cs_hidden_row *about = w->about + p->first + i;
-        cs_batch_content(&w->pass.batch, &w->model->config, b, i, about->shown, about->position,
-                         w->rank[i]);
+        if (w->source == 0) {
+            cs_batch_content(&w->pass.batch, &w->model->config, b, i, about->shown, about->position,
+                             w->rank[i]);
+        }
         if (w->options.decoder) {
             (void)cs_batch_decoder(&w->pass.batch, &w->model->config, b, i, i, -1,
                                    i == 0 ? w->model->config.decoder.start : about[-1].shown);
@@ -300,8 +323,7 @@ static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const floa
 
 static int tensor_of(const walk *w, int64_t layer)
 {
-    const cs_model_config *c = &w->model->config;
-    const int64_t last = w->options.decoder ? c->decoder.layers : c->layers;
+    const int64_t last = cs_model_config_depth(&w->model->config, w->options.decoder);
     bool top = layer == last && !w->options.raw;
     return top ? w->pass.network.top : w->pass.network.hidden[layer];
 }
@@ -310,7 +332,7 @@ static int tensor_of(const walk *w, int64_t layer)
 static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t draw)
 {
     const cs_hidden_options *o = &w->options;
-    int64_t length = 1;
+    int64_t length = cs_most(1, w->source);
     for (int64_t b = 0; b < count; ++b) {
         int64_t rows = w->piece[w->order[first + b]].rows;
         length = rows > length ? rows : length;
@@ -318,6 +340,7 @@ static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t dra
     cs_status status = cs_pass_begin(&w->pass, count, length, 0);
     for (int64_t b = 0; status == CS_OK && b < count; ++b) {
         status = fill_rows(w, &w->piece[w->order[first + b]], b, draw);
+        if (w->source > 0) fill_source(w, &w->piece[w->order[first + b]], b);
     }
     if (status == CS_OK) status = cs_pass_forward(&w->pass, 1, (cs_run_key){0});
     for (int64_t l = 0; status == CS_OK && l < o->layers; ++l) {
@@ -459,7 +482,8 @@ static cs_status allocate(walk *w)
     w->row_room = w->room * length;
     CS_POOL_FIELDS(&w->pool, w->room, w, piece, order);
     w->about = cs_pool_take(&w->pool, w->row_room + 1, sizeof *w->about);
-    w->scratch = cs_pool_take(&w->pool, o->batch * length * d, sizeof *w->scratch);
+    w->scratch =
+        cs_pool_take(&w->pool, o->batch * cs_most(length, w->source) * d, sizeof *w->scratch);
     w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
     CS_POOL_FIELDS(&w->pool, w->planes, w, state, pooled);
     w->sum = cs_pool_take(&w->pool, w->planes * d, sizeof *w->sum);
@@ -482,12 +506,16 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
     cs_hidden_options *o = &w.options;
     cs_status status = resolve(model, o);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
+    if (status == CS_OK)
+        status = cs_sources_check(o->sources, corpus, model->config.vocab,
+                                  o->around.befores + o->around.afters, &w.source);
     if (status != CS_OK) return status;
+    const int64_t rows = cs_most(o->max_length, w.source);
     const cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : CS_FORM_SINGLE,
                                       .keep_hidden = true,
                                       .batch = o->batch,
-                                      .length = o->max_length,
-                                      .decoder_length = o->decoder ? o->max_length : 0};
+                                      .length = rows,
+                                      .decoder_length = o->decoder ? rows : 0};
     if ((status = cut(corpus, o, &w.sequences)) == CS_OK &&
         (status = cs_pass_open(model, &sizes, &w.pass)) == CS_OK &&
         (status = allocate(&w)) == CS_OK) {

@@ -44,6 +44,8 @@ typedef struct {
      * right behind its start token, as transformers does with labels = input_ids. Row i of a piece is
      * that from which its token i is predicted. Under bidirectional masks, without masking. */
     bool decoder;
+    const cs_corpus
+        *sources;           /* what its encoder reads instead (cs_sources_check); NULL: the piece */
     cs_content_masks masks; /* what rows of a piece see; states are means over its draws */
     bool split;             /* all pieces of a document; else the first alone */
     int64_t max_length;     /* 0: the model's positions, of text at most 512 */

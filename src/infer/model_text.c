@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/parse.h"
+#include "text/encoder.h"
 
 cs_status cs_model_text_read(const char *dir, cs_model_text *t)
 {
@@ -19,6 +20,40 @@ cs_status cs_model_text_read(const char *dir, cs_model_text *t)
     }
     cs_free(path);
     return status;
+}
+
+cs_status cs_model_text_decoder(cs_model_text *t)
+{
+    if (!t->model.config.decoder.stack) {
+        return cs_fail(CS_ERR_USAGE, "the model (%s) has no second stack",
+                       cs_arch_name(t->model.config.arch));
+    }
+    t->decoder = true;
+    t->kind.kind = CS_KIND_CAUSAL;
+    return CS_OK;
+}
+
+cs_status cs_model_text_given(cs_model_text *t, const char *text)
+{
+    cs_encoder encoder;
+    cs_corpus c = {.documents = 1, .doc_ptr = cs_calloc(2, sizeof *c.doc_ptr)};
+    cs_status status = c.doc_ptr ? cs_model_text_has_tokenizer(t) : CS_ERR_MEMORY;
+    cs_encoder_init(&encoder, t->tokenizer);
+    if (status == CS_OK) status = cs_encoder_encode(&encoder, text, (int64_t)strlen(text), false);
+    if (status == CS_OK) {
+        c.tokens = c.doc_ptr[1] = encoder.count;
+        c.token = cs_alloc(encoder.count, sizeof *c.token);
+        status = c.token ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && encoder.count > 0)
+        memcpy(c.token, encoder.id, (size_t)encoder.count * sizeof *c.token);
+    cs_encoder_free(&encoder);
+    return CS_DELIVER(status, &t->given, c, cs_corpus_free);
+}
+
+const cs_corpus *cs_model_text_sources(const cs_model_text *t)
+{
+    return t->given.documents > 0 ? &t->given : NULL;
 }
 
 cs_status cs_model_text_has_states(const cs_model_text *t)
@@ -81,7 +116,8 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
 
 cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_around *out)
 {
-    const bool usual = t->kind.kind == CS_KIND_MASKED && !t->kind.trained_here && t->tokenizer;
+    const bool usual =
+        (t->kind.kind == CS_KIND_MASKED || t->decoder) && !t->kind.trained_here && t->tokenizer;
     const cs_model_config *c = &t->model.config;
     const bool begins = t->kind.trained_here && c->classes > 0 && c->readout == CS_READ_FIRST;
     *out = (cs_around){0};
@@ -107,11 +143,9 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
     return CS_OK;
 }
 
-cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, bool decoder,
-                               int64_t *count)
+cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, int64_t *count)
 {
-    const cs_model_config *c = &t->model.config;
-    const int64_t last = decoder && c->decoder.stack ? c->decoder.layers : c->layers,
+    const int64_t last = cs_model_config_depth(&t->model.config, t->decoder),
                   first = strcmp(text, "all") == 0 ? 0 : last;
     if (first > 0 && strcmp(text, "last") != 0) {
         return cs_parse_int_list(text, what, 0, last, count, &t->layer);
@@ -129,6 +163,7 @@ void cs_model_text_free(cs_model_text *t)
     cs_model_free(&t->model);
     cs_tokenizer_free(&t->tokenizer);
     cs_corpus_free(&t->corpus);
+    cs_corpus_free(&t->given);
     CS_FREE_FIELDS(t, keep, layer);
     cs_backend_free(&t->backend);
     cs_model_kind_free(&t->kind);

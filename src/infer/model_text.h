@@ -18,7 +18,9 @@ typedef struct {
     cs_model model;
     cs_tokenizer *tokenizer; /* NULL: DIR has none */
     cs_model_kind kind;
-    int64_t *layer; /* set by cs_model_text_layers */
+    bool decoder;    /* of two stacks the second is asked (cs_model_text_decoder) */
+    cs_corpus given; /* what its encoder reads; no documents: the same text. The caller's to read */
+    int64_t *layer;  /* set by cs_model_text_layers */
     /* set by cs_model_text_attention, where it is by plans */
     cs_objective objective;
     cs_plan_file plans;
@@ -33,6 +35,15 @@ void cs_model_text_free(cs_model_text *t); /* accepts a zeroed object */
 /* Weights, kind and, where it has one, tokenizer of the model in DIR, for t->backend. Errors of
  * cs_model_read, cs_model_kind_read and cs_tokenizer_read. */
 cs_status cs_model_text_read(const char *dir, cs_model_text *t) CS_MUST_CHECK;
+
+/* From here on the model is its second stack (t5), causal. CS_ERR_USAGE: it has none. */
+cs_status cs_model_text_decoder(cs_model_text *t) CS_MUST_CHECK;
+
+/* Has the encoder read this text for every document. CS_ERR_INPUT: no tokenizer.json. */
+cs_status cs_model_text_given(cs_model_text *t, const char *text) CS_MUST_CHECK;
+
+/* What the encoder of two stacks reads; NULL: the text itself. */
+const cs_corpus *cs_model_text_sources(const cs_model_text *t);
 
 /* CS_ERR_USAGE names a model that has no hidden states: linear attention. */
 cs_status cs_model_text_has_states(const cs_model_text *t) CS_MUST_CHECK;
@@ -52,12 +63,12 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
                                   cs_content_masks *out) CS_MUST_CHECK;
 
 /* The ids around every piece, those of the tokenizer's post-processor: with "yes" and "no" as they say;
- * "auto": of masked models that were not trained by this program, which uses none, and of fine-tuned ones
+ * "auto": of masked models and second stacks that were not trained by this program, which uses none, and of fine-tuned ones
  * the begin token that was read. CS_ERR_USAGE: "yes" without any. */
 cs_status cs_model_text_around(const cs_model_text *t, const char *special,
                                cs_around *out) CS_MUST_CHECK;
 
-/* "all" layers (of a second stack: `decoder`), the "last", or a list 0,3,6 of 0..layers, into
- * t->layer; `what` names the text in CS_ERR_USAGE. */
-cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, bool decoder,
+/* "all" layers, the "last", or a list 0,3,6 of 0..layers, into t->layer; `what` names the text in
+ * CS_ERR_USAGE. */
+cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what,
                                int64_t *count) CS_MUST_CHECK;

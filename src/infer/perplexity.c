@@ -146,14 +146,9 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     const cs_model_config *c = &model->config;
     cs_status status = check_kind(o, c);
     if (status != CS_OK) return status;
-    for (int64_t i = 0; i < o->sources; ++i) {
-        if (o->source[i] < 0 || o->source[i] >= c->vocab) {
-            return cs_fail(CS_ERR_INPUT,
-                           "token %d of the source is not in 0..%lld, the vocabulary "
-                           "of the model",
-                           o->source[i], (long long)c->vocab - 1);
-        }
-    }
+    status = cs_sources_check(o->sources, corpus, c->vocab, o->around.befores + o->around.afters,
+                              &o->source_rows);
+    if (status != CS_OK) return status;
     o->from_nothing = o->from_nothing && !o->decoder; /* it has a start token of its own */
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
     o->positions = o->ask == CS_ASK_ELBO && o->positions == 0 ? USUAL_MASKS : o->positions;

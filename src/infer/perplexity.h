@@ -18,8 +18,8 @@
  *   mntp        the same two, read off the row before the predicted token; k = 0 behind the begin token
  *   hybrid      as causal, and as mntp
  *   two stacks  (t5, `decoder`): as causal, one pass a piece, by teacher forcing: the decoder reads the
- *               piece behind its start token, so that k = 0 too, and the encoder the ids `source`,
- *               the same for every piece: p(x_{k+1} | x_1 .. x_k, source). Without them the encoder
+ *               piece behind its start token, so that k = 0 too, and the encoder its source, one
+ *               for all pieces or one a document: p(x_{k+1} | x_1 .. x_k, source). Without it the encoder
  *               reads the piece itself, as in transformers with labels = input_ids: then the model
  *               has seen what it predicts, and this is how well it copies, no likelihood
  *   mae-lm      the same two with the decoder's mask vectors, the encoder reading x_1 .. x_k alone
@@ -93,10 +93,10 @@ typedef struct {
     int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
     const cs_content_masks *content; /* two-stream: of the prefix; NULL: causal */
     bool decoder;                    /* of a model of two stacks; kind causal */
-    const int32_t *source; /* what its encoder reads; NULL: the piece, special tokens around it */
-    int64_t sources;
-    double delta;        /* mae-lm: share of [MASK] in the encoder, in [0, 1] */
-    bool decoder_resets; /* mae-lm: the decoder takes its mask vector at those */
+    const cs_corpus *sources; /* what its encoder reads (cs_sources_check); NULL: the piece */
+    int64_t source_rows;      /* set by cs_perplexity_of */
+    double delta;             /* mae-lm: share of [MASK] in the encoder, in [0, 1] */
+    bool decoder_resets;      /* mae-lm: the decoder takes its mask vector at those */
     int64_t
         positions; /* where a pass is of one token: predicted tokens a piece, drawn by seed; 0: all. elbo: masks a piece */
     int64_t batch; /* 0: 16; less where the logits would pass 2^26 numbers */

@@ -3,6 +3,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "infer/perplexity_private.h"
+#include "infer/pieces.h"
 #include "plan/ratio.h"
 
 /* A token is predicted by the row before it. */
@@ -49,7 +50,7 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
     cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : FORM[o->kind],
                                 .loss = CS_LOSS_CROSS_ENTROPY,
                                 .batch = batch,
-                                .length = cs_most(length + cs_ask_beside(o), o->sources),
+                                .length = cs_most(length + cs_ask_beside(o), o->source_rows),
                                 .predictions = cs_ask_each(o) ? batch : batch * length};
     const int64_t most = cs_model_config_positions(config);
     if (most > 0 && sizes.length > most) {
@@ -74,7 +75,7 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
     switch (o->kind) {
     case CS_KIND_CAUSAL:
     case CS_KIND_HYBRID: /* causal: the last token is only predicted */
-        rows = o->decoder                ? cs_most(rows + job->n, o->sources)
+        rows = o->decoder                ? cs_most(rows + job->n, o->source_rows)
                : o->ask == CS_ASK_PREFIX ? cs_ask_begins(o) + job->n - 1
                                          : rows + filled(o, job);
         break;
@@ -260,19 +261,13 @@ static void fill_decoder(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
     const cs_around *around = &o->around;
-    const int64_t n = f->job->n;
-    for (int64_t i = 0; i < o->sources && o->source; ++i) {
-        content(f, i, o->source[i], i, 0);
-    }
-    for (int64_t i = 0; i < around->befores + n + around->afters && !o->source; ++i) {
+    const int32_t *token = f->job->token;
+    const int64_t n = o->sources ? cs_source_of(o->sources, f->job->document, &token) : f->job->n;
+    for (int64_t i = 0; i < around->befores + n + around->afters; ++i) {
         const int64_t t = i - around->befores;
-        content(f, i,
-                t < 0   ? around->before[i]
-                : t < n ? f->job->token[t]
-                        : around->after[t - n],
-                i, 0);
+        content(f, i, t < 0 ? around->before[i] : t < n ? token[t] : around->after[t - n], i, 0);
     }
-    for (int64_t t = 0; t < n; ++t) {
+    for (int64_t t = 0; t < f->job->n; ++t) {
         const int32_t before = t > 0 ? f->job->token[t - 1] : f->config->decoder.start;
         ask(f, cs_batch_decoder(f->batch, f->config, f->b, t, t, -1, before), t);
     }

@@ -1,5 +1,6 @@
 #include "infer/pieces.h"
 
+#include "base/ints.h"
 #include "base/mem.h"
 
 enum { USUAL_BATCH = 16, USUAL_LENGTH = 512, MOST_BATCH = 1 << 16, MOST_LENGTH = 1 << 20 };
@@ -58,6 +59,47 @@ cs_status cs_pieces_check(const cs_corpus *corpus, const cs_sequences *pieces, i
                            "vocabulary of the model",
                            (long long)document, token, (long long)(at - corpus->doc_ptr[document]),
                            (long long)vocab - 1);
+        }
+    }
+    return CS_OK;
+}
+
+int64_t cs_source_of(const cs_corpus *sources, int64_t document, const int32_t **token)
+{
+    const int64_t d = sources->documents == 1 ? 0 : document, *start = sources->doc_ptr + d;
+    *token = sources->token + start[0];
+    return start[1] - start[0];
+}
+
+cs_status cs_sources_check(const cs_corpus *sources, const cs_corpus *corpus, int64_t vocab,
+                           int64_t specials, int64_t *longest)
+{
+    *longest = 0;
+    if (sources && sources->documents != 1 &&
+        (sources->documents != corpus->documents ||
+         sources->dropped_documents + corpus->dropped_documents > 0)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: %lld texts for an encoder, of %lld documents (%lld and %lld dropped): "
+                       "want one for all, or one for each",
+                       sources->name ? sources->name : "sources", (long long)sources->documents,
+                       (long long)corpus->documents, (long long)sources->dropped_documents,
+                       (long long)corpus->dropped_documents);
+    }
+    for (int64_t d = 0; sources && d < sources->documents; ++d) {
+        const int64_t first = sources->doc_ptr[d], count = sources->doc_ptr[d + 1] - first;
+        *longest = cs_most(*longest, count + specials);
+        if (count + specials == 0) {
+            return cs_fail(CS_ERR_INPUT, "source %lld has no token: an encoder has nothing to read",
+                           (long long)d);
+        }
+        for (int64_t i = 0; i < count; ++i) {
+            const int32_t token = sources->token[first + i];
+            if (token < 0 || token >= vocab) {
+                return cs_fail(CS_ERR_INPUT,
+                               "source %lld: token %d at place %lld is not in 0..%lld, the "
+                               "vocabulary of the model",
+                               (long long)d, token, (long long)i, (long long)vocab - 1);
+            }
         }
     }
     return CS_OK;

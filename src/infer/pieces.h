@@ -25,6 +25,16 @@ cs_status cs_pieces_of(const cs_corpus *corpus, const uint8_t *keep, bool split,
 cs_status cs_pieces_check(const cs_corpus *corpus, const cs_sequences *pieces, int64_t i,
                           int64_t vocab) CS_MUST_CHECK;
 
+/* What the encoder of two stacks reads in place of a piece, special ones around it: the document of
+ * `sources` with the piece's number, or its only one. Its tokens, their number returned. */
+int64_t cs_source_of(const cs_corpus *sources, int64_t document, const int32_t **token);
+
+/* *longest: most tokens of them, with the `specials` around each; 0 where `sources` is NULL.
+ * CS_ERR_INPUT: neither one document nor one for each of the corpus, of which none was dropped; nothing
+ * to read in one; a token that is not in 0..vocab - 1. */
+cs_status cs_sources_check(const cs_corpus *sources, const cs_corpus *corpus, int64_t vocab,
+                           int64_t specials, int64_t *longest) CS_MUST_CHECK;
+
 /* order: 0..count - 1 by falling numbers of rows (in 0..most), equal ones as they come (counting
  * sort). Numbers are an int32_t every `size` bytes. CS_ERR_MEMORY. */
 cs_status cs_order_by_rows(const void *rows, size_t size, int64_t count, int64_t most,

@@ -160,6 +160,11 @@ cs_status cs_model_set_order(const char *order, uint64_t seed, cs_model_config *
     return CS_OK;
 }
 
+int64_t cs_model_config_depth(const cs_model_config *config, bool decoder)
+{
+    return decoder && config->decoder.stack ? config->decoder.layers : config->layers;
+}
+
 int64_t cs_model_config_positions(const cs_model_config *config)
 {
     return config->positions > 0 || config->decoder.layers == 0 ? config->positions

@@ -243,6 +243,9 @@ cs_status cs_model_config_sees(const cs_model_config *config, const char *name, 
  * what the class knows. */
 bool cs_model_config_exchangeable(const cs_model_config *config);
 
+/* Of the encoder or of its second stack; of a model of one stack, always that. */
+int64_t cs_model_config_depth(const cs_model_config *config, bool decoder);
+
 /* The longest sequence that its tables of positions have rows for; 0: any. */
 int64_t cs_model_config_positions(const cs_model_config *config);
 /* The longest text that it was made for, at most `most` (0: any); `most` where nothing says it. */

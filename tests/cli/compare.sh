@@ -1,4 +1,5 @@
 # Several models in one report: cospec compare.
+golden=$(pwd)/tests/golden/models
 . tests/cli/lib.sh
 
 # Two small models, causal and masked, of one labelled corpus (c.tsv), and a folder of a task.
@@ -71,6 +72,21 @@ test_series() {
     exits 0 compare run c.tsv -o d && [ "$(cell d/models.csv step '^run-6,')" = 6 ] && [ -s d/course/course.svg ] && [ "$(grep -c '^course.entropy,' d/scores.csv)" = 3 ] && grep -q 'id="course"' d/report.html || fail "${why:-$(tail -3 err)}"
 }
 
+# Both stacks of t5, beside a causal model: the decoder's states and layers are its own, and its tokens are asked without its having read them.
+test_two_stacks() {
+    two_stacks "$golden" t5 && mkdir tasks && { printf 'label\tsentence\n' && head -90 c.tsv; } > tasks/kind.train.tsv && { printf 'label\tsentence\n' && tail -30 c.tsv; } > tasks/kind.test.tsv &&
+        exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o ar &&
+        exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks -o d || { fail "${why:-$(tail -3 err)}"; return 1; }
+    [ "$(awk -F, 'NR > 1 { print $1, $5, $6, $7, $10 }' d/models.csv | tr '\n' ';')" = "enc  masked 2 mean;dec decoder causal 3 last;ar  causal 1 last;" ] || { fail "$(cat d/models.csv)"; return 1; }
+    exits 0 "$COSPEC" perplexity t5 c.tsv --stack decoder --no-source --limit 60 --max-length 128 -o p && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --pooling last --limit 60 --max-length 128 --layers last -o f || return 1
+    [ "$(cell d/dec.perplexity/perplexity.csv value ',prefix,nll,')" = "$(cell p/perplexity.csv value ',prefix,nll,')" ] && cmp d/dec.states/layer-3-last.npy f/layer-3.npy && [ -s d/dec.probe-last/tasks.csv ] && [ ! -e d/enc.perplexity ] && [ -s d/enc.dec.alike/similarity.csv ] || { fail "$(ls d)"; return 1; }
+    cut -f2 c.tsv > c.txt && exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks --sources c.txt -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
+    sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
+    grep -q '^dec.perplexity$' ran && ! grep -q '^ar.states\|^enc.states' ran && cmp d/dec.states/layer-3-last.npy f/layer-3.npy || { fail "$(tr '\n' ' ' < ran)"; return 1; }
+    refuses 2 "the model (gpt2) has no second stack" "$COSPEC" compare ar x=ar:decoder c.tsv -o e && refuses 2 "t5:decoder: want NAME=MODEL" "$COSPEC" compare ar t5:decoder c.tsv -o e &&
+        refuses 2 "--sources goes with a MODEL:decoder" "$COSPEC" compare ar t5 c.tsv --sources c.txt -o e && refuses 2 "is given twice" "$COSPEC" compare a=t5:decoder b=t5:decoder c.tsv -o e
+}
+
 test_bad_input() {
     models 1 || return 1
     mkdir empty && printf '{}' > empty/other.json
@@ -91,6 +107,6 @@ test_bad_input() {
     if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: no directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
 }
 
-for t in two_models resume series bad_input; do
+for t in two_models two_stacks resume series bad_input; do
     check $t
 done

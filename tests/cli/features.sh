@@ -83,10 +83,25 @@ test_verify_model() {
     refuses 2 "the model (t5) has no second stack" "$COSPEC" features "$golden/t5" texts.npy --stack decoder -o none || return 1
     refuses 2 "predicts no tokens: ask its decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy || return 1
     exits 0 "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --json && [ "$(number tokens out)" = 8 ] || { fail "perplexity of a decoder: $(cat out)"; return 1; }
-    refuses 2 "source" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --source x && refuses 2 "second stack" "$COSPEC" perplexity "$golden/gpt2" texts.npy --stack decoder || return 1
+    refuses 2 "--source goes with --stack decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --source x && refuses 2 "second stack" "$COSPEC" perplexity "$golden/gpt2" texts.npy --stack decoder || return 1
     refuses 3 "tokenizer.json" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --source x || return 1
     refuses 2 "without masked tokens" "$COSPEC" features "$golden/t5-untied" texts.npy --stack decoder --attention causal -o none || return 1
     cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
+}
+
+# What the encoder reads beside a decoder's text: that text, another, one for each, nothing.
+test_sources_of_a_decoder() {
+    two_stacks "$golden" t5 && cut -f2 c.tsv > c.txt && yes 'the cat' | head -120 > same.txt && head -7 c.txt > few.txt || return 1
+    nll() { exits 0 "$COSPEC" perplexity t5 c.tsv --stack decoder --json "$@" && number nll out | head -1; }
+    own=$(nll) each=$(nll --sources c.txt) one=$(nll --source "the cat") ones=$(nll --sources same.txt) none=$(nll --no-source) || return 1
+    [ -n "$own" ] && [ "$own" = "$each" ] && [ "$one" = "$ones" ] && [ "$one" != "$own" ] && [ "$none" != "$own" ] && [ "$none" != "$one" ] || { fail "nll $own $each, $one $ones, $none"; return 1; }
+    states() { exits 0 "$COSPEC" features t5 c.tsv --stack decoder --layers last "$@"; }
+    states -o own && states --sources c.txt -o each && states --no-source -o none || return 1
+    cmp -s own/layer-3.npy each/layer-3.npy && ! cmp -s own/layer-3.npy none/layer-3.npy || { fail states; return 1; }
+    refuses 3 "few.txt: 7 texts for an encoder, of 120 documents" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources few.txt &&
+        refuses 2 "exclude each other" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources c.txt --no-source &&
+        refuses 2 "--no-source goes with --stack decoder" "$COSPEC" features t5 c.tsv --no-source -o d &&
+        refuses 3 "an encoder has nothing to read" "$COSPEC" perplexity t5 c.tsv --stack decoder --no-source --special no
 }
 
 test_wrong_shapes_of_a_reference() {
@@ -282,7 +297,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done

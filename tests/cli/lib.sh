@@ -65,6 +65,19 @@ small_corpus() {
     done | sed 's/ 0 / zero /; s/ 1 / one /; s/ 2 / two /; s/ 3 / three /' > "$1"
 }
 
+# two_stacks GOLDEN DIR: a random t5 of tests/golden/models with a tokenizer of words, which ends texts with </s>, and c.tsv of them.
+two_stacks() {
+    cp -r "$1/t5-untied" "$2" && awk -v q='"' 'BEGIN {
+        n = split("<unk> <pad> </s> the cat a tree red green blue old new tall small dark dog x y z", w, " ")
+        for (i = 1; i <= n; i++) v = v (i > 1 ? "," : "") q w[i] q ":" i - 1
+        text = "{#Sequence#:{#id#:#A#,#type_id#:0}}"
+        t = "{#version#:#1.0#,#added_tokens#:[],#normalizer#:null,#pre_tokenizer#:{#type#:#Whitespace#},#decoder#:null,#post_processor#:{#type#:#TemplateProcessing#," \
+            "#single#:[" text ",{#SpecialToken#:{#id#:#</s>#,#type_id#:0}}],#pair#:[" text "],#special_tokens#:{#</s>#:{#id#:#</s>#,#ids#:[2],#tokens#:[#</s>#]}}},"
+        gsub("#", q, t); print t q "model" q ":{" q "type" q ":" q "WordLevel" q "," q "unk_token" q ":" q "<unk>" q "," q "vocab" q ":{" v "}}}"
+    }' > "$2/tokenizer.json"
+    awk 'BEGIN { srand(3); split("red green blue old new tall small dark", w, " "); for (i = 0; i < 120; ++i) { s = i % 2 ? "animal\tthe cat" : "plant\ta tree"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }' > c.tsv
+}
+
 # npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.
 npy() {
     head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"

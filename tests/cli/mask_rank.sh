@@ -178,7 +178,15 @@ test_verify() {
         refuses 2 "Theorem 2.2 is about attention layers: it takes no --matrix" "$COSPEC" verify 2.2 --matrix x.npy
 }
 
+# A decoder reads no [MASK]; of rare tokens its states are studied as any model's: as many rows as features gives, over its three layers.
+test_decoder() {
+    two_stacks "$golden" t5 && refuses 2 "t5: a causal model; mask-rank is of masked and mae-lm models" "$COSPEC" mask-rank t5 c.tsv --stack decoder && refuses 2 "t5: the model has no mask token" "$COSPEC" mask-rank t5 c.tsv || return 1
+    exits 0 "$COSPEC" mask-rank t5 c.tsv --stack decoder --rare 90 --blocks 4 -o d && exits 0 "$COSPEC" mask-rank t5 c.tsv --rare 90 --blocks 4 -o e && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --pooling none --json -o f || return 1
+    [ "$(number rows d/mask_rank.json)" = "$(number rows out)" ] && [ "$(cut -d, -f2 d/gap.csv | sort -u | tr '\n' ' ')" = "0 1 2 3 layer " ] && [ "$(cut -d, -f2 e/gap.csv | sort -u | tr '\n' ' ')" = "0 1 2 layer " ] || fail "$(cat d/gap.csv)"
+}
+
 check study_of_two_models
+check decoder
 check equal_rows
 check table_for_the_eye
 check options

@@ -1,4 +1,5 @@
 # cospec probe: closed forms from files, texts through a model, few labels, comparisons, bad input.
+golden=$(pwd)/tests/golden/models
 . tests/cli/lib.sh
 
 i64() { for x in "$@"; do printf '%b\000\000\000\000\000\000\000' "\\$(printf %03o "$x")"; done; }
@@ -70,7 +71,7 @@ test_texts() {
         [ "$(number seeds out)" = 5 ] || { fail "${why:-d $(number d out), n $(number n out)}"; return 1; }
     # Shares of tokens have a column a token; the untrained network is a model like any.
     exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --penalties 0.1 --json && [ "$(number d out)" = "$(number vocab_size small/config.json)" ] && grep -q '"layer": "tokens"' out || { fail "${why:-d $(number d out)}"; return 1; }
-    refuses 2 "--tokens probes no layer" "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --layer 1 || return 1
+    refuses 2 "--layer has no meaning with --tokens" "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --layer 1 || return 1
     refuses 2 "single texts" "$COSPEC" probe small pairs.tsv pairs.tsv --pair --tokens || return 1
     exits 0 "$COSPEC" train --corpus labelled.tsv --objective ar --width 16 --layers 1 --heads 1 --steps 0 -o zero && exits 0 "$COSPEC" probe zero labelled.tsv labelled.tsv --few 10% || return 1
     refuses 2 "texts hold their own" "$COSPEC" probe small labelled.tsv labelled.tsv --labels x.npy || return 1
@@ -198,6 +199,19 @@ test_bad_input() {
     }
 }
 
-for t in closed_form separable regression texts forms against notes unconverged bad_input; do
+# The second stack of t5, beside a probe of its states in files; and what has no stacks.
+test_decoder() {
+    two_stacks "$golden" t5 && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --layers last --split train -o a && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --layers last --split test -o b &&
+        exits 0 "$COSPEC" probe a/layer-3.npy b/layer-3.npy --labels a/labels.npy --test-labels b/labels.npy --penalties 0.1 -o files && exits 0 "$COSPEC" probe t5 c.tsv --stack decoder --layer 3 --penalties 0.1 -o p &&
+        exits 0 "$COSPEC" probe t5 c.tsv --layer 2 --penalties 0.1 -o encoder || return 1
+    of() { awk -F, '$4 == "linear" && $5 == "accuracy" { print $7, $17 }' "$1/probe.csv"; }
+    gradient() { number gradient_norm "$1/probe.json"; }
+    [ -n "$(of p)" ] && [ "$(of p)" = "$(of files)" ] && [ "$(gradient p)" = "$(gradient files)" ] && [ "$(gradient p)" != "$(gradient encoder)" ] || { fail "$(of p), $(of files); $(gradient p) $(gradient files) $(gradient encoder)"; return 1; }
+    refuses 2 "layer" "$COSPEC" probe t5 c.tsv --layer 3 && refuses 2 "--stack has no meaning with --tokens" "$COSPEC" probe t5 c.tsv --stack decoder --tokens &&
+        refuses 2 "--stack goes with a MODEL and texts" "$COSPEC" probe a/layer-3.npy b/layer-3.npy --labels a/labels.npy --test-labels b/labels.npy --stack decoder &&
+        exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --batch 8 -o ar && refuses 2 "the model (gpt2) has no second stack" "$COSPEC" probe ar c.tsv --stack decoder
+}
+
+for t in closed_form separable regression texts forms against notes unconverged decoder bad_input; do
     check $t
 done

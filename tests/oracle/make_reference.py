@@ -221,14 +221,18 @@ def decoder_reference(cls, folder, ids, mask, length, seed):
 
 
 def labelled(model, seed):
-    """Two texts of 17 tokens, read by both stacks: transformers shifts labels right itself."""
+    """Two texts of 17 tokens, read by both stacks: transformers shifts labels right itself; then beside sources of the encoder,
+    one for both and one for each, one of them longer than the texts."""
     ids, _ = random_text(model.config, 1, 34, 2000 + seed)
     ids = ids.reshape(2, 17)
     with torch.no_grad(), doubles():
         out = model(input_ids=torch.tensor(ids), labels=torch.tensor(ids), output_hidden_states=True)
         given = model(input_ids=torch.tensor([[4, 5, 2]] * 2), labels=torch.tensor(ids))
+        pairs = [model(input_ids=torch.tensor([source]), labels=torch.tensor(ids[i:i + 1]), output_hidden_states=True)
+                 for i, source in enumerate([[4, 5, 2], [3 + j % 11 for j in range(23)]])]
     last = len(out.decoder_hidden_states) - 1
-    return {"input_ids": ids.astype(np.int32), "loss": out.loss.numpy(), "loss_of_4_5_2": given.loss.numpy(), "decoder_logits": out.logits.numpy().astype(np.float32),
+    return {"input_ids": ids.astype(np.int32), "loss": out.loss.numpy(), "loss_of_4_5_2": given.loss.numpy(), "loss_of_pairs": np.mean([x.loss.numpy() for x in pairs]),
+            "states_of_pairs": np.concatenate([x.decoder_hidden_states[last].numpy() for x in pairs]).astype(np.float32), "decoder_logits": out.logits.numpy().astype(np.float32),
             f"decoder_hidden_states_{last}": out.decoder_hidden_states[last].numpy().astype(np.float32)}
 
 
