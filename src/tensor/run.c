@@ -381,6 +381,21 @@ cs_status cs_run_get_f32(cs_run *run, int tensor, float *out)
     return get(run, tensor, cs_run_matrix(run, tensor).x, out, CS_REAL_F32);
 }
 
+cs_status cs_run_put_grad(cs_run *run, int tensor, const double *grad)
+{
+    cs_backend *b = run->backend;
+    const cs_matrix m = cs_run_matrix(run, tensor);
+    const int64_t items = (m.rows - 1) * m.ld + m.cols;
+    void *copy = cs_calloc(items, (size_t)cs_real_size(b->activation));
+    if (!copy) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < m.rows * m.cols; ++i) {
+        cs_real_set(b->activation, copy, i / m.cols * m.ld + i % m.cols, grad[i]);
+    }
+    cs_status status = b->put(b, m.grad, copy, items * cs_real_size(b->activation));
+    cs_free(copy);
+    return status;
+}
+
 cs_status cs_run_sum(cs_run *run, int tensor, double *out)
 {
     int64_t rows = cs_run_matrix(run, tensor).rows;

@@ -58,13 +58,15 @@ cs_status cs_run_upload(cs_run *run, cs_run_key key) CS_MUST_CHECK;
 
 cs_status cs_run_forward(cs_run *run) CS_MUST_CHECK;
 /* Adds to the gradients of parameters. The losses of the graph are where it starts, and tensors that
- * no operation reads, whose gradients were put there (cs_run_matrix). */
+ * no operation reads, whose gradients were put there (cs_run_put_grad). */
 cs_status cs_run_backward(cs_run *run) CS_MUST_CHECK;
 
 /* Present values of an activation or statistic, as doubles, rows x cols of it (waits for a device).
  */
 cs_status cs_run_get(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_get_f32(cs_run *run, int tensor, float *out) CS_MUST_CHECK;
+/* Puts such a gradient: rows x cols of an activation that no operation reads. */
+cs_status cs_run_put_grad(cs_run *run, int tensor, const double *grad) CS_MUST_CHECK;
 /* Sum of a statistic of one column over its present rows, in row order: the loss. */
 cs_status cs_run_sum(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 

@@ -118,8 +118,6 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
                                 .length = texts->longest};
     sizes.predictions = sizes.batch;
     cs_status status = check_texts(model, texts, index, count);
-    if (status == CS_OK && texts->span && model->params.backend->asynchronous)
-        status = cs_fail(CS_ERR_USAGE, "the loss of spans is taken on the CPU: take --device cpu");
     if (status == CS_OK) status = cs_pass_open(model, &sizes, &m->pass);
     m->rank = status == CS_OK ? cs_alloc(texts->longest, sizeof *m->rank) : NULL;
     m->z = status == CS_OK && texts->span ? cs_alloc(2 * sizes.batch * sizes.length, sizeof *m->z)
@@ -242,12 +240,13 @@ static double span_loss(double *z, int h, int64_t n, int64_t right, double scale
     return loss;
 }
 
-/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward begins. */
+/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward begins. On
+ * a device too the loss is taken here: 2 numbers a row each way, beside a pass. */
 static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool train,
                             double *loss)
 {
     cs_run *run = m->pass.run;
-    const int64_t length = m->pass.batch.length;
+    const int64_t length = m->pass.batch.length, rows = m->pass.batch.batch;
     cs_status status = cs_run_get(run, m->pass.network.logits, m->z);
     *loss = 0;
     for (int64_t b = 0; b < count && status == CS_OK; ++b) {
@@ -256,20 +255,11 @@ static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool
         for (int h = 0; h < 2; ++h) {
             *loss += span_loss(z, h, n, m->texts->span[2 * text[b] + h], 0.5 / (double)count) / 2;
         }
-        for (int64_t i = 2 * n; i < 2 * length; ++i) {
-            z[i] = 0;
-        }
+        memset(z + 2 * n, 0, (size_t)(2 * (length - n)) * sizeof *z);
     }
-    const cs_matrix to = cs_run_matrix(run, m->pass.network.logits);
-    for (int64_t i = 0; i < to.rows * to.cols && train && status == CS_OK; ++i) {
-        const int64_t at = i / to.cols * to.ld + i % to.cols;
-        if (run->backend->activation == CS_REAL_F64) {
-            ((double *)to.grad)[at] = m->z[i];
-        } else {
-            ((float *)to.grad)[at] = (float)m->z[i];
-        }
-    }
-    return status;
+    /* a batch of one shape has sequences behind the texts */
+    memset(m->z + 2 * count * length, 0, (size_t)(2 * (rows - count) * length) * sizeof *m->z);
+    return status == CS_OK && train ? cs_run_put_grad(run, m->pass.network.logits, m->z) : status;
 }
 
 /* --- training ----------------------------------------------------------------------------------*/

@@ -162,6 +162,19 @@ test_plugin() {
     done
 }
 
+# A head of spans on a device: batches of one shape, the last one not full, windows of several lengths; the same loss and answers (of one epoch: Adam lets rounding grow).
+test_spans_on_a_device() {
+    [ -f "$plugin" ] || { skip spans_on_a_device "no C++ compiler"; return 0; }
+    task; squad s.json
+    for kind in masked ar; do
+        trained "$kind" $kind || return 1
+        spans="--head spans --max-length 10 --stride 3 --epochs 1 --batch 7 --lr 1e-2 --seeds 1 --json"
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" finetune "$kind" s.json s.json $spans -o "cpu-$kind" && cp out cpu && exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" finetune "$kind" s.json s.json $spans --device cuda -o "cuda-$kind" || return 1
+        near "$(number train_loss out)" "$(number train_loss cpu)" 1e-5 && near "$(number test_loss out)" "$(number test_loss cpu)" 1e-5 && cmp "cpu-$kind/runs/seed-0/predictions.json" "cuda-$kind/runs/seed-0/predictions.json" || { fail "$kind: ${why:-other answers}"; return 1; }
+    done
+}
+
 test_refusals() {
     task; trained model masked; trained causal ar
     refuses 2 "finetune MODEL TRAIN [TEST]" "$COSPEC" finetune model || return 1
@@ -264,4 +277,4 @@ test_spans() {
         refuses 2 "--max-length 40: m-ar has 16 positions" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
 }
 
-for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin refusals; do check $t; done
+for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin spans_on_a_device refusals; do check $t; done
