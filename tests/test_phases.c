@@ -26,9 +26,12 @@ static cs_phases phases_of(const char *text)
 TEST(texts_are_read_and_described)
 {
     static const char *const texts[] = {"ar until 0.4, masked(mask-ratio=0.4)",
-                                        "ar for 4, masked(mask-ratio=0.15) for 8"};
-    for (int i = 0; i < 2; ++i) {
+                                        "ar for 4, masked(mask-ratio=0.15) for 8",
+                                        "multi-token(t=3) for 1, ar for 1, multi-token(t=5) for 2"};
+    for (int i = 0; i < 3; ++i) {
         cs_phases p = phases_of(texts[i]);
+        assert_int_equal(p.ahead, i == 2 ? 5 : 0);
+        assert_int_equal(p.heads[0], i == 2 ? 3 : 0);
         char *text = cs_phases_describe(&p);
         assert_string_equal(text, texts[i]);
         cs_free(text);
@@ -78,6 +81,9 @@ TEST(what_is_no_schedule_is_refused)
         {"ar for 0, masked for 1", "\"for 0\": no number of steps"},
         {"ar for 1.5, masked for 1", "\"for 1.5\": no number of steps"},
         {"ar until 0.5, maskd", "phase 2: unknown objective"},
+        {"ar until 0.5, multi-tokens", "phase 2: unknown objective"},
+        {"multi-token until 0.5, diverse-ar(t=2)", "phase 2: diverse-ar beside multi-token"},
+        {"ar until 0.5, mix:1*ar+1*multi-token", "phase 2: multi-token is no part of a mixture"},
         {"ar until 0.5, masked(mask-ratio=2)", "phase 2: "},
         {"ar until 0.5,", "phase 2: "},
     };

@@ -164,26 +164,24 @@ static cs_status open_backend(const cs_args *args, cs_backend **out)
 }
 
 /* The shorthands of --objective name a model too. */
-static cs_status check_kind(const cs_args *args, const char *from, const cs_model_config *config)
+static cs_status check_kind(const cs_args *args, const cs_train_options *options, const char *from,
+                            const cs_model_config *config)
 {
     const char *name = cs_args_text(args, "objective");
-    if (strcmp(name, "mae-lm") == 0 && config->decoder.layers == 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "--objective mae-lm: the model of --init-from %s has no "
-                       "decoder (--objective masked goes on without one)",
-                       from);
+    const char *lacks = strcmp(name, "mae-lm") == 0 && config->decoder.layers == 0
+                            ? "no decoder (--objective masked goes on without one)"
+                        : cs_args_ahead(args, options) > 0 && config->offset_heads == 0
+                            ? "no heads of offsets"
+                            : NULL;
+    if (lacks) {
+        return cs_fail(CS_ERR_USAGE, "--objective %s: the model of --init-from %s has %s", name,
+                       from, lacks);
     }
     if (strcmp(name, "linear") == 0 && config->arch != CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE,
                        "--objective linear: the model of --init-from %s is %s, not "
                        "linear (--objective masked --loss spectral trains it so)",
                        from, cs_arch_name(config->arch));
-    }
-    if (strcmp(name, "multi-token") == 0 && config->offset_heads == 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "--objective multi-token: the model of --init-from %s has no heads of "
-                       "offsets",
-                       from);
     }
     return CS_OK;
 }
@@ -198,7 +196,7 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
         if (r->options.task.two_stream) {
             r->model.config.blind_queries = cs_args_is(args, "query-position", "off");
         }
-        status = check_kind(args, from, &r->model.config);
+        status = check_kind(args, &r->options, from, &r->model.config);
     }
     return status == CS_OK ? cs_args_check_decoder(&r->options.task, &r->model.config) : status;
 }

@@ -202,6 +202,12 @@ static bool is_objective(const cs_args *args, const char *name)
     return given && strcmp(given, name) == 0;
 }
 
+int64_t cs_args_ahead(const cs_args *args, const cs_train_options *o)
+{
+    const int64_t phases = o->phases ? o->phases->ahead : 0;
+    return is_objective(args, "multi-token") ? o->task.objective.t : phases;
+}
+
 /* The last phase stands for all where a model is made. */
 static cs_status set_phases(const cs_args *args, cs_phases *phases, cs_train_options *o)
 {
@@ -226,15 +232,13 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *ph
     if (!spec) {
         return cs_fail(CS_ERR_USAGE, "train needs --objective NAME");
     }
-    bool masked = is_objective(args, "mae-lm") || is_objective(args, "linear"),
-         ahead = is_objective(args, "multi-token");
-    cs_status status = cs_phases_are(spec) ? set_phases(args, phases, o)
-                                           : cs_args_trained_objective(args,
-                                                                       masked  ? "masked"
-                                                                       : ahead ? "diverse-ar"
-                                                                               : spec,
-                                                                       file, &task->objective);
-    if (status == CS_OK && ahead)
+    const char *name = is_objective(args, "multi-token")                              ? "diverse-ar"
+                       : is_objective(args, "mae-lm") || is_objective(args, "linear") ? "masked"
+                                                                                      : spec;
+    cs_status status = cs_phases_are(spec)
+                           ? set_phases(args, phases, o)
+                           : cs_args_trained_objective(args, name, file, &task->objective);
+    if (status == CS_OK && cs_args_ahead(args, o) > 0)
         status = cs_args_refuse(args, "query-position",
                                 "has no meaning for multi-token, whose heads are of one stream");
     task->two_stream = cs_args_given(args, "query-position");
@@ -386,7 +390,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     if (c.relative_buckets == 0 && cs_args_given(args, "relative-distance")) {
         return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
     }
-    c.offset_heads = is_objective(args, "multi-token") ? options->task.objective.t : 0;
+    c.offset_heads = cs_args_ahead(args, options);
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
     const int64_t begins =
         cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);

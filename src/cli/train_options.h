@@ -29,6 +29,9 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
 cs_status cs_args_model(const cs_args *args, const cs_train_options *options,
                         cs_model_config *out) CS_MUST_CHECK;
 
+/* Heads of offsets that multi-token, alone or as a phase, wants of a model; 0: none. */
+int64_t cs_args_ahead(const cs_args *args, const cs_train_options *options);
+
 /* CS_ERR_USAGE when an option of the decoder's rows changes nothing: --keep, --random and
  * --decoder-resets where the encoder of a model with a decoder reads no [MASK]; --decoder-resets
  * where decoder rows start from no encoder row; --misaligned where the encoder reads every

@@ -203,6 +203,11 @@ static cs_status part_of(char *text, json_t *part)
                               : cs_fail(CS_ERR_USAGE, "part \"%s\" is not SHARE*OBJECTIVE", text);
     *times = '\0';
     text = trim(text);
+    if (status == CS_OK && strcmp(trim(name), "multi-token") == 0)
+        status =
+            cs_fail(CS_ERR_USAGE,
+                    "multi-token is no part of a mixture, whose plans have a target each: take "
+                    "turns (\"ar for 1, multi-token(t=4) for 1\")");
     if (status == CS_OK && (!*text || !*name))
         status = cs_fail(CS_ERR_USAGE, "part \"%s*%s\" is not SHARE*OBJECTIVE: it lacks %s", text,
                          name, *text ? "the objective" : "the share");

@@ -10,11 +10,11 @@
 #include "plan/spec.h"
 #include "train/batch_private.h"
 
-static const char UNTIL[] = " until ", FOR[] = " for ";
+static const char UNTIL[] = " until ", FOR[] = " for ", AHEAD[] = "multi-token";
 
 bool cs_phases_are(const char *text)
 {
-    return strstr(text, UNTIL) || strstr(text, FOR);
+    return strstr(text, UNTIL) || strstr(text, FOR) || strncmp(text, "multi-token(", 12) == 0;
 }
 
 void cs_phases_free(cs_phases *phases)
@@ -22,14 +22,32 @@ void cs_phases_free(cs_phases *phases)
     for (int64_t i = 0; i < phases->count; ++i) {
         cs_plan_file_free(&phases->file[i]);
     }
-    CS_FREE_FIELDS(phases, objective, file, until, steps);
+    CS_FREE_FIELDS(phases, objective, file, until, steps, heads);
     *phases = (cs_phases){0};
+}
+
+/* The objective of a phase and its heads of offsets. */
+static cs_status read_objective(const char *text, int64_t i, cs_phases *p)
+{
+    unsigned set = 0;
+    text += strspn(text, " ");
+    const char *rest = strncmp(text, AHEAD, strlen(AHEAD)) == 0 ? text + strlen(AHEAD) : NULL;
+    const bool ahead = rest && strchr(" (:", *rest); /* its end too */
+    char *spec = ahead ? cs_format("%s%s", cs_objective_name(CS_OBJ_DIVERSE_AR), rest) : NULL;
+    cs_objective *o = &p->objective[i];
+    cs_status status = ahead && !spec ? CS_ERR_MEMORY
+                                      : cs_objective_read(spec ? spec : text, &set, &p->file[i], o);
+    if (status == CS_OK) status = cs_objective_complete(o, set);
+    if (status == CS_OK) status = cs_objective_check(o);
+    p->heads[i] = ahead && status == CS_OK ? o->t : 0;
+    p->ahead = cs_most(p->ahead, p->heads[i]);
+    cs_free(spec);
+    return status;
 }
 
 /* "SPEC until 0.4", "SPEC for 100" or "SPEC", in place, as phase i. */
 static cs_status read_phase(char *text, int64_t i, cs_phases *p)
 {
-    unsigned set = 0;
     char *until = strstr(text, UNTIL), *turn = until ? NULL : strstr(text, FOR);
     bool fine = true;
     p->until[i] = 1;
@@ -48,9 +66,7 @@ static cs_status read_phase(char *text, int64_t i, cs_phases *p)
         return cs_fail(CS_ERR_USAGE, "\"%s\": %s", (until ? until : turn) + 1,
                        until ? "no share of the steps between 0 and 1" : "no number of steps");
     }
-    cs_status status = cs_objective_read(text, &set, &p->file[i], &p->objective[i]);
-    if (status == CS_OK) status = cs_objective_complete(&p->objective[i], set);
-    return status == CS_OK ? cs_objective_check(&p->objective[i]) : status;
+    return read_objective(text, i, p);
 }
 
 /* Shares rise to the last phase, which has none; or all phases are turns. */
@@ -68,6 +84,12 @@ static cs_status check(const cs_phases *p)
             return cs_fail(CS_ERR_USAGE, "phase %lld: %s", (long long)i + 1,
                            last ? "the last one lasts to the end, without \"until\""
                                 : "it needs \"until SHARE\", as a phase follows it");
+        }
+        if (p->ahead > 0 && p->heads[i] == 0 && p->objective[i].kind == CS_OBJ_DIVERSE_AR) {
+            return cs_fail(CS_ERR_USAGE,
+                           "phase %lld: diverse-ar beside multi-token, which is the same by a head "
+                           "an offset: one network has the one or the other",
+                           (long long)i + 1);
         }
         if (i > 0 && p->steps[0] == 0 && !(p->until[i] > p->until[i - 1])) {
             return cs_fail(CS_ERR_USAGE, "phase %lld: until %g, where the one before it ends at %g",
@@ -92,8 +114,10 @@ cs_status cs_phases_read(const char *text, cs_phases *out)
     cs_phases p = {.objective = cs_calloc(CS_PHASES_MOST, sizeof *p.objective),
                    .file = cs_calloc(CS_PHASES_MOST, sizeof *p.file),
                    .until = cs_calloc(CS_PHASES_MOST, sizeof *p.until),
-                   .steps = cs_calloc(CS_PHASES_MOST, sizeof *p.steps)};
-    cs_status status = held && p.objective && p.file && p.until && p.steps ? CS_OK : CS_ERR_MEMORY;
+                   .steps = cs_calloc(CS_PHASES_MOST, sizeof *p.steps),
+                   .heads = cs_calloc(CS_PHASES_MOST, sizeof *p.heads)};
+    cs_status status =
+        held && p.objective && p.file && p.until && p.steps && p.heads ? CS_OK : CS_ERR_MEMORY;
     char *at = held;
     for (bool more = true; more && status == CS_OK;) {
         char *end = end_of(at);
@@ -156,7 +180,11 @@ char *cs_phases_describe(const cs_phases *p)
 {
     char *text = cs_strdup("");
     for (int64_t i = 0; i < p->count && text; ++i) {
-        char *one = cs_objective_describe(&p->objective[i]), *before = text;
+        char *whole = cs_objective_describe(&p->objective[i]), *before = text;
+        char *one =
+            whole && p->heads[i] > 0
+                ? cs_format("%s%s", AHEAD, whole + strlen(cs_objective_name(CS_OBJ_DIVERSE_AR)))
+                : whole;
         const char *comma = i > 0 ? ", " : "";
         text = !one ? NULL
                : p->steps[i] > 0
@@ -165,7 +193,8 @@ char *cs_phases_describe(const cs_phases *p)
                    ? cs_format("%s%s%s%s%.15g", before, comma, one, UNTIL, p->until[i])
                    : cs_format("%s%s%s", before, comma, one);
         cs_free(before);
-        cs_free(one);
+        if (one != whole) cs_free(one);
+        cs_free(whole);
     }
     return text;
 }

@@ -4,7 +4,8 @@
  *                                            the last one has no share (CLM then MLM: arXiv 2507.00994)
  *   "ar for 4, masked for 8"                 so many steps each, again and again (AntLM, arXiv 2412.03275)
  *
- * A phase is a specification (plan/spec.h), with the values of training where parameters are not given.
+ * A phase is a specification (plan/spec.h), with the values of training where parameters are not given, or
+ * multi-token(t=4): diverse-ar by a head an offset, of a model that has as many (cs_model_config).
  * A schedule has no law of events of its own, and nothing but training takes one: what a model is asked
  * for, and what its outputs converge to, is the objective of its last phase; mix:... is the law of both.
  */
@@ -22,13 +23,16 @@ typedef struct cs_phases {
     cs_plan_file *file;      /* count: parts of mixtures, plans of files */
     double *until;           /* count: shares of the steps, rising, the last 1 */
     int64_t *steps;          /* count: of turns; all 0 where there are shares */
+    int64_t *heads;          /* count: of multi-token its offsets; else 0 */
+    int64_t ahead;           /* the most of them */
 } cs_phases;
 
-/* Whether a text says " until " or " for ", as no specification does. */
+/* Whether a text says " until " or " for ", as no specification does, or is multi-token(...) alone. */
 bool cs_phases_are(const char *text);
 
 /* CS_ERR_USAGE names the phase: one of no or an unknown objective, shares that do not rise within (0, 1),
- * a last one with a share or another without, both words, more than CS_PHASES_MOST. */
+ * a last one with a share or another without, both words, more than CS_PHASES_MOST, diverse-ar without heads
+ * beside multi-token. */
 cs_status cs_phases_read(const char *text, cs_phases *out) CS_MUST_CHECK;
 void cs_phases_free(cs_phases *phases); /* accepts a zeroed object */
 

@@ -112,6 +112,20 @@ test_multi_token() {
         exits 0 "$COSPEC" train --corpus c.tsv --init-from r --objective $next --batch 8 --max-length 16 --steps 1 --force -o on || return 1
     done
     exits 0 "$COSPEC" finetune r c.tsv c.tsv --epochs 1 --seeds 1 -o task || return 1
+    # As a phase: the first half of a run is that of multi-token alone, to the byte, or of ar alone, whose head is the first (sums of other shapes, in float); checkpoints say which.
+    exits 0 train --objective "multi-token(t=3) until 0.5, ar" --steps 6 --save-every 3 -o from && cmp from/checkpoint-3/model.safetensors r/checkpoint-3/model.safetensors && ! cmp -s from/model.safetensors r/model.safetensors &&
+        grep -q '"objective": *"diverse-ar' from/checkpoint-3/config.json && grep -q '"objective": *"ar' from/config.json || { fail "${why:-from multi-token: $(grep -h objective from/checkpoint-3/config.json from/config.json)}"; return 1; }
+    exits 0 train --objective ar --steps 6 --save-every 3 -o alone && exits 0 train --objective "ar until 0.5, multi-token(t=3)" --steps 6 --save-every 3 -o to && grep -q '"objective": *"ar' to/checkpoint-3/config.json && grep -q '"objective": *"diverse-ar' to/config.json || return 1
+    nll() { exits 0 "$COSPEC" perplexity "$1" c.tsv --json && number nll out; }
+    near "$(nll to/checkpoint-3)" "$(nll alone/checkpoint-3)" 1e-6 && ! near "$(nll to)" "$(nll alone)" 1e-4 || { fail "ar, then multi-token: $(nll to)"; return 1; }
+    cp -r to cut && rm -r cut/checkpoint-6 cut/model.safetensors cut/train.json cut/losses.csv cut/manifest.json
+    exits 0 train --objective "ar until 0.5, multi-token(t=3)" --steps 6 --save-every 3 --threads 2 --resume -o cut && cmp to/model.safetensors cut/model.safetensors || { fail "a phase resumed to other bytes"; return 1; }
+    exits 0 train --objective "ar for 1, multi-token(t=2) for 2" --steps 4 -o turns && grep -q '"offset_heads": *2' turns/config.json && exits 0 train --objective "multi-token(t=3)" --steps 6 --save-every 3 -o one && cmp one/model.safetensors r/model.safetensors || return 1
+    refuses 2 "multi-token is no part of a mixture" "$COSPEC" train --corpus c.tsv --objective "mix:0.5*ar+0.5*multi-token(t=3)" --steps 1 -o b &&
+        refuses 2 "phase 1: diverse-ar beside multi-token" "$COSPEC" train --corpus c.tsv --objective "diverse-ar until 0.5, multi-token(t=3)" --steps 1 -o b &&
+        refuses 2 "--query-position has no meaning for multi-token" "$COSPEC" train --corpus c.tsv --objective "ar until 0.5, multi-token(t=3)" --query-position on --steps 1 -o b &&
+        refuses 2 "the model of --init-from alone has no heads of offsets" "$COSPEC" train --corpus c.tsv --init-from alone --objective "ar until 0.5, multi-token(t=3)" --batch 8 --max-length 16 --steps 2 -o b &&
+        refuses 2 "phase 2: diverse-ar with t 4 in a model with heads of 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective "ar until 0.5, multi-token(t=4)" --batch 8 --max-length 16 --steps 2 -o b || return 1
     # shellcheck disable=SC2086
     exits 0 train --objective ar --steps 1 -o plain && refuses 2 "the model of --init-from plain has no heads of offsets" "$COSPEC" train --corpus c.tsv --init-from plain --objective multi-token --batch 8 --max-length 16 --steps 1 -o b &&
         refuses 2 "diverse-ar with t 4 in a model with heads of 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective multi-token --t 4 --batch 8 --max-length 16 --steps 1 -o b &&
