@@ -431,3 +431,38 @@ TEST(unconverged_is_said)
     assert_int_equal(p.step[6].unconverged, 5);
     cs_linear_probe_free(&p);
 }
+
+/* Two rows of each class, a fifth of which is none, are folded as if no share were asked for; and the
+ * loss of the grid alone is that of the chosen step. */
+TEST(a_share_of_no_row_is_folds)
+{
+    static probe_data s;
+    probe_fill(&s, 5);
+    int64_t row[2 * PROBE_K], count = 0;
+    for (int64_t c = 0; c < PROBE_K; ++c) {
+        for (int64_t i = 0, left = 2; i < PROBE_N && left > 0; ++i) {
+            if (s.y[i] == (double)c) {
+                row[count++] = i;
+                --left;
+            }
+        }
+    }
+    const cs_rows rows = probe_rows(&s);
+    cs_linear_probe p[2];
+    for (int share = 0; share < 2; ++share) {
+        const cs_linear_probe_options o = {.share = share * 0.2, .threads = 1};
+        OK(cs_linear_probe_fit(&rows, count, row, s.y, PROBE_K, &o, &p[share]));
+    }
+    assert_int_equal(p[0].steps, p[1].steps);
+    for (int64_t i = 0; i < p[0].steps; ++i) {
+        assert_true(p[0].step[i].held_out == p[1].step[i].held_out);
+    }
+    cs_linear_probe_free(&p[0]);
+    cs_linear_probe_free(&p[1]);
+    const cs_linear_probe_options o = {.share = 0.2, .threads = 1};
+    double loss = 0;
+    OK(cs_linear_probe_held_out(&rows, s.y, PROBE_K, &o, &loss));
+    OK(cs_linear_probe_fit(&rows, PROBE_N, NULL, s.y, PROBE_K, &o, &p[0]));
+    assert_true(loss == p[0].step[p[0].chosen].held_out);
+    cs_linear_probe_free(&p[0]);
+}

@@ -301,16 +301,34 @@ static cs_status try_fold(const cs_probe_sample *train, const cs_probe_sample *h
     return status;
 }
 
+static bool any_held(const cs_probe_sample *s, const int64_t *fold)
+{
+    for (int64_t i = 0; i < s->count; ++i) {
+        if (fold[i] >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The penalty whose loss on rows held out is least. */
-static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_options *o,
+static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_options *given,
                                 cs_linear_probe *p)
 {
-    const int64_t folds = o->share > 0.0 ? 1 : o->folds < s->count ? o->folds : s->count;
+    cs_linear_probe_options own = *given, *o = &own;
+    const int64_t all = o->folds < s->count ? o->folds : s->count;
+    int64_t folds = o->share > 0.0 ? 1 : all;
     cs_pool pool = {0};
     int64_t *fold = cs_pool_take(&pool, s->count, sizeof *fold);
     int64_t *row = cs_pool_take(&pool, s->count, sizeof *row);
     double *total = cs_pool_take(&pool, 2 * o->penalties, sizeof *total);
     cs_status status = total ? deal_folds(s, o, folds, fold) : CS_ERR_MEMORY;
+    if (status == CS_OK &&
+        !any_held(s, fold)) { /* the share of each class is less than a half row */
+        o->share = 0;
+        folds = all;
+        status = deal_folds(s, o, folds, fold);
+    }
     for (int64_t f = 0; f < folds && status == CS_OK; ++f) {
         cs_probe_sample held = *s, train = *s;
         held.count = part_rows(s, fold, f, row);
@@ -389,6 +407,21 @@ static cs_status fit_chosen(const cs_probe_sample *s, const cs_linear_probe_opti
     return status;
 }
 
+/* The grid of a sample, each penalty with its loss on held-out rows where there are several. */
+static cs_status grid_of(const cs_probe_sample *s, const cs_linear_probe_options *given,
+                         cs_linear_probe_options *o, cs_linear_probe *p)
+{
+    cs_status status = resolve(given, o);
+    if (status == CS_OK) status = check_labels(s->x, s->count, s->row, s->y, s->classes);
+    p->steps = status == CS_OK ? o->penalties : 0;
+    p->step = cs_pool_take(&p->pool, p->steps, sizeof *p->step);
+    if (status == CS_OK) status = p->pool.status;
+    for (int64_t i = 0; i < p->steps && status == CS_OK; ++i) {
+        p->step[i] = (cs_linear_probe_step){o->penalty[i], NAN, 0};
+    }
+    return status == CS_OK && o->penalties > 1 && can_fit(s) ? choose_penalty(s, o, p) : status;
+}
+
 cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *row, const double *y,
                               int64_t classes, const cs_linear_probe_options *options,
                               cs_linear_probe *out)
@@ -396,17 +429,21 @@ cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *ro
     const cs_probe_sample s = {x, count, row, y, classes, options->balanced && classes > 0};
     cs_linear_probe_options o;
     cs_linear_probe p = {0};
-    cs_status status = resolve(options, &o);
-    if (status == CS_OK) status = check_labels(x, count, row, y, classes);
-    p.steps = status == CS_OK ? o.penalties : 0;
-    p.step = cs_pool_take(&p.pool, p.steps, sizeof *p.step);
-    if (status == CS_OK) status = p.pool.status;
-    for (int64_t i = 0; i < p.steps && status == CS_OK; ++i) {
-        p.step[i] = (cs_linear_probe_step){o.penalty[i], NAN, 0};
-    }
-    if (status == CS_OK && o.penalties > 1 && can_fit(&s)) status = choose_penalty(&s, &o, &p);
+    cs_status status = grid_of(&s, options, &o, &p);
     if (status == CS_OK) status = fit_chosen(&s, &o, &p);
     return CS_DELIVER(status, out, p, cs_linear_probe_free);
+}
+
+cs_status cs_linear_probe_held_out(const cs_rows *x, const double *y, int64_t classes,
+                                   const cs_linear_probe_options *options, double *out)
+{
+    const cs_probe_sample s = {x, x->rows, NULL, y, classes, options->balanced && classes > 0};
+    cs_linear_probe_options o;
+    cs_linear_probe p = {0};
+    cs_status status = grid_of(&s, options, &o, &p);
+    *out = status == CS_OK ? p.step[p.chosen].held_out : NAN;
+    cs_linear_probe_free(&p);
+    return status;
 }
 
 void cs_linear_probe_free(cs_linear_probe *p)

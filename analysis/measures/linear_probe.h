@@ -38,7 +38,8 @@ typedef struct {
     int64_t penalties;
     const double *penalty; /* positive, falling; NULL: 10^1, 10^0, ..., 10^-5 */
     int64_t folds;         /* 0: 5; at most the rows */
-    double share;          /* of the rows held out once, in (0, 1); 0: folds */
+    double share; /* of the rows of each class held out once, in (0, 1); 0, or where that is
+                              no row: folds */
     bool balanced;
     const int64_t
         *unit;        /* of each row of x: rows of one unit, as the patches of a picture, are held
@@ -87,6 +88,12 @@ cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *ro
                               int64_t classes, const cs_linear_probe_options *options,
                               cs_linear_probe *out) CS_MUST_CHECK;
 void cs_linear_probe_free(cs_linear_probe *p);
+
+/* The least mean loss on held-out rows of x over several penalties, without the fit of all rows; NaN
+ * where the labels are one. Errors as above. */
+cs_status cs_linear_probe_held_out(const cs_rows *x, const double *y, int64_t classes,
+                                   const cs_linear_probe_options *options,
+                                   double *out) CS_MUST_CHECK;
 
 /* Whether all numbers of x are finite, so that test rows are refused before a training:
  * CS_ERR_INPUT names the first that is not by row and column. Reads every row once. */

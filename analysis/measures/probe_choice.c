@@ -4,26 +4,37 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "infer/text_features.h"
 
 static const double PENALTY[] = {0.1, 0.01, 1e-3};
 
-static cs_status held_out_loss(const cs_probe_choosing *c, const cs_rows *x, int64_t count,
-                               const int64_t *row, double *out)
+/* The pictures that the choice is made by, and their classes: at most CS_PROBE_CHOICE of those of
+ * --few, drawn by the seed. */
+static cs_status take_pictures(const cs_probe_choosing *c, const cs_corpus *corpus,
+                               cs_corpus *taken, double **y)
 {
-    cs_linear_probe p = {0};
-    cs_linear_probe_options fit = {.penalties = sizeof PENALTY / sizeof *PENALTY,
-                                   .penalty = PENALTY,
-                                   .share = 0.2,
-                                   .balanced = c->fit.balanced,
-                                   .tolerance = 1e-4,
-                                   .max_iterations = c->fit.max_iterations,
-                                   .seed = c->fit.seed,
-                                   .threads = c->fit.threads};
-    cs_status status =
-        cs_linear_probe_fit(x, count, row, c->examples->value, c->examples->classes, &fit, &p);
-    *out = status == CS_OK ? p.step[p.chosen].held_out : NAN;
-    cs_linear_probe_free(&p);
+    int64_t count = 0, *row = NULL;
+    cs_status status = cs_blame(cs_few_shot(c->few, c->examples, c->fit.seed, &count, &row), "%s",
+                                c->examples->path);
+    uint8_t *keep = status == CS_OK ? cs_calloc(corpus->documents, 1) : NULL;
+    *y = status == CS_OK ? cs_alloc(count, sizeof **y) : NULL;
+    if (status == CS_OK && !(keep && *y)) status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_rng rng = cs_rng_at(c->fit.seed, CS_STREAM_CHOICE, 0);
+        int64_t left = count, wanted = count < CS_PROBE_CHOICE ? count : CS_PROBE_CHOICE;
+        for (int64_t i = 0; i < count; ++i) {
+            keep[row[i]] = cs_rng_selects(&rng, &left, &wanted);
+        }
+        for (int64_t i = 0, at = 0; i < corpus->documents; ++i) {
+            if (keep[i]) {
+                (*y)[at++] = c->examples->value[i];
+            }
+        }
+        status = cs_corpus_select(corpus, keep, taken);
+    }
+    cs_free(keep);
+    cs_free(row);
     return status;
 }
 
@@ -34,25 +45,33 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
         const char *name;
         cs_pooling pooling;
     } kind[] = {{"mean", CS_POOL_MEAN}, {"first", CS_POOL_FIRST}, {"patches", CS_POOL_NONE}};
+    const cs_linear_probe_options fit = {.penalties = sizeof PENALTY / sizeof *PENALTY,
+                                         .penalty = PENALTY,
+                                         .share = 0.2,
+                                         .balanced = c->fit.balanced,
+                                         .tolerance = 1e-4,
+                                         .max_iterations = c->fit.max_iterations,
+                                         .seed = c->fit.seed,
+                                         .threads = c->fit.threads};
     cs_hidden_options states = *c->states;
-    int64_t count = 0, *row = NULL;
-    *out = (cs_probe_choice){.loss = INFINITY};
-    cs_status status = cs_blame(cs_few_shot(c->few, c->examples, c->fit.seed, &count, &row), "%s",
-                                c->examples->path);
+    cs_corpus taken = {0};
+    double *y = NULL;
+    *out = (cs_probe_choice){states.layer[states.layers - 1], CS_POOL_MEAN, "mean", INFINITY};
+    cs_status status = take_pictures(c, corpus, &taken, &y);
     for (size_t k = 0; k < sizeof kind / sizeof *kind && status == CS_OK; ++k) {
         const bool whole = kind[k].pooling == CS_POOL_NONE;
-        const int64_t d = model->config.width * (whole ? corpus->doc_ptr[1] : 1);
+        const int64_t d = model->config.width * (whole ? taken.doc_ptr[1] : 1);
         float *x = NULL;
         states.pooling = whole ? c->states->pooling : kind[k].pooling;
-        status = (whole ? cs_patch_features : cs_document_features)(model, corpus, &states, &x);
+        status = (whole ? cs_patch_features : cs_document_features)(model, &taken, &states, &x);
         for (int64_t l = 0; l < states.layers && status == CS_OK; ++l) {
             if (states.layer[l] == 0 && kind[k].pooling == CS_POOL_FIRST) {
                 continue; /* the class token before any layer: the same of all pictures */
             }
             const cs_rows rows =
-                cs_rows_of_f32(c->examples->count, d, x + l * c->examples->count * d, of);
+                cs_rows_of_f32(taken.documents, d, x + l * taken.documents * d, of);
             double loss = 0;
-            status = held_out_loss(c, &rows, count, row, &loss);
+            status = cs_linear_probe_held_out(&rows, y, c->examples->classes, &fit, &loss);
             cs_item *item = cs_item_object(list, NULL);
             cs_item_text(item, "of", of);
             cs_item_int(item, "layer", states.layer[l]);
@@ -63,6 +82,7 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
         }
         cs_free(x);
     }
-    cs_free(row);
+    cs_corpus_free(&taken);
+    cs_free(y);
     return status;
 }

@@ -37,6 +37,7 @@ typedef enum {
     CS_STREAM_AUGMENT,  /* crops and flips of a training step */
     CS_STREAM_RUNS,     /* runs of a model drawn again */
     CS_STREAM_DETECT,   /* tokens that replace masked ones, for the detector */
+    CS_STREAM_CHOICE,   /* pictures by which a probe chooses its states */
 } cs_stream;
 
 typedef struct cs_rng {

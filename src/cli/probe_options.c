@@ -27,7 +27,8 @@ const cs_opt cs_group_probe[] = {
     CS_INT("folds", "K", "5", 2, 1000000,
            "Stratified folds of the training examples that choose the penalty."),
     CS_REAL("validation-share", "P", NULL, CS_ABOVE_0, CS_BELOW_1,
-            "Choose it by this share of the training examples, held out once, instead of folds."),
+            "Choose it by this share of the training examples, held out once, instead of folds "
+            "(where that is none of any class, by folds)."),
     CS_TEXT("penalties", "LIST", NULL,
             "Penalties to choose from, falling; one alone is taken as it is. Default: "
             "10,1,0.1,0.01,1e-3,1e-4,1e-5."),
@@ -46,7 +47,8 @@ const cs_opt cs_group_probe_texts[] = {
               "The row of a text: the mean of all rows that the model reads, its first row, its "
               "last; of a picture also the states of all patches side by side, or auto: of --layer "
               "(all) and of mean, first and patches what has the least loss on a fifth of the "
-              "training examples."),
+              "training examples (of 4,000 at most). Of pictures auto is the default where --layer "
+              "is not given, and with it --validation-share 0.2 --tolerance 1e-4."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),
