@@ -317,7 +317,8 @@ static cs_status log_step(session *s, double loss, double rate)
                       .loss = loss,
                       .learning_rate = rate,
                       .grad_norm = s->norm,
-                      .eval_loss = (double)NAN};
+                      .eval_loss = (double)NAN,
+                      .data_seconds = (double)NAN};
     return cs_log_add(&s->log, &row);
 }
 

@@ -13,7 +13,8 @@
 #include "io/number.h"
 
 #define HEADER                                                                                     \
-    "step,tokens,loss,learning_rate,grad_norm,tokens_per_second,memory_bytes,eval_loss,skipped\n"
+    "step,tokens,loss,learning_rate,grad_norm,tokens_per_second,memory_bytes,eval_loss,skipped,"   \
+    "data_seconds\n"
 
 enum { DIGITS = 9, LOG_LIMIT = 1 << 30 };
 
@@ -63,7 +64,7 @@ cs_status cs_log_open(const char *dir, int64_t step, cs_log *out)
 cs_status cs_log_add(cs_log *log, const cs_log_row *row)
 {
     char loss[CS_REAL_TEXT] = "", rate[CS_REAL_TEXT], norm[CS_REAL_TEXT] = "", speed[CS_REAL_TEXT],
-         eval[CS_REAL_TEXT] = "";
+         eval[CS_REAL_TEXT] = "", data[CS_REAL_TEXT] = "";
     double now = cs_seconds();
     if (!row->empty) {
         cs_real_format(row->loss, DIGITS, loss);
@@ -74,9 +75,12 @@ cs_status cs_log_add(cs_log *log, const cs_log_row *row)
     if (!isnan(row->eval_loss)) {
         cs_real_format(row->eval_loss, DIGITS, eval);
     }
-    int n = fprintf(log->stream, "%lld,%lld,%s,%s,%s,%s,%lld,%s,%lld\n", (long long)row->step,
+    if (!isnan(row->data_seconds)) {
+        cs_real_format(row->data_seconds, 3, data);
+    }
+    int n = fprintf(log->stream, "%lld,%lld,%s,%s,%s,%s,%lld,%s,%lld,%s\n", (long long)row->step,
                     (long long)row->tokens, loss, rate, norm, speed, (long long)row->memory, eval,
-                    (long long)row->skipped);
+                    (long long)row->skipped, data);
     log->since = now;
     log->tokens = row->tokens;
     return n < 0 || fflush(log->stream) != 0 ? failed(log->path) : CS_OK;

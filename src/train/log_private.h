@@ -4,7 +4,9 @@
  *   step, tokens (content tokens so far), loss (of this step, nats a predicted token),
  *   learning_rate, grad_norm (before clipping), tokens_per_second (since the last row; reading and
  *   writing of checkpoints and evaluation left out), memory_bytes (resident), eval_loss (empty: not
- *   measured), skipped (steps so far whose gradient was not finite).
+ *   measured), skipped (steps so far whose gradient was not finite), data_seconds (of the steps since
+ *   the last row, spent on their batches: reading, augmentation, drawing plans, masks; empty in
+ *   fine-tuning, which does not measure them).
  *
  * A step that predicted nothing has neither loss nor grad_norm: they are empty.
  */
@@ -19,8 +21,8 @@
 typedef struct {
     int64_t step, tokens, memory, skipped;
     double loss, learning_rate, grad_norm;
-    bool empty;       /* the step predicted nothing */
-    double eval_loss; /* NaN: not measured */
+    bool empty;                     /* the step predicted nothing */
+    double eval_loss, data_seconds; /* NaN: not measured */
 } cs_log_row;
 
 /* The speed of a row is that since `since`, when `tokens` had been seen: the row before, moved on by

@@ -9,6 +9,7 @@
  */
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/range.h"
@@ -258,6 +259,7 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
 static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
 {
     const cs_train_options *o = &t->options;
+    const double before = cs_seconds();
     cs_status status = CS_OK;
     *weight = 0.0;
     t->detector.rows = 0;
@@ -270,6 +272,7 @@ static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
         t->detector.rows += cs_detector_rows(&t->micro[m]);
         t->state.tokens += t->micro[m].tokens;
     }
+    t->data += cs_seconds() - before;
     return status;
 }
 

@@ -289,8 +289,10 @@ static cs_status log_step(session *s)
                       .empty = t->empty,
                       .learning_rate = cs_trainer_rate(o, step),
                       .grad_norm = t->norm,
-                      .eval_loss = NAN};
+                      .eval_loss = NAN,
+                      .data_seconds = t->data};
     cs_status status = CS_OK;
+    t->data = 0;
     if (due(o->eval_every, step, o->steps)) {
         double before = cs_seconds();
         status = cs_trainer_evaluate(t, &row.eval_loss);

@@ -23,6 +23,7 @@ typedef struct {
     cs_updates updates;  /* of steps that predicted something */
     bool empty;          /* the last step predicted nothing */
     cs_train_state state;
+    double data; /* seconds spent on batches since the last row of the log */
     double norm; /* of the last step that was read, NaN when it was empty; its loss: state.loss */
 } cs_trainer;
 
