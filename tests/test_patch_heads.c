@@ -10,7 +10,7 @@
 #include "analysis/trained/patch_runs.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "infer/text_features.h"
+#include "infer/picture_features.h"
 #include "io_support.h"
 #include "test.h"
 #include "vit_support.h"
@@ -520,43 +520,6 @@ TEST(units_are_held_out_together)
             cs_linear_probe_free(&p);
         }
     }
-}
-
-/* The states of a network of all patches to all are those of the patches in the plane whatever the order
- * of its sequence. Floats are summed in another order. */
-TEST(features_are_of_the_plane)
-{
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
-    cs_images m = make_pictures();
-    const int64_t layer[] = {0, 2};
-    float *made[2] = {NULL, NULL};
-    for (int o = 0; o < 2; ++o) {
-        cs_model_config c = t.model.config;
-        cs_model model = {0};
-        cs_corpus patches = {0};
-        c.waves = true;
-        (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
-        OK(cs_model_init(&c, t.backend, false, &model));
-        OK(cs_model_randomise(&model, 4));
-        OK(cs_model_pictures(&model, &m, 1, &patches));
-        const cs_hidden_options h = {.layer = layer,
-                                     .layers = 2,
-                                     .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
-                                     .around = {.before = &c.bos_id, .befores = 1}};
-        OK(cs_patch_features(&model, &patches, &h, &made[o]));
-        cs_corpus_free(&patches);
-        cs_model_free(&model);
-    }
-    bool moved = false;
-    for (int i = 0; i < 2 * PICTURES * PATCHES * 16; ++i) {
-        near(made[0][i], made[1][i], 1e-5);
-        moved = moved || made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)];
-    }
-    assert_true(moved);
-    cs_free(made[0]);
-    cs_free(made[1]);
-    cs_images_free(&m);
-    free_training(&t);
 }
 
 /* --- sides of a corpus --- */

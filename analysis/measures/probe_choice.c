@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "infer/text_features.h"
 
 static const double PENALTY[] = {0.1, 0.01, 1e-3};
 
@@ -43,8 +42,11 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
 {
     static const struct {
         const char *name;
-        cs_pooling pooling;
-    } kind[] = {{"mean", CS_POOL_MEAN}, {"first", CS_POOL_FIRST}, {"patches", CS_POOL_NONE}};
+        cs_picture_pooling pooling;
+    } kind[] = {{"mean", CS_PICTURE_MEAN},
+                {"first", CS_PICTURE_FIRST},
+                {"patches", CS_PICTURE_PATCHES},
+                {"cells", CS_PICTURE_CELLS}};
     const cs_linear_probe_options fit = {.penalties = sizeof PENALTY / sizeof *PENALTY,
                                          .penalty = PENALTY,
                                          .share = 0.2,
@@ -53,19 +55,17 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
                                          .max_iterations = c->fit.max_iterations,
                                          .seed = c->fit.seed,
                                          .threads = c->fit.threads};
-    cs_hidden_options states = *c->states;
+    const cs_hidden_options *states = c->states;
     cs_corpus taken = {0};
     double *y = NULL;
-    *out = (cs_probe_choice){states.layer[states.layers - 1], CS_POOL_MEAN, "mean", INFINITY};
+    *out = (cs_probe_choice){states->layer[states->layers - 1], CS_PICTURE_MEAN, "mean", INFINITY};
     cs_status status = take_pictures(c, corpus, &taken, &y);
     for (size_t k = 0; k < sizeof kind / sizeof *kind && status == CS_OK; ++k) {
-        const bool whole = kind[k].pooling == CS_POOL_NONE;
-        const int64_t d = model->config.width * (whole ? taken.doc_ptr[1] : 1);
+        const int64_t d = cs_picture_width(&model->config, kind[k].pooling);
         float *x = NULL;
-        states.pooling = whole ? c->states->pooling : kind[k].pooling;
-        status = (whole ? cs_patch_features : cs_document_features)(model, &taken, &states, &x);
-        for (int64_t l = 0; l < states.layers && status == CS_OK; ++l) {
-            if (states.layer[l] == 0 && kind[k].pooling == CS_POOL_FIRST) {
+        status = cs_picture_features(model, &taken, states, kind[k].pooling, &x);
+        for (int64_t l = 0; l < states->layers && status == CS_OK; ++l) {
+            if (states->layer[l] == 0 && kind[k].pooling == CS_PICTURE_FIRST) {
                 continue; /* the class token before any layer: the same of all pictures */
             }
             const cs_rows rows =
@@ -74,11 +74,11 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
             status = cs_linear_probe_held_out(&rows, y, c->examples->classes, &fit, &loss);
             cs_item *item = cs_item_object(list, NULL);
             cs_item_text(item, "of", of);
-            cs_item_int(item, "layer", states.layer[l]);
+            cs_item_int(item, "layer", states->layer[l]);
             cs_item_text(item, "pooling", kind[k].name);
             cs_item_real(item, "held_out_loss", loss);
             if (status == CS_OK && loss < out->loss)
-                *out = (cs_probe_choice){states.layer[l], kind[k].pooling, kind[k].name, loss};
+                *out = (cs_probe_choice){states->layer[l], kind[k].pooling, kind[k].name, loss};
         }
         cs_free(x);
     }

@@ -1,5 +1,5 @@
 /* Which states of a model of pictures a probe reads: a layer, and the mean over all rows, the first row
- * (the class token), or the states of all patches side by side. As in the linear evaluation of DINOv2
+ * (the class token), the states of all patches side by side, or their means over cells. As in the linear evaluation of DINOv2
  * (Oquab et al. 2023, App. B.3: layers and pooling by a grid, on held-out data) and of iGPT (Chen et al.
  * 2020: the best layer), but on training examples alone: of at most CS_PROBE_CHOICE of them a fifth is
  * held out once, the others are fitted under penalties 0.1, 0.01 and 0.001, and the choice of least mean
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "analysis/measures/linear_probe.h"
-#include "infer/hidden_states.h"
+#include "infer/picture_features.h"
 #include "io/result.h"
 #include "text/labelled_text.h"
 
@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
     int64_t layer;
-    cs_pooling pooling; /* CS_POOL_NONE: patches side by side */
+    cs_picture_pooling pooling;
     const char *pooling_name;
     double loss;
 } cs_probe_choice;

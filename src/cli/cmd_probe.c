@@ -15,7 +15,7 @@
 #include "cli/probe_options.h"
 #include "cli/scores.h"
 #include "image/patches.h"
-#include "infer/text_features.h"
+#include "infer/picture_features.h"
 #include "io/file.h"
 #include "io/result.h"
 #include "io/rows.h"
@@ -56,11 +56,12 @@ typedef struct {
     cs_patch_study patches;
     cs_patch_predictions answers; /* of heads */
     int64_t each;                 /* rows of an example: of heads its patches, else 1 */
+    cs_picture_pooling pooling;   /* of heads patches, apart */
     cs_reference reference;
     cs_item *root;
-    cs_item *list;               /* the layers; NULL: there is one, which is the result itself */
-    cs_item *candidates;         /* of --pooling auto */
-    int64_t unconverged, chosen; /* chosen: layer of --pooling auto */
+    cs_item *list;       /* the layers; NULL: there is one, which is the result itself */
+    cs_item *candidates; /* of --pooling auto */
+    int64_t unconverged;
 } run;
 
 /* --- before the work ----------------------------------------------------------------------- */
@@ -248,42 +249,30 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     return status;
 }
 
-/* Whether the row of a picture is, or may be, the states of all its patches side by side, as pixels
- * are. */
-static bool of_all_patches(const run *r)
-{
-    return cs_args_is(r->args, "pooling", "patches") || cs_args_is(r->args, "pooling", "auto");
-}
-
 /* The layers asked for of a model's states of pictures, or the best; `name` NULL: by their numbers. */
 static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[2],
-                               cs_hidden_options *o, const char *name)
+                               cs_hidden_options o, const char *name)
 {
-    bool whole = of_all_patches(r);
-    if (cs_args_is(r->args, "pooling", "auto")) {
-        cs_probe_choosing of = {&r->train, r->study.few, o, r->study.fit};
-        cs_probe_choice choice = {0};
+    cs_probe_choice choice = {.pooling = r->pooling};
+    if (choice.pooling == CS_PICTURE_AUTO) {
+        cs_probe_choosing of = {&r->train, r->study.few, &o, r->study.fit};
         of.fit.seed = r->study.scoring.seed;
         cs_status status =
             cs_probe_choose(&of, name ? name : "model", model, &patches[0], r->candidates, &choice);
         if (status != CS_OK) return status;
         cs_output_note(r->args, "%s: layer %lld, %s", name ? name : "model",
                        (long long)choice.layer, choice.pooling_name);
-        r->chosen = choice.layer;
-        o->layer = &r->chosen;
-        o->layers = 1;
-        o->pooling = choice.pooling;
-        whole = choice.pooling == CS_POOL_NONE;
+        o.layer = &choice.layer;
+        o.layers = 1;
     }
-    const int64_t d = model->config.width * (whole ? patches[0].doc_ptr[1] : 1);
+    const int64_t d = cs_picture_width(&model->config, choice.pooling) / r->each;
     float *side[2] = {NULL, NULL};
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        status = (r->heads || whole ? cs_patch_features : cs_document_features)(model, &patches[i],
-                                                                                o, &side[i]);
+        status = cs_picture_features(model, &patches[i], &o, choice.pooling, &side[i]);
     }
-    for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
-        const char *layer = name ? name : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
+    for (int64_t l = 0; l < o.layers && status == CS_OK; ++l) {
+        const char *layer = name ? name : cs_args_format(r->args, "%lld", (long long)o.layer[l]);
         status = layer ? probe_floats(r, layer, d, side[0] + l * r->train.count * r->each * d,
                                       side[1] + l * r->test.count * r->each * d)
                        : CS_ERR_MEMORY;
@@ -326,13 +315,13 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
                                  cs_hidden_options o)
 {
     const int64_t last = m->model.config.layers;
-    const bool chosen = cs_args_is(r->args, "pooling", "auto");
+    const bool chosen = r->pooling == CS_PICTURE_AUTO;
     cs_model fresh = {0};
     cs_status status = cs_model_init(&m->model.config, m->backend, false, &fresh);
     if (status == CS_OK) status = cs_model_randomise(&fresh, r->study.scoring.seed);
     o.layer = chosen ? o.layer : &last;
     o.layers = chosen ? o.layers : 1;
-    if (status == CS_OK) status = probe_patches(r, &fresh, patches, &o, "untrained");
+    if (status == CS_OK) status = probe_patches(r, &fresh, patches, o, "untrained");
     cs_model_free(&fresh);
     return status == CS_OK ? probe_pixels(r, &m->model, patches) : status;
 }
@@ -370,8 +359,8 @@ static cs_status probe_pictures(run *r)
     cs_model_text m = {0};
     cs_corpus patches[2] = {{0}};
     cs_labelled_text side[2] = {{0}};
-    cs_hidden_options o = {.pooling =
-                               (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
+    const bool one = r->pooling == CS_PICTURE_AUTO;
+    cs_hidden_options o = {.pooling = CS_POOL_MEAN};
     const int64_t most = cs_args_int_or(r->args, "limit", 0), limit[2] = {most, most};
     cs_status status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
     if (status == CS_OK && r->heads) {
@@ -388,19 +377,17 @@ static cs_status probe_pictures(run *r)
     if (status == CS_OK && r->dry) {
         const int64_t rows = r->heads ? r->train.count * r->patches.train.places : r->train.count;
         estimate(r, r->heads && rows > r->patches.most ? r->patches.most : rows,
-                 m.model.config.width * (of_all_patches(r) ? patches[0].doc_ptr[1] : 1), o.layers);
+                 cs_picture_width(&m.model.config, r->pooling) / r->each, o.layers);
     } else if (status == CS_OK) {
         const bool beside = cs_args_is(r->args, "baselines", "yes");
-        const bool one = cs_args_is(r->args, "pooling", "auto");
         const int64_t layers = (one ? 1 : o.layers) + (beside ? 2 : 0);
-        const cs_hidden_options all = o;
         begin_result(r, layers);
         r->candidates = one ? cs_item_array(r->root, "candidates") : NULL;
         r->patches.kept = r->heads && cs_args_given(r->args, "output") ? &r->answers : NULL;
         if (r->patches.kept)
             status = cs_patch_predictions_make(&r->patches.test, layers, &r->answers);
-        if (status == CS_OK) status = probe_patches(r, &m.model, patches, &o, NULL);
-        if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, all);
+        if (status == CS_OK) status = probe_patches(r, &m.model, patches, o, NULL);
+        if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, o);
     }
     cs_corpus_free(&patches[0]);
     cs_corpus_free(&patches[1]);
@@ -415,7 +402,7 @@ static cs_status probe_texts(run *r)
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
     cs_status status = cs_args_refuse(r->args, "head places baselines", "goes with pictures");
-    if (status == CS_OK && of_all_patches(r))
+    if (status == CS_OK && o.pooling > CS_POOL_LAST)
         status = cs_fail(CS_ERR_USAGE, "--pooling %s goes with pictures",
                          cs_args_text(r->args, "pooling"));
     if (status == CS_OK) status = read_texts(r);
@@ -526,6 +513,7 @@ static cs_status run_probe(cs_args *args)
     if (status == CS_OK) status = cs_args_metrics_check(args);
     const bool pictures = status == CS_OK && model && cs_images_are(cs_args_positional(args, 1));
     if (pictures) status = suppose_best(&r);
+    r.pooling = r.heads ? CS_PICTURE_PATCHES : (cs_picture_pooling)cs_args_choice(args, "pooling");
     if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);
     if (status == CS_OK) status = cs_args_against(args, &r.reference);
     r.keeps_predictions = cs_args_given(args, "output") && !r.dry && !r.heads;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "infer/picture_features.h"
 
 enum { USUAL_SEEDS = 5 };
 
@@ -43,12 +44,13 @@ const cs_opt cs_group_probe_texts[] = {
     CS_TEXT("layer", "LIST|all|last", "last",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
             "probe."),
-    CS_CHOICE("pooling", "mean|first|last|patches|auto", "mean",
+    CS_CHOICE("pooling", CS_PICTURE_POOLINGS, "mean",
               "The row of a text: the mean of all rows that the model reads, its first row, its "
-              "last; of a picture also the states of all patches side by side, or auto: of --layer "
-              "(all) and of mean, first and patches what has the least loss on a fifth of the "
-              "training examples (of 4,000 at most). Of pictures auto is the default where --layer "
-              "is not given, and with it --validation-share 0.2 --tolerance 1e-4."),
+              "last; of a picture also the states of all patches side by side, their means over "
+              "4 x 4 cells of the plane, or auto: of --layer (all) and of mean, first, patches and "
+              "cells what has the least loss on a fifth of the training examples (of 4,000 at "
+              "most). Of pictures auto is the default where --layer is not given, and with it "
+              "--validation-share 0.2 --tolerance 1e-4."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),
