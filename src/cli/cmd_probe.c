@@ -485,16 +485,15 @@ static cs_status check_arguments(const cs_args *args, bool *model)
     return cs_want(args, CS_ERR_INPUT, first, CS_IS_MODEL);
 }
 
-/* Of pictures, of which nobody says what to read: the best states. Their probe is wide, and a fifth of
- * the examples held out once serves where folds would take as long as five probes. */
+/* Of pictures the best states, whose probe is wide: a fifth held out once costs what one fold would. */
 static cs_status suppose_best(const run *r)
 {
-    const bool folds = cs_args_given(r->args, "folds"), open = !cs_args_given(r->args, "layer");
-    cs_status status = CS_OK;
-    if (open && !r->heads) status = cs_args_suppose(r->args, "pooling", "auto");
+    const bool open = !r->heads && !cs_args_given(r->args, "layer");
+    cs_status status = open ? cs_args_suppose(r->args, "pooling", "auto") : CS_OK;
     if (status != CS_OK || !cs_args_is(r->args, "pooling", "auto")) return status;
     status = cs_args_suppose(r->args, "layer", "all");
-    if (status == CS_OK && !folds) status = cs_args_suppose(r->args, "validation-share", "0.2");
+    if (status == CS_OK && !cs_args_given(r->args, "folds"))
+        status = cs_args_suppose(r->args, "validation-share", "0.2");
     return status == CS_OK ? cs_args_suppose(r->args, "tolerance", "1e-4") : status;
 }
 
@@ -558,18 +557,18 @@ const cs_command cs_cmd_probe = {
         "seeds' errors), low and high are order statistics over seeds that cover the median with "
         "the chance coverage (empty of one seed, which tells nothing of others). Beside each score "
         "is that of the majority class, or of the mean.\n\n"
-        "With --head segmentation or detection the states of the patches are mapped linearly to "
-        "what is known of the pictures (masks, boxes), which small analogues of segmentation and "
-        "detection benchmarks are measured by: miou and pixel-accuracy, or ap50 (docs/training.md "
-        "has their equations). majority is the most frequent class of a training pixel everywhere, "
-        "targets what the patches of the test pictures would be taught. Errors leave out "
-        "pictures.\n\n"
+        "With --head segmentation or detection the states of the patches are mapped linearly "
+        "to what is known of the pictures (masks, boxes), which small analogues of "
+        "segmentation and detection benchmarks are measured by: miou and pixel-accuracy, or "
+        "ap50 (docs/training.md has their equations). majority is the most frequent class of a "
+        "training pixel everywhere, targets what the patches of the test pictures would be "
+        "taught. Errors leave out pictures.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against of another run compares with, example by "
         "example. Of --head predictions.csv has a row a test picture and class (pixels of it, "
-        "predicted, both, iou) or a detection (class, score, box, overlap with the best box of its "
-        "class, hit), and predictions.png twelve pictures beside truth and what each layer says: "
-        "of detections as many as there are boxes, those of the highest scores.",
+        "predicted, both, iou) or a detection (class, score, box, overlap with the best box of "
+        "its class, hit), and predictions.png twelve pictures beside truth and what each layer "
+        "says: of detections as many as there are boxes, those of the highest scores.",
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
                                       cs_group_stack, cs_group_labelled, cs_group_attention,

@@ -28,8 +28,7 @@ const cs_opt cs_group_probe[] = {
     CS_INT("folds", "K", "5", 2, 1000000,
            "Stratified folds of the training examples that choose the penalty."),
     CS_REAL("validation-share", "P", NULL, CS_ABOVE_0, CS_BELOW_1,
-            "Choose it by this share of the training examples, held out once, instead of folds "
-            "(where that is none of any class, by folds)."),
+            "Choose it by this share of the training examples, held out once, instead of folds."),
     CS_TEXT("penalties", "LIST", NULL,
             "Penalties to choose from, falling; one alone is taken as it is. Default: "
             "10,1,0.1,0.01,1e-3,1e-4,1e-5."),
@@ -44,13 +43,13 @@ const cs_opt cs_group_probe_texts[] = {
     CS_TEXT("layer", "LIST|all|last", "last",
             "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
             "probe."),
-    CS_CHOICE("pooling", CS_PICTURE_POOLINGS, "mean",
-              "The row of a text: the mean of all rows that the model reads, its first row, its "
-              "last; of a picture also the states of all patches side by side, their means over "
-              "4 x 4 cells of the plane, or auto: of --layer (all) and of mean, first, patches and "
-              "cells what has the least loss on a fifth of the training examples (of 4,000 at "
-              "most). Of pictures auto is the default where --layer is not given, and with it "
-              "--validation-share 0.2 --tolerance 1e-4."),
+    CS_CHOICE(
+        "pooling", CS_PICTURE_POOLINGS, "mean",
+        "The row of a text: the mean of all rows that the model reads, its first row, its "
+        "last; of a picture also all patches side by side, their means over 4 x 4 cells of the "
+        "plane, or auto (pictures without --layer, then with --validation-share 0.2 "
+        "--tolerance 1e-4): of the layers and of mean, first, patches and cells what has the "
+        "least loss on a fifth of the training examples (of 4,000 at most)."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),
