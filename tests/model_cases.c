@@ -232,6 +232,62 @@ static void of_the_mean_relative(cs_model_config *c)
     with_relative(c);
 }
 
+/* Parts that present-day classes have, and each head in turn. */
+static void of_gemma2(cs_model_config *c)
+{
+    grouped(c);
+    c->tied = true;
+    c->score_cap = 2;
+    c->score_width = 5;
+    c->logit_cap = 3;
+    c->embed_scale = 3;
+    local(c);
+    as_classifier(c);
+}
+
+static void of_t5(cs_model_config *c)
+{
+    c->positions = 0;
+    with_relative(c);
+    c->gated = true;
+    c->act = CS_ACT_GELU_TANH; /* no kink that a difference could step over */
+    of_the_mean(c);
+}
+
+static void of_albert(cs_model_config *c)
+{
+    c->layers = 4;
+    c->groups = 2;
+    c->embed_width = 6;
+    as_classifier(c);
+}
+
+static void of_electra(cs_model_config *c)
+{
+    c->embed_width = 6;
+    as_classifier(c);
+}
+
+static void of_one_head(cs_model_config *c)
+{
+    c->heads = 1;
+    c->rotary.share = 0.25;
+    as_classifier(c);
+}
+
+static void of_three_heads(cs_model_config *c)
+{
+    c->heads = 3;
+    c->width = 9;
+    as_classifier(c);
+}
+
+static void of_grouped_classes(cs_model_config *c)
+{
+    grouped(c);
+    as_classifier(c);
+}
+
 #define CE CS_LOSS_CROSS_ENTROPY
 #define SE CS_LOSS_SQUARED_ERROR
 
@@ -326,5 +382,22 @@ const model_case classifier_cases[] = {
      of_the_mean_regression},
     {"classifier vit", CS_FORM_SINGLE, CS_ARCH_VIT, CE, classified_patches},
     {"classifier vit, mean", CS_FORM_SINGLE, CS_ARCH_VIT, CE, classified_patches_by_mean},
+    {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
+};
+
+const model_case read_cases[] = {
+    {"mistral", CS_FORM_SINGLE, CS_ARCH_MISTRAL, CE, of_grouped_classes},
+    {"qwen2", CS_FORM_SINGLE, CS_ARCH_QWEN2, CE, as_classifier},
+    {"qwen3", CS_FORM_SINGLE, CS_ARCH_QWEN3, CE, of_grouped_classes},
+    {"gpt_neox", CS_FORM_SINGLE, CS_ARCH_GPT_NEOX, CE, of_one_head},
+    {"distilbert", CS_FORM_SINGLE, CS_ARCH_DISTILBERT, CE, as_classifier},
+    {"electra", CS_FORM_SINGLE, CS_ARCH_ELECTRA, CE, of_electra},
+    {"albert", CS_FORM_SINGLE, CS_ARCH_ALBERT, CE, of_albert},
+    {"opt", CS_FORM_SINGLE, CS_ARCH_OPT, CE, as_classifier},
+    {"gemma2", CS_FORM_SINGLE, CS_ARCH_GEMMA2, CE, of_gemma2},
+    {"phi", CS_FORM_SINGLE, CS_ARCH_PHI, SE, as_regression},
+    {"gptj", CS_FORM_SINGLE, CS_ARCH_GPTJ, CE, of_one_head},
+    {"bloom", CS_FORM_SINGLE, CS_ARCH_BLOOM, CE, of_three_heads},
+    {"t5", CS_FORM_SINGLE, CS_ARCH_T5, CE, of_t5},
     {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
 };

@@ -30,6 +30,8 @@ typedef struct {
 extern const model_case model_cases[];
 /* Classification heads of every architecture, readout and loss, likewise. */
 extern const model_case classifier_cases[];
+/* Of architectures that are read and fine-tuned, likewise. */
+extern const model_case read_cases[];
 
 /* Two layers of width 8 (decoder one layer of 8 or 12) on 11 tokens; dropout where `drops`. */
 cs_model_config case_config(const model_case *what, bool drops);

@@ -1,5 +1,6 @@
 /* Cases of the operations and options that present-day architectures add, which not every backend
- * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows, grouped queries. */
+ * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows, grouped
+ * queries, caps and slopes of scores. */
 #include <stddef.h>
 
 #include "tensor_support.h"
@@ -97,6 +98,38 @@ static void grouped(cs_tensor_net *net, const void *setting)
     cs_net_output(net, cs_graph_attention(&net->graph, q, k, v, &o));
 }
 
+typedef struct {
+    double cap, p;
+    int64_t kv_heads, window;
+    bool slopes, relative;
+} score_setting;
+
+/* Scores through a cap, falling off with the distance, or both beside relative positions. */
+static void scores(cs_tensor_net *net, const void *setting)
+{
+    const score_setting *s = setting;
+    int rows = cs_net_rows_now(net, 3, 9, 2, 7);
+    int q = cs_net_activation(net, "q", rows, 18);
+    int k = cs_net_activation(net, "k", rows, 3 * s->kv_heads),
+        v = cs_net_activation(net, "v", rows, 3 * s->kv_heads);
+    const int at = cs_net_index(net, rows, cs_fill_position, 0);
+    const cs_attention_options o = {.vis = at,
+                                    .lim = at,
+                                    .table = s->slopes     ? cs_net_frozen(net, "slope", 1, 6)
+                                             : s->relative ? cs_net_param(net, "table", 4, 6)
+                                                           : CS_NONE,
+                                    .pos_q = at,
+                                    .pos_k = at,
+                                    .heads = 6,
+                                    .kv_heads = s->kv_heads,
+                                    .window = s->window,
+                                    .cap = s->cap,
+                                    .slopes = s->slopes,
+                                    .max_distance = s->relative ? 3 : 0,
+                                    .p = s->p};
+    cs_net_output(net, cs_graph_attention(&net->graph, q, k, v, &o));
+}
+
 static void silu(cs_tensor_net *net)
 {
     int rows = cs_net_rows(net, 3, 5);
@@ -122,5 +155,13 @@ const cs_tensor_case cs_tensor_part_cases[] = {
     {"attention, window, rows without keys", NULL, window, &(const window_setting){3, 4}},
     {"attention, grouped queries", NULL, grouped, &(const int64_t){2}},
     {"attention, one head of keys", NULL, grouped, &(const int64_t){1}},
+    {"attention, capped", NULL, scores, &(const score_setting){.cap = 0.5, .kv_heads = 6}},
+    {"attention, capped, grouped, window, dropout", NULL, scores,
+     &(const score_setting){.cap = 0.7, .p = 0.2, .kv_heads = 2, .window = 3}},
+    {"attention, capped, relative", NULL, scores,
+     &(const score_setting){.cap = 0.5, .kv_heads = 3, .relative = true}},
+    {"attention, slopes", NULL, scores, &(const score_setting){.kv_heads = 6, .slopes = true}},
+    {"attention, slopes, dropout", NULL, scores,
+     &(const score_setting){.p = 0.2, .kv_heads = 2, .slopes = true}},
     {NULL, NULL, NULL, NULL},
 };

@@ -357,7 +357,7 @@ TEST(training_is_refused)
     OK(open_cpu(&backend));
     OK(cs_model_read(MODELS "qwen3", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
-                 "architecture qwen3 is read, not trained");
+                 "architecture qwen3 is read and fine-tuned, not trained or written");
     cs_model_free(&model);
     OK(cs_model_read(MODELS "bert-relative-key", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
@@ -376,14 +376,14 @@ TEST(training_is_refused)
     cs_model_free(&model);
     OK(cs_model_read(MODELS "t5-untied", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
-                 "architecture t5 is read, not trained");
+                 "architecture t5 is read and fine-tuned, not trained or written");
     assert_fails(cs_network_build(&model, &predicts, &network), CS_ERR_USAGE,
                  "the encoder of the model (t5) predicts no tokens");
     predicts.form = CS_FORM_MAE;
     predicts.decoder_length = 4;
     predicts.training = true;
     assert_fails(cs_network_build(&model, &predicts, &network), CS_ERR_USAGE,
-                 "architecture t5 is read, not trained");
+                 "architecture t5 is read and fine-tuned, not trained or written");
     cs_model_free(&model);
     cs_backend_free(&backend);
 }

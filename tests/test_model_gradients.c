@@ -170,6 +170,7 @@ TEST(test_derivatives)
 TEST(test_classifier_derivatives)
 {
     check_derivatives(classifier_cases);
+    check_derivatives(read_cases);
 }
 
 /* --- nothing idle ----------------------------------------------------------------------------- */
@@ -252,4 +253,5 @@ TEST(test_nothing_idle)
 {
     check_nothing_idle(model_cases);
     check_nothing_idle(classifier_cases);
+    check_nothing_idle(read_cases);
 }

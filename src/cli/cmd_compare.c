@@ -54,11 +54,11 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
                                         cs_args_int(j->args, "positions"))
                        : "";
     m->masks = masked && reads;
-    m->tunes = cs_arch_trained(c->arch) == CS_OK;
-    cs_reason_clear();
-    m->missing = cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "prediction (no head); ",
-                                m->tunes ? "" : "fine-tuning (its architecture is read alone); ",
-                                m->masks ? "" : "mask-rank (no [MASK]); ");
+    m->tunes = cs_model_config_tunes(c);
+    m->missing =
+        cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "prediction (no head); ",
+                       m->tunes ? "" : "fine-tuning (vectors of distances have no gradient); ",
+                       m->masks ? "" : "mask-rank (no [MASK]); ");
     return m->ask && m->missing ? CS_OK : CS_ERR_MEMORY;
 }
 

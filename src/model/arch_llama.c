@@ -338,15 +338,20 @@ static const cs_arch_tensor MODERNBERT_DECODER[] = {
 #define LLAMA_PLAIN                                                                                \
     CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(10000), .bias = true, .eps = 1e-6, .act = CS_ACT_SILU,   \
                                                   .rms = true, .gated = true
-#define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}
+#define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}, .score = CS_SCORE_BARE
 #define CAUSAL .head = "ForCausalLM", .causal = true
 #define TRAINED_LLAMA                                                                              \
     .trained = true, .read = cs_rotary_read,                                                       \
     .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES}
 
 const cs_arch_row cs_arch_llama = {
-    LLAMA_ROW,       CAUSAL,           TRAINED_LLAMA,          .score = CS_SCORE_BARE,
-    .name = "llama", .class = "Llama", .plain = {LLAMA_PLAIN}, .write = cs_rotary_write,
+    LLAMA_ROW,
+    CAUSAL,
+    TRAINED_LLAMA,
+    .name = "llama",
+    .class = "Llama",
+    .plain = {LLAMA_PLAIN},
+    .write = cs_rotary_write,
 };
 
 const cs_arch_row cs_arch_mistral = {
@@ -394,6 +399,7 @@ const cs_arch_row cs_arch_qwen3 = {
 
 const cs_arch_row cs_arch_gpt_neox = {
     CAUSAL,
+    .score = CS_SCORE_BARE,
     .name = "gpt_neox",
     .class = "GPTNeoX",
     .prefix = "gpt_neox.",

@@ -53,6 +53,7 @@ static const cs_arch_tensor DISTILBERT_TENSORS[] = {
 const cs_arch_row cs_arch_distilbert = {
     .name = "distilbert",
     .class = "DistilBert",
+    .score = CS_SCORE_RELU,
     .head = "ForMaskedLM",
     .prefix = "distilbert.",
     .head_follows = true,
@@ -95,6 +96,7 @@ const cs_arch_row cs_arch_electra = {
     .name = "electra",
     .places = true,
     .class = "Electra",
+    .score = CS_SCORE_GELU,
     .head = "ForMaskedLM",
     .prefix = "electra.",
     .states_alone = true,
@@ -145,6 +147,7 @@ const cs_arch_row cs_arch_albert = {
     .name = "albert",
     .places = true,
     .class = "Albert",
+    .score = CS_SCORE_POOLER,
     .head = "ForMaskedLM",
     .prefix = "albert.",
     .head_follows = true,
@@ -209,7 +212,7 @@ static const cs_arch_tensor OPT_TENSORS[] = {
     {NULL, NULL},
 };
 
-#define CAUSAL .head = "ForCausalLM", .causal = true
+#define CAUSAL .head = "ForCausalLM", .causal = true, .score = CS_SCORE_BARE
 
 const cs_arch_row cs_arch_opt = {
     CAUSAL,
@@ -529,6 +532,7 @@ static const cs_arch_tensor T5_TENSORS[] = {
 const cs_arch_row cs_arch_t5 = {
     .name = "t5",
     .class = "T5",
+    .score = CS_SCORE_BARE,
     .head = "ForConditionalGeneration",
     .prefix = "",
     .past = {"decoder.embed_tokens.", "encoder.embed_tokens.",

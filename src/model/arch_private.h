@@ -40,7 +40,9 @@ enum { CS_ARCH_LISTS = 3 };
 /* The classification head of the class, over the state that it reads. */
 typedef enum {
     CS_SCORE_TANH,   /* drop, dense, tanh, drop, outputs */
-    CS_SCORE_POOLER, /* the same without the first dropout */
+    CS_SCORE_GELU,   /* the same with gelu */
+    CS_SCORE_POOLER, /* dense, tanh, drop, outputs */
+    CS_SCORE_RELU,   /* the same with relu */
     CS_SCORE_NORM,   /* dense, the head's activation, norm, drop, outputs */
     CS_SCORE_NORMED, /* the same, outputs with a bias where the dense layer has one */
     CS_SCORE_DENSE,  /* dense, gelu, outputs */
@@ -52,7 +54,7 @@ typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
     const char *prefix;       /* of tensors: "transformer."; files of the bare model lack it */
-    bool trained;             /* here, in every form; else read alone */
+    bool trained;             /* made and written here, in every form; else read, and fine-tuned */
     bool causal;              /* made for the next token */
     bool behind_pad;          /* positions start behind the padding token's */
     bool head_follows;        /* the head's activation is the layers' */

@@ -193,6 +193,11 @@ bool cs_model_config_places(const cs_model_config *config)
            config->window > 0 || config->slopes || config->place_span > 0;
 }
 
+bool cs_model_config_tunes(const cs_model_config *config)
+{
+    return config->place_span == 0;
+}
+
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer)
 {
     return config->local[layer / 64] >> layer % 64 & 1;

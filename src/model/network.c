@@ -390,13 +390,14 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
                        cs_arch_name(c->arch));
     }
     if (o->form == CS_FORM_TWO_STREAM || (o->form == CS_FORM_MAE && !c->decoder.stack) ||
-        o->training || o->classify) {
+        (o->training && !o->classify)) {
         cs_status status = cs_arch_trained(c->arch);
         if (status != CS_OK) return status;
     }
-    if (c->place_table && (o->training || o->classify)) {
-        return cs_fail(CS_ERR_USAGE, "a model with vectors of distances (position_embedding_type "
-                                     "relative_key) is read, not trained");
+    if (!cs_model_config_tunes(c) && o->training) {
+        return cs_fail(CS_ERR_USAGE, "a model with vectors of distances (%s) is read, not trained",
+                       c->place_table ? "position_embedding_type relative_key"
+                                      : cs_arch_name(c->arch));
     }
     if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
         return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "

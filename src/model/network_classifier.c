@@ -1,8 +1,9 @@
 /* Classification: one loss row a text, the readout and the head.
  *
- * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2 and llama
- * have a matrix without bias over the last row; bert (its pooler) and roberta-* drop, dense, tanh,
- * drop, outputs over the first, bert without the first dropout; modernbert dense, activation, norm,
+ * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2, llama and
+ * other decoders have a matrix without bias over the last row; roberta and its kind drop, dense, tanh,
+ * drop, outputs over the first, electra with gelu, bert and albert (their poolers) without the first
+ * dropout, distilbert so with relu; modernbert dense, activation, norm,
  * drop, outputs over the first, its decoder over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class token.
  * A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans have
  * that of ...ForQuestionAnswering: two outputs of every row of the text.
@@ -51,9 +52,10 @@ void cs_emit_classifier(cs_emitter *e, int x)
     }
     if (c->cloze) {
         x = cs_emit_transform(e, x);
-    } else if (score == CS_SCORE_TANH || score == CS_SCORE_POOLER) {
-        x = score == CS_SCORE_POOLER ? x : drop(e, x);
-        x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_TANH);
+    } else if (score <= CS_SCORE_RELU) {
+        static const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, CS_ACT_RELU};
+        x = score <= CS_SCORE_GELU ? drop(e, x) : x;
+        x = cs_emit_linear(e, x, "", "classifier.dense", act[score]);
     } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
         x = cs_emit_linear(e, x, "", "classifier.dense", c->head_act);
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,

@@ -7,7 +7,7 @@
  *
  *   P = exp(scale q k' - lse), A = keep P, D = y' . y,
  *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q,
- *   table' = sums of S'.
+ *   table' = sums of S'; of a capped score S' times 1 - tanh^2.
  */
 #include <assert.h>
 #include <math.h>
@@ -41,6 +41,7 @@ typedef struct {
     float *p, *dp;              /* BLOCK x keys */
     float *out;                 /* BLOCK x width */
     float *keep;                /* keys, in order of places, then of ranks */
+    float *slope;               /* keys: derivatives of capped scores; NULL: not wanted */
     float *row;                 /* BLOCK: 1 / sum, or D */
     int64_t ld;                 /* of p and dp */
 } scratch;
@@ -82,6 +83,7 @@ static int64_t lay_out(const attention *t, float *base, bool backward, scratch *
         items += take(at, &s->dv, lk * w);
         items += take(at, &s->b, cs_cpu_packed_b(kernels, w, BLOCK));
         items += take(at, &s->dp, BLOCK * s->ld);
+        if (t->o->cap > 0) items += take(at, &s->slope, lk);
     }
     return items;
 }
@@ -277,6 +279,9 @@ static void add_bias(const piece *c, int64_t i, float *score)
     if (cap > 0) {
         kernels->scale(seen, 1 / cap, score, score);
         kernels->activate(CS_ACT_TANH, seen, NULL, score, score);
+        for (int64_t j = 0; c->s.slope && j < seen; ++j) {
+            c->s.slope[j] = 1 - score[j] * score[j];
+        }
         kernels->scale(seen, cap, score, score);
     }
     for (int64_t j = 0; t->o->slopes && j < seen; ++j) {
@@ -392,6 +397,9 @@ static void softmax_row_back(const piece *c, int64_t i, float *table_part)
         }
         for (int64_t j = 0; table_part && j < seen; ++j) {
             table_part[bucket_of(t, row, key_row(c, j))] += dp[j];
+        }
+        if (c->s.slope) {
+            kernels->multiply(seen, c->s.slope, dp);
         }
     }
     memset(p + seen, 0, (size_t)(c->seen - seen) * sizeof *p);

@@ -498,8 +498,9 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
           !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1)))) {
         return CS_NONE;
     }
-    if (graph->training && (o->cap > 0 || o->slopes || o->span > 0)) {
-        return fail(graph, CS_ERR_USAGE, "%s: caps, slopes and places have no gradient here", what);
+    if (graph->training && (o->span > 0 || (o->slopes && graph->tensor[o->table].wants_grad))) {
+        return fail(graph, CS_ERR_USAGE, "%s: %s have no gradient here", what,
+                    o->span > 0 ? "places" : "slopes");
     }
     const int place[] = {o->place_k, o->place_q};
     for (int p = 0; p < 2 && o->span > 0; ++p) {

@@ -171,11 +171,11 @@ typedef struct {
  * that sees no key gives zero and passes no gradient.
  * q, y: Rq x H hd; k, v: Rk x K hd, row sets of equal batch; head h reads keys and values h K / H
  * (grouped queries: Ainslie et al. 2023). cap: scale q.k is
- * cap tanh(scale q.k / cap) (no gradient). vis: Rk x 1; lim: Rq x 1. `lse` is
+ * cap tanh(scale q.k / cap). vis: Rk x 1; lim: Rq x 1. `lse` is
  * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
  * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket
  * (tensor/relative.h); with `slopes` table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h]
- * (ALiBi: Press et al. 2022; no gradient). With a span n, scale (q[i].place_k[d] + k[j].place_q[d])
+ * (ALiBi: Press et al. 2022; the table has no gradient). With a span n, scale (q[i].place_k[d] + k[j].place_q[d])
  * is added (DeBERTa: He et al. 2021; no gradient), either optional: parameters of 2n rows of the
  * heads, d = n + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within 0 .. 2n - 1. */
 typedef struct {

@@ -73,11 +73,12 @@ static int64_t ref_attention_keys(const ref_attention_view *t, int64_t h)
     return h * t->o->kv_heads / t->o->heads * t->width;
 }
 
-static cs_real ref_attention_score(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
+/* Before cap and table. */
+static cs_real ref_attention_product(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
 {
     cs_real dot = ref_dot(t->width, t->q.x + i * t->q.ld + h * t->width,
                           t->k.x + j * t->k.ld + ref_attention_keys(t, h));
-    cs_real score = (cs_real)t->o->scale * dot, cap = (cs_real)t->o->cap;
+    cs_real score = (cs_real)t->o->scale * dot;
     if (t->o->span > 0) {
         int64_t place = t->o->span + cs_log_bucket((int64_t)t->pos_q[i] - t->pos_k[j],
                                                    t->o->buckets, t->o->max_distance);
@@ -89,7 +90,13 @@ static cs_real ref_attention_score(const ref_attention_view *t, int64_t i, int64
         score += t->place_k.x ? (cs_real)t->o->scale * ref_dot(t->width, q, t->place_k.x + at) : 0;
         score += t->place_q.x ? (cs_real)t->o->scale * ref_dot(t->width, k, t->place_q.x + to) : 0;
     }
-    score = cap > 0 ? cap * tanh(score / cap) : score;
+    return score;
+}
+
+static cs_real ref_attention_score(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
+{
+    const cs_real cap = (cs_real)t->o->cap, plain = ref_attention_product(t, i, j, h),
+                  score = cap > 0 ? cap * tanh(plain / cap) : plain;
     if (t->o->slopes) {
         return score + (cs_real)(t->pos_k[j] - t->pos_q[i]) * t->table.x[h];
     }
@@ -170,14 +177,19 @@ static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
                     if (dv) {
                         ref_axpy(t.width, keep * p, dy, dv + vj);
                     }
+                    if (dtable) {
+                        dtable[ref_attention_bias(&t, i, j, h)] += ds;
+                    }
+                    if (t.o->cap > 0) {
+                        const cs_real capped =
+                            tanh(ref_attention_product(&t, i, j, h) / (cs_real)t.o->cap);
+                        ds *= 1 - capped * capped;
+                    }
                     if (dq) {
                         ref_axpy(t.width, scale * ds, t.k.x + kj, dq + qi);
                     }
                     if (dk) {
                         ref_axpy(t.width, scale * ds, t.q.x + qi, dk + kj);
-                    }
-                    if (dtable) {
-                        dtable[ref_attention_bias(&t, i, j, h)] += ds;
                     }
                 }
             }
