@@ -122,10 +122,7 @@ static cs_status open_model(cs_args *args, session *s)
     cs_model_text *from = &s->from;
     const char *dir = cs_args_positional(args, 0);
     cs_status status = cs_args_model_open(args, dir, from);
-    if (status == CS_OK && from->model.config.arch == CS_ARCH_LINEAR)
-        status = cs_fail(CS_ERR_USAGE, "%s: architecture linear has no encoder to fine-tune", dir);
-    if (status == CS_OK && !cs_model_config_tunes(&from->model.config))
-        status = cs_fail(CS_ERR_USAGE, "%s: vectors of distances have no gradient here", dir);
+    if (status == CS_OK) status = cs_blame(cs_model_config_tunes(&from->model.config), "%s", dir);
     if (status == CS_OK && s->task.save_model)
         status = cs_blame(cs_arch_trained(from->model.config.arch), "--save-model");
     if (status == CS_OK && !of_pictures(s)) status = cs_model_text_has_tokenizer(from);

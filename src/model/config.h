@@ -261,8 +261,8 @@ bool cs_layer_is_local(const cs_model_config *config, int64_t layer);
 bool cs_arch_causal(cs_arch arch);
 /* CS_ERR_USAGE names an architecture that is read and not trained. */
 cs_status cs_arch_trained(cs_arch arch) CS_MUST_CHECK;
-/* Whether it can be fine-tuned: not with vectors of distances, which have no gradient. */
-bool cs_model_config_tunes(const cs_model_config *config);
+/* CS_ERR_USAGE where it cannot be fine-tuned: without an encoder, with vectors of distances. */
+cs_status cs_model_config_tunes(const cs_model_config *config) CS_MUST_CHECK;
 
 /* config.json: the Hugging Face keys of the architecture; what those classes do not know stands
  * under "cospec" ("trained" there is no setting: cs_model.trained). A model that no class computes

@@ -394,10 +394,8 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
         cs_status status = cs_arch_trained(c->arch);
         if (status != CS_OK) return status;
     }
-    if (!cs_model_config_tunes(c) && o->training) {
-        return cs_fail(CS_ERR_USAGE, "a model with vectors of distances (%s) is read, not trained",
-                       c->place_table ? "position_embedding_type relative_key"
-                                      : cs_arch_name(c->arch));
+    if (c->place_span > 0 && o->training) {
+        return cs_model_config_tunes(c);
     }
     if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
         return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "

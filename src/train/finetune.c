@@ -32,10 +32,8 @@ cs_finetune_options cs_finetune_defaults(void)
 cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *texts,
                              cs_readout readout, double dropout, cs_model_config *out)
 {
-    if (config->arch == CS_ARCH_LINEAR) {
-        return cs_fail(CS_ERR_USAGE, "architecture linear has no encoder to fine-tune");
-    }
-    cs_status status = cs_model_config_reads(config, texts->real_width);
+    cs_status status = cs_model_config_tunes(config);
+    if (status == CS_OK) status = cs_model_config_reads(config, texts->real_width);
     if (status != CS_OK) return status;
     if (texts->classes == 1) {
         return cs_fail(CS_ERR_USAGE, "one class alone leaves nothing to learn");
