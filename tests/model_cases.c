@@ -248,6 +248,7 @@ static void of_gemma2(cs_model_config *c)
 static void of_t5(cs_model_config *c)
 {
     c->positions = 0;
+    c->headless = true;
     with_relative(c);
     c->gated = true;
     c->act = CS_ACT_GELU_TANH; /* no kink that a difference could step over */
@@ -264,6 +265,7 @@ static void of_albert(cs_model_config *c)
 
 static void of_electra(cs_model_config *c)
 {
+    c->headless = true;
     c->embed_width = 6;
     as_classifier(c);
 }

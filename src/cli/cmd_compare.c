@@ -54,7 +54,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
                                         cs_args_int(j->args, "positions"))
                        : "";
     m->masks = masked && reads;
-    m->tunes = cs_model_config_tunes(c) == CS_OK;
+    m->tunes = !t->decoder && cs_model_config_tunes(c) == CS_OK;
     cs_reason_clear();
     m->missing = cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "prediction (no head); ",
                                 m->tunes ? "" : "fine-tuning (no gradient here); ",

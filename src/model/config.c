@@ -224,7 +224,7 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
     c.classes = classes;
     c.readout = readout;
     c.head_transform = c.head_bias = c.query_vector = c.blind_queries = c.detector = c.cloze =
-        c.spans = false;
+        c.spans = c.headless = false;
     c.tied = true;
     c.offset_heads = 0;
     c.decoder = (cs_decoder_config){0};
