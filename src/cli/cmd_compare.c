@@ -212,9 +212,8 @@ static cs_status compare(job *j, cs_study_job *s)
                           s->steps);
     if (status == CS_OK)
         status = cs_blame(cs_claims_read(&s->study, NULL, &s->claims), "%s", s->steps);
-    for (int64_t i = 0; i < j->models; ++i) {
+    for (int64_t i = 0; i < j->models; ++i)
         s->series = s->series || !j->model[i].last;
-    }
     json_decref(json);
     return status == CS_OK ? cs_study_job_run(args, s) : status;
 }
