@@ -204,22 +204,18 @@ static cs_status read_texts(run *r)
     return status;
 }
 
-static bool of_tokens(const run *r)
-{
-    return cs_args_flag(r->args, "tokens");
-}
-
 static int64_t columns(const run *r, const cs_model_text *m)
 {
-    return of_tokens(r) ? cs_tokenizer_vocab(m->tokenizer)
-                        : cs_text_features_width(&m->model, &r->train);
+    return cs_args_flag(r->args, "tokens") ? cs_tokenizer_vocab(m->tokenizer)
+                                           : cs_text_features_width(&m->model, &r->train);
 }
 
 static cs_status features_of(const run *r, cs_model_text *m, const cs_labelled_text *texts,
                              const cs_hidden_options *o, float **out)
 {
-    return of_tokens(r) ? cs_text_frequencies(m->tokenizer, texts, out)
-                        : cs_text_features(&m->model, m->tokenizer, texts, o, out);
+    return cs_args_flag(r->args, "tokens")
+               ? cs_text_frequencies(m->tokenizer, texts, out)
+               : cs_text_features(&m->model, m->tokenizer, texts, o, out);
 }
 
 /* A layer of features of both sides, `d` columns a row. */
@@ -238,8 +234,9 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     cs_status status = features_of(r, m, &r->train, o, &train);
     if (status == CS_OK) status = features_of(r, m, &r->test, o, &test);
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
-        const char *name =
-            of_tokens(r) ? "tokens" : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
+        const char *name = cs_args_flag(r->args, "tokens")
+                               ? "tokens"
+                               : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
         status = name ? probe_floats(r, name, d, train + l * r->train.count * d,
                                      test + l * r->test.count * d)
                       : CS_ERR_MEMORY;
@@ -413,7 +410,7 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = cs_model_text_has_states(&m);
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
-    if (status == CS_OK && of_tokens(r))
+    if (status == CS_OK && cs_args_flag(r->args, "tokens"))
         status = cs_args_refuse(r->args, "layer stack", "has no meaning with --tokens");
     if (status == CS_OK && r->dry) {
         estimate(r, r->train.count, columns(r, &m), o.layers);
@@ -485,13 +482,15 @@ static cs_status check_arguments(const cs_args *args, bool *model)
     return cs_want(args, CS_ERR_INPUT, first, CS_IS_MODEL);
 }
 
-/* Of pictures the best states, whose probe is wide: a fifth held out once costs what one fold would. */
+/* Of pictures the best states, whose probe is wide: a fifth held out once costs what one fold would, and
+ * the least penalties more than all others. */
 static cs_status suppose_best(const run *r)
 {
     const bool open = !r->heads && !cs_args_given(r->args, "layer");
     cs_status status = open ? cs_args_suppose(r->args, "pooling", "auto") : CS_OK;
     if (status != CS_OK || !cs_args_is(r->args, "pooling", "auto")) return status;
     status = cs_args_suppose(r->args, "layer", "all");
+    if (status == CS_OK) status = cs_args_suppose(r->args, "penalties", "0.1,0.01,1e-3,1e-4");
     if (status == CS_OK && !cs_args_given(r->args, "folds"))
         status = cs_args_suppose(r->args, "validation-share", "0.2");
     return status == CS_OK ? cs_args_suppose(r->args, "tolerance", "1e-4") : status;

@@ -45,11 +45,11 @@ const cs_opt cs_group_probe_texts[] = {
             "probe."),
     CS_CHOICE(
         "pooling", CS_PICTURE_POOLINGS, "mean",
-        "The row of a text: the mean of all rows that the model reads, its first row, its "
-        "last; of a picture also all patches side by side, their means over 4 x 4 cells of the "
-        "plane, or auto (pictures without --layer, then with --validation-share 0.2 "
-        "--tolerance 1e-4): of the layers and of mean, first, patches and cells what has the "
-        "least loss on a fifth of the training examples (of 4,000 at most)."),
+        "The row of a text: the mean of all rows that the model reads, its first row, its last; of "
+        "a picture also all patches side by side, their means over 4 x 4 cells of the plane, or "
+        "auto (pictures without --layer, then with --validation-share 0.2 --penalties "
+        "0.1,0.01,1e-3,1e-4 --tolerance 1e-4): of the layers and of mean, first, patches and cells "
+        "what has the least loss on a fifth of the training examples (of 4,000 at most)."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),

@@ -6,7 +6,7 @@ test_smoke() {
     "$COSPEC" data prepare glyphs > out 2> err || { skip smoke "$(tail -1 err)"; return 0; }
     exits 0 "$COSPEC" reproduce --steps "$root/plots/images.json" --template "$root/plots/images.html" --scale smoke -o r -q || return 1
     [ "$(wc -l < r/claims.csv)" = 111 ] || { fail "$(wc -l < r/claims.csv) lines for 110 claims"; return 1; }
-    ! grep -q '{{' r/report.html && grep -q '61.4 against 55.3' r/report.html && [ "$(grep -c 'src="data:image/png;base64,iVBOR' r/report.html)" = 4 ] || fail "the report is not filled"
+    ! grep -q '{{' r/report.html && grep -q '61.4 against 55.3' r/report.html && [ "$(grep -c 'src="data:image/png;base64,iVBOR' r/report.html)" = 6 ] || fail "the report is not filled"
 }
 
 check smoke

@@ -262,7 +262,7 @@ test_choice() {
     best=$(tr -d '\n ' < chosen.json | grep -o '{"of":"model"[^}]*}' | sed 's/.*"layer":\([0-9]*\),"pooling":"\([a-z]*\)","held_out_loss":\([^}]*\)}/\3 \1 \2/' | sort -g | head -1)
     [ "$(grep -c '"of": "model"' chosen.json)/$(grep -c '"of": "untrained"' chosen.json)" = 11/11 ] || { fail "$(tr -d '\n ' < chosen.json)"; return 1; }
     set -- $best
-    exits 0 "$COSPEC" probe a p --pooling "$3" --layer "$2" --validation-share 0.2 --tolerance 1e-4 --seeds 1 --json || return 1
+    exits 0 "$COSPEC" probe a p --pooling "$3" --layer "$2" --validation-share 0.2 --penalties 0.1,0.01,1e-3,1e-4 --tolerance 1e-4 --seeds 1 --json || return 1
     same_fit out chosen.json || { fail "layer $2, $3: not the probe that was chosen"; return 1; }
     exits 0 "$COSPEC" probe a p --pooling auto --layer 1 --folds 3 --seeds 1 --json && [ "$(grep -c '"of": "model"' out)" = 4 ] && ! same_fit out chosen.json || { fail "${why:-three folds are one share}"; return 1; }
     exits 0 "$COSPEC" probe a p --layer 2 --seeds 1 --json && ! grep -q candidates out && cp out mean.json && exits 0 "$COSPEC" probe a p --layer 2 --pooling mean --seeds 1 --json && same_fit out mean.json || { fail "${why:-a given layer is not that of the mean}"; return 1; }
