@@ -8,11 +8,15 @@
  *   P = exp(scale q k' - lse), A = keep P, D = y' . y,
  *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q,
  *   table' = sums of S'; of a capped score S' times 1 - tanh^2.
+ *
+ * Scores by vectors of distances are two products more, of all queries and of all keys with the
+ * vectors of the distances that occur, from which each score picks its two.
  */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 #include "tensor/relative.h"
@@ -28,22 +32,25 @@ typedef struct {
     const int32_t *pos_q, *pos_k;
     float *table_part; /* batch x heads x buckets: gradients of the table */
     int32_t *bucket;   /* of distances -max_distance .. max_distance; NULL: computed */
-    int64_t width, blocks;
+    int32_t *place;    /* of distances -farthest .. farthest, within the span */
+    int64_t width, blocks, farthest;
 } attention;
 
 /* Scratch of a worker: what one sequence and head needs. */
 typedef struct {
-    float *q, *k, *v, *dy;      /* gathered rows x width; q times scale */
-    float *k_by_key, *v_by_key; /* packed B: steps are columns of the head (scores, P') */
-    float *v_rows, *k_rows;     /* packed B: steps are keys (y, q') */
-    float *dk, *dv;             /* keys x width */
-    float *a, *b;               /* packed operands of a block */
-    float *p, *dp;              /* BLOCK x keys */
-    float *out;                 /* BLOCK x width */
-    float *keep;                /* keys, in order of places, then of ranks */
-    float *slope;               /* keys: derivatives of capped scores; NULL: not wanted */
-    float *row;                 /* BLOCK: 1 / sum, or D */
-    int64_t ld;                 /* of p and dp */
+    float *q, *k, *v, *dy;          /* gathered rows x width; q times scale */
+    float *k_by_key, *v_by_key;     /* packed B: steps are columns of the head (scores, P') */
+    float *v_rows, *k_rows;         /* packed B: steps are keys (y, q') */
+    float *dk, *dv;                 /* keys x width */
+    float *a, *b;                   /* packed operands of a block */
+    float *p, *dp;                  /* BLOCK x keys */
+    float *out;                     /* BLOCK x width */
+    float *places;                  /* packed B: vectors of the distances that occur */
+    float *q_by_place, *k_by_place; /* queries, keys x these distances */
+    float *keep;                    /* keys, in order of places, then of ranks */
+    float *slope;                   /* keys: derivatives of capped scores; NULL: not wanted */
+    float *row;                     /* BLOCK: 1 / sum, or D */
+    int64_t ld;                     /* of p and dp */
 } scratch;
 
 static int64_t take(float **at, float **field, int64_t items)
@@ -75,6 +82,11 @@ static int64_t lay_out(const attention *t, float *base, bool backward, scratch *
     items += take(at, &s->out, BLOCK * w);
     items += take(at, &s->keep, 2 * lk);
     items += take(at, &s->row, BLOCK);
+    if (t->o->span > 0) {
+        items += take(at, &s->places, cs_cpu_packed_b(kernels, 2 * t->o->span, w));
+        items += take(at, &s->q_by_place, lq * 2 * t->o->span);
+        items += take(at, &s->k_by_place, lk * 2 * t->o->span);
+    }
     if (backward) {
         items += take(at, &s->dy, lq * w);
         items += take(at, &s->v_by_key, cs_cpu_packed_b(kernels, lk, w));
@@ -92,6 +104,14 @@ static bool has_lookup(const attention *t)
 {
     return t->table.x && !t->o->slopes && t->o->max_distance > t->table.rows &&
            t->o->max_distance < 1 << 20;
+}
+
+/* Which vector a query has of a key so many places before it. */
+static int64_t place_of(const attention *t, int64_t distance)
+{
+    const int64_t last = 2 * t->o->span - 1,
+                  place = t->o->span + cs_log_bucket(distance, t->o->buckets, t->o->max_distance);
+    return place < 0 ? 0 : place > last ? last : place;
 }
 
 /* Sizes scratch, sorts the masks, tabulates the buckets of relative positions. */
@@ -115,17 +135,25 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
     scratch s;
     cs_status status = cs_cpu_local(t->cpu, lay_out(t, NULL, backward, &s));
     const int64_t distances = has_lookup(t) ? 2 * o->max_distance + 1 : 0;
+    t->farthest = o->span > 0 ? cs_most(t->q.length, t->k.length) : 0;
+    const int64_t places = o->span > 0 ? 2 * t->farthest + 1 : 0;
     const int64_t parts = t->table.grad ? t->q.batch * o->heads * t->table.rows : 0;
     t->pos_q = cs_run_ints(run, o->pos_q);
     t->pos_k = cs_run_ints(run, o->pos_k);
-    if (status == CS_OK && t->table.x) {
-        status = cs_cpu_partial(t->cpu, parts + distances + 1);
+    if (status == CS_OK && (t->table.x || places > 0)) {
+        status = cs_cpu_partial(t->cpu, parts + distances + places + 1);
         t->table_part = t->cpu->partial;
     }
     if (status == CS_OK && distances > 0) {
         t->bucket = (int32_t *)(void *)(t->cpu->partial + parts) + o->max_distance;
         for (int64_t d = -o->max_distance; d <= o->max_distance; ++d) {
             t->bucket[d] = cs_relative_bucket(d, t->table.rows, o->max_distance, o->bidirectional);
+        }
+    }
+    if (status == CS_OK && places > 0) {
+        t->place = (int32_t *)(void *)(t->cpu->partial + parts + distances) + t->farthest;
+        for (int64_t d = -t->farthest; d <= t->farthest; ++d) {
+            t->place[d] = (int32_t)place_of(t, d);
         }
     }
     return status == CS_OK ? cs_cpu_rank(run, o->vis, o->lim) : status;
@@ -149,8 +177,9 @@ typedef struct {
     cs_cpu_ranks ranks;
     cs_cpu_drop drop;
     scratch s;
-    int64_t keys;             /* seen by any query */
-    int64_t from, rows, seen; /* of the block: sorted queries, keys seen by any of them */
+    int64_t keys;                /* seen by any query */
+    int64_t first_place, places; /* of the distances that occur */
+    int64_t from, rows, seen;    /* of the block: sorted queries, keys seen by any of them */
 } piece;
 
 static int64_t query_row(const piece *c, int64_t i)
@@ -245,24 +274,60 @@ static void over_queries(const piece *c, const float *x, const float *y, float *
               .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
 }
 
-/* Products of row i of queries and key j with the vectors of their distance; s.q has the scale. */
+/* All rows x with the vectors of the distances that occur. */
+static void against_places(const piece *c, int64_t rows, const float *x, const cs_cpu_matrix *table,
+                           float *out)
+{
+    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
+    const int64_t w = c->t->width;
+    if (!table->x) return;
+    cs_cpu_pack_b(kernels, c->places, w, table->x + c->first_place * table->ld + c->col, table->ld,
+                  true, c->s.places);
+    for (int64_t from = 0; from < rows; from += BLOCK) {
+        const int64_t n = rows - from < BLOCK ? rows - from : BLOCK;
+        cs_cpu_pack_a(kernels, n, w, x + from * w, w, true, c->s.a);
+        small(c, w,
+              (cs_cpu_small){.m = n,
+                             .n = c->places,
+                             .k = w,
+                             .b = c->s.places,
+                             .c = out + from * c->places,
+                             .ldc = c->places});
+    }
+}
+
+/* The distances of the sequence at hand, and the products with their vectors. */
+static void open_places(piece *c)
+{
+    const attention *t = c->t;
+    int64_t least = INT64_MAX, most = INT64_MIN, first = INT64_MAX, last = INT64_MIN;
+    for (int64_t i = 0; i < t->q.length; ++i) {
+        const int64_t at = t->pos_q[query_row(c, i)];
+        least = at < least ? at : least;
+        most = at > most ? at : most;
+    }
+    for (int64_t j = 0; j < c->keys; ++j) {
+        const int64_t at = t->pos_k[key_row(c, j)];
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+    }
+    if (c->keys == 0) return;
+    c->first_place = place_of(t, least - last); /* the buckets rise with the distance */
+    c->places = place_of(t, most - first) + 1 - c->first_place;
+    against_places(c, t->q.length, c->s.q, &t->place_k, c->s.q_by_place);
+    against_places(c, c->keys, c->s.k, &t->place_q, c->s.k_by_place);
+}
+
+/* Those of row i of queries and key j; s.q has the scale. */
 static float of_places(const piece *c, int64_t i, int64_t j)
 {
     const attention *t = c->t;
-    const int64_t w = t->width, span = t->o->span, last = 2 * span - 1;
-    const int64_t query = t->pos_q[query_row(c, c->from + i)], key = t->pos_k[key_row(c, j)];
-    int64_t place = span + cs_log_bucket(query - key, t->o->buckets, t->o->max_distance);
+    const int64_t distance = (int64_t)t->pos_q[query_row(c, c->from + i)] - t->pos_k[key_row(c, j)];
+    const bool near = distance >= -t->farthest && distance <= t->farthest;
+    const int64_t place = (near ? t->place[distance] : place_of(t, distance)) - c->first_place;
     float sum = 0;
-    place = place < 0 ? 0 : place > last ? last : place;
-    if (t->place_k.x) {
-        sum += t->cpu->kernels->dot(w, c->s.q + (c->from + i) * w,
-                                    t->place_k.x + place * t->place_k.ld + c->col);
-    }
-    if (t->place_q.x) {
-        sum +=
-            (float)t->o->scale *
-            t->cpu->kernels->dot(w, c->s.k + j * w, t->place_q.x + place * t->place_q.ld + c->col);
-    }
+    if (t->place_k.x) sum += c->s.q_by_place[(c->from + i) * c->places + place];
+    if (t->place_q.x) sum += (float)t->o->scale * c->s.k_by_place[j * c->places + place];
     return sum;
 }
 
@@ -345,6 +410,7 @@ static cs_status attend(void *ctx, int64_t item, int worker)
     const int64_t w = t->width;
     piece c;
     open_piece(t, item, worker, false, &c);
+    if (t->o->span > 0) open_places(&c);
     for (int64_t block = 0; block < t->blocks; ++block) {
         open_block(&c, block);
         against_keys(&c, c.s.q, c.s.k_by_key, c.s.p);
