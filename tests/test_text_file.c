@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "io/file.h"
+#include "io/gzip.h"
 #include "io_support.h"
 #include "test.h"
 #include "text/corpus.h"
@@ -97,6 +98,31 @@ TEST_IN_DIR(gzip_is_unpacked)
     path = put(state, "head.gz", "\x1F\x8B", 2);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "head.gz: damaged gzip");
     assert_null(file.bytes);
+    cs_free(bytes);
+}
+
+/* Among them the one whose text ends where its room does: the first room is of 1 MiB. */
+TEST_IN_DIR(every_cut_of_gzip_is_refused)
+{
+    enum { LONG = (1 << 20) + (1 << 16) };
+    char *text = test_room(LONG + 1, 1), *bytes = NULL, sha256[65];
+    memset(text, 'x', LONG);
+    int64_t size = 0, unpacked = 0;
+    const char *path = put_packed(state, "long.gz", 1, text);
+    OK(cs_file_read(path, 1 << 20, &bytes, &size));
+    for (int64_t cut = size / 2; cut <= size; ++cut) {
+        char *out = NULL;
+        path = put(state, "cut.gz", bytes, (size_t)cut);
+        if (cut < size) {
+            assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
+                         "ends too soon");
+        } else {
+            OK(cs_file_unpacked(path, &out, &unpacked, sha256, NULL));
+            assert_int_equal(unpacked, LONG);
+            assert_memory_equal(out, text, LONG + 1);
+        }
+        cs_free(out);
+    }
     cs_free(bytes);
 }
 

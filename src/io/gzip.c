@@ -35,8 +35,9 @@ static cs_status inflate_all(const char *path, z_stream *z, const char *packed, 
                              char **bytes, int64_t *room, int64_t *length)
 {
     int64_t taken = 0;
+    bool within = true; /* a member: its end is seen, not that of the file */
     cs_status status = CS_OK;
-    while (taken < size && status == CS_OK) {
+    while ((taken < size || within) && status == CS_OK) {
         const int64_t step = size - taken < 1 << 30 ? size - taken : 1 << 30;
         if (*length == *room) status = grow(bytes, room, path);
         if (status != CS_OK) break;
@@ -48,11 +49,8 @@ static cs_status inflate_all(const char *path, z_stream *z, const char *packed, 
         int code = inflate(z, Z_NO_FLUSH);
         taken += step - z->avail_in;
         *length += space - z->avail_out;
-        if (code == Z_STREAM_END) {
-            code = inflateReset(z);
-        } else if (code == Z_OK && taken == size && z->avail_out > 0) {
-            code = Z_BUF_ERROR; /* it ends within a member */
-        }
+        within = code != Z_STREAM_END;
+        if (!within) code = inflateReset(z);
         if (code == Z_MEM_ERROR) return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
         if (code != Z_OK) {
             status = cs_fail(CS_ERR_INPUT, "%s: damaged gzip (%s)", path,
