@@ -86,6 +86,25 @@ TEST_IN_DIR(unreadable_paths_are_named)
     assert_fails(cs_file_read(in_dir(state, ""), 10, &text, &size), CS_ERR_IO, "is a directory");
 }
 
+/* A name without a folder is one of the working folder. */
+TEST_IN_DIR(plain_names_are_written_here)
+{
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(*state), 0);
+    const cs_status status = cs_file_write("plain", "x", 1);
+    assert_int_equal(chdir(here), 0);
+    OK(status);
+    assert_content(in_dir(state, "plain"), "x");
+    assert_int_equal(entries(state), 1);
+    OK(cs_dir_make_own(in_dir(state, "own/inner")));
+    assert_int_equal(symlink("own", in_dir(state, "link")), 0);
+    assert_fails(cs_dir_make_own(in_dir(state, "link")), CS_ERR_USAGE, "link is a symbolic link");
+    assert_int_equal(symlink("nowhere", in_dir(state, "lost")), 0);
+    assert_fails(cs_file_read(in_dir(state, "lost"), 9, &(char *){NULL}, &(int64_t){0}), CS_ERR_IO,
+                 "the symbolic link is there");
+}
+
 TEST_IN_DIR(abort_leaves_the_destination)
 {
     const char *path = in_dir(state, "kept");
@@ -453,6 +472,56 @@ TEST(json_members_have_their_kinds)
     OK(cs_json_unpack(json, "s?b?mo?", "t", &word, "b", &truth, "m", &map, "o", &any));
     assert_true(strcmp(word, "as it was") == 0 && truth == 1 && json_is_object(map));
     assert_true(json_integer_value(any) == 3);
+    json_decref(json);
+}
+
+/* A reader of fields keeps the first failure, and gives values that can be used after it. */
+TEST(json_fields_have_their_kinds)
+{
+    static const char *const names[] = {"one", "two", NULL};
+    json_t *json = NULL;
+    const char text[] =
+        "{\"i\": 3, \"r\": 0.5, \"n\": null, \"f\": true, \"w\": \"two\", \"o\": {}}";
+    OK(cs_json_parse("x", text, sizeof text - 1, &json));
+    cs_json_reader r = {json, "at.", CS_OK};
+    assert_int_equal(cs_json_int(&r, "i", 3), 3);
+    assert_true(cs_json_real(&r, "r", false) == 0.5 && cs_json_real(&r, "i", false) == 3);
+    assert_true(isnan(cs_json_real(&r, "n", true)) && cs_json_flag(&r, "f"));
+    assert_string_equal(cs_json_word(&r, "w"), "two");
+    assert_int_equal(cs_json_name(&r, "w", names), 1);
+    assert_int_equal(cs_json_inner(&r, "o", "at.o.").status, CS_OK);
+    assert_int_equal(r.status, CS_OK);
+    const struct {
+        const char *key, *kind, *reason;
+    } bad[] = {{"i", "int", "field 'at.i' is missing or not an integer in range"},
+               {"r", "int", "'at.r' is missing or not an integer in range"},
+               {"x", "int", "'at.x' is missing"},
+               {"n", "real", "'at.n' is missing or not a number"},
+               {"w", "real", "'at.w' is missing or not a number"},
+               {"x", "null", "'at.x' is missing or not a number"},
+               {"i", "flag", "'at.i' is missing or not true or false"},
+               {"i", "word", "'at.i' is missing or not a text"},
+               {"i", "inner", "'at.i' is missing or not an object"},
+               {"w", "name", "field 'at.w': unknown 'two'"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        const char *kind = bad[i].kind, *only[] = {"one", NULL};
+        r.status = CS_OK;
+        cs_reason_clear();
+        for (int again = 0; again < 2; ++again) { /* the second time it has failed already */
+            if (strcmp(kind, "int") == 0) assert_int_equal(cs_json_int(&r, bad[i].key, 4), 4);
+            if (strcmp(kind, "real") == 0) assert_true(isnan(cs_json_real(&r, bad[i].key, false)));
+            if (strcmp(kind, "null") == 0) assert_true(isnan(cs_json_real(&r, bad[i].key, true)));
+            if (strcmp(kind, "flag") == 0) assert_false(cs_json_flag(&r, bad[i].key));
+            if (strcmp(kind, "word") == 0) assert_string_equal(cs_json_word(&r, bad[i].key), "");
+            if (strcmp(kind, "name") == 0) assert_int_equal(cs_json_name(&r, bad[i].key, only), 0);
+            if (strcmp(kind, "inner") == 0) (void)cs_json_inner(&r, bad[i].key, "at.i.");
+            assert_int_equal(r.status, CS_ERR_INPUT);
+        }
+        expect_reason(bad[i].reason);
+    }
+    r.status = CS_OK;
+    (void)cs_json_int(&r, "w", -5);
+    expect_reason("'at.w' is missing or not an integer");
     json_decref(json);
 }
 

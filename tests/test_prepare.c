@@ -76,7 +76,8 @@ static void share(void **state, const char *script, const char *packages, const 
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
     (void)put_dir(state, "share/data");
     (void)put(state, "share/data/prepare-gcide.sh", script);
-    char *line = cs_format("name\tpackages\tsha256\ngcide\t%s\t%s\t1\n", packages, sha256);
+    char *line = cs_format("name\tpackages\tsha256\nxgcide\tother=1\tnone\t1\ngcide\t%s\t%s\t1\n",
+                           packages, sha256);
     (void)put(state, "share/data/SOURCES.tsv", line);
     cs_free(line);
 }

@@ -92,8 +92,12 @@ cs_status cs_digest_keep(json_t *outputs, const char *dir)
     json_array_foreach(before, i, entry)
     {
         const char *name = json_string_value(json_object_get(entry, "path"));
-        char *path = name ? cs_path_join(dir, name) : NULL;
-        if (status == CS_OK && path && !find(outputs, name) && cs_path_exists(path))
+        if (!name || find(outputs, name) || status != CS_OK) {
+            continue;
+        }
+        char *path = cs_path_join(dir, name);
+        status = path ? CS_OK : CS_ERR_MEMORY;
+        if (path && cs_path_exists(path))
             status = json_array_append(outputs, entry) == 0 ? CS_OK : CS_ERR_MEMORY;
         cs_free(path);
     }

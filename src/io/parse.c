@@ -89,8 +89,7 @@ cs_status cs_parse_size(const char *text, const char *what, int64_t *out)
     const char *units = "KMG", *unit = length > 1 ? strchr(units, text[length - 1]) : NULL;
     char digits[32];
     size_t kept = unit ? length - 1 : length;
-    if (kept == 0 || kept >= sizeof digits ||
-        text[strspn(text, "0123456789")] != (unit ? *unit : 0)) {
+    if (kept == 0 || kept >= sizeof digits || strspn(text, "0123456789") != kept) {
         return cs_fail(CS_ERR_USAGE, "%s: '%s' is not a size in bytes (digits, then K, M or G)",
                        what, text);
     }
