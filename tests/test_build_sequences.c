@@ -128,7 +128,10 @@ static void refused(const cs_corpus *corpus, const cs_cooc_options *o, const cha
     assert_fails(cs_cooc_sequences(corpus, o, &s, &skipped), CS_ERR_INPUT, reason);
     assert_null(s.start);
     assert_fails(cs_cooc_uncovered(corpus, o, &uncovered, &tokens), CS_ERR_INPUT, reason);
+    cs_cooc_options all = *o;
+    OK(cs_context_parse("all", &all.context));
     assert_fails(cs_cooc_enumerable(corpus, o, &enumerable), CS_ERR_INPUT, reason);
+    assert_fails(cs_cooc_enumerable(corpus, &all, &enumerable), CS_ERR_INPUT, reason);
 }
 
 TEST_IN_DIR(nothing_to_read_is_said)

@@ -176,6 +176,7 @@ TEST(the_identity_is_exact)
         assert_true(holds(&d.above[i], above ? 200 : 0, 1e-9));
         assert_true(holds(&d.fourth_below[i], above ? 0 : 12.5, 1e-9));
         assert_true(d.above[i].high - d.above[i].low < 1e-9);
+        assert_true(d.fourth_below[i].high - d.fourth_below[i].low < 1e-9);
         double truth = 200 * kernel(0.5, POINTS[i], d.width);
         assert_true(holds(&d.density[i], truth, 1e-9 * (1 + truth)));
     }

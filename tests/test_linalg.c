@@ -276,6 +276,23 @@ TEST(check_names_the_entry)
     assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "start at 1");
 }
 
+/* Matrix Market files of integers are written by it: each entry counts, the first and the last. */
+TEST(integers_are_told_from_reals)
+{
+    int64_t ptr[] = {0, 3};
+    int32_t col[] = {0, 1, 2};
+    double val[] = {1, -2, 0x1p53 - 1};
+    const double other[] = {0.5, 0x1p53, -0x1p53, NAN, INFINITY};
+    const cs_csr a = {.rows = 1, .cols = 3, .ptr = ptr, .col = col, .val = val};
+    assert_true(cs_csr_is_integer(&a));
+    for (int i = 0; i < 15; ++i) {
+        const double was = val[i % 3];
+        val[i % 3] = other[i / 3];
+        assert_false(cs_csr_is_integer(&a));
+        val[i % 3] = was;
+    }
+}
+
 static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
 {
     cs_dense x, y, again, want;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/result.h"
+#include "io_support.h"
 #include "test.h"
 
 static cs_result *sample(void)
@@ -141,6 +142,31 @@ TEST(tables_look_into_json)
     assert_null(cs_item_json(cs_result_root(r), "states", NULL));
     assert_int_equal(cs_result_status(r), CS_ERR_MEMORY);
     cs_reason_clear();
+    cs_result_free(&r);
+}
+
+TEST(counts_below_0_are_none)
+{
+    cs_result *r = cs_result_new();
+    json_t *json = NULL, *want = NULL;
+    static const char text[] = "{\"none\": null, \"zero\": 0}";
+    cs_item_count(cs_result_root(r), "none", -1);
+    cs_item_count(cs_result_root(r), "zero", 0);
+    OK(cs_result_json(r, &json));
+    OK(cs_json_parse("want", text, sizeof text - 1, &want));
+    assert_true(json_equal(json, want));
+    json_decref(json);
+    json_decref(want);
+    cs_result_free(&r);
+}
+
+TEST_IN_DIR(a_table_is_written)
+{
+    static const cs_view view = {"matrices[]", "file n"};
+    cs_result *r = sample();
+    OK(cs_result_write_csv(r, &view, in_dir(state, "t.csv")));
+    assert_content(in_dir(state, "t.csv"), "file,n\na,7\nb,8\n");
+    assert_fails(cs_result_write_csv(r, &view, in_dir(state, "no/t.csv")), CS_ERR_IO, "no/t.csv");
     cs_result_free(&r);
 }
 

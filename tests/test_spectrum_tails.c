@@ -121,6 +121,22 @@ TEST(without_a_sum_there_are_none)
     cs_csr_free(&a);
 }
 
+/* Of no values the only tail is 0; sums that no double holds are not said. */
+TEST(the_ends_of_doubles)
+{
+    double huge = 1e80, tiny = 1e-90;
+    cs_interval tail[2];
+    cs_spectrum_tails(&(cs_spectrum){.k = 0, .rank = 0}, 0, tail);
+    assert_true(tail[0].value == 0 && tail[0].low == 0 && tail[0].high == 0);
+    double *const beyond[] = {&huge, &tiny};
+    for (int i = 0; i < 2; ++i) {
+        double residual = 0;
+        cs_spectrum_tails(
+            &(cs_spectrum){.k = 1, .rank = 1, .sigma = beyond[i], .residual = &residual}, 0, tail);
+        assert_true(isnan(tail[0].value) && isnan(tail[1].value));
+    }
+}
+
 /* Exactly the cost is within the budget, one less is not, and neither is nothing. */
 TEST(the_edges_of_the_budget)
 {

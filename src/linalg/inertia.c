@@ -102,14 +102,10 @@ static int64_t positive_of(const cs_dense *a, const double *below, const int *pi
             continue;
         }
         double next = a->data[i + 1 + (i + 1) * a->ld], e = below[i];
-        if (e == 0) {
-            positive += (d > 0) + (next > 0);
-        } else {
-            /* Over e^2, which leaves the range of doubles before e does. A 2 x 2 pivot is taken
-             * where |d next| is well below e^2: one of each sign. */
-            double determinant = (d / e) * (next / e) - 1;
-            positive += determinant < 0 ? 1 : d + next > 0 ? 1 + (determinant > 0) : 0;
-        }
+        /* Over e^2, which leaves the range of doubles before e does. A 2 x 2 pivot is taken where
+         * e is the largest of its column, and |d next| well below e^2: one of each sign. */
+        double determinant = (d / e) * (next / e) - 1;
+        positive += determinant < 0 ? 1 : d + next > 0 ? 1 + (determinant > 0) : 0;
         ++i;
     }
     return positive;
