@@ -191,6 +191,34 @@ TEST(damage_is_named)
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
     assert_int_equal(unlink(records), 0);
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "this file is missing");
+    static const struct {
+        const char *from, *to, *words;
+        cs_status status;
+    } index[] = {
+        {"records-0.bin", "records-2.bin", "is damaged: a field is missing or bad", CS_ERR_INPUT},
+        {"\"records\": ", "\"recordz\": ", "is damaged", CS_ERR_INPUT},
+        {"\"digest\": \"", "\"digest\": \"0", "is damaged", CS_ERR_INPUT},
+        {"\"digest\": ", "\"digesz\": ", "is damaged", CS_ERR_INPUT},
+        {"\"bytes\": ", "\"bytes\": 0.", "is damaged", CS_ERR_INPUT},
+        {"\"bytes\": ", "\"bytes\": -", "is damaged", CS_ERR_INPUT},
+        {"\"build\": {", "\"build\": 3, \"was\": {", "is damaged", CS_ERR_INPUT},
+        {"\"version\": ", "\"version\": 9", "is of another build: its format is version 9",
+         CS_ERR_USAGE},
+        {"\"format\": \"", "\"format\": \"not ", "is no checkpoint", CS_ERR_INPUT},
+    };
+    char *listed = NULL;
+    int64_t listed_size = 0;
+    OK(cs_file_read(index_file, 1 << 20, &listed, &listed_size));
+    for (size_t i = 0; i < sizeof index / sizeof *index; ++i) {
+        const char *place_of = strstr(listed, index[i].from);
+        assert_non_null(place_of);
+        char *edited = cs_format("%.*s%s%s", (int)(place_of - listed), listed, index[i].to,
+                                 place_of + strlen(index[i].from));
+        OK(cs_file_write(index_file, edited, (int64_t)strlen(edited)));
+        assert_build_fails(&corpus, &o, index[i].status, index[i].words);
+        cs_free(edited);
+    }
+    cs_free(listed);
     OK(cs_file_write(index_file, "{\"format\": 3}", 13));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
     OK(cs_file_write(index_file, "{", 1));

@@ -545,3 +545,41 @@ TEST(norms_of_long_vectors_are_exact)
     cs_spectrum_free(&s);
     cs_csr_free(&a);
 }
+
+/* From the triplets themselves the solver has them at its first looks, from a random block not:
+ * a guess is carried into the reduced numbering, whichever side is the smaller. */
+TEST(guesses_are_carried_over)
+{
+    for (int wide = 0; wide < 2; ++wide) {
+        cs_csr a = untidy_matrix(1, wide ? 300 : 500, wide ? 500 : 300, 7);
+        cs_spectrum_options o = {
+            .k = 6, .solver = CS_SOLVER_BLOCK, .no_reduction = true, .seed = 3};
+        cs_spectrum first = spectrum_of(&a, o), cold = {0};
+        o.max_iterations = 4;
+        o.tol = 1e-9;
+        cs_status status = cs_spectrum_of(&a, &o, &cold);
+        assert_true(status != CS_OK || !cold.converged);
+        cs_reason_clear();
+        o.start_u = &first.u;
+        o.start_v = &first.v;
+        cs_spectrum warm = spectrum_of(&a, o);
+        assert_true(warm.converged);
+        for (int64_t j = 0; j < o.k; ++j) {
+            assert_true(fabs(warm.sigma[j] - first.sigma[j]) < 1e-9);
+        }
+        o.start_v = NULL;
+        assert_fails(cs_spectrum_of(&a, &o, &cold), CS_ERR_USAGE, "start vectors are");
+        o.start_v = &first.u; /* the sides changed */
+        o.start_u = &first.v;
+        assert_fails(cs_spectrum_of(&a, &o, &cold), CS_ERR_USAGE,
+                     wide ? "the matrix is 300 x 500" : "the matrix is 500 x 300");
+        const cs_dense none_u = {.rows = a.rows}, none_v = {.rows = a.cols};
+        o.start_u = &none_u;
+        o.start_v = &none_v;
+        assert_fails(cs_spectrum_of(&a, &o, &cold), CS_ERR_USAGE, "x 0 and ");
+        cs_spectrum_free(&warm);
+        cs_spectrum_free(&cold);
+        cs_spectrum_free(&first);
+        cs_csr_free(&a);
+    }
+}

@@ -381,6 +381,18 @@ TEST(sidecars_that_lie_are_refused)
         {"\"documents\": 3", "\"documents\": 2", "member doc_ptr"},
         {"\"class1\"", "7", "field 'corpus.labels'"},
         {"\"max_length\": 0", "\"max_length\": 2", "sequences"},
+        {"\"version\": 2", "\"version\": 0", "format version 0, this program reads 1 to 2"},
+        {"\"seed\": \"18446744073709551615\"", "\"seed\": \"18446744073709551616\"",
+         "field 'seed'"},
+        {"\"seed\": \"18446744073709551615\"", "\"seed\": \"1x\"", "field 'seed'"},
+        {"\"seed\": \"18446744073709551615\"", "\"seed\": \"\"", "field 'seed'"},
+        {"\"weight\": \"token\"", "\"weight\": \"type\"", "field 'weight': unknown 'type'"},
+        {"\"unit\": 1", "\"unit\": \"\", \"was\": 1", "field 'unit'"},
+        {"\"sha256\": \"",
+         "\"sha256\": \"00000000000000000000000000000000000000000000000000000000000000000",
+         "field 'corpus.sha256'"},
+        {"\"words\": true", "\"words\": 1", "field 'corpus.words'"},
+        {"\"corpus\": {", "\"corpus\": 3, \"other\": {", "field 'corpus'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         write_good("lie", true);
@@ -406,22 +418,41 @@ TEST(files_that_lie_are_refused)
     /* Keys out of order, a witness out of range, a token out of the vocabulary. */
     cs_cooc_store s = {0};
     write_good("order", true);
-    for (int kind = 0; kind < 3; ++kind) {
-        OK(cs_cooc_read(in_dir("order"), &s));
-        if (kind == 0) {
-            s.cooc.key[1] = s.cooc.key[0];
-        } else if (kind == 1) {
-            s.cooc.witness_sequence[2] = 3;
-        } else {
-            s.corpus.token[4] = 6;
-        }
-        OK(cs_cooc_write(in_dir("bad"), &s.corpus, &s.options, &s.cooc, false, true));
-        cs_cooc_store_free(&s);
-        expect_unreadable("bad", CS_ERR_INPUT,
-                          kind == 0   ? "keys do not ascend at row 1"
-                          : kind == 1 ? "row 2: witness (3,"
-                                      : "token 4 is 6, not in 0..5");
+    OK(cs_cooc_read(in_dir("order"), &s));
+    cs_corpus *c = &s.corpus;
+    const struct {
+        void *at;
+        int64_t bad;
+        size_t size;
+        const char *words;
+    } lies[] = {
+        {&s.cooc.key[1].high, 0, 8, "keys do not ascend at row 1"},
+        {&s.cooc.witness_sequence[2], 3, 8, "row 2: witness (3,"},
+        {&s.cooc.witness_sequence[2], -1, 8, "row 2: witness (-1,"},
+        {&s.cooc.witness_ordinal[1], -1, 8, "row 1: witness ("},
+        {&c->token[4], 6, 4, "token 4 is 6, not in 0..5"},
+        {&c->token[0], -1, 4, "token 0 is -1, not in 0..5"},
+        {&c->doc_ptr[0], 1, 8, "doc_ptr runs from 1 to 15, not from 0 to 15"},
+        {&c->doc_ptr[3], 14, 8, "doc_ptr runs from 0 to 14, not from 0 to 15"},
+        {&c->doc_ptr[1], 10, 8, "doc_ptr falls at document 1"},
+        {&c->label[1], 2, 4, "document 1: label 2 of 2"},
+        {&c->label[2], -2, 4, "document 2: label -2 of 2"},
+        {&c->held_out[1], 2, 1, "document 1: held_out is 2, not 0 or 1"},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
+        int64_t was = 0;
+        memcpy(&was, lies[i].at, lies[i].size);
+        memcpy(lies[i].at, &lies[i].bad, lies[i].size); /* the low bytes come first */
+        OK(cs_cooc_write(in_dir("bad"), c, &s.options, &s.cooc, false, true));
+        memcpy(lies[i].at, &was, lies[i].size);
+        expect_unreadable("bad", CS_ERR_INPUT, lies[i].words);
     }
+    s.cooc.matrix.a.val[1] += 0.5;
+    s.cooc.exact = false;
+    OK(cs_cooc_write(in_dir("bad"), c, &s.options, &s.cooc, false, true));
+    edit_sidecar("bad", "\"exact\": false", "\"exact\": true");
+    expect_unreadable("bad", CS_ERR_INPUT, "entry 1 is ");
+    cs_cooc_store_free(&s);
     /* A witness that leads elsewhere is found when the text is asked for. */
     char *text = NULL;
     OK(cs_cooc_read(in_dir("order"), &s));
