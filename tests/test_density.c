@@ -181,6 +181,7 @@ TEST(the_identity_is_exact)
         assert_true(holds(&d.density[i], truth, 1e-9 * (1 + truth)));
     }
     cs_density_free(&d);
+    cs_density_free(&d); /* empty by now */
     operator_free(&m);
 }
 

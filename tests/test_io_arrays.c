@@ -272,6 +272,21 @@ TEST_IN_DIR(bad_headers_are_refused)
     }
 }
 
+/* Nor are they empty arrays where no data follow. */
+TEST_IN_DIR(bad_shapes_of_nothing_are_refused)
+{
+    static const char *const bad[] = {"1", "(1,1,1,1,1,1,1,1,1)", "(0.5,)", "(-1,)", "('1',)"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char bytes[256], dictionary[128];
+        cs_array a = {0};
+        (void)snprintf(dictionary, sizeof dictionary,
+                       "{'descr': '<i8', 'fortran_order': False, 'shape': %s}", bad[i]);
+        const int64_t size = image(bytes, 1, dictionary, bytes, 0);
+        assert_fails(read_image(in_dir(state, "bad"), bytes, size, &a), CS_ERR_INPUT, "bad");
+        assert_null(a.data);
+    }
+}
+
 /* Cut anywhere, or lengthened, an array is refused; it is never read beyond its end (ASan). */
 TEST_IN_DIR(every_truncation_is_refused)
 {

@@ -147,10 +147,12 @@ TEST_IN_DIR(a_dead_writers_file_is_swept)
         const char *form;
         pid_t pid;
         bool stays;
-    } file[] = {{"a.%ld-0.partial", child, false},   {"a.%ld-17.partial", child, false},
-                {"a.%ld-7.partial", getpid(), true}, {"b.%ld-0.partial", child, true},
-                {"a.%ld-.partial", child, true},     {"a.%ld-0.partial.txt", child, true},
-                {"a.-%ld-0.partial", child, true},   {"a.b.%ld-0.partial", child, true}};
+    } file[] = {{"a.%ld-0.partial", child, false},    {"a.%ld-17.partial", child, false},
+                {"a.%ld-7.partial", getpid(), true},  {"a.%ld-1.partial", getpid(), true},
+                {"a.%ld-2.partial", getpid(), true},  {"a.%ld-3.partial", getpid(), true},
+                {"b.%ld-0.partial", child, true},     {"a.%ld-.partial", child, true},
+                {"a.%ld-0.partial.txt", child, true}, {"a.-%ld-0.partial", child, true},
+                {"a.b.%ld-0.partial", child, true}};
     enum { FILES = sizeof file / sizeof *file };
     char *path[FILES];
     for (int i = 0; i < FILES; ++i) {

@@ -90,6 +90,11 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
     assert_rows(text, N, CS_ROWS_F32);
     text[strlen(text) - 1] = 'b';
     assert_rows(text, N, CS_ROWS_F16);
+    char *path = NULL, *name = NULL; /* a ':' that parts nothing is the file's own */
+    OK(cs_rows_split("no/such:file.npy", &path, &name));
+    assert_string_equal(path, "no/such:file.npy");
+    assert_null(name);
+    cs_free(path);
     text[strlen(text) - 1] = 'c';
     assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no member 'c'; it has a, b");
     assert_fails(cs_rows_open(in_dir(state, "two.npz"), &r), CS_ERR_INPUT, "2 members: a, b; name");
