@@ -205,6 +205,8 @@ static bool is_idle(const char *name, const json_t *config, const char *key)
            (strstr(key, "sliding_window") && json_is_false(window)) || /* no layer is local */
            (strcmp(key, "tie_word_embeddings") == 0 && /* a discriminator has no head */
             strcmp(name, "electra-switched") == 0) ||
+           (strcmp(key, "tie_word_embeddings") == 0 && strncmp(name, "t5", 2) != 0 &&
+            json_is_false(json_object_get(config, key))) || /* the matrix of the file is used */
            (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0) ||
            strcmp(key, "decoder_start_token_id") == 0 || /* the references' ids are shifted */
            (strcmp(name, "t5") == 0 && strcmp(key, "is_decoder") != 0 && /* its file has none */
@@ -313,6 +315,43 @@ TEST_IN_DIR(no_key_is_passed_over)
     assert_true(keys > 10 * count);
 }
 
+/* --- published files ----------------------------------------------------------------------------- */
+
+/* Configurations with the keys that published ones have change no state (tests/oracle/published_oracle.py:
+ * neither do they for transformers). */
+TEST_IN_DIR(published_configurations_load)
+{
+    json_t *published = NULL, *entry, *name;
+    size_t i, k;
+    OK(cs_json_read("tests/golden/published_configs.json", &published));
+    assert_true(json_array_size(published) >= 29);
+    json_array_foreach(published, i, entry)
+    {
+        char golden[PATH], from[PATH], to[PATH];
+        const char *dir = in_dir(state, "model"),
+                   *model = json_string_value(json_object_get(entry, "model"));
+        json_t *config = NULL;
+        assert_true(snprintf(golden, sizeof golden, MODELS "%s", model) > 0);
+        assert_true(snprintf(from, sizeof from, MODELS "%s/model.safetensors", model) > 0);
+        assert_true(snprintf(to, sizeof to, "%s/model.safetensors", dir) > 0);
+        OK(cs_dir_make(dir));
+        copy_file(from, to);
+        assert_true(snprintf(from, sizeof from, MODELS "%s/config.json", model) > 0);
+        OK(cs_json_read(from, &config));
+        json_array_foreach(json_object_get(entry, "without"), k, name)
+        {
+            (void)json_object_del(config, json_string_value(name));
+        }
+        assert_int_equal(json_object_update(config, json_object_get(entry, "config")), 0);
+        if (matters(dir, golden, config)) {
+            fail_msg("%s is refused, or another model",
+                     json_string_value(json_object_get(entry, "name")));
+        }
+        json_decref(config);
+    }
+    json_decref(published);
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 /* A device without the parts takes the models that need none of them, and no other. */
@@ -403,13 +442,49 @@ TEST(bad_configurations_are_refused)
         {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": -2}",
          "'factor' is not a positive number"},
         {"llama", "rope_parameters", "{\"rope_theta\": 100, \"partial_rotary_factor\": 0.75}",
-         "rotary positions of base 100 on 3 of 4 columns"},
+         "'partial_rotary_factor' is 0.75, and architecture llama does not read it"},
+        {"gpt_neox", "rope_parameters", "{\"rope_theta\": 100, \"partial_rotary_factor\": 0.2}",
+         "rotary positions of base 100 on 3 of 16 columns"},
+        {"gpt_neox", "rope_theta", "77", "'rope_theta' is 77, and architecture gpt_neox reads"},
+        {"modernbert", "rope_parameters", "{\"rope_theta\": 100}", "positions by their type"},
+        {"modernbert", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}",
+         "'rope_scaling' is not as architectures want it"},
+        {"llama", "rope_scaling", "{\"full_attention\": {\"rope_theta\": 7}}",
+         "'rope_scaling' is not"},
+        /* in place of rope_parameters, which are there and good */
+        {"llama", "rope_scaling", "{\"type\": \"su\", \"factor\": 2}",
+         "unknown rotary scaling 'su'"},
+        {"llama", "is_causal", "false", "'is_causal' other than true"},
+        {"gpt2", "is_causal", "null", "'is_causal' other than true"},
+        {"bloom", "causal_mask", "false", "'causal_mask' other than true"},
+        {"modernbert", "is_causal", "true", "'is_causal' other than false"},
+        {"t5", "is_causal", "true", "'is_causal' other than"},
+        {"eurobert", "is_decoder", "true", "'is_decoder' other than false"},
+        {"albert", "is_decoder", "true", "'is_decoder' other than false"},
+        {"qwen3", "tie_last_hidden_states", "false", "'tie_last_hidden_states' other than true"},
+        {"llama", "max_position_embeddings", "0", "'max_position_embeddings' is 0, not above 0"},
+        {"llama", "head_dim", "0", "'head_dim' is 0, not above 0"},
+        {"llama", "num_key_value_heads", "0", "'num_key_value_heads' is 0, not above 0"},
+        {"gemma2", "final_logit_softcapping", "-1", "'final_logit_softcapping' is -1, not above 0"},
+        {"gemma2", "attn_logit_softcapping", "0.0", "'attn_logit_softcapping' is 0, not above 0"},
+        {"gemma2", "query_pre_attn_scalar", "0", "'query_pre_attn_scalar' is 0, not above 0"},
+        {"gemma2", "sliding_window", "0", "'sliding_window' is 0, not above 0"},
+        {"modernbert", "local_attention", "1", "'local_attention' is 1, not above 1"},
+        {"modernbert", "classifier_pooling", "\"foo\"", "'classifier_pooling' is 'foo', not cls"},
+        {"eurobert", "classifier_pooling", "\"foo\"", "'classifier_pooling' is 'foo', not bos"},
+        {"bloom", "num_attention_heads", "4",
+         "'num_attention_heads' is 4, and by its other name 2"},
+        {"gptj", "rotary", "false", "'rotary' other than true"},
+        {"llama", "eos_token_id", "[\"a\"]", "'eos_token_id' is not a whole number"},
+        {"llama", "quantization_config", "{\"bits\": 4}",
+         "'quantization_config' is not a key that architecture llama knows. States of any model "
+         "that are exported as .npy"},
         {"llama", "num_key_value_heads", "3", "heads 4 are not shared by 3 heads of keys"},
-        {"llama", "head_dim", "-2", "head width -2"},
+        {"llama", "head_dim", "-2", "'head_dim' is -2, not above 0"},
         {"qwen2", "layer_types", "[\"full_attention\"]", "'layer_types' names 1 layers, not 3"},
         {"qwen2", "layer_types", "[\"full_attention\", \"none\", \"full_attention\"]",
          "'layer_types' has 'none'"},
-        {"mistral", "sliding_window", "-1", "window -1"},
+        {"mistral", "sliding_window", "-1", "'sliding_window' is -1, not above 0"},
         {"bert", "position_embedding_type", "\"rotary\"",
          "is 'rotary', not absolute, relative_key"},
         {"bloom", "position_embedding_type", "\"relative_key\"", "position_embedding_type"},

@@ -1,5 +1,6 @@
 /* model directories: round trips of every architecture, the names and layouts of Hugging Face, bad
  * files. */
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -228,12 +229,12 @@ TEST_IN_DIR(gpt2_matrices_are_transposed)
 
 /* Writes DIR/model.safetensors again with each name passed through `rename` (NULL result: left
  * out), and one more tensor if `extra` is a name. */
-static void rewrite(const char *dir, const char *(*rename)(const char *name, char *room),
-                    const char *extra)
+static void rewrite_from(const char *source, const char *dir,
+                         const char *(*rename)(const char *name, char *room), const char *extra)
 {
     cs_safetensors *file = NULL;
     cs_safetensors_writer *writer = NULL;
-    OK(cs_safetensors_open_model(dir, &file));
+    OK(cs_safetensors_open_model(source, &file));
     int64_t count = cs_safetensors_count(file), kept = 0;
     cs_safetensors_entry *entry = test_room(count + 1, sizeof *entry);
     int64_t *from = test_room(count + 1, sizeof *from);
@@ -256,8 +257,7 @@ static void rewrite(const char *dir, const char *(*rename)(const char *name, cha
     OK(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer));
     for (int64_t i = 0; i < kept; ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(file, from[i]);
-        float x[256];
-        assert_true(e->items <= 256);
+        float *x = test_room(e->items, sizeof *x);
         OK(cs_safetensors_read_f32(file, e, 0, e->items, x));
         OK(cs_safetensors_writer_put(writer, x, e->bytes));
     }
@@ -268,6 +268,12 @@ static void rewrite(const char *dir, const char *(*rename)(const char *name, cha
     cs_safetensors_free(file);
     cs_free(path);
     cs_free(room);
+}
+
+static void rewrite(const char *dir, const char *(*rename)(const char *name, char *room),
+                    const char *extra)
+{
+    rewrite_from(dir, dir, rename, extra);
 }
 
 static const char *unchanged(const char *name, char *room)
@@ -344,6 +350,117 @@ TEST_IN_DIR(old_names_and_extra_buffers_are_read)
     assert_same(&model, &back);
     cs_model_free(&model);
     cs_model_free(&back);
+    cs_backend_free(&backend);
+}
+
+/* Buffers and heads that published files have beside the model, and one that none has. */
+TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
+{
+    static const struct {
+        const char *model, *tensor;
+    } beside[] = {{"gpt_neox", "gpt_neox.layers.0.attention.bias"},
+                  {"gpt_neox", "gpt_neox.layers.1.attention.masked_bias"},
+                  {"gpt_neox", "gpt_neox.layers.1.attention.rotary_emb.inv_freq"},
+                  {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq"},
+                  {"gptj", "transformer.h.0.attn.masked_bias"},
+                  {"gpt2", "transformer.h.1.attn.bias"},
+                  {"deberta-v2", "mask_predictions.classifier.bias"},
+                  {"deberta-v2", "lm_predictions.lm_head.bias"},
+                  {"bert", "bert.embeddings.position_ids"},
+                  {"bert", "bert.pooler.dense.bias"},
+                  {"bert", "cls.seq_relationship.bias"},
+                  {"albert", "sop_classifier.classifier.bias"},
+                  {"electra", "discriminator_predictions.dense.bias"},
+                  {"t5", "encoder.embed_tokens.weight"},
+                  {"llama", "model.layers.0.self_attn.sinks"}};
+    const size_t last = sizeof beside / sizeof *beside - 1;
+    cs_backend *backend = NULL;
+    OK(cs_backend_ref(&backend));
+    const char *dir = in_dir(state, "beside");
+    OK(cs_dir_make(dir));
+    for (size_t i = 0; i <= last; ++i) {
+        cs_model model = {0};
+        char *golden = cs_format("tests/golden/models/%s", beside[i].model), *bytes = NULL;
+        char *from = cs_path_join(golden, "config.json"), *to = cs_path_join(dir, "config.json");
+        int64_t size = 0;
+        OK(cs_file_read(from, 1 << 20, &bytes, &size));
+        OK(cs_file_write(to, bytes, size));
+        rewrite_from(golden, dir, unchanged, beside[i].tensor);
+        if (i < last) {
+            OK(cs_model_read(dir, backend, false, &model));
+        } else {
+            assert_fails(
+                cs_model_read(dir, backend, false, &model), CS_ERR_INPUT,
+                "beside/model.safetensors: no parameter of this configuration takes tensor "
+                "model.layers.0.self_attn.sinks");
+        }
+        cs_model_free(&model);
+        cs_free(golden);
+        cs_free(from);
+        cs_free(to);
+        cs_free(bytes);
+    }
+    cs_backend_free(&backend);
+}
+
+static void say_tied(const char *dir)
+{
+    json_t *json = NULL;
+    char *path = cs_path_join(dir, "config.json");
+    OK(cs_json_read(path, &json));
+    assert_true(json_is_false(json_object_get(json, "tie_word_embeddings")));
+    OK(cs_json_set(json, "tie_word_embeddings", json_true()));
+    OK(cs_json_write(path, json));
+    json_decref(json);
+    cs_free(path);
+}
+
+/* Of a file that has both, in a configuration that ties them: another output matrix, or another bias,
+ * is used; the same is not kept twice. */
+TEST_IN_DIR(ties_are_those_of_the_file)
+{
+    static const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_LLAMA, CS_ARCH_GPT2};
+    cs_backend *backend = NULL;
+    OK(cs_backend_ref(&backend));
+    for (int i = 0; i < 6; ++i) {
+        cs_model model = {0}, back = {0};
+        cs_model_config config = config_of(arch[i / 2]);
+        const bool equal = i % 2;
+        float x[66];
+        config.tied = false;
+        make(&config, backend, &model);
+        const int64_t table = cs_params_find(&model.params, "embed.token"),
+                      output = cs_params_find(&model.params, "output.weight");
+        OK(cs_params_get(&model.params, table, CS_PARAM_VALUE, x));
+        if (equal) OK(cs_params_set(&model.params, output, CS_PARAM_VALUE, x));
+        const char *dir = in_dir(state, "ties");
+        OK(cs_model_write(&model, dir));
+        say_tied(dir);
+        OK(cs_model_read(dir, backend, false, &back));
+        assert_int_equal(back.config.tied, equal);
+        if (!equal) {
+            assert_same(&model, &back);
+        }
+        cs_model_free(&model);
+        cs_model_free(&back);
+    }
+    cs_backend_free(&backend);
+}
+
+TEST_IN_DIR(weights_that_are_no_numbers_are_named)
+{
+    cs_backend *backend = NULL;
+    cs_model model = {0}, back = {0};
+    cs_model_config config = config_of(CS_ARCH_GPT2);
+    OK(cs_backend_ref(&backend));
+    make(&config, backend, &model);
+    OK(cs_params_set(&model.params, cs_params_find(&model.params, "layer.1.mlp.out.bias"),
+                     CS_PARAM_VALUE, (float[]){0, 0, 0, NAN, 0, 0}));
+    const char *dir = in_dir(state, "nan");
+    OK(cs_model_write(&model, dir));
+    assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
+                 "nan/model.safetensors: item 3 of tensor transformer.h.1.mlp.c_proj.bias is nan");
+    cs_model_free(&model);
     cs_backend_free(&backend);
 }
 

@@ -98,6 +98,11 @@ void cs_safetensors_free(cs_safetensors *s)
     cs_free(s);
 }
 
+const char *cs_safetensors_path(const cs_safetensors *s, const cs_safetensors_entry *entry)
+{
+    return s->file[entry->file].path;
+}
+
 static int by_name(const void *pa, const void *pb)
 {
     const cs_safetensors_entry *a = pa, *b = pb;
@@ -276,7 +281,8 @@ cs_status cs_safetensors_read_f32(const cs_safetensors *s, const cs_safetensors_
         return cs_safetensors_read(s, entry, first, count, out);
     }
     if (dtype != CS_BF16 && dtype != CS_F16 && dtype != CS_F64) {
-        return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is %s, not a float", entry->name,
+        return cs_fail(CS_ERR_INPUT, "%s: tensor \"%s\" is %s, not a float",
+                       cs_safetensors_path(s, entry), entry->name,
                        cs_safetensors_dtype_name(dtype));
     }
     char stage[STAGE];

@@ -54,6 +54,9 @@ cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
 /* Accepts NULL. Entries and metadata go with it. */
 void cs_safetensors_free(cs_safetensors *s);
 
+/* The path of the file that holds an entry. */
+const char *cs_safetensors_path(const cs_safetensors *s, const cs_safetensors_entry *entry);
+
 /* Entries in the byte order of their names, 0 <= i < count. */
 int64_t cs_safetensors_count(const cs_safetensors *s);
 const cs_safetensors_entry *cs_safetensors_at(const cs_safetensors *s, int64_t i);

@@ -1,5 +1,6 @@
 /* The table of architectures, and what follows from a row. */
 #include <math.h>
+#include <string.h>
 
 #include "base/names.h"
 #include "model/arch_private.h"
@@ -72,6 +73,16 @@ bool cs_arch_has_key_at(cs_arch arch, size_t at)
         has = has || (k->kind <= CS_KEY_ACT && k->at == at);
     }
     return has;
+}
+
+bool cs_arch_knows(cs_arch arch, const char *key)
+{
+    const cs_arch_key *own;
+    bool found = false;
+    for (int64_t i = 0; (own = cs_arch_key_at(arch, i)); ++i) {
+        found = found || strcmp(own->key, key) == 0;
+    }
+    return found;
 }
 
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i)

@@ -64,6 +64,7 @@ cs_status cs_places_read(const char *where, const json_t *json, cs_model_config 
 }
 
 static const cs_arch_key ROBERTA_IDS[] = {
+    {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
     {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 1},
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 0},
     {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
@@ -71,6 +72,7 @@ static const cs_arch_key ROBERTA_IDS[] = {
 };
 
 static const cs_arch_key BERT_IDS[] = {
+    {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
     {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
     {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},

@@ -22,6 +22,8 @@ static const cs_arch_key KEYS[] = {
     {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
     {"share_att_key", CS_KEY_BOOL, CS_AT(place_shared), 0},
     {"conv_kernel_size", CS_KEY_ONLY, 0, 0},
+    {"conv_act", CS_KEY_PAST, 0, 0}, /* of what conv_kernel_size makes */
+    {"conv_groups", CS_KEY_PAST, 0, 0},
     {"legacy", CS_KEY_ONLY, 0, 1},
     /* deberta_read */
     {"relative_attention", CS_KEY_PAST, 0, 0},
@@ -65,14 +67,16 @@ static cs_status deberta_read(const char *where, const json_t *json, cs_model_co
         c->place_norm = form && strcmp(form, "layer_norm") == 0;
     }
     if (form && !c->place_norm && strcmp(form, "none") != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: 'norm_rel_ebd' is neither none nor layer_norm", where);
+        return cs_config_way_round(
+            cs_fail(CS_ERR_INPUT, "%s: 'norm_rel_ebd' is neither none nor layer_norm", where));
     }
     const json_t *types = json_object_get(json, "pos_att_type");
     for (size_t i = 0; i < json_array_size(types); ++i) {
         const char *name = json_string_value(json_array_get(types, i));
         if (!name || (strcmp(name, "c2p") != 0 && strcmp(name, "p2c") != 0)) {
-            return cs_fail(CS_ERR_INPUT, "%s: 'pos_att_type' has '%s', neither c2p nor p2c", where,
-                           name ? name : "(not a text)");
+            return cs_config_way_round(cs_fail(CS_ERR_INPUT,
+                                               "%s: 'pos_att_type' has '%s', neither c2p nor p2c",
+                                               where, name ? name : "(not a text)"));
         }
     }
     const double terms = 1 + (c->place_keys ? 1 : 0) + (c->place_queries ? 1 : 0);
@@ -101,6 +105,7 @@ const cs_arch_row cs_arch_deberta_v2 = {
     .class = "DebertaV2",
     .head = "ForMaskedLM",
     .prefix = "deberta.",
+    .past = {"mask_predictions.", "lm_predictions."}, /* heads of its training */
     .head_follows = true,
     .drop_embed = true,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .post_norm = true, .embed_norm = true,

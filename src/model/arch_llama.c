@@ -13,7 +13,7 @@
     {"rope_parameters", CS_KEY_PAST, 0, 0}, {"rope_scaling", CS_KEY_PAST, 0, 0},                   \
         {"rope_theta", CS_KEY_PAST, 0, 0},                                                         \
     {                                                                                              \
-        "max_position_embeddings", CS_KEY_INT, CS_AT(longest), 0                                   \
+        "max_position_embeddings", CS_KEY_COUNT, CS_AT(longest), 0                                 \
     }
 
 const cs_arch_key cs_arch_llama_keys[] = {
@@ -36,6 +36,11 @@ static const cs_arch_key LLAMA_BIASES[] = {
     {"mlp_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 0},
     {"mask_token_id", CS_KEY_ID, CS_AT(mask_id), -1}, /* eurobert's */
     {"pretraining_tp", CS_KEY_PAST, 0, 0},            /* the same product in parts */
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key EUROBERT_KEYS[] = {
+    {"rms_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -77,6 +82,7 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
     {"hidden_activation", CS_KEY_ACT, CS_AT(act), 0},
     {"classifier_activation", CS_KEY_ACT, CS_AT(head_act), 0},
     {"norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"layer_norm_eps", CS_KEY_PAST, 0, 0}, /* files have it beside norm_eps; the class does not */
     {"norm_bias", CS_KEY_BOOL, CS_AT(norm_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
@@ -221,8 +227,9 @@ static cs_status modernbert_read(const char *where, const json_t *json, cs_model
         }
     }
     config->window = window / 2 + (cs_arch_causal(config->arch) ? 0 : 1);
-    if (status == CS_OK && config->window == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: 'local_attention' %lld", where, (long long)window);
+    if (status == CS_OK && half == 0) /* a row that sees none, not itself either */
+        status = cs_fail(CS_ERR_INPUT, "%s: 'local_attention' is %lld, not above 1", where,
+                         (long long)window);
     return status == CS_OK ? cs_rotary_read(where, json, config) : status;
 }
 
@@ -340,9 +347,8 @@ static const cs_arch_tensor MODERNBERT_DECODER[] = {
                                                   .rms = true, .gated = true
 #define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}, .score = CS_SCORE_BARE
 #define CAUSAL .head = "ForCausalLM", .causal = true
-#define TRAINED_LLAMA                                                                              \
-    .trained = true, .read = cs_rotary_read,                                                       \
-    .keys = {cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES}
+#define TRAINED_LLAMA .trained = true, .read = cs_rotary_read
+#define LLAMA_LISTS cs_arch_sizes, cs_arch_llama_keys, LLAMA_BIASES
 
 const cs_arch_row cs_arch_llama = {
     LLAMA_ROW,
@@ -352,6 +358,7 @@ const cs_arch_row cs_arch_llama = {
     .class = "Llama",
     .plain = {LLAMA_PLAIN},
     .write = cs_rotary_write,
+    .keys = {LLAMA_LISTS},
 };
 
 const cs_arch_row cs_arch_mistral = {
@@ -375,6 +382,7 @@ const cs_arch_row cs_arch_eurobert = {
     .head = "ForMaskedLM",
     .plain = {LLAMA_PLAIN},
     .write = eurobert_write,
+    .keys = {LLAMA_LISTS, EUROBERT_KEYS},
 };
 
 const cs_arch_row cs_arch_qwen2 = {

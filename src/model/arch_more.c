@@ -66,6 +66,7 @@ const cs_arch_row cs_arch_distilbert = {
 
 static const cs_arch_key ELECTRA_KEYS[] = {
     {"embedding_size", CS_KEY_INT, CS_AT(embed_width), 128},
+    {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
     {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
     {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
@@ -190,9 +191,9 @@ static cs_status opt_read(const char *where, const json_t *json, cs_model_config
 {
     config->post_norm = json_is_false(json_object_get(json, "do_layer_norm_before"));
     if (config->embed_width != 0 && config->embed_width != config->width) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: 'word_embed_proj_dim' other than 'hidden_size' is not supported",
-                       where);
+        return cs_config_way_round(
+            cs_fail(CS_ERR_INPUT,
+                    "%s: 'word_embed_proj_dim' other than 'hidden_size' is not supported", where));
     }
     config->embed_width = 0;
     return CS_OK;
@@ -228,9 +229,13 @@ const cs_arch_row cs_arch_opt = {
 
 static const cs_arch_key GEMMA2_KEYS[] = {
     {"hidden_activation", CS_KEY_ACT, CS_AT(act), 0},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},
+    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 1},
     {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
-    {"query_pre_attn_scalar", CS_KEY_REAL, CS_AT(score_width), 256},
+    {"query_pre_attn_scalar", CS_KEY_POSITIVE, CS_AT(score_width), 256},
     {"attn_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(score_cap), 50},
     {"final_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(logit_cap), 30},
     {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(window), 4096},
@@ -240,10 +245,14 @@ static const cs_arch_key GEMMA2_KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* Every second layer from the first on is local where layer_types does not say which. */
+/* Every second layer from the first on is local where layer_types does not say which. The class
+ * passes by hidden_act, which its files have too. */
 static cs_status gemma2_read(const char *where, const json_t *json, cs_model_config *config)
 {
     bool listed = false;
+    if (!json_object_get(json, "hidden_activation")) {
+        config->act = CS_ACT_GELU_TANH;
+    }
     config->embed_scale = sqrt((double)config->width);
     cs_status status = cs_layer_types_read(where, json, &listed, config);
     for (int64_t l = 0; status == CS_OK && !listed && l < config->layers; l += 2) {
@@ -273,8 +282,8 @@ const cs_arch_row cs_arch_gemma2 = {
 };
 
 static const cs_arch_key PHI_KEYS[] = {
-    {"num_key_value_heads", CS_KEY_INT, CS_AT(kv_heads), 0},
-    {"head_dim", CS_KEY_INT, CS_AT(head_width), 0},
+    {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(kv_heads), 0},
+    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(head_width), 0},
     {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
     {"qk_layernorm", CS_KEY_ONLY, 0, 0},
@@ -289,7 +298,7 @@ static const cs_arch_key PHI_KEYS[] = {
     {"rope_scaling", CS_KEY_PAST, 0, 0},
     {"rope_theta", CS_KEY_PAST, 0, 0},
     {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
-    {"max_position_embeddings", CS_KEY_INT, CS_AT(longest), 0},
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(longest), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -325,6 +334,7 @@ const cs_arch_row cs_arch_phi = {
 
 static const cs_arch_key GPTJ_KEYS[] = {
     {"rotary_dim", CS_KEY_PAST, 0, 0}, /* gptj_read */
+    {"rotary", CS_KEY_ONLY, 0, 1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -369,10 +379,11 @@ const cs_arch_row cs_arch_gptj = {
 
 static const cs_arch_key BLOOM_KEYS[] = {
     {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"n_embed", CS_KEY_INT, CS_AT(width), 0},
     {"hidden_size", CS_KEY_INT, CS_AT(width), 0},
+    {"n_embed", CS_KEY_ALIAS, CS_AT(width), 0},
     {"n_layer", CS_KEY_INT, CS_AT(layers), NAN},
-    {"n_head", CS_KEY_INT, CS_AT(heads), NAN},
+    {"n_head", CS_KEY_INT, CS_AT(heads), 0},
+    {"num_attention_heads", CS_KEY_ALIAS, CS_AT(heads), 0},
     {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-5},
     {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
     {"hidden_dropout", CS_KEY_REAL, CS_AT(dropout), 0},

@@ -6,16 +6,20 @@
 #include "model/config.h"
 
 /* A key of config.json and the member that it sets, from `absent` where the key is not there (NAN:
- * it must be). A null stands for the absent key; for an id it is none. */
+ * it must be). A null stands for the absent key; for an id it is none, and of a list of ids the first
+ * counts (the others end a text that is generated). */
 typedef enum {
     CS_KEY_BOOL,
     CS_KEY_INT,
     CS_KEY_ID,
     CS_KEY_REAL,
-    CS_KEY_INT_OR_NONE,  /* null: 0 */
-    CS_KEY_REAL_OR_NONE, /* null: 0 */
+    CS_KEY_COUNT,        /* a whole number above 0 */
+    CS_KEY_INT_OR_NONE,  /* the same; null: 0 */
+    CS_KEY_POSITIVE,     /* a real above 0 */
+    CS_KEY_REAL_OR_NONE, /* the same; null: 0 */
     CS_KEY_ACT,          /* the name of an activation; absent: the row's */
     CS_KEY_ONLY, /* sets nothing: a value other than `absent`, a truth value or number, is refused */
+    CS_KEY_ALIAS, /* another name of a whole number, behind the first in its list, and never written */
     CS_KEY_PAST, /* bears on no state: read past */
 } cs_key_kind;
 
@@ -35,7 +39,7 @@ typedef struct {
     const char *ours, *theirs;
 } cs_arch_tensor;
 
-enum { CS_ARCH_LISTS = 3 };
+enum { CS_ARCH_LISTS = 4 };
 
 /* The classification head of the class, over the state that it reads. */
 typedef enum {
@@ -83,12 +87,17 @@ const cs_arch_row *cs_arch_row_of(cs_arch arch);
 /* Key and tensor i of its lists; NULL behind the last. */
 const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i);
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
+/* Whether its lists have this key. */
+bool cs_arch_knows(cs_arch arch, const char *key);
 /* Whether one of its keys sets the member at this place. */
 bool cs_arch_has_key_at(cs_arch arch, size_t at);
 
 /* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
                              cs_activation *out) CS_MUST_CHECK;
+/* Ends the reason of a CS_ERR_INPUT that refuses what a model may well have with what can be done
+ * about it. Returns `status`. */
+cs_status cs_config_way_round(cs_status status) CS_MUST_CHECK;
 /* CS_ERR_INPUT unless the value is `only` (a truth value or number), null or not there. */
 cs_status cs_config_only(const char *where, const char *key, const json_t *value,
                          double only) CS_MUST_CHECK;

@@ -88,7 +88,9 @@ static double get(const cs_model_config *config, const cs_arch_key *f)
     case CS_KEY_BOOL:
         return *(const bool *)at ? 1 : 0;
     case CS_KEY_INT:
+    case CS_KEY_COUNT:
     case CS_KEY_INT_OR_NONE:
+    case CS_KEY_ALIAS:
         return (double)*(const int64_t *)at;
     case CS_KEY_ID:
         return *(const int32_t *)at;
@@ -105,7 +107,9 @@ static void put(cs_model_config *config, const cs_arch_key *f, double value)
         *(bool *)at = value != 0;
         break;
     case CS_KEY_INT:
+    case CS_KEY_COUNT:
     case CS_KEY_INT_OR_NONE:
+    case CS_KEY_ALIAS:
         *(int64_t *)at = (int64_t)value;
         break;
     case CS_KEY_ID:
@@ -134,6 +138,7 @@ static json_t *json_of(const cs_arch_key *f, double value)
     case CS_KEY_INT_OR_NONE:
         return value > 0 ? json_integer((json_int_t)value) : json_null();
     case CS_KEY_INT:
+    case CS_KEY_COUNT:
         return json_integer((json_int_t)value);
     default:
         return cs_json_number(value);
@@ -249,7 +254,7 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
             cs_activation act =
                 *(const cs_activation *)(const void *)((const char *)config + f->at);
             cs_json_put(status, object, f->key, json_string(activation_name(act)));
-        } else if (f->kind < CS_KEY_ACT) {
+        } else if (f->kind < CS_KEY_ACT && (f->kind != CS_KEY_COUNT || get(&rows, f) > 0)) {
             cs_json_put(status, object, f->key, json_of(f, get(&rows, f)));
         }
     }
@@ -287,8 +292,13 @@ json_t *cs_model_config_json(const cs_model_config *config)
 static cs_status read_value(const char *where, const cs_arch_key *f, const json_t *value,
                             double *out)
 {
-    bool optional = f->kind == CS_KEY_INT_OR_NONE || f->kind == CS_KEY_REAL_OR_NONE;
-    bool whole = f->kind == CS_KEY_INT || f->kind == CS_KEY_ID || f->kind == CS_KEY_INT_OR_NONE;
+    const cs_key_kind kind = f->kind;
+    bool optional = kind == CS_KEY_INT_OR_NONE || kind == CS_KEY_REAL_OR_NONE;
+    bool real = kind == CS_KEY_REAL || kind == CS_KEY_POSITIVE || kind == CS_KEY_REAL_OR_NONE;
+    bool whole = kind != CS_KEY_BOOL && !real;
+    if (kind == CS_KEY_ID && json_array_size(value) > 0) {
+        value = json_array_get(value, 0);
+    }
     if (json_is_null(value)) {
         *out = f->kind == CS_KEY_ID ? -1 : optional ? 0 : f->absent;
         return isnan(*out) ? cs_fail(CS_ERR_INPUT, "%s: '%s' is null", where, f->key) : CS_OK;
@@ -305,6 +315,9 @@ static cs_status read_value(const char *where, const cs_arch_key *f, const json_
     if (whole && fabs(*out) > (double)INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is %.17g", where, f->key, *out);
     }
+    if ((optional || kind == CS_KEY_COUNT || kind == CS_KEY_POSITIVE) && !(*out > 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, not above 0", where, f->key, *out);
+    }
     return CS_OK;
 }
 
@@ -317,10 +330,10 @@ cs_status cs_activation_read(const char *where, const char *key, const json_t *v
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_INPUT, "%s: unknown '%s' %s%s%s", where, key,
-                   json_is_string(value) ? "'" : "",
-                   json_is_string(value) ? json_string_value(value) : "(not a string)",
-                   json_is_string(value) ? "'" : "");
+    return cs_config_way_round(cs_fail(
+        CS_ERR_INPUT, "%s: unknown '%s' %s%s%s", where, key, json_is_string(value) ? "'" : "",
+        json_is_string(value) ? json_string_value(value) : "(not a string)",
+        json_is_string(value) ? "'" : ""));
 }
 
 static cs_status read_key(const char *where, const cs_arch_key *f, const json_t *value,
@@ -330,6 +343,12 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
     switch (f->kind) {
     case CS_KEY_PAST:
         return CS_OK;
+    case CS_KEY_ALIAS:
+        if (!value || json_is_null(value)) {
+            return CS_OK;
+        }
+        x = get(config, f);
+        break;
     case CS_KEY_ONLY:
         return cs_config_only(where, f->key, value, f->absent);
     case CS_KEY_ACT:
@@ -343,7 +362,11 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
     if (!value && isnan(x)) {
         return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, f->key);
     }
+    const double before = x;
     cs_status status = value ? read_value(where, f, value, &x) : CS_OK;
+    if (status == CS_OK && f->kind == CS_KEY_ALIAS && before > 0 && (x < before || x > before))
+        status = cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, and by its other name %g", where, f->key, x,
+                         before);
     if (status == CS_OK) put(config, f, x);
     return status;
 }
@@ -404,21 +427,26 @@ static void read_classifier(const json_t *json, cs_model_config *config)
     }
 }
 
-/* Which state the class's head reads. */
+/* Which state the class's head reads. Without a head the class's own default is as good. */
 static cs_status read_pooling(const char *where, const json_t *json, cs_model_config *config)
 {
     const char *const *names = cs_arch_row_of(config->arch)->pooling;
     const json_t *pooling = json_object_get(json, "classifier_pooling");
+    const bool head = config->classes > 0 && !config->spans;
     config->readout = config->classes > 0 ? cs_readout_of(config->arch) : CS_READ_FIRST;
-    if (config->classes == 0 || config->spans || !names[0]) {
+    if (!names[0] || (!pooling && !head)) {
         return CS_OK;
     }
     const char *name = pooling ? json_string_value(pooling) : names[1];
-    if (name && strcmp(name, "mean") == 0) {
+    const bool mean = name && strcmp(name, "mean") == 0;
+    if (!mean &&
+        (!name || (strcmp(name, names[0]) != 0 && (head || strcmp(name, names[1]) != 0)))) {
+        return cs_config_way_round(cs_fail(CS_ERR_INPUT,
+                                           "%s: 'classifier_pooling' is '%s', not %s or mean",
+                                           where, name ? name : "(not a text)", names[0]));
+    }
+    if (mean && head) {
         config->readout = CS_READ_MEAN;
-    } else if (!name || strcmp(name, names[0]) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: 'classifier_pooling' is '%s', not %s or mean", where,
-                       name ? name : "(not a text)", names[0]);
     }
     return CS_OK;
 }
@@ -471,19 +499,9 @@ static cs_status read_arch(const char *where, const json_t *json, const json_t *
         return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, own ? "architecture" : "model_type");
     }
     cs_status status = cs_arch_by_name(json_string_value(name), out);
-    if (status != CS_OK) {
-        char why[512];
-        (void)snprintf(why, sizeof why, "%s", cs_reason());
-        cs_reason_clear();
-        return cs_fail(
-            CS_ERR_INPUT,
-            "%s: %s. States of other models that are exported as .npy (rows x width) are "
-            "taken by cospec rank and cospec similarity",
-            where, why);
-    }
     if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_INPUT, "'linear' is no model_type");
-    return status == CS_OK ? status : cs_blame(CS_ERR_INPUT, "%s", where);
+    return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
 }
 
 cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_config *out)

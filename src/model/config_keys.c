@@ -1,8 +1,24 @@
 /* Which keys of a config.json are known. A part of a network must not be ignored, so a key that
  * stands in no list is refused, unless its value says that there is nothing. */
+#include <stdio.h>
 #include <string.h>
 
+#include "io/file.h"
 #include "model/arch_private.h"
+
+cs_status cs_config_way_round(cs_status status)
+{
+    char why[1024];
+    if (status != CS_ERR_INPUT) {
+        return status;
+    }
+    (void)snprintf(why, sizeof why, "%s", cs_reason());
+    cs_reason_clear();
+    return cs_fail(status,
+                   "%s. States of any model that are exported as .npy (rows x width) are taken by "
+                   "cospec rank, connectivity and similarity",
+                   why);
+}
 
 cs_status cs_config_only(const char *where, const char *key, const json_t *value, double only)
 {
@@ -13,19 +29,23 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
         return CS_OK;
     }
     if (!json_is_boolean(value)) {
-        return cs_fail(CS_ERR_INPUT, "%s: '%s' other than %g is not supported", where, key, only);
+        return cs_config_way_round(
+            cs_fail(CS_ERR_INPUT, "%s: '%s' other than %g is not supported", where, key, only));
     }
-    return cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported", where, key,
-                   only > 0 ? "true" : "false");
+    return cs_config_way_round(cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported",
+                                       where, key, only > 0 ? "true" : "false"));
 }
 
-/* Settings of any class, and the one value that our networks have. */
+/* Settings of any class, and the one value that our networks have. tie_last_hidden_states: the last
+ * of the hidden states has come through the final norm. */
 static const cs_arch_key SETTING[] = {{"scale_attn_weights", CS_KEY_ONLY, 0, 1},
                                       {"scale_attn_by_inverse_layer_idx", CS_KEY_ONLY, 0, 0},
+                                      {"tie_last_hidden_states", CS_KEY_ONLY, 0, 1},
                                       {"add_cross_attention", CS_KEY_ONLY, 0, 0},
                                       {"is_encoder_decoder", CS_KEY_ONLY, 0, 0}};
 
-/* What bears on no state: names, labels, heads of tasks, generation, training, versions. */
+/* What bears on no state: names, labels, heads of tasks, generation, training, versions. What ends in
+ * "dropout" is of training too. */
 static const char *const PAST[] = {"model_type",
                                    "architectures",
                                    "cospec",
@@ -50,8 +70,10 @@ static const char *const PAST[] = {"model_type",
                                    "gradient_checkpointing",
                                    "finetuning_task",
                                    "task_specific_params",
-                                   "is_decoder",
-                                   "position_embedding_type",
+                                   "is_decoder", /* check_direction */
+                                   "is_causal",
+                                   "causal_mask",
+                                   "position_embedding_type", /* check_positions */
                                    "auto_map",
                                    "classifier_dropout",
                                    "classifier_dropout_prob",
@@ -102,6 +124,22 @@ static const char *const PAST[] = {"model_type",
                                    "pooler_size_per_head",
                                    "pooler_type",
                                    "pad_token",
+                                   "bos_token",
+                                   "eos_token",
+                                   "unk_token",
+                                   "sep_token",
+                                   "cls_token",
+                                   "mask_token",
+                                   "unk_token_id",
+                                   "mask_token_id",
+                                   "eos_token_ids",
+                                   "output_past",
+                                   "clf_pooling",
+                                   "generator_size",
+                                   "tie_weights_",
+                                   "max_sequence_length",
+                                   "encoder_repetition_penalty",
+                                   "_num_labels",
                                    "initializer_cutoff_factor"};
 
 /* Nothing: null, false, an empty text, list or object. */
@@ -113,19 +151,9 @@ static bool is_nothing(const json_t *value)
            (json_is_string(value) && json_string_length(value) == 0);
 }
 
-static bool is_own(cs_arch arch, const char *key)
-{
-    const cs_arch_key *own;
-    bool found = false;
-    for (int64_t i = 0; (own = cs_arch_key_at(arch, i)); ++i) {
-        found = found || strcmp(own->key, key) == 0;
-    }
-    return found;
-}
-
 static bool is_known(cs_arch arch, const char *key)
 {
-    bool known = is_own(arch, key);
+    bool known = cs_arch_knows(arch, key) || cs_has_suffix(key, "dropout");
     for (size_t i = 0; i < sizeof PAST / sizeof *PAST; ++i) {
         known = known || strcmp(PAST[i], key) == 0;
     }
@@ -135,30 +163,69 @@ static bool is_known(cs_arch arch, const char *key)
     return known;
 }
 
+/* Which rows a row sees is the class's. is_decoder makes encoders causal whose list has it, and no
+ * other class reads it. is_causal: false, and null as well, takes the mask from a causal class of
+ * transformers 5; causal_mask says the same in Ettin's files, where no class reads it. A model of
+ * two stacks has both kinds. */
+static cs_status check_direction(const char *where, const json_t *json, cs_arch arch)
+{
+    static const char *const says[] = {"is_causal", "causal_mask"};
+    const json_t *decoder = json_object_get(json, "is_decoder");
+    bool causal = cs_arch_row_of(arch)->causal, stacks = cs_arch_knows(arch, "is_encoder_decoder");
+    if (!causal && !cs_arch_knows(arch, "is_decoder")) {
+        cs_status status = cs_config_only(where, "is_decoder", decoder, 0);
+        if (status != CS_OK) return status;
+    }
+    causal = causal || json_is_true(decoder);
+    for (size_t i = 0; i < sizeof says / sizeof *says; ++i) {
+        const json_t *value = json_object_get(json, says[i]);
+        if (value && (stacks || json_is_true(value) != causal)) {
+            return cs_config_way_round(
+                cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported", where, says[i],
+                        stacks   ? "what each stack is (no such key)"
+                        : causal ? "true"
+                                 : "false"));
+        }
+    }
+    return CS_OK;
+}
+
+/* Files of old classes say "absolute" whatever the positions are; "sans_pos" are rotary ones. */
+static cs_status check_positions(const char *where, const json_t *json, cs_arch arch)
+{
+    const json_t *position = json_object_get(json, "position_embedding_type");
+    const char *name = json_string_value(position);
+    const bool rotary = cs_arch_row_of(arch)->plain.rotary.theta > 0;
+    if (!position || cs_arch_row_of(arch)->places || (name && strcmp(name, "absolute") == 0) ||
+        (rotary && name && strcmp(name, "sans_pos") == 0)) {
+        return CS_OK;
+    }
+    return cs_config_way_round(cs_fail(
+        CS_ERR_INPUT, "%s: 'position_embedding_type' other than \"absolute\"%s is not supported",
+        where, rotary ? " and \"sans_pos\"" : ""));
+}
+
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
 {
     const char *key;
     json_t *value;
     for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; ++i) {
-        if (is_own(arch, SETTING[i].key)) {
+        if (cs_arch_knows(arch, SETTING[i].key)) {
             continue;
         }
         cs_status status = cs_config_only(where, SETTING[i].key,
                                           json_object_get(json, SETTING[i].key), SETTING[i].absent);
         if (status != CS_OK) return status;
     }
-    const json_t *position = json_object_get(json, "position_embedding_type");
-    if (position && !cs_arch_row_of(arch)->places &&
-        (!json_is_string(position) || strcmp(json_string_value(position), "absolute") != 0)) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: 'position_embedding_type' other than \"absolute\" is not supported",
-                       where);
-    }
+    cs_status status = check_direction(where, json, arch);
+    if (status == CS_OK) status = check_positions(where, json, arch);
+    if (status != CS_OK) return status;
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
         if (!is_nothing(value) && !is_known(arch, key)) {
-            return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a key that architecture %s knows", where,
-                           key, cs_arch_name(arch));
+            return cs_config_way_round(cs_fail(CS_ERR_INPUT,
+                                               "%s: '%s' is not a key that architecture %s knows",
+                                               where, key, cs_arch_name(arch)));
         }
     }
     return CS_OK;

@@ -206,8 +206,13 @@ static bool is(const char *name, const char *theirs, const char *last)
 
 bool cs_hf_ignored(const cs_model_config *config, const char *name)
 {
-    static const char *const ends[] = {".attn.bias", ".attn.masked_bias", "embeddings.position_ids",
-                                       "embeddings.token_type_ids", ".inv_freq"};
+    static const char *const ends[] = {".attn.bias",
+                                       ".attn.masked_bias",
+                                       ".attention.bias",
+                                       ".attention.masked_bias",
+                                       "embeddings.position_ids",
+                                       "embeddings.token_type_ids",
+                                       ".inv_freq"};
     bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.") ||
                    strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.");
     const char *const *past = cs_arch_row_of(config->arch)->past;

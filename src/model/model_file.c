@@ -165,7 +165,7 @@ cs_status cs_model_write(const cs_model *model, const char *dir)
 /* --- reading ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    char *dir;
+    char *dir, *index;
     cs_safetensors *file;
     cs_model_config config;
     bool bare;     /* names lack the class's prefix */
@@ -177,7 +177,7 @@ static void weights_free(void *ctx)
     weights *w = ctx;
     if (w) {
         cs_safetensors_free(w->file);
-        CS_FREE_FIELDS(w, dir, used);
+        CS_FREE_FIELDS(w, dir, index, used);
         cs_free(w);
     }
 }
@@ -221,8 +221,9 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
         return CS_OK;
     }
     return cs_fail(CS_ERR_INPUT,
-                   "%s: %s has %d dimensions, %lld x %lld; config.json wants %lld x %lld", w->dir,
-                   entry->name, entry->ndim, (long long)(entry->ndim > 0 ? entry->shape[0] : 0),
+                   "%s: tensor %s has %d dimensions, %lld x %lld; config.json wants %lld x %lld",
+                   cs_safetensors_path(w->file, entry), entry->name, entry->ndim,
+                   (long long)(entry->ndim > 0 ? entry->shape[0] : 0),
                    (long long)(entry->ndim > 1 ? entry->shape[1] : 1), (long long)shape[0],
                    (long long)(ndim > 1 ? shape[1] : 1));
 }
@@ -239,18 +240,42 @@ typedef struct {
     float *out;
 } reading;
 
+/* A weight that is no number would be found far from here, in what is computed with it. */
 static cs_status read_part(void *ctx, int64_t item)
 {
     const reading *r = ctx;
-    int64_t first = item * READ_ITEMS;
-    return cs_safetensors_read_f32(r->file, r->entry, first,
-                                   cs_least(READ_ITEMS, r->entry->items - first), r->out + first);
+    const int64_t first = item * READ_ITEMS, count = cs_least(READ_ITEMS, r->entry->items - first);
+    float *out = r->out + first;
+    cs_status status = cs_safetensors_read_f32(r->file, r->entry, first, count, out);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        if (!isfinite(out[i])) {
+            status = cs_fail(CS_ERR_INPUT, "%s: item %lld of tensor %s is %g",
+                             cs_safetensors_path(r->file, r->entry), (long long)(first + i),
+                             r->entry->name, (double)out[i]);
+        }
+    }
+    return status;
 }
 
 static cs_status read_entry(const weights *w, const cs_safetensors_entry *entry, float *out)
 {
     reading r = {.file = w->file, .entry = entry, .out = out};
     return cs_parallel((entry->items + READ_ITEMS - 1) / READ_ITEMS, 0, read_part, &r);
+}
+
+/* The file, or of several the index that should name a tensor. */
+static const char *place_of(const weights *w)
+{
+    const int64_t count = cs_safetensors_count(w->file);
+    const char *path = NULL;
+    for (int64_t i = 0; i < count; ++i) {
+        const char *next = cs_safetensors_path(w->file, cs_safetensors_at(w->file, i));
+        if (path && path != next) {
+            return w->index;
+        }
+        path = next;
+    }
+    return path ? path : w->dir;
 }
 
 /* One piece into its rows of `param`; NULL: checks it alone. */
@@ -269,7 +294,7 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
         return CS_OK;
     }
     if (!entry) {
-        return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", w->dir, piece->name);
+        return cs_fail(CS_ERR_INPUT, "%s: tensor %s is missing", place_of(w), piece->name);
     }
     cs_status status = check_shape(w, piece, entry);
     w->used[number_of(w, entry)] = 1;
@@ -311,7 +336,7 @@ static cs_status check_left_over(const weights *w, const cs_model_config *config
         const char *name = cs_safetensors_at(w->file, i)->name;
         if (!w->used[i] && !cs_hf_ignored(config, name)) {
             return cs_fail(CS_ERR_INPUT, "%s: no parameter of this configuration takes tensor %s",
-                           w->dir, name);
+                           cs_safetensors_path(w->file, cs_safetensors_at(w->file, i)), name);
         }
     }
     return CS_OK;
@@ -360,12 +385,57 @@ static void fit_head(const weights *w, bool training, cs_model_config *config)
     }
 }
 
-static bool has(const weights *w, const cs_model_config *config, char *ours)
+static const cs_safetensors_entry *entry_of(const weights *w, const cs_model_config *config,
+                                            char *ours)
 {
     const cs_param p = {.name = ours, .rows = 1, .cols = 1};
     cs_hf_piece piece[CS_HF_PIECES];
     (void)cs_hf_pieces(config, &p, piece);
-    return find(w, config->arch, piece[0].name) != NULL;
+    return find(w, config->arch, piece[0].name);
+}
+
+static bool has(const weights *w, const cs_model_config *config, char *ours)
+{
+    return entry_of(w, config, ours) != NULL;
+}
+
+/* Whether two tensors have the same bits; what the file has not differs from nothing. */
+static cs_status same(const weights *w, const cs_safetensors_entry *a,
+                      const cs_safetensors_entry *b, bool *out)
+{
+    *out = !a || !b || a->items == b->items;
+    if (!a || !b || !*out) return CS_OK;
+    float *x = cs_alloc(2 * READ_ITEMS, sizeof *x), *y = x ? x + READ_ITEMS : NULL;
+    cs_status status = x ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t first = 0; first < a->items && status == CS_OK && *out; first += READ_ITEMS) {
+        const int64_t count = cs_least(READ_ITEMS, a->items - first);
+        status = cs_safetensors_read_f32(w->file, a, first, count, x);
+        if (status == CS_OK) status = cs_safetensors_read_f32(w->file, b, first, count, y);
+        *out = status != CS_OK || memcmp(x, y, (size_t)count * sizeof *x) == 0;
+    }
+    cs_free(x);
+    return status;
+}
+
+/* An output matrix, or a second bias of the logits, that a file has beside the one that it is tied
+ * to, and other than that: it is used, whatever config.json says of ties, as in transformers 5. */
+static cs_status fit_ties(const weights *w, cs_model_config *config)
+{
+    const cs_model_config *c = config;
+    cs_model_config untied = *c;
+    cs_hf_piece bias[CS_HF_PIECES];
+    const cs_param p = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
+    bool matrix = true, vector = true;
+    if (!c->tied || c->headless || c->classes > 0 || c->target != CS_TARGET_IDS) {
+        return CS_OK;
+    }
+    untied.tied = false;
+    cs_status status = same(w, entry_of(w, c, (char[]){"output.weight"}),
+                            entry_of(w, c, (char[]){"embed.token"}), &matrix);
+    if (status == CS_OK && cs_hf_pieces(&untied, &p, bias) == 2)
+        status = same(w, find(w, c->arch, bias[0].name), find(w, c->arch, bias[1].name), &vector);
+    config->tied = matrix && vector;
+    return status;
 }
 
 /* Files of two stacks, of their encoder alone, and of both without an output matrix. A matrix that is
@@ -434,7 +504,9 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
     weights *w = cs_calloc(1, sizeof *w);
     if (!w) return CS_ERR_MEMORY;
     w->dir = cs_strdup(dir);
-    cs_status status = w->dir ? cs_model_config_parse(path, json, &w->config) : CS_ERR_MEMORY;
+    w->index = cs_path_join(dir, "model.safetensors.index.json");
+    cs_status status =
+        w->dir && w->index ? cs_model_config_parse(path, json, &w->config) : CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_safetensors_open_model(dir, &w->file)) == CS_OK &&
         (status = cs_safetensors_verify(w->file)) == CS_OK) {
         w->bare = is_bare(w->file, w->config.arch);
@@ -443,6 +515,9 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
     }
     if (status == CS_OK) {
         fit_head(w, training, &w->config);
+        status = w->config.decoder.stack ? CS_OK : fit_ties(w, &w->config);
+    }
+    if (status == CS_OK) {
         if (w->config.decoder.stack) {
             fit_stacks(w, &w->config);
         }

@@ -100,8 +100,9 @@ static cs_status check_keys(const char *where, json_t *json, cs_rotary_scaling s
         }
         bool known = i < sizeof KEY / sizeof *KEY && KEY[i].of >> scaling & 1;
         if (!known && !json_is_null(value)) {
-            return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a key of rotary scaling '%s'", where, key,
-                           SCALING[scaling]);
+            return cs_config_way_round(cs_fail(CS_ERR_INPUT,
+                                               "%s: '%s' is not a key of rotary scaling '%s'",
+                                               where, key, SCALING[scaling]));
         }
     }
     return CS_OK;
@@ -155,6 +156,18 @@ static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *
     return CS_OK;
 }
 
+/* A share that the class does not read is passed by with default parameters and fails with others. */
+static cs_status check_share(const char *where, const cs_model_config *config, const cs_rotary *r)
+{
+    return r->share == 1 || cs_arch_row_of(config->arch)->plain.rotary.share < 1
+               ? CS_OK
+               : cs_config_way_round(
+                     cs_fail(CS_ERR_INPUT,
+                             "%s: 'partial_rotary_factor' is %g, and architecture %s does not read "
+                             "it",
+                             where, r->share, cs_arch_name(config->arch)));
+}
+
 /* One set of parameters; NULL: what `out` holds, unscaled. */
 static cs_status read_one(const char *where, json_t *json, double positions, cs_rotary *out)
 {
@@ -172,7 +185,7 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
         status = cs_fail(CS_ERR_INPUT, "%s: 'rope_type' is not a text", where);
     if (status == CS_OK && name) {
         status = CS_NAME_AMONG("rotary scaling", name, SCALING, &number);
-        if (status != CS_OK) status = cs_blame(CS_ERR_INPUT, "%s", where);
+        if (status != CS_OK) status = cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
     }
     r.scaling = (cs_rotary_scaling)number;
     r.original = positions;
@@ -185,40 +198,90 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
     return status;
 }
 
+/* The first of these names that the class has, NULL: none. */
+static const char *first_known(cs_arch arch, const char *const names[3])
+{
+    int i = 0;
+    while (i < 3 && names[i] && !cs_arch_knows(arch, names[i])) {
+        ++i;
+    }
+    return i < 3 ? names[i] : NULL;
+}
+
+/* Base and share beside the parameters, each by the class's name. Files of transformers before 5 say
+ * them by a second one too, which the class passes by: it must say the same. */
+static cs_status read_names(const char *where, const json_t *json, cs_model_config *config)
+{
+    static const char *const theta[] = {"rotary_emb_base", "global_rope_theta", "rope_theta"},
+                             *const share[] = {"rotary_pct", "partial_rotary_factor", NULL};
+    const struct {
+        const char *read, *other;
+        double *at;
+    } name[] = {{first_known(config->arch, theta), "rope_theta", &config->rotary.theta},
+                {first_known(config->arch, share), "partial_rotary_factor", &config->rotary.share},
+                {"local_rope_theta", "local_rope_theta", &config->local_rotary.theta}};
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
+        if (!name[i].read) {
+            continue;
+        }
+        status = real(where, json, name[i].read, name[i].at);
+        double second = *name[i].at;
+        if (status == CS_OK) status = real(where, json, name[i].other, &second);
+        if (status == CS_OK && (second < *name[i].at || second > *name[i].at))
+            status = cs_config_way_round(cs_fail(
+                CS_ERR_INPUT, "%s: '%s' is %g, and architecture %s reads '%s', %g", where,
+                name[i].other, second, cs_arch_name(config->arch), name[i].read, *name[i].at));
+    }
+    return status;
+}
+
+/* rope_scaling, where it says anything, in place of rope_parameters, as in transformers 5. A class
+ * whose layers have their own takes them by layer type from rope_parameters, and adds to them what
+ * rope_scaling says, but for a scaling that is called "type". */
+static cs_status choose(const char *where, const json_t *json, bool layered, json_t **out)
+{
+    json_t *now = json_object_get(json, "rope_parameters"),
+           *before = json_object_get(json, "rope_scaling");
+    now = json_is_null(now) ? NULL : now;
+    before = json_is_null(before) || (json_is_object(before) && json_object_size(before) == 0)
+                 ? NULL
+                 : before;
+    const bool by_layer = json_object_get(before ? before : now, "full_attention") ||
+                          json_object_get(before ? before : now, "sliding_attention");
+    const bool added = !now && !by_layer && json_object_get(before, "rope_type");
+    const bool fits = !layered ? !by_layer
+                      : before ? added
+                               : by_layer || json_object_size(now) == 0;
+    *out = before ? before : now;
+    return fits ? CS_OK
+                : cs_config_way_round(cs_fail(
+                      CS_ERR_INPUT, "%s: '%s' is not as architectures want it whose layers %s",
+                      where, before ? "rope_scaling" : "rope_parameters",
+                      layered ? "have rotary positions by their type"
+                              : "share their rotary positions"));
+}
+
 cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config *config)
 {
-    static const char *const theta[] = {"rope_theta", "rotary_emb_base", "global_rope_theta"};
-    static const char *const share[] = {"partial_rotary_factor", "rotary_pct"};
-    json_t *parameters = json_object_get(json, "rope_parameters");
-    if (!parameters || json_is_null(parameters)) {
-        parameters = json_object_get(json, "rope_scaling");
-    }
-    parameters = json_is_null(parameters) ? NULL : parameters;
+    const bool layered = config->local_rotary.theta > 0;
     const double positions = (double)config->longest;
-    cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof theta / sizeof *theta && status == CS_OK; ++i) {
-        status = real(where, json, theta[i], &config->rotary.theta);
-    }
-    for (size_t i = 0; i < sizeof share / sizeof *share && status == CS_OK; ++i) {
-        status = real(where, json, share[i], &config->rotary.share);
-    }
-    if (status == CS_OK)
-        status = real(where, json, "local_rope_theta", &config->local_rotary.theta);
+    json_t *parameters = NULL;
+    cs_status status = choose(where, json, layered, &parameters);
+    if (status == CS_OK) status = read_names(where, json, config);
     if (status != CS_OK) return status;
-    config->local_rotary.share = config->rotary.share;
     json_t *full = json_object_get(parameters, "full_attention"),
            *local = json_object_get(parameters, "sliding_attention");
-    bool nested = full || local;
-    if (local && !(config->local_rotary.theta > 0)) {
-        config->local_rotary = config->rotary;
-    }
+    const bool nested = full || local;
     if (nested && json_object_size(parameters) > (size_t)(full != NULL) + (local != NULL)) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: rotary parameters of other than full and sliding attention", where);
     }
     status = read_one(where, nested ? full : parameters, positions, &config->rotary);
-    if (status == CS_OK && config->local_rotary.theta > 0)
+    if (status == CS_OK && layered)
         status = read_one(where, nested ? local : parameters, positions, &config->local_rotary);
+    if (status == CS_OK) status = check_share(where, config, &config->rotary);
+    if (status == CS_OK && layered) status = check_share(where, config, &config->local_rotary);
     return status;
 }
 
