@@ -221,7 +221,7 @@ cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path
         cs_item_text(row, "model", m->name);
         CS_ITEM_FIELDS(row, m, series, step, arch, kind, layers, width, parameters, pooling, path);
         cs_item_text(row, "stack", m->decoder ? "decoder" : "");
-        cs_item_text(row, "missing", m->missing);
+        cs_item_text(row, "missing", m->missing + (*m->missing ? strlen("; ") : 0));
     }
     cs_status status = cs_result_write_csv(result, &view, path);
     cs_result_free(&result);

@@ -21,7 +21,7 @@ typedef struct {
     /* "--ask all" and the like; the way in which it predicts the next token; "": it predicts none */
     const char *ask, *next;
     bool pseudo, masks, tunes; /* predicts from both sides; has [MASK]; can be fine-tuned */
-    const char *missing;       /* what is not measured and why; "": nothing */
+    const char *missing;       /* what is not measured and why, each after "; "; "": nothing */
 } cs_compare_model;
 
 typedef struct {

@@ -56,9 +56,9 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->masks = masked && reads;
     m->tunes = !t->decoder && cs_model_config_tunes(c) == CS_OK;
     cs_reason_clear();
-    m->missing = cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "prediction (no head); ",
-                                m->tunes ? "" : "fine-tuning (no gradient here); ",
-                                m->masks ? "" : "mask-rank (no [MASK]); ");
+    m->missing = cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "; prediction (no head)",
+                                m->tunes ? "" : "; fine-tuning (no gradient here)",
+                                m->masks ? "" : "; mask-rank (no [MASK])");
     return m->ask && m->missing ? CS_OK : CS_ERR_MEMORY;
 }
 
