@@ -292,6 +292,34 @@ TEST(its_kind_says_how_it_is_asked)
     }
 }
 
+/* Behind a begin token the same model reads the same pieces either way, as long as asked for; the mask
+ * needs a row more, and has none where a piece would take all positions. */
+TEST(a_length_asked_for_gives_the_same_pieces)
+{
+    subject s;
+    open_subject("mix:1*ar+1*mntp(unmasked=5)", CS_PREFIX_SHARED, &s);
+    const int64_t positions = s.t.model.config.positions, length[] = {3, positions, 0};
+    for (int i = 0; i < 3; ++i) {
+        const cs_perplexity_options o = {
+            .kind = CS_KIND_HYBRID, .from_nothing = true, .max_length = length[i]};
+        cs_perplexity_options prefix = o, masks = o;
+        prefix.ask = CS_ASK_PREFIX;
+        masks.ask = CS_ASK_REMAINING;
+        cs_perplexity p = perplexity_of(&s.t, &prefix), q = perplexity_of(&s.t, &masks);
+        assert_int_equal(p.tokens, q.tokens);
+        if (i == 0) {
+            assert_int_equal(p.lengths, 3);
+            assert_int_equal(q.lengths, 3);
+            assert_memory_equal(p.tokens_at, q.tokens_at, 3 * sizeof *p.tokens_at);
+        } else {
+            assert_true(p.lengths <= positions && q.lengths <= positions - 1);
+        }
+        cs_perplexity_free(&p);
+        cs_perplexity_free(&q);
+    }
+    close_subject(&s);
+}
+
 /* One mask anywhere is the pseudo-perplexity: the trainer's evaluation of all such plans, by the mean
  * over them, here of one text after another. */
 TEST(pseudo_is_the_mean_over_single_masks)

@@ -12,18 +12,16 @@
 /* Models that can take any order, but for those that are causal too. */
 static cs_status take_order(const cs_args *args, cs_generate_options *o)
 {
-    static const char *const name[] = {"left", "random", "confidence"};
-    const char *order = cs_args_text(args, "order");
-    if (strcmp(order, "auto") == 0) {
+    const int order = cs_args_choice(args, "order");
+    o->order = (cs_reveal)(order - 1);
+    if (order == 0) {
         const bool any = o->kind != CS_KIND_HYBRID &&
                          cs_generate_check(o->kind, o->content, CS_REVEAL_RANDOM) == CS_OK;
         o->order = any ? CS_REVEAL_RANDOM : CS_REVEAL_LEFT;
         cs_reason_clear();
     }
-    for (int i = 0; i < 3; ++i) {
-        o->order = strcmp(order, name[i]) == 0 ? (cs_reveal)i : o->order;
-    }
-    return cs_blame(cs_generate_check(o->kind, o->content, o->order), "--order %s", order);
+    return cs_blame(cs_generate_check(o->kind, o->content, o->order), "--order %s",
+                    cs_args_text(args, "order"));
 }
 
 static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_encoder *prompt,
@@ -49,8 +47,7 @@ static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_en
     if (text) status = cs_encoder_encode(prompt, text, (int64_t)strlen(text), false);
     o->prompt = prompt->id;
     o->prompt_length = prompt->count;
-    const int64_t begins = o->from_nothing;
-    o->length = cs_model_config_length(&t->model.config, 32 + begins) - begins;
+    o->length = cs_model_config_length(&t->model.config, 32 + o->from_nothing) - o->from_nothing;
     CS_ARGS_FIELDS(args, o, length);
     return cs_blame(status, "--prompt");
 }

@@ -27,18 +27,16 @@ typedef struct {
 
 static cs_status take_kind(const cs_args *args, run *r)
 {
-    const char *kind = cs_args_text(args, "kind"), *first = cs_args_text(args, "first");
-    cs_status status = CS_OK;
     r->options.kind = r->text.kind.kind;
-    if (strcmp(kind, "auto") != 0) {
-        status = cs_kind_by_name(kind, &r->options.kind);
-    }
+    cs_status status = cs_args_is(args, "kind", "auto")
+                           ? CS_OK
+                           : cs_kind_by_name(cs_args_text(args, "kind"), &r->options.kind);
     if (status == CS_OK && !r->text.kind.likelihood)
         status = cs_fail(CS_ERR_USAGE,
                          "%s was trained with the %s loss: its outputs are no probabilities",
                          r->text.dir, cs_loss_name(r->text.kind.loss));
-    r->options.from_nothing =
-        strcmp(first, "auto") == 0 ? r->text.kind.from_nothing : strcmp(first, "yes") == 0;
+    r->options.from_nothing = cs_args_is(args, "first", "yes") ||
+                              (r->text.kind.from_nothing && cs_args_is(args, "first", "auto"));
     return status;
 }
 
@@ -49,11 +47,9 @@ static cs_status take_masks(const cs_args *args, run *r)
     const cs_kind kind = r->options.kind;
     cs_status status = cs_args_attention(args, &r->text, &r->masks);
     if (status != CS_OK) return status;
-    if (kind == CS_KIND_TWO_STREAM) {
-        r->options.content = r->masks.attention == CS_ATTENTION_CAUSAL ? NULL : &r->masks;
-        return CS_OK;
-    }
-    return cs_args_is(args, "attention", "auto") ||
+    const bool prefix = kind == CS_KIND_TWO_STREAM;
+    r->options.content = prefix && r->masks.attention != CS_ATTENTION_CAUSAL ? &r->masks : NULL;
+    return prefix || cs_args_is(args, "attention", "auto") ||
                    r->masks.attention == cs_kind_attention(kind, NULL)
                ? CS_OK
                : cs_fail(CS_ERR_USAGE, "--attention %s: a %s model is asked under its own masks",
@@ -90,15 +86,11 @@ static bool ways_differ(const run *r)
 
 static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
 {
-    const char *wanted = cs_args_text(args, "ask");
-    if (strcmp(wanted, cs_ask_name(ask)) == 0 || ask == CS_ASK_ELBO) {
-        return strcmp(wanted, cs_ask_name(ask)) == 0;
+    if (ask == CS_ASK_ELBO || !cs_args_is(args, "ask", "auto")) {
+        return cs_args_is(args, "ask", cs_ask_name(ask)) ||
+               (ask != CS_ASK_ELBO && cs_args_is(args, "ask", "all"));
     }
-    if (strcmp(wanted, "all") == 0) {
-        return true;
-    }
-    return strcmp(wanted, "auto") == 0 && ask != CS_ASK_PSEUDO &&
-           (r->options.kind != CS_KIND_HYBRID || ask == CS_ASK_PREFIX) &&
+    return ask != CS_ASK_PSEUDO && (r->options.kind != CS_KIND_HYBRID || ask == CS_ASK_PREFIX) &&
            (ask != CS_ASK_REMAINING || ways_differ(r));
 }
 

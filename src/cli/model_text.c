@@ -22,9 +22,10 @@ const cs_opt cs_group_model_text[] = {
               "Put the tokenizer's special tokens around every piece. auto: for masked models "
               "that cospec train did not make; before a text of a fine-tuned one its begin token, "
               "where that was read."),
-    CS_INT("max-length", "L", NULL, 1, 1 << 20,
-           "Most tokens of a piece, special ones included. Default: the positions of the model, "
-           "at most 512."),
+    CS_INT(
+        "max-length", "L", NULL, 1, 1 << 20,
+        "Most tokens of a piece, the tokenizer's special ones included. Default: the positions of "
+        "the model, at most 512."),
     CS_INT("batch", "B", "16", 1, 65536, "Most pieces a forward pass."),
     {0},
 };
@@ -126,6 +127,16 @@ static cs_status take_stack(cs_args *args, cs_model_text *t)
                           : CS_OK;
 }
 
+/* A length beyond the one that a model without a table of positions was made for is computed. */
+static void note_long(const cs_args *args, const cs_model_config *config)
+{
+    const char *name = cs_args_find(args, "length", 6) ? "length" : "max-length";
+    const int64_t made = config->positions > 0 ? 0 : config->longest;
+    if (made > 0 && cs_args_find(args, name, strlen(name)) && cs_args_int_or(args, name, 0) > made)
+        cs_output_note(args, "--%s is more than the %lld tokens that the model was made for", name,
+                       (long long)made);
+}
+
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 {
     static const char *const parts[] = {"config.json", "model.safetensors",
@@ -140,6 +151,7 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     if (status == CS_OK && out->model.params.place)
         cs_output_note(args, "%s: more than half of free memory; read from the file as needed",
                        dir);
+    if (status == CS_OK) note_long(args, &out->model.config);
     return status == CS_OK ? take_stack(args, out) : status;
 }
 

@@ -141,7 +141,9 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     return CS_OK;
 }
 
-static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perplexity_options *o)
+/* *length: tokens of a piece. */
+static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perplexity_options *o,
+                         int64_t *length)
 {
     const cs_model_config *c = &model->config;
     cs_status status = check_kind(o, c);
@@ -153,12 +155,21 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
     o->positions = o->ask == CS_ASK_ELBO && o->positions == 0 ? USUAL_MASKS : o->positions;
     o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;
-    const int64_t beside = cs_ask_beside(o);
-    status = cs_pieces_limits(c, beside, &o->max_length, &o->batch);
+    /* A begin token of the model's own takes nothing of the length that was asked for, so that models
+     * which read it as one row more have the pieces of those that read it in place of the last
+     * token: but where it needs a row that the positions lack. */
+    const int64_t around = o->around.befores + o->around.afters, more = cs_ask_beside(o) - around,
+                  rows = o->max_length > 0 ? cs_model_config_positions(c) : 1;
+    status = cs_pieces_limits(c, around, &o->max_length, &o->batch);
     if (status != CS_OK) return status;
-    if (o->fill_length < 0 || o->fill_length > o->max_length - beside) {
+    *length = o->max_length - around - (rows > 0 && o->max_length + more > rows ? more : 0);
+    if (*length < 1) {
+        return cs_fail(CS_ERR_USAGE, "a begin token leaves no room in a length of %lld",
+                       (long long)o->max_length);
+    }
+    if (o->fill_length < 0 || o->fill_length > *length) {
         return cs_fail(CS_ERR_USAGE, "masks up to length %lld, not in 0..%lld",
-                       (long long)o->fill_length, (long long)(o->max_length - beside));
+                       (long long)o->fill_length, (long long)*length);
     }
     if (o->blocks < 1 || o->positions < 0) {
         return cs_fail(CS_ERR_USAGE, "blocks %lld or positions %lld out of range",
@@ -443,10 +454,9 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
                            const cs_perplexity_options *options, cs_perplexity *out)
 {
     walk w = {.model = model, .corpus = corpus, .options = *options, .last_document = -1};
-    cs_status status = resolve(model, corpus, &w.options);
+    cs_status status = resolve(model, corpus, &w.options, &w.text_length);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status != CS_OK) return status;
-    w.text_length = w.options.max_length - cs_ask_beside(&w.options);
     if ((status = cs_pieces_of(corpus, w.options.keep, true, w.text_length, &w.sequences)) ==
             CS_OK &&
         (status = prepare(&w)) == CS_OK && (status = run_pieces(&w)) == CS_OK) {

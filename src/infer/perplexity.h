@@ -88,9 +88,12 @@ int cs_asks_of(cs_kind kind, cs_ask out[CS_ASKS]);
 typedef struct {
     cs_kind kind;
     cs_ask ask;
-    bool from_nothing;   /* k = 0 too; causal, mntp, hybrid: behind the begin token */
-    int64_t max_length;  /* 0: the model's positions, of text at most 512. Special tokens count */
-    int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
+    bool from_nothing; /* k = 0 too; causal, mntp, hybrid: behind the begin token */
+    /* 0: the model's positions, of text at most 512. Special tokens count, and a begin token of
+     * from_nothing only where it is a row more (mntp; hybrid but by prefix) and max_length is 0 or
+     * the table of positions has no such row */
+    int64_t max_length;
+    int64_t fill_length;             /* CS_ASK_REMAINING: s; 0: the piece's length */
     const cs_content_masks *content; /* two-stream: of the prefix; NULL: causal */
     bool decoder;                    /* of a model of two stacks; kind causal */
     const cs_corpus *sources; /* what its encoder reads (cs_sources_check); NULL: the piece */

@@ -40,4 +40,12 @@ test_bad_input() {
         refuses 3 "nowhere" "$COSPEC" generate nowhere
 }
 
-for t in texts_of_every_kind prompts_and_greedy bad_input; do check "$t"; done
+# Rotary positions have no end; a length beyond the one that the model was made for is noted, once.
+test_lengths_beyond_are_noted() {
+    small_corpus c.tsv
+    trained ar ar --arch llama && exits 0 "$COSPEC" generate ar --prompt a --length 16 && ! grep -q "was made for" err &&
+        exits 0 "$COSPEC" generate ar --prompt a --length 18 && [ "$(grep -c -- "--length is more than the 16 tokens that the model was made for" err)" = 1 ] &&
+        exits 0 "$COSPEC" features ar c.tsv --max-length 20 --limit 3 -o f && [ "$(grep -c -- "--max-length is more than the 16 tokens" err)" = 1 ] || fail "${why:-$(cat err)}"
+}
+
+for t in texts_of_every_kind prompts_and_greedy bad_input lengths_beyond_are_noted; do check "$t"; done
