@@ -237,6 +237,26 @@ static void assert_refused(const char *key, json_t *value, const char *part)
     json_decref(json);
 }
 
+/* A refusal names the part, not a setting of it; what makes an encoder causal goes with is_causal. */
+TEST(test_refused_together)
+{
+    cs_model_config out;
+    json_t *json = NULL;
+    OK(cs_json_read("tests/golden/models/deberta-v2/config.json", &json));
+    OK(cs_json_set(json, "conv_act", json_string("gelu")));
+    OK(cs_json_set(json, "conv_kernel_size", json_integer(3)));
+    assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT,
+                 "'conv_kernel_size' other than 0");
+    json_decref(json);
+    OK(cs_json_read("tests/golden/models/bert/config.json", &json));
+    OK(cs_json_set(json, "is_decoder", json_true()));
+    OK(cs_model_config_parse("f", json, &out));
+    OK(cs_json_set(json, "is_causal", json_false()));
+    assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT,
+                 "'is_causal' other than true");
+    json_decref(json);
+}
+
 TEST(test_refused_files)
 {
     assert_refused("model_type", json_string("xlnet"),

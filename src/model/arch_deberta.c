@@ -66,7 +66,7 @@ static cs_status deberta_read(const char *where, const json_t *json, cs_model_co
         c->place_span = c->place_buckets > 0 ? c->place_buckets : c->place_most;
         c->place_norm = form && strcmp(form, "layer_norm") == 0;
     }
-    if (form && !c->place_norm && strcmp(form, "none") != 0) {
+    if (form && strcmp(form, "layer_norm") != 0 && strcmp(form, "none") != 0) {
         return cs_config_way_round(
             cs_fail(CS_ERR_INPUT, "%s: 'norm_rel_ebd' is neither none nor layer_norm", where));
     }

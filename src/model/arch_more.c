@@ -65,7 +65,7 @@ const cs_arch_row cs_arch_distilbert = {
 };
 
 static const cs_arch_key ELECTRA_KEYS[] = {
-    {"embedding_size", CS_KEY_INT, CS_AT(embed_width), 128},
+    {"embedding_size", CS_KEY_COUNT, CS_AT(embed_width), 128},
     {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
     {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
@@ -110,8 +110,8 @@ const cs_arch_row cs_arch_electra = {
 };
 
 static const cs_arch_key ALBERT_KEYS[] = {
-    {"embedding_size", CS_KEY_INT, CS_AT(embed_width), 128},
-    {"num_hidden_groups", CS_KEY_INT, CS_AT(groups), 1},
+    {"embedding_size", CS_KEY_COUNT, CS_AT(embed_width), 128},
+    {"num_hidden_groups", CS_KEY_COUNT, CS_AT(groups), 1},
     {"inner_group_num", CS_KEY_ONLY, 0, 1},
     {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},

@@ -163,6 +163,15 @@ static bool is_known(cs_arch arch, const char *key)
     return known;
 }
 
+/* `only`: the one value that is known; NULL: none is. */
+static cs_status refuse_key(const char *where, const char *key, cs_arch arch, const char *only)
+{
+    return cs_config_way_round(
+        only ? cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported", where, key, only)
+             : cs_fail(CS_ERR_INPUT, "%s: '%s' is not a key that architecture %s knows", where, key,
+                       cs_arch_name(arch)));
+}
+
 /* Which rows a row sees is the class's. is_decoder makes encoders causal whose list has it, and no
  * other class reads it. is_causal: false, and null as well, takes the mask from a causal class of
  * transformers 5; causal_mask says the same in Ettin's files, where no class reads it. A model of
@@ -180,11 +189,7 @@ static cs_status check_direction(const char *where, const json_t *json, cs_arch 
     for (size_t i = 0; i < sizeof says / sizeof *says; ++i) {
         const json_t *value = json_object_get(json, says[i]);
         if (value && (stacks || json_is_true(value) != causal)) {
-            return cs_config_way_round(
-                cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported", where, says[i],
-                        stacks   ? "what each stack is (no such key)"
-                        : causal ? "true"
-                                 : "false"));
+            return refuse_key(where, says[i], arch, stacks ? NULL : causal ? "true" : "false");
         }
     }
     return CS_OK;
@@ -223,9 +228,7 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
         if (!is_nothing(value) && !is_known(arch, key)) {
-            return cs_config_way_round(cs_fail(CS_ERR_INPUT,
-                                               "%s: '%s' is not a key that architecture %s knows",
-                                               where, key, cs_arch_name(arch)));
+            return refuse_key(where, key, arch, NULL);
         }
     }
     return CS_OK;
