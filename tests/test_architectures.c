@@ -317,7 +317,7 @@ TEST_IN_DIR(no_key_is_passed_over)
 
 /* --- published files ----------------------------------------------------------------------------- */
 
-/* Configurations with the keys that published ones have change no state (tests/oracle/published_oracle.py:
+/* Configurations with the keys that published ones have change no state (tests/oracle/published_parity.py:
  * neither do they for transformers). */
 TEST_IN_DIR(published_configurations_load)
 {

@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds model huggingface pictures features finetune spans rank probe mask_rank density moments design}
+areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds model huggingface published pictures features finetune spans rank probe mask_rank density moments design}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -31,7 +31,7 @@ run_area() {
         "$with" "$here/$1_oracle.py"
     else
         case $1 in
-            huggingface | pictures) needs='numpy, torch, transformers, safetensors' ;;
+            huggingface | published | pictures) needs='numpy, torch, transformers, safetensors' ;;
             features | finetune | spans) needs='numpy, torch, transformers, safetensors, tokenizers' ;;
             *) needs='numpy, torch' ;;
         esac
