@@ -208,7 +208,7 @@ test_bad_models() {
     # the last number of the file, of the embedding of token 18, becomes NaN
     size=$(wc -c < nan/model.safetensors)
     printf '\377\377\377\377' | dd of=nan/model.safetensors bs=1 seek=$((size - 4)) conv=notrunc 2> /dev/null
-    refuses 3 "not a number" "$COSPEC" features nan c.npy -o d && [ ! -e d/rows.npy ] || fail "${why:-a file was left}"
+    refuses 3 "nan/model.safetensors: item " "$COSPEC" features nan c.npy -o d && [ ! -e d/rows.npy ] || fail "${why:-a file was left}"
 }
 
 test_bad_texts() {

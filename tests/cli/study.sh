@@ -160,8 +160,8 @@ test_seeds_and_blocks() {
     exits 0 "$COSPEC" $run --scale two -o two && grep -q '^far,.*,cannot tell,a side has fewer than 3 seeds' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
     # a section of three of four seeds: the mean is over those
     study s.json "$steps" "\"variables\": {\"seeds\": \"2 3 4 5\"}, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1)}" && sed 's/{"run"/{"seeds": "3", "run"/' s.json > w.json
-    exits 0 "$COSPEC" ${run/s.json/w.json} -o three && [ -f three/t-4/toy.csv ] && [ ! -e three/t-5 ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' three/claims.csv || { fail "${why:-$(cat err three/claims.csv)}"; return 1; }
-    sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: want 1 to 4, got 5' "$COSPEC" ${run/s.json/w.json} -o x || return 1
+    exits 0 "$COSPEC" reproduce --steps w.json --template t.html -o three && [ -f three/t-4/toy.csv ] && [ ! -e three/t-5 ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' three/claims.csv || { fail "${why:-$(cat err three/claims.csv)}"; return 1; }
+    sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: want 1 to 4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     # a claim about a trained model, or what was made with one, wants baselines or a reason
     trained='"m": "train --corpus c.txt --objective ar --steps 1", "p": "perplexity @m c.txt"' ppl='{"label": "l", "file": "p/perplexity.csv", "value": "value where=metric:nll"}'
     study s.json "$trained" "\"claims\": {$(claim a "$ppl" 1)}" && refuses 3 "claim a: a claim about trained models needs baselines" "$COSPEC" $run -o x || return 1
