@@ -1,9 +1,9 @@
 /* Effective ranks from Gram blocks: eigenvalues of sums over blocks, everything else from them.
  *
- * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out,
- * one a pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
- * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of
- * such values, as square roots, would weigh in the entropies. */
+ * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out, one a
+ * pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
+ * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of such
+ * values, as square roots, would weigh in the entropies. */
 #include "analysis/measures/effective_rank.h"
 
 #include <inttypes.h>

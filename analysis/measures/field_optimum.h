@@ -33,9 +33,9 @@ typedef struct {
     uint64_t seed;
 } cs_field_case;
 
-/* The smallest mean squared error a pixel that a model can have which predicts the pixels of patches
- * from those that the objective's plans show: the mean over plans, weighted as events are, and
- * its standard error (0 of all plans). CS_ERR_USAGE where the objective has no plan of that many patches. A Cholesky
+/* The smallest mean squared error a pixel that a model can have which predicts the pixels of patches from
+ * those that the objective's plans show: the mean over plans, weighted as events are, and its standard
+ * error (0 of all plans). CS_ERR_USAGE where the objective has no plan of that many patches. A Cholesky
  * factor of all P pixels a plan: P^3 / 3 flops, 8 P^2 bytes. */
 cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *field, double *mean,
                            double *se) CS_MUST_CHECK;

@@ -21,9 +21,10 @@ typedef struct {
     const cs_progress *progress;
 } cs_language_options;
 
-/* low, high: 95%; NaN: none. Of sums without the bias that falls as 1 / documents
- * (cs_jackknife_interval); of eigenvalues and tails of distinct documents with and without that (cs_jackknife_hull), and
- * with what noise may have added to eigenvalues (cs_eigenvalue_without_noise) below, and tails above; of cross-fitted ones none. */
+/* low, high: 95%; NaN: none. Of sums without the bias that falls as 1 / documents (cs_jackknife_interval);
+ * of eigenvalues and tails of distinct documents with and without that (cs_jackknife_hull), and with what
+ * noise may have added to eigenvalues (cs_eigenvalue_without_noise) below, and tails above; of cross-fitted
+ * ones none. */
 typedef struct {
     double value, se, low, high;
 } cs_language_number;

@@ -124,11 +124,11 @@ cs_status cs_rare_tokens(const cs_corpus *corpus, int64_t vocab, int64_t most,
 /* Bytes of the Gram blocks. */
 double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options);
 
-/* Two passes over the corpus: masked and unmasked; of rare tokens the second alone. Memory: 8 d^2
- * bytes per layer, block and sum (4 sums; MAE-LM and rare tokens 3) and that of cs_hidden_states; time: two forward passes, 3 n d^2 flops and (5 to
- * 7) (B + 1) eigenproblems per layer. CS_ERR_USAGE: a ratio that is not in (0, 1); no mask token
- * (encoder_only needs none); more blocks than documents; what cs_hidden_states refuses.
- * CS_ERR_INPUT: no row is masked, or of a rare token, or all are. */
+/* Two passes over the corpus: masked and unmasked; of rare tokens the second alone. Memory: 8 d^2 bytes per
+ * layer, block and sum (4 sums; MAE-LM and rare tokens 3) and that of cs_hidden_states; time: two forward
+ * passes, 3 n d^2 flops and (5 to 7) (B + 1) eigenproblems per layer. CS_ERR_USAGE: a ratio that is not in
+ * (0, 1); no mask token (encoder_only needs none); more blocks than documents; what cs_hidden_states
+ * refuses. CS_ERR_INPUT: no row is masked, or of a rare token, or all are. */
 cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
                           const cs_mask_rank_options *options, cs_mask_rank *out) CS_MUST_CHECK;
 

@@ -81,11 +81,11 @@ typedef struct {
                         NULL */
 } cs_population_options;
 
-/* The second and the third estimate of the documents that part[] does not leave out, by document of
- * the corpus: its fold, 0 .. CS_FOLDS - 1; the quarters are folds 0 and 1, 2 and 3, ... All sums are
- * exact but for rounding, the same bits for any number of threads. Time: two passes over the rows of contexts
- * of two documents for each of 21 sums over pairs, and ten inner products (linalg/signed_gram.h); memory: two such sums.
- * CS_ERR_MEMORY, CS_ERR_CONVERGE (lambda), CS_ERR_INTERRUPT. */
+/* The second and the third estimate of the documents that part[] does not leave out, by document of the
+ * corpus: its fold, 0 .. CS_FOLDS - 1; the quarters are folds 0 and 1, 2 and 3, ... All sums are exact but
+ * for rounding, the same bits for any number of threads. Time: two passes over the rows of contexts of two
+ * documents for each of 21 sums over pairs, and ten inner products (linalg/signed_gram.h); memory: two such
+ * sums. CS_ERR_MEMORY, CS_ERR_CONVERGE (lambda), CS_ERR_INTERRUPT. */
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
                            const cs_population_options *options, cs_population *out) CS_MUST_CHECK;
 

@@ -2,16 +2,15 @@
  * (metric, estimate, value, interval, documents). Of Gram forms, whose contexts are not at hand, there
  * is the plug-in alone.
  *
- * Intervals: delete-block jackknife over documents of the whole estimator. Documents of the split are put in
- * a random order by the seed, those too short for a sequence too, so that it is the same for all
- * objectives; the r-th is in fold r mod 8 and block floor(r / 8) mod B (r mod B where
- * there are fewer than 8 B); a number of smaller corpora is the mean over those that the order is cut
- * into. 95% by Student's quantile of
- * B - 1 degrees of freedom: of plug-in and cross-fit around the value; of distinct-document numbers
- * around the bias-corrected mean of the pseudo-values (cs_jackknife_interval), of sigma_j and tails both,
- * with what noise may have done (cs_eigenvalue_without_noise; cross-fitted ones have none), those of the sums with
- * P_G from pairs of documents (analysis/measures/population.h), on a logarithmic scale. Their middle
- * is the row sum_sigma2_corrected or sum_sigma4_corrected, whose blocks are its pseudo-values: what
+ * Intervals: delete-block jackknife over documents of the whole estimator. Documents of the split are put
+ * in a random order by the seed, those too short for a sequence too, so that it is the same for all
+ * objectives; the r-th is in fold r mod 8 and block floor(r / 8) mod B (r mod B where there are fewer than
+ * 8 B); a number of smaller corpora is the mean over those that the order is cut into. 95% by Student's
+ * quantile of B - 1 degrees of freedom: of plug-in and cross-fit around the value; of distinct-document
+ * numbers around the bias-corrected mean of the pseudo-values (cs_jackknife_interval), of sigma_j and tails
+ * both, with what noise may have done (cs_eigenvalue_without_noise; cross-fitted ones have none), those of
+ * the sums with P_G from pairs of documents (analysis/measures/population.h), on a logarithmic scale. Their
+ * middle is the row sum_sigma2_corrected or sum_sigma4_corrected, whose blocks are its pseudo-values: what
  * is to be compared is this.
  */
 #pragma once

@@ -1,10 +1,10 @@
 /* Which states of a model of pictures a probe reads: a layer, and the mean over all rows, the first row
- * (the class token), the states of all patches side by side, or their means over cells. As in the linear evaluation of DINOv2
- * (Oquab et al. 2023, App. B.3: layers and pooling by a grid, on held-out data) and of iGPT (Chen et al.
- * 2020: the best layer), but on training examples alone: of at most CS_PROBE_CHOICE of them a fifth is
- * held out once, the others are fitted under penalties 0.1, 0.01 and 0.001, and the choice of least mean
- * loss on that fifth is taken. Few examples favour few features, so that the choice may differ from that
- * of all of them.
+ * (the class token), the states of all patches side by side, or their means over cells. As in the linear
+ * evaluation of DINOv2 (Oquab et al. 2023, App. B.3: layers and pooling by a grid, on held-out data) and of
+ * iGPT (Chen et al. 2020: the best layer), but on training examples alone: of at most CS_PROBE_CHOICE of
+ * them a fifth is held out once, the others are fitted under penalties 0.1, 0.01 and 0.001, and the choice
+ * of least mean loss on that fifth is taken. Few examples favour few features, so that the choice may
+ * differ from that of all of them.
  */
 #pragma once
 

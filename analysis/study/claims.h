@@ -171,9 +171,9 @@ const char *cs_claim_verdict_name(cs_claim_verdict verdict);
 cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict,
                            char **out) CS_MUST_CHECK;
 
-/* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value,
- * right_se, seeds, difference, low, high, interval, family, family_size, p, p_holm, resolution,
- * seeds_needed, agree_at, disagree_at, budgets, verdict, why, scope; numbers are those of the largest budget. */
+/* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value, right_se, seeds,
+ * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed, agree_at,
+ * disagree_at, budgets, verdict, why, scope; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,

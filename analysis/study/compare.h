@@ -60,6 +60,6 @@ void cs_checkpoints_free(cs_checkpoints *c); /* accepts a zeroed object */
  * other's at most CS_COMPARE_ALIKE. CS_ERR_USAGE: more than CS_COMPARE_MODELS that are compared. */
 cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study) CS_MUST_CHECK;
 
-/* The models as a table: model, series, step, architecture, stack ("decoder", ""), kind, layers, width, parameters, pooling,
- * path, not_measured. */
+/* The models as a table: model, series, step, architecture, stack ("decoder", ""), kind, layers, width,
+ * parameters, pooling, path, not_measured. */
 cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path) CS_MUST_CHECK;

@@ -5,9 +5,10 @@
 
 #include "base/status.h"
 
-/* Makes the sections and claims with "each" once for every row of their table (of those that fit
- * "where"), and of a variable with it one text of them all, in place. A table is a variable too: the names of its rows. CS_ERR_INPUT names the place
- * of a table, row or field that is not there, of a row without a name, and of what is there twice. */
+/* Makes the sections and claims with "each" once for every row of their table (of those that fit "where"),
+ * and of a variable with it one text of them all, in place. A table is a variable too: the names of its
+ * rows. CS_ERR_INPUT names the place of a table, row or field that is not there, of a row without a name,
+ * and of what is there twice. */
 cs_status cs_study_expand(json_t *study) CS_MUST_CHECK;
 
 /* The row of that name among the rows of a table; NULL: none. */

@@ -14,8 +14,8 @@
  * with the nearest where the study has none. */
 cs_status cs_study_step(const cs_study *study, const char *text, const cs_step **out) CS_MUST_CHECK;
 
-/* The path of "STEP/FILE", or of a table of the study itself, in fresh memory, out NULL: not wanted; CS_ERR_INPUT for a text of another
- * form, and where the study has no such step. */
+/* The path of "STEP/FILE", or of a table of the study itself, in fresh memory, out NULL: not wanted;
+ * CS_ERR_INPUT for a text of another form, and where the study has no such step. */
 cs_status cs_study_file(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
 /* statements.json of a step, and among its statements the one of an id and form: CS_ERR_INPUT when

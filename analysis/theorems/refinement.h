@@ -30,8 +30,9 @@ typedef struct {
 
 void cs_refined_pairs_free(cs_refined_pairs *p);
 
-/* Of `in`: spectrum, triplets (0: 32, after up to 256 that are 1; where not all are taken). Time: a build, a spectrum and a sort
- * of the events a context. Errors of cs_cooc_build, cs_refinement_of and cs_spectrum_of. */
+/* Of `in`: spectrum, triplets (0: 32, after up to 256 that are 1; where not all are taken). Time: a build,
+ * a spectrum and a sort of the events a context. Errors of cs_cooc_build, cs_refinement_of and
+ * cs_spectrum_of. */
 cs_status cs_refined_pairs_of(const cs_corpus *corpus, const cs_cooc_options *options,
                               int64_t count, const cs_context *context, const cs_theorem_input *in,
                               cs_refined_pairs *out) CS_MUST_CHECK;

@@ -28,11 +28,11 @@ typedef struct {
     double bytes;         /* beside the matrix, at the most; 2 MB a thread come to it */
 } cs_moment4_cost;
 
-/* The multiply-adds to the last one, none of a Gram form: at most half of sum d (d + 1) over the degrees d of the rows,
- * or of the columns, and about the sum over the entries of the smaller of their two degrees
- * (moments_plan.c). For a matrix before lumping it is an upper bound, near enough: lumping shortens
- * every walk but may change their order. O(nnz), 64 bytes a row and column. CS_ERR_INPUT beyond
- * 2^31 - 1 rows or columns, CS_ERR_MEMORY. */
+/* The multiply-adds to the last one, none of a Gram form: at most half of sum d (d + 1) over the degrees d
+ * of the rows, or of the columns, and about the sum over the entries of the smaller of their two degrees
+ * (moments_plan.c). For a matrix before lumping it is an upper bound, near enough: lumping shortens every
+ * walk but may change their order. O(nnz), 64 bytes a row and column. CS_ERR_INPUT beyond 2^31 - 1 rows or
+ * columns, CS_ERR_MEMORY. */
 cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out) CS_MUST_CHECK;
 
 /* Up to this many multiply-adds (about a minute on one core) the exact sum is taken unless a caller

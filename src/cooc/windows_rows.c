@@ -84,8 +84,8 @@ static void add_cells(const int32_t *token, const int64_t *units, int64_t count,
     }
 }
 
-/* Adds the windows of one token's occurrences into y->row, their classes into in_row; returns how many columns were touched
- * when `sparse`. */
+/* Adds the windows of one token's occurrences into y->row, their classes into in_row; returns how many
+ * columns were touched when `sparse`. */
 static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32_t token,
                            bool sparse, int64_t *in_row)
 {

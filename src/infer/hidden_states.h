@@ -6,11 +6,11 @@
  * 5 gives both classes' last hidden state normed (its 4.x gave roberta-prelayernorm's raw). Where
  * they follow them (bert, roberta) there is no final norm.
  *
- * Documents are cut into pieces of at most max_length tokens, special ones included. Rows come in
- * the order of the corpus, whatever the order of computing; the same bits for any number of
- * threads. Padding is never seen by a row and never handed on. Two-stream models give their content
- * stream, MAE-LM and models of two stacks (t5) their encoder. Under the masks of drawn plans a state is the mean over the draws,
- * each a pass of its own.
+ * Documents are cut into pieces of at most max_length tokens, special ones included. Rows come in the order
+ * of the corpus, whatever the order of computing; the same bits for any number of threads. Padding is never
+ * seen by a row and never handed on. Two-stream models give their content stream, MAE-LM and models of two
+ * stacks (t5) their encoder. Under the masks of drawn plans a state is the mean over the draws, each a pass
+ * of its own.
  */
 #pragma once
 

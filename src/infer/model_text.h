@@ -51,8 +51,8 @@ cs_status cs_model_text_has_states(const cs_model_text *t) CS_MUST_CHECK;
 /* CS_ERR_INPUT where the model has no tokenizer.json. */
 cs_status cs_model_text_has_tokenizer(const cs_model_text *t) CS_MUST_CHECK;
 
-/* Marks the documents of t->corpus that are wanted: "all", those of "train" or of "test", the first `documents` of these, and
- * whole ones until they have `tokens` tokens. CS_ERR_INPUT when nothing is left. */
+/* Marks the documents of t->corpus that are wanted: "all", those of "train" or of "test", the first
+ * `documents` of these, and whole ones until they have `tokens` tokens. CS_ERR_INPUT when nothing is left. */
 cs_status cs_model_text_choose(cs_model_text *t, const char *split, int64_t documents,
                                int64_t tokens) CS_MUST_CHECK;
 
@@ -63,8 +63,8 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
                                   cs_content_masks *out) CS_MUST_CHECK;
 
 /* The ids around every piece, those of the tokenizer's post-processor: with "yes" and "no" as they say;
- * "auto": of masked models and second stacks that were not trained by this program, which uses none, and of fine-tuned ones
- * the begin token that was read. CS_ERR_USAGE: "yes" without any. */
+ * "auto": of masked models and second stacks that were not trained by this program, which uses none, and of
+ * fine-tuned ones the begin token that was read. CS_ERR_USAGE: "yes" without any. */
 cs_status cs_model_text_around(const cs_model_text *t, const char *special,
                                cs_around *out) CS_MUST_CHECK;
 

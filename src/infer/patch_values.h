@@ -25,18 +25,18 @@ typedef struct {
     int32_t *order;                 /* of the model's sequences; NULL: along rows */
 } cs_patch_reader;
 
-/* Starts from a zeroed object. CS_ERR_USAGE: a model that predicts neither values nor codes, or of next patches alone (a
- * causal one, whose rows know nothing of what comes later). Shown patches see each other, also in
- * models of two streams whose content was causal in training. */
+/* Starts from a zeroed object. CS_ERR_USAGE: a model that predicts neither values nor codes, or of next
+ * patches alone (a causal one, whose rows know nothing of what comes later). Shown patches see each other,
+ * also in models of two streams whose content was causal in training. */
 cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64_t batch,
                                cs_patch_reader *out) CS_MUST_CHECK;
 void cs_patch_reader_close(cs_patch_reader *reader); /* accepts a zeroed object */
 
-/* real: count pictures of patches x values, along rows; extra: their vectors, for models that read some, else NULL; id: of codes of the same, for models of codes,
- * else not read; group: count x patches, 0..groups; each picture has a patch of group 0 and one of group
- * 1. out: as real, with what is predicted in place of what is hidden (shown patches as they are). Of a
- * model of normalised targets the mean and the standard deviation of each hidden patch are taken from
- * `real`, and more than one group is CS_ERR_USAGE. */
+/* real: count pictures of patches x values, along rows; extra: their vectors, for models that read some,
+ * else NULL; id: of codes of the same, for models of codes, else not read; group: count x patches,
+ * 0..groups; each picture has a patch of group 0 and one of group 1. out: as real, with what is predicted
+ * in place of what is hidden (shown patches as they are). Of a model of normalised targets the mean and the
+ * standard deviation of each hidden patch are taken from `real`, and more than one group is CS_ERR_USAGE. */
 cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *real,
                           const float *extra, const int32_t *id, const int32_t *group,
                           int64_t groups, float *out) CS_MUST_CHECK;

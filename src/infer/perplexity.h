@@ -100,9 +100,9 @@ typedef struct {
     int64_t source_rows;      /* set by cs_perplexity_of */
     double delta;             /* mae-lm: share of [MASK] in the encoder, in [0, 1] */
     bool decoder_resets;      /* mae-lm: the decoder takes its mask vector at those */
-    int64_t
-        positions; /* where a pass is of one token: predicted tokens a piece, drawn by seed; 0: all. elbo: masks a piece */
-    int64_t batch; /* 0: 16; less where the logits would pass 2^26 numbers */
+    /* Where a pass is of one token: predicted tokens a piece, drawn by seed; 0: all. elbo: masks a piece. */
+    int64_t positions;
+    int64_t batch;  /* 0: 16; less where the logits would pass 2^26 numbers */
     int64_t blocks; /* of the jackknife; 0: 20. At most the documents */
     uint64_t seed;
     cs_around around;           /* ids around each piece; mae-lm: a class token alone */

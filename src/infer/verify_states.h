@@ -19,9 +19,10 @@
  *   8 (l + 1) sqrt(m) 2^-24 max |reference_l|
  *
  * with l = N + 1 for logits. A row of layer l of the decoder has behind it the N + 1 of the encoder and
- * three sublayers for two: N + 1 + 3 (l + 1) / 2 stands for l + 1. With rotary positions 8 sqrt(m) + s stands for 8 sqrt(m), s the columns
- * of input_ids: a program that forms angles of up to s radians in float is off by s 2^-24 in each
- * layer (here they are formed in double). A wrong epsilon, activation or transpose is orders of magnitude above.
+ * three sublayers for two: N + 1 + 3 (l + 1) / 2 stands for l + 1. With rotary positions 8 sqrt(m) + s
+ * stands for 8 sqrt(m), s the columns of input_ids: a program that forms angles of up to s radians in float
+ * is off by s 2^-24 in each layer (here they are formed in double). A wrong epsilon, activation or
+ * transpose is orders of magnitude above.
  */
 #pragma once
 

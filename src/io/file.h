@@ -85,7 +85,8 @@ bool cs_path_exists(const char *path);
 bool cs_path_is_dir(const char *path);
 
 /* Considers the names in the folder of a path that is not there; "; did you mean FOLDER/NAME?" as
- * cs_hint_text; of a symbolic link that leads nowhere why it does not. Names that begin with a dot are passed over. */
+ * cs_hint_text; of a symbolic link that leads nowhere why it does not. Names that begin with a dot are
+ * passed over. */
 const char *cs_path_hint(const char *path, cs_hint *hint);
 
 /* "dir/name" in fresh memory, NULL when out of memory. */

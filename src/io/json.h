@@ -49,9 +49,9 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size,
  * commas), with the nearest. */
 cs_status cs_json_known(const json_t *object, const char *known) CS_MUST_CHECK;
 
-/* The same, and its members: for each a letter of `kinds`, its key, and where it goes, borrowed. s
- * const char *, b int, l an array, m an object, o any value, json_t *; one that may be absent, whose place stays as it is, has a '?' behind its
- * letter. CS_ERR_INPUT names one that is missing or of another kind. */
+/* The same, and its members: for each a letter of `kinds`, its key, and where it goes, borrowed. s const
+ * char *, b int, l an array, m an object, o any value, json_t *; one that may be absent, whose place stays
+ * as it is, has a '?' behind its letter. CS_ERR_INPUT names one that is missing or of another kind. */
 cs_status cs_json_unpack(const json_t *object, const char *kinds, ...) CS_MUST_CHECK;
 
 /* Takes the members of an object one after the other: the first that is missing or of another kind

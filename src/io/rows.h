@@ -35,11 +35,11 @@ cs_status cs_rows_split(const char *text, char **path, char **name) CS_MUST_CHEC
  * reads. */
 cs_status cs_rows_check_name(const char *text, const char *path) CS_MUST_CHECK;
 
-/* Opens FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR], by the ending; without a name the
- * only matrix there is. A hash that a safetensors file records is checked: one pass over it. CS_ERR_USAGE for another ending; CS_ERR_INPUT for a name that is not there
- * (those that are, are listed), one of several not chosen, text or objects, fewer than two
- * dimensions, no rows or no columns, and all that the formats' readers refuse: truncation, Git LFS
- * pointers, archives that unpack to more than they may. */
+/* Opens FILE.npy, FILE.npz[:MEMBER] or FILE.safetensors[:TENSOR], by the ending; without a name the only
+ * matrix there is. A hash that a safetensors file records is checked: one pass over it. CS_ERR_USAGE for
+ * another ending; CS_ERR_INPUT for a name that is not there (those that are, are listed), one of several
+ * not chosen, text or objects, fewer than two dimensions, no rows or no columns, and all that the formats'
+ * readers refuse: truncation, Git LFS pointers, archives that unpack to more than they may. */
 cs_status cs_rows_open(const char *text, cs_rows *out) CS_MUST_CHECK;
 
 /* Memory that is borrowed. */

@@ -46,9 +46,10 @@ typedef struct cs_safetensors_writer cs_safetensors_writer;
  * the file. */
 cs_status cs_safetensors_open(const char *path, cs_safetensors **out) CS_MUST_CHECK;
 
-/* Opens the weights in a directory of a Hugging Face model: `model.safetensors`, else the shards
- * that `model.safetensors.index.json` names under "weight_map". CS_ERR_INPUT when neither is there
- * (beside pytorch_model.bin with the line that converts it), or when index and shards disagree on a tensor. Keeps a descriptor open for each shard. */
+/* Opens the weights in a directory of a Hugging Face model: `model.safetensors`, else the shards that
+ * `model.safetensors.index.json` names under "weight_map". CS_ERR_INPUT when neither is there (beside
+ * pytorch_model.bin with the line that converts it), or when index and shards disagree on a tensor. Keeps a
+ * descriptor open for each shard. */
 cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out) CS_MUST_CHECK;
 
 /* Accepts NULL. Entries and metadata go with it. */

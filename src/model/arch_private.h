@@ -30,11 +30,11 @@ typedef struct {
     double absent;
 } cs_arch_key;
 
-/* Our name of a parameter without its last word, and theirs. "N": the layer's number. Theirs may
- * begin with '/' (the class's prefix does not go before it), '^' (columns of the file are our rows),
- * '%' (its rows lie head by head: query, key, value of each), '=' (it is the whole name, of a tensor
- * of 1 x rows x columns), '#' (a convolution: rows x channels x patch x patch), in this order; {a,b,c}: one tensor
- * for each part of our rows. */
+/* Our name of a parameter without its last word, and theirs. "N": the layer's number. Theirs may begin with
+ * '/' (the class's prefix does not go before it), '^' (columns of the file are our rows), '%' (its rows lie
+ * head by head: query, key, value of each), '=' (it is the whole name, of a tensor of 1 x rows x columns),
+ * '#' (a convolution: rows x channels x patch x patch), in this order; {a,b,c}: one tensor for each part of
+ * our rows. */
 typedef struct {
     const char *ours, *theirs;
 } cs_arch_tensor;

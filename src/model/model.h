@@ -107,8 +107,8 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHEC
 cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
                                cs_model *to) CS_MUST_CHECK;
 
-/* DIR/model.safetensors, DIR/config.json and, where it has codes, DIR/codes.safetensors, in Hugging Face form (ours only: extra names, "cospec."
- * prefix). Writing is atomic file by file. */
+/* DIR/model.safetensors, DIR/config.json and, where it has codes, DIR/codes.safetensors, in Hugging Face
+ * form (ours only: extra names, "cospec." prefix). Writing is atomic file by file. */
 cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 
 /* Reads a directory written by cs_model_write or by Hugging Face (sharded too). CS_ERR_INPUT names

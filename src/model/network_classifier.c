@@ -1,12 +1,12 @@
 /* Classification: one loss row a text, the readout and the head.
  *
- * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2, llama and
- * other decoders have a matrix without bias over the last row; roberta and its kind drop, dense, tanh,
- * drop, outputs over the first, electra with gelu, bert and albert (their poolers) without the first
- * dropout, distilbert so with relu; modernbert dense, activation, norm,
- * drop, outputs over the first, its decoder over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class token.
- * A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans have
- * that of ...ForQuestionAnswering: two outputs of every row of the text.
+ * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2, llama and other
+ * decoders have a matrix without bias over the last row; roberta and its kind drop, dense, tanh, drop,
+ * outputs over the first, electra with gelu, bert and albert (their poolers) without the first dropout,
+ * distilbert so with relu; modernbert dense, activation, norm, drop, outputs over the first, its decoder
+ * over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class token. A cloze has the
+ * head of the language model, with the rows of some tokens (train/cloze.h). Spans have that of
+ * ...ForQuestionAnswering: two outputs of every row of the text.
  *
  * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
  * small that every exponential is 1 to the last bit for any finite score. The query is the row that

@@ -1,9 +1,9 @@
 /* block-masked: blocks of neighbouring patches are masked (BEiT, Bao et al. 2022, Algorithm 1, as its
  * code's MaskingGenerator has it).
  *
- * The s positions are the patches of a picture along rows of C, R = ceil(s / C) of them, C the side of
- * a square where it is not given; where C does not divide s the last row is shorter. n = round(rho s) of them are
- * masked (ratio.h), in blocks of at least m = round(16 s / 196), at least 1. With r patches to go, a
+ * The s positions are the patches of a picture along rows of C, R = ceil(s / C) of them, C the side of a
+ * square where it is not given; where C does not divide s the last row is shorter. n = round(rho s) of them
+ * are masked (ratio.h), in blocks of at least m = round(16 s / 196), at least 1. With r patches to go, a
  * trial draws
  *
  *     a uniform among the whole numbers from min(m, r) to max(m, r),    u uniform in (-L, L), L = ln(1 / 0.3),

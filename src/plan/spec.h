@@ -2,9 +2,11 @@
  *
  *   NAME, NAME(KEY=VALUE, ...) or NAME:KEY=VALUE,...
  *
- * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is NAME or NAME(...) and shares are weights, divided by their sum to sum to
- * 1; shares and numbers in it may be expressions in the length s (expression.h), shares with a + in parentheses. "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an
- * alias; keys are the option names of the command line (parameters.h). cs_objective_describe writes the form with parentheses.
+ * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is NAME or NAME(...) and shares are weights,
+ * divided by their sum to sum to 1; shares and numbers in it may be expressions in the length s
+ * (expression.h), shares with a + in parentheses. "ar", "masked(unmasked=2)",
+ * "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an alias; keys are the option names of the
+ * command line (parameters.h). cs_objective_describe writes the form with parentheses.
  */
 #pragma once
 

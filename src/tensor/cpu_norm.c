@@ -1,5 +1,5 @@
-/* Layer norm, of whole rows or of their parts, with the residual sum before it. Gradients of gain and bias are summed by chunks of
- * CS_CPU_CHUNK rows, then over the chunks in their order. */
+/* Layer norm, of whole rows or of their parts, with the residual sum before it. Gradients of gain and bias
+ * are summed by chunks of CS_CPU_CHUNK rows, then over the chunks in their order. */
 #include <string.h>
 
 #include "base/threads.h"

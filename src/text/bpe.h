@@ -36,8 +36,8 @@ typedef struct {
     int64_t heap_size, room;
 } cs_bpe_scratch;
 
-/* Tokens of the `size` bytes, each of which begins as byte_token[byte]: the merge of lowest rank, at its leftmost place, until none applies.
- * Cost O(size log size). CS_ERR_INPUT above 2^30 bytes. */
+/* Tokens of the `size` bytes, each of which begins as byte_token[byte]: the merge of lowest rank, at its
+ * leftmost place, until none applies. Cost O(size log size). CS_ERR_INPUT above 2^30 bytes. */
 cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size,
                        cs_bpe_scratch *scratch) CS_MUST_CHECK;
 void cs_bpe_scratch_free(cs_bpe_scratch *scratch);

@@ -1,6 +1,6 @@
-/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a
- * time; parts of a large one side by side, each with a builder of its own. A line ends at LF or CR LF; empty lines are no documents. Columns are split at every tab,
- * without quoting. */
+/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a time;
+ * parts of a large one side by side, each with a builder of its own. A line ends at LF or CR LF; empty
+ * lines are no documents. Columns are split at every tab, without quoting. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>

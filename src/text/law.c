@@ -1,10 +1,10 @@
 /* Laws of text: from a command line or a file to start, transitions and emissions.
  *
- * A chain of order K has the K-tuples of words for states and emits the last of a tuple, and a grammar
- * is a chain by law_grammar_private.h, so that all laws are hidden Markov chains. Dirichlet's rows are gamma variables in proportion (Marsaglia and
- * Tsang, ACM TOMS 26, 2000), in logarithms: shapes far below 1 underflow otherwise. The stationary law
- * is by elimination without subtractions (Grassmann, Taksar and Heyman, Operations Research 33, 1985),
- * which keeps the relative accuracy of small probabilities. */
+ * A chain of order K has the K-tuples of words for states and emits the last of a tuple, and a grammar is a
+ * chain by law_grammar_private.h, so that all laws are hidden Markov chains. Dirichlet's rows are gamma
+ * variables in proportion (Marsaglia and Tsang, ACM TOMS 26, 2000), in logarithms: shapes far below 1
+ * underflow otherwise. The stationary law is by elimination without subtractions (Grassmann, Taksar and
+ * Heyman, Operations Research 33, 1985), which keeps the relative accuracy of small probabilities. */
 #include "text/law.h"
 
 #include <math.h>

@@ -52,9 +52,9 @@ bool cs_law_named(const char *source);
 /* The file that a law names, in fresh memory; NULL: none. CS_ERR_USAGE as cs_law_parse. */
 cs_status cs_law_file(const char *source, char **out) CS_MUST_CHECK;
 
-/* The law of a source. Cost of the stationary start: states^3 a class. CS_ERR_USAGE: no law; a key or value that is
- * not known, given twice or out of range; CS_ERR_INPUT: the file, with the place in it; a chain that
- * has no single stationary start; CS_ERR_MEMORY: more states than fit. */
+/* The law of a source. Cost of the stationary start: states^3 a class. CS_ERR_USAGE: no law; a key or value
+ * that is not known, given twice or out of range; CS_ERR_INPUT: the file, with the place in it; a chain
+ * that has no single stationary start; CS_ERR_MEMORY: more states than fit. */
 cs_status cs_law_parse(const char *source, cs_law *out) CS_MUST_CHECK;
 
 /* Word v of all laws. */

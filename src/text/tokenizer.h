@@ -92,11 +92,11 @@ typedef struct {
 } cs_around;
 cs_around cs_tokenizer_around(const cs_tokenizer *t);
 
-/* The form that the post-processor gives to a text or a pair of texts: `token` an id, or
- * CS_TEXT_FIRST and CS_TEXT_SECOND at the places of the texts, `type` the token type there (0 around a single text). *out is written anew; its count is 0 where there is no
- * post-processor that adds tokens to a text. CS_ERR_INPUT names what is not supported: a text twice
- * or not at all, more than CS_TEXT_PIECES. Source: the `tokenizers` package's TemplateProcessing,
- * BertProcessing, RobertaProcessing. */
+/* The form that the post-processor gives to a text or a pair of texts: `token` an id, or CS_TEXT_FIRST and
+ * CS_TEXT_SECOND at the places of the texts, `type` the token type there (0 around a single text). *out is
+ * written anew; its count is 0 where there is no post-processor that adds tokens to a text. CS_ERR_INPUT
+ * names what is not supported: a text twice or not at all, more than CS_TEXT_PIECES. Source: the
+ * `tokenizers` package's TemplateProcessing, BertProcessing, RobertaProcessing. */
 enum { CS_TEXT_FIRST = -1, CS_TEXT_SECOND = -2, CS_TEXT_PIECES = 16 };
 typedef struct {
     int32_t token, type;

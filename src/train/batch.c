@@ -99,8 +99,8 @@ static int32_t draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token)
     return (int32_t)drawn;
 }
 
-/* Content row i of sequence b, which reads place k of the example: its real vector or, where texts are ids, its id.
- * `shown` is what draft_replace made of the id: where it is another, that is read. */
+/* Content row i of sequence b, which reads place k of the example: its real vector or, where texts are ids,
+ * its id. `shown` is what draft_replace made of the id: where it is another, that is read. */
 static void draft_read(cs_draft *draft, int64_t b, int64_t i, int64_t k, int32_t shown,
                        int64_t place, int32_t rank)
 {

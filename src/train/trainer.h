@@ -99,12 +99,12 @@ typedef struct {
  * backend norms and losses are read at log points only, so that bad_limit may be seen later.
  *
  * CS_ERR_INTERRUPT after an interrupt: a checkpoint of the last step that was completed is written.
- * CS_ERR_CONVERGE when bad_limit was reached, the last step was skipped, or a parameter is not
- * finite: the last good checkpoint remains, no final model is written, *out is filled.
- * CS_ERR_INPUT: nothing to train on, a parameter of the model given that is not finite, a token id
- * out of range; resuming, a checkpoint that is damaged, of another corpus or tokenizer.
- * CS_ERR_USAGE: an option out of range; resuming, one that is not as recorded (`steps` and
- * `cool_down` may change under a constant schedule before either cool-down has begun). CS_ERR_IO: what was written before remains. */
+ * CS_ERR_CONVERGE when bad_limit was reached, the last step was skipped, or a parameter is not finite: the
+ * last good checkpoint remains, no final model is written, *out is filled. CS_ERR_INPUT: nothing to train
+ * on, a parameter of the model given that is not finite, a token id out of range; resuming, a checkpoint
+ * that is damaged, of another corpus or tokenizer. CS_ERR_USAGE: an option out of range; resuming, one that
+ * is not as recorded (`steps` and `cool_down` may change under a constant schedule before either cool-down
+ * has begun). CS_ERR_IO: what was written before remains. */
 cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                    const cs_train_options *options, cs_train_result *out) CS_MUST_CHECK;
 

@@ -7,8 +7,8 @@
  * to its vector (commitment, beta = 0.25). Vectors are moving means of the z that have their code, not
  * parameters (van den Oord et al. 2017, App. A.1): with n_c rows of code c in a step, and s_c their sum,
  *   N_c <- g N_c + (1 - g) n_c,   M_c <- g M_c + (1 - g) s_c,   vector[c] = M_c / N_c,   g = 0.99,
- * from N_c = rows of a step / codes. A code with N_c below 1/10 takes the z of the step that is furthest from its own vector,
- * each another one (revived, as in image/codes.h).
+ * from N_c = rows of a step / codes. A code with N_c below 1/10 takes the z of the step that is furthest
+ * from its own vector, each another one (revived, as in image/codes.h).
  */
 #pragma once
 
