@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cblas.h>
+
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -406,6 +408,39 @@ TEST(exit_does_not_wait_for_a_loop)
         }
         assert_int_equal(code_of(child), 7);
     }
+}
+
+/* Nobody else holds OpenBLAS once all have let go; while one does, it has one thread. */
+static cs_status hold_and_look(void *ctx, int64_t item)
+{
+    (void)item;
+    for (int depth = 1; depth <= 2; ++depth) {
+        cs_threads_blas_hold(true);
+        if (openblas_get_num_threads() != 1) atomic_fetch_add((atomic_int *)ctx, 1);
+    }
+    for (int depth = 2; depth >= 1; --depth) {
+        if (openblas_get_num_threads() != 1) atomic_fetch_add((atomic_int *)ctx, 1);
+        cs_threads_blas_hold(false);
+    }
+    return CS_OK;
+}
+
+TEST(holds_leave_openblas_one_thread_and_give_back_what_it_had)
+{
+    const int before = openblas_get_num_threads();
+    atomic_int wrong = 0;
+    cs_threads_set(3);
+    assert_int_equal(openblas_get_num_threads(), 3);
+    OK(cs_parallel(1000, 4, hold_and_look, &wrong));
+    assert_int_equal(atomic_load(&wrong), 0);
+    assert_int_equal(openblas_get_num_threads(), 3);
+    cs_threads_blas_hold(true);
+    cs_threads_set(2); /* for afterwards */
+    assert_int_equal(openblas_get_num_threads(), 1);
+    cs_threads_blas_hold(false);
+    assert_int_equal(openblas_get_num_threads(), 2);
+    cs_threads_set(0);
+    openblas_set_num_threads(before);
 }
 
 static cs_status interrupt_item(void *ctx, int64_t item)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <cblas.h>
+
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -172,6 +174,45 @@ TEST(orthonormalise_survives_low_rank)
     OK(cs_dense_init(&empty, 5, 0));
     OK(cs_dense_orthonormalise(&empty));
     cs_dense_free(&empty);
+}
+
+/* All dense problems of side n, one result after the other. */
+static void solve_all(int64_t n, double *out)
+{
+    cs_dense a[5], u, vt;
+    double *value = out + 7 * n * n;
+    int pivot[64];
+    for (int i = 0; i < 5; ++i) {
+        a[i] = (cs_dense){n, n, n, out + i * n * n};
+        fill_normal(&a[i], 70 + (uint64_t)i);
+    }
+    u = (cs_dense){n, n, n, out + 5 * n * n};
+    vt = (cs_dense){n, n, n, out + 6 * n * n};
+    OK(cs_gemm(false, true, 1, &a[0], &a[0], 0, &a[1]));
+    cs_dense_copy(&a[1], &a[2]);
+    OK(cs_dense_eigh(&a[2], value, false));
+    OK(cs_dense_svd(&a[0], value + n, &u, &vt));
+    OK(cs_dense_ldl(&a[3], value + 2 * n, pivot));
+    OK(cs_dense_orthonormalise(&a[4]));
+}
+
+/* What OpenBLAS shares among threads it rounds by their number. */
+TEST(small_problems_have_the_same_bits_for_any_threads_of_blas)
+{
+    const int before = openblas_get_num_threads();
+    for (int64_t n = 8; n <= 64; n += n) {
+        const int64_t count = 7 * n * n + 3 * n;
+        double *one = cs_calloc(2 * count, sizeof *one);
+        assert_non_null(one);
+        openblas_set_num_threads(1);
+        solve_all(n, one);
+        openblas_set_num_threads(3);
+        solve_all(n, one + count);
+        assert_int_equal(openblas_get_num_threads(), 3);
+        assert_memory_equal(one, one + count, (size_t)count * sizeof *one);
+        cs_free(one);
+    }
+    openblas_set_num_threads(before);
 }
 
 TEST(triplets_become_rows)

@@ -138,7 +138,7 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     cs_pool pool = {0};
     partition p = {.rows = rows, .scale = 1.0, .stride = 3 * d + 1};
     int64_t counted;
-    int before = cs_threads_blas(1); /* its bits depend on them; chunks are the parallel items */
+    cs_threads_blas_hold(true); /* its bits depend on them; chunks are the parallel items */
     double *values = cs_pool_take(&pool, d, sizeof *values);
     p.part = cs_pool_take(&pool, chunks * p.stride, sizeof *p.part);
     cs_status status = p.part ? cs_gram_init(d, 1, &options, &g) : CS_ERR_MEMORY;
@@ -154,7 +154,7 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     status = cs_parallel(chunks, threads, partition_chunk, &p);
     if (status == CS_OK) combine(&p, chunks, out);
 done:
-    (void)cs_threads_blas(before);
+    cs_threads_blas_hold(false);
     cs_pool_free(&pool);
     cs_dense_free(&vectors);
     cs_gram_free(&g);

@@ -375,10 +375,10 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     }
     study s = {g, options, p, &r};
     r.point = cs_calloc(r.points, sizeof *r.point);
-    const int threads = cs_threads_blas(1); /* the problems are many, and small */
+    cs_threads_blas_hold(true); /* the problems are many, and small */
     status =
         r.point ? cs_parallel(curve + r.points - 1, options->threads, solve, &s) : CS_ERR_MEMORY;
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     if (status != CS_OK) goto done;
     memcpy(r.value, p[0].point.value, sizeof r.value);
     for (int64_t i = 0; i < r.points; ++i) {

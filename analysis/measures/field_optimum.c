@@ -201,7 +201,7 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
               .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
               .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
     every_plan every = {f, &r, 0, 0};
-    const int blas = cs_threads_blas(1); /* thousands of small factors: threads would only wait */
+    cs_threads_blas_hold(true); /* thousands of small factors: threads would only wait */
     cs_status status = memory.status;
     if (status == CS_OK) status = cs_dense_init(&r.c, pixels, pixels);
     if (status == CS_OK) status = cs_plan_enumerate(objective, patches, f->draws, add_plan, &every);
@@ -213,7 +213,7 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
         cs_reason_clear();
         status = draw_plans(objective, f, patches, &r, mean, se);
     }
-    (void)cs_threads_blas(blas);
+    cs_threads_blas_hold(false);
     cs_dense_free(&r.c);
     cs_pool_free(&memory);
     return status;

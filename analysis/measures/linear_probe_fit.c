@@ -484,9 +484,9 @@ cs_status cs_probe_minimise(cs_probe_problem *q, double tolerance, int64_t max_i
                             double *x, cs_probe_fit *fit)
 {
     *fit = (cs_probe_fit){0};
-    const int before = cs_threads_blas(1); /* runs of rows are the parallel items */
+    cs_threads_blas_hold(true); /* runs of rows are the parallel items */
     cs_status status = q->regression ? minimise_values(q, tolerance, x, fit)
                                      : minimise_classes(q, tolerance, max_iterations, x, fit);
-    (void)cs_threads_blas(before);
+    cs_threads_blas_hold(false);
     return status;
 }

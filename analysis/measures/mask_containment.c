@@ -177,10 +177,10 @@ cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
     study s = {.real = real, .mask = mask, .options = options, .out = &c};
     s.left_out = cs_alloc(blocks * CS_CONTAIN_MEASURES, sizeof *s.left_out);
     cs_status status = s.left_out ? CS_OK : CS_ERR_MEMORY;
-    const int threads = cs_threads_blas(1); /* the problems run in parallel */
+    cs_threads_blas_hold(true); /* the problems run in parallel */
     if (status == CS_OK && (status = solve(&s, -1)) == CS_OK)
         status = cs_parallel(blocks, options->threads, solve, &s);
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     for (int m = 0; m < CS_CONTAIN_MEASURES; ++m) {
         c.se[m] = status == CS_OK && blocks > 1
                       ? cs_jackknife_error(blocks, s.left_out + m, CS_CONTAIN_MEASURES)

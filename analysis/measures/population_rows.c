@@ -262,13 +262,13 @@ static cs_status jackknife(cs_population_study *s, int64_t size, cs_population_t
     b.plan.build.progress = NULL;
     memset(values, 0, (size_t)((blocks + 1) * CS_POP_VALUES) * sizeof *values);
     cs_status status = b.part ? take_mean(s, size, -1, what, keep, values) : CS_ERR_MEMORY;
-    const int blas = cs_threads_blas(1); /* which the solvers set and restore, here side by side */
+    cs_threads_blas_hold(true); /* which the solvers set and restore, here side by side */
     for (; b.first < blocks && status == CS_OK; b.first += most) {
         const int64_t left = blocks - b.first;
         cs_progress_report(progress, "blocks left out", b.first, blocks);
         status = cs_parallel(left < most ? left : most, (int)most, take_block, &b);
     }
-    (void)cs_threads_blas(blas);
+    cs_threads_blas_hold(false);
     if (status == CS_OK) cs_progress_report(progress, "blocks left out", blocks, blocks);
     cs_free(b.part);
     return status;

@@ -310,8 +310,7 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     cs_gram g = {0};
     cs_dense total = {0};
     int64_t counted;
-    int before =
-        cs_threads_blas(1); /* the bits of BLAS depend on its threads; Gram blocks are ours */
+    cs_threads_blas_hold(true); /* the bits of BLAS depend on its threads; Gram blocks are ours */
     double *x = d > INT64_MAX / 8 / n ? NULL : cs_alloc(n * d, sizeof *x);
     cs_rows both = cs_rows_of_f64(n, d, x, a->name);
     status = x ? read_sides(a, b, x) : CS_ERR_MEMORY;
@@ -322,7 +321,7 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
         goto done;
     }
 done:
-    (void)cs_threads_blas(before);
+    cs_threads_blas_hold(false);
     cs_dense_free(&total);
     cs_gram_free(&g);
     cs_free(x);

@@ -363,12 +363,12 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
     cs_status status = s.pool.status;
     const bool ok = status == CS_OK;
     if (ok) status = collect(&s, corpus, options->hidden);
-    const int threads = cs_threads_blas(1); /* heads run in parallel */
+    cs_threads_blas_hold(true); /* heads run in parallel */
     if (status == CS_OK && s.pieces > 0) {
         status = solve_layers(&s, input, options->threads, out);
         *done = status == CS_OK;
     }
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     for (int64_t k = 0; k < room && ok; ++k) {
         cs_dense_free(&s.real[k]);
         cs_dense_free(&s.u[k]);

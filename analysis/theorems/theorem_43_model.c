@@ -57,10 +57,10 @@ cs_status cs_43_model_measure(cs_43_model *m)
         m->frobenius += square;
         m->largest_row = fmax(m->largest_row, sqrt(square));
     }
-    const int threads = cs_threads_blas(1); /* the same bits whatever the threads */
+    cs_threads_blas_hold(true); /* the same bits whatever the threads */
     if (status == CS_OK && (status = cs_gemm(true, false, 1, &m->w, &m->w, 0, &gram)) == CS_OK)
         status = cs_dense_eigh(&gram, value, true);
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     if (status == CS_OK) {
         double error = cs_43_gamma((double)m->vocab + 16 * (double)d + 16) * m->frobenius;
         m->norm = sqrt(fmax(value[d - 1], 0));

@@ -36,6 +36,13 @@ static volatile sig_atomic_t interrupted;
 static atomic_int held; /* cs_interrupt_hold */
 static atomic_bool blas_is_broken;
 
+static struct {
+    pthread_mutex_t lock;
+    int64_t holds;
+    int threads; /* that OpenBLAS has again after the last hold */
+    int most;
+} blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 typedef struct loop loop;
 
 struct loop {
@@ -172,6 +179,7 @@ static void forget_workers(void)
 {
     pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     pool.posted = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    blas.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     pool.first = NULL;
     pool.running = pool.workers = pool.idle = 0;
     pool.quit = false;
@@ -348,33 +356,41 @@ static int threads_possible(int count)
     return made + 1;
 }
 
-/* Threads that OpenBLAS has made: it keeps those that it began with, and their memory. */
+/* Threads that OpenBLAS has when nobody holds it; and, as it keeps those that it began with, and
+ * their memory, the most there were. Holds blas.lock. */
 static int blas_threads(void)
 {
-    static atomic_int most;
-    const int now = openblas_get_num_threads();
-    if (now > atomic_load(&most)) {
-        atomic_store(&most, now);
-    }
-    return atomic_load(&most);
+    const int now = blas.holds > 0 ? blas.threads : openblas_get_num_threads();
+    blas.most = now > blas.most ? now : blas.most;
+    return now;
 }
 
 void cs_threads_set(int threads)
 {
     atomic_store(&configured, threads);
-    (void)blas_threads();
     int count = cs_threads();
-    if (count > openblas_get_num_threads()) {
+    (void)pthread_mutex_lock(&blas.lock);
+    if (count > blas_threads()) {
         count = atomic_load(&blas_is_broken) ? 1 : threads_possible(count);
     }
-    openblas_set_num_threads(count);
+    if (blas.holds > 0) {
+        blas.threads = count;
+    } else {
+        openblas_set_num_threads(count);
+    }
+    (void)pthread_mutex_unlock(&blas.lock);
 }
 
-int cs_threads_blas(int threads)
+void cs_threads_blas_hold(bool hold)
 {
-    const int before = openblas_get_num_threads();
-    openblas_set_num_threads(threads);
-    return before;
+    (void)pthread_mutex_lock(&blas.lock);
+    if (hold && blas.holds++ == 0) {
+        blas.threads = openblas_get_num_threads();
+        openblas_set_num_threads(1);
+    } else if (!hold && --blas.holds == 0) {
+        openblas_set_num_threads(blas.threads);
+    }
+    (void)pthread_mutex_unlock(&blas.lock);
 }
 
 cs_status cs_threads_blas_check(void)
@@ -385,7 +401,10 @@ cs_status cs_threads_blas_check(void)
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return CS_OK;
     }
-    const int threads = blas_threads();
+    (void)pthread_mutex_lock(&blas.lock);
+    (void)blas_threads();
+    const int threads = blas.most;
+    (void)pthread_mutex_unlock(&blas.lock);
     const rlim_t one = program + buffer + stack,
                  all = one + (rlim_t)(threads - 1) * (buffer + stack);
     const char *set = getenv("OPENBLAS_NUM_THREADS");

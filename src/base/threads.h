@@ -35,8 +35,12 @@ int cs_threads(void);
  * threads, OpenBLAS gets these. */
 void cs_threads_set(int threads);
 
-/* OpenBLAS alone, whose bits depend on it; returns how many it had, which the same call puts back. */
-int cs_threads_blas(int threads);
+/* While held, OpenBLAS computes on one thread: for results whose bits must not depend on how many it
+ * has, and for problems too small to share, where its threads wait for one another longer than they
+ * compute, and on cores that other programs want, many thousand times longer. Holds nest, and
+ * several threads may have one each; the last to let go gives OpenBLAS back what it had. Each
+ * hold(true) has its hold(false). */
+void cs_threads_blas_hold(bool hold);
 
 /* CS_ERR_MEMORY where a limit on the address space leaves OpenBLAS no room for its buffers: it
  * would try for ever to get them. */

@@ -254,7 +254,7 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
     e.q = e.known > 0 ? s->v : NULL;
     int64_t room = s->sketch < a->cols ? s->sketch : a->cols;
     e.sketch = room > e.known ? room - e.known : 0;
-    const int blas = cs_threads_blas(1); /* its bits depend on its threads */
+    cs_threads_blas_hold(true); /* its bits depend on its threads */
     double *value = cs_pool_take(&e.pool, s->samples, sizeof *value);
     cs_dense z = cs_dense_in(&e.pool, e.held, SAMPLE_BLOCK);
     cs_dense y = cs_dense_in(&e.pool, a->op->rows, SAMPLE_BLOCK);
@@ -267,7 +267,7 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
     if (status == CS_OK) status = low_rank(&e, &z, &y, &part);
     if (status == CS_OK) status = draw_samples(&e, &z, &y, value);
     if (status == CS_OK) *out = summary(&e, part, value);
-    (void)cs_threads_blas(blas);
+    cs_threads_blas_hold(false);
     cs_pool_free(&e.pool);
     return status;
 }

@@ -418,9 +418,9 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     if (!fits(&c, out)) {
         return CS_OK;
     }
-    const int threads = cs_threads_blas(1); /* its bits depend on its threads */
+    cs_threads_blas_hold(true); /* its bits depend on its threads */
     cs_status status = certify(&c, facts, s);
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     cs_dense_free(&c.room);
     return status;
 }

@@ -214,9 +214,9 @@ static cs_status solve_batch(batch *job, int64_t items)
     if (items <= 1) { /* one block may have all threads */
         return items == 1 ? solve_small(job, 0) : CS_OK;
     }
-    const int threads = cs_threads_blas(1);
+    cs_threads_blas_hold(true);
     cs_status status = cs_parallel(items, job->options->threads, solve_small, job);
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     return status;
 }
 

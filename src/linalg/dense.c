@@ -5,8 +5,8 @@
  * that fails; symmetric eigenproblem by dsyevd; L D L^T by dsytrf_rk (Ashcraft, Grimes and Lewis
  * 1998); Householder QR by dgeqrf and dorgqr.
  * Limits: LAPACK's sizes and workspaces are 32-bit ints, which holds the smaller side of an SVD
- * below about 23,000 and of an eigenproblem below about 32,000; larger ones are refused. Bits may
- * depend on the number of BLAS threads and on the BLAS kernel.
+ * below about 23,000 and of an eigenproblem below about 32,000; larger ones are refused. Bits
+ * depend on the BLAS kernel, and those of problems above SHARED_WORK on the number of BLAS threads.
  */
 #include "linalg/dense.h"
 
@@ -18,6 +18,16 @@
 #include <lapacke.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
+
+/* Problems of fewer flops, a few milliseconds of a core, get one BLAS thread: OpenBLAS shares an
+ * eigenproblem of 8 x 8 already, and its threads wait for one another at each step. */
+static const double SHARED_WORK = 1e8;
+
+static void hold_small(double flops, bool hold)
+{
+    if (flops < SHARED_WORK) cs_threads_blas_hold(hold);
+}
 
 cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
 {
@@ -91,9 +101,12 @@ cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, c
     if (status == CS_OK) status = shape_of(b, "right factor", &sb);
     if (status == CS_OK) status = shape_of(c, "product", &sc);
     if (status != CS_OK || m == 0 || n == 0) return status;
+    const double flops = 2 * (double)m * (double)n * (double)inner;
+    hold_small(flops, true);
     cblas_dgemm(CblasColMajor, trans_a ? CblasTrans : CblasNoTrans,
                 trans_b ? CblasTrans : CblasNoTrans, sc.rows, sc.cols, trans_a ? sa.rows : sa.cols,
                 alpha, a->data, sa.ld, b->data, sb.ld, beta, c->data, sc.ld);
+    hold_small(flops, false);
     return CS_OK;
 }
 
@@ -218,7 +231,12 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
     if (status == CS_OK && vt) status = shape_of(vt, "right vectors", &side);
     if (status == CS_OK) status = cs_blas_int(4 * p * p + 7 * p, "gesdd workspace", &work);
     if (status == CS_OK) status = all_finite(a);
-    return status == CS_OK ? svd_with_fallback(a, &s, sigma, u, vt) : status;
+    if (status != CS_OK) return status;
+    const double flops = 4 * (double)a->rows * (double)a->cols * (double)p;
+    hold_small(flops, true);
+    status = svd_with_fallback(a, &s, sigma, u, vt);
+    hold_small(flops, false);
+    return status;
 }
 
 /* Of a square matrix, of which a problem is to be solved. */
@@ -238,8 +256,11 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
         status = cs_blas_int(1 + 6 * a->rows + 2 * a->rows * a->rows, "syevd workspace", &work);
     if (status == CS_OK) status = all_finite(a);
     if (status != CS_OK || a->rows == 0) return status;
+    const double n = s.rows, flops = (values_only ? 2 : 4) * n * n * n;
+    hold_small(flops, true);
     lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, values_only ? 'N' : 'V', 'L', s.rows,
                                      a->data, s.ld, values);
+    hold_small(flops, false);
     return lapack_status(info, "syevd", a->rows, a->cols);
 }
 
@@ -249,7 +270,10 @@ cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot)
     cs_status status = square_shape(a, "L D L^T", &s);
     if (status == CS_OK) status = part_finite(a, true);
     if (status != CS_OK || a->rows == 0) return status;
+    const double n = s.rows, flops = n * n * n / 3;
+    hold_small(flops, true);
     lapack_int info = LAPACKE_dsytrf_rk(LAPACK_COL_MAJOR, 'L', s.rows, a->data, s.ld, below, pivot);
+    hold_small(flops, false);
     below[a->rows - 1] = 0;
     return lapack_status(info > 0 ? 0 : info, "sytrf_rk", a->rows, a->cols);
 }
@@ -266,12 +290,15 @@ cs_status cs_dense_orthonormalise(cs_dense *a)
     if (status != CS_OK || a->cols == 0) return status;
     double *tau = cs_alloc(a->cols, sizeof *tau);
     if (!tau) return CS_ERR_MEMORY;
+    const double n = s.cols, flops = 4 * n * n * s.rows;
+    hold_small(flops, true);
     lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, s.rows, s.cols, a->data, s.ld, tau);
     status = lapack_status(info, "geqrf", a->rows, a->cols);
     if (status == CS_OK) {
         info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, s.rows, s.cols, s.cols, a->data, s.ld, tau);
         status = lapack_status(info, "orgqr", a->rows, a->cols);
     }
+    hold_small(flops, false);
     cs_free(tau);
     return status;
 }

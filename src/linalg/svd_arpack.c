@@ -266,9 +266,9 @@ static cs_status lanczos(normal *w, int64_t nev, double tol, int64_t iterations,
     if (status == CS_OK) {
         (void)pthread_mutex_lock(&arpack_lock);
         /* ARPACK's own products are too small to share: waiting threads would spin through ours. */
-        const int threads = cs_threads_blas(1);
+        cs_threads_blas_hold(true);
         status = iterate(w, &r, &e, &found);
-        (void)cs_threads_blas(threads);
+        cs_threads_blas_hold(false);
         (void)pthread_mutex_unlock(&arpack_lock);
     }
     status = status ? status : cs_dense_init(&e.vector, w->n, found);

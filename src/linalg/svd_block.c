@@ -524,11 +524,11 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
 cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_svd *out)
 {
     stop_reason stop = GOES_ON;
-    const int threads = cs_threads_blas(1); /* small matrices, whose bits must not depend on it */
+    cs_threads_blas_hold(true); /* small matrices, whose bits must not depend on it */
     *out = (cs_svd){.solver = CS_SOLVER_BLOCK};
     cs_status status = by_process(space, options, false, out, &stop);
     if (status == CS_OK && stop == TOO_DEEP) status = by_process(space, options, true, out, &stop);
-    (void)cs_threads_blas(threads);
+    cs_threads_blas_hold(false);
     return status;
 }
 

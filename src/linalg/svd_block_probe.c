@@ -141,14 +141,14 @@ cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, u
     int64_t steps = cs_probe_steps(space->cols), locked = (v->cols + B - 1) / B;
     cs_krylov k = {0};
     cs_ritz ritz = {0};
-    const int blas = cs_threads_blas(1); /* its bits depend on its threads */
+    cs_threads_blas_hold(true); /* its bits depend on its threads */
     *out = (cs_probe){0};
     cs_status status = cs_krylov_open(space, false, locked + steps + 1, seed, &k);
     status = status ? status : lock(&k, v);
     k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
     status = status ? status : cs_krylov_fresh(&k);
     status = status ? status : run(&k, locked, steps, bound, &ritz, out);
-    (void)cs_threads_blas(blas);
+    cs_threads_blas_hold(false);
     cs_ritz_free(&ritz);
     cs_krylov_free(&k);
     return status;
