@@ -1,0 +1,413 @@
+/* What LAPACK and ARPACK report beside success, as errors: the libraries' functions are put before
+ * by ones that say what the test wants.
+ */
+#include <dlfcn.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpack/arpack.h>
+#include <lapacke.h>
+
+#include "base/mem.h"
+#include "linalg/dense.h"
+#include "linalg/svd.h"
+#include "linalg_support.h"
+#include "test.h"
+
+typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routine;
+
+/* What each returns, 0: what the library returns; and how often it was asked. */
+static lapack_int told[ROUTINES];
+static int asked[ROUTINES];
+
+static void *next(const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    assert_non_null(symbol);
+    return symbol;
+}
+
+#define INSTEAD(which, name, parameters, ...)                                                      \
+    lapack_int name parameters                                                                     \
+    {                                                                                              \
+        lapack_int(*real) parameters;                                                              \
+        void *symbol = next(#name);                                                                \
+        memcpy(&real, &symbol, sizeof real);                                                       \
+        ++asked[which];                                                                            \
+        return told[which] ? told[which] : real(__VA_ARGS__);                                      \
+    }
+
+/* A failed gesdd leaves nothing of A. */
+lapack_int LAPACKE_dgesdd(int layout, char job, lapack_int m, lapack_int n, double *a,
+                          lapack_int lda, double *s, double *u, lapack_int ldu, double *vt,
+                          lapack_int ldvt)
+{
+    lapack_int (*real)(int, char, lapack_int, lapack_int, double *, lapack_int, double *, double *,
+                       lapack_int, double *, lapack_int);
+    void *symbol = next("LAPACKE_dgesdd");
+    memcpy(&real, &symbol, sizeof real);
+    ++asked[GESDD];
+    for (lapack_int j = 0; told[GESDD] && j < n; ++j) {
+        memset(a + (ptrdiff_t)j * lda, 0, (size_t)m * sizeof *a);
+    }
+    return told[GESDD] ? told[GESDD] : real(layout, job, m, n, a, lda, s, u, ldu, vt, ldvt);
+}
+
+INSTEAD(GESVD, LAPACKE_dgesvd,
+        (int layout, char job, char jobvt, lapack_int m, lapack_int n, double *a, lapack_int lda,
+         double *s, double *u, lapack_int ldu, double *vt, lapack_int ldvt, double *superb),
+        layout, job, jobvt, m, n, a, lda, s, u, ldu, vt, ldvt, superb)
+INSTEAD(SYEVD, LAPACKE_dsyevd,
+        (int layout, char job, char uplo, lapack_int n, double *a, lapack_int lda, double *w),
+        layout, job, uplo, n, a, lda, w)
+INSTEAD(SYTRF, LAPACKE_dsytrf_rk,
+        (int layout, char uplo, lapack_int n, double *a, lapack_int lda, double *e,
+         lapack_int *pivot),
+        layout, uplo, n, a, lda, e, pivot)
+INSTEAD(GEQRF, LAPACKE_dgeqrf,
+        (int layout, lapack_int m, lapack_int n, double *a, lapack_int lda, double *tau), layout, m,
+        n, a, lda, tau)
+INSTEAD(ORGQR, LAPACKE_dorgqr,
+        (int layout, lapack_int m, lapack_int n, lapack_int k, double *a, lapack_int lda,
+         const double *tau),
+        layout, m, n, k, a, lda, tau)
+INSTEAD(POTRF, LAPACKE_dpotrf, (int layout, char uplo, lapack_int n, double *a, lapack_int lda),
+        layout, uplo, n, a, lda)
+
+static void library_works(void)
+{
+    memset(told, 0, sizeof told);
+    memset(asked, 0, sizeof asked);
+}
+
+/* Values 3, 2, 1 at scattered places of m x n, with and without vectors. */
+static void solves(int64_t m, int64_t n, bool vectors)
+{
+    cs_dense a, u, vt;
+    double sigma[3];
+    OK(cs_dense_init(&a, m, n));
+    OK(cs_dense_init(&u, m, 3));
+    OK(cs_dense_init(&vt, 3, n));
+    for (int64_t j = 0; j < 3; ++j) {
+        a.data[(m - 1 - j) + (j * (n - 1) / 2) * m] = 3 - (double)j;
+    }
+    OK(cs_dense_svd(&a, sigma, vectors ? &u : NULL, vectors ? &vt : NULL));
+    for (int64_t j = 0; j < 3; ++j) {
+        assert_true(fabs(sigma[j] - (3 - (double)j)) <= 20 * DBL_EPSILON);
+        if (vectors) {
+            const double x = u.data[(m - 1 - j) + j * m], y = vt.data[j + (j * (n - 1) / 2) * 3];
+            assert_true(fabs(x * y - 1) <= 20 * DBL_EPSILON);
+        }
+    }
+    cs_dense_free(&a);
+    cs_dense_free(&u);
+    cs_dense_free(&vt);
+}
+
+TEST(gesvd_takes_over_where_gesdd_gives_up)
+{
+    library_works();
+    for (int way = 0; way < 4; ++way) {
+        solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
+    }
+    assert_int_equal(asked[GESDD], 4);
+    assert_int_equal(asked[GESVD], 0);
+    told[GESDD] = 1;
+    for (int way = 0; way < 4; ++way) {
+        solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
+    }
+    assert_int_equal(asked[GESVD], 4);
+    cs_dense a;
+    double sigma[3];
+    OK(cs_dense_init(&a, 5, 3));
+    told[GESVD] = 2;
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_CONVERGE,
+                 "gesvd of 5 x 3 did not converge (info 2)");
+    told[GESVD] = LAPACK_WORK_MEMORY_ERROR;
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
+                 "gesvd of 5 x 3: no memory for its workspace");
+    told[GESDD] = LAPACK_WORK_MEMORY_ERROR; /* nor would gesvd have any */
+    asked[GESVD] = 0;
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "gesdd of 5 x 3: no memory");
+    told[GESDD] = -4;
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_USAGE,
+                 "gesdd of 5 x 3: argument 4 is bad");
+    assert_int_equal(asked[GESVD], 0);
+    told[GESDD] = 1;
+    told[GESVD] = 0;
+    (void)cs_mem_fail_at(1); /* the copy */
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "5 x 3");
+    (void)cs_mem_fail_at(2); /* what gesvd leaves beside the values */
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "allocation 2 failed");
+    (void)cs_mem_fail_at(0);
+    assert_int_equal(asked[GESVD], 0);
+    cs_dense_free(&a);
+}
+
+static cs_status eigh(cs_dense *a, double *room)
+{
+    return cs_dense_eigh(a, room, false);
+}
+
+static cs_status ldl(cs_dense *a, double *room)
+{
+    int pivot[4];
+    return cs_dense_ldl(a, room, pivot);
+}
+
+static cs_status qr(cs_dense *a, double *room)
+{
+    (void)room;
+    return cs_dense_orthonormalise(a);
+}
+
+TEST(failures_of_lapack_are_named)
+{
+    static const struct {
+        routine which;
+        const char *name;
+        cs_status (*solve)(cs_dense *a, double *room);
+        cs_status stopped; /* where info is positive */
+    } cases[] = {{SYEVD, "syevd", eigh, CS_ERR_CONVERGE},
+                 {SYTRF, "sytrf_rk", ldl, CS_OK}, /* D is singular */
+                 {GEQRF, "geqrf", qr, CS_ERR_CONVERGE},
+                 {ORGQR, "orgqr", qr, CS_ERR_CONVERGE}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        cs_dense a;
+        double room[4];
+        char part[80];
+        OK(cs_dense_init(&a, 4, 4));
+        library_works();
+        OK(cases[c].solve(&a, room));
+        assert_int_equal(asked[cases[c].which], 1);
+        told[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
+        (void)snprintf(part, sizeof part, "%s of 4 x 4: no memory for its workspace",
+                       cases[c].name);
+        assert_fails(cases[c].solve(&a, room), CS_ERR_MEMORY, part);
+        told[cases[c].which] = -7;
+        (void)snprintf(part, sizeof part, "%s of 4 x 4: argument 7 is bad", cases[c].name);
+        assert_fails(cases[c].solve(&a, room), CS_ERR_USAGE, part);
+        told[cases[c].which] = 3;
+        cs_status status = cases[c].solve(&a, room);
+        assert_int_equal(status, cases[c].stopped);
+        cs_reason_clear();
+        cs_dense_free(&a);
+    }
+    library_works();
+    told[GEQRF] = 1; /* what it left is no matrix for orgqr */
+    cs_dense a;
+    OK(cs_dense_init(&a, 4, 4));
+    assert_fails(cs_dense_orthonormalise(&a), CS_ERR_CONVERGE, "geqrf");
+    assert_int_equal(asked[ORGQR], 0);
+    cs_dense_free(&a);
+    library_works();
+}
+
+/* Each number that does not fit an int is named, whatever those after it. */
+TEST(sizes_beyond_an_int_are_named)
+{
+    const int64_t most = INT_MAX, over = most + 1;
+    double x = 0;
+    cs_dense none = {0, 0, 1, &x}, one = {1, 1, 1, &x};
+    struct {
+        cs_dense a;
+        const char *part;
+    } cases[] = {{{over, 0, 1, &x}, "number of rows 2147483648 does not fit"},
+                 {{0, over, 1, &x}, "number of columns 2147483648 does not fit"},
+                 {{0, 0, over, &x}, "leading dimension 2147483648 does not fit"}};
+    for (size_t c = 0; c < 3; ++c) {
+        const cs_dense *a = &cases[c].a;
+        cs_dense right = {a->cols, 0, 1, &x}, left = {0, a->rows, 1, &x}, out = {a->rows, 0, 1, &x};
+        if (c < 2) { /* else its product fits */
+            assert_fails(cs_gemm(false, false, 1, a, &right, 0, &out), CS_ERR_INPUT, cases[c].part);
+        } else {
+            assert_fails(cs_gemm(false, false, 1, a, &right, 0, &none), CS_ERR_INPUT,
+                         "left factor: leading dimension 2147483648");
+            assert_fails(cs_gemm(false, false, 1, &left, a, 0, &none), CS_ERR_INPUT,
+                         "right factor: leading dimension 2147483648");
+            assert_fails(cs_gemm(false, false, 1, &left, &right, 0, &cases[2].a), CS_ERR_INPUT,
+                         "product: leading dimension 2147483648");
+        }
+    }
+    double sigma[1];
+    cs_dense wide_u = {1, 1, over, &x};
+    assert_fails(cs_dense_svd(&one, sigma, &wide_u, &one), CS_ERR_INPUT, "left vectors: leading");
+    assert_fails(cs_dense_svd(&one, sigma, &one, &wide_u), CS_ERR_INPUT, "right vectors: leading");
+    assert_fails(cs_dense_svd(&wide_u, sigma, &one, &one), CS_ERR_INPUT, "matrix: leading");
+    assert_fails(cs_dense_eigh(&wide_u, sigma, false), CS_ERR_INPUT, "matrix: leading");
+    assert_fails(cs_dense_orthonormalise(&wide_u), CS_ERR_INPUT, "matrix: leading");
+    int pivot;
+    assert_fails(cs_dense_ldl(&wide_u, sigma, &pivot), CS_ERR_INPUT, "matrix: leading");
+    int got = 0;
+    OK(cs_blas_int(most, "width", &got));
+    assert_int_equal(got, INT_MAX);
+    OK(cs_blas_int(0, "width", &got));
+    assert_int_equal(got, 0);
+    assert_fails(cs_blas_int(-1, "width", &got), CS_ERR_INPUT, "width -1 does not fit");
+}
+
+/* The block solver's left vectors come from the root of the Gram matrix of A V. */
+TEST(a_gram_matrix_without_a_root)
+{
+    double value[60];
+    csr_operator f;
+    cs_svd s;
+    for (int i = 0; i < 60; ++i) {
+        value[i] = 60 - i;
+    }
+    operator_of(&f, diagonal_matrix(60, value), 1);
+    const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_BLOCK};
+    library_works();
+    OK(cs_svd_compute(&f.op, &o, &s));
+    assert_int_equal(asked[POTRF], 1);
+    cs_svd_free(&s);
+    told[POTRF] = 3;
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE,
+                 "the singular vectors found are dependent");
+    library_works();
+    operator_free(&f);
+}
+
+/* --- ARPACK ----------------------------------------------------------------------------------- */
+
+static struct {
+    int step, vectors; /* what info becomes; 0: what ARPACK says */
+    int iterations;    /* steps until then */
+    int least;         /* converged values are no more than that, where positive */
+} arpack;
+
+void dsaupd_c(int *ido, char const *bmat, int n, char const *which, int nev, double tol,
+              double *resid, int ncv, double *v, int ldv, int *iparam, int *ipntr, double *workd,
+              double *workl, int lworkl, int *info)
+{
+    void (*real)(int *, char const *, int, char const *, int, double, double *, int, double *, int,
+                 int *, int *, double *, double *, int, int *);
+    void *symbol = next("dsaupd_c");
+    memcpy(&real, &symbol, sizeof real);
+    real(ido, bmat, n, which, nev, tol, resid, ncv, v, ldv, iparam, ipntr, workd, workl, lworkl,
+         info);
+    if (arpack.step && *ido == 99) {
+        *info = arpack.step;
+        if (arpack.least >= 0) iparam[4] = arpack.least;
+    }
+}
+
+void dseupd_c(int rvec, char const *howmny, int const *select, double *d, double *z, int ldz,
+              double sigma, char const *bmat, int n, char const *which, int nev, double tol,
+              double *resid, int ncv, double *v, int ldv, int *iparam, int *ipntr, double *workd,
+              double *workl, int lworkl, int *info)
+{
+    void (*real)(int, char const *, int const *, double *, double *, int, double, char const *, int,
+                 char const *, int, double, double *, int, double *, int, int *, int *, double *,
+                 double *, int, int *);
+    void *symbol = next("dseupd_c");
+    memcpy(&real, &symbol, sizeof real);
+    real(rvec, howmny, select, d, z, ldz, sigma, bmat, n, which, nev, tol, resid, ncv, v, ldv,
+         iparam, ipntr, workd, workl, lworkl, info);
+    if (arpack.vectors) *info = arpack.vectors;
+}
+
+TEST(what_arpack_reports)
+{
+    double value[60];
+    csr_operator f;
+    cs_svd s;
+    for (int i = 0; i < 60; ++i) {
+        value[i] = 60 - i;
+    }
+    operator_of(&f, diagonal_matrix(60, value), 1);
+    const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_ARPACK};
+    static const int broken[] = {-1, -9999, 2, 4};
+    for (size_t b = 0; b < sizeof broken / sizeof *broken; ++b) {
+        char part[80];
+        arpack.step = broken[b];
+        arpack.least = -1;
+        (void)snprintf(part, sizeof part, "dsaupd failed (info %d) on 60 x 60, k = 5", broken[b]);
+        assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE, part);
+    }
+    for (int info = 1; info <= 3; info += 2) { /* a limit: what has converged is there */
+        arpack.step = info;
+        arpack.least = 2;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_false(s.converged);
+        assert_int_equal(s.k, 2);
+        cs_svd_free(&s);
+        arpack.least = 0;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_false(s.converged);
+        assert_int_equal(s.k, 0);
+        assert_int_equal(s.u.rows, 60);
+        assert_int_equal(s.v.rows, 60);
+        assert_int_equal(s.u.cols + s.v.cols, 0);
+        cs_svd_free(&s);
+    }
+    arpack.step = 0;
+    arpack.vectors = -14;
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE, "dseupd failed (info -14)");
+    arpack.vectors = 0;
+    operator_free(&f);
+}
+
+/* --- ARPACK over a group ---------------------------------------------------------------------- */
+
+static void group_step(cs_comm *c, int *ido, const char *bmat, int n, const char *which, int nev,
+                       double tol, double *resid, int ncv, double *v, int ldv, int *iparam,
+                       int *ipntr, double *workd, double *workl, int lworkl, int *info)
+{
+    *(int *)c->ctx += 1;
+    dsaupd_c(ido, bmat, n, which, nev, tol, resid, ncv, v, ldv, iparam, ipntr, workd, workl, lworkl,
+             info);
+}
+
+static void group_vectors(cs_comm *c, int rvec, const char *howmny, const int *select, double *d,
+                          double *z, int ldz, double sigma, const char *bmat, int n,
+                          const char *which, int nev, double tol, double *resid, int ncv, double *v,
+                          int ldv, int *iparam, int *ipntr, double *workd, double *workl,
+                          int lworkl, int *info)
+{
+    *(int *)c->ctx += 1000;
+    dseupd_c(rvec, howmny, select, d, z, ldz, sigma, bmat, n, which, nev, tol, resid, ncv, v, ldv,
+             iparam, ipntr, workd, workl, lworkl, info);
+}
+
+/* A group of one: its PARPACK is ARPACK, its left vectors are A v / sigma. Two values twice, which
+ * only the probe's round brings. */
+TEST(a_group_of_one_finds_the_same)
+{
+    enum { COLS = 70, ROWS = 90, K = 7 };
+    const cs_comm_arpack table = {group_step, group_vectors};
+    double value[COLS];
+    csr_operator f;
+    int calls = 0;
+    cs_comm comm = {.ranks = 1, .neighbours = 1, .ctx = &calls, .arpack = &table};
+    for (int i = 0; i < COLS; ++i) {
+        value[i] = COLS - i;
+    }
+    value[1] = value[2];
+    value[5] = value[4];
+    operator_of(&f, scattered(ROWS, COLS, COLS, value), 1);
+    cs_svd_options o = {.k = K, .comm = &comm, .seed = 4};
+    cs_svd s = {0};
+    OK(cs_svd_arpack(&f.op, &o, &s));
+    assert_true(calls > 2000); /* two runs or more, with vectors */
+    assert_true(s.converged);
+    assert_int_equal(s.k, K);
+    assert_int_equal(s.solver, CS_SOLVER_ARPACK);
+    assert_true(s.floor == sqrt(ROWS * DBL_EPSILON) * s.sigma[0]);
+    double residual[K];
+    OK(cs_svd_residuals(&f.op, K, s.sigma, &s.u, &s.v, residual));
+    for (int j = 0; j < K; ++j) {
+        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * COLS);
+        assert_true(residual[j] <= 1e-12 * COLS);
+    }
+    assert_true(orthonormality(&s.v) < 1e-13 && orthonormality(&s.u) < 1e-10);
+    cs_svd_free(&s);
+    o.k = COLS;
+    s = (cs_svd){0};
+    assert_fails(cs_svd_arpack(&f.op, &o, &s), CS_ERR_USAGE,
+                 "fewer than min(rows, cols) = 70 triplets, 70 are wanted: use the solver block");
+    operator_free(&f);
+}
