@@ -65,6 +65,27 @@ void *cs_realloc(void *old, int64_t count, size_t size)
     return p ? p : exhausted(count, size);
 }
 
+/* The address sanitizer, in a program that runs under it: what lies beside a room, in the same piece
+ * of memory, is not for its user. */
+extern void __asan_poison_memory_region(const volatile void *from, size_t bytes)
+    __attribute__((weak));
+extern void __asan_unpoison_memory_region(const volatile void *from, size_t bytes)
+    __attribute__((weak));
+
+static void hide(const char *from, const char *end)
+{
+    if (__asan_poison_memory_region) {
+        __asan_poison_memory_region(from, (size_t)(end - from));
+    }
+}
+
+static void show(const void *from, size_t bytes)
+{
+    if (__asan_unpoison_memory_region) {
+        __asan_unpoison_memory_region(from, bytes);
+    }
+}
+
 /* Stands before what was taken. */
 struct cs_pool_block {
     _Alignas(max_align_t) struct cs_pool_block *before;
@@ -82,12 +103,16 @@ void *cs_pool_take(cs_pool *pool, int64_t count, size_t size)
     }
     block->before = pool->last;
     pool->last = block;
-    return block + 1;
+    char *room = (char *)(block + 1);
+    hide((char *)block, room);
+    hide(room + count * (int64_t)size, (char *)block + (count + head) * (int64_t)size);
+    return room;
 }
 
 void cs_pool_free(cs_pool *pool)
 {
     while (pool->last) {
+        show(pool->last, sizeof *pool->last);
         struct cs_pool_block *before = pool->last->before;
         cs_free(pool->last);
         pool->last = before;
@@ -111,6 +136,8 @@ void *cs_alloc_aligned(int64_t count, int64_t size)
     const uintptr_t end = (uintptr_t)raw + sizeof raw + (uintptr_t)to - 1;
     char *room = raw + (end / (uintptr_t)to * (uintptr_t)to - (uintptr_t)raw);
     memcpy(room - sizeof raw, &raw, sizeof raw);
+    hide(raw, room);
+    hide(room + bytes, raw + bytes + to + (int64_t)sizeof(char *));
     cs_mem_large_pages(room, bytes);
     return room;
 }
@@ -119,6 +146,7 @@ void cs_free_aligned(void *p)
 {
     if (p) {
         char *raw;
+        show((char *)p - sizeof raw, sizeof raw);
         memcpy(&raw, (char *)p - sizeof raw, sizeof raw);
         cs_free(raw);
     }
