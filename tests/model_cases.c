@@ -270,6 +270,51 @@ static void of_electra(cs_model_config *c)
     as_classifier(c);
 }
 
+/* Distances that are told apart to half of the buckets, then by the logarithm. */
+static void of_distances(cs_model_config *c)
+{
+    c->positions = 0;
+    c->place_span = c->place_buckets = 4;
+    c->place_most = 8;
+    c->place_keys = c->place_queries = true;
+    c->score_width = 3 * (double)cs_head_width(c);
+    as_classifier(c);
+}
+
+static void of_distances_shared(cs_model_config *c)
+{
+    of_distances(c);
+    c->place_shared = c->place_norm = true;
+}
+
+static void of_distances_of_keys(cs_model_config *c)
+{
+    of_distances(c);
+    c->place_queries = false;
+    c->place_buckets = 0;
+    c->place_span = 2; /* fewer than there are */
+}
+
+static void relative_key(cs_model_config *c)
+{
+    c->place_span = c->positions;
+    c->positions = 0;
+    c->place_table = c->place_keys = true;
+    as_classifier(c);
+}
+
+static void relative_key_query(cs_model_config *c)
+{
+    relative_key(c);
+    c->place_queries = true;
+}
+
+static void of_albert_relative(cs_model_config *c)
+{
+    relative_key_query(c);
+    of_albert(c);
+}
+
 static void of_one_head(cs_model_config *c)
 {
     c->heads = 1;
@@ -401,5 +446,11 @@ const model_case read_cases[] = {
     {"gptj", CS_FORM_SINGLE, CS_ARCH_GPTJ, CE, of_one_head},
     {"bloom", CS_FORM_SINGLE, CS_ARCH_BLOOM, CE, of_three_heads},
     {"t5", CS_FORM_SINGLE, CS_ARCH_T5, CE, of_t5},
+    {"deberta-v2", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances},
+    {"deberta-v2, shared, normed", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances_shared},
+    {"deberta-v2, c2p", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances_of_keys},
+    {"bert, relative_key", CS_FORM_SINGLE, CS_ARCH_BERT, CE, relative_key},
+    {"roberta, relative_key_query", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, relative_key_query},
+    {"albert, relative_key_query", CS_FORM_SINGLE, CS_ARCH_ALBERT, CE, of_albert_relative},
     {NULL, CS_FORM_SINGLE, CS_ARCH_GPT2, CE, NULL},
 };

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "model/batch.h"
 #include "test.h"
 
 static cs_status cpu_one(cs_backend **out)
@@ -285,6 +286,7 @@ void world_load(model_world *world, const model_data *d)
                      d->real[i / REAL_WIDTH][i % REAL_WIDTH]);
     }
     put(run, n->position, d->position, rows);
+    OK(cs_batch_places(n, rows, d->position, run));
     put(run, n->vis, d->vis, rows);
     put(run, n->lim, d->lim, rows);
     put(run, n->query_position, d->query_position, queries);

@@ -1,6 +1,6 @@
 /* Cases of the operations and options that present-day architectures add, which not every backend
  * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows, grouped
- * queries, caps and slopes of scores. */
+ * queries, caps and slopes of scores, vectors of distances. */
 #include <stddef.h>
 
 #include "tensor_support.h"
@@ -130,6 +130,49 @@ static void scores(cs_tensor_net *net, const void *setting)
     cs_net_output(net, cs_graph_attention(&net->graph, q, k, v, &o));
 }
 
+typedef struct {
+    int64_t vectors, kv_heads, buckets;
+    bool made, shared, keys, queries;
+    double cap, p, scale;
+} place_setting;
+
+/* Scores by vectors of distances -6 .. 6, of which the table has all, fewer (the last stand for those
+ * beyond) or some by the logarithm; parameters or made by what comes before, of each head or one. */
+static void places(cs_tensor_net *net, const void *setting)
+{
+    const place_setting *s = setting;
+    int rows = cs_net_rows_now(net, 3, 9, 2, 7);
+    int q = cs_net_activation(net, "q", rows, 18);
+    int k = cs_net_activation(net, "k", rows, 3 * s->kv_heads),
+        v = cs_net_activation(net, "v", rows, 3 * s->kv_heads);
+    int places = s->made ? cs_net_rows_now(net, 1, s->vectors + 2, 1, s->vectors) : CS_NONE;
+    const int64_t cols = s->shared ? 3 : 18;
+    int of_q = !s->keys  ? CS_NONE
+               : s->made ? cs_net_activation(net, "place k", places, cols)
+                         : cs_net_param(net, "place k", s->vectors, cols);
+    int of_k = !s->queries ? CS_NONE
+               : s->shared ? of_q
+               : s->made   ? cs_net_activation(net, "place q", places, cols)
+                           : cs_net_param(net, "place q", s->vectors, cols);
+    const int at = cs_net_index(net, rows, cs_fill_position, 0);
+    const cs_attention_options o = {.vis = at,
+                                    .lim = cs_net_index(net, rows, cs_fill_position, 2),
+                                    .table = CS_NONE,
+                                    .pos_q = at,
+                                    .pos_k = at,
+                                    .heads = 6,
+                                    .kv_heads = s->kv_heads,
+                                    .cap = s->cap,
+                                    .places = true,
+                                    .place_k = of_q,
+                                    .place_q = of_k,
+                                    .place_scale = s->scale,
+                                    .buckets = s->buckets,
+                                    .max_distance = s->buckets > 0 ? 7 : 0,
+                                    .p = s->p};
+    cs_net_output(net, cs_graph_attention(&net->graph, q, k, v, &o));
+}
+
 static void silu(cs_tensor_net *net)
 {
     int rows = cs_net_rows(net, 3, 5);
@@ -163,5 +206,27 @@ const cs_tensor_case cs_tensor_part_cases[] = {
     {"attention, slopes", NULL, scores, &(const score_setting){.kv_heads = 6, .slopes = true}},
     {"attention, slopes, dropout", NULL, scores,
      &(const score_setting){.p = 0.2, .kv_heads = 2, .slopes = true}},
+    {"attention, distances of keys", NULL, places,
+     &(const place_setting){.vectors = 13, .kv_heads = 6, .keys = true}},
+    {"attention, distances of queries, few", NULL, places,
+     &(const place_setting){.vectors = 6, .kv_heads = 2, .queries = true}},
+    {"attention, distances made, both", NULL, places,
+     &(const place_setting){
+         .vectors = 9, .kv_heads = 6, .made = true, .keys = true, .queries = true}},
+    {"attention, distances made, by logarithm, capped, dropout", NULL, places,
+     &(const place_setting){.vectors = 8,
+                            .kv_heads = 6,
+                            .buckets = 4,
+                            .made = true,
+                            .keys = true,
+                            .queries = true,
+                            .cap = 0.7,
+                            .p = 0.2}},
+    {"attention, one table of distances for all heads, twice", NULL, places,
+     &(const place_setting){
+         .vectors = 13, .kv_heads = 3, .shared = true, .keys = true, .queries = true}},
+    {"attention, distances of another scale", NULL, places,
+     &(const place_setting){
+         .vectors = 13, .kv_heads = 6, .shared = true, .keys = true, .scale = 1}},
     {NULL, NULL, NULL, NULL},
 };

@@ -43,15 +43,16 @@ enum { CS_ARCH_LISTS = 4 };
 
 /* The classification head of the class, over the state that it reads. */
 typedef enum {
-    CS_SCORE_TANH,   /* drop, dense, tanh, drop, outputs */
-    CS_SCORE_GELU,   /* the same with gelu */
-    CS_SCORE_POOLER, /* dense, tanh, drop, outputs */
-    CS_SCORE_RELU,   /* the same with relu */
-    CS_SCORE_NORM,   /* dense, the head's activation, norm, drop, outputs */
-    CS_SCORE_NORMED, /* the same, outputs with a bias where the dense layer has one */
-    CS_SCORE_DENSE,  /* dense, gelu, outputs */
-    CS_SCORE_BARE,   /* outputs, without bias */
-    CS_SCORE_BIAS    /* outputs */
+    CS_SCORE_TANH,    /* drop, dense, tanh, drop, outputs */
+    CS_SCORE_GELU,    /* the same with gelu */
+    CS_SCORE_POOLER,  /* dense, tanh, drop, outputs */
+    CS_SCORE_CONTEXT, /* the same with the head's activation */
+    CS_SCORE_RELU,    /* the same with relu */
+    CS_SCORE_NORM,    /* dense, the head's activation, norm, drop, outputs */
+    CS_SCORE_NORMED,  /* the same, outputs with a bias where the dense layer has one */
+    CS_SCORE_DENSE,   /* dense, gelu, outputs */
+    CS_SCORE_BARE,    /* outputs, without bias */
+    CS_SCORE_BIAS     /* outputs */
 } cs_score;
 
 typedef struct {
@@ -128,10 +129,6 @@ extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];
 
 /* Whether a linear layer joins encoder and decoder. */
 bool cs_decoder_projects(const cs_model_config *config);
-
-/* What a model that was read computes once of its parameters: vectors of distances. */
-struct cs_model;
-cs_status cs_model_derive(struct cs_model *model) CS_MUST_CHECK;
 
 /* layer_types, a name a layer, to config->local; *found: it is there. */
 cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found,

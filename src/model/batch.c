@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
+#include "tensor/relative.h"
 
 /* --- arrays, filled with padding --- */
 
@@ -261,6 +263,28 @@ static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *ru
     return status;
 }
 
+cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t *position,
+                          cs_run *run)
+{
+    int64_t first = INT64_MAX, last = -1;
+    if (network->place_rows == CS_NONE) {
+        return CS_OK;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+        first = position[r] < 0 ? first : cs_least(first, position[r]);
+        last = cs_most(last, position[r]);
+    }
+    const int64_t span = network->graph.row_set[network->place_rows].length / 2,
+                  most = last < 0 ? 0 : last - first,
+                  far = cs_log_bucket(most, network->place_buckets, network->place_most);
+    const int64_t side = cs_least(far, span), count = side < span ? 2 * side + 1 : 2 * span;
+    cs_status status = cs_run_rows(run, network->place_rows, 1, count);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        cs_run_index(run, network->place)[i] = (int32_t)(span - side + i);
+    }
+    return status;
+}
+
 cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
                         const double *mass, cs_run_key key, cs_run *run)
 {
@@ -272,6 +296,8 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
         return cs_fail(CS_ERR_USAGE, "the spectral loss needs the masses of the targets");
     }
     cs_status status = set_rows(batch, network, run);
+    if (status == CS_OK)
+        status = cs_batch_places(network, batch->batch * batch->length, batch->position, run);
     if (status != CS_OK) return status;
     for (int i = 0; i < PARTS; ++i) {
         int tensor = *(const int *)(const void *)((const char *)network + PART[i].tensor);

@@ -94,6 +94,11 @@ void cs_batch_values(cs_batch *batch, cs_target target, const float *values);
  * (He et al. 2022, in their code). One value: 0. Returns sqrt(v + 1e-6); *mean (NULL: not wanted) m. */
 double cs_row_normalise(int64_t count, const float *from, double *mean, double *to);
 
+/* The distances that positions (some -1) of a batch may have, into its run: which rows of the table
+ * of distances are read. Nothing in networks without. */
+cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t *position,
+                          cs_run *run) CS_MUST_CHECK;
+
 /* Moves a batch into a run, weights multiplied by `scale` (1 / the weight sum of the whole step),
  * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE when the network
  * is of another form, too small, or its loss wants a mass that is not given. */

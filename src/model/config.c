@@ -198,11 +198,7 @@ cs_status cs_model_config_tunes(const cs_model_config *config)
     if (config->arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no encoder to fine-tune");
     }
-    return config->place_span == 0
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "vectors of distances (%s) have no gradient here",
-                         config->place_table ? "position_embedding_type relative_key"
-                                             : cs_arch_name(config->arch));
+    return CS_OK;
 }
 
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer)

@@ -261,7 +261,7 @@ bool cs_layer_is_local(const cs_model_config *config, int64_t layer);
 bool cs_arch_causal(cs_arch arch);
 /* CS_ERR_USAGE names an architecture that is read and not trained. */
 cs_status cs_arch_trained(cs_arch arch) CS_MUST_CHECK;
-/* CS_ERR_USAGE where it cannot be fine-tuned: without an encoder, with vectors of distances. */
+/* CS_ERR_USAGE where it cannot be fine-tuned: without an encoder. */
 cs_status cs_model_config_tunes(const cs_model_config *config) CS_MUST_CHECK;
 
 /* config.json: the Hugging Face keys of the architecture; what those classes do not know stands

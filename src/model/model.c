@@ -104,18 +104,12 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add(t, 2 * c->place_span - 1, cs_head_width(c), true, "%sattention.distance.weight",
             prefix);
     }
-    if (s.self && c->place_span > 0) {
-        const char *const name[] = {"attention.place_key", "attention.place_query"};
-        const bool there[] = {c->place_keys, c->place_queries};
-        for (int i = 0; i < 2; ++i) {
-            if (there[i] && !c->place_shared && !c->place_table) {
-                add_linear(t, s.queries, s.width, true, prefix, name[i]);
-            }
-            if (there[i]) { /* made by cs_model_derive of the table */
-                add(t, 2 * c->place_span, s.queries, false, "%s%s.made", prefix, name[i]);
-                t->params->param[t->params->count - 1].constant = t->status == CS_OK;
-            }
-        }
+    const bool matrices = s.self && c->place_span > 0 && !c->place_shared && !c->place_table;
+    if (matrices && c->place_keys) {
+        add_linear(t, s.queries, s.width, true, prefix, "attention.place_key");
+    }
+    if (matrices && c->place_queries) {
+        add_linear(t, s.queries, s.width, true, prefix, "attention.place_query");
     }
     if (s.cross) {
         add_norm(t, s.width, prefix, "cross.norm");
@@ -327,7 +321,7 @@ static cs_status fill_constants(cs_model *model)
     cs_status status = CS_OK;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         const cs_param *p = &model->params.param[i];
-        if (p->constant && p->rows == 1) {
+        if (p->constant) {
             float *value = cs_alloc(p->cols, sizeof *value);
             if (!value) return CS_ERR_MEMORY;
             bool local = strcmp(p->name, "rotary.local") == 0;
@@ -525,5 +519,5 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
         }
     }
     cs_free(value);
-    return status == CS_OK ? cs_model_derive(model) : status;
+    return status;
 }

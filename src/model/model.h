@@ -43,9 +43,7 @@
  *   places.table                   2 place_span x d      vectors of distances
  *   places.norm.gain .bias         1 x d                 place_norm
  *   layer.N.attention.place_key.weight .bias, place_query  q x d, 1 x q  not place_shared
- *   layer.N.attention.place_key.made, place_query.made  2 place_span x q  the table through them
- *                                                        (place_shared: through rows of qkv), in no
- *                                                        file
+ *   layer.N.attention.distance.weight    2 place_span - 1 x h  place_table
  *   alibi.slope                    1 x heads             slopes; likewise
  *   decoder.project.weight .bias   e x d, 1 x e          e != d or vit_mae: encoder's output to decoder
  *   decoder.mask                   1 x e                 not causal

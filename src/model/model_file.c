@@ -360,8 +360,7 @@ static cs_status read_weights(const weights *w, cs_model *model)
         if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
         cs_free(value);
     }
-    if (status == CS_OK) status = check_left_over(w, &model->config);
-    return status == CS_OK ? cs_model_derive(model) : status;
+    return status == CS_OK ? check_left_over(w, &model->config) : status;
 }
 
 /* Files of a bare model have no head: the configuration is cut down to what is there. What is left of a

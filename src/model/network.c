@@ -76,6 +76,30 @@ static int emit_extra(cs_emitter *e, int x)
     return x == CS_NONE ? y : cs_graph_add(g, x, y, 0);
 }
 
+/* The vectors of the distances that occur (cs_batch_places), before the matrices of the layers. */
+static void emit_places(cs_emitter *e)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    if (c->place_span == 0 || c->place_table || !(c->place_keys || c->place_queries)) {
+        return;
+    }
+    net->place_rows = cs_graph_rows(g, 1, 2 * c->place_span);
+    net->place = cs_graph_index(g, net->place_rows, "place");
+    net->place_buckets = c->place_buckets;
+    net->place_most = c->place_most;
+    int table = cs_emit_param(e, "", "places.table");
+    e->places = cs_graph_embed(g, CS_NONE, net->place_rows, 1, &table, &net->place);
+    if (c->place_norm) {
+        e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
+                                        (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
+                                                  cs_emit_param(e, "", "places.norm.bias"), c->eps,
+                                                  false, 0},
+                                        NULL);
+    }
+}
+
 int cs_emit_content(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
@@ -87,6 +111,7 @@ int cs_emit_content(cs_emitter *e)
     if (cs_model_config_places(c)) {
         net->position = cs_graph_index(g, net->rows, "position");
     }
+    emit_places(e);
     int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
     table[tables] = cs_emit_param(e, "", "embed.token");
     index[tables++] = net->token;
@@ -394,9 +419,6 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
         cs_status status = cs_arch_trained(c->arch);
         if (status != CS_OK) return status;
     }
-    if (c->place_span > 0 && o->training) {
-        return cs_model_config_tunes(c);
-    }
     if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
         return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "
                                      "objective with two-stream attention");
@@ -502,6 +524,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
                     .config = &model->config,
                     .options = options,
                     .net = &net,
+                    .places = CS_NONE,
                     .graph = &net.graph};
     cs_status status = check(&model->config, options);
     if (status == CS_OK && options->keep_hidden) {

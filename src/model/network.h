@@ -68,6 +68,9 @@ typedef struct cs_network {
      * for each content row the sequence whose vector is added to it, or -1 */
     int extra_rows, extra, extra_number, extra_row;
     int type; /* row of the token type table, 0 where nothing is filled in */
+    /* vectors of distances: one sequence of those that the batch has, rows of their table
+     * (cs_batch_places) */
+    int place_rows, place;
     /* query rows: the row of the position table to sit at (two-stream, not blind), and what they
      * see */
     int query_rows, query_position, query_lim;
@@ -92,6 +95,7 @@ typedef struct cs_network {
     int hiddens;      /* layers + 1: embeddings, then the residual stream after each layer, of the
                      content (MAE: encoder; a stack: decoder) rows; 0 unless kept */
     int *hidden;
+    int64_t place_buckets, place_most; /* of cs_log_bucket */
 } cs_network;
 
 /* Emits the network of a model; its parameters are found by name. CS_ERR_USAGE when the model lacks

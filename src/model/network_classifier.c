@@ -3,10 +3,10 @@
  * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2, llama and other
  * decoders have a matrix without bias over the last row; roberta and its kind drop, dense, tanh, drop,
  * outputs over the first, electra with gelu, bert and albert (their poolers) without the first dropout,
- * distilbert so with relu; modernbert dense, activation, norm, drop, outputs over the first, its decoder
- * over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class token. A cloze has the
- * head of the language model, with the rows of some tokens (train/cloze.h). Spans have that of
- * ...ForQuestionAnswering: two outputs of every row of the text.
+ * deberta-v2 so with gelu, distilbert with relu; modernbert dense, activation, norm, drop, outputs over the
+ * first, its decoder over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class
+ * token. A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans
+ * have that of ...ForQuestionAnswering: two outputs of every row of the text.
  *
  * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
  * small that every exponential is 1 to the last bit for any finite score. The query is the row that
@@ -53,7 +53,8 @@ void cs_emit_classifier(cs_emitter *e, int x)
     if (c->cloze) {
         x = cs_emit_transform(e, x);
     } else if (score <= CS_SCORE_RELU) {
-        static const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, CS_ACT_RELU};
+        const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, c->head_act,
+                                     CS_ACT_RELU};
         x = score <= CS_SCORE_GELU ? drop(e, x) : x;
         x = cs_emit_linear(e, x, "", "classifier.dense", act[score]);
     } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {

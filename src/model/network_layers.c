@@ -139,6 +139,37 @@ const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_R
     return buffer;
 }
 
+/* The layer's vectors of distances: a table of its own, or those of all layers through its matrices,
+ * which may be those of queries and keys. */
+static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
+{
+    const cs_model_config *c = e->config;
+    const int64_t d = cs_head_width(c) * c->heads;
+    char prefix[CS_PREFIX_ROOM];
+    (void)cs_emit_prefix(e, number, prefix);
+    o->places = true;
+    o->place_k = o->place_q = CS_NONE;
+    o->place_scale = c->place_unscaled ? 1 : 0;
+    if (c->place_table) {
+        const int table = cs_emit_param(e, prefix, "attention.distance.weight");
+        o->place_k = c->place_keys ? table : CS_NONE;
+        o->place_q = c->place_queries ? table : CS_NONE;
+        return;
+    }
+    const bool drops = e->options->training && c->dropout > 0 && e->places != CS_NONE;
+    const int x = drops ? cs_graph_add(e->graph, CS_NONE, e->places, c->dropout) : e->places;
+    if (c->place_keys) {
+        o->place_k = c->place_shared
+                         ? cs_emit_linear_rows(e, x, prefix, "attention.qkv", d, d)
+                         : cs_emit_linear(e, x, prefix, "attention.place_key", CS_ACT_NONE);
+    }
+    if (c->place_queries) {
+        o->place_q = c->place_shared
+                         ? cs_emit_linear_rows(e, x, prefix, "attention.qkv", 0, d)
+                         : cs_emit_linear(e, x, prefix, "attention.place_query", CS_ACT_NONE);
+    }
+}
+
 cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int position)
 {
     const cs_model_config *c = e->config;
@@ -153,16 +184,11 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
     o.cap = c->score_cap;
     o.scale = c->score_width > 0 ? 1 / sqrt(c->score_width) : 0;
     if (c->place_span > 0) {
-        char prefix[CS_PREFIX_ROOM];
-        (void)cs_emit_prefix(e, number, prefix);
-        o.span = c->place_span;
+        places(e, number, &o);
         o.buckets = c->place_buckets;
         o.max_distance = c->place_most;
         o.pos_q = position;
         o.pos_k = e->net->position;
-        o.place_k = c->place_keys ? cs_emit_param(e, prefix, "attention.place_key.made") : CS_NONE;
-        o.place_q =
-            c->place_queries ? cs_emit_param(e, prefix, "attention.place_query.made") : CS_NONE;
     }
     if (c->slopes) {
         o.slopes = true;

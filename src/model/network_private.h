@@ -12,6 +12,7 @@ typedef struct {
     cs_graph *graph; /* of net */
     int *param;      /* tensor of each parameter of the model, CS_NONE: not used yet */
     bool decoder;    /* in the decoder: no dropout */
+    int places;      /* vectors of distances, before the layers' matrices */
 } cs_emitter;
 
 /* Whether the rows of the decoder are kept readable, and the encoder's are not. */

@@ -3,14 +3,13 @@
  * Keys are gathered in the order of their ranks and queries in the order of how many they see
  * (cpu_ranks.c), so a block of queries meets a prefix of the keys: products run over that prefix
  * alone and the mask is a length. Backward forms the scores again from the kept log sum exp, as in
- * FlashAttention (Dao et al. 2022), whole rows at a time: a block's scores are BLOCK x keys floats.
+ * FlashAttention (Dao et al. 2022), whole rows at a time: a block's scores are CS_CPU_BLOCK x keys floats.
  *
  *   P = exp(scale q k' - lse), A = keep P, D = y' . y,
  *   v' = A^T y', S' = P (keep (y' v^T) - D), q' = scale S' k, k' = scale S'^T q,
  *   table' = sums of S'; of a capped score S' times 1 - tanh^2.
  *
- * Scores by vectors of distances are two products more, of all queries and of all keys with the
- * vectors of the distances that occur, from which each score picks its two.
+ * Scores by vectors of distances: cpu_places.c.
  */
 #include <assert.h>
 #include <math.h>
@@ -18,40 +17,10 @@
 
 #include "base/ints.h"
 #include "base/threads.h"
-#include "tensor/cpu_private.h"
+#include "tensor/cpu_attention_private.h"
 #include "tensor/relative.h"
 
-enum { BLOCK = 48, SLACK = 64 };
-
-typedef struct {
-    const cs_run *run;
-    const cs_op *op;
-    const cs_op_attention *o;
-    cs_cpu *cpu;
-    cs_cpu_matrix q, k, v, table, lse, y, place_k, place_q;
-    const int32_t *pos_q, *pos_k;
-    float *table_part; /* batch x heads x buckets: gradients of the table */
-    int32_t *bucket;   /* of distances -max_distance .. max_distance; NULL: computed */
-    int32_t *place;    /* of distances -farthest .. farthest, within the span */
-    int64_t width, blocks, farthest;
-} attention;
-
-/* Scratch of a worker: what one sequence and head needs. */
-typedef struct {
-    float *q, *k, *v, *dy;          /* gathered rows x width; q times scale */
-    float *k_by_key, *v_by_key;     /* packed B: steps are columns of the head (scores, P') */
-    float *v_rows, *k_rows;         /* packed B: steps are keys (y, q') */
-    float *dk, *dv;                 /* keys x width */
-    float *a, *b;                   /* packed operands of a block */
-    float *p, *dp;                  /* BLOCK x keys */
-    float *out;                     /* BLOCK x width */
-    float *places;                  /* packed B: vectors of the distances that occur */
-    float *q_by_place, *k_by_place; /* queries, keys x these distances */
-    float *keep;                    /* keys, in order of places, then of ranks */
-    float *slope;                   /* keys: derivatives of capped scores; NULL: not wanted */
-    float *row;                     /* BLOCK: 1 / sum, or D */
-    int64_t ld;                     /* of p and dp */
-} scratch;
+enum { SLACK = 64 };
 
 static int64_t take(float **at, float **field, int64_t items)
 {
@@ -64,11 +33,11 @@ static int64_t take(float **at, float **field, int64_t items)
 }
 
 /* Lays the scratch out from `base`; NULL: only counts. */
-static int64_t lay_out(const attention *t, float *base, bool backward, scratch *s)
+static int64_t lay_out(const cs_cpu_attend *t, float *base, bool backward, cs_cpu_attend_scratch *s)
 {
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const int64_t lq = t->q.length, lk = t->k.length, w = t->width;
-    const int64_t most = lk > w ? lk : w;
+    const int64_t most = cs_most(cs_most(lk, w), t->places);
     float *next = base, **at = base ? &next : NULL;
     int64_t items = 0;
     s->ld = (lk + 15) / 16 * 16 + 16;
@@ -77,15 +46,20 @@ static int64_t lay_out(const attention *t, float *base, bool backward, scratch *
     items += take(at, &s->v, lk * w);
     items += take(at, &s->k_by_key, cs_cpu_packed_b(kernels, lk, w));
     items += take(at, &s->v_rows, cs_cpu_packed_b(kernels, w, lk));
-    items += take(at, &s->a, cs_cpu_packed_a(kernels, BLOCK, most));
-    items += take(at, &s->p, BLOCK * s->ld);
-    items += take(at, &s->out, BLOCK * w);
+    items += take(at, &s->a, cs_cpu_packed_a(kernels, CS_CPU_BLOCK, most));
+    items += take(at, &s->p, CS_CPU_BLOCK * s->ld);
+    items += take(at, &s->out, CS_CPU_BLOCK * w);
     items += take(at, &s->keep, 2 * lk);
-    items += take(at, &s->row, BLOCK);
-    if (t->o->span > 0) {
-        items += take(at, &s->places, cs_cpu_packed_b(kernels, 2 * t->o->span, w));
-        items += take(at, &s->q_by_place, lq * 2 * t->o->span);
-        items += take(at, &s->k_by_place, lk * 2 * t->o->span);
+    items += take(at, &s->row, CS_CPU_BLOCK);
+    if (t->places > 0) {
+        items += take(at, &s->places, cs_cpu_packed_b(kernels, t->places, w));
+        items += take(at, &s->q_by_place, lq * t->places);
+        items += take(at, &s->k_by_place, lk * t->places);
+    }
+    if (t->places > 0 && backward) {
+        items += take(at, &s->place_rows, cs_cpu_packed_b(kernels, w, t->places));
+        items += take(at, &s->dq_by_place, CS_CPU_BLOCK * t->places);
+        items += take(at, &s->dk_by_place, lk * t->places);
     }
     if (backward) {
         items += take(at, &s->dy, lq * w);
@@ -93,55 +67,49 @@ static int64_t lay_out(const attention *t, float *base, bool backward, scratch *
         items += take(at, &s->k_rows, cs_cpu_packed_b(kernels, w, lk));
         items += take(at, &s->dk, lk * w);
         items += take(at, &s->dv, lk * w);
-        items += take(at, &s->b, cs_cpu_packed_b(kernels, w, BLOCK));
-        items += take(at, &s->dp, BLOCK * s->ld);
+        items += take(at, &s->b, cs_cpu_packed_b(kernels, w, CS_CPU_BLOCK));
+        items += take(at, &s->dp, CS_CPU_BLOCK * s->ld);
         if (t->o->cap > 0) items += take(at, &s->slope, lk);
     }
     return items;
 }
 
-static bool has_lookup(const attention *t)
+static bool has_lookup(const cs_cpu_attend *t)
 {
     return t->table.x && !t->o->slopes && t->o->max_distance > t->table.rows &&
            t->o->max_distance < 1 << 20;
 }
 
-/* Which vector a query has of a key so many places before it. */
-static int64_t place_of(const attention *t, int64_t distance)
-{
-    const int64_t last = 2 * t->o->span - 1,
-                  place = t->o->span + cs_log_bucket(distance, t->o->buckets, t->o->max_distance);
-    return place < 0 ? 0 : place > last ? last : place;
-}
-
 /* Sizes scratch, sorts the masks, tabulates the buckets of relative positions. */
-static cs_status open_attention(const cs_run *run, const cs_op *op, bool backward, attention *t)
+static cs_status open_attention(const cs_run *run, const cs_op *op, bool backward, cs_cpu_attend *t)
 {
     const cs_op_attention *o = &op->attention;
-    *t = (attention){.run = run,
-                     .op = op,
-                     .o = o,
-                     .cpu = cs_cpu_of(run),
-                     .q = cs_cpu_operand(run, o->q),
-                     .k = cs_cpu_operand(run, o->k),
-                     .v = cs_cpu_operand(run, o->v),
-                     .table = cs_cpu_operand(run, o->table),
-                     .lse = cs_cpu_tensor(run, o->lse),
-                     .y = cs_cpu_tensor(run, o->y),
-                     .place_k = cs_cpu_tensor(run, o->place_k),
-                     .place_q = cs_cpu_tensor(run, o->place_q)};
+    *t = (cs_cpu_attend){.run = run,
+                         .op = op,
+                         .o = o,
+                         .cpu = cs_cpu_of(run),
+                         .q = cs_cpu_operand(run, o->q),
+                         .k = cs_cpu_operand(run, o->k),
+                         .v = cs_cpu_operand(run, o->v),
+                         .table = cs_cpu_operand(run, o->table),
+                         .lse = cs_cpu_tensor(run, o->lse),
+                         .y = cs_cpu_tensor(run, o->y),
+                         .place_k = cs_cpu_operand(run, o->place_k),
+                         .place_q = cs_cpu_operand(run, o->place_q)};
     t->width = t->q.cols / o->heads;
-    t->blocks = (t->q.length + BLOCK - 1) / BLOCK;
-    scratch s;
+    t->places = cs_most(t->place_k.rows, t->place_q.rows);
+    t->blocks = (t->q.length + CS_CPU_BLOCK - 1) / CS_CPU_BLOCK;
+    cs_cpu_attend_scratch s;
     cs_status status = cs_cpu_local(t->cpu, lay_out(t, NULL, backward, &s));
     const int64_t distances = has_lookup(t) ? 2 * o->max_distance + 1 : 0;
-    t->farthest = o->span > 0 ? cs_most(t->q.length, t->k.length) : 0;
-    const int64_t places = o->span > 0 ? 2 * t->farthest + 1 : 0;
+    t->farthest = t->places > 0 ? cs_most(t->q.length, t->k.length) : 0;
+    const int64_t places = t->places > 0 ? 2 * t->farthest + 1 : 0;
+    const int64_t vectors = backward ? 2 * o->heads * t->places * t->width : 0;
     const int64_t parts = t->table.grad ? t->q.batch * o->heads * t->table.rows : 0;
     t->pos_q = cs_run_ints(run, o->pos_q);
     t->pos_k = cs_run_ints(run, o->pos_k);
     if (status == CS_OK && (t->table.x || places > 0)) {
-        status = cs_cpu_partial(t->cpu, parts + distances + places + 1);
+        status = cs_cpu_partial(t->cpu, parts + distances + places + vectors + 1);
         t->table_part = t->cpu->partial;
     }
     if (status == CS_OK && distances > 0) {
@@ -153,14 +121,15 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
     if (status == CS_OK && places > 0) {
         t->place = (int32_t *)(void *)(t->cpu->partial + parts + distances) + t->farthest;
         for (int64_t d = -t->farthest; d <= t->farthest; ++d) {
-            t->place[d] = (int32_t)place_of(t, d);
+            t->place[d] = (int32_t)cs_cpu_place_of(t, d);
         }
+        t->place_part = t->cpu->partial + parts + distances + places;
     }
     return status == CS_OK ? cs_cpu_rank(run, o->vis, o->lim) : status;
 }
 
 /* Bucket of query and key rows. Farther than max_distance is as max_distance. */
-static int64_t bucket_of(const attention *t, int64_t i, int64_t j)
+static int64_t bucket_of(const cs_cpu_attend *t, int64_t i, int64_t j)
 {
     int64_t distance = (int64_t)t->pos_k[j] - t->pos_q[i], most = t->o->max_distance;
     if (!t->bucket) {
@@ -170,43 +139,22 @@ static int64_t bucket_of(const attention *t, int64_t i, int64_t j)
     return t->bucket[distance];
 }
 
-/* One sequence and head: where it stands, and its block of queries at hand. */
-typedef struct {
-    const attention *t;
-    int64_t sequence, head, col, key_col; /* first column of the head, of the keys it reads */
-    cs_cpu_ranks ranks;
-    cs_cpu_drop drop;
-    scratch s;
-    int64_t keys;                /* seen by any query */
-    int64_t first_place, places; /* of the distances that occur */
-    int64_t from, rows, seen;    /* of the block: sorted queries, keys seen by any of them */
-} piece;
-
-static int64_t query_row(const piece *c, int64_t i)
-{
-    return c->sequence * c->t->q.length + c->ranks.query[i];
-}
-
-static int64_t key_row(const piece *c, int64_t j)
-{
-    return c->sequence * c->t->k.length + c->ranks.key[j];
-}
-
-static void gather(const piece *c, int64_t n, bool keys, float scale, const cs_cpu_matrix *from,
-                   const float *x, float *to)
+static void gather(const cs_cpu_head *c, int64_t n, bool keys, float scale,
+                   const cs_cpu_matrix *from, const float *x, float *to)
 {
     const int64_t w = c->t->width, col = keys ? c->key_col : c->col;
     for (int64_t i = 0; i < n; ++i) {
-        int64_t row = keys ? key_row(c, i) : query_row(c, i);
+        int64_t row = keys ? cs_cpu_key_row(c, i) : cs_cpu_query_row(c, i);
         c->t->cpu->kernels->scale(w, scale, x + row * from->ld + col, to + i * w);
     }
 }
 
-static void open_piece(const attention *t, int64_t item, int worker, bool backward, piece *c)
+static void open_piece(const cs_cpu_attend *t, int64_t item, int worker, bool backward,
+                       cs_cpu_head *c)
 {
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const int64_t w = t->width;
-    *c = (piece){.t = t, .sequence = item / t->o->heads, .head = item % t->o->heads};
+    *c = (cs_cpu_head){.t = t, .sequence = item / t->o->heads, .head = item % t->o->heads};
     c->col = c->head * w;
     c->key_col = c->head * t->o->kv_heads / t->o->heads * w;
     c->ranks = cs_cpu_ranks_of(t->run, t->o->vis, t->o->lim, c->sequence);
@@ -227,7 +175,7 @@ static void open_piece(const attention *t, int64_t item, int worker, bool backwa
     cs_cpu_pack_b(kernels, w, c->keys, c->s.k, w, false, c->s.k_rows);
 }
 
-static void open_block(piece *c, int64_t block)
+static void open_block(cs_cpu_head *c, int64_t block)
 {
     const int64_t length = c->t->q.length, blocks = c->t->blocks;
     c->from = block * length / blocks;
@@ -235,8 +183,7 @@ static void open_block(piece *c, int64_t block)
     c->seen = c->ranks.seen[c->from + c->rows - 1];
 }
 
-/* A product of the block, by packed operands: A is the block's own, B has panels of b_steps. */
-static void small(const piece *c, int64_t b_steps, cs_cpu_small product)
+void cs_cpu_head_product(const cs_cpu_head *c, int64_t b_steps, cs_cpu_small product)
 {
     const cs_cpu_kernels *kernels = c->t->cpu->kernels;
     product.a = c->s.a;
@@ -245,101 +192,45 @@ static void small(const piece *c, int64_t b_steps, cs_cpu_small product)
 }
 
 /* x[i] . y[j] of the block's rows x (width apart) with the keys packed in y. */
-static void against_keys(const piece *c, const float *x, const float *y, float *out)
+static void against_keys(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
     const int64_t w = c->t->width;
     cs_cpu_pack_a(c->t->cpu->kernels, c->rows, w, x + c->from * w, w, true, c->s.a);
-    small(c, w,
-          (cs_cpu_small){.m = c->rows, .n = c->seen, .k = w, .b = y, .c = out, .ldc = c->s.ld});
+    cs_cpu_head_product(
+        c, w, (cs_cpu_small){.m = c->rows, .n = c->seen, .k = w, .b = y, .c = out, .ldc = c->s.ld});
 }
 
-/* out = x y: weights of the keys (BLOCK x keys) with rows of the keys packed in y. */
-static void over_keys(const piece *c, const float *x, const float *y, float *out)
+/* out = x y: weights of the keys (CS_CPU_BLOCK x keys) with rows of the keys packed in y. */
+static void over_keys(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
     const int64_t w = c->t->width;
     cs_cpu_pack_a(c->t->cpu->kernels, c->rows, c->seen, x, c->s.ld, true, c->s.a);
-    small(c, c->keys,
-          (cs_cpu_small){.m = c->rows, .n = w, .k = c->seen, .b = y, .c = out, .ldc = w});
+    cs_cpu_head_product(
+        c, c->keys, (cs_cpu_small){.m = c->rows, .n = w, .k = c->seen, .b = y, .c = out, .ldc = w});
 }
 
 /* out += x^T y: weights of the keys with the block's rows y. */
-static void over_queries(const piece *c, const float *x, const float *y, float *out)
+static void over_queries(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
     const cs_cpu_kernels *kernels = c->t->cpu->kernels;
     const int64_t w = c->t->width;
     cs_cpu_pack_a(kernels, c->seen, c->rows, x, c->s.ld, false, c->s.a);
     cs_cpu_pack_b(kernels, w, c->rows, y + c->from * w, w, false, c->s.b);
-    small(c, c->rows,
-          (cs_cpu_small){
-              .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
-}
-
-/* All rows x with the vectors of the distances that occur. */
-static void against_places(const piece *c, int64_t rows, const float *x, const cs_cpu_matrix *table,
-                           float *out)
-{
-    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
-    const int64_t w = c->t->width;
-    if (!table->x) return;
-    cs_cpu_pack_b(kernels, c->places, w, table->x + c->first_place * table->ld + c->col, table->ld,
-                  true, c->s.places);
-    for (int64_t from = 0; from < rows; from += BLOCK) {
-        const int64_t n = rows - from < BLOCK ? rows - from : BLOCK;
-        cs_cpu_pack_a(kernels, n, w, x + from * w, w, true, c->s.a);
-        small(c, w,
-              (cs_cpu_small){.m = n,
-                             .n = c->places,
-                             .k = w,
-                             .b = c->s.places,
-                             .c = out + from * c->places,
-                             .ldc = c->places});
-    }
-}
-
-/* The distances of the sequence at hand, and the products with their vectors. */
-static void open_places(piece *c)
-{
-    const attention *t = c->t;
-    int64_t least = INT64_MAX, most = INT64_MIN, first = INT64_MAX, last = INT64_MIN;
-    for (int64_t i = 0; i < t->q.length; ++i) {
-        const int64_t at = t->pos_q[query_row(c, i)];
-        least = at < least ? at : least;
-        most = at > most ? at : most;
-    }
-    for (int64_t j = 0; j < c->keys; ++j) {
-        const int64_t at = t->pos_k[key_row(c, j)];
-        first = at < first ? at : first;
-        last = at > last ? at : last;
-    }
-    if (c->keys == 0) return;
-    c->first_place = place_of(t, least - last); /* the buckets rise with the distance */
-    c->places = place_of(t, most - first) + 1 - c->first_place;
-    against_places(c, t->q.length, c->s.q, &t->place_k, c->s.q_by_place);
-    against_places(c, c->keys, c->s.k, &t->place_q, c->s.k_by_place);
-}
-
-/* Those of row i of queries and key j; s.q has the scale. */
-static float of_places(const piece *c, int64_t i, int64_t j)
-{
-    const attention *t = c->t;
-    const int64_t distance = (int64_t)t->pos_q[query_row(c, c->from + i)] - t->pos_k[key_row(c, j)];
-    const bool near = distance >= -t->farthest && distance <= t->farthest;
-    const int64_t place = (near ? t->place[distance] : place_of(t, distance)) - c->first_place;
-    float sum = 0;
-    if (t->place_k.x) sum += c->s.q_by_place[(c->from + i) * c->places + place];
-    if (t->place_q.x) sum += (float)t->o->scale * c->s.k_by_place[j * c->places + place];
-    return sum;
+    cs_cpu_head_product(
+        c, c->rows,
+        (cs_cpu_small){
+            .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
 }
 
 /* Products of row i with the keys to scores: cap, relative positions, window. */
-static void add_bias(const piece *c, int64_t i, float *score)
+static void add_bias(const cs_cpu_head *c, int64_t i, float *score)
 {
-    const attention *t = c->t;
+    const cs_cpu_attend *t = c->t;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
-    const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
+    const int64_t row = cs_cpu_query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
     const float cap = (float)t->o->cap;
-    for (int64_t j = 0; t->o->span > 0 && j < seen; ++j) {
-        score[j] += of_places(c, i, j);
+    for (int64_t j = 0; t->places > 0 && j < seen; ++j) {
+        score[j] += cs_cpu_places_score(c, i, j);
     }
     if (cap > 0) {
         kernels->scale(seen, 1 / cap, score, score);
@@ -350,13 +241,13 @@ static void add_bias(const piece *c, int64_t i, float *score)
         kernels->scale(seen, cap, score, score);
     }
     for (int64_t j = 0; t->o->slopes && j < seen; ++j) {
-        score[j] += (float)(t->pos_k[key_row(c, j)] - t->pos_q[row]) * t->table.x[c->head];
+        score[j] += (float)(t->pos_k[cs_cpu_key_row(c, j)] - t->pos_q[row]) * t->table.x[c->head];
     }
     for (int64_t j = 0; t->table.x && !t->o->slopes && j < seen; ++j) {
-        score[j] += t->table.x[bucket_of(t, row, key_row(c, j)) * t->table.ld + c->head];
+        score[j] += t->table.x[bucket_of(t, row, cs_cpu_key_row(c, j)) * t->table.ld + c->head];
     }
     for (int64_t j = 0; t->o->window > 0 && j < seen; ++j) {
-        const int64_t distance = (int64_t)t->pos_k[key_row(c, j)] - t->pos_q[row];
+        const int64_t distance = (int64_t)t->pos_k[cs_cpu_key_row(c, j)] - t->pos_q[row];
         if (distance >= t->o->window || distance <= -t->o->window) {
             score[j] = -INFINITY;
         }
@@ -364,14 +255,14 @@ static void add_bias(const piece *c, int64_t i, float *score)
 }
 
 /* Dropout's factors of row i of the block, in the order of ranks; NULL where nothing is dropped. */
-static const float *keep_of(const piece *c, int64_t i)
+static const float *keep_of(const cs_cpu_head *c, int64_t i)
 {
     const int64_t length = c->t->k.length, seen = c->ranks.seen[c->from + i];
     if (!c->drop.drops) {
         return NULL;
     }
     cs_cpu_drop row = c->drop;
-    row.row = (uint32_t)query_row(c, c->from + i);
+    row.row = (uint32_t)cs_cpu_query_row(c, c->from + i);
     c->t->cpu->kernels->drop(&row, length, c->s.keep);
     float *ranked = c->s.keep + length;
     for (int64_t j = 0; j < seen; ++j) {
@@ -382,7 +273,7 @@ static const float *keep_of(const piece *c, int64_t i)
 
 /* --- forward ---------------------------------------------------------------------------------- */
 
-static void softmax_row(const piece *c, int64_t i)
+static void softmax_row(const cs_cpu_head *c, int64_t i)
 {
     const cs_cpu_kernels *kernels = c->t->cpu->kernels;
     const int64_t seen = c->ranks.seen[c->from + i];
@@ -401,16 +292,16 @@ static void softmax_row(const piece *c, int64_t i)
         }
     }
     memset(p + seen, 0, (size_t)(c->seen - seen) * sizeof *p);
-    c->t->lse.x[query_row(c, c->from + i) * c->t->lse.ld + c->head] = lse;
+    c->t->lse.x[cs_cpu_query_row(c, c->from + i) * c->t->lse.ld + c->head] = lse;
 }
 
 static cs_status attend(void *ctx, int64_t item, int worker)
 {
-    const attention *t = ctx;
+    const cs_cpu_attend *t = ctx;
     const int64_t w = t->width;
-    piece c;
+    cs_cpu_head c;
     open_piece(t, item, worker, false, &c);
-    if (t->o->span > 0) open_places(&c);
+    if (t->places > 0) cs_cpu_places_open(&c);
     for (int64_t block = 0; block < t->blocks; ++block) {
         open_block(&c, block);
         against_keys(&c, c.s.q, c.s.k_by_key, c.s.p);
@@ -419,7 +310,7 @@ static cs_status attend(void *ctx, int64_t item, int worker)
         }
         over_keys(&c, c.s.p, c.s.v_rows, c.s.out);
         for (int64_t i = 0; i < c.rows; ++i) {
-            float *y = t->y.x + query_row(&c, c.from + i) * t->y.ld + c.col;
+            float *y = t->y.x + cs_cpu_query_row(&c, c.from + i) * t->y.ld + c.col;
             if (c.ranks.seen[c.from + i] > 0) {
                 t->cpu->kernels->scale(w, c.s.row[i], c.s.out + i * w, y);
             } else {
@@ -432,7 +323,7 @@ static cs_status attend(void *ctx, int64_t item, int worker)
 
 cs_status cs_cpu_attention(const cs_run *run, const cs_op *op)
 {
-    attention t;
+    cs_cpu_attend t;
     cs_status status = open_attention(run, op, false, &t);
     return status == CS_OK ? cs_parallel_workers(t.q.batch * t.o->heads, t.cpu->threads, attend, &t)
                            : status;
@@ -441,11 +332,11 @@ cs_status cs_cpu_attention(const cs_run *run, const cs_op *op)
 /* --- backward --------------------------------------------------------------------------------- */
 
 /* Scores to P, or with dropout to A = keep P; dp to S'. */
-static void softmax_row_back(const piece *c, int64_t i, float *table_part)
+static void softmax_row_back(const cs_cpu_head *c, int64_t i, float *table_part)
 {
-    const attention *t = c->t;
+    const cs_cpu_attend *t = c->t;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
-    const int64_t row = query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
+    const int64_t row = cs_cpu_query_row(c, c->from + i), seen = c->ranks.seen[c->from + i];
     float *p = c->s.p + i * c->s.ld, *dp = c->s.dp + i * c->s.ld;
     if (seen > 0) {
         const float lse = t->lse.x[row * t->lse.ld + c->head];
@@ -462,7 +353,7 @@ static void softmax_row_back(const piece *c, int64_t i, float *table_part)
             kernels->multiply(seen, keep, p);
         }
         for (int64_t j = 0; table_part && j < seen; ++j) {
-            table_part[bucket_of(t, row, key_row(c, j))] += dp[j];
+            table_part[bucket_of(t, row, cs_cpu_key_row(c, j))] += dp[j];
         }
         if (c->s.slope) {
             kernels->multiply(seen, c->s.slope, dp);
@@ -473,9 +364,9 @@ static void softmax_row_back(const piece *c, int64_t i, float *table_part)
 }
 
 /* A row of a gradient; a missing one counts as zeros. */
-static void put_queries(const piece *c)
+static void put_queries(const cs_cpu_head *c)
 {
-    const attention *t = c->t;
+    const cs_cpu_attend *t = c->t;
     const int64_t w = t->width;
     for (int64_t i = 0; i < c->rows; ++i) {
         float *out = c->s.out + i * w;
@@ -484,21 +375,21 @@ static void put_queries(const piece *c)
             t->cpu->kernels->scale(w, (float)t->o->scale, out, out);
         }
         cs_cpu_put(t->cpu->kernels, w, any ? out : NULL,
-                   t->q.grad + query_row(c, c->from + i) * t->q.ld + c->col, t->q.add);
+                   t->q.grad + cs_cpu_query_row(c, c->from + i) * t->q.ld + c->col, t->q.add);
     }
 }
 
-static void put_keys(const piece *c, const float *from, const cs_cpu_matrix *to)
+static void put_keys(const cs_cpu_head *c, const float *from, const cs_cpu_matrix *to)
 {
     const int64_t w = c->t->width;
     for (int64_t j = 0; j < c->t->k.length; ++j) {
         cs_cpu_put(c->t->cpu->kernels, w, j < c->keys ? from + j * w : NULL,
-                   to->grad + key_row(c, j) * to->ld + c->key_col, to->add);
+                   to->grad + cs_cpu_key_row(c, j) * to->ld + c->key_col, to->add);
     }
 }
 
 /* One head; its shares of the gradients of keys and values are added to what scratch holds. */
-static void head_back(const attention *t, int64_t item, int worker, bool first, piece *c)
+static void head_back(const cs_cpu_attend *t, int64_t item, int worker, bool first, cs_cpu_head *c)
 {
     float *table_part = t->table.grad ? t->table_part + item * t->table.rows : NULL;
     open_piece(t, item, worker, true, c);
@@ -508,6 +399,10 @@ static void head_back(const attention *t, int64_t item, int worker, bool first, 
     }
     if (table_part) {
         memset(table_part, 0, (size_t)t->table.rows * sizeof *table_part);
+    }
+    if (t->places > 0) {
+        cs_cpu_places_open(c);
+        cs_cpu_places_begin(c);
     }
     for (int64_t block = 0; block < t->blocks; ++block) {
         open_block(c, block);
@@ -524,17 +419,19 @@ static void head_back(const attention *t, int64_t item, int worker, bool first, 
         }
         if (t->q.grad) {
             over_keys(c, c->s.dp, c->s.k_rows, c->s.out);
-            put_queries(c);
         }
+        if (t->places > 0) cs_cpu_places_block(c);
+        if (t->q.grad) put_queries(c);
     }
+    if (t->places > 0) cs_cpu_places_end(c);
 }
 
-/* The heads that read one head of keys, in their order. */
+/* The heads of a sequence that read one head of keys, in their order. */
 static cs_status attend_back(void *ctx, int64_t item, int worker)
 {
-    const attention *t = ctx;
+    const cs_cpu_attend *t = ctx;
     const int64_t share = t->o->heads / t->o->kv_heads;
-    piece c = {0};
+    cs_cpu_head c = {0};
     for (int64_t h = 0; h < share; ++h) {
         head_back(t, item * share + h, worker, h == 0, &c);
     }
@@ -547,13 +444,29 @@ static cs_status attend_back(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
+/* The same in all sequences, in their order: heads with vectors of distances. */
+static cs_status attend_back_by_head(void *ctx, int64_t item, int worker)
+{
+    const cs_cpu_attend *t = ctx;
+    const int64_t share = t->o->heads / t->o->kv_heads * 2 * t->places * t->width;
+    cs_status status = CS_OK;
+    memset(t->place_part + item * share, 0, (size_t)share * sizeof *t->place_part);
+    for (int64_t s = 0; s < t->q.batch && status == CS_OK; ++s) {
+        status = attend_back(ctx, s * t->o->kv_heads + item, worker);
+    }
+    return status;
+}
+
 cs_status cs_cpu_attention_back(const cs_run *run, const cs_op *op)
 {
-    attention t;
+    cs_cpu_attend t;
     cs_status status = open_attention(run, op, true, &t);
     if (status != CS_OK) return status;
     const int64_t items = t.q.batch * t.o->heads, buckets = t.table.rows;
-    status = cs_parallel_workers(t.q.batch * t.o->kv_heads, t.cpu->threads, attend_back, &t);
+    status = t.places > 0
+                 ? cs_parallel_workers(t.o->kv_heads, t.cpu->threads, attend_back_by_head, &t)
+                 : cs_parallel_workers(t.q.batch * t.o->kv_heads, t.cpu->threads, attend_back, &t);
+    if (t.places > 0 && status == CS_OK) cs_cpu_places_gather(&t);
     for (int64_t i = 0; i < items && t.table.grad && status == CS_OK; ++i) {
         for (int64_t b = 0; b < buckets; ++b) {
             t.table.grad[b * t.table.ld + i % t.o->heads] += t.table_part[i * buckets + b];

@@ -454,7 +454,7 @@ static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int 
 static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attention_options *o)
 {
     bool table = kind == CS_OP_ATTENTION && o->table != CS_NONE;
-    bool places = table || (kind == CS_OP_ATTENTION && (o->window > 0 || o->span > 0));
+    bool places = table || (kind == CS_OP_ATTENTION && (o->window > 0 || o->places));
     return (cs_op){.kind = kind,
                    .attention = {.q = operand(q),
                                  .k = operand(k),
@@ -471,13 +471,22 @@ static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attenti
                                  .window = o->window,
                                  .cap = o->cap,
                                  .slopes = o->slopes,
-                                 .place_k = o->span > 0 ? o->place_k : CS_NONE,
-                                 .place_q = o->span > 0 ? o->place_q : CS_NONE,
-                                 .span = o->span,
+                                 .place_k = operand(o->places ? o->place_k : CS_NONE),
+                                 .place_q = operand(o->places ? o->place_q : CS_NONE),
                                  .buckets = o->buckets,
                                  .max_distance = o->max_distance,
                                  .bidirectional = o->bidirectional,
                                  .power = o->power}};
+}
+
+/* Vectors of distances `id`, CS_NONE: none, as many as there are of the `other`. */
+static bool place_fits(cs_graph *graph, int id, int other, int64_t heads, int64_t cols)
+{
+    const cs_tensor *t = is_tensor(graph, id) ? at(graph, id) : NULL;
+    return id == CS_NONE || takes(graph, "distances", id,
+                                  t && t->row_set != CS_NONE ? CS_SPACE_ACTIVATION : CS_SPACE_PARAM,
+                                  CS_NONE, is_tensor(graph, other) ? at(graph, other)->rows : -1,
+                                  t && t->cols < cols ? cols / heads : cols);
 }
 
 int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)
@@ -488,30 +497,22 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
     }
     int rows = at(graph, q)->row_set, keys = at(graph, k)->row_set;
     int64_t cols = at(graph, q)->cols;
-    if (!attention_fits(graph, what, q, k, v, rows, o) || !dropout(graph, what, o->p)) {
-        return CS_NONE;
-    }
-    if ((o->table != CS_NONE &&
+    if (!attention_fits(graph, what, q, k, v, rows, o) || !dropout(graph, what, o->p) ||
+        (o->table != CS_NONE &&
          !takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE, o->slopes ? 1 : -1, o->heads)) ||
-        ((o->table != CS_NONE || o->window > 0 || o->span > 0) &&
+        ((o->table != CS_NONE || o->window > 0 || o->places) &&
          (!takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
-          !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1)))) {
+          !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1))) ||
+        (o->places && (!place_fits(graph, o->place_k, o->place_q, o->heads, cols) ||
+                       !place_fits(graph, o->place_q, o->place_k, o->heads, cols)))) {
         return CS_NONE;
     }
-    if (graph->training && (o->span > 0 || (o->slopes && graph->tensor[o->table].wants_grad))) {
-        return fail(graph, CS_ERR_USAGE, "%s: %s have no gradient here", what,
-                    o->span > 0 ? "places" : "slopes");
+    if (graph->training && o->slopes && graph->tensor[o->table].wants_grad) {
+        return fail(graph, CS_ERR_USAGE, "%s: slopes have no gradient here", what);
     }
-    const int place[] = {o->place_k, o->place_q};
-    for (int p = 0; p < 2 && o->span > 0; ++p) {
-        if (place[p] != CS_NONE &&
-            !takes(graph, what, place[p], CS_SPACE_PARAM, CS_NONE, 2 * o->span, cols)) {
-            return CS_NONE;
-        }
-    }
-    int64_t width = cols / o->heads;
     cs_op op = attention_of(CS_OP_ATTENTION, q, k, v, o);
-    op.attention.scale = o->scale == 0 ? 1 / sqrt((double)width) : o->scale;
+    op.attention.scale = o->scale == 0 ? 1 / sqrt((double)(cols / o->heads)) : o->scale;
+    op.attention.place_scale = o->place_scale == 0 ? op.attention.scale : o->place_scale;
     op.attention.p = graph->training ? o->p : 0;
     op.attention.lse = new_statistic(graph, rows, o->heads, "lse");
     return append_output(graph, &op, &op.attention.y, rows, cols, what);

@@ -22,7 +22,7 @@
 
 #include "base/status.h"
 
-enum { CS_NONE = -1, CS_EMBED_TABLES = 4 };
+enum { CS_NONE = -1, CS_EMBED_TABLES = 4, CS_MOST_OPERANDS = 6 };
 
 /* Where a tensor lives; each space is one block of memory. */
 typedef enum {
@@ -72,7 +72,7 @@ typedef struct {
     X(LAYER_NORM, layer_norm, 4)                                                                   \
     X(ROTATE, rotate, 2)                                                                           \
     X(GATE, gate, 2)                                                                               \
-    X(ATTENTION, attention, 4)                                                                     \
+    X(ATTENTION, attention, 6)                                                                     \
     X(LINEAR_ATTENTION, linear_attention, 4)                                                       \
     X(CROSS_ENTROPY, cross_entropy, 1)                                                             \
     X(SPECTRAL_LOSS, spectral_loss, 1)                                                             \
@@ -175,22 +175,23 @@ typedef struct {
  * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
  * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket
  * (tensor/relative.h); with `slopes` table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h]
- * (ALiBi: Press et al. 2022; the table has no gradient). With a span n, scale (q[i].place_k[d] + k[j].place_q[d])
- * is added (DeBERTa: He et al. 2021; no gradient), either optional: parameters of 2n rows of the
- * heads, d = n + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within 0 .. 2n - 1. */
+ * (ALiBi: Press et al. 2022; the table has no gradient). Vectors of distances (Shaw et al. 2018;
+ * DeBERTa: He et al. 2021), either optional: place_scale (q[i].place_k[d] + k[j].place_q[d]) is added
+ * before the cap, of parameters or activations of R rows, one for each head beside the others or one
+ * for all, d = floor(R / 2) + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within
+ * 0 .. R - 1. */
 typedef struct {
-    cs_operand q, k, v, table;
+    cs_operand q, k, v, table, place_k, place_q;
     int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table and a window */
     int lse, sum, y;            /* CS_NONE: not of this operation */
     int64_t heads, kv_heads;
     int64_t window; /* 0: none */
     double cap;     /* 0: none */
     bool slopes;
-    int place_k, place_q; /* parameters; CS_NONE: not there */
-    int64_t span, buckets;
+    int64_t buckets; /* of cs_log_bucket */
     int64_t max_distance;
     bool bidirectional; /* of the buckets */
-    double scale, p;
+    double scale, place_scale, p;
     double power; /* of linear attention, below */
 } cs_op_attention;
 
@@ -232,7 +233,7 @@ typedef struct {
         cs_op_gate gate;
         cs_op_attention attention;
         cs_op_loss loss;
-        cs_operand operand[1 + CS_EMBED_TABLES]; /* as many as CS_EACH_OP says */
+        cs_operand operand[CS_MOST_OPERANDS]; /* as many as CS_EACH_OP says */
     };
 } cs_op;
 
@@ -311,9 +312,11 @@ typedef struct {
     int64_t window;
     double cap;
     bool bidirectional, slopes;
-    int place_k, place_q; /* with a span; CS_NONE: not there */
-    int64_t span, buckets;
-    double scale; /* 0: 1 / sqrt(hd) */
+    bool places;          /* vectors of distances: the next two, CS_NONE where one is not there */
+    int place_k, place_q; /* parameters or activations of a row set of one sequence */
+    int64_t buckets;
+    double scale;       /* 0: 1 / sqrt(hd) */
+    double place_scale; /* 0: scale */
     double p;
     double power; /* linear attention, which has the masks and heads beside it */
 } cs_attention_options;

@@ -44,8 +44,8 @@ static ref_attention_view ref_attention_of(const cs_run *run, const cs_op_attent
                                 .lse = ref_of(run, o->lse),
                                 .sum = ref_of(run, o->sum),
                                 .y = ref_of(run, o->y),
-                                .place_k = ref_of(run, o->place_k),
-                                .place_q = ref_of(run, o->place_q),
+                                .place_k = ref_of(run, o->place_k.tensor),
+                                .place_q = ref_of(run, o->place_q.tensor),
                                 .vis = cs_run_ints(run, o->vis),
                                 .lim = cs_run_ints(run, o->lim),
                                 .pos_q = cs_run_ints(run, o->pos_q),
@@ -73,22 +73,34 @@ static int64_t ref_attention_keys(const ref_attention_view *t, int64_t h)
     return h * t->o->kv_heads / t->o->heads * t->width;
 }
 
+/* First item of the vector for a query so many places behind a key, of head h. */
+static int64_t ref_attention_place(const ref_attention_view *t, const ref_matrix *vectors,
+                                   int64_t i, int64_t j, int64_t h)
+{
+    const int64_t rows = vectors->rows,
+                  at = rows / 2 + cs_log_bucket((int64_t)t->pos_q[i] - t->pos_k[j], t->o->buckets,
+                                                t->o->max_distance),
+                  row = at < 0       ? 0
+                        : at >= rows ? rows - 1
+                                     : at;
+    return row * vectors->ld + (vectors->cols == t->width ? 0 : h * t->width);
+}
+
 /* Before cap and table. */
 static cs_real ref_attention_product(const ref_attention_view *t, int64_t i, int64_t j, int64_t h)
 {
     cs_real dot = ref_dot(t->width, t->q.x + i * t->q.ld + h * t->width,
                           t->k.x + j * t->k.ld + ref_attention_keys(t, h));
     cs_real score = (cs_real)t->o->scale * dot;
-    if (t->o->span > 0) {
-        int64_t place = t->o->span + cs_log_bucket((int64_t)t->pos_q[i] - t->pos_k[j],
-                                                   t->o->buckets, t->o->max_distance);
-        place = place < 0 ? 0 : place >= 2 * t->o->span ? 2 * t->o->span - 1 : place;
-        const int64_t at = place * t->place_k.ld + h * t->width,
-                      to = place * t->place_q.ld + h * t->width;
-        const cs_real *q = t->q.x + i * t->q.ld + h * t->width,
-                      *k = t->k.x + j * t->k.ld + h * t->width;
-        score += t->place_k.x ? (cs_real)t->o->scale * ref_dot(t->width, q, t->place_k.x + at) : 0;
-        score += t->place_q.x ? (cs_real)t->o->scale * ref_dot(t->width, k, t->place_q.x + to) : 0;
+    const cs_real *q = t->q.x + i * t->q.ld + h * t->width,
+                  *k = t->k.x + j * t->k.ld + ref_attention_keys(t, h);
+    if (t->place_k.x) {
+        score += (cs_real)t->o->place_scale *
+                 ref_dot(t->width, q, t->place_k.x + ref_attention_place(t, &t->place_k, i, j, h));
+    }
+    if (t->place_q.x) {
+        score += (cs_real)t->o->place_scale *
+                 ref_dot(t->width, k, t->place_q.x + ref_attention_place(t, &t->place_q, i, j, h));
     }
     return score;
 }
@@ -146,12 +158,40 @@ static cs_status ref_attention(const cs_run *run, const cs_op *op)
 
 /* With P = softmax, A = keep P: v'[j] += A_ij y'[i], P'_ij = keep (y'[i] . v[j]),
  * S'_ij = P_ij (P'_ij - sum_j P_ij P'_ij), q'[i] += scale S'_ij k[j], k'[j] += scale S'_ij q[i],
- * table'[bucket, h] += S'_ij. */
+ * table'[bucket, h] += S'_ij; of vectors of distances q'[i] += place_scale S'_ij place_k[d],
+ * place_k'[d] += place_scale S'_ij q[i], and so of keys. */
+static void ref_attention_place_back(const ref_attention_view *t, cs_real ds, int64_t i, int64_t j,
+                                     int64_t h, cs_real *dq, cs_real *dk)
+{
+    const int64_t at = i * t->q.ld + h * t->width, to = j * t->k.ld + ref_attention_keys(t, h);
+    ds *= (cs_real)t->o->place_scale;
+    if (t->place_k.x) {
+        const int64_t place = ref_attention_place(t, &t->place_k, i, j, h);
+        if (dq) {
+            ref_axpy(t->width, ds, t->place_k.x + place, dq + at);
+        }
+        if (t->place_k.grad) {
+            ref_axpy(t->width, ds, t->q.x + at, t->place_k.grad + place);
+        }
+    }
+    if (t->place_q.x) {
+        const int64_t place = ref_attention_place(t, &t->place_q, i, j, h);
+        if (dk) {
+            ref_axpy(t->width, ds, t->place_q.x + place, dk + to);
+        }
+        if (t->place_q.grad) {
+            ref_axpy(t->width, ds, t->k.x + to, t->place_q.grad + place);
+        }
+    }
+}
+
 static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
 {
     ref_attention_view t = ref_attention_of(run, &op->attention);
     cs_real *dq = ref_operand(run, t.o->q).grad, *dk = ref_operand(run, t.o->k).grad;
     cs_real *dv = ref_operand(run, t.o->v).grad, *dtable = ref_operand(run, t.o->table).grad;
+    t.place_k.grad = ref_operand(run, t.o->place_k).grad;
+    t.place_q.grad = ref_operand(run, t.o->place_q).grad;
     cs_real scale = (cs_real)t.o->scale;
     for (int64_t h = 0; h < t.o->heads; ++h) {
         ref_dropout drop = ref_dropout_of(run, op, h, t.o->p);
@@ -191,6 +231,7 @@ static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
                     if (dk) {
                         ref_axpy(t.width, scale * ds, t.q.x + qi, dk + kj);
                     }
+                    ref_attention_place_back(&t, ds, i, j, h, dq, dk);
                 }
             }
         }
