@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -246,6 +247,23 @@ TEST(full_disks_keep_the_older_checkpoint)
     cs_cooc_free(&m);
     cs_cooc_free(&whole);
     OK(cs_cooc_checkpoint_remove(place));
+    cs_corpus_free(&corpus);
+}
+
+/* A folder of the name of a file of ours: neither a new checkpoint nor removal passes over it. */
+TEST(what_cannot_be_removed_is_named)
+{
+    cs_corpus corpus = corpus_of();
+    const cs_cooc_options o = options_of("ar", "nearest:2");
+    char in_the_way[96];
+    (void)snprintf(in_the_way, sizeof in_the_way, "%s/records-1.bin", place);
+    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, place);
+    assert_int_equal(mkdir(in_the_way, 0700), 0);
+    assert_fails(cs_cooc_checkpoint_remove(place), CS_ERR_IO, "records-1.bin: cannot remove: ");
+    interrupted(&corpus, o, 1, 0, CS_ERR_IO, "records-1.bin: cannot remove: ");
+    assert_int_equal(rmdir(in_the_way), 0);
+    OK(cs_cooc_checkpoint_remove(place));
+    assert_false(cs_path_exists(place));
     cs_corpus_free(&corpus);
 }
 

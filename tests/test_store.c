@@ -420,6 +420,7 @@ TEST(files_that_lie_are_refused)
     write_good("order", true);
     OK(cs_cooc_read(in_dir("order"), &s));
     cs_corpus *c = &s.corpus;
+    const int64_t last = s.cooc.matrix.a.rows - 1;
     const struct {
         void *at;
         int64_t bad;
@@ -438,6 +439,16 @@ TEST(files_that_lie_are_refused)
         {&c->label[1], 2, 4, "document 1: label 2 of 2"},
         {&c->label[2], -2, 4, "document 2: label -2 of 2"},
         {&c->held_out[1], 2, 1, "document 1: held_out is 2, not 0 or 1"},
+        /* the first and the last of each */
+        {&s.cooc.key[last].high, 0, 8, "keys do not ascend at row "},
+        {&s.cooc.witness_sequence[0], 3, 8, "row 0: witness (3,"},
+        {&s.cooc.witness_ordinal[last], -1, 8, "of 3 sequences"},
+        {&c->token[14], 6, 4, "token 14 is 6, not in 0..5"},
+        {&c->doc_ptr[1], -1, 8, "doc_ptr falls at document 0"},
+        {&c->doc_ptr[2], 16, 8, "doc_ptr falls at document 2"},
+        {&c->label[0], 2, 4, "document 0: label 2 of 2"},
+        {&c->held_out[0], 2, 1, "document 0: held_out is 2, not 0 or 1"},
+        {&c->held_out[2], 2, 1, "document 2: held_out is 2, not 0 or 1"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
         int64_t was = 0;
@@ -463,6 +474,27 @@ TEST(files_that_lie_are_refused)
     assert_null(text);
     cs_reason_clear();
     cs_cooc_store_free(&s);
+}
+
+/* A witness in a sequence of one token, whose only target has nothing around it. */
+TEST(witnesses_without_contributions)
+{
+    int64_t length[] = {5, 1};
+    cs_corpus corpus = small_corpus(2, length, 6, 0, 3);
+    cs_cooc_options o = options_of("ar:empty-prefix=shared", "each:1", false);
+    cs_cooc m = {0};
+    cs_cooc_store s = {0};
+    char *text = NULL;
+    OK(cs_cooc_build(&corpus, &o, &m));
+    OK(cs_cooc_write(in_dir("alone"), &corpus, &o, &m, false, true));
+    OK(cs_cooc_read(in_dir("alone"), &s));
+    assert_int_equal(s.sequences.count, 2);
+    s.cooc.witness_sequence[0] = 1;
+    assert_fails(cs_cooc_row_text(&s, 0, &text), CS_ERR_INPUT, "does not lead to its key");
+    assert_null(text);
+    cs_cooc_store_free(&s);
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
 }
 
 TEST(stores_are_not_overwritten_silently)
