@@ -306,7 +306,7 @@ void cs_certificate_residual(double tol, cs_spectrum *s)
 {
     double worst = 0, bound = tol * (s->k > 0 ? s->sigma[0] : 1);
     for (int64_t j = 0; j < s->k; ++j) {
-        if (!(s->residual[j] <= worst)) { /* also when it is NaN */
+        if (!(s->residual[j] <= worst) && !isnan(worst)) { /* a NaN stays */
             worst = s->residual[j];
         }
     }

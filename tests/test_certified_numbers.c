@@ -1,0 +1,280 @@
+/* cooc/spectrum_certify: states and numbers of certificates, of spectra and sums that are made up so
+ * that every one has a closed form. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "cooc/spectrum_private.h"
+#include "test.h"
+
+typedef struct {
+    int64_t k;
+    double sigma[4], residual[4];
+    cs_spectrum s;
+} made;
+
+/* k values and residuals of a 50 x 40 matrix with these sums. */
+static void make(made *m, int64_t k, const double *sigma, const double *residual, double sum2,
+                 double sum4)
+{
+    memset(m, 0, sizeof *m);
+    for (int64_t j = 0; j < k; ++j) {
+        m->sigma[j] = sigma[j];
+        m->residual[j] = residual ? residual[j] : 0;
+    }
+    m->s = (cs_spectrum){.rows = 50,
+                         .cols = 40,
+                         .k = k,
+                         .rank = -1,
+                         .components = 1,
+                         .sigma = m->sigma,
+                         .residual = m->residual,
+                         .sum_sigma2 = sum2,
+                         .sum_sigma4 = sum4};
+}
+
+static const cs_spectrum_options UNSCALED = {.normalised = true, .certify = CS_CERTIFY_MOMENTS};
+
+/* All triplets of a rank of k + room: what is missing has squares that sum to no more than what the
+ * sums leave over, and their error: residuals, values below the floor, and (k + 32) eps of the sum. */
+TEST(the_sums_of_all_triplets)
+{
+    static const double sigma[] = {1, 0.5}, residual[] = {0x1p-10, 0x1p-12};
+    static const struct {
+        int64_t k, room;
+        double floor, off;
+        cs_cert_state state;
+    } cases[] = {{2, 0, 0, 0, CS_CERT_PASSED},
+                 {2, 2, 0x1p-6, 1e-3, CS_CERT_PASSED},
+                 {2, 1, 0x1p-6, -1e-3, CS_CERT_PASSED},
+                 {2, 2, 0x1p-6, 4e-3, CS_CERT_FAILED},
+                 {1, 3, 0x1p-6, 1e-3, CS_CERT_PASSED},
+                 {0, 3, 0.25, 1e-3, CS_CERT_INCONCLUSIVE}, /* nothing is less than no value */
+                 {0, 0, 0, 0, CS_CERT_PASSED},
+                 {2, 1, 0.5, 0, CS_CERT_INCONCLUSIVE},
+                 {2, 0, 0.5, 0, CS_CERT_PASSED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        double sum = 0, error = 0;
+        made m;
+        for (int64_t j = 0; j < cases[i].k; ++j) {
+            const double most = sigma[j] + residual[j];
+            sum += sigma[j] * sigma[j];
+            error += most * most - sigma[j] * sigma[j]; /* exact: powers of two */
+        }
+        make(&m, cases[i].k, sigma, residual, sum + cases[i].off, NAN);
+        m.s.rank = m.s.k;
+        m.s.floor = cases[i].floor;
+        const cs_certificate_facts facts = {.complete = true, .rank = cases[i].k + cases[i].room};
+        cs_certificates_of(&UNSCALED, &facts, &m.s);
+        error += (double)cases[i].room * cases[i].floor * cases[i].floor;
+        const cs_certificate *c = &m.s.cert_moments;
+        const double rounding = ((double)m.s.k + 32) * DBL_EPSILON * m.s.sum_sigma2;
+        assert_int_equal(c->state, cases[i].state);
+        assert_true(c->value == fabs(m.s.sum_sigma2 - sum));
+        assert_true(fabs(c->bound - error - rounding) <= 0.1 * DBL_EPSILON);
+        if (cases[i].state == CS_CERT_FAILED) {
+            assert_true(isnan(c->reach));
+        } else {
+            assert_true(fabs(c->reach * c->reach - c->value - c->bound) <= 1e-15);
+        }
+        assert_int_equal(strstr(c->why, "another value of the size") != NULL,
+                         cases[i].state == CS_CERT_INCONCLUSIVE);
+    }
+}
+
+/* Of n others with mean square m and a standard deviation of squares d, none exceeds
+ * m + d sqrt(n - 1) (Samuelson 1968), nor the root of the sum of their fourth powers, nor the sum. */
+TEST(the_largest_of_the_others)
+{
+    static const double known[] = {1, 0.75};
+    static const struct {
+        int64_t n;
+        double other[3];
+    } cases[] = {{1, {0.5}},  {2, {0.5, 0.25}},      {2, {0.5, 0.5}},        {3, {0.5, 0.25}},
+                 {40, {0.5}}, {3, {0.5, 0.5, 0.25}}, {7, {0.125, 0.5, 0.5}}, {0, {0}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int of = 0; of < 3; ++of) { /* both sums; the first alone; the second an estimate */
+            const double n = (double)cases[i].n, error = of == 2 ? 1e-4 : 0;
+            double sum2 = 0, sum4 = 0, most;
+            for (int j = 0; j < 3; ++j) {
+                sum2 += pow(cases[i].other[j], 2);
+                sum4 += pow(cases[i].other[j], 4);
+            }
+            made m;
+            make(&m, 2, known, NULL, 1.5625 + sum2, of == 1 ? NAN : 1 + 0.31640625 + sum4);
+            m.s.sum_sigma4_error = error;
+            const double by_sum = sum2, fourth = sum4 + 3 * error;
+            most = by_sum;
+            if (of != 1) {
+                const double spread = sqrt(fmax(0, fourth / n - pow(sum2 / n, 2)));
+                most = fmin(fmin(most, sqrt(fourth)), sum2 / n + spread * sqrt(n - 1));
+            }
+            const cs_certificate_facts facts = {.rank = 2 + cases[i].n};
+            cs_certificates_of(&UNSCALED, &facts, &m.s);
+            const cs_certificate *c = &m.s.cert_moments;
+            const double value = n > 0 ? sqrt(most) : 0, reach = of == 2 ? sqrt(by_sum) : value;
+            assert_true(fabs(c->value - value) < 1e-6); /* the root of eps where d = 0 */
+            assert_true(c->value >= value);
+            assert_true(fabs(c->reach - (n > 0 ? reach : 0)) < 1e-6);
+            assert_true(fabs(c->bound - 0.75 * (1 + 1e-9)) < 1e-15);
+            assert_int_equal(c->state,
+                             c->reach <= c->bound ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
+            assert_int_equal(strstr(c->why, "estimate") != NULL,
+                             c->value <= c->bound && c->reach > c->bound);
+        }
+    }
+}
+
+/* Errors of the fourth powers: 4 e (sigma + e)^3 of each value, 3 standard errors, and
+ * (k + longest + 64) eps, with lumping 4 CS_LUMPED, of their sum, or of the squared second sum where
+ * signs may cancel. With sum sigma^2 far off only they decide. */
+TEST(errors_of_fourth_powers)
+{
+    static const double sigma[] = {1, 0.5}, residual[] = {0x1p-8, 0x1p-6};
+    for (int way = 0; way < 8; ++way) {
+        const bool perron = way & 1, lumped = way & 2, exact = way & 4;
+        const double sum2 = 30, sum4 = 1.0625;
+        made m;
+        make(&m, 2, sigma, exact ? NULL : residual, sum2, sum4);
+        m.s.exponent = -10; /* 1 is 2^10 here: no cap */
+        m.s.sum_sigma4_error = exact ? 0 : 0x1p-20;
+        const cs_certificate_facts facts = {
+            .perron = perron, .lumped = lumped, .rank = 3, .longest = 100};
+        cs_certificates_of(&UNSCALED, &facts, &m.s);
+        double error = ((2.0 + 100 + 64) * DBL_EPSILON + (lumped ? 4 * CS_LUMPED : 0)) *
+                       (perron ? sum4 : sum2 * sum2);
+        error += exact ? 0 : 3 * 0x1p-20;
+        for (int j = 0; j < 2 && !exact; ++j) {
+            error += 4 * residual[j] * pow(sigma[j] + residual[j], 3);
+        }
+        /* value^2 = sqrt of the fourth sum's error */
+        assert_true(fabs(pow(m.s.cert_moments.value, 4) / error - 1) < 1e-12);
+    }
+}
+
+/* No value of joint probabilities is above 1, in the units of the stages. */
+TEST(no_value_is_above_one)
+{
+    static const double sigma[] = {0.25};
+    for (int exponent = -2; exponent <= 2; ++exponent) {
+        made m;
+        make(&m, 1, sigma, NULL, 1000, NAN);
+        m.s.exponent = exponent;
+        const cs_certificate_facts facts = {.perron = true, .rank = 20};
+        cs_certificates_of(&UNSCALED, &facts, &m.s);
+        assert_true(m.s.cert_moments.value == ldexp(1, -exponent));
+        assert_true(m.s.cert_moments.reach == ldexp(1, -exponent));
+        assert_int_equal(m.s.cert_moments.state,
+                         exponent >= 2 ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
+    }
+    made m; /* fewer than were found */
+    make(&m, 1, sigma, NULL, 0.06, NAN);
+    const cs_certificate_facts facts = {.rank = 20};
+    cs_certificates_of(&UNSCALED, &facts, &m.s);
+    assert_int_equal(m.s.cert_moments.state, CS_CERT_FAILED);
+    assert_true(isnan(m.s.cert_moments.reach));
+}
+
+/* As many values within 1e-9 of 1 as components, or as were wanted. */
+TEST(ones_are_counted)
+{
+    static const double near[] = {1 + 9e-10, 1 - 9e-10, 1 - 1.1e-9, 0.5};
+    static const struct {
+        int64_t wanted, components;
+        cs_cert_state state;
+        int64_t near_ones;
+    } cases[] = {{4, 2, CS_CERT_PASSED, 0},       {4, 3, CS_CERT_FAILED, 0},
+                 {4, 1, CS_CERT_INCONCLUSIVE, 1}, {2, 9, CS_CERT_PASSED, 0},
+                 {3, 9, CS_CERT_FAILED, 0},       {0, 2, CS_CERT_PASSED, 0},
+                 {0, 41, CS_CERT_FAILED, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int exponent = -1; exponent <= 1; ++exponent) {
+            double scaled[4];
+            for (int j = 0; j < 4; ++j) {
+                scaled[j] = ldexp(near[j], -exponent);
+            }
+            const cs_spectrum_options o = {.k = cases[i].wanted, .certify = CS_CERTIFY_COMPONENTS};
+            cs_certificate_facts facts = {.perron = true};
+            made m;
+            make(&m, 4, scaled, NULL, 4, NAN);
+            m.s.components = cases[i].components;
+            m.s.exponent = exponent;
+            cs_certificates_of(&o, &facts, &m.s);
+            const cs_certificate *c = &m.s.cert_components;
+            assert_int_equal(c->state, cases[i].state);
+            assert_true(c->value == 2 && c->bound == (double)cases[i].components);
+            assert_int_equal(m.s.near_ones, cases[i].near_ones);
+            assert_int_equal(strstr(c->why, "1 more within 1e-9") != NULL, cases[i].near_ones);
+            assert_true(m.s.perron && isnan(m.s.departure) && isnan(c->reach));
+            facts.perron = false;
+            cs_certificates_of(&o, &facts, &m.s);
+            assert_int_equal(c->state, CS_CERT_NOT_RUN);
+            assert_true(m.s.near_ones == 0 && !m.s.perron);
+            assert_non_null(strstr(c->why, "no theorem"));
+            assert_string_equal(m.s.cert_moments.why, "not asked for");
+            assert_int_equal(m.s.cert_moments.state, CS_CERT_NOT_RUN);
+        }
+    }
+}
+
+/* The probe found a value: it is among those known, or it is not. */
+TEST(what_a_probe_says)
+{
+    static const double sigma[] = {1, 0.5};
+    const cs_spectrum_options o = {.certify = CS_CERTIFY_PROBE};
+    cs_certificate_facts facts = {.probed = true, .probe = {.value = 0.5, .reach = 0.75}};
+    const cs_certificate *c;
+    double v = 1;
+    made m;
+    make(&m, 2, sigma, NULL, 1.25, NAN);
+    c = &m.s.cert_probe;
+    cs_certificates_of(&o, &facts, &m.s);
+    assert_int_equal(c->state, CS_CERT_PASSED);
+    assert_true(c->value == 0.5);
+    assert_true(fabs(c->bound * c->bound - 0.25 * (1 + 2e-9) - 64 * DBL_EPSILON) < DBL_EPSILON);
+    const double slack = CS_PROBE_RATIO * CS_PROBE_RATIO * 64 * DBL_EPSILON;
+    assert_true(fabs(c->reach * c->reach - 0.5625 - slack) < DBL_EPSILON);
+    facts.probe.value = 0.5 * (1 + 2e-9);
+    cs_certificates_of(&o, &facts, &m.s);
+    assert_int_equal(c->state, CS_CERT_FAILED);
+    assert_true(isnan(c->reach));
+    static const char *const idle[] = {"all triplets were computed", "no triplet was computed",
+                                       "half of the free memory", "not at hand"};
+    facts.probed = false;
+    for (int i = 0; i < 4; ++i) {
+        facts.complete = i == 0;
+        m.s.k = i == 1 ? 0 : 2;
+        m.s.v.data = i == 3 ? &v : NULL;
+        cs_certificates_of(&o, &facts, &m.s);
+        assert_int_equal(c->state, CS_CERT_NOT_RUN);
+        assert_non_null(strstr(c->why, idle[i]));
+    }
+    m.s.interrupted = true;
+    cs_certificates_of(&o, &facts, &m.s);
+    assert_string_equal(m.s.cert_moments.why, "interrupted");
+}
+
+/* The largest residual against the tolerance, of the largest value. */
+TEST(the_worst_residual_counts)
+{
+    static const double sigma[] = {4, 2, 1};
+    for (int i = 0; i < 6; ++i) {
+        double residual[] = {1e-9, 1e-9, 1e-9};
+        made m;
+        residual[i % 3] = i < 3 ? 4e-8 : (double)NAN;
+        make(&m, 3, sigma, residual, 21, NAN);
+        m.s.converged = true;
+        cs_certificate_residual(1e-8, &m.s);
+        assert_int_equal(m.s.cert_residual.state, i < 3 ? CS_CERT_PASSED : CS_CERT_FAILED);
+        assert_true(m.s.converged == (i < 3) && m.s.cert_residual.bound == 4e-8);
+        assert_true(i < 3 ? m.s.cert_residual.value == 4e-8 : isnan(m.s.cert_residual.value));
+        assert_true(m.s.tol == 1e-8);
+        m.s.converged = false;
+        cs_certificate_residual(1e-9, &m.s);
+        assert_int_equal(m.s.cert_residual.state, CS_CERT_FAILED);
+        m.s.k = 0;
+        cs_certificate_residual(1e-9, &m.s);
+        assert_int_equal(m.s.cert_residual.state, CS_CERT_PASSED);
+        assert_true(m.s.cert_residual.bound == 1e-9 && !m.s.converged);
+    }
+}
