@@ -336,7 +336,16 @@ TEST(bad_input_is_named)
     o = options_of("ar", "nearest:1");
     o.tail = 1.5;
     assert_build_fails(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
-    cs_corpus empty = {.vocab = 3};
+    o = options_of("masked:unmasked=1", "unique");
+    o.by_document = true;
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT,
+                       "rows by document are for contexts that have rows");
+    cs_corpus empty = {.vocab = 3, .documents = (INT64_C(1) << 32) + 1};
+    o = options_of("ar", "nearest:1");
+    o.by_document = true;
+    assert_build_fails(&empty, &o, CS_ERR_INPUT, "not 4294967297");
+    empty.documents = 0;
+    o.by_document = false;
     assert_build_fails(&empty, &o, CS_ERR_INPUT, "no documents");
     memset(corpus.held_out, 0, (size_t)corpus.documents);
     o = options_of("ar", "nearest:1");

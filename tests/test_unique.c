@@ -385,6 +385,37 @@ TEST_IN_DIR(small_weights_keep_their_digits)
     cs_corpus_free(&corpus);
 }
 
+/* One token is masked at a time: no two targets share a set, and the form is diagonal, a number for
+ * each occurrence. Long documents of rare words: as lists of their different tokens. */
+TEST(targets_that_share_no_set)
+{
+    enum { DOCUMENTS = 20, EACH = 60, WORDS = 5000 };
+    int64_t length[DOCUMENTS], count[WORDS] = {0}, types = 0;
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        length[d] = EACH;
+    }
+    cs_corpus corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
+    for (int64_t i = 0; i < corpus.tokens; ++i) {
+        types += count[corpus.token[i]]++ == 0;
+    }
+    cs_cooc_options o = {.threads = 2, .memory_budget = 1 << 26};
+    cs_cooc m = {0};
+    OK(cs_objective_parse("masked:mask-ratio=0.01", &o.objective));
+    OK(cs_context_parse("unique", &o.context));
+    OK(cs_cooc_build(&corpus, &o, &m));
+    const cs_csr *a = &m.matrix.a;
+    assert_true(a->rows == types && cs_csr_nnz(a) == types && types > DOCUMENTS * EACH / 2);
+    for (int64_t r = 0; r < a->rows; ++r) {
+        const double each = a->val[r] / (double)count[a->col[r]];
+        const double first = a->val[0] / (double)count[a->col[0]];
+        assert_int_equal(a->ptr[r], r);
+        assert_true(fabs(each / first - 1) < 1e-12);
+        assert_true(r == 0 || a->col[r] > a->col[r - 1]);
+    }
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
 TEST(samples_are_refused)
 {
     cs_corpus corpus = corpus_of();

@@ -80,7 +80,7 @@ static double wedges(int64_t before, int64_t degree)
 /* The three orders; room: rows + cols zeros. */
 static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *room)
 {
-    int64_t *row = room, *col = room + a->rows, row_centres = 0, col_centres = 0;
+    int64_t *row = room, *col = room + a->rows;
     double rows_first = 0, cols_first = 0, by_degree = 0, nnz = (double)cs_csr_nnz(a);
     for (int64_t i = 0; i < a->rows; ++i) {
         int64_t key = p->row.key[p->row.rank[i]];
@@ -94,15 +94,12 @@ static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *room)
     for (int64_t i = 0; i < a->rows; ++i) {
         by_degree += wedges(row[i], p->row.degree[i]);
         cols_first += wedges(p->row.degree[i], p->row.degree[i]);
-        row_centres += row[i];
     }
     for (int64_t j = 0; j < a->cols; ++j) {
         by_degree += wedges(col[j], p->col.degree[j]);
         rows_first += wedges(p->col.degree[j], p->col.degree[j]);
-        col_centres += col[j];
     }
-    p->from_cols = row_centres > 0;
-    p->from_rows = col_centres > 0;
+    p->from_cols = p->from_rows = true; /* else by_degree were the sum of one side */
     p->cost.multiply_adds = by_degree;
     bool rows = rows_first <= cols_first;
     if ((rows ? rows_first : cols_first) <= by_degree) { /* one list of walks instead of two */
