@@ -269,7 +269,7 @@ TEST(expressions_are_translated)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char *out = NULL;
-        OK(cs_regex_translate(cases[i].given, &out));
+        OK(cs_regex_translate(cases[i].given, false, &out));
         assert_string_equal(out, cases[i].want);
         cs_free(out);
     }
@@ -318,6 +318,44 @@ TEST(matches_are_found_one_after_the_other)
     }
     cs_regex_scratch_free(scratch);
     cs_regex_free(regex);
+}
+
+/* Characters of Unicode 15 and 16 are known, those of 17 are not; the first match in each text. */
+TEST(categories_are_those_of_unicode_16)
+{
+    static const struct {
+        const char *pattern, *text;
+        int64_t start, end;
+    } cases[] = {
+        {"\\p{L}", "1\xF0\x90\x97\x80", 1, 5},             /* U+105C0, of 16 */
+        {"[\\p{Lo}]", "1\xF0\xB1\x8D\x90", 1, 5},          /* U+31350, of 15 */
+        {"\\p{Han}", "1\xF0\xB1\x8D\x90", 1, 5},           /* the same */
+        {"\\p{L}", "1\xF0\xB2\x8E\xB0", -1, -1},           /* U+323B0, of 17 */
+        {"\\P{L}", "\xF0\x90\x97\x80 ", 4, 5},             /* not U+105C0 */
+        {"[^\\s\\p{L}\\p{N}]", "\xF0\x90\xB5\x80!", 4, 5}, /* U+10D40, a digit of 16 */
+        {"\\d", "\xF0\x90\xB5\x80", 0, 4},                 /* the same */
+        {"\\D",
+         "\xF0\x90\xB5\x80"
+         "a",
+         4, 5},                            /* the same */
+        {"\\w", "\xC2\xB2", 0, 2},         /* superscript two */
+        {"[\\w]", "\xC2\xB2", -1, -1},     /* but not within a set */
+        {"\\W", "\xC2\xBD\xC2\xA7", 2, 4}, /* one half is of \\w */
+        {"a\\b", "a\xC2\xB9 a", 4, 5},     /* superscript one is, too */
+    };
+    cs_regex_scratch *scratch = NULL;
+    OK(cs_regex_scratch_make(&scratch));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        cs_regex *regex = NULL;
+        int64_t start = 0, end = 0;
+        OK(cs_regex_compile(cases[i].pattern, &regex));
+        OK(cs_regex_find(regex, scratch, cases[i].text, (int64_t)strlen(cases[i].text), 0, &start,
+                         &end));
+        assert_int_equal(start, cases[i].start);
+        assert_int_equal(end, cases[i].end);
+        cs_regex_free(regex);
+    }
+    cs_regex_scratch_free(scratch);
 }
 
 /* --- trees of prefixes --- */

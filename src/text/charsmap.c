@@ -94,6 +94,7 @@ static int64_t cluster(const uint8_t *at, const uint8_t *end)
     int64_t length = cs_char_at(at, &c);
     while (at + length < end) {
         int more = cs_char_at(at + length, &next);
+        next = cs_char_is_joined(next) ? 0x300 : next; /* a mark that utf8proc knows */
         if (utf8proc_grapheme_break_stateful(c, next, &state)) {
             break;
         }

@@ -53,10 +53,7 @@ static cs_status map_all(const cs_text_step *s, mapping map, int first, int last
 static cs_status put_lower(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
-    if (c < 0x80) {
-        return cs_pieces_put_char(p, c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-    }
-    cs_status status = cs_pieces_put_char(p, utf8proc_tolower(c));
+    cs_status status = cs_pieces_put_char(p, cs_char_lower(c));
     return status == CS_OK && c == 0x130 ? cs_pieces_put_char(p, 0x307) : status;
 }
 
@@ -65,16 +62,10 @@ static cs_status lowercase(const cs_text_step *s, cs_pieces *p)
     return map_all(s, put_lower, ' ', '@', p);
 }
 
-static bool is_mark(int32_t c)
-{
-    const utf8proc_category_t category = utf8proc_category(c);
-    return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
-}
-
 static cs_status put_unmarked(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
-    return is_mark(c) ? CS_OK : cs_pieces_put_char(p, c);
+    return cs_char_is_accent(c) ? CS_OK : cs_pieces_put_char(p, c);
 }
 
 static cs_status strip_accents(const cs_text_step *s, cs_pieces *p)
@@ -128,6 +119,24 @@ static cs_status put_form(const char *text, int64_t size, int form, cs_pieces *p
     return status;
 }
 
+/* A character that has no form stands by itself, and nothing joins it. */
+static cs_status put_known(const char *text, int64_t size, int form, cs_pieces *p)
+{
+    cs_status status = CS_OK;
+    int64_t rest = 0;
+    for (int64_t at = 0; at < size && status == CS_OK;) {
+        int32_t c = 0;
+        const int length = cs_char_at((const uint8_t *)text + at, &c);
+        if (cs_char_has_no_form(c)) {
+            status = put_form(text + rest, at - rest, form, p);
+            if (status == CS_OK) status = cs_pieces_put(p, text + at, length);
+            rest = at + length;
+        }
+        at += length;
+    }
+    return status == CS_OK && rest < size ? put_form(text + rest, size - rest, form, p) : status;
+}
+
 /* A character of ASCII begins anew: it joins nothing before it. So the parts between such
  * characters, each with the one that it may join, are taken by themselves. */
 static cs_status to_form(int form, cs_pieces *p)
@@ -144,7 +153,7 @@ static cs_status to_form(int form, cs_pieces *p)
         while (stop < p->size && (uint8_t)p->text[stop] >= 0x80) {
             stop += 1;
         }
-        status = put_form(p->text + at, stop - at, form, p);
+        status = put_known(p->text + at, stop - at, form, p);
         at = ascii_run(p->text, stop, p->size);
         at -= at < p->size && at > stop;
         if (status == CS_OK) status = cs_pieces_put(p, p->text + stop, at - stop);
@@ -172,19 +181,6 @@ FORM(nfkd, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT)
 
 /* --- BERT --- */
 
-static bool is_removed(int32_t c)
-{
-    if (c == '\t' || c == '\n' || c == '\r') {
-        return false;
-    }
-    if (c < 0x80) {
-        return c < 0x20 || c == 0x7F;
-    }
-    const utf8proc_category_t category = utf8proc_category(c);
-    return c == 0xFFFD || category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
-           category == UTF8PROC_CATEGORY_CO;
-}
-
 /* The blocks of ideographs, with the gap before U+2B920 that the package has. */
 static bool is_ideograph(int32_t c)
 {
@@ -198,7 +194,7 @@ static bool is_ideograph(int32_t c)
 static cs_status put_clean(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     cs_status status = CS_OK;
-    if (s->clean_text && is_removed(c)) {
+    if (s->clean_text && cs_char_is_hidden(c)) {
         return CS_OK;
     }
     if (s->clean_text && cs_char_is_space(c)) {
@@ -215,7 +211,7 @@ static cs_status put_clean(const cs_text_step *s, int32_t c, cs_pieces *p)
 static cs_status put_no_nonspacing(const cs_text_step *s, int32_t c, cs_pieces *p)
 {
     (void)s;
-    return utf8proc_category(c) == UTF8PROC_CATEGORY_MN ? CS_OK : cs_pieces_put_char(p, c);
+    return cs_char_is_nonspacing(c) ? CS_OK : cs_pieces_put_char(p, c);
 }
 
 static cs_status bert(const cs_text_step *s, cs_pieces *p)

@@ -16,7 +16,7 @@ typedef void (*cs_finder)(const char *text, int64_t size, int64_t from, int64_t 
 typedef struct {
     char *literal;
     int64_t literal_size;
-    cs_finder finder; /* a regular expression that we scan by hand, over utf8proc's classes */
+    cs_finder finder; /* a regular expression that we scan by hand, over the classes of unicode.h */
     cs_regex *regex;
 } cs_pattern;
 

@@ -51,14 +51,9 @@ static cs_status white_space_split(const cs_text_step *s, cs_pieces *p)
     return cut_all(s, cut_white_space, p);
 }
 
-static bool is_number(int32_t c)
-{
-    return cs_char_class_of(c) == CS_CHAR_NUMBER;
-}
-
 static cs_status cut_digits(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
-    return cs_class_cut(is_number, s->manner, piece.from, piece.to, p);
+    return cs_class_cut(cs_char_is_number, s->manner, piece.from, piece.to, p);
 }
 
 static cs_status digits(const cs_text_step *s, cs_pieces *p)

@@ -1,10 +1,7 @@
 /* Scanners by hand in place of a regular-expression engine: one look at the class of each
  * character, no backtracking. The expression of GPT-2 is that of Radford et al. (2019), the cut of
- * BERT at white space and around punctuation that of Devlin et al. (2019).
- *
- * Limit: the classes are those of utf8proc's version of Unicode. Characters that newer versions
- * add, or that the `tokenizers` package knows from an older table (punctuation: Unicode 8), may be
- * cut differently there; no text is lost by it. */
+ * BERT at white space and around punctuation that of Devlin et al. (2019). Classes are those of the
+ * `tokenizers` package (unicode.h). */
 #include "text/pretokenize.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* PCRE2 with its compiler to machine code where it has one. Unicode properties are those of its
- * version (10.42: Unicode 14). */
+ * version (10.42: Unicode 14), but for categories (regex_syntax.c). */
 #include "text/regex_private.h"
 
 #include <string.h>
@@ -8,12 +8,13 @@
 #include <pcre2.h>
 
 #include "base/mem.h"
+#include "text/unicode.h"
 
 enum { STACK_FIRST = 32 << 10, STACK_MOST = 8 << 20 };
 
 struct cs_regex {
     pcre2_general_context *memory;
-    pcre2_code *code;
+    pcre2_code *code[2]; /* for most texts; for those with newer characters */
 };
 
 struct cs_regex_scratch {
@@ -21,6 +22,7 @@ struct cs_regex_scratch {
     pcre2_match_context *context;
     pcre2_match_data *match;
     pcre2_jit_stack *stack;
+    bool newer; /* the text that is being searched has newer characters */
 };
 
 static void *take(size_t size, void *unused)
@@ -43,36 +45,47 @@ static cs_status short_of_memory(void)
 void cs_regex_free(cs_regex *r)
 {
     if (r) {
-        pcre2_code_free(r->code);
+        pcre2_code_free(r->code[0]);
+        pcre2_code_free(r->code[1]);
         pcre2_general_context_free(r->memory);
         cs_free(r);
     }
 }
 
-static cs_status compile(cs_regex *r, const char *pattern)
+static cs_status compile_one(const char *pattern, bool newer, pcre2_compile_context *context,
+                             pcre2_code **out)
 {
     char *translated = NULL;
     int error = 0;
     PCRE2_SIZE at = 0;
     PCRE2_UCHAR8 reason[160];
+    cs_status status = cs_regex_translate(pattern, newer, &translated);
+    if (status != CS_OK) return status;
+    *out = pcre2_compile((PCRE2_SPTR8)translated, PCRE2_ZERO_TERMINATED,
+                         PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &at, context);
+    cs_free(translated);
+    if (!*out) {
+        (void)pcre2_get_error_message(error, reason, sizeof reason);
+        return error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED
+                   ? short_of_memory()
+                   : cs_fail(CS_ERR_INPUT, "\"%s\": %s", pattern, (const char *)reason);
+    }
+    (void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE); /* where this fails it is interpreted */
+    return CS_OK;
+}
+
+static cs_status compile(cs_regex *r, const char *pattern)
+{
     r->memory = pcre2_general_context_create(take, give, NULL);
     pcre2_compile_context *context = r->memory ? pcre2_compile_context_create(r->memory) : NULL;
-    cs_status status = context ? cs_regex_translate(pattern, &translated) : short_of_memory();
+    cs_status status = context ? CS_OK : short_of_memory();
     if (status == CS_OK) {
         (void)pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-        r->code = pcre2_compile((PCRE2_SPTR8)translated, PCRE2_ZERO_TERMINATED,
-                                PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &at, context);
     }
-    if (status == CS_OK && !r->code) {
-        (void)pcre2_get_error_message(error, reason, sizeof reason);
-        status = error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED
-                     ? short_of_memory()
-                     : cs_fail(CS_ERR_INPUT, "\"%s\": %s", pattern, (const char *)reason);
+    for (int newer = 0; newer < 2 && status == CS_OK; ++newer) {
+        status = compile_one(pattern, newer, context, &r->code[newer]);
     }
-    /* Where this fails it is interpreted. */
-    if (status == CS_OK) (void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
     pcre2_compile_context_free(context);
-    cs_free(translated);
     return status;
 }
 
@@ -122,11 +135,37 @@ void cs_regex_scratch_free(cs_regex_scratch *s)
     }
 }
 
+static bool has_newer(const uint8_t *text, int64_t size)
+{
+    const uint64_t tops = UINT64_C(0x8080808080808080);
+    for (int64_t at = 0; at < size;) {
+        uint64_t eight = 0;
+        memcpy(&eight, text + at, size - at < 8 ? (size_t)(size - at) : 8);
+        if ((eight & tops) == 0) {
+            at += 8;
+            continue;
+        }
+        if (text[at] < 0xE0) { /* two bytes at most: none is newer */
+            at += 1;
+            continue;
+        }
+        int32_t c = 0;
+        at += cs_char_at(text + at, &c);
+        if (cs_char_is_newer(c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 cs_status cs_regex_find(const cs_regex *r, cs_regex_scratch *s, const char *text, int64_t size,
                         int64_t from, int64_t *start, int64_t *end)
 {
-    int found = pcre2_match(r->code, (PCRE2_SPTR8)text, (PCRE2_SIZE)size, (PCRE2_SIZE)from,
-                            PCRE2_NO_UTF_CHECK, s->match, s->context);
+    if (from == 0) {
+        s->newer = has_newer((const uint8_t *)text, size);
+    }
+    int found = pcre2_match(r->code[s->newer], (PCRE2_SPTR8)text, (PCRE2_SIZE)size,
+                            (PCRE2_SIZE)from, PCRE2_NO_UTF_CHECK, s->match, s->context);
     *start = *end = -1;
     if (found == PCRE2_ERROR_NOMATCH) {
         return CS_OK;

@@ -2,6 +2,7 @@
  * two read differently is translated. Private to src/text. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -14,14 +15,16 @@ typedef struct cs_regex_scratch cs_regex_scratch;
 cs_status cs_regex_compile(const char *pattern, cs_regex **out) CS_MUST_CHECK;
 void cs_regex_free(cs_regex *regex);
 
-/* The expression that PCRE2 runs, in fresh memory: the translation alone. */
-cs_status cs_regex_translate(const char *pattern, char **out) CS_MUST_CHECK;
+/* The expression that PCRE2 runs, in fresh memory: the translation alone. newer: for texts with
+ * characters whose category PCRE2 may not know; it is slower. */
+cs_status cs_regex_translate(const char *pattern, bool newer, char **out) CS_MUST_CHECK;
 
 /* Memory of matching, for one thread; made at the first use of a zeroed pointer. */
 cs_status cs_regex_scratch_make(cs_regex_scratch **scratch) CS_MUST_CHECK;
 void cs_regex_scratch_free(cs_regex_scratch *scratch);
 
-/* The first match in text[from .. size-1], of valid UTF-8; *start -1 where there is none. What is
+/* A text is searched from 0 first, and then by the same scratch until the next one. The first match in
+ * text[from .. size-1], of valid UTF-8; *start -1 where there is none. What is
  * before `from` is seen by assertions that look back. CS_ERR_INPUT when the search takes more steps
  * or memory than PCRE2 allows. */
 cs_status cs_regex_find(const cs_regex *regex, cs_regex_scratch *scratch, const char *text,

@@ -1,8 +1,10 @@
 /* From Oniguruma's syntax (that of Ruby, which the `tokenizers` package compiles patterns with) to
  * PCRE2's. What differs:
  *
- * - \s is the property White_Space (PCRE2 adds U+180E), \d Nd, \w letters, marks, Nd and Pc,
- *   \h a hexadecimal digit, \v one tab;
+ * - \s is the property White_Space (PCRE2 adds U+180E), \d Nd, \w letters, marks, Nd and Pc, but
+ *   outside of sets also U+00B2, B3, B9 and BC-BE, \h a hexadecimal digit, \v one tab;
+ * - categories are those of Unicode 16: with `newer`, what PCRE2 10.42 (Unicode 14) lacks is spelled
+ *   behind them. Within a set \P{...} stays that of PCRE2;
  * - (?m: lets a dot match line ends, as (?s: does elsewhere; ^ and $ always match at line ends;
  * - a set within a set is united with it;
  * - {,n} is {0,n}.
@@ -14,12 +16,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/unicode.h"
 
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
+enum { IDEOGRAPHS = 0x20000 }; /* newer letters from here on are of Han */
 
 typedef struct {
     const char *pattern, *at;
     char *out; /* NULL: out of memory */
+    bool newer;
 } reader;
 
 static cs_status refuse(const reader *r, const char *what)
@@ -28,35 +32,94 @@ static cs_status refuse(const reader *r, const char *what)
                    (int)(r->at - r->pattern) + 1);
 }
 
-/* The spelling of a class letter outside and within a set; NULL: none there. */
+/* Two letters each, in utf8proc's order. */
+static const char NAMES[] = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
+
+/* Whether a newer character has the property: a category, its first letter, or a script. */
+static bool has(const cs_char_newer *n, const char *name, size_t size)
+{
+    const char *category = NAMES + 2 * n->category;
+    if (n->category == UTF8PROC_CATEGORY_CN) {
+        return false;
+    }
+    if (size == 3 && strncmp(name, "Han", 3) == 0) {
+        return n->range.first >= IDEOGRAPHS;
+    }
+    return size > 0 && size <= 2 && strncmp(name, category, size) == 0;
+}
+
+/* The newer characters of a property, as members of a set. */
+static void put_newer(reader *r, const char *name, size_t size)
+{
+    int count = 0;
+    const cs_char_newer *list = cs_char_newer_list(&count);
+    for (int i = 0; i < count && r->newer; ++i) {
+        if (has(&list[i], name, size)) {
+            const int first = i;
+            while (i + 1 < count && list[i + 1].range.first == list[i].range.last + 1 &&
+                   has(&list[i + 1], name, size)) {
+                i += 1;
+            }
+            cs_append(&r->out, "\\x{%X}-\\x{%X}", (unsigned)list[first].range.first,
+                      (unsigned)list[i].range.last);
+        }
+    }
+}
+
+static void put_word(reader *r, bool within)
+{
+    cs_append(&r->out, "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}%s",
+              within ? "" : "\\xB2\\xB3\\xB9\\xBC-\\xBE");
+    put_newer(r, "L", 1);
+    put_newer(r, "M", 1);
+    put_newer(r, "Nd", 2);
+}
+
+/* \p{NAME} or its complement. */
+static void put_property(reader *r, const char *name, size_t size, bool inverted, bool within)
+{
+    const bool set = r->newer && !within && size <= 3;
+    cs_append(&r->out, "%s\\%c{%.*s}",
+              !set       ? ""
+              : inverted ? "[^"
+                         : "[",
+              inverted && !set ? 'P' : 'p', (int)size, name);
+    if (set || !inverted) {
+        put_newer(r, name, size);
+    }
+    cs_append(&r->out, "%s", set ? "]" : "");
+}
+
+/* The spelling of a class letter outside and within a set; NULL: none there. @ stands for the
+ * members of \w. */
 static const struct {
     char letter;
     const char *outside, *within;
 } CLASS[] = {
     {'s', "\\p{White_Space}", "\\p{White_Space}"},
     {'S', "\\P{White_Space}", "\\P{White_Space}"},
-    {'d', "\\p{Nd}", "\\p{Nd}"},
-    {'D', "\\P{Nd}", "\\P{Nd}"},
-    {'w', "[" WORD "]", WORD},
-    {'W', "[^" WORD "]", NULL},
+    {'w', "[@]", "@"},
+    {'W', "[^@]", NULL},
     {'h', "[0-9a-fA-F]", "0-9a-fA-F"},
     {'H', "[^0-9a-fA-F]", NULL},
     {'v', "\\x0B", "\\x0B"},
-    {'b', "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))", NULL},
-    {'B', "(?:(?<=[" WORD "])(?=[" WORD "])|(?<![" WORD "])(?![" WORD "]))", NULL},
+    {'b', "(?:(?<=[@])(?![@])|(?<![@])(?=[@]))", NULL},
+    {'B', "(?:(?<=[@])(?=[@])|(?<![@])(?![@]))", NULL},
     {'A', "\\A", NULL},
     {'z', "\\z", NULL},
     {'Z', "\\Z", NULL},
 };
 
-/* \p{...}, \P{...}: as it is. */
-static cs_status property(reader *r)
+/* \p{...}, \p{^...}, \P{...}. */
+static cs_status property(reader *r, bool within)
 {
     const char *close = r->at[2] == '{' ? strchr(r->at, '}') : NULL;
     if (!close) {
         return refuse(r, "a property without {}");
     }
-    cs_append(&r->out, "%.*s", (int)(close + 1 - r->at), r->at);
+    const bool caret = r->at[3] == '^';
+    const char *name = r->at + 3 + caret;
+    put_property(r, name, (size_t)(close - name), (r->at[1] == 'P') != caret, within);
     r->at = close + 1;
     return CS_OK;
 }
@@ -84,13 +147,24 @@ static cs_status escape(reader *r, bool within)
             if (!spelling) {
                 return refuse(r, "an escape within a set");
             }
-            cs_append(&r->out, "%s", spelling);
+            for (; *spelling; ++spelling) {
+                if (*spelling == '@') {
+                    put_word(r, within);
+                } else {
+                    cs_append(&r->out, "%c", *spelling);
+                }
+            }
             r->at += 2;
             return CS_OK;
         }
     }
+    if (c == 'd' || c == 'D') {
+        put_property(r, "Nd", 2, c == 'D', within);
+        r->at += 2;
+        return CS_OK;
+    }
     if (c == 'p' || c == 'P') {
-        return property(r);
+        return property(r, within);
     }
     if (c == 'x' || c == 'u') {
         return number(r);
@@ -195,9 +269,9 @@ static cs_status braces(reader *r)
     return CS_OK;
 }
 
-cs_status cs_regex_translate(const char *pattern, char **out)
+cs_status cs_regex_translate(const char *pattern, bool newer, char **out)
 {
-    reader r = {.pattern = pattern, .at = pattern, .out = cs_strdup("")};
+    reader r = {.pattern = pattern, .at = pattern, .out = cs_strdup(""), .newer = newer};
     cs_status status = r.out ? CS_OK : CS_ERR_MEMORY;
     while (status == CS_OK && *r.at) {
         switch (*r.at) {

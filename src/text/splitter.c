@@ -1,4 +1,4 @@
-/* Three splitters over Unicode characters (utf8proc: general categories and simple lower-casing).
+/* Three splitters over Unicode characters (unicode.h: general categories and simple lower-casing).
  * Limits: no normalisation and no full case folding (German sharp s, final sigma stay as they are);
  * scripts written without spaces become one word per run: use `char` for them. */
 #include "text/splitter.h"
@@ -54,7 +54,7 @@ static cs_status append(cs_splitter *s, utf8proc_int32_t c)
         return CS_OK;
     }
     if (s->kind == CS_SPLITTER_WORD) {
-        c = utf8proc_tolower(c);
+        c = cs_char_lower(c);
     }
     s->size += utf8proc_encode_char(c, (utf8proc_uint8_t *)s->token + s->size);
     return CS_OK;

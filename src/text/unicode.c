@@ -1,5 +1,58 @@
-/* Classes by general category, with ASCII decided by comparison: it is most of most texts. */
+/* Classes by general category, with ASCII decided by comparison: it is most of most texts. The
+ * lists of what utf8proc has otherwise are searched only where it can matter. */
 #include "text/unicode.h"
+
+#include <stdlib.h>
+
+#include "text/unicode_tables_private.h"
+
+#define LENGTH(list) (sizeof(list) / sizeof(list)[0])
+#define AMONG(list, c)                                                                             \
+    ((c) >= (list)[0].first && find((list), LENGTH(list), sizeof(list)[0], (c)) != NULL)
+
+/* Every list begins its items with a range. */
+static int compare(const void *key, const void *item)
+{
+    const int32_t c = *(const int32_t *)key;
+    const cs_char_range *r = item;
+    return c < r->first ? -1 : c > r->last;
+}
+
+static const void *find(const void *list, size_t count, size_t size, int32_t c)
+{
+    return bsearch(&c, list, count, size, compare);
+}
+
+/* utf8proc 2.8 is Unicode 15: what is in the list and has a category there has the same. */
+utf8proc_category_t cs_char_category(int32_t c)
+{
+    const bool later = UTF8PROC_VERSION_MAJOR > 2 || UTF8PROC_VERSION_MINOR > 8;
+    const utf8proc_category_t category = utf8proc_category(c);
+    if (category != UTF8PROC_CATEGORY_CN && !later) {
+        return category;
+    }
+    const cs_char_newer *newer = find(NEWER, LENGTH(NEWER), sizeof *NEWER, c);
+    return newer ? newer->category : category;
+}
+
+const cs_char_newer *cs_char_newer_list(int *count)
+{
+    *count = LENGTH(NEWER);
+    return NEWER;
+}
+
+/* Planes 2 and 3 have no pages. */
+static bool in_pages(const uint64_t pages[8], int32_t c)
+{
+    return c >= 1 << 17 || (pages[c >> 14] >> (c >> 8 & 63) & 1);
+}
+
+bool cs_char_is_newer(int32_t c)
+{
+    const cs_char_newer *newer =
+        in_pages(NEWER_PAGES, c) ? find(NEWER, LENGTH(NEWER), sizeof *NEWER, c) : NULL;
+    return newer && newer->category != UTF8PROC_CATEGORY_CN;
+}
 
 bool cs_char_is_space(int32_t c)
 {
@@ -21,7 +74,7 @@ bool cs_char_is_wordly(int32_t c)
     if (c < 0x80) {
         return is_ascii_letter(c);
     }
-    utf8proc_category_t category = utf8proc_category(c);
+    utf8proc_category_t category = cs_char_category(c);
     return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ME;
 }
 
@@ -31,8 +84,64 @@ bool cs_char_is_mark(int32_t c)
         return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
                (c >= 123 && c <= 126);
     }
-    utf8proc_category_t category = utf8proc_category(c);
-    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+    const utf8proc_category_t category = utf8proc_category(c);
+    return (category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO &&
+            !AMONG(NO_MARK, c)) ||
+           AMONG(EXTRA_MARK, c);
+}
+
+bool cs_char_is_number(int32_t c)
+{
+    return cs_char_class_of(c) == CS_CHAR_NUMBER || AMONG(LATER_NUMBERS, c);
+}
+
+bool cs_char_is_accent(int32_t c)
+{
+    const utf8proc_category_t category = utf8proc_category(c);
+    return (category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME &&
+            !AMONG(NO_ACCENT, c)) ||
+           AMONG(EXTRA_ACCENT, c);
+}
+
+bool cs_char_is_nonspacing(int32_t c)
+{
+    return (utf8proc_category(c) == UTF8PROC_CATEGORY_MN && !AMONG(NO_NONSPACING, c)) ||
+           AMONG(EXTRA_NONSPACING, c);
+}
+
+bool cs_char_is_hidden(int32_t c)
+{
+    if (c < 0x80) {
+        return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+    }
+    const utf8proc_category_t category = utf8proc_category(c);
+    return ((category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+             category == UTF8PROC_CATEGORY_CO) &&
+            !AMONG(NO_HIDDEN, c)) ||
+           AMONG(EXTRA_HIDDEN, c);
+}
+
+int32_t cs_char_lower(int32_t c)
+{
+    if (c < 0x80) {
+        return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+    }
+    const int32_t lower = utf8proc_tolower(c);
+    if (lower != c || !in_pages(LOWER_PAGES, c)) {
+        return lower;
+    }
+    const struct cs_char_shift *s = find(LOWER, LENGTH(LOWER), sizeof *LOWER, c);
+    return s ? c + s->shift : c;
+}
+
+bool cs_char_is_joined(int32_t c)
+{
+    return utf8proc_category(c) == UTF8PROC_CATEGORY_CN && AMONG(JOINED, c);
+}
+
+bool cs_char_has_no_form(int32_t c)
+{
+    return in_pages(FORM_PAGES, c) && AMONG(WITHOUT_FORM, c);
 }
 
 /* Alphabetic, M, Nd, Pc and Join_Control: what is Alphabetic beside L, Nl and marks are the letters
@@ -42,7 +151,7 @@ bool cs_char_is_word(int32_t c)
     if (c < 0x80) {
         return is_ascii_letter(c) || (c >= '0' && c <= '9') || c == '_';
     }
-    utf8proc_category_t category = utf8proc_category(c);
+    utf8proc_category_t category = cs_char_category(c);
     return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
            category == UTF8PROC_CATEGORY_PC || (c >= 0x24B6 && c <= 0x24E9) ||
            (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
@@ -57,7 +166,7 @@ cs_char_class cs_char_class_of(int32_t c)
                : cs_char_is_space(c)  ? CS_CHAR_SPACE
                                       : CS_CHAR_OTHER;
     }
-    utf8proc_category_t category = utf8proc_category(c);
+    utf8proc_category_t category = cs_char_category(c);
     if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) {
         return CS_CHAR_LETTER;
     }

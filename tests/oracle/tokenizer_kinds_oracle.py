@@ -2,12 +2,13 @@
 the form that the model's own file has, and ids and texts of seeded lines of mixed scripts must be
 those of the package, line by line, through the library itself.
 
-    tokenizer_kinds_oracle.py [LINES [KIND...]]    parity; 100000 lines a kind unless told otherwise
+    tokenizer_kinds_oracle.py [LINES [KIND...]] [--page FILE.md]    parity; 100000 lines a kind unless told otherwise
     tokenizer_kinds_oracle.py golden FILE          tests/golden/tokenizer_kinds.json, for tests without the package
     tokenizer_kinds_oracle.py speed [KIND...]      tokens a processor second of both, the same lines
 
-Lines hold characters of Unicode 3.2 whose category is the same today, emoji, and what text seldom
-holds but may: control characters, noncharacters, private use.
+Lines hold words of made-up scripts by Zipf's law, of WordNet where COSPEC_CACHE has it, marks in any order,
+emoji, control characters, and code points of the whole range: assigned by whatever version of Unicode, private,
+noncharacters, not assigned.
 """
 import ctypes
 import json
@@ -16,7 +17,6 @@ import random
 import sys
 import tempfile
 import time
-import unicodedata
 from collections import Counter
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -37,8 +37,11 @@ SCRIPTS = {
     "latin": (0x61, 0x7A), "accents": (0xC0, 0x17F), "greek": (0x3B1, 0x3C9), "cyrillic": (0x410, 0x44F),
     "hebrew": (0x5D0, 0x5EA), "arabic": (0x621, 0x64A), "devanagari": (0x905, 0x939), "thai": (0xE01, 0xE2E),
     "kana": (0x3041, 0x3093), "han": (0x4E00, 0x4F80), "hangul": (0xAC00, 0xADFF), "jamo": (0x1100, 0x1112),
+    "bengali": (0x985, 0x9B9), "tamil": (0xB85, 0xBB9), "georgian": (0x10D0, 0x10FA), "vowels": (0x1161, 0x1175),
+    "finals": (0x11A8, 0x11C2), "khmer": (0x1780, 0x17B3), "indic digits": (0x966, 0x96F), "garay": (0x10D50, 0x10D85),
     "fullwidth": (0xFF21, 0xFF5A), "gothic": (0x10330, 0x1034A), "maths": (0x1D400, 0x1D454)}
-MARKS = ["\u0301", "\u0308", "\u0327", "\u0323", "\u05b8", "\u064e", "\u0651", "\u093e", "\u094d", "\u0e31", "\u3099", "\u0345"]
+MARKS = ["\u0301", "\u0308", "\u0327", "\u0323", "\u05b8", "\u064e", "\u0651", "\u093e", "\u094d", "\u0e31", "\u3099", "\u0345",
+         "\u0f71", "\u0f72", "\u0334", "\u20dd", "\u0897", "\u07fd", "\u1abf", "\u1ad0", "\U00011930", "\U0001193e", "\U0001e08f"]
 SPACES = [" ", "  ", "   ", "\t", "\r", "\u00a0", "\u2003", "\u3000", "\u2028", "\u0085", "\u200b", "\x0b", "\u180e", "\ufeff"]
 EMOJI = ["\U0001F600", "\U0001F44D\U0001F3FD", "\U0001F468\u200d\U0001F469\u200d\U0001F467", "\u2764\ufe0f",
          "\U0001F1EB\U0001F1F7", "\u2615", "1\ufe0f\u20e3"]
@@ -53,29 +56,31 @@ TOKENS = ["<s>", "</s>", "<pad>", "<unk>", "<mask>", "[CLS]", "[SEP]", "[MASK]",
           "lone token", "single", "<0x41>", "\u2581", "\u2581\u2581", "</w>", "##ing", "    "]
 
 
-def stable(c):
-    category = unicodedata.ucd_3_2_0.category(c)
-    return category not in ("Cn", "Cs") and category == unicodedata.category(c)
-
-
-def vocabulary(rng):
+def vocabulary(rng, real):
     """Words that come again, by Zipf's law: without them there would be nothing to merge."""
     made = list(WORDS)
     for low, high in SCRIPTS.values():
-        chars = [chr(c) for c in range(low, high + 1) if stable(chr(c))]
+        chars = [chr(c) for c in range(low, high + 1)]
         for _ in range(60):
             word = "".join(rng.choice(chars) + (rng.choice(MARKS) if rng.random() < 0.05 else "")
                            for _ in range(rng.randrange(1, 7)))
             made.append(word.capitalize() if rng.random() < 0.15 else word)
     rng.shuffle(made)
+    path = os.path.join(os.environ.get("COSPEC_CACHE", ""), "wordnet.tsv")
+    if real and os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read(2000000)
+        made = [x for pair in zip(made, [w for w, _ in Counter(text.split()).most_common(len(made))]) for x in pair]
     return made
 
 
+BLOCKS = [(0x20, 0x7F), (0xA0, 0x250), (0x250, 0x800), (0x800, 0x1200), (0x1200, 0x3000), (0x3000, 0xD800), (0xF900, 0x10000),
+          (0x10000, 0x12000), (0x16000, 0x17000), (0x1B000, 0x20000), (0x20000, 0x34000), (0xE0000, 0xE0200), (0x10000, 0x110000)]
+
+
 def random_char(rng):
-    low, high = rng.choice([(0x20, 0x7F), (0xA0, 0x250), (0x250, 0x800), (0x800, 0x3000), (0x3000, 0xD800),
-                            (0xF900, 0x10000), (0x10000, 0x11000), (0x1D000, 0x1D800), (0x20000, 0x2A6D7)])
-    c = chr(rng.randrange(low, high))
-    return c if stable(c) else ""
+    low, high = rng.choice(BLOCKS)
+    return chr(rng.randrange(low, high))
 
 
 def make_line(rng, words, newline):
@@ -106,12 +111,20 @@ def make_line(rng, words, newline):
     return out
 
 
-def make_lines(seed, count):
+def make_lines(seed, count, real=False):
     """Lines, and the few that lines alone do not make: empty, blank, one character."""
     rng = random.Random(seed)
-    words = vocabulary(random.Random(1))
+    words = vocabulary(random.Random(1), real)
     fixed = ["", " ", "  ", "\n", "\r\n", "a", " a", "a ", " a ", "\n\n a \n", "\u2581", "\u2581a", " \u2581a", "<s>", " <s> ", "\u0301", "\x00"]
+    fixed += VERSIONS
     return fixed + [make_line(rng, words, ["\n", "\n\n", "\r\n", " \n ", "\n\t"]) for _ in range(count - len(fixed))]
+
+
+# Where versions of Unicode differ: punctuation, controls, marks, lower case, normal forms, letters and digits, clusters.
+VERSIONS = ["a\u061db \u166dc\u166d d\U000111c9e", "a\u0890b\u08e2c\U00013439d", "a\u07fdb\u0898c\u1cf2d\u1734e\u08d4f\U0001171eg",
+            "\u1c89\ua7cb\U00010d50 \ua7ce\U00016ea0 \ua7dc", "\u32ff\ua7f2\U00010781\U0001fbf0 \U00011938 \U00011935\U00011930 \U000105d2\u0307",
+            "a\u0301\U0001e08f\u0334 a\u1ac0\u0323 \u0915\u09fe\u093c", "1\U00010d402 \U00011de0 3\U00016ff4", "x\U000105c0y \U000323b0z \U00031350 \u0cf3",
+            "\u00bd\u0897b \u00bd\u1acf \u00a8\u0301", "\u00b2 \u00bdx\u00b9", "\u2427\u20c1 \U0001cc00'\u017f"]
 
 
 def written_lines(seed, count):
@@ -262,16 +275,19 @@ def unigram(text, size, normalizer, pre, special, unk="<unk>", bytes_too=False):
     return t
 
 
-def charsmap(small):
-    """What SentencePiece compiles: its own rules nmt_nfkc, or (small) a few that the golden file has room for."""
+# A few rules that the golden file has room for.
+SMALL_RULES = {"\u00bd": "1\u20442", "\ufb01": "fi", "\uff21": "A", "\u00a0": " ", "\t": " ", "\r": " ", "\u200b": "",
+               "e\u0301": "\u00e9", "\u2026": "...", "\x01": "", "\u3099": " \u3099", "\u00a8": " \u0308", "\n": " "}
+
+
+def charsmap(rules=None):
+    """What SentencePiece compiles: its own rules nmt_nfkc, or those that are given."""
     import io
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2
     options = {"normalization_rule_name": "nmt_nfkc"}
     with tempfile.TemporaryDirectory() as folder:
-        if small:
-            rules = {"\u00bd": "1\u20442", "\ufb01": "fi", "\uff21": "A", "\u00a0": " ", "\t": " ", "\r": " ", "\u200b": "",
-                     "e\u0301": "\u00e9", "\u2026": "...", "\x01": "", "\u3099": " \u3099", "\u00a8": " \u0308", "\n": " "}
+        if rules:
             options = {"normalization_rule_tsv": os.path.join(folder, "rules.tsv")}
             with open(options["normalization_rule_tsv"], "w", encoding="utf-8") as file:
                 for a, b in rules.items():
@@ -340,14 +356,37 @@ def unigram_bytes(text, size, precompiled):
                    pre_tokenizers.Metaspace(prepend_scheme="first"), ["<unk>", "<s>", "</s>"], bytes_too=True)
 
 
-def bert(text, size, lowercase, accents=None):
+def word_level(text, size):
+    t = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    t.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Strip()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation("merged_with_previous"),
+                                               pre_tokenizers.Digits(individual_digits=False)])
+    t.train_from_iterator(text, trainers.WordLevelTrainer(vocab_size=size, special_tokens=["<unk>"], show_progress=False))
+    return t
+
+
+def bert(text, size, lowercase, accents=None, **options):
     t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    t.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=accents)
+    t.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=accents, **options)
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     t.decoder = decoders.WordPiece()
     t.train_from_iterator(text, trainers.WordPieceTrainer(
         vocab_size=size, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False, limit_alphabet=300))
     t.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return t
+
+
+def forms(text, size):
+    """Every character of what normalisers leave is seen in the bytes."""
+    t = byte_level(text, size, [], ["<s>"])
+    t.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase(), normalizers.NFKC()])
+    return t
+
+
+def bert_bytes(text, size):
+    """The same of BERT's normaliser and pieces."""
+    t = byte_level(text, size, [pre_tokenizers.BertPreTokenizer()], ["<s>"])
+    t.normalizer = normalizers.BertNormalizer()
     return t
 
 
@@ -368,9 +407,9 @@ def parts(text, size):
 
 def kinds(text, size, small, names):
     """(name, tokenizer) of the kinds that are named, or of all."""
-    precompiled = charsmap(small)
+    precompiled = charsmap(SMALL_RULES if small else None)
     made = {f.__name__: (lambda f=f: f(text, size))
-            for f in (llama3, qwen2, gpt_neox, deepseek, clip, llama2_legacy, mistral, gemma, parts)}
+            for f in (llama3, qwen2, gpt_neox, deepseek, clip, llama2_legacy, mistral, gemma, parts, forms, bert_bytes)}
     made |= {"gpt2": lambda: byte_level(text, size, [], ["<|endoftext|>"]),
              "o200k": lambda: byte_level(text, size, [split(O200K)], ["<|endoftext|>"]),
              "bloom": lambda: byte_level(text, size, [split(BLOOM)], ["<unk>", "<s>", "</s>", "<pad>"]),
@@ -380,7 +419,8 @@ def kinds(text, size, small, names):
     made |= {f.__name__: (lambda f=f: f(text, size, precompiled))
              for f in (xlm_roberta, camembert, t5, albert, deberta_v2, unigram_bytes)}
     made |= {"bert-uncased": lambda: bert(text, size, True), "bert-cased": lambda: bert(text, size, False),
-             "bert-accents": lambda: bert(text, size, True, False)}
+             "bert-accents": lambda: bert(text, size, True, False),
+             "bert-parts": lambda: bert(text, size, False, True, clean_text=False, handle_chinese_chars=False), "wordlevel": lambda: word_level(text, size)}
     for name in names or made:
         yield name, made[name]()
 
@@ -420,22 +460,26 @@ class Ours:
         return out
 
 
-def same(folder, name, theirs, lines):
+def same(folder, name, theirs, lines, found):
+    """None, or how many lines differ and the first; adds (name, model, lines, lines whose ids differ, whose texts differ)."""
     path = os.path.join(folder, name + ".json")
     theirs.save(path)
-    ours = Ours(path)
+    ours, bad, texts, first = Ours(path), 0, 0, None
     for start in range(0, len(lines), 1000):
         some = lines[start:start + 1000]
-        for line, want in zip(some, theirs.encode_batch(some, add_special_tokens=True)):
-            got = list(ours.encode(line.encode(), True))
-            if got != want.ids:
-                return f"{line!r}: {got} from the library, {want.ids} expected"
-            if start < 5000:
+        for line, want in zip(some, theirs.encode_batch_fast(some, add_special_tokens=True)):
+            got, ids = list(ours.encode(line.encode(), True)), want.ids
+            if got != ids:
+                bad += 1
+                first = first or f"{ascii(line)}: {got} from the library, {ids} expected"
+            elif start < 5000:
                 for skip in (False, True):
                     text, wanted = ours.decode(got, skip), theirs.decode(got, skip_special_tokens=skip)
                     if text != wanted:
-                        return f"{got}: {text!r} from the library, {wanted!r} expected"
-    return None
+                        texts += 1
+                        first = first or f"{got}: {text!a} from the library, {wanted!a} expected"
+    found.append((name, type(theirs.model).__name__, len(lines), bad, texts))
+    return f"ids of {bad} and texts of {texts} of {len(lines)} lines differ, first {first}" if first else None
 
 
 def write_golden(path):
@@ -453,7 +497,7 @@ def write_golden(path):
 
 def speed(folder):
     text = written_lines(3, 4000)
-    lines = make_lines(5, 20000)
+    lines = make_lines(5, 20000, True)
     data = [x.encode() for x in lines]
     for name, t in kinds(text, 8000, False, sys.argv[2:]):
         path = os.path.join(folder, name + ".json")
@@ -472,19 +516,48 @@ def speed(folder):
               f"{best[0] / best[1]:.2f} times as fast", flush=True)
 
 
+PAGE = """\
+# Tokens against `tokenizers`
+
+`tokenizer_kinds_oracle.py --page docs/results/tokenizers.md` of tests/oracle (an area of `make oracle`): each kind of tokenizer is trained by the
+package in the form that the model's own file has, and reads the same seeded lines as the library does; ids with the tokens around a text,
+and texts of the ids of the first 5,000 lines. Lines mix scripts, words of WordNet, marks in any order, emoji, every kind of blank, and
+code points of the whole range. Written by one run, and by nothing else.
+
+tokenizers {version}; the classes of its parts are those of Unicode 8 (punctuation, controls, marks of BERT), 9 (marks, normal forms),
+16 (regular expressions), 17 (lower case, digits): src/text/unicode_tables_private.h, written by tests/oracle/unicode_tables.py.
+
+| kind | model | lines | lines with other ids | texts that differ |
+|---|---|---|---|---|
+"""
+
+
+def write_page(path, found):
+    import tokenizers
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(PAGE.format(version=tokenizers.__version__))
+        file.writelines(f"| `{name}` | {model} | {lines:,} | {ids:,} | {texts:,} |\n" for name, model, lines, ids, texts in found)
+
+
 def main():
-    if sys.argv[1:2] == ["golden"]:
-        return write_golden(sys.argv[2])
+    given = sys.argv[1:]
+    page = given.index("--page") if "--page" in given else len(given)
+    path = given[page + 1] if page < len(given) else None
+    given = given[:page]
+    if given[:1] == ["golden"]:
+        return write_golden(given[1])
     with tempfile.TemporaryDirectory() as folder:
-        if sys.argv[1:2] == ["speed"]:
+        if given[:1] == ["speed"]:
             return speed(folder)
-        checks = Checks("tokenizer_kinds")
-        lines = make_lines(11, int(sys.argv[1]) if len(sys.argv) > 1 else 100000)
+        checks, found = Checks("tokenizer_kinds"), []
+        lines = make_lines(11, int(given[0]) if given else 100000, True)
         try:
-            for name, tokenizer in kinds(written_lines(3, 4000), 4000, False, sys.argv[2:]):
-                checks.run(name, same, folder, name, tokenizer, lines)
+            for name, tokenizer in kinds(written_lines(3, 4000), 4000, False, given[1:]):
+                checks.run(name, same, folder, name, tokenizer, lines, found)
         except ImportError as error:
             checks.skip("all", str(error))
+    if path:
+        write_page(path, found)
     return checks.exit()
 
 
