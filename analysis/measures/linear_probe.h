@@ -13,8 +13,8 @@
  * of scikit-learn: penalty = 1 / (n C). With two classes its binary model has one column,
  * w = W_1 - W_0, and then penalty = 2 / (n C).
  *
- * Classes are fitted by L-BFGS (Liu and Nocedal, 1989; libLBFGS), values in closed form (Cholesky,
- * refined). Neither is believed: `gradient` is |grad f| computed anew at what came out, converged
+ * Classes are fitted by L-BFGS (Liu and Nocedal, 1989; libLBFGS) in a metric of Z^T Z and the
+ * penalty, values in closed form (Cholesky, refined). Neither is believed: `gradient` is |grad f| computed anew at what came out, converged
  * means that it is at most the tolerance.
  *
  * The penalty is the one of a grid whose mean loss on held-out rows is least (the larger of equal
@@ -80,7 +80,8 @@ typedef struct {
 
 /* x: features; row: `count` row numbers of x to train on (NULL: 0..count-1); y: a target for each
  * row of x: class numbers 0..classes-1, or values (classes 0). Memory: 8 count features bytes and
- * 16 runs of features x outputs; time: 4 count features outputs flops an evaluation of f.
+ * 16 runs of features x outputs, and where these are no more than rows 16 features^2; time: 4 count
+ * features outputs flops an evaluation of f, and then 2 features^2 outputs more.
  * CS_ERR_USAGE: an option out of range. CS_ERR_INPUT: fewer than two rows, one class alone, all
  * values equal, a label out of range, a state that is not finite (row and column), no feature that
  * varies, too few rows to hold any out. A fit that does not converge is CS_OK: see `converged`. */

@@ -1,6 +1,13 @@
 /* From rows and labels to a standardised problem, f and its gradient by runs of rows, L-BFGS, the
  * closed form of a ridge, and from a solution to a probe.
  *
+ * L-BFGS begins each search as if f curved alike in all directions, and learns otherwise a direction
+ * an iteration: features that go together cost hundreds. So where there are no more features than rows
+ * it searches R W in place of W, R^T R = h Z^T Z / n + penalty, which is the second derivative of
+ * f if the shares s of all rows and classes had one curvature, h, the mean of w s (1 - s) where the
+ * search begins (Boehning, Annals of the Institute of Statistical Mathematics 44, 1992, has the bound
+ * h = 1/2). What is looked at, and stops it, is the gradient by W and b.
+ *
  * Means and deviations are sums over rows in their order, the deviations about the mean and in
  * units of the column's largest entry, so that no square overflows.
  *
@@ -24,7 +31,7 @@
 #include "linalg/dense.h"
 #include "linalg/gram.h"
 
-enum { MEMORY = 10, STARTS = 4, REFINEMENTS = 3 };
+enum { SLICES = 4, MEMORY = 10, STARTS = 4, REFINEMENTS = 3 };
 static const double FLAT = 0x1p-40; /* of the largest entry: a deviation below it is rounding */
 
 /* --- the objective ---------------------------------------------------------------------------- */
@@ -40,7 +47,7 @@ static int64_t first_of(const cs_probe_problem *q, int64_t run)
 }
 
 /* One row's scores to (gradient of its loss by them) times its weight; returns its loss. */
-static double row_loss(const cs_probe_problem *q, int64_t i, double *s)
+static double row_loss(const cs_probe_problem *q, int64_t i, double *s, double *curvature)
 {
     if (q->regression) {
         s[0] -= q->target[i];
@@ -57,7 +64,9 @@ static double row_loss(const cs_probe_problem *q, int64_t i, double *s)
         sum += s[c];
     }
     for (int64_t c = 0; c < q->k; ++c) {
-        s[c] *= w / sum;
+        s[c] /= sum;
+        *curvature += w * s[c] * (1.0 - s[c]);
+        s[c] *= w;
     }
     s[own] -= w;
     return w * (most + log(sum) - mine);
@@ -74,9 +83,9 @@ static cs_status evaluate_run(void *ctx, int64_t run, int worker)
     const cs_probe_problem *q = e->q;
     const int64_t p = q->p, k = q->k, last = first_of(q, run + 1);
     const double *bias = e->x + p * k;
-    double *part = q->partial + run * (variables(q) + 1), *to_bias = part + p * k;
-    double *s = q->score + (int64_t)worker * CS_PROBE_BLOCK * k, loss = 0.0;
-    memset(part, 0, (size_t)(variables(q) + 1) * sizeof *part);
+    double *part = q->partial + run * (variables(q) + 2), *to_bias = part + p * k;
+    double *s = q->score + (int64_t)worker * CS_PROBE_BLOCK * k, loss = 0.0, curvature = 0.0;
+    memset(part, 0, (size_t)(variables(q) + 2) * sizeof *part);
     for (int64_t from = first_of(q, run); from < last; from += CS_PROBE_BLOCK) {
         const int64_t rows = last - from < CS_PROBE_BLOCK ? last - from : CS_PROBE_BLOCK;
         const double *z = q->z + from * p;
@@ -86,7 +95,7 @@ static cs_status evaluate_run(void *ctx, int64_t run, int worker)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k, (int)p, 1.0, z,
                     (int)p, e->x, (int)k, 1.0, s, (int)k);
         for (int64_t i = 0; i < rows; ++i) {
-            loss += row_loss(q, from + i, s + i * k);
+            loss += row_loss(q, from + i, s + i * k, &curvature);
             for (int64_t c = 0; c < k; ++c) {
                 to_bias[c] += s[i * k + c];
             }
@@ -95,6 +104,7 @@ static cs_status evaluate_run(void *ctx, int64_t run, int worker)
                     (int)p, s, (int)k, 1.0, part, (int)k);
     }
     part[variables(q)] = loss;
+    part[variables(q) + 1] = curvature;
     return CS_OK;
 }
 
@@ -102,22 +112,24 @@ cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f, dou
 {
     const int64_t all = variables(q);
     const double n = (double)q->n;
-    double loss = 0.0, square = 0.0;
+    double loss = 0.0, curvature = 0.0, square = 0.0;
     evaluation e = {q, x};
     memset(gradient, 0, (size_t)all * sizeof *gradient);
     cs_status status = cs_parallel_workers(q->runs, q->threads, evaluate_run, &e);
     if (status != CS_OK) return status;
     for (int64_t run = 0; run < q->runs; ++run) {
-        const double *part = q->partial + run * (all + 1);
+        const double *part = q->partial + run * (all + 2);
         for (int64_t j = 0; j < all; ++j) {
             gradient[j] += part[j] / n;
         }
         loss += part[all] / n;
+        curvature += part[all + 1] / (n * (double)q->k);
     }
     for (int64_t j = 0; j < q->p * q->k; ++j) {
         gradient[j] += q->penalty * x[j];
         square += x[j] * x[j];
     }
+    q->curvature = curvature;
     *f = loss + 0.5 * q->penalty * square;
     return CS_OK;
 }
@@ -127,7 +139,7 @@ static double norm(int64_t n, const double *x)
     return sqrt(cs_inner(n, x, x));
 }
 
-/* Z^T Z / n and Z^T v / n. */
+/* Z^T Z / n, and of a regression Z^T v / n. */
 static cs_status make_normal_equations(cs_probe_problem *q)
 {
     const cs_gram_options options = {.wide = true, .threads = q->threads};
@@ -140,7 +152,7 @@ static cs_status make_normal_equations(cs_probe_problem *q)
     for (int64_t j = 0; j < q->p * q->p && status == CS_OK; ++j) { /* without gaps */
         q->gram.data[j] /= (double)n;
     }
-    for (int64_t i = 0; i < q->n && status == CS_OK; ++i) {
+    for (int64_t i = 0; i < q->n && status == CS_OK && q->regression; ++i) {
         for (int64_t j = 0; j < q->p; ++j) {
             q->right[j] += q->z[i * q->p + j] * q->target[i] / (double)q->n;
         }
@@ -158,14 +170,13 @@ static cs_status prepare(cs_probe_problem *q)
     if (status != CS_OK) return status;
     q->threads = workers;
     q->runs = q->n < CS_PROBE_RUNS ? q->n : CS_PROBE_RUNS;
-    q->partial = cs_pool_take(&q->pool, q->runs * (variables(q) + 1), sizeof *q->partial);
+    q->partial = cs_pool_take(&q->pool, q->runs * (variables(q) + 2), sizeof *q->partial);
     q->score = cs_pool_take(&q->pool, (int64_t)workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
     q->gradient = cs_pool_take(&q->pool, variables(q), sizeof *q->gradient);
-    if (q->regression) {
-        q->right = cs_pool_take(&q->pool, q->p, sizeof *q->right);
-        q->factor = cs_pool_take(&q->pool, q->p * q->p, sizeof *q->factor);
-    }
-    return q->regression && q->pool.status == CS_OK ? make_normal_equations(q) : q->pool.status;
+    if (!q->regression && q->p > q->n) return q->pool.status; /* R would cost more than it saves */
+    if (q->regression) q->right = cs_pool_take(&q->pool, q->p, sizeof *q->right);
+    q->factor = cs_pool_take(&q->pool, q->p * q->p, sizeof *q->factor);
+    return q->pool.status == CS_OK ? make_normal_equations(q) : q->pool.status;
 }
 
 void cs_probe_problem_free(cs_probe_problem *q)
@@ -370,33 +381,95 @@ typedef struct {
     cs_probe_problem *q;
     double tolerance;
     int64_t iterations, max_iterations;
+    double *x;       /* what the variables of the search stand for */
+    double root;     /* of the mean curvature h */
+    double gradient; /* |grad f| at x */
     cs_status status;
 } search;
 
-static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, int n,
+/* h Z^T Z / n + penalty = R^T R, h the curvature at the last evaluation; what is added lies above
+ * the rounding of its entries, and far below them. */
+static cs_status make_metric(search *s)
+{
+    cs_probe_problem *q = s->q;
+    const double h = q->curvature, least = q->penalty + h * (double)q->p * 0x1p-40;
+    s->root = 1.0;
+    if (!q->factor) return CS_OK;
+    for (int64_t j = 0; j < q->p * q->p; ++j) {
+        q->factor[j] = h * q->gram.data[j] + (j % (q->p + 1) == 0 ? least : 0.0);
+    }
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', (int)q->p, q->factor, (int)q->p) != 0) {
+        return cs_fail(CS_ERR_CONVERGE, "no Cholesky factor of %g Z^T Z / n + %g", h, least);
+    }
+    s->root = sqrt(h);
+    return CS_OK;
+}
+
+typedef struct {
+    const cs_probe_problem *q;
+    CBLAS_TRANSPOSE form;
+    double *x;
+} division;
+
+static cs_status divide_columns(void *ctx, int64_t slice, int worker)
+{
+    const division *d = ctx;
+    const int64_t k = d->q->k, first = k * slice / SLICES, last = k * (slice + 1) / SLICES;
+    (void)worker;
+    if (first < last) {
+        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, d->form, CblasNonUnit, (int)d->q->p,
+                    (int)(last - first), 1.0, d->q->factor, (int)d->q->p, d->x + first, (int)k);
+    }
+    return CS_OK;
+}
+
+/* x = (W, b) of u = (R W, root b): CblasNoTrans; or the gradient by u of that by x: CblasTrans. */
+static cs_status divide(const search *s, CBLAS_TRANSPOSE form, double *x)
+{
+    const cs_probe_problem *q = s->q;
+    division d = {q, form, x};
+    cs_divide(q->k, s->root, x + q->p * q->k);
+    return q->factor ? cs_parallel_workers(SLICES, q->threads, divide_columns, &d) : CS_OK;
+}
+
+static void multiply(const search *s, double *u)
+{
+    const cs_probe_problem *q = s->q;
+    if (q->factor) {
+        cblas_dtrmm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)q->p,
+                    (int)q->k, 1.0, q->factor, (int)q->p, u, (int)q->k);
+    }
+    cblas_dscal((int)q->k, s->root, u + q->p * q->k, 1);
+}
+
+static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *u, lbfgsfloatval_t *g, int n,
                                    lbfgsfloatval_t step)
 {
     search *s = ctx;
     double f = 0.0;
-    (void)n;
     (void)step;
-    if (s->status == CS_OK) s->status = cs_probe_evaluate(s->q, x, &f, g);
+    memcpy(s->x, u, (size_t)n * sizeof *u);
+    if (s->status == CS_OK) s->status = divide(s, CblasNoTrans, s->x);
+    if (s->status == CS_OK) s->status = cs_probe_evaluate(s->q, s->x, &f, g);
+    s->gradient = norm(n, g);
+    if (s->status == CS_OK) s->status = divide(s, CblasTrans, g);
     return f;
 }
 
 /* Other than 0 stops. */
-static int on_progress(void *ctx, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g,
-                       lbfgsfloatval_t f, lbfgsfloatval_t x_norm, lbfgsfloatval_t g_norm,
+static int on_progress(void *ctx, const lbfgsfloatval_t *u, const lbfgsfloatval_t *g,
+                       lbfgsfloatval_t f, lbfgsfloatval_t u_norm, lbfgsfloatval_t g_norm,
                        lbfgsfloatval_t step, int n, int k, int evaluations)
 {
     search *s = ctx;
-    (void)x, (void)g, (void)f, (void)x_norm, (void)step, (void)n, (void)k, (void)evaluations;
+    (void)u, (void)g, (void)f, (void)u_norm, (void)g_norm, (void)step, (void)n, (void)k;
+    (void)evaluations;
     s->iterations += 1;
-    return s->status != CS_OK || g_norm <= s->tolerance || s->iterations >= s->max_iterations;
+    return s->status != CS_OK || s->gradient <= s->tolerance || s->iterations >= s->max_iterations;
 }
 
-/* x is of lbfgs_malloc: the library wants room and alignment of its own. */
-static cs_status search_from(search *s, lbfgsfloatval_t *x, cs_probe_fit *fit)
+/* u is of lbfgs_malloc: the library wants room and alignment of its own. */
+static cs_status search_from(search *s, lbfgsfloatval_t *u, cs_probe_fit *fit)
 {
     double *g = s->q->gradient;
     const int n = (int)variables(s->q);
@@ -405,18 +478,22 @@ static cs_status search_from(search *s, lbfgsfloatval_t *x, cs_probe_fit *fit)
     parameters.m = MEMORY;
     parameters.epsilon = 0.0;
     for (int start = 0;; ++start) {
-        cs_status status = cs_probe_evaluate(s->q, x, &fit->loss, g);
+        cs_status status = cs_probe_evaluate(s->q, s->x, &fit->loss, g);
         fit->gradient = norm(n, g);
         fit->converged = status == CS_OK && fit->gradient <= s->tolerance;
         if (status != CS_OK || fit->converged || s->iterations >= s->max_iterations ||
-            start == STARTS) {
+            start == STARTS || (status = make_metric(s)) != CS_OK) {
             return status;
         }
-        int code = lbfgs(n, x, NULL, on_evaluate, on_progress, s, &parameters);
+        memcpy(u, s->x, (size_t)n * sizeof *u);
+        multiply(s, u);
+        int code = lbfgs(n, u, NULL, on_evaluate, on_progress, s, &parameters);
         if (s->status != CS_OK) return s->status;
         if (code == LBFGSERR_OUTOFMEMORY) {
             return cs_fail(CS_ERR_MEMORY, "L-BFGS of %d variables: out of memory", n);
         }
+        memcpy(s->x, u, (size_t)n * sizeof *u);
+        if ((status = divide(s, CblasNoTrans, s->x)) != CS_OK) return status;
     }
 }
 
@@ -424,19 +501,15 @@ static cs_status minimise_classes(cs_probe_problem *q, double tolerance, int64_t
                                   double *x, cs_probe_fit *fit)
 {
     const int64_t all = variables(q);
-    search s = {.q = q, .tolerance = tolerance, .max_iterations = max_iterations};
-    lbfgsfloatval_t *at = lbfgs_malloc((int)all);
-    if (!at) {
+    search s = {.q = q, .tolerance = tolerance, .max_iterations = max_iterations, .x = x};
+    lbfgsfloatval_t *u = lbfgs_malloc((int)all);
+    if (!u) {
         return cs_fail(CS_ERR_MEMORY, "out of memory for %lld variables", (long long)all);
     }
-    memcpy(at, x, (size_t)all * sizeof *at);
-    cs_status status = search_from(&s, at, fit);
+    cs_status status = search_from(&s, u, fit);
     fit->iterations = s.iterations;
-    if (status == CS_OK) {
-        memcpy(x, at, (size_t)all * sizeof *at);
-        centre_bias(q, x + q->p * q->k);
-    }
-    lbfgs_free(at);
+    if (status == CS_OK) centre_bias(q, x + q->p * q->k);
+    lbfgs_free(u);
     return status;
 }
 

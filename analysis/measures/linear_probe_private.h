@@ -19,14 +19,15 @@ typedef struct {
     double *weight;  /* k: w_i of the rows of that output */
     double penalty;
     int threads;
-    /* Room for evaluations, and of a closed form its equations. */
+    /* Room for evaluations, and the equations of a closed form or of a search's metric. */
     int64_t runs;
-    double *partial;  /* runs x (p k + k + 1): gradient of W, of b, loss */
+    double *partial;  /* runs x (p k + k + 2): gradient of W, of b, loss, curvature */
     double *score;    /* a worker: CS_PROBE_BLOCK x k */
     double *gradient; /* p k + k */
-    cs_dense gram;    /* regression: Z^T Z / n, p x p */
+    double curvature; /* classes: mean over rows and outputs of w_i s (1 - s), s the softmax */
+    cs_dense gram;    /* Z^T Z / n, p x p */
     double *right;    /* regression: Z^T v / n, p */
-    double *factor;   /* regression: p x p, the Cholesky factor of gram + penalty I */
+    double *factor;   /* p x p, a Cholesky factor made of gram; NULL: classes with p > n */
 } cs_probe_problem;
 
 void cs_probe_problem_free(cs_probe_problem *q);
