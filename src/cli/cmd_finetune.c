@@ -123,8 +123,6 @@ static cs_status open_model(cs_args *args, session *s)
     const char *dir = cs_args_positional(args, 0);
     cs_status status = cs_args_model_open(args, dir, from);
     if (status == CS_OK) status = cs_blame(cs_model_config_tunes(&from->model.config), "%s", dir);
-    if (status == CS_OK && s->task.save_model)
-        status = cs_blame(cs_arch_trained(from->model.config.arch), "--save-model");
     if (status == CS_OK && !of_pictures(s)) status = cs_model_text_has_tokenizer(from);
     if (status == CS_OK && from->tokenizer &&
         cs_tokenizer_vocab(from->tokenizer) > from->model.config.vocab)

@@ -305,6 +305,7 @@ static const cs_arch_tensor NEOX_TENSORS[] = {
     {"final_norm", "final_layer_norm"},
     {"output", "/embed_out"},
     {"output", "/lm_head"},
+    {"classifier.output", "/score"},
     {NULL, NULL},
 };
 

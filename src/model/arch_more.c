@@ -44,6 +44,8 @@ static const cs_arch_tensor DISTILBERT_TENSORS[] = {
     {"head.norm", "/vocab_layer_norm"},
     {"head", "/vocab_projector"},
     {"output", "/vocab_projector"},
+    {"classifier.dense", "/pre_classifier"},
+    {"classifier.output", "/classifier"},
     {NULL, NULL},
 };
 
@@ -90,6 +92,8 @@ static const cs_arch_tensor ELECTRA_TENSORS[] = {
     {"head.norm", "/generator_predictions.LayerNorm"},
     {"head", "/generator_lm_head"},
     {"output", "/generator_lm_head"},
+    {"classifier.dense", "/classifier.dense"},
+    {"classifier.output", "/classifier.out_proj"},
     {NULL, NULL},
 };
 
@@ -141,6 +145,8 @@ static const cs_arch_tensor ALBERT_TENSORS[] = {
     {"head.norm", "/predictions.LayerNorm"},
     {"head", "/predictions"},
     {"output", "/predictions.decoder"},
+    {"classifier.dense", "pooler"},
+    {"classifier.output", "/classifier"},
     {NULL, NULL},
 };
 
@@ -210,6 +216,7 @@ static const cs_arch_tensor OPT_TENSORS[] = {
     {"layer.N.mlp.out", "decoder.layers.N.fc2"},
     {"final_norm", "decoder.final_layer_norm"},
     {"output", "/lm_head"},
+    {"classifier.output", "/score"},
     {NULL, NULL},
 };
 
@@ -312,6 +319,7 @@ static const cs_arch_tensor PHI_TENSORS[] = {
     {"final_norm", "final_layernorm"},
     {"head", "/lm_head"},
     {"output", "/lm_head"},
+    {"classifier.output", "/score"},
     {NULL, NULL},
 };
 
@@ -363,6 +371,7 @@ static const cs_arch_tensor GPTJ_TENSORS[] = {
     {"final_norm", "ln_f"},
     {"head", "/lm_head"},
     {"output", "/lm_head"},
+    {"classifier.output", "/score"},
     {NULL, NULL},
 };
 
@@ -416,6 +425,7 @@ static const cs_arch_tensor BLOOM_TENSORS[] = {
     {"layer.N.mlp.out", "h.N.mlp.dense_4h_to_h"},
     {"final_norm", "ln_f"},
     {"output", "/lm_head"},
+    {"classifier.output", "/score"},
     {NULL, NULL},
 };
 
@@ -545,6 +555,7 @@ const cs_arch_row cs_arch_t5 = {
     .class = "T5",
     .score = CS_SCORE_BARE,
     .head = "ForConditionalGeneration",
+    .body = "EncoderModel",
     .prefix = "",
     .past = {"decoder.embed_tokens.", "encoder.embed_tokens.",
              /* has no place among the encoder's rows and is never read */

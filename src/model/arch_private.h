@@ -58,12 +58,13 @@ typedef enum {
 typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
-    const char *prefix;       /* of tensors: "transformer."; files of the bare model lack it */
-    bool trained;             /* made and written here, in every form; else read, and fine-tuned */
-    bool causal;              /* made for the next token */
-    bool behind_pad;          /* positions start behind the padding token's */
-    bool head_follows;        /* the head's activation is the layers' */
-    bool states_alone;        /* without its head's tensors the model predicts no tokens */
+    const char *body;    /* of the class without a head, where no class has the heads of classes */
+    const char *prefix;  /* of tensors: "transformer."; files of the bare model lack it */
+    bool trained;        /* made and written here, in every form; else read, and fine-tuned */
+    bool causal;         /* made for the next token */
+    bool behind_pad;     /* positions start behind the padding token's */
+    bool head_follows;   /* the head's activation is the layers' */
+    bool states_alone;   /* without its head's tensors the model predicts no tokens */
     const char *past[4]; /* what names of tensors begin with that bear on no state; NULL: no more */
     bool pictures;       /* reads patches behind a class token, by 2-d positions */
     bool places;         /* reads position_embedding_type; else positions are absolute */

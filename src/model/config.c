@@ -239,9 +239,22 @@ static bool usual_head(const cs_model_config *c, const cs_model_config *plain)
                                  cs_arch_has_key_at(c->arch, CS_AT(head_bias)));
 }
 
+/* Of what is read and fine-tuned here every part is of its class but the heads that the class may not
+ * have. */
+static bool exchangeable_as_read(const cs_model_config *config)
+{
+    const bool usual = config->spans ? !(config->rotary.theta > 0)
+                                     : config->readout == cs_readout_of(config->arch),
+               head = config->classes == 0 || (usual && !cs_arch_row_of(config->arch)->body);
+    return head && !config->cloze && config->real_width == 0 && config->extra_width == 0;
+}
+
 bool cs_model_config_exchangeable(const cs_model_config *config)
 {
     cs_model_config plain = {0};
+    if (!cs_arch_row_of(config->arch)->trained) {
+        return exchangeable_as_read(config);
+    }
     cs_model_config_default(config->arch, &plain);
     const bool pictures = cs_arch_row_of(config->arch)->pictures,
                square = config->image_height == config->image_width;
@@ -249,8 +262,8 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
            !(config->spans && config->rotary.theta > 0) && config->post_norm == plain.post_norm &&
            config->embed_norm == plain.embed_norm && usual_head(config, &plain) && config->bias &&
            (config->token_types > 0) == (plain.token_types > 0) &&
-           (config->positions > 0) != (config->rotary.theta > 0) && config->relative_buckets == 0 &&
-           config->extra_width == 0 &&
+           (config->positions > 0 || config->place_table) != (config->rotary.theta > 0) &&
+           config->relative_buckets == 0 && config->extra_width == 0 &&
            (pictures ? square && config->real_width > 0 && config->order[0] == '\0' &&
                            (config->arch == CS_ARCH_VIT || config->target != CS_TARGET_IDS)
                      : config->real_width == 0);

@@ -176,11 +176,10 @@ static cs_model_config assumed(const cs_model_config *config)
     return plain;
 }
 
-/* The object under "cospec". */
-static void put_ours(const cs_model_config *config, bool exchangeable, json_t *ours,
-                     cs_status *status)
+/* The object under "cospec"; plain: what is assumed without it. */
+static void put_ours(const cs_model_config *config, const cs_model_config *plain, bool exchangeable,
+                     json_t *ours, cs_status *status)
 {
-    cs_model_config plain = assumed(config);
     const bool pictures = cs_arch_row_of(config->arch)->pictures;
     if (!exchangeable) {
         cs_json_put(status, ours, "architecture", json_string(cs_arch_name(config->arch)));
@@ -189,7 +188,7 @@ static void put_ours(const cs_model_config *config, bool exchangeable, json_t *o
         bool decoder = strncmp(f->key, "decoder_", 8) == 0,
              keyed = cs_arch_has_key_at(config->arch, f->at);
         if (decoder ? config->decoder.layers > 0 && !pictures
-                    : !keyed && differs(f, config, &plain)) {
+                    : !keyed && differs(f, config, plain)) {
             cs_json_put(status, ours, f->key, json_of(f, get(config, f)));
         }
     }
@@ -225,19 +224,19 @@ static void put_labels(int64_t classes, json_t *object, cs_status *status)
                 json_string(classes == 1 ? "regression" : "single_label_classification"));
 }
 
-static void put_class(const cs_model_config *config, bool exchangeable, json_t *object,
-                      cs_status *status)
+/* The type of the model, its class and the labels of its head. Where no class has the head, the body may
+ * be of one. */
+static void put_head(const cs_model_config *config, bool exchangeable, json_t *object,
+                     cs_status *status)
 {
     const cs_arch_row *row = cs_arch_row_of(config->arch);
-    cs_model_config rows = *config; /* the class counts rows of the position table */
-    if (rows.positions > 0 && row->behind_pad) {
-        rows.positions += rows.position_offset;
-    }
-    cs_json_put(status, object, "model_type", json_string(exchangeable ? row->name : "cospec"));
-    if (exchangeable) {
+    cs_json_put(status, object, "model_type",
+                json_string(exchangeable || row->body ? row->name : "cospec"));
+    if (exchangeable || row->body) {
         cs_json_put(status, object, "architectures",
                     json_pack("[s+]", row->class,
-                              config->spans         ? SPANS
+                              !exchangeable         ? row->body
+                              : config->spans       ? SPANS
                               : config->classes > 0 ? classifier_of(config->arch)
                                                     : row->head));
     }
@@ -248,6 +247,23 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
     if (exchangeable && config->classes > 0 && !config->spans) {
         put_labels(config->classes, object, status);
     }
+    cs_json_put(status, object, "dtype", json_string("float32"));
+}
+
+static void put_class(const cs_model_config *config, bool exchangeable, json_t *object,
+                      cs_status *status)
+{
+    const cs_arch_row *row = cs_arch_row_of(config->arch);
+    cs_model_config rows = *config; /* the class counts rows of the position table */
+    if (rows.positions > 0 && row->behind_pad) {
+        rows.positions += rows.position_offset;
+    }
+    if (rows.place_table) {
+        rows.positions = rows.place_span;
+        cs_json_put(status, object, "position_embedding_type",
+                    json_string(rows.place_queries ? "relative_key_query" : "relative_key"));
+    }
+    put_head(config, exchangeable, object, status);
     const cs_arch_key *f;
     for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
         if (f->kind == CS_KEY_ACT) {
@@ -265,16 +281,45 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
         cs_json_put(status, object, "norm_pix_loss",
                     json_boolean(config->target == CS_TARGET_NORMALISED));
     }
-    cs_json_put(status, object, "dtype", json_string("float32"));
 }
 
-json_t *cs_model_config_json(const cs_model_config *config)
+/* What was read, less what is of another head, other weights or a run. */
+static void put_source(const cs_model_config *config, json_t *source, json_t *object,
+                       cs_status *status)
 {
-    bool exchangeable = cs_model_config_exchangeable(config);
+    static const char *const past[] = {"cospec",       "architectures", "id2label",   "label2id",
+                                       "problem_type", "num_labels",    "torch_dtype"};
+    const cs_arch_key *f;
+    if (json_object_update(object, source) != 0) *status = CS_ERR_MEMORY;
+    for (size_t i = 0; i < sizeof past / sizeof *past; ++i) {
+        (void)json_object_del(object, past[i]);
+    }
+    for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
+        const bool changed = f->at == CS_AT(dropout) || f->at == CS_AT(attention_dropout) ||
+                             f->at == CS_AT(embed_dropout) || f->at == CS_AT(decoder.stack);
+        if (changed && f->kind <= CS_KEY_REAL) {
+            cs_json_put(status, object, f->key, json_of(f, get(config, f)));
+        }
+    }
+}
+
+json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source)
+{
+    const bool exchangeable = cs_model_config_exchangeable(config);
     json_t *object = json_object(), *ours = json_object();
+    cs_model_config plain = assumed(config);
     cs_status status = CS_OK;
-    put_class(config, exchangeable, object, &status);
-    put_ours(config, exchangeable, ours, &status);
+    if (source) {
+        put_source(config, source, object, &status);
+        put_head(config, exchangeable, object, &status);
+        /* what is assumed is what the class's keys say */
+        cs_json_put(&status, object, "model_type", json_string(cs_arch_name(config->arch)));
+        if (status == CS_OK) status = cs_model_config_parse("config.json", object, &plain);
+        put_head(config, exchangeable, object, &status);
+    } else {
+        put_class(config, exchangeable, object, &status);
+    }
+    put_ours(config, &plain, exchangeable, ours, &status);
     if (json_object_size(ours) > 0) {
         cs_json_put(&status, object, "cospec", json_incref(ours));
     }
@@ -284,6 +329,11 @@ json_t *cs_model_config_json(const cs_model_config *config)
         object = NULL;
     }
     return object;
+}
+
+json_t *cs_model_config_json(const cs_model_config *config)
+{
+    return cs_model_config_json_of(config, NULL);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -527,7 +577,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) return status;
     if (config.classes > 0) {
         config.head_transform = config.head_transform && config.cloze;
-        config.head_bias = false;
+        config.head_bias = config.headless = false;
         config.tied = true;
     }
     cs_model_config_ids(&config, (cs_special_ids){config.pad_id, config.bos_id, config.eos_id,

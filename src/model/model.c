@@ -367,6 +367,8 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
 {
     float *value = cs_alloc(cs_params_most_items(&to->params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
+    json_decref(to->source);
+    to->source = json_incref(from->source);
     for (int64_t i = 0; i < to->params.count && status == CS_OK; ++i) {
         const cs_param *p = &to->params.param[i];
         int64_t at = cs_params_find(&from->params, p->name);
@@ -412,6 +414,7 @@ void cs_model_free(cs_model *model)
 {
     cs_params_free(&model->params);
     json_decref(model->trained);
+    json_decref(model->source);
     cs_codes_free(&model->codes);
     memset(model, 0, sizeof *model);
 }

@@ -77,6 +77,7 @@ typedef struct cs_model {
     cs_params params;
     json_t *trained; /* how, as train/model_kind.h has it: goes into config.json under "cospec" and
                         comes from there; NULL: not known */
+    json_t *source;  /* config.json that was read; NULL: none */
     cs_codes *codes; /* of patches, which its ids stand for; NULL: none */
 } cs_model;
 
@@ -97,7 +98,8 @@ void cs_model_free(cs_model *model);
 cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
 
 /* Gives every parameter of `to` that `from` has too, by name and shape, the value it has there, but
- * for those of a classification head: a task begins with a head of its own. CS_ERR_MEMORY. */
+ * for those of a classification head: a task begins with a head of its own. And the config.json that it
+ * was read from. CS_ERR_MEMORY. */
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHECK;
 
 /* Into a head of classes that is the language model's (cs_model_config.cloze): rows token[0 .. count - 1]

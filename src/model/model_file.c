@@ -86,8 +86,13 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
         if (model->params.param[i].constant) {
             continue;
         }
-        int count = cs_hf_pieces(&model->config, &model->params.param[i], piece);
+        const cs_param *written = &model->params.param[i];
+        int count = cs_hf_pieces(&model->config, written, piece);
         status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
+        const bool less_one = model->config.gain_from_one && cs_has_suffix(written->name, ".gain");
+        for (int64_t c = 0; c < written->cols && less_one; ++c) {
+            param[c] -= 1;
+        }
         for (int p = 0; p < count && status == CS_OK; ++p) {
             rearrange(&piece[p], false, param, file);
             status = cs_safetensors_writer_put(
@@ -148,7 +153,9 @@ cs_status cs_model_write(const cs_model *model, const char *dir)
 {
     char *weights = cs_path_join(dir, "model.safetensors"),
          *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES);
-    json_t *json = cs_model_config_json(&model->config);
+    json_t *json = model->source && !cs_arch_row_of(model->config.arch)->trained
+                       ? cs_model_config_json_of(&model->config, model->source)
+                       : cs_model_config_json(&model->config);
     cs_status status =
         weights && config && codes && json ? add_trained(model, json) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make(dir);
@@ -561,6 +568,7 @@ static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, 
                           : cs_model_init(&w->config, backend, keep == TRAINED, &model);
     if (status == CS_OK && (status = read_weights(w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
+        model.source = json_incref(json);
         status = cs_arch_row_of(model.config.arch)->pictures ? read_codes(dir, &model) : CS_OK;
     }
     if (!streamed) {

@@ -37,21 +37,53 @@ transformers.utils.logging.disable_progress_bar()
 WORDS = "the cat dog sat ran on under a mat log red blue big and then it was there".split()
 SPECIAL = {"bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]}
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-ARCH = ("gpt2", "roberta-prelayernorm", "roberta", "bert", "llama", "modernbert", "modernbert-decoder", "eurobert")
-POOLED = ("modernbert", "eurobert")  # whose class may read the mean too
-PLAIN = ("gpt2", "llama", "modernbert-decoder")  # no special tokens around a text, the last token's state is read
 LENGTH = 12
+IDS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+SIZES = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20, "max_position_embeddings": LENGTH + 6}
+GPTJ = {"n_positions": LENGTH + 6, "n_embd": 12, "n_layer": 2, "n_head": 2, "n_inner": 20, "rotary_dim": 4}
+TURN = {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.7}  # 4 columns of 6
+OPT = {**{k: v for k, v in SIZES.items() if k != "intermediate_size"}, "ffn_dim": 20, "word_embed_proj_dim": 12}
+DISTIL = {"dim": 12, "n_layers": 2, "n_heads": 2, "hidden_dim": 20, "max_position_embeddings": LENGTH + 6}
+DISTANCES = {**SIZES, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 4, "max_relative_positions": 8}
+# Read and fine-tuned, not trained here: class of the language model and keys. Decoders have no special tokens.
+DECODERS = {"mistral": ("MistralForCausalLM", {**SIZES, "num_key_value_heads": 1, "sliding_window": 4}),
+            "qwen2": ("Qwen2ForCausalLM", {**SIZES, "num_key_value_heads": 1}),
+            "qwen3": ("Qwen3ForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 6}),
+            "gpt_neox": ("GPTNeoXForCausalLM", {**SIZES, "rope_parameters": TURN}),
+            "opt": ("OPTForCausalLM", OPT),
+            "gemma2": ("Gemma2ForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 6, "sliding_window": 4}),
+            "phi": ("PhiForCausalLM", {**SIZES, "rope_parameters": TURN}),
+            "gptj": ("GPTJForCausalLM", GPTJ),
+            "bloom": ("BloomForCausalLM", {"hidden_size": 12, "n_layer": 2, "n_head": 2})}
+ENCODERS = {"distilbert": ("DistilBertForMaskedLM", DISTIL),
+            "electra": ("ElectraForMaskedLM", {**SIZES, "embedding_size": 8}),
+            "albert": ("AlbertForMaskedLM", {**SIZES, "embedding_size": 8}),
+            "deberta-v2": ("DebertaV2ForMaskedLM", {**DISTANCES, "type_vocab_size": 2}),
+            "deberta-v2-shared": ("DebertaV2ForMaskedLM", {**DISTANCES, "share_att_key": True, "norm_rel_ebd": "layer_norm",
+                                                           "position_biased_input": False, "pooler_hidden_act": "tanh"})}
+# position_embedding_type is of transformers before 5, with which they are run alone.
+OLD = int(transformers.__version__.split(".")[0]) < 5
+DISTANCE = {"bert-relative": ("BertForMaskedLM", {**SIZES, "position_embedding_type": "relative_key"}),
+            "electra-relative": ("ElectraForMaskedLM", {**SIZES, "position_embedding_type": "relative_key_query"}),
+            "albert-relative": ("AlbertForMaskedLM", {**SIZES, "position_embedding_type": "relative_key", "embedding_size": 8})}
+READ = {**DECODERS, **ENCODERS, **DISTANCE}
+TRAINED = ("gpt2", "roberta-prelayernorm", "roberta", "bert", "llama", "modernbert", "modernbert-decoder", "eurobert")
+ARCH = sys.argv[1:] or (tuple(DISTANCE) if OLD else TRAINED + tuple(DECODERS) + tuple(ENCODERS))
+POOLED = ("modernbert", "eurobert")  # whose class may read the mean too
+PLAIN = ("gpt2", "llama", "modernbert-decoder", *DECODERS)  # no special tokens around a text, the last token's state is read
+BERT = ("bert", *ENCODERS, *DISTANCE)  # its special tokens
+TYPED = ("bert", "electra", "albert", "deberta-v2", *DISTANCE)  # its token types
 
 
 def words_tokenizer(arch):
-    special = SPECIAL.get(arch, ROBERTA)
+    special = SPECIAL["bert"] if arch in BERT else ROBERTA
     vocab = {w: i for i, w in enumerate(special + WORDS)}
-    unk = "[UNK]" if arch == "bert" else "<unk>"
+    unk = "[UNK]" if arch in BERT else "<unk>"
     t = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocab, unk_token=unk))
     t.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     t.add_special_tokens(special)
     at = lambda name: (name, vocab[name])
-    if arch == "bert":
+    if arch in BERT:
         t.post_processor = tokenizers.processors.BertProcessing(at("[SEP]"), at("[CLS]"))
     elif arch not in PLAIN:
         t.post_processor = tokenizers.processors.RobertaProcessing(at("</s>"), at("<s>"))
@@ -65,6 +97,10 @@ def base_model(arch, folder, seed):
         config = transformers.GPT2Config(vocab_size=vocab, n_positions=LENGTH + 4, n_embd=12, n_layer=2, n_head=2,
                                          bos_token_id=0, eos_token_id=2)
         model = transformers.GPT2LMHeadModel(config)
+    elif arch in READ:
+        ids = {**IDS, "pad_token_id": 0, "bos_token_id": None, "eos_token_id": None} if arch in BERT else IDS
+        of = getattr(transformers, READ[arch][0])
+        model = of(of.config_class(vocab_size=vocab, **ids, **READ[arch][1]))
     elif arch in ("llama", "modernbert", "modernbert-decoder", "eurobert"):
         of = {"llama": transformers.LlamaForCausalLM, "modernbert": transformers.ModernBertForMaskedLM,
               "modernbert-decoder": transformers.ModernBertDecoderForCausalLM, "eurobert": transformers.EuroBertForMaskedLM}[arch]
@@ -110,18 +146,18 @@ def encode(tokenizer, arch, row):
             single="$A", pair="$A </s> $B", special_tokens=[("</s>", tokenizer.token_to_id("</s>"))])
     tokenizer.enable_truncation(LENGTH)
     e = tokenizer.encode(*row[1:])
-    return e.ids, e.type_ids if arch == "bert" else [0] * len(e.ids)
+    return e.ids, e.type_ids if arch in TYPED else [0] * len(e.ids)
 
 
 def batch(directory, arch, rows):
     tokenizer = tokenizers.Tokenizer.from_file(os.path.join(directory, "tokenizer.json"))
     coded = [encode(tokenizer, arch, row) for row in rows]
     longest = max(len(ids) for ids, _ in coded)
-    pad = 0 if arch == "bert" else 1
+    pad = 0 if arch in BERT else 1
     fill = lambda x, by: x + [by] * (longest - len(x))
     out = {"input_ids": torch.tensor([fill(ids, pad) for ids, _ in coded]),
            "attention_mask": torch.tensor([fill([1] * len(ids), 0) for ids, _ in coded])}
-    if arch == "bert":
+    if arch in TYPED:
         out["token_type_ids"] = torch.tensor([fill(types, 0) for _, types in coded])
     return out
 
@@ -130,7 +166,9 @@ def loaded(directory, arch):
     """The class's model; a text that says what from_pretrained had to make up or leave out."""
     model, info = transformers.AutoModelForSequenceClassification.from_pretrained(
         directory, output_loading_info=True, attn_implementation="eager")
-    bad = {k: sorted(v) for k, v in info.items() if k.endswith("keys") and v}
+    unread = "position_embeddings.weight" if arch in DISTANCE else None  # a table that the class makes all the same
+    found = {k: [name for name in v if not unread or not name.endswith(unread)] for k, v in info.items() if k.endswith("keys")}
+    bad = {k: sorted(v) for k, v in found.items() if v}
     if arch == "gpt2":
         model.config.pad_token_id = 1
     return model.eval(), f"from_pretrained: {bad}" if bad else None
@@ -252,7 +290,7 @@ def cloze(folder, arch):
         source, attn_implementation="eager").eval()
     tokenizer = tokenizers.Tokenizer.from_file(os.path.join(source, "tokenizer.json"))
     word = lambda text: tokenizer.encode(text, add_special_tokens=False).ids
-    mask = tokenizer.token_to_id("[MASK]" if arch == "bert" else "<mask>")
+    mask = tokenizer.token_to_id("[MASK]" if arch in BERT else "<mask>")
     around = ([], []) if causal else (tokenizer.encode("").ids[:1], tokenizer.encode("").ids[1:])
     at, total, wrong = [word(v)[0] for v in CLOZE.values()], 0.0, 0
     for row, guess in zip(rows, ours):
