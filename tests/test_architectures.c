@@ -558,3 +558,32 @@ TEST(what_is_read_is_written)
     }
     assert_int_equal(written, 14);
 }
+
+/* What was read and is written has the states and logits of the class that made the golden file. */
+TEST_IN_DIR(written_models_are_the_same)
+{
+    static char name[128][NAME];
+    const int count = names_of("long.npz", name, 128);
+    for (int i = 0; i < count; ++i) {
+        char golden[PATH];
+        const char *dir = in_dir(state, name[i]);
+        cs_backend *backend = NULL;
+        cs_model model = {0};
+        cs_state_difference d[MOST];
+        double rounding[MOST];
+        assert_true(snprintf(golden, sizeof golden, MODELS "%s", name[i]) > 0);
+        OK(open_cpu(&backend));
+        OK(cs_model_read(golden, backend, false, &model));
+        OK(cs_model_write(&model, dir));
+        cs_model_free(&model);
+        OK(cs_model_read(dir, backend, false, &model));
+        const int layers = verify(&model, golden, "reference.npz", d, rounding);
+        for (int l = 0; l < layers; ++l) {
+            if (!(excess(&model, &d[l], rounding) <= 1)) {
+                fail_msg("%s, written: layer %d differs by %g", name[i], (int)d[l].layer, d[l].max);
+            }
+        }
+        cs_model_free(&model);
+        cs_backend_free(&backend);
+    }
+}
