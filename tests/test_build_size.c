@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
+#include "cooc/build_sequences.h"
 #include "cooc/builder.h"
+#include "cooc/context_private.h"
 #include "cooc/store.h"
 #include "io_support.h"
 #include "plan/spec.h"
@@ -153,10 +156,108 @@ TEST(the_least_tail_that_makes_a_tenth)
             OK(cs_cooc_estimate(&corpus, &other, &tried));
             least = tails[t] > o.tail && 10 * tried.matrix <= whole.matrix ? tails[t] : 0;
         }
-        print_message("tail %g: %g, %g entries, %g then\n", o.tail, tail, whole.entries,
-                      cut.entries);
         assert_true(tail == least);
+        assert_true((tail > 0) == (i == 0));
         assert_true(tail == 0 || cut.matrix == tried.matrix);
+    }
+    cs_corpus_free(&corpus);
+}
+
+typedef struct {
+    int64_t classes, all;
+    cs_hash128 key[400];
+    int64_t times[400];
+} tally;
+
+static cs_status take(void *ctx, const cs_contribution *c)
+{
+    tally *t = ctx;
+    int64_t i = 0;
+    while (i < t->classes && cs_hash_compare(t->key[i], c->key) != 0) {
+        ++i;
+    }
+    assert_true(i < 400);
+    t->key[i] = c->key;
+    t->classes += i == t->classes;
+    ++t->times[i];
+    ++t->all;
+    return CS_OK;
+}
+
+/* Of one word a class of offsets is one row, in which N_c contributions meet. The estimate is the
+ * mean of N / N_c over 96 contributions drawn at random, and two standard errors: so is its own mean
+ * over seeds, to four standard errors of that and the bias of a standard deviation of 96 (below 1 %).
+ */
+TEST(classes_are_drawn_as_contributions)
+{
+    enum { SEEDS = 50, DRAWS = 96 };
+    static const char *const specs[][2] = {{"permuted-ar", "nearest:2"},
+                                           {"permuted-ar", "nearest:3"},
+                                           {"masked:unmasked=1", "nearest:2"},
+                                           {"masked:mask-ratio=0.5", "nearest:2"}};
+    int64_t length[] = {7, 4, 7};
+    cs_corpus corpus = small_corpus(3, length, 1, 0, 3);
+    for (int i = 0; i < 4; ++i) {
+        cs_cooc_options o = options_of(1, INT64_C(1) << 28);
+        OK(cs_objective_parse(specs[i][0], &o.objective));
+        OK(cs_context_parse(specs[i][1], &o.context));
+        cs_sequences sequences = {0};
+        cs_context_plan *plan = NULL;
+        static tally t;
+        int64_t skipped = 0;
+        const cs_context_options context = cs_cooc_context_options(&o);
+        memset(&t, 0, sizeof t);
+        OK(cs_cooc_sequences(&corpus, &o, &sequences, &skipped));
+        OK(cs_context_prepare(&sequences, &context, &plan));
+        for (int64_t q = 0; q < sequences.count; ++q) {
+            OK(cs_context_visit(plan, &corpus, &sequences, q, take, &t, NULL));
+        }
+        double mean = 0, spread = 0;
+        for (int64_t c = 0; c < t.classes; ++c) {
+            spread += (double)t.all / (double)t.times[c];
+        }
+        spread = sqrt(fmax(0, spread - pow((double)t.classes, 2))); /* of N / N_c */
+        for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
+            cs_context_size size = {.scale = 1e9};
+            cs_context_plan_free(&plan);
+            cs_context_options seeded = cs_cooc_context_options(&o);
+            OK(cs_context_prepare(&sequences, &seeded, &plan));
+            OK(cs_context_nearest_size(plan, &corpus, &sequences, 1, &size));
+            assert_true(size.contributions == (double)t.all);
+            assert_true(size.entries == size.rows);
+            mean += size.rows / SEEDS;
+        }
+        const double expected = (double)t.classes + 2 * spread / sqrt(DRAWS);
+        const double error = 4 * spread / sqrt((double)DRAWS * SEEDS) + 0.02 * spread / sqrt(DRAWS);
+        assert_true(fabs(mean - expected) <= error + 1e-3 * expected);
+        cs_context_plan_free(&plan);
+        cs_sequences_free(&sequences);
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* Estimated by a walk, by classes of patterns, of pairs: two workers. */
+TEST(every_allocation_may_fail)
+{
+    static const char *const specs[][2] = {
+        {"ar", "nearest:1"}, {"masked:mask-ratio=0.5", "nearest:2"}, {"permuted-ar", "unique"}};
+    int64_t length[] = {9, 5, 7};
+    cs_corpus corpus = small_corpus(3, length, 8, 2, 3);
+    for (int i = 0; i < 3; ++i) {
+        cs_cooc_options o = options_of(2, INT64_C(1) << 28);
+        cs_cooc_size whole = {0}, cut = {0};
+        double tail = 0;
+        OK(cs_objective_parse(specs[i][0], &o.objective));
+        OK(cs_context_parse(specs[i][1], &o.context));
+        cs_status status = CS_ERR_MEMORY;
+        for (int64_t n = 1; status != CS_OK; ++n) {
+            (void)cs_mem_fail_at(n);
+            status = cs_cooc_estimate(&corpus, &o, &whole);
+            if (status == CS_OK) status = cs_cooc_smaller_tail(&corpus, &o, &whole, &tail, &cut);
+            const int64_t made = cs_mem_fail_at(0);
+            cs_reason_clear();
+            assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+        }
     }
     cs_corpus_free(&corpus);
 }

@@ -278,3 +278,50 @@ TEST(the_worst_residual_counts)
         assert_true(m.s.cert_residual.bound == 1e-9 && !m.s.converged);
     }
 }
+
+/* Multiply-adds of a count: n^3 / 6 for each component of n on its smaller side, and of its Gram
+ * matrix d (d + 1) / 2 for each line of d entries on the other. Only lengths are looked at. */
+TEST(counts_beyond_their_limit_are_not_run)
+{
+    enum { LINES = 1000, SMALL = 3, DEGREE = 30000, BLOCKS = 3, ORDER = 8192 };
+    static int64_t rows[LINES + 1], cols[SMALL + 1];
+    int64_t many[] = {0, LINES}, few[] = {0, SMALL}, square[BLOCKS + 1];
+    double x = 1, residual = 0;
+    for (int64_t i = 0; i <= LINES; ++i) {
+        rows[i] = i * DEGREE;
+    }
+    for (int64_t b = 0; b <= BLOCKS; ++b) {
+        square[b] = b * ORDER;
+    }
+    const cs_spectrum_options o = {.threads = 1};
+    const cs_certificate_facts facts = {.rank = SMALL};
+    cs_spectrum s = {.k = 1, .sigma = &x, .residual = &residual};
+    s.u.data = s.v.data = &x;
+    for (int wide = 0; wide < 2; ++wide) {
+        cs_system system = {.reduced = {.count = 1}};
+        cs_reduction *r = &system.reduced;
+        r->side[wide ? CS_RIGHT : CS_LEFT].start = many;
+        r->side[wide ? CS_LEFT : CS_RIGHT].start = few;
+        (wide ? &r->at : &r->a)->ptr = rows;
+        (wide ? &r->a : &r->at)->ptr = cols;
+        OK(cs_spectrum_inertia(&system, &o, &facts, &s));
+        assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
+        assert_non_null(strstr(s.cert_inertia.why, "a count takes 4.5e+11 multiply-adds"));
+    }
+    cs_system system = {.reduced = {.count = BLOCKS}};
+    int64_t *empty = test_room(BLOCKS * ORDER + 1, sizeof *empty);
+    system.reduced.side[CS_LEFT].start = system.reduced.side[CS_RIGHT].start = square;
+    system.reduced.a.ptr = system.reduced.at.ptr = empty;
+    OK(cs_spectrum_inertia(&system, &o, &facts, &s));
+    assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
+    assert_non_null(strstr(s.cert_inertia.why, "a count takes 2.7e+11 multiply-adds"));
+    for (int missing = 0; missing < 3; ++missing) { /* triplets, left vectors, right vectors */
+        s.k = missing > 0;
+        s.u.data = missing == 1 ? NULL : &x;
+        s.v.data = missing == 2 ? NULL : &x;
+        OK(cs_spectrum_inertia(&system, &o, &facts, &s));
+        assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
+        assert_non_null(strstr(s.cert_inertia.why, missing ? "vectors do not fit" : "no triplet"));
+        assert_true(s.cert_inertia.bound == (double)s.k && isnan(s.cert_inertia.reach));
+    }
+}
