@@ -111,7 +111,15 @@ TEST(a_measure_times_its_square)
     OK(cs_jacobi_above(&none, 0.5, room, &low, &high));
     assert_true(low == 0 && high == 0);
     OK(cs_jacobi_squared(&none, room, &squared));
-    assert_int_equal(squared.order, 0);
+    assert_true(squared.order == 0 && squared.mass == 0);
+    /* One step, which has not ended: too few for a measure of degree 2. */
+    cs_jacobi one = {.order = 1, .mass = 2, .alpha = (double[]){3}, .beta = (double[]){0.5}};
+    OK(cs_jacobi_squared(&one, room, &squared));
+    assert_true(squared.order == 0 && squared.mass == 0);
+    one.beta[0] = 0; /* ended: all at 3 */
+    OK(cs_jacobi_squared(&one, room, &squared));
+    assert_int_equal(squared.order, 1);
+    assert_true(fabs(squared.mass - 18) < 1e-13 && fabs(squared.alpha[0] - 3) < 1e-13);
     cs_jacobi bad = {.order = 2, .mass = 1, .alpha = (double[]){1, NAN}, .beta = (double[]){1, 0}};
     assert_fails(cs_jacobi_rule(&bad, room, node, weight), CS_ERR_CONVERGE,
                  "order 2 did not converge");
@@ -420,6 +428,40 @@ TEST(threads_do_not_change_bits)
         operator_free(&m);
     }
     cs_density_free(&one);
+}
+
+typedef struct {
+    int64_t count, samples, degree;
+} steps_seen;
+
+static void note_step(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    steps_seen *s = ctx;
+    assert_string_equal(stage, "Lanczos steps");
+    assert_int_equal(done, ++s->count);
+    assert_int_equal(total, (s->samples + 7) / 8 * s->degree);
+}
+
+/* Groups of eight samples, each of so many steps. */
+TEST(steps_are_told)
+{
+    static const int64_t samples[] = {2, 8, 9, 17};
+    csr_operator m;
+    operator_of(&m, random_sparse(200, 150, 0.1, 5), 1);
+    for (size_t i = 0; i < 4; ++i) {
+        steps_seen seen = {.samples = samples[i], .degree = 7};
+        const cs_progress progress = {note_step, &seen};
+        cs_density_options o = options_of(samples[i], 7, 3);
+        cs_density d;
+        o.top = 100;
+        o.progress = &progress;
+        OK(cs_density_of(&m.op, &o, &d));
+        assert_int_equal(seen.count, (samples[i] + 7) / 8 * 7);
+        cs_density_free(&d);
+    }
+    operator_free(&m);
+    /* A group's basis, its vectors and their product on both sides. */
+    assert_true(cs_density_room(30, 20, 7) == 8 * (20 * 7 + 20 + 20 + 30));
 }
 
 static double too_large(int64_t i)

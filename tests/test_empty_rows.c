@@ -391,6 +391,21 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
     data[7] = NAN;
     OK(cs_vectors_write(path, &some, &a));
     assert_fails(cs_vectors_read(path, &some, &back), CS_ERR_INPUT, "row 1, column 1 is nan");
+    const float single[] = {1, 2, 3, 4, 5, 6};
+    const int64_t integer[6] = {0};
+    OK(cs_npy_write(path, CS_F32, 2, (int64_t[]){6, 1}, single));
+    OK(cs_vectors_read(path, &ends, &back));
+    assert_true(back.rows == 6 && back.cols == 1 && back.data[5] == 6);
+    cs_dense_free(&back);
+    static const char *const wanted = "not vectors of 6 floats, as columns";
+    OK(cs_npy_write(path, CS_I64, 2, (int64_t[]){6, 1}, integer));
+    assert_fails(cs_vectors_read(path, &ends, &back), CS_ERR_INPUT, wanted);
+    OK(cs_npy_write(path, CS_F32, 2, (int64_t[]){6, 0}, single));
+    assert_fails(cs_vectors_read(path, &ends, &back), CS_ERR_INPUT, wanted);
+    OK(cs_npy_write(path, CS_F32, 2, (int64_t[]){5, 1}, single));
+    assert_fails(cs_vectors_read(path, &ends, &back), CS_ERR_INPUT, wanted);
+    OK(cs_npy_write(path, CS_F32, 1, (int64_t[]){6}, single));
+    assert_fails(cs_vectors_read(path, &ends, &back), CS_ERR_INPUT, wanted);
 }
 
 /* A left vector has an entry a row, empty or not, of a matrix that the caller holds: here 24 TB. */

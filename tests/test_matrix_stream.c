@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "cooc_matrices.h"
 #include "io/npz.h"
 #include "io_support.h"
@@ -126,6 +127,72 @@ TEST_IN_DIR(damaged_archives_are_named)
                  "indices.npy: item 2 is 4, not in 0..3");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 3, bad), &any), CS_ERR_INPUT,
                  "row 2, column 0: value nan is not finite");
+}
+
+static cs_status interrupts_itself(void *ctx, int64_t number, int64_t n, const int32_t *col,
+                                   const double *val)
+{
+    (void)n;
+    (void)col;
+    (void)val;
+    *(int64_t *)ctx = number;
+    if (number == 3) cs_interrupt_set();
+    return CS_OK;
+}
+
+static cs_status nothing_begins(void *ctx, int64_t rows, int64_t cols, int64_t entries)
+{
+    (void)ctx;
+    (void)rows;
+    (void)cols;
+    (void)entries;
+    return CS_OK;
+}
+
+/* The rows at hand are given away, no more are read: fewer than 2^14. */
+static cs_status interrupted(const char *path)
+{
+    int64_t last = -1;
+    const cs_row_visitor visitor = {&last, nothing_begins, interrupts_itself};
+    cs_status status = cs_matrix_stream(path, &visitor);
+    return last < 1 << 14 ? status : CS_ERR_USAGE;
+}
+
+TEST_IN_DIR(an_interrupt_ends_the_stream)
+{
+    enum { ROWS = 40000 };
+    cs_csr a = {0};
+    OK(cs_csr_init(&a, ROWS, 2, ROWS));
+    for (int64_t i = 0; i < ROWS; ++i) {
+        a.col[i] = (int32_t)(i % 2);
+        a.val[i] = 1;
+        a.ptr[i + 1] = i + 1;
+    }
+    const char *path = stored(state, &a);
+    cs_csr_free(&a);
+    assert_int_equal(in_child(interrupted, path, "interrupted"), CS_ERR_INTERRUPT);
+}
+
+/* By columns: read whole, its rows in order all the same. */
+TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
+{
+    const char *path = in_dir(state, "c.npz");
+    const int64_t shape[] = {3, 4}, two = 2, pointers = 5, entries = 4;
+    const int64_t indptr[] = {0, 1, 1, 3, 4};
+    const int32_t indices[] = {2, 0, 1, 0};
+    const double data[] = {1, 2, 3, 5};
+    cs_npz_writer *w = NULL;
+    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_add_text(w, "format", "csc"));
+    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
+    OK(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr));
+    OK(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices));
+    OK(cs_npz_add(w, "data", CS_F64, 1, &entries, data));
+    OK(cs_npz_commit(&w));
+    double sum = 0;
+    const cs_row_visitor any = {&sum, begin_any, row_any};
+    OK(cs_matrix_stream(path, &any));
+    assert_true(sum == 1 * 2 + 2 * 2 + 3 * 3 + 5 * 3);
 }
 
 /* A byte of the last member turned: its checksum tells. */
