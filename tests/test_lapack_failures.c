@@ -279,6 +279,14 @@ static struct {
     int least;         /* converged values are no more than that, where positive */
 } arpack;
 
+/* What each run was asked for. */
+enum { MOST_RUNS = 20 };
+static struct {
+    int n, nev, ncv, shifts, iterations, mode;
+    double tol;
+} run[MOST_RUNS];
+static int runs;
+
 void dsaupd_c(int *ido, char const *bmat, int n, char const *which, int nev, double tol,
               double *resid, int ncv, double *v, int ldv, int *iparam, int *ipntr, double *workd,
               double *workl, int lworkl, int *info)
@@ -287,6 +295,15 @@ void dsaupd_c(int *ido, char const *bmat, int n, char const *which, int nev, dou
                  int *, int *, double *, double *, int, int *);
     void *symbol = next("dsaupd_c");
     memcpy(&real, &symbol, sizeof real);
+    if (*ido == 0 && runs < MOST_RUNS) {
+        run[runs].n = n;
+        run[runs].nev = nev;
+        run[runs].ncv = ncv;
+        run[runs].shifts = iparam[0];
+        run[runs].iterations = iparam[2];
+        run[runs].mode = iparam[6];
+        run[runs++].tol = tol;
+    }
     real(ido, bmat, n, which, nev, tol, resid, ncv, v, ldv, iparam, ipntr, workd, workl, lworkl,
          info);
     if (arpack.step && *ido == 99) {
@@ -349,6 +366,50 @@ TEST(what_arpack_reports)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE, "dseupd failed (info -14)");
     arpack.vectors = 0;
     operator_free(&f);
+}
+
+/* The wanted values, then a coarse look for one more; where that finds a copy, a batch of them and
+ * another look. Twice as many vectors as values and one, 20 at least (the manual's advice). */
+TEST(what_arpack_is_asked_for)
+{
+    static const struct {
+        int64_t k;
+        int copies, batch, ncv, batch_ncv;
+    } cases[] = {{3, 3, 3, 20, 20}, {9, 9, 8, 20, 20}, {12, 12, 8, 25, 20}, {40, 30, 10, 81, 21}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        enum { N = 90 };
+        double value[N];
+        csr_operator f;
+        cs_svd s;
+        for (int i = 0; i < N; ++i) {
+            value[i] = i < cases[c].copies ? N : N - i;
+        }
+        operator_of(&f, diagonal_matrix(N, value), 1);
+        cs_svd_options o = {.k = cases[c].k, .solver = CS_SOLVER_ARPACK};
+        runs = 0;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        assert_true(s.converged);
+        cs_svd_free(&s);
+        assert_true(runs >= 4 && runs % 2 == 0);
+        for (int r = 0; r < runs; ++r) {
+            const bool first = r == 0, look = r % 2 == 1;
+            assert_int_equal(run[r].n, N);
+            assert_int_equal(run[r].shifts, 1); /* exact ones */
+            assert_int_equal(run[r].mode, 1);
+            assert_int_equal(run[r].nev, look ? 1 : first ? cases[c].k : cases[c].batch);
+            assert_int_equal(run[r].ncv, look ? 20 : first ? cases[c].ncv : cases[c].batch_ncv);
+            assert_int_equal(run[r].iterations, look ? 10 : 3000);
+            assert_true(run[r].tol == (look ? 1e-2 : 0.25e-12));
+        }
+        o.max_iterations = 77;
+        o.tol = 1e-16;
+        runs = 0;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        cs_svd_free(&s);
+        assert_int_equal(run[0].iterations, 77);
+        assert_true(run[0].tol == DBL_EPSILON); /* no finer than rounding */
+        operator_free(&f);
+    }
 }
 
 /* --- ARPACK over a group ---------------------------------------------------------------------- */

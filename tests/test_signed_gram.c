@@ -207,20 +207,59 @@ TEST(interrupts)
     assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);
 }
 
+static cs_status inner_with_itself(const cs_signed_gram *p)
+{
+    double plain, scaled;
+    return cs_signed_gram_inner(p, p, p->diagonal, 1, &plain, &scaled);
+}
+
+static cs_status apply_once(const cs_signed_gram *p)
+{
+    double x[40] = {1}, y[40];
+    const cs_dense in = {40, 1, 40, x};
+    cs_dense out = {40, 1, 40, y};
+    return cs_signed_gram_apply(p, &in, 1, &out);
+}
+
+static cs_status shift_once(const cs_signed_gram *p)
+{
+    cs_signed_gram_shift shift = {0};
+    cs_status status = cs_signed_gram_shift_of(p, 1, &shift);
+    cs_signed_gram_shift_free(&shift);
+    return status;
+}
+
+static cs_status leading_two(const cs_signed_gram *p)
+{
+    const cs_signed_gram_options o = {.seed = 3, .threads = 1};
+    double values[2];
+    return cs_signed_gram_leading(p, 2, &o, values, NULL);
+}
+
+static cs_status least_one(const cs_signed_gram *p)
+{
+    const cs_signed_gram_options o = {.seed = 3, .threads = 1};
+    double value;
+    return cs_signed_gram_least(p, &o, &value);
+}
+
 TEST(every_allocation_fails_in_turn)
 {
+    static cs_status (*const work[])(const cs_signed_gram *) = {inner_with_itself, apply_once,
+                                                                shift_once, leading_two, least_one};
     cs_signed_gram p = random_gram(40, 0.2, true, 3);
-    double value;
-    cs_status status = CS_ERR_MEMORY;
-    int64_t failures = 0;
-    for (int64_t n = 1; status != CS_OK; ++n) {
-        (void)cs_mem_fail_at(n);
-        status = cs_signed_gram_inner(&p, &p, NULL, 1, &value, NULL);
-        (void)cs_mem_fail_at(0);
-        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-        failures += status != CS_OK;
-        cs_reason_clear();
+    for (size_t w = 0; w < sizeof work / sizeof *work; ++w) {
+        cs_status status = CS_ERR_MEMORY;
+        int64_t failures = 0;
+        for (int64_t n = 1; status != CS_OK; ++n) {
+            (void)cs_mem_fail_at(n);
+            status = work[w](&p);
+            (void)cs_mem_fail_at(0);
+            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
+            failures += status != CS_OK;
+            cs_reason_clear();
+        }
+        assert_true(failures >= 4);
     }
-    assert_true(failures > 5);
     cs_signed_gram_free(&p);
 }

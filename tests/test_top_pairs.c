@@ -176,6 +176,39 @@ TEST(cosines_mean_and_quantiles)
     }
 }
 
+/* All pairs in one bin, floats that share their upper 20 bits: quantiles go from its one end to the
+ * other, by their rank. */
+TEST(quantiles_within_a_bin)
+{
+    enum { ROWS = 30, TOTAL = ROWS * (ROWS - 1) / 2 };
+    static const double wanted[] = {0, 0.25, 0.5, 1};
+    float x[2 * ROWS];
+    for (int sign = -1; sign < 2; sign += 2) {
+        cs_top_pairs t;
+        for (int i = 0; i < ROWS;
+             ++i) { /* inner products 1 - 0, or 0 - 1 in pairs of unlike rows */
+            x[2 * i] = 1;
+            x[2 * i + 1] = 0;
+        }
+        cs_rows rows = cs_rows_of_f32(ROWS, 2, x, "x");
+        const cs_top_pairs_options o = {.count = 3, .quantiles = 4, .quantile = wanted};
+        if (sign < 0) { /* one pair, of product -1 */
+            x[2] = -1;
+            rows.rows = 2;
+        }
+        OK(cs_top_pairs_of(&rows, &o, &t));
+        const double end = sign * (1 + 4095 * 0x1p-23);
+        for (int q = 0; q < 4; ++q) {
+            const double rank = floor(wanted[q] * (TOTAL - 1));
+            const double want = sign > 0 ? 1 + rank / (TOTAL - 1) * (end - 1) : 0.5 * (end - 1);
+            assert_true(fabs(t.quantile[q] - want) < 1e-15);
+        }
+        assert_int_equal(t.count, sign > 0 ? 3 : 1);
+        assert_true(t.pair[0].value == (float)sign);
+        cs_top_pairs_free(&t);
+    }
+}
+
 TEST(same_bits_for_any_threads)
 {
     const int64_t n = 700, d = 70;
