@@ -1,0 +1,73 @@
+/* linalg/inertia: how tight the bound on the rounding of a factorisation is. */
+#include <float.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "linalg/inertia.h"
+#include "linalg_support.h"
+#include "test.h"
+
+/* The largest eigenvalue of a symmetric matrix without negative entries. */
+static double perron(cs_dense *a)
+{
+    double *value = test_room(a->rows, sizeof *value);
+    OK(cs_dense_eigh(a, value, true));
+    return value[a->rows - 1];
+}
+
+/* |L| |D| |L^T| of the factors that cs_dense_ldl leaves. */
+static cs_dense of_factors(const cs_dense *a, const double *below)
+{
+    const int64_t n = a->rows;
+    cs_dense l, d, ld, out;
+    OK(cs_dense_init(&l, n, n));
+    OK(cs_dense_init(&d, n, n));
+    OK(cs_dense_init(&ld, n, n));
+    OK(cs_dense_init(&out, n, n));
+    for (int64_t j = 0; j < n; ++j) {
+        l.data[j + j * n] = 1;
+        d.data[j + j * n] = fabs(a->data[j + j * n]);
+        for (int64_t i = j + 1; i < n; ++i) {
+            l.data[i + j * n] = fabs(a->data[i + j * n]);
+        }
+        if (j + 1 < n) d.data[j + 1 + j * n] = d.data[j + (j + 1) * n] = fabs(below[j]);
+    }
+    OK(cs_gemm(false, false, 1, &l, &d, 0, &ld));
+    OK(cs_gemm(false, true, 1, &ld, &l, 0, &out));
+    cs_dense_free(&l);
+    cs_dense_free(&d);
+    cs_dense_free(&ld);
+    return out;
+}
+
+/* (4 n + 400) u (|| |A| || + || |L| |D| |L^T| ||), the norms from above and within a hundredth. */
+TEST(the_error_is_that_of_two_norms)
+{
+    for (int64_t n = 1; n <= 65; n += 8) {
+        cs_dense a, b, absolute, product;
+        int64_t positive;
+        double error, *below = test_room(n, sizeof *below);
+        int *pivot = test_room(n, sizeof *pivot);
+        OK(cs_dense_init(&a, n, n));
+        OK(cs_dense_init(&b, n, n));
+        OK(cs_dense_init(&absolute, n, n));
+        fill_normal(&a, (uint64_t)n);
+        for (int64_t j = 0; j < n; ++j) {
+            for (int64_t i = 0; i <= j; ++i) {
+                a.data[j + i * n] = a.data[i + j * n];
+                absolute.data[i + j * n] = absolute.data[j + i * n] = fabs(a.data[i + j * n]);
+            }
+        }
+        cs_dense_copy(&a, &b);
+        OK(cs_dense_ldl(&b, below, pivot));
+        product = of_factors(&b, below);
+        const double size = perron(&absolute) + perron(&product);
+        OK(cs_inertia(&a, &positive, &error));
+        const double ratio = error / ((4 * (double)n + 400) * (DBL_EPSILON / 2) * size);
+        assert_true(ratio >= 1 - 1e-12 && ratio <= 1.01);
+        cs_dense_free(&a);
+        cs_dense_free(&b);
+        cs_dense_free(&absolute);
+        cs_dense_free(&product);
+    }
+}
