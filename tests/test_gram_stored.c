@@ -123,7 +123,7 @@ TEST_IN_DIR(members_are_checked)
                   {"squares", 2, true}};
     enum { MEMBERS = sizeof member / sizeof *member };
     static const double zero[GROUPS * D * D + 1];
-    static const int64_t none[16] = {[2] = -1}; /* no heaviest row */
+    static const int64_t none[32] = {[2] = -1}; /* no heaviest row */
     for (int bad = -1; bad < MEMBERS; ++bad) {
         for (int way = 0; way < 3; ++way) {
             cs_npz_writer *w = NULL;
