@@ -426,9 +426,10 @@ TEST(interrupts_are_obeyed)
 TEST(every_allocation_may_fail)
 {
     cs_corpus corpus = corpus_of(900, 25, 300, 3);
-    for (int way = 0; way < 3; ++way) { /* in memory, spilled, row by row */
+    static const char *const contexts[] = {"nearest:3", "nearest:3", "each:3", "unique"};
+    for (int way = 0; way < 4; ++way) { /* in memory, spilled, row by row, pairs */
         bool spill = way == 1;
-        cs_cooc_options o = options_of("ar", way == 2 ? "each:3" : "nearest:3");
+        cs_cooc_options o = options_of("ar", contexts[way]);
         o.memory_budget = spill ? 1 << 20 : 1 << 26;
         o.threads = 2;
         for (int64_t n = 1;; ++n) {

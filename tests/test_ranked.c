@@ -407,6 +407,8 @@ TEST_IN_DIR(estimates_and_bits)
                 run_svd(3, &job);
                 const cs_sum4 *mine = &all[t][0].sum4;
                 assert_true(mine->error > 0);
+                assert_true(all[t][0].sum_sigma4_error == mine->error);
+                assert_int_equal(all[t][0].cert_probe.state, CS_CERT_NOT_RUN); /* not asked for */
                 assert_true(fabs(mine->value - sum.sum_sigma4) <= 5 * mine->error);
                 assert_int_equal(mine->samples, one.sum4.samples);
                 assert_int_equal(mine->sketch, one.sum4.sketch);

@@ -416,6 +416,52 @@ TEST(targets_that_share_no_set)
     cs_corpus_free(&corpus);
 }
 
+/* Under permuted-ar any two positions share the same weight: off the diagonal an entry is a number for
+ * each pair of occurrences in one document, of rare words and of frequent ones. */
+TEST(pairs_of_rare_words)
+{
+    enum { DOCUMENTS = 20, EACH = 60, WORDS = 2000 };
+    int64_t length[DOCUMENTS];
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        length[d] = EACH;
+    }
+    cs_corpus corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
+    int32_t *pairs = test_room((int64_t)WORDS * WORDS, sizeof *pairs);
+    int64_t different = 0, found = 0;
+    for (int64_t i = 0; i < corpus.tokens; ++i) {
+        corpus.token[i] = i % 7 == 0 ? 5 : corpus.token[i]; /* a frequent one */
+    }
+    for (int64_t i = 0; i < corpus.tokens; ++i) {
+        for (int64_t j = i / EACH * EACH; j < (i / EACH + 1) * EACH; ++j) {
+            const int64_t u = corpus.token[i], v = corpus.token[j];
+            different += u != v && pairs[u * WORDS + v] == 0;
+            pairs[u * WORDS + v] += u != v;
+        }
+    }
+    cs_cooc_options o = {.threads = 2, .memory_budget = 1 << 26};
+    cs_cooc m = {0};
+    double each = 0;
+    OK(cs_objective_parse("permuted-ar", &o.objective));
+    OK(cs_context_parse("unique", &o.context));
+    OK(cs_cooc_build(&corpus, &o, &m));
+    const cs_csr *a = &m.matrix.a;
+    for (int64_t r = 0; r < a->rows; ++r) {
+        const int64_t v = corpus.token[corpus.doc_ptr[m.witness_sequence[r]] +
+                                       m.witness_ordinal[r] / (2 * EACH - 1)];
+        for (int64_t e = a->ptr[r]; e < a->ptr[r + 1]; ++e) {
+            if (a->col[e] != v) {
+                const double one = a->val[e] / pairs[v * WORDS + a->col[e]];
+                each = each > 0 ? each : one;
+                assert_true(fabs(one / each - 1) < 1e-12);
+                ++found;
+            }
+        }
+    }
+    assert_int_equal(found, different);
+    cs_cooc_free(&m);
+    cs_corpus_free(&corpus);
+}
+
 TEST(samples_are_refused)
 {
     cs_corpus corpus = corpus_of();
