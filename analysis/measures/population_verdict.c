@@ -14,7 +14,8 @@ static const double SAME = 1e-9; /* of sums that differ by rounding at most */
 
 typedef struct {
     double ratio, low, high;
-    int sign; /* of log ratio where it is decided; 0: it cannot be told */
+    int sign;     /* of log ratio where it is decided; 0: it cannot be told */
+    int withheld; /* 1: not for the error of the ratio */
     char reason[REASON];
 } verdict;
 
@@ -73,6 +74,12 @@ static void cannot_tell(verdict *v, const char *reason)
 {
     v->sign = 0;
     (void)snprintf(v->reason, REASON, "%s", reason);
+}
+
+static void withhold(verdict *v, const char *reason)
+{
+    cannot_tell(v, reason);
+    v->withheld = 1;
 }
 
 /* --- corpus and population --------------------------------------------------------------------- */
@@ -188,19 +195,20 @@ static cs_status of_language(const json_t *records, const json_t *left, const js
     if (status != CS_OK) return status;
     const int sizes = sizes_of(left, right, v->sign, &crossed);
     if (!number_of(left, SUM, DISTINCT, 0) || !number_of(right, SUM, DISTINCT, 0)) {
-        cannot_tell(v, "contexts are not at hand");
+        withhold(v, "contexts are not at hand");
     } else if (isnan(v->high)) {
-        cannot_tell(v, "there is no interval (--jackknife)");
+        withhold(v, "there is no interval (--jackknife)");
     } else if (!there) {
-        cannot_tell(v, "there is no null with an interval (--null 2 or more)");
+        withhold(v, "there is no null with an interval (--null 2 or more)");
     } else if (!holds) {
-        cannot_tell(v, "the interval of a null does not hold 1");
+        withhold(v, "the interval of a null does not hold 1");
     } else if (sizes == 0) {
-        cannot_tell(v, "there is no curve over documents (--curve)");
+        withhold(v, "there is no curve over documents (--curve)");
     } else if (v->sign == 0) {
         cannot_tell(v, "the difference is within its error");
     } else if (crossed > 0) {
         v->sign = 0;
+        v->withheld = 1;
         (void)snprintf(v->reason, REASON, "the curves have another order at %.0f documents",
                        crossed);
     }
@@ -218,7 +226,7 @@ static void put(const json_t *left, const json_t *right, const char *of, const v
     cs_item_text(item, "against", text_of(right, "series"));
     cs_item_text(item, "against_position", text_of(right, "target_position"));
     cs_item_text(item, "of", of);
-    CS_ITEM_FIELDS(item, v, ratio, low, high, reason);
+    CS_ITEM_FIELDS(item, v, ratio, low, high, reason, withheld);
     cs_item_text(item, "verdict",
                  v->sign < 0   ? "more connected"
                  : v->sign > 0 ? "less connected"

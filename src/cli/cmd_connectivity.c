@@ -281,7 +281,7 @@ static cs_status report(cs_args *args, const study *t)
                                    "documents=^documents block=# value=. partition=^~partition"},
                          verdicts = {"verdicts[]", "series target_position against "
                                                    "against_position of ratio low high verdict "
-                                                   "reason"},
+                                                   "reason withheld"},
                          spectrum = {"matrices[].sigma[]",
                                      "series=^~name target_position=^target_position index=# "
                                      "sigma=. se=^sigma_se[#] residual=^residual[#]"};

@@ -60,7 +60,7 @@ test_connectivity_estimates() {
         near "$(sed -n "s/^\($row,[0-9]*\),/\1,/p;1p" e/connectivity-blocks.csv > few-blocks.csv && awk -F, '{ print $6 }' few-blocks.csv | sort -n | tail -1 | { read n; blocks few value "^$row,$n,"; })" \
             "$(awk -F, -v row="$row" 'index($0, row) == 1 { print $(NF - 5) }' e/connectivity.csv | head -1)" 1e-9 || return 1
     done
-    [ "$(head -1 e/verdicts.csv)" = series,target_position,against,against_position,of,ratio,low,high,verdict,reason ] &&
+    [ "$(head -1 e/verdicts.csv)" = series,target_position,against,against_position,of,ratio,low,high,verdict,reason,withheld ] &&
         [ "$(wc -l < e/verdicts.csv)" = 9 ] && grep -q '^ar,blind,ar,given,corpus,' e/verdicts.csv && grep -q '^masked(unmasked=1),given,ar,given,language,' e/verdicts.csv &&
         ! grep -q 'no curve' e/verdicts.csv && [ "$(awk -F, 'NR > 1 { print $NF }' e/connectivity-blocks.csv | sort -u | wc -l)" = 1 ] || { fail "$(cat e/verdicts.csv)"; return 1; }
     # of contexts that are all different there is the matrix alone
