@@ -1,6 +1,7 @@
 /* analysis/measures/population_rows: values, intervals and sizes against corpora chosen by hand, the
  * null against a corpus shuffled by hand. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/measures/population_rows.h"
@@ -258,6 +259,36 @@ TEST(sizes_are_means_over_disjoint_corpora)
     (void)row_of(&rows, "mass_seen", "distinct-document", 7);
     cs_population_rows_free(&rows);
     cs_population_counts_free(&counts);
+    cs_corpus_free(&corpus);
+}
+
+/* Three words, each in all documents: half of these have met every context of one word, and masses
+ * seen differ from 1 and from each other by rounding alone, whatever their quotient. */
+TEST(nothing_unseen_leaves_nothing_to_extrapolate)
+{
+    int64_t length[DOCUMENTS];
+    for (int d = 0; d < DOCUMENTS; ++d) {
+        length[d] = 60 + d;
+    }
+    cs_corpus corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
+    cs_population_plan plan = plan_of(BLOCKS);
+    cs_population_rows rows = {0};
+    plan.build.max_length = 2;
+    plan.sizes = 1;
+    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    assert_close(row_of(&rows, "mass_seen", "distinct-document", DOCUMENTS / 2)->value, 1);
+    static const char *const sum[] = {"sum_sigma2", "sum_sigma4"};
+    for (int i = 0; i < 2; ++i) {
+        char corrected[32], extrapolated[32];
+        (void)snprintf(corrected, sizeof corrected, "%s_corrected", sum[i]);
+        (void)snprintf(extrapolated, sizeof extrapolated, "%s_extrapolated", sum[i]);
+        const cs_population_row *r = row_of(&rows, extrapolated, "distinct-document", DOCUMENTS);
+        assert_true(
+            fabs(r->value / row_of(&rows, corrected, "distinct-document", DOCUMENTS)->value - 1) <
+            0.05);
+        assert_true(r->low < r->value && r->value < r->high && r->high - r->low < 1);
+    }
+    cs_population_rows_free(&rows);
     cs_corpus_free(&corpus);
 }
 

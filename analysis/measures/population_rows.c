@@ -139,11 +139,15 @@ static cs_status add_values(const cs_population_study *s, cs_population_rows *ro
 }
 
 /* Sums over contexts are m x, not x: with the next contexts like those that are in n documents and
- * not in n/2, y = m x goes on by its slope, y(n) + (y(n) - y(n/2)) / (m(n) - m(n/2)) (1 - m(n)). */
+ * not in n/2, y = m x goes on by its slope, y(n) + (y(n) - y(n/2)) / (m(n) - m(n/2)) (1 - m(n)):
+ * nothing where nothing is unseen, and not known where the second half met no new ones. */
 static double extrapolated(const double *whole, const double *half, int value, int seen)
 {
-    const double slope = (whole[value] - half[value]) / (whole[seen] - half[seen]);
-    return whole[value] + slope * half[seen] * (1 - whole[seen]);
+    const double unseen = 1 - whole[seen], met = whole[seen] - half[seen],
+                 rounding = 1e-9; /* of masses: sums of up to 2^20 shares */
+    if (unseen < rounding) return whole[value];
+    return met > rounding ? whole[value] + (whole[value] - half[value]) / met * half[seen] * unseen
+                          : (double)NAN;
 }
 
 static cs_status add_extrapolated(cs_population_rows *rows, int64_t documents, int64_t blocks,

@@ -42,7 +42,8 @@ typedef struct {
     int64_t blocks;                   /* B; 0: no intervals */
     int64_t sizes;    /* also the corpora of 1/2, 1/4, ... 1/2^sizes of the documents: sums and mass
                        seen, and from the largest two the sums extrapolated to mass seen 1:
-                       x(n) + (x(n) - x(n/2)) m(n/2) (1 - m(n)) / (m(n) - m(n/2)) */
+                       x(n) + (x(n) - x(n/2)) m(n/2) (1 - m(n)) / (m(n) - m(n/2)); x(n) where
+                       m(n) = 1, NaN where else m(n) = m(n/2) */
     bool sums;        /* sums and mass seen alone: no spectra, which take most of the time */
     bool hold_back;   /* also the drift of the sums where contexts of fewer than 4, 8, 16 documents
                          count as not seen: a test that the unseen are like the seen */

@@ -81,6 +81,7 @@ static cs_corpus draw(const law *l, int64_t documents, int sample)
 /* Over the corpora of one setting. */
 typedef struct {
     double value, square, middle, plug_in, cross_fit, beyond, beyond_square;
+    int known;                /* extrapolated */
     int covered, plain, held, /* intervals that hold the truth: of the value, value -+ width, of the
                                  extrapolated */
         below;                /* those that end below it */
@@ -99,9 +100,12 @@ static void count(tally *t, const cs_population_rows *rows, const char *metric,
     t->below += r->high < truth;
     t->plain += fabs(r->value - truth) <= quantile * r->se;
     r = row_of(rows, extrapolated, "distinct-document");
-    t->beyond += r->value;
-    t->beyond_square += r->value * r->value;
-    t->held += r->low <= truth && truth <= r->high;
+    if (!isnan(r->value)) { /* known: the second half met contexts, or none is unseen */
+        t->known += 1;
+        t->beyond += r->value;
+        t->beyond_square += r->value * r->value;
+        t->held += r->low <= truth && truth <= r->high;
+    }
 }
 
 static cs_population_plan plan_of(const char *spec, bool given, int64_t blocks)
@@ -180,7 +184,7 @@ static void run(const law *l, const char *spec, bool given, int64_t documents, i
         cs_corpus_free(&corpus);
     }
     for (int j = 0; j < 2; ++j) {
-        const double mean = t[j].value / corpora, beyond = t[j].beyond / corpora;
+        const double mean = t[j].value / corpora, beyond = t[j].beyond / t[j].known;
         printf("| %s | %s%s | %lld | %.2f | sigma^%d | %.3f | %.2f | %.3f | %.3f +- %.3f | %.3f | "
                "%.1f %% | %.1f %% | %.1f %% | %.3f +- %.3f | %.1f %% |\n",
                l->name, spec, context_name(spec, given), (long long)documents, seen, 2 * j + 2,
@@ -188,8 +192,8 @@ static void run(const law *l, const char *spec, bool given, int64_t documents, i
                sqrt(fmax(0, t[j].square / corpora - mean * mean)), t[j].middle / corpora,
                100.0 * t[j].covered / corpora, 100.0 * t[j].below / corpora,
                100.0 * t[j].plain / corpora, beyond,
-               sqrt(fmax(0, t[j].beyond_square / corpora - beyond * beyond)),
-               100.0 * t[j].held / corpora);
+               sqrt(fmax(0, t[j].beyond_square / t[j].known - beyond * beyond)),
+               100.0 * t[j].held / t[j].known);
     }
     (void)fflush(stdout);
 }
