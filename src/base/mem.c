@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/ints.h"
+
 static _Atomic int64_t made;
 static _Atomic int64_t fail_at;
 
@@ -297,6 +299,12 @@ int64_t cs_mem_available(void)
     const int64_t available = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024,
                   left = address_space_left();
     return available < left ? available : left;
+}
+
+int64_t cs_mem_quarter(int64_t most)
+{
+    const int64_t quarter = cs_mem_available() / 4;
+    return quarter > 0 ? cs_least(quarter, most) : most;
 }
 
 cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...)

@@ -94,6 +94,9 @@ int64_t cs_mem_fail_at(int64_t n);
  * that the process may take (RLIMIT_AS); 0 if unknown. */
 int64_t cs_mem_available(void);
 
+/* A quarter of these, but no more than `most`, which it is where they are not known. */
+int64_t cs_mem_quarter(int64_t most);
+
 /* Bytes of memory that this process has resident; 0 if unknown. */
 int64_t cs_mem_resident(void);
 

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/build_private.h"
@@ -113,7 +114,7 @@ static cs_status cut_blocks(build *b)
         int64_t step = (int64_t)((double)outer * BLOCK / contributions);
         step = step > 0 ? step : 1;
         for (int64_t from = 0; from < outer && status == CS_OK; from += step) {
-            int64_t to = from + step < outer ? from + step : outer;
+            int64_t to = cs_least(from + step, outer);
             status = add_block(b, i, i + 1, from, to);
         }
         first = i + 1;

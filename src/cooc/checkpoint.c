@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -166,7 +167,7 @@ static cs_status put_runs(sink *s, const cs_runs *runs)
     if (!chunk) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < runs->count; ++i) {
         for (int64_t at = 0; at < runs->run[i].count && status == CS_OK; at += CHUNK) {
-            int64_t rest = runs->run[i].count - at, count = rest < CHUNK ? rest : CHUNK;
+            int64_t rest = runs->run[i].count - at, count = cs_least(rest, CHUNK);
             status = cs_runs_read(runs, runs->run[i].offset + at, count, chunk);
             if (status == CS_OK) status = put(s, chunk, count * (int64_t)sizeof *chunk);
         }

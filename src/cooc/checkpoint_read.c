@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/checkpoint_private.h"
@@ -119,7 +120,7 @@ static cs_status refill(source *s)
 {
     cs_status status = cs_interrupt_check();
     if (status != CS_OK) return status;
-    int64_t left = s->checkpoint->bytes - s->read, count = left < PIECE ? left : PIECE;
+    int64_t left = s->checkpoint->bytes - s->read, count = cs_least(left, PIECE);
     if (count == 0) {
         return damaged(s, "it is shorter than it should be");
     }
@@ -137,7 +138,7 @@ static cs_status get(source *s, void *to, int64_t size)
     while (size > 0) {
         cs_status status = s->taken == s->held ? refill(s) : CS_OK;
         if (status != CS_OK) return status;
-        int64_t there = s->held - s->taken, count = size < there ? size : there;
+        int64_t there = s->held - s->taken, count = cs_least(size, there);
         memcpy(at, s->buffer + s->taken, (size_t)count);
         s->taken += count;
         at += count;
@@ -166,7 +167,7 @@ static cs_status get_run(source *s, cs_checkpoint_state *state, int64_t length)
     cs_record last = {.units = 0};
     cs_status status = cs_runs_begin(state->runs);
     for (int64_t at = 0; at < length && status == CS_OK; at += CHUNK) {
-        int64_t count = length - at < CHUNK ? length - at : CHUNK;
+        int64_t count = cs_least(length - at, CHUNK);
         status = get_records(s, state, count);
         for (int64_t i = 0; i < count && status == CS_OK; ++i) {
             if (last.units > 0 && cs_record_compare(&last, &s->chunk[i]) >= 0) {

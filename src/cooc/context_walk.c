@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 
 cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,
@@ -196,7 +197,7 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
         return w->plan->kind->walk(w, first, last);
     }
     const int64_t events = w->table->pairs.events;
-    cs_status status = walk_listed(w, first, last < events ? last : events);
+    cs_status status = walk_listed(w, first, cs_least(last, events));
     if (status == CS_OK && last > events)
         status = w->plan->kind->targets(w, first > events ? first - events : 0, last - events);
     return status;

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "cooc/exchange_private.h"
 
@@ -84,8 +85,8 @@ static cs_status move_part(cs_exchange *x, int to, int64_t at, int64_t out_count
 {
     cs_status status = cs_runs_begin(&x->received);
     while (status == CS_OK && (out_count > 0 || in_count > 0)) {
-        int64_t sends = out_count < PIECE ? out_count : PIECE;
-        int64_t takes = in_count < PIECE ? in_count : PIECE;
+        int64_t sends = cs_least(out_count, PIECE);
+        int64_t takes = cs_least(in_count, PIECE);
         status = cs_runs_read(&x->own, at, sends, x->out);
         if (status != CS_OK) break;
         if (to == x->comm->rank) {

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/rng.h"
@@ -125,7 +126,7 @@ static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
 
 static int64_t block_at(int64_t first, int64_t all)
 {
-    return all - first < SAMPLE_BLOCK ? all - first : SAMPLE_BLOCK;
+    return cs_least(all - first, SAMPLE_BLOCK);
 }
 
 /* Columns made orthonormal; over a group every process does it to the whole of them. */

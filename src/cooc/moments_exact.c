@@ -27,6 +27,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/simd.h"
 #include "base/threads.h"
@@ -224,8 +225,7 @@ CS_CLONES static double take_squares(double *x, int64_t n)
 static void take_all(double *x, int64_t n, double factor, double *sum, double *lost)
 {
     for (int64_t i = 0; i < n; i += STRETCH) {
-        cs_add_compensated(sum, lost,
-                           factor * take_squares(x + i, n - i < STRETCH ? n - i : STRETCH));
+        cs_add_compensated(sum, lost, factor * take_squares(x + i, cs_least(n - i, STRETCH)));
     }
 }
 

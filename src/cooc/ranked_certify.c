@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
@@ -143,7 +144,7 @@ static cs_status longest_line(cs_ranked *r, int64_t *out)
     if (status == CS_OK) status = cs_comm_least(r->comm, -most, out);
     *out = -*out;
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
-        *out = (int64_t)column[j] > *out ? (int64_t)column[j] : *out;
+        *out = cs_most(*out, (int64_t)column[j]);
     }
     cs_free(column);
     return status;

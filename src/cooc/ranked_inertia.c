@@ -19,8 +19,8 @@ static cs_status make_room(cs_comm *c, const part_size *size, const cs_ranked *r
     part_size sum = {0}, most = {0};
     for (int p = 0; p < c->ranks; ++p) {
         sum.nnz += size[p].nnz;
-        most.rows = size[p].rows > most.rows ? size[p].rows : most.rows;
-        most.nnz = size[p].nnz > most.nnz ? size[p].nnz : most.nnz;
+        most.rows = cs_most(most.rows, size[p].rows);
+        most.nnz = cs_most(most.nnz, size[p].nnz);
     }
     cs_status status = c->rank == 0 ? cs_csr_init(whole, r->length, r->width, sum.nnz) : CS_OK;
     status = status || c->rank > 0 ? status : cs_csr_init(part, most.rows, r->width, most.nnz);

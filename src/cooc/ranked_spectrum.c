@@ -47,9 +47,8 @@ static cs_status choose_tolerance(task *t)
  * rank must come to the same number. */
 static cs_status basis_memory(cs_comm *c, int64_t *bytes)
 {
-    const int64_t most = (int64_t)4 << 30;
-    int64_t quarter = cs_mem_available() / 4 / c->neighbours;
-    cs_status status = cs_comm_least(c, quarter > 0 && quarter < most ? quarter : most, bytes);
+    const int64_t most = (int64_t)4 << 30, all = cs_mem_quarter(most * c->neighbours);
+    cs_status status = cs_comm_least(c, all / c->neighbours, bytes);
     *bytes *= c->ranks;
     return status;
 }
@@ -227,7 +226,7 @@ static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_den
         cs_comm_gather_each(c, sizeof x->rows, &x->rows, held);
     }
     for (int rank = 0; held && rank < c->ranks; ++rank) {
-        most = held[rank] > most ? held[rank] : most;
+        most = cs_most(most, held[rank]);
     }
     int64_t *own = cs_pool_take(&pool, most, sizeof *own);     /* places of this rank's part, */
     int64_t *place = cs_pool_take(&pool, most, sizeof *place); /* and those that have come */

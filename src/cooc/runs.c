@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/scratch.h"
 #include "base/threads.h"
@@ -216,7 +217,7 @@ static source source_of(const cs_run *run, const extent *e, int64_t room)
     for (int64_t i = e->first_range; i < e->last_range; ++i) {
         s.left += run->in_range[i];
     }
-    s.room = s.left < room ? s.left : room;
+    s.room = cs_least(s.left, room);
     return s;
 }
 
@@ -303,7 +304,7 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
 cs_status cs_runs_shorten(cs_runs *runs, int64_t budget)
 {
     int64_t records = budget / (int64_t)sizeof(cs_record);
-    int64_t fan = records / BUFFER > 2 ? records / BUFFER : 2;
+    int64_t fan = cs_most(records / BUFFER, 2);
     cs_status status = CS_OK;
     while (runs->count > fan && status == CS_OK) {
         status = shorten(runs, fan);
@@ -324,7 +325,7 @@ cs_status cs_runs_merge_ranges(const cs_runs *runs, int64_t first, int64_t last,
     }
     const extent e = {0, runs->count, first, last};
     int64_t room = budget / (int64_t)sizeof(cs_record) / runs->count;
-    return merge_extent(runs, &e, room > BUFFER ? room : BUFFER, visit, ctx);
+    return merge_extent(runs, &e, cs_most(room, BUFFER), visit, ctx);
 }
 
 cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit, void *ctx)

@@ -131,7 +131,7 @@ cs_certificate_facts cs_reduction_facts(const cs_reduction *r)
     for (int t = 0; t < 2; ++t) {
         for (int64_t i = 0; i < side[t]->rows; ++i) {
             int64_t n = side[t]->ptr[i + 1] - side[t]->ptr[i];
-            facts.longest = n > facts.longest ? n : facts.longest;
+            facts.longest = cs_most(facts.longest, n);
         }
     }
     for (int64_t b = 0; b < r->count; ++b) {

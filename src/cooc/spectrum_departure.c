@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/spectrum_private.h"
@@ -19,11 +20,11 @@ static cs_status square_departure(const cs_dense *q, double *square)
 {
     cs_dense g = {0};
     int64_t k = q->cols;
-    cs_status status = cs_dense_init(&g, k < COLUMNS ? k : COLUMNS, k);
+    cs_status status = cs_dense_init(&g, cs_least(k, COLUMNS), k);
     double hidden = (double)q->rows * DBL_EPSILON / 2 * (double)k;
     *square = hidden * hidden;
     for (int64_t first = 0; status == CS_OK && first < k; first += COLUMNS) {
-        int64_t width = k - first < COLUMNS ? k - first : COLUMNS;
+        int64_t width = cs_least(k - first, COLUMNS);
         cs_dense left = {q->rows, width, q->ld, q->data + first * q->ld};
         cs_dense rest = {q->rows, k - first, q->ld, left.data};
         cs_dense part = {width, k - first, g.ld, g.data};

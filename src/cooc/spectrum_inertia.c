@@ -25,6 +25,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/spectrum_private.h"
@@ -82,7 +83,7 @@ typedef struct {
 static cs_status gram_columns(void *ctx, int64_t item)
 {
     const gram_job *job = ctx;
-    int64_t n = job->m->rows, end = (item + 1) * COLUMNS < n ? (item + 1) * COLUMNS : n;
+    int64_t n = job->m->rows, end = cs_least((item + 1) * COLUMNS, n);
     for (int64_t j = item * COLUMNS; j < end; ++j) {
         double *column = job->m->data + j * job->m->ld;
         int64_t first = job->first, line = first + j;

@@ -238,7 +238,7 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
         status = *rooms[i].panel ? CS_OK : CS_ERR_MEMORY;
     }
     for (int64_t first = 0; status == CS_OK && first < layers.layers; first += PANEL) {
-        int64_t count = layers.layers - first < PANEL ? layers.layers - first : PANEL;
+        int64_t count = cs_least(layers.layers - first, PANEL);
         status = cs_interrupt_check();
         if (status == CS_OK) status = panel_residuals(&job, first, count);
     }

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "cooc/certificates.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_density.h"
@@ -90,7 +91,7 @@ static inline int64_t cs_block_size(const cs_reduction *r, cs_side side, int64_t
 static inline int64_t cs_block_rank(const cs_reduction *r, int64_t block)
 {
     int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
-    return m < n ? m : n;
+    return cs_least(m, n);
 }
 
 /* Triplets of one block, without the closed-form one. */

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
@@ -96,7 +97,7 @@ static void find_stretch(const cs_window_counter *c, int64_t length, cs_window_l
     int64_t before = c->left ? c->width : 0, run = -before; /* units are the same from `run` to j */
     for (int64_t j = 1 - before; j < length + c->width; ++j) {
         run = units[j] == units[j - 1] ? run : j;
-        int64_t p = j - c->width, first = run + before > 0 ? run + before : 0;
+        int64_t p = j - c->width, first = cs_most(run + before, 0);
         if (p >= first && p + 1 - first > l->to - l->from && units[j] > 0) {
             l->from = first;
             l->to = p + 1;

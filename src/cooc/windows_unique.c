@@ -241,7 +241,7 @@ static int64_t add_pairs(const cs_unique *u, cs_window_place at, cs_window_tally
     const int64_t length = s->length[at.sequence], p = at.cell - s->start[at.sequence];
     const int64_t reach = cs_context_table_of(u->plan, length)->reach;
     const int64_t from = p > reach ? p - reach : 0;
-    const int64_t to = p + reach < length - 1 ? p + reach : length - 1;
+    const int64_t to = cs_least(p + reach, length - 1);
     const int64_t *units = cs_units_at(u, length, p, y, sums);
     return add_units(u->c->job->corpus->token + s->start[at.sequence] + from,
                      units + from - p + reach, to + 1 - from, y->row, touched, noted);

@@ -336,8 +336,7 @@ static cs_status check_rows(void *ctx, int64_t item, int worker)
 {
     (void)worker;
     const check_job *job = ctx;
-    int64_t end =
-        (item + 1) * CHECKED_ROWS < job->a->rows ? (item + 1) * CHECKED_ROWS : job->a->rows;
+    int64_t end = cs_least((item + 1) * CHECKED_ROWS, job->a->rows);
     cs_status status = CS_OK;
     for (int64_t i = item * CHECKED_ROWS; i < end && status == CS_OK; ++i) {
         status = check_row(job, i);

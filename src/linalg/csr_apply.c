@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/csr_private.h"
@@ -20,7 +21,8 @@
 
 enum {
     TILE = CS_PANEL,      /* doubles of one 64-byte cache line */
-    CHUNK_WORK = 1 << 17, /* nonzeros and rows, times the tile's width, that make a chunk */
+    CHUNK_WORK = 1 << 17, /* nonzeros and rows, times the tile's width, that make a chunk: more than
+                             starting threads takes */
     MAX_CHUNKS = 256,
     RUN = CS_CSR_RUN,
     AHEAD = CS_CSR_AHEAD
@@ -49,11 +51,11 @@ static inline __attribute__((always_inline)) v8 row_of_8(const cs_csr *a, const 
     const double *restrict val = a->val;
     v8 sum = {{0}, {0}};
     for (int64_t p = a->ptr[i], stop = a->ptr[i + 1]; p < stop;) {
-        int64_t pause = stop - p > RUN ? p + RUN : stop;
+        int64_t pause = cs_least(p + RUN, stop);
         v4 low = {0}, high = {0};
         for (; p < pause; ++p) {
             const double *at = x + (int64_t)col[p] * TILE;
-            __builtin_prefetch(x + (int64_t)col[p + AHEAD < last ? p + AHEAD : last] * TILE);
+            __builtin_prefetch(x + (int64_t)col[cs_least(p + AHEAD, last)] * TILE);
             low += val[p] * *(const v4 *)at;
             high += val[p] * *(const v4 *)(at + 4);
         }
@@ -68,8 +70,10 @@ CS_CLONES static void rows_of_tile(const product *t, double *restrict y, int64_t
     const int64_t last = cs_csr_nnz(t->a) - 1, ld = t->y->ld, width = t->width;
     for (int64_t i = begin; i < end; ++i) {
         v8 sum = row_of_8(t->a, t->packed, i, last);
+        double line[TILE];
+        memcpy(line, &sum, sizeof line);
         for (int64_t j = 0; j < width; ++j) {
-            y[i + j * ld] = j < 4 ? sum.low[j] : sum.high[j - 4];
+            y[i + j * ld] = line[j];
         }
     }
 }
@@ -93,7 +97,7 @@ static void rows_of_1(const cs_csr *a, const double *restrict x, double *restric
     for (int64_t i = begin; i < end; ++i) {
         double sum = 0;
         for (int64_t p = a->ptr[i], stop = a->ptr[i + 1]; p < stop;) {
-            int64_t pause = stop - p > RUN ? p + RUN : stop;
+            int64_t pause = cs_least(p + RUN, stop);
             double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
             for (; p + 4 <= pause; p += 4) {
                 s0 += val[p] * x[col[p]];
@@ -144,22 +148,18 @@ static cs_status pack_chunk(void *ctx, int64_t chunk)
 static int64_t chunks_for(int64_t work, int64_t width)
 {
     int64_t chunks = work / (CHUNK_WORK / width);
-    return chunks < 1 ? 1 : chunks > MAX_CHUNKS ? MAX_CHUNKS : chunks;
+    return cs_most(1, cs_least(chunks, MAX_CHUNKS));
 }
 
-static cs_status multiply_tile(product *t, bool serial, int threads)
+static cs_status multiply_tile(product *t, int threads)
 {
     cs_status status = CS_OK;
-    threads = serial ? 1 : threads;
     if (t->width > 1) {
-        t->chunks = serial ? 1 : chunks_for(t->a->cols, t->width);
+        t->chunks = chunks_for(t->a->cols, t->width);
         status = cs_parallel(t->chunks, threads, pack_chunk, t);
     }
-    if (status == CS_OK) {
-        t->chunks = serial ? 1 : chunks_for(t->a->rows + cs_csr_nnz(t->a), t->width);
-        status = cs_parallel(t->chunks, threads, multiply_chunk, t);
-    }
-    return status;
+    t->chunks = chunks_for(t->a->rows + cs_csr_nnz(t->a), t->width);
+    return status ? status : cs_parallel(t->chunks, threads, multiply_chunk, t);
 }
 
 cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads)
@@ -177,12 +177,10 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
         t.packed = t.room = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
     }
-    bool serial =
-        (a->rows + cs_csr_nnz(a)) * (x->cols < TILE ? x->cols : TILE) < CS_CSR_SERIAL_BELOW;
     cs_status status = CS_OK;
     for (int64_t left = x->cols; left > 0 && status == CS_OK; left -= t.width) {
         t.width = left >= TILE ? TILE : left >= 2 ? left / 2 * 2 : 1;
-        status = multiply_tile(&t, serial, threads);
+        status = multiply_tile(&t, threads);
         t.first += t.width;
     }
     cs_free(room);
@@ -205,8 +203,7 @@ double *cs_csr_panel_alloc(int64_t rows)
 
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y, int threads)
 {
-    int64_t work = a->rows + cs_csr_nnz(a);
-    bool serial = work * TILE < CS_CSR_SERIAL_BELOW;
-    product t = {.a = a, .packed = x, .panel = y, .chunks = serial ? 1 : chunks_for(work, TILE)};
-    return cs_parallel(t.chunks, serial ? 1 : threads, multiply_chunk, &t);
+    product t = {
+        .a = a, .packed = x, .panel = y, .chunks = chunks_for(a->rows + cs_csr_nnz(a), TILE)};
+    return cs_parallel(t.chunks, threads, multiply_chunk, &t);
 }

@@ -13,13 +13,15 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/csr_private.h"
 
 enum {
     TILE = CS_PANEL,
-    LEAST_CHUNKS = 4, /* fewer would leave threads idle */
+    SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
+    LEAST_CHUNKS = 4,      /* fewer would leave threads idle */
     MOST_CHUNKS = 32,
     WORK_PER_COLUMN = 32, /* nonzeros of a chunk for each of its columns, least: an own Y is cleared
                              and added up, which costs less than a tenth of them */
@@ -39,10 +41,10 @@ typedef struct {
 static int64_t chunks_of(const cs_csr *a)
 {
     int64_t nnz = cs_csr_nnz(a);
-    if ((a->rows + nnz) * TILE < CS_CSR_SERIAL_BELOW) {
+    if ((a->rows + nnz) * TILE < SERIAL_BELOW) {
         return 1;
     }
-    int64_t most = nnz / WORK_PER_COLUMN / (a->cols > 0 ? a->cols : 1), chunks = LEAST_CHUNKS;
+    int64_t most = nnz / WORK_PER_COLUMN / cs_most(a->cols, 1), chunks = LEAST_CHUNKS;
     while (2 * chunks <= most && chunks < MOST_CHUNKS) {
         chunks *= 2; /* what 2, 4 and 8 threads share evenly */
     }
@@ -72,11 +74,11 @@ static inline __attribute__((always_inline)) void rows_of(const cs_csr *a, const
         const int64_t start = a->ptr[i], stop = a->ptr[i + 1];
         cs_v8 t = {{0}, {0}};
         for (int64_t p = start; p < stop;) {
-            int64_t pause = stop - p > CS_CSR_RUN ? p + CS_CSR_RUN : stop;
+            int64_t pause = cs_least(p + CS_CSR_RUN, stop);
             cs_v4 low = {0}, high = {0};
             for (; p < pause; ++p) {
                 int64_t at = (int64_t)col[p] * TILE, ahead = p + CS_CSR_AHEAD;
-                __builtin_prefetch(x + (int64_t)col[ahead < last ? ahead : last] * TILE);
+                __builtin_prefetch(x + (int64_t)col[cs_least(ahead, last)] * TILE);
                 __builtin_prefetch(y + at, 1); /* for the second pass over the row */
                 low += val[p] * *(const cs_v4 *)(x + at);
                 high += val[p] * *(const cs_v4 *)(x + at + 4);
@@ -128,7 +130,7 @@ static cs_status reduce_rows(void *ctx, int64_t item)
 {
     const normal_product *t = ctx;
     const int64_t reduced = (int64_t)REDUCED_ROWS * TILE, size = t->a->cols * TILE;
-    int64_t begin = item * reduced, end = begin + reduced < size ? begin + reduced : size;
+    int64_t begin = item * reduced, end = cs_least(begin + reduced, size);
     for (int64_t c = 0; c + 1 < t->chunks; ++c) {
         const double *part = t->room + c * size;
         for (int64_t e = begin; e < end; ++e) {
@@ -141,7 +143,7 @@ static cs_status reduce_rows(void *ctx, int64_t item)
 static cs_status multiply(normal_product *t, int threads)
 {
     int64_t chunks = chunks_of(t->a), items = (t->a->cols + REDUCED_ROWS - 1) / REDUCED_ROWS;
-    t->chunks = chunks > 0 ? chunks : 1;
+    t->chunks = cs_most(chunks, 1);
     cs_status status = cs_parallel(t->chunks, threads, normal_chunk, t);
     return status || t->chunks == 1 ? status : cs_parallel(items, threads, reduce_rows, t);
 }
@@ -171,7 +173,7 @@ static int64_t row_additions(const cs_csr *a)
     int64_t longest = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         int64_t n = a->ptr[i + 1] - a->ptr[i];
-        longest = n > longest ? n : longest;
+        longest = cs_most(longest, n);
     }
     return longest > CS_CSR_RUN ? CS_CSR_RUN + longest / CS_CSR_RUN + 1 : longest;
 }
@@ -188,7 +190,7 @@ static cs_status column_additions(const cs_csr *a, int64_t *most)
         memset(count, 0, (size_t)a->cols * sizeof *count);
         for (int64_t p = a->ptr[begin]; p < a->ptr[end]; ++p) {
             int64_t n = ++count[a->col[p]];
-            *most = n > *most ? n : *most;
+            *most = cs_most(*most, n);
         }
     }
     *most += chunks;
@@ -200,6 +202,6 @@ cs_status cs_csr_rounding(const cs_csr *a, const cs_csr *at, double *out)
 {
     int64_t forward = row_additions(a), back = at ? row_additions(at) : 0;
     cs_status status = at ? CS_OK : column_additions(a, &back);
-    *out = (double)((forward > back ? forward : back) + 1) * (DBL_EPSILON / 2);
+    *out = (double)(cs_most(forward, back) + 1) * (DBL_EPSILON / 2);
     return status;
 }

@@ -6,9 +6,8 @@
 #include "linalg/csr.h"
 
 enum {
-    CS_CSR_SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
-    CS_CSR_RUN = 256,             /* nonzeros summed before they join the row's sum */
-    CS_CSR_AHEAD = 32             /* nonzeros between a request to the caches and its use */
+    CS_CSR_RUN = 256, /* nonzeros summed before they join the row's sum */
+    CS_CSR_AHEAD = 32 /* nonzeros between a request to the caches and its use */
 };
 
 typedef double cs_v4 __attribute__((vector_size(32), aligned(8), may_alias));

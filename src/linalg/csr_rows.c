@@ -58,7 +58,7 @@ cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row, cs_kept_row
 {
     const bool few = rows / 2 <= n;
     int64_t *place = few ? cs_calloc(rows, sizeof *place) : NULL;
-    int64_t *list = place || !few ? cs_alloc(rows < n ? rows : n, sizeof *list) : NULL;
+    int64_t *list = place || !few ? cs_alloc(cs_least(rows, n), sizeof *list) : NULL;
     if (list) {
         int64_t count =
             few ? number_by_place(rows, n, row, place, list) : number_by_order(n, row, list);

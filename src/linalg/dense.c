@@ -17,6 +17,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -45,7 +46,7 @@ cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
         return cs_blame(CS_ERR_MEMORY, "dense matrix of %lld x %lld", (long long)rows,
                         (long long)cols);
     }
-    *a = (cs_dense){.rows = rows, .cols = cols, .ld = rows > 1 ? rows : 1, .data = data};
+    *a = (cs_dense){.rows = rows, .cols = cols, .ld = cs_most(rows, 1), .data = data};
     return CS_OK;
 }
 
@@ -53,7 +54,7 @@ cs_dense cs_dense_in(cs_pool *pool, int64_t rows, int64_t cols)
 {
     bool fits = rows >= 0 && cols >= 0 && (cols == 0 || rows <= INT64_MAX / cols);
     double *data = cs_pool_take(pool, fits ? rows * cols : -1, sizeof *data);
-    return (cs_dense){.rows = rows, .cols = cols, .ld = rows > 1 ? rows : 1, .data = data};
+    return (cs_dense){.rows = rows, .cols = cols, .ld = cs_most(rows, 1), .data = data};
 }
 
 void cs_dense_free(cs_dense *a)
@@ -81,7 +82,7 @@ static cs_status shape_of(const cs_dense *a, const char *name, blas_shape *out)
 {
     cs_status status = cs_blas_int(a->rows, "number of rows", &out->rows);
     if (status == CS_OK) status = cs_blas_int(a->cols, "number of columns", &out->cols);
-    if (status == CS_OK) status = cs_blas_int(a->ld > 1 ? a->ld : 1, "leading dimension", &out->ld);
+    if (status == CS_OK) status = cs_blas_int(cs_most(a->ld, 1), "leading dimension", &out->ld);
     return cs_blame(status, "%s", name);
 }
 
@@ -210,7 +211,7 @@ done:
 
 cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
 {
-    int64_t p = a->rows < a->cols ? a->rows : a->cols;
+    int64_t p = cs_least(a->rows, a->cols);
     if (!u != !vt) {
         return cs_fail(CS_ERR_USAGE, "left and right singular vectors are wanted together or not");
     }

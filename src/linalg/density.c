@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/density_private.h"
@@ -171,8 +172,7 @@ static cs_status draw_all(const cs_linop *a, const cs_density_options *o, evalua
     cs_status status = CS_OK;
     e->group = group;
     for (int64_t first = 0; first < o->samples && status == CS_OK; first += CS_DENSITY_GROUP) {
-        int64_t left = o->samples - first,
-                count = left < CS_DENSITY_GROUP ? left : CS_DENSITY_GROUP;
+        int64_t left = o->samples - first, count = cs_least(left, CS_DENSITY_GROUP);
         status = cs_density_group_run(a, o, first, count, group);
         if (status == CS_OK) status = cs_parallel(count, o->threads, evaluate_sample, e);
         for (int64_t c = 0; c < count && status == CS_OK; ++c) {

@@ -1,6 +1,7 @@
 /* Opens the linear algebra of the CUDA plug-in (base/plugin.h). */
 #include "linalg/gpu.h"
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "base/threads.h"
@@ -63,8 +64,7 @@ cs_status cs_gpu_estimate(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_gpu_bytes 
     bool wide = a->rows < a->cols;
     int64_t m = wide ? a->cols : a->rows, n = wide ? a->rows : a->cols, all = 0;
     k = k > 0 ? k : n;
-    int64_t basis = 6 * k > k + FRESH ? 6 * k : k + FRESH;
-    basis = basis < n ? basis : n;
+    int64_t basis = cs_least(cs_most(6 * k, k + FRESH), n);
     cs_status status = wide ? cs_csr_transpose(a, &turned) : CS_OK;
     cs_linop tall = {.rows = m, .cols = n, .data = {.a = wide ? &turned : a}};
     status = status ? status : gpu->need(gpu, CS_GPU_GESVD, &tall, &out->dense);

@@ -201,15 +201,12 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
     }
 }
 
-/* The run's rows where they stand in memory, NULL when they do not. */
+/* The run's rows, which ascend, where they stand in memory; NULL when they do not. */
 static const char *in_place(const adder *a, int64_t from, int64_t count)
 {
     const char *data = a->g->wide ? (const char *)a->rows->f64 : (const char *)a->rows->f32;
     int64_t first = row_at(a, from);
     bool together = row_at(a, from + count - 1) == first + count - 1;
-    for (int64_t k = 1; k < count && a->order && together; ++k) {
-        together = a->order[from + k] == first + k;
-    }
     return data && together ? data + first * a->rows->cols * a->item : NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -104,7 +105,7 @@ static cs_status visit_all(stream *s)
     cs_index_items items = {s->path, "indptr", piece, 0};
     status = status ? status : cs_index_at(&items, 0, 0, 0, &s->ptr[0]);
     for (int64_t first = 0; first < s->rows && status == CS_OK; first += ROWS) {
-        int64_t count = s->rows - first < ROWS ? s->rows - first : ROWS;
+        int64_t count = cs_least(s->rows - first, ROWS);
         status = cs_npz_items_next(s->indptr, count, &piece);
         for (int64_t i = 0; i < count && status == CS_OK; ++i) {
             items = (cs_index_items){s->path, "indptr", piece, first + 1};

@@ -138,7 +138,7 @@ cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double
                   .n = rows->rows,
                   .d = d,
                   .panels = (rows->rows + CS_TILE - 1) / CS_TILE,
-                  .scratch = ((2 * d > tile ? 2 * d : tile) + 7) / 8 * 8,
+                  .scratch = (cs_most(2 * d, tile) + 7) / 8 * 8,
                   .first = first,
                   .second = second};
     s.packed = cs_alloc_aligned(s.panels * CS_TILE, d * (int64_t)sizeof *s.packed);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/matrix_stream_private.h"
 
@@ -83,7 +84,7 @@ static cs_status more_room(reader *r, int64_t n)
     if (r->nnz + n <= r->room) {
         return CS_OK;
     }
-    int64_t room = r->room + r->room / 2 > r->nnz + n ? r->room + r->room / 2 : r->nnz + n;
+    int64_t room = cs_most(r->room + r->room / 2, r->nnz + n);
     int32_t *col = cs_realloc(a->col, room, sizeof *col);
     if (col) {
         a->col = col;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/simd.h"
@@ -304,7 +305,7 @@ static cs_status shifted_of(const cs_signed_gram *p, int threads, shifted *out)
                  .x = cs_csr_panel_alloc(p->plus.cols),
                  .y = cs_csr_panel_alloc(p->plus.cols),
                  .minus = cs_csr_panel_alloc(p->plus.cols),
-                 .room = cs_alloc_aligned(plus > minus ? plus : minus, sizeof(double))};
+                 .room = cs_alloc_aligned(cs_most(plus, minus), sizeof(double))};
     cs_status status = s.x && s.y && s.minus && s.room ? CS_OK : CS_ERR_MEMORY;
     return CS_DELIVER(status, out, s, shifted_free);
 }
@@ -431,7 +432,7 @@ cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
                                  const cs_signed_gram_options *options, double *values,
                                  cs_dense *vectors)
 {
-    const int64_t n = p->plus.cols, wanted = k < n ? k : n;
+    const int64_t n = p->plus.cols, wanted = cs_least(k, n);
     cs_signed_gram_shift s = {0};
     cs_svd svd = {0};
     cs_status status = cs_signed_gram_shift_of(p, options->threads, &s);

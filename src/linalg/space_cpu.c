@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -150,7 +151,7 @@ static cs_status gram_run(void *ctx, int64_t item)
     double *h = j->sums + item * j->p * B * B;
     memset(h, 0, (size_t)(j->p * B * B) * sizeof *h);
     for (int64_t i = item * j->run, end = run_end(j, item); i < end; i += SLICE) {
-        int64_t rows = end - i < SLICE ? end - i : SLICE;
+        int64_t rows = cs_least(end - i, SLICE);
         for (int64_t q = 0; q < j->p; ++q) {
             j->kernels->gram(rows, j->panels[q] + i * B, j->w + i * B, h + q * B * B);
         }
@@ -191,7 +192,7 @@ static cs_status combine_run(void *ctx, int64_t item)
     const row_job *j = ctx;
     int64_t begin = item * j->run, end = run_end(j, item);
     for (int64_t i = begin; i < end; i += COMBINED_ROWS) {
-        int64_t rows = end - i < COMBINED_ROWS ? end - i : COMBINED_ROWS;
+        int64_t rows = cs_least(end - i, COMBINED_ROWS);
         int64_t q = 0;
         do { /* once without panels: W may have to be cleared */
             int64_t p = j->p - q < TOGETHER ? j->p - q : TOGETHER;
@@ -226,7 +227,7 @@ static cs_status rotate_run(void *ctx, int64_t item, int worker)
     const row_job *j = ctx;
     double *room = j->room + (int64_t)worker * j->q * ROTATED_ROWS * B;
     for (int64_t i = item * j->run, end = run_end(j, item); i < end; i += ROTATED_ROWS) {
-        int64_t rows = end - i < ROTATED_ROWS ? end - i : ROTATED_ROWS;
+        int64_t rows = cs_least(end - i, ROTATED_ROWS);
         for (int64_t l = 0; l < j->p; l += TOGETHER) {
             int64_t p = j->p - l < TOGETHER ? j->p - l : TOGETHER;
             for (int64_t o = 0; o < j->q; ++o) {

@@ -14,6 +14,7 @@
 
 #include <cblas.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/threads.h"
@@ -36,12 +37,8 @@ void cs_svd_free(cs_svd *svd)
 
 int64_t cs_svd_dense_limit(const cs_svd_options *options)
 {
-    if (options->dense_limit > 0) {
-        return options->dense_limit;
-    }
-    int64_t limit = (int64_t)1 << 27;
-    int64_t quarter = cs_mem_available() / 4 / (int64_t)sizeof(double);
-    return quarter > 0 && quarter < limit ? quarter : limit;
+    const int64_t item = sizeof(double);
+    return options->dense_limit > 0 ? options->dense_limit : cs_mem_quarter(item << 27) / item;
 }
 
 cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
@@ -78,14 +75,14 @@ static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
 static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *x,
                            const cs_dense *y, double *residual)
 {
-    int64_t block = k < RESIDUAL_BLOCK ? k : RESIDUAL_BLOCK;
+    int64_t block = cs_least(k, RESIDUAL_BLOCK);
     cs_dense product;
     int rows;
     cs_status status = cs_blas_int(a->rows, "number of rows", &rows);
     if (status == CS_OK) status = cs_dense_init(&product, a->rows, block);
     if (status != CS_OK) return status;
     for (int64_t first = 0; first < k && status == CS_OK; first += block) {
-        product.cols = k - first < block ? k - first : block;
+        product.cols = cs_least(k - first, block);
         cs_dense xs = columns_of(x, first, product.cols);
         status = cs_linop_apply(a, false, &xs, &product);
         for (int64_t j = 0; j < product.cols && status == CS_OK; ++j) {
@@ -119,7 +116,7 @@ cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, co
 
 static cs_status check_options(const cs_linop *a, const cs_svd_options *o)
 {
-    int64_t p = a->rows < a->cols ? a->rows : a->cols;
+    int64_t p = cs_least(a->rows, a->cols);
     if (o->k < 1 || o->k > p) {
         return cs_fail(CS_ERR_USAGE, "%lld singular triplets wanted of %lld x %lld: not in 1..%lld",
                        (long long)o->k, (long long)a->rows, (long long)a->cols, (long long)p);
@@ -159,7 +156,7 @@ static cs_solver choose(const cs_linop *a, const cs_svd_options *o)
     if (o->solver != CS_SOLVER_AUTO) {
         return o->solver;
     }
-    int64_t p = a->rows < a->cols ? a->rows : a->cols;
+    int64_t p = cs_least(a->rows, a->cols);
     double elements = (double)a->rows * (double)a->cols;
     bool many = o->k > p / 4;
     if (o->gpu) {

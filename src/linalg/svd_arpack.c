@@ -29,6 +29,7 @@
 #include <arpack/arpack.h>
 #include <cblas.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -180,8 +181,7 @@ static cs_status arrays_init(arrays *r, const normal *w, int64_t nev, double tol
                              int64_t iterations)
 {
     const int n = w->n;
-    int64_t ncv = 2 * nev + 1 > 20 ? 2 * nev + 1 : 20;
-    ncv = ncv < w->all_cols ? ncv : w->all_cols;
+    int64_t ncv = cs_least(cs_most(2 * nev + 1, 20), w->all_cols);
     *r = (arrays){.n = n, .nev = (int)nev, .ncv = (int)ncv, .tol = tol};
     r->iparam[0] = 1; /* exact shifts */
     r->iparam[6] = 1; /* ordinary eigenproblem */
@@ -296,7 +296,7 @@ static double smallest(const eigenpairs *e)
 static cs_status merge(eigenpairs *all, eigenpairs *more, int64_t k)
 {
     int64_t n = all->vector.rows, total = all->count + more->count;
-    int64_t keep = total < k ? total : k;
+    int64_t keep = cs_least(total, k);
     eigenpairs best = {.count = keep,
                        .complete = all->complete && more->complete,
                        .best = fmax(all->best, more->best)};
@@ -345,7 +345,7 @@ static cs_status probe(normal *w, const eigenpairs *all, uint64_t run, bool *mis
 static cs_status complete_copies(normal *w, eigenpairs *all, double tol, int64_t iterations)
 {
     int64_t k = w->options->k, rounds = 0;
-    int64_t batch = k / 4 > 8 ? k / 4 : k < 8 ? k : 8;
+    int64_t batch = cs_most(k / 4, cs_least(k, 8));
     bool missed = true;
     cs_status status = CS_OK;
     w->coefficient = cs_alloc(k, sizeof *w->coefficient);

@@ -33,6 +33,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/gpu.h"
@@ -215,7 +216,7 @@ static cs_status verify(search *s, int64_t n)
 {
     int64_t converged = 0;
     cs_status status = keep_first(s, n, true, &converged);
-    s->locked = converged / B > s->locked ? converged / B : s->locked;
+    s->locked = cs_most(s->locked, converged / B);
     return status ? status : send_fresh(s, n);
 }
 
@@ -244,7 +245,7 @@ static int64_t find_cluster(const search *s, int64_t n)
 static void report(const search *s)
 {
     char stage[96];
-    int64_t k = s->options->k, settled = s->settled < k ? s->settled : k - 1;
+    int64_t k = s->options->k, settled = cs_least(s->settled, k - 1);
     (void)snprintf(stage, sizeof stage, "triplets converged%s (block Krylov, %lld columns)",
                    s->verifying ? ", looking for missed copies" : "", (long long)s->steps * B);
     cs_progress_report(s->options->progress, stage, settled, k);
@@ -315,7 +316,7 @@ static void plan_look(search *s, double worst)
     s->next_look = panels + (panels - s->locked < FEW ? 1 : ahead);
     if (s->next_look <
         whole) { /* not all that is wanted can be there: only copies are looked for */
-        s->next_look = panels + panels / 2 < whole ? panels + panels / 2 : whole;
+        s->next_look = cs_least(panels + panels / 2, whole);
     }
 }
 
@@ -350,7 +351,7 @@ static cs_status restart(search *s)
 {
     int64_t k = s->options->k, room = (s->capacity - SPARE) * B;
     int64_t keep = k + (room - k) / 2, converged = 0;
-    keep = keep / B * B < s->count ? keep / B * B : s->count;
+    keep = cs_least(keep / B * B, s->count);
     s->last_panels = 0;
     cs_status status = keep_first(s, keep, true, &converged);
     s->next_look = s->k.v.panels + 3;
@@ -362,7 +363,7 @@ static cs_status look(search *s)
     int64_t k = s->options->k, panels = s->k.v.panels;
     cs_status status = find_ritz(s);
     if (status != CS_OK) return status;
-    int64_t n = k < s->count ? k : s->count, converged = 0;
+    int64_t n = cs_least(k, s->count), converged = 0;
     double worst = 0;
     bool below = false, taken = false;
     s->settled = 0;
@@ -402,7 +403,7 @@ static cs_status run(search *s)
     cs_status status = cs_krylov_first(&s->k, s->options->start);
     status = status ? status : cs_krylov_find_scale(&s->k, &zero);
     s->stop = zero ? SETTLED : GOES_ON;
-    s->next_look = k / B + 3 < FIRST_LOOK ? k / B + 3 : FIRST_LOOK;
+    s->next_look = cs_least(k / B + 3, FIRST_LOOK);
     while (status == CS_OK && s->stop == GOES_ON && s->steps < s->most_steps) {
         status = cs_interrupt_check();
         status = status ? status : cs_krylov_step(&s->k);
@@ -544,7 +545,7 @@ static cs_status open_space(const cs_linop *tall, cs_svd_options *o, cs_space *s
     if (status == CS_OK && o->memory == 0) {
         int64_t panels = (o->k + B - 1) / B + 2 * (int64_t)SPARE;
         left = left / 10 * 9 - panels * tall->rows * B * (int64_t)sizeof(double);
-        o->memory = left > 0 ? left : 1;
+        o->memory = cs_most(left, 1);
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/svd_block_private.h"
 
@@ -278,7 +279,7 @@ static cs_status ritz_symmetric(const cs_krylov *k, const int64_t *place, int64_
 static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64_t n,
                                  const int64_t *row, int64_t m, cs_ritz *out)
 {
-    int64_t p = m < n ? m : n;
+    int64_t p = cs_least(m, n);
     cs_pool pool = {0};
     cs_dense a = cs_dense_in(&pool, m, n), x = cs_dense_in(&pool, m, p);
     cs_dense yt = cs_dense_in(&pool, p, n);

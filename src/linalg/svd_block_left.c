@@ -6,6 +6,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/svd_block_private.h"
 
@@ -104,7 +105,7 @@ cs_status cs_basis_export(cs_basis *b, int64_t length, int64_t n, cs_dense *out)
 {
     cs_status status = cs_dense_init(out, length, n);
     for (int64_t o = b->panels; status == CS_OK && o-- > 0;) {
-        int64_t count = n - o * B < B ? n - o * B : B;
+        int64_t count = cs_least(n - o * B, B);
         status = b->space->get(b->space, b->panel[o], count, o * B, out);
         cs_basis_cut(b, o);
     }

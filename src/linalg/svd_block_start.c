@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/svd_block_private.h"
@@ -16,16 +17,10 @@ cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, boo
 {
     int64_t k = o->k, n = space->cols;
     int64_t run = k + B * (cs_probe_steps(n) + 2); /* a fresh block's, without a restart */
-    int64_t columns = 6 * k > run ? 6 * k : run;
-    columns = columns < n ? columns : n;
-    int64_t memory = o->memory;
-    if (memory == 0) {
-        int64_t quarter = cs_mem_available() / 4;
-        memory = (int64_t)4 << 30;
-        memory = quarter > 0 && quarter < memory ? quarter : memory;
-    }
+    int64_t columns = cs_least(cs_most(6 * k, run), n);
+    int64_t memory = o->memory > 0 ? o->memory : cs_mem_quarter((int64_t)4 << 30);
     int64_t length = bidiagonal ? space->rows + n : n;
-    int64_t fit = memory / (int64_t)sizeof(double) / B / (length > 0 ? length : 1);
+    int64_t fit = memory / (int64_t)sizeof(double) / B / cs_most(length, 1);
     int64_t most = (columns + B - 1) / B + CS_BLOCK_SPARE, least = (k + B - 1) / B + CS_BLOCK_SPARE;
     /* Blocks that are not full may make more panels than columns of them. */
     if (fit < least) {
@@ -36,7 +31,7 @@ cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, boo
                        (long long)(least * B * length * (int64_t)sizeof(double)),
                        (long long)memory);
     }
-    *capacity = most < fit ? most : fit;
+    *capacity = cs_least(most, fit);
     return CS_OK;
 }
 
@@ -88,7 +83,7 @@ cs_status cs_krylov_first(cs_krylov *k, const cs_dense *guess)
     /* The noise first: the fresh block scaled, then the guess on top. */
     status = k->space->create(k->space, CS_RIGHT, &part);
     for (int64_t first = 0; status == CS_OK && first < guess->cols; first += B) {
-        int64_t count = guess->cols - first < B ? guess->cols - first : B;
+        int64_t count = cs_least(guess->cols - first, B);
         cs_rng rng = cs_rng_at(k->seed, CS_STREAM_SOLVER, ((uint64_t)1 << 62) + (uint64_t)first);
         status = k->space->put(k->space, guess, first, count, part);
         status = status ? status : k->space->gram(k->space, 1, &part, part, g);

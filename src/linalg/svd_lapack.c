@@ -12,6 +12,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/svd_private.h"
@@ -21,12 +22,12 @@ enum { BLOCK = 64 };
 /* out = B, or (gram) B^T B: products with blocks of the identity's columns. */
 static cs_status spread(const cs_linop *b, bool gram, const cs_progress *progress, cs_dense *out)
 {
-    int64_t n = b->cols, block = n < BLOCK ? n : BLOCK;
+    int64_t n = b->cols, block = cs_least(n, BLOCK);
     cs_pool pool = {0};
     cs_dense e = cs_dense_in(&pool, n, block), w = cs_dense_in(&pool, gram ? b->rows : 0, block);
     cs_status status = pool.status;
     for (int64_t first = 0; first < n && status == CS_OK; first += block) {
-        int64_t count = n - first < block ? n - first : block;
+        int64_t count = cs_least(n - first, block);
         cs_dense view = {out->rows, count, out->ld, out->data + first * out->ld};
         memset(e.data, 0, (size_t)(e.ld * count) * sizeof *e.data);
         for (int64_t j = 0; j < count; ++j) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -13,7 +14,7 @@ static cs_status put_zeros(cs_outfile *out, int64_t bytes)
     const int64_t room = (int64_t)sizeof zeros;
     cs_status status = CS_OK;
     for (; bytes > 0 && status == CS_OK; bytes -= room) {
-        status = cs_outfile_put(out, zeros, bytes < room ? bytes : room);
+        status = cs_outfile_put(out, zeros, cs_least(bytes, room));
     }
     return status;
 }
