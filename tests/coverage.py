@@ -5,7 +5,7 @@
 
 Each program counts into a folder of its own, BUILD/gcov/PROGRAM, for COVERAGE_LIMIT seconds (300); COVERAGE_JOBS (4) run side by
 side. One that is stopped has counted nothing and is named. What a program has counted is kept until the program is built anew.
-BUILD/taken.json says which lines there are and which programs come to each (tests/mutants.py asks it).
+BUILD/taken.json says which lines there are, which programs come to each and which were stopped (tests/mutants.py asks it).
 """
 import collections
 import concurrent.futures
@@ -79,7 +79,8 @@ def main(build, *files):
     for key in branches:
         counts[key.split(":")[0]].add(int(key.split(":")[1]))
     with open(build + "/taken.json", "w") as out:
-        json.dump({"known": {f: sorted(n) for f, n in counts.items()}, "lines": lines, "seconds": {n: one["seconds"] for n, one in counted.items()}}, out)
+        json.dump({"known": {f: sorted(n) for f, n in counts.items()}, "lines": lines, "seconds": {n: one["seconds"] for n, one in counted.items()},
+                   "stopped": [n for n, one in counted.items() if one["code"] == "stopped"]}, out)
 
     for file, numbers in counts.items():
         for name in file, os.path.dirname(file):

@@ -9,13 +9,14 @@ room a sample is drawn, by a hash of each one's text: what is edited elsewhere c
 run: those that come to the line (TAKEN.json, of tests/coverage.py), the quickest first, as many as counting took --seconds for.
 A mutant is
 
-    killed       a program that passes without it fails, leaks, crashes or outlives its time (30 s and 4 times what counting took)
+    killed       a program that passes without it fails twice: a test, a leak, a crash, or it outlives 30 s and 4 times what it takes without it
     survived     none of these does: --again asks once more, after new tests
     unreached    no program comes to the line; counts as survived
-    equal        the compiler makes the same of it, or tests/mutants.txt says why nobody can tell; not counted
+    equal        the compiler makes the same of it, as released too, or tests/mutants.txt says why nobody can tell; not counted
     broken       does not compile; not counted
 
-Kernels compiled for several instruction sets and inline functions of headers are left out. BUILD/mutants/log.tsv keeps
+A program that fails three times without a mutant is not asked, and neither is one that was stopped while it was counted: the result
+names both. Kernels compiled for several instruction sets and inline functions of headers are left out. BUILD/mutants/log.tsv keeps
 what is known: a run goes on where the last one stopped, and knows a mutant by its text, not its line's number.
 """
 import argparse
@@ -32,6 +33,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
 # What is found on a line, and what is put there. clang-format has a space on each side of a binary operator.
 OPERATORS = [
@@ -94,16 +96,17 @@ def compiled(flags, file, line, text):
         return None if done.returncode else out.read()
 
 
-def fails(program, library, seconds):
-    """Why a program fails with the library before its own, or None."""
+def fails(program, library, limit):
+    """Why a program fails with the library before its own, or None; the seconds that it took."""
     folder = tempfile.mkdtemp()
     env = {**os.environ, "LD_PRELOAD": f"{SANITIZER} {library}", "ASAN_OPTIONS": "hard_rss_limit_mb=8000", "TMPDIR": folder, "OPENBLAS_NUM_THREADS": "1"}
     run = subprocess.Popen([program], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    begin = time.time()
     try:
-        code = run.wait(30 + 4 * seconds)
-        return None if code == 0 else f"status {code}"
+        code = run.wait(limit)
+        return None if code == 0 else f"status {code}", time.time() - begin
     except subprocess.TimeoutExpired:
-        return "time"
+        return "time", limit
     finally:
         try:
             os.killpg(run.pid, 9)
@@ -118,18 +121,31 @@ class Judge:
         self.most, self.build, self.reasons = most, build, reasons
         self.lines, self.seconds = taken["lines"], taken["seconds"]
         with open(build + "/flags") as f:
-            self.flags = [w for w in shlex.split(f.read()) if w != "ccache" and w[:2] not in ("-W", "-O") and w != "-g"] + ["-O1", "-w", "-fsanitize=address"]
-        self.original, self.passes = {}, {}
+            self.released = [w for w in shlex.split(f.read()) if w != "ccache" and w[:2] != "-W" and w != "-g"] + ["-w"]
+        self.flags = [w for w in self.released if w[:2] != "-O"] + ["-O1", "-fsanitize=address"]
+        self.original, self.alone = {}, {}
+        self.locks = collections.defaultdict(threading.Lock)
+
+    def takes(self, name):
+        """Seconds of a program without a mutant; 0 where it fails three times."""
+        with self.locks[name]:
+            for limit in (120, 300, 600) if name not in self.alone else ():
+                why, seconds = fails(f"{self.build}/mutants/{name}", "", limit)
+                self.alone[name] = 0 if why else seconds
+                if not why:
+                    break
+        return self.alone[name]
 
     def fails(self, name, library):
-        """Why a program fails with a mutant and not without one."""
-        program = f"{self.build}/mutants/{name}"
-        why = self.passes.get(name, True) and fails(program, library, self.seconds[name])
-        if why and name not in self.passes:
-            self.passes[name] = not fails(program, "", self.seconds[name])
-            if not self.passes[name]:
-                print(f"{name} fails by itself and is not asked", flush=True)
-        return why if self.passes.get(name) else None
+        """Why a program that can be asked fails with a mutant, twice."""
+        why = self.takes(name) and "first"
+        for _ in range(2):
+            why = why and fails(f"{self.build}/mutants/{name}", library, 30 + 4 * self.takes(name))[0]
+        return why
+
+    def same_as_released(self, m, text):
+        """The whole program can show what a sanitizer's checks, between two statements, hide from the compiler."""
+        return compiled(self.released, m.file, m.line, text) == compiled(self.released, m.file, m.line, m.text)
 
     def reach(self, m):
         names = sorted(self.lines.get(m.file, {}).get(str(m.line), []), key=self.seconds.get)
@@ -141,7 +157,8 @@ class Judge:
             return "equal", self.reasons[key(m)]
         if m.file not in self.original:
             self.original[m.file] = compiled(self.flags, m.file, m.line, m.text)
-        made = compiled(self.flags, m.file, m.line, m.text[:m.column] + m.new + m.text[m.column + len(m.old):])
+        text = m.text[:m.column] + m.new + m.text[m.column + len(m.old):]
+        made = compiled(self.flags, m.file, m.line, text)
         if not made or made == self.original[m.file]:
             return ("equal", "the same object") if made else ("broken", "")
         if not self.reach(m):
@@ -154,7 +171,9 @@ class Judge:
                 why = self.fails(name, folder + "/m.so")
                 if why:
                     return "killed", f"{name}: {why}"
-        return "survived", f"{len(self.reach(m))} programs"
+        if self.same_as_released(m, text):
+            return "equal", "the same object, as released"
+        return "survived", " ".join([f"{len(self.reach(m))} programs", *(f"without {name}" for name in self.reach(m) if not self.takes(name))])
 
 
 def interval(k, n):
@@ -176,6 +195,8 @@ def main():
     with open(os.path.dirname(__file__) + "/mutants.txt") as f:
         reasons = dict(line.rstrip("\n").rsplit("\t", 1) for line in f if line[0] != "#")
     judge = Judge(told.build, taken, reasons, told.seconds)
+    for name in taken["stopped"]:
+        print(f"not asked: {name}, which was stopped while it was counted")
     path = told.build + "/mutants/log.tsv"
     known = {}
     if os.path.exists(path):
@@ -202,8 +223,12 @@ def main():
             if known[key(m)][0] in ("survived", "unreached"):
                 print(f"{known[key(m)][0]} {m.file}:{m.line}: {m.operator}: {m.text.strip()}  ->  {changed(m)}")
         counted = count["killed"] + count["survived"] + count["unreached"]
-        low, high = interval(count["killed"], counted)
-        print(f"src/{room}: {count['killed']} of {counted} killed, {100 * count['killed'] / counted:.1f} % (95 %: {low:.1f} to {high:.1f}); {dict(count)}; drawn from {len(all_of)} with seed {told.seed}")
+        for name in sorted({name for m in sample for name in re.findall(r"without (\S+)", known[key(m)][1])}):
+            print(f"not asked: {name}, which fails without a mutant")
+        for what, n in ("that somebody can tell", counted), ("with equal ones", counted + count["equal"]):
+            low, high = interval(count["killed"], n)
+            print(f"src/{room}: {count['killed']} of {n} {what} killed, {100 * count['killed'] / n:.1f} % (95 %: {low:.1f} to {high:.1f})")
+        print(f"src/{room}: {dict(count)}; drawn from {len(all_of)} with seed {told.seed}")
 
 
 main()
