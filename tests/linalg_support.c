@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "io/npz.h"
 #include "test.h"
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
@@ -100,4 +101,53 @@ void operator_free(csr_operator *o)
 {
     cs_csr_free(&o->a);
     cs_csr_free(&o->at);
+}
+
+void falling_operator(csr_operator *o, int n)
+{
+    double *value = test_room(n, sizeof *value);
+    for (int i = 0; i < n; ++i) {
+        value[i] = n - i;
+    }
+    operator_of(o, diagonal_matrix(n, value), 1);
+}
+
+void sparse_archive(const char *path, const char *format, const int64_t shape[2],
+                    const sparse_part part[3])
+{
+    const int64_t two = 2;
+    cs_npz_writer *w = NULL;
+    OK(cs_npz_create(path, true, &w));
+    OK(cs_npz_add_text(w, "format", format));
+    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
+    for (int i = 0; i < 3; ++i) {
+        OK(cs_npz_add(w, part[i].name, part[i].dtype, 1, &part[i].items, part[i].data));
+    }
+    OK(cs_npz_commit(&w));
+}
+
+cs_dense ldl_product(const cs_dense *f, const double *below, bool absolute)
+{
+    const int64_t n = f->rows;
+    cs_dense l, d, ld, out;
+    OK(cs_dense_init(&l, n, n));
+    OK(cs_dense_init(&d, n, n));
+    OK(cs_dense_init(&ld, n, n));
+    OK(cs_dense_init(&out, n, n));
+    for (int64_t j = 0; j < n; ++j) {
+        for (int64_t i = j + 1; i < n; ++i) {
+            l.data[i + j * n] = absolute ? fabs(f->data[i + j * n]) : f->data[i + j * n];
+        }
+        l.data[j + j * n] = 1;
+        d.data[j + j * n] = absolute ? fabs(f->data[j + j * n]) : f->data[j + j * n];
+        if (j + 1 < n) {
+            d.data[j + 1 + j * n] = d.data[j + (j + 1) * n] = absolute ? fabs(below[j]) : below[j];
+        }
+    }
+    OK(cs_gemm(false, false, 1, &l, &d, 0, &ld));
+    OK(cs_gemm(false, true, 1, &ld, &l, 0, &out));
+    cs_dense_free(&l);
+    cs_dense_free(&d);
+    cs_dense_free(&ld);
+    return out;
 }

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "io/npy.h"
 #include "linalg/csr.h"
 #include "linalg/dense.h"
 #include "linalg/linop.h"
@@ -21,6 +22,16 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 
 cs_csr diagonal_matrix(int64_t n, const double *value);
 
+/* A sparse archive as scipy stores it: its format, its shape, and three arrays. */
+typedef struct {
+    const char *name;
+    cs_dtype dtype;
+    int64_t items;
+    const void *data;
+} sparse_part;
+void sparse_archive(const char *path, const char *format, const int64_t shape[2],
+                    const sparse_part part[3]);
+
 /* rows x cols with value[j] at (7 j mod rows, 11 j mod cols), j < n: 7 and 11 must not divide. */
 cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value);
 
@@ -34,3 +45,10 @@ typedef struct {
 /* Takes `a` over. */
 void operator_of(csr_operator *o, cs_csr a, int threads);
 void operator_free(csr_operator *o);
+
+/* n, n - 1, ..., 1 on the diagonal. */
+void falling_operator(csr_operator *o, int n);
+
+/* L D L^T of the factors that cs_dense_ldl leaves, rows as it interchanged them: d, and the entries
+ * beside its diagonal, of 2 x 2 blocks. */
+cs_dense ldl_product(const cs_dense *factors, const double *below, bool absolute);

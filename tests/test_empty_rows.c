@@ -10,10 +10,10 @@
 #include "cooc_matrices.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/vectors_file.h"
+#include "linalg_support.h"
 #include "test.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -100,28 +100,19 @@ TEST_IN_DIR(rows_without_entries_cost_nothing)
                    rows, rows - 1);
 
     const int64_t shape[] = {rows, 3}, row[] = {rows - 1, 3, 10, 3, 10, rows - 1},
-                  col[] = {2, 1, 0, 1, 0, 0}, two = 2, six = 6, four = 4;
+                  col[] = {2, 1, 0, 1, 0, 0};
     const double val[] = {-2, 2, 4, 3, -4, 7};
-    cs_npz_writer *w = NULL;
-    OK(cs_npz_create(in_dir(state, "coo.npz"), false, &w));
-    OK(cs_npz_add_text(w, "format", "coo"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
-    OK(cs_npz_add(w, "row", CS_I64, 1, &six, row));
-    OK(cs_npz_add(w, "col", CS_I64, 1, &six, col));
-    OK(cs_npz_add(w, "data", CS_F64, 1, &six, val));
-    OK(cs_npz_commit(&w));
+    const sparse_part coo[] = {
+        {"row", CS_I64, 6, row}, {"col", CS_I64, 6, col}, {"data", CS_F64, 6, val}};
+    sparse_archive(in_dir(state, "coo.npz"), "coo", shape, coo);
     holds_two_rows(in_dir(state, "coo.npz"), rows, rows - 1);
 
     /* The last item is behind the last pointer. */
-    const int64_t ptr[] = {0, 3, 5, 6}, index[] = {10, rows - 1, 10, 3, 3, rows - 1, -1}, seven = 7;
+    const int64_t ptr[] = {0, 3, 5, 6}, index[] = {10, rows - 1, 10, 3, 3, rows - 1, -1};
     const double by_column[] = {4, 7, -4, 2, 3, -2, NAN};
-    OK(cs_npz_create(in_dir(state, "csc.npz"), false, &w));
-    OK(cs_npz_add_text(w, "format", "csc"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
-    OK(cs_npz_add(w, "indptr", CS_I64, 1, &four, ptr));
-    OK(cs_npz_add(w, "indices", CS_I64, 1, &seven, index));
-    OK(cs_npz_add(w, "data", CS_F64, 1, &seven, by_column));
-    OK(cs_npz_commit(&w));
+    const sparse_part csc[] = {
+        {"indptr", CS_I64, 4, ptr}, {"indices", CS_I64, 7, index}, {"data", CS_F64, 7, by_column}};
+    sparse_archive(in_dir(state, "csc.npz"), "csc", shape, csc);
     holds_two_rows(in_dir(state, "csc.npz"), rows, rows - 1);
 
     cs_csr none;
@@ -133,21 +124,16 @@ TEST_IN_DIR(rows_without_entries_cost_nothing)
 TEST_IN_DIR(stored_rows_are_left_out)
 {
     enum { ROWS = 20000, LAST = 17001 };
-    const int64_t shape[] = {ROWS, 3}, two = 2, pointers = ROWS + 1, six = 6;
+    const int64_t shape[] = {ROWS, 3}, pointers = ROWS + 1;
     const int32_t col[] = {1, 1, 0, 2, 0, 2};
     int64_t *ptr = test_room(pointers, sizeof *ptr);
     for (int64_t i = 0; i <= ROWS; ++i) { /* row 10 stores two zeros */
         ptr[i] = i <= 3 ? 0 : i <= 10 ? 2 : i <= LAST ? 4 : 6;
     }
-    cs_npz_writer *w = NULL;
     const double val[] = {2, 3, 0, 0, 7, -2};
-    OK(cs_npz_create(in_dir(state, "csr.npz"), true, &w));
-    OK(cs_npz_add_text(w, "format", "csr"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
-    OK(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, ptr));
-    OK(cs_npz_add(w, "indices", CS_I32, 1, &six, col));
-    OK(cs_npz_add(w, "data", CS_F64, 1, &six, val));
-    OK(cs_npz_commit(&w));
+    const sparse_part csr[] = {
+        {"indptr", CS_I64, pointers, ptr}, {"indices", CS_I32, 6, col}, {"data", CS_F64, 6, val}};
+    sparse_archive(in_dir(state, "csr.npz"), "csr", shape, csr);
     holds_two_rows(in_dir(state, "csr.npz"), ROWS, LAST);
 
     double *dense = test_room((int64_t)ROWS * 3, sizeof *dense);

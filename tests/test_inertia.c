@@ -134,24 +134,8 @@ TEST(the_upper_triangle_is_not_read)
 /* P L D L^T P^T from what cs_dense_ldl returns. */
 static cs_dense product_of(const cs_dense *f, const double *below, const int *pivot)
 {
-    int64_t n = f->rows;
-    cs_dense l, d, ld, out;
-    OK(cs_dense_init(&l, n, n));
-    OK(cs_dense_init(&d, n, n));
-    OK(cs_dense_init(&ld, n, n));
-    OK(cs_dense_init(&out, n, n));
-    for (int64_t j = 0; j < n; ++j) {
-        l.data[j + j * n] = 1;
-        d.data[j + j * n] = f->data[j + j * n];
-        for (int64_t i = j + 1; i < n; ++i) {
-            l.data[i + j * n] = f->data[i + j * n];
-        }
-        if (j + 1 < n && pivot[j] < 0 && below[j] != 0) {
-            d.data[j + 1 + j * n] = d.data[j + (j + 1) * n] = below[j];
-        }
-    }
-    OK(cs_gemm(false, false, 1, &l, &d, 0, &ld));
-    OK(cs_gemm(false, true, 1, &ld, &l, 0, &out));
+    const int64_t n = f->rows;
+    cs_dense out = ldl_product(f, below, false);
     for (int64_t i = n; i-- > 0;) { /* interchanges undone, the last first */
         int64_t with = (pivot[i] < 0 ? -pivot[i] : pivot[i]) - 1;
         for (int64_t j = 0; j < n; ++j) {
@@ -165,9 +149,6 @@ static cs_dense product_of(const cs_dense *f, const double *below, const int *pi
             out.data[j + with * n] = x;
         }
     }
-    cs_dense_free(&l);
-    cs_dense_free(&d);
-    cs_dense_free(&ld);
     return out;
 }
 

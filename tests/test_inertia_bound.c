@@ -15,31 +15,6 @@ static double perron(cs_dense *a)
     return value[a->rows - 1];
 }
 
-/* |L| |D| |L^T| of the factors that cs_dense_ldl leaves. */
-static cs_dense of_factors(const cs_dense *a, const double *below)
-{
-    const int64_t n = a->rows;
-    cs_dense l, d, ld, out;
-    OK(cs_dense_init(&l, n, n));
-    OK(cs_dense_init(&d, n, n));
-    OK(cs_dense_init(&ld, n, n));
-    OK(cs_dense_init(&out, n, n));
-    for (int64_t j = 0; j < n; ++j) {
-        l.data[j + j * n] = 1;
-        d.data[j + j * n] = fabs(a->data[j + j * n]);
-        for (int64_t i = j + 1; i < n; ++i) {
-            l.data[i + j * n] = fabs(a->data[i + j * n]);
-        }
-        if (j + 1 < n) d.data[j + 1 + j * n] = d.data[j + (j + 1) * n] = fabs(below[j]);
-    }
-    OK(cs_gemm(false, false, 1, &l, &d, 0, &ld));
-    OK(cs_gemm(false, true, 1, &ld, &l, 0, &out));
-    cs_dense_free(&l);
-    cs_dense_free(&d);
-    cs_dense_free(&ld);
-    return out;
-}
-
 /* (4 n + 400) u (|| |A| || + || |L| |D| |L^T| ||), the norms from above and within a hundredth. */
 TEST(the_error_is_that_of_two_norms)
 {
@@ -60,7 +35,7 @@ TEST(the_error_is_that_of_two_norms)
         }
         cs_dense_copy(&a, &b);
         OK(cs_dense_ldl(&b, below, pivot));
-        product = of_factors(&b, below);
+        product = ldl_product(&b, below, true);
         const double size = perron(&absolute) + perron(&product);
         OK(cs_inertia(&a, &positive, &error));
         const double ratio = error / ((4 * (double)n + 400) * (DBL_EPSILON / 2) * size);

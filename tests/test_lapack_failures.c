@@ -252,13 +252,9 @@ TEST(sizes_beyond_an_int_are_named)
 /* The block solver's left vectors come from the root of the Gram matrix of A V. */
 TEST(a_gram_matrix_without_a_root)
 {
-    double value[60];
     csr_operator f;
     cs_svd s;
-    for (int i = 0; i < 60; ++i) {
-        value[i] = 60 - i;
-    }
-    operator_of(&f, diagonal_matrix(60, value), 1);
+    falling_operator(&f, 60);
     const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_BLOCK};
     library_works();
     OK(cs_svd_compute(&f.op, &o, &s));
@@ -329,13 +325,9 @@ void dseupd_c(int rvec, char const *howmny, int const *select, double *d, double
 
 TEST(what_arpack_reports)
 {
-    double value[60];
     csr_operator f;
     cs_svd s;
-    for (int i = 0; i < 60; ++i) {
-        value[i] = 60 - i;
-    }
-    operator_of(&f, diagonal_matrix(60, value), 1);
+    falling_operator(&f, 60);
     const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_ARPACK};
     static const int broken[] = {-1, -9999, 2, 4};
     for (size_t b = 0; b < sizeof broken / sizeof *broken; ++b) {

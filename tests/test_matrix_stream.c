@@ -5,10 +5,10 @@
 
 #include "base/threads.h"
 #include "cooc_matrices.h"
-#include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/matrix_stream_private.h"
+#include "linalg_support.h"
 #include "test.h"
 
 static const char *stored(void **state, const cs_csr *a)
@@ -91,15 +91,10 @@ static const char *archive(void **state, int64_t pointers, const int64_t *indptr
                            const int32_t *indices, int64_t values, const double *data)
 {
     const char *path = in_dir(state, "a.npz");
-    const int64_t shape[] = {3, 4}, two = 2;
-    cs_npz_writer *w = NULL;
-    OK(cs_npz_create(path, false, &w));
-    OK(cs_npz_add_text(w, "format", "csr"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
-    OK(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr));
-    OK(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices));
-    OK(cs_npz_add(w, "data", CS_F64, 1, &values, data));
-    OK(cs_npz_commit(&w));
+    const sparse_part part[] = {{"indptr", CS_I64, pointers, indptr},
+                                {"indices", CS_I32, entries, indices},
+                                {"data", CS_F64, values, data}};
+    sparse_archive(path, "csr", (int64_t[]){3, 4}, part);
     return path;
 }
 
@@ -177,18 +172,10 @@ TEST_IN_DIR(an_interrupt_ends_the_stream)
 TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
 {
     const char *path = in_dir(state, "c.npz");
-    const int64_t shape[] = {3, 4}, two = 2, pointers = 5, entries = 4;
-    const int64_t indptr[] = {0, 1, 1, 3, 4};
-    const int32_t indices[] = {2, 0, 1, 0};
-    const double data[] = {1, 2, 3, 5};
-    cs_npz_writer *w = NULL;
-    OK(cs_npz_create(path, false, &w));
-    OK(cs_npz_add_text(w, "format", "csc"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
-    OK(cs_npz_add(w, "indptr", CS_I64, 1, &pointers, indptr));
-    OK(cs_npz_add(w, "indices", CS_I32, 1, &entries, indices));
-    OK(cs_npz_add(w, "data", CS_F64, 1, &entries, data));
-    OK(cs_npz_commit(&w));
+    const sparse_part part[] = {{"indptr", CS_I64, 5, (int64_t[]){0, 1, 1, 3, 4}},
+                                {"indices", CS_I32, 4, (int32_t[]){2, 0, 1, 0}},
+                                {"data", CS_F64, 4, (double[]){1, 2, 3, 5}}};
+    sparse_archive(path, "csc", (int64_t[]){3, 4}, part);
     double sum = 0;
     const cs_row_visitor any = {&sum, begin_any, row_any};
     OK(cs_matrix_stream(path, &any));
