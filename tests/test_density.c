@@ -81,6 +81,33 @@ TEST(bounds_are_the_sharp_ones)
     assert_true(compared > 3000);
 }
 
+/* So near a node of the rule that no prescribed one can be computed: one node more on either side.
+ * Nodes cos(k pi / (q + 1)) with weights 2 sin^2 / (q + 1), and what is within 1e-12 is at the
+ * node. */
+TEST(near_a_node_the_plain_inequalities_stand)
+{
+    enum { Q = 12 };
+    static const struct {
+        double off;
+        int low, high; /* nodes above, those from x on, beside k - 1 */
+    } cases[] = {{0, -1, 2}, {1e-14, -1, 2}, {-1e-14, -1, 2}, {1e-9, -1, 1}, {-1e-9, 0, 2}};
+    double own[2 * Q], from_above[Q + 1] = {0}; /* weights of the first k nodes, descending */
+    cs_jacobi j = semicircle(Q, own);
+    j.mass = 3;
+    for (int k = 1; k <= Q; ++k) {
+        from_above[k] = from_above[k - 1] + 3 * 2.0 / (Q + 1) * pow(sin(k * M_PI / (Q + 1)), 2);
+    }
+    for (int k = 1; k <= Q; ++k) {
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+            double *room = test_room(cs_jacobi_room(Q), sizeof *room), low, high;
+            const int least = k - 1 + cases[c].low, most = k - 1 + cases[c].high;
+            OK(cs_jacobi_above(&j, cos(k * M_PI / (Q + 1)) + cases[c].off, room, &low, &high));
+            assert_true(fabs(low - from_above[least < 0 ? 0 : least]) < 1e-12);
+            assert_true(fabs(high - from_above[most > Q ? Q : most]) < 1e-12);
+        }
+    }
+}
+
 /* x^2 times the semicircle: mass 1/4 and moments C_{k+1} / 4^{k+1}, C the Catalan numbers. */
 TEST(a_measure_times_its_square)
 {
@@ -490,6 +517,10 @@ TEST(bad_options_are_named)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_fails(cs_density_of(&m.op, &cases[i].o, &d), CS_ERR_USAGE, cases[i].reason);
     }
+    operator_free(&m);
+    operator_of(&m, random_sparse(5, 4, 1, 3), 1);
+    cs_density_options gram = {.samples = 2, .degree = 4, .top = 1, .gram = true};
+    assert_fails(cs_density_of(&m.op, &gram, &d), CS_ERR_USAGE, "a Gram form of 5 x 4");
     operator_free(&m);
     operator_of(&m, diagonal(5, too_large), 1);
     cs_density_options o = options_of(2, 4, 1);

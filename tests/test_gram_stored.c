@@ -254,6 +254,8 @@ TEST(sizes_have_ends)
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
         assert_fails(cs_gram_init(bad[b][0], bad[b][1], &o, &g), CS_ERR_USAGE, "Gram matrix of");
     }
+    assert_fails(cs_gram_init(INT32_MAX, 1, &o, &g), CS_ERR_MEMORY,
+                 "1 Gram blocks of 2147483647 columns are too many");
     OK(cs_gram_init(1, 1, &o, &g));
     assert_int_equal(g.heaviest, -1);
     assert_true(g.heaviest_square < 0);
@@ -263,6 +265,18 @@ TEST(sizes_have_ends)
     assert_int_equal(rows, 0);
     assert_true(total.data[0] == 0);
     cs_dense_free(&total);
+    cs_gram_free(&g);
+}
+
+/* A norm that is not finite divides nothing. */
+TEST(rows_whose_squares_overflow_are_not_normalised)
+{
+    double x[] = {1, 2, 1e200, 3};
+    const cs_gram_options o = {.normalise = true, .threads = 1};
+    cs_rows rows = cs_rows_of_f64(2, 2, x, "x.npy");
+    cs_gram g = {0};
+    OK(cs_gram_init(2, 1, &o, &g));
+    assert_fails(cs_gram_add(&g, &rows, NULL, &o), CS_ERR_INPUT, "x.npy: row 1");
     cs_gram_free(&g);
 }
 

@@ -323,6 +323,23 @@ TEST_IN_DIR(npz_malformed)
     refused(archive(state, 5, coo), CS_ERR_INPUT, "row 1, column 1: value nan");
     coo[4].size = 1;
     refused(archive(state, 5, coo), CS_ERR_INPUT, "row.npy has 2 items, data.npy 1");
+    coo[4].size = -2;
+    refused(archive(state, 5, coo), CS_ERR_INPUT, "member data.npy: has not one dimension");
+    coo[4] = (member){"data", CS_F64, 2, small};
+    coo[1].data = wide;
+    refused(archive(state, 5, coo), CS_ERR_INPUT, "3000000000 columns");
+    const int64_t column[] = {0, 2, 2, 2}, half[] = {0, 1, 2, 2};
+    member csc[] = {{"format", CS_BYTES, 1, "csc"},
+                    {"shape", CS_I64, 2, small_shape},
+                    {"indptr", CS_I64, 3, column},
+                    {"indices", CS_I64, 2, col},
+                    {"data", CS_F64, 2, small}};
+    refused(archive(state, 5, csc), CS_ERR_INPUT, "indptr.npy has 3 items for 3 columns");
+    csc[2].size = 4;
+    csc[4].data = val;
+    refused(archive(state, 5, csc), CS_ERR_INPUT, "row 1, column 0: value nan");
+    csc[2].data = half;
+    refused(archive(state, 5, csc), CS_ERR_INPUT, "row 1, column 1: value nan");
 
     const char junk[] = "PK not really";
     OK(cs_file_write(in_dir(state, "junk.npz"), junk, sizeof junk));
@@ -347,6 +364,10 @@ TEST_IN_DIR(npy_dense)
     const double bad[] = {0, 2, 0, 4, NAN, 1};
     OK(cs_npy_write(path, CS_F64, 2, small_shape, bad));
     refused(path, CS_ERR_INPUT, "row 1, column 1: value nan");
+    static const char text[] = "\x93NUMPY\x01\x00\x39\x00"
+                               "{'descr': '|S1', 'fortran_order': False, 'shape': (1,2)}\nab";
+    OK(cs_file_write(path, text, sizeof text - 1));
+    refused(path, CS_ERR_INPUT, "a.npy: an array of text, not of numbers");
     refused(in_dir(state, "none.npy"), CS_ERR_IO, "none.npy");
     const int64_t no_columns[] = {2, 0};
     OK(cs_npy_write(path, CS_F64, 2, no_columns, small));

@@ -168,6 +168,30 @@ TEST_IN_DIR(an_interrupt_ends_the_stream)
     assert_int_equal(in_child(interrupted, path, "interrupted"), CS_ERR_INTERRUPT);
 }
 
+static cs_status reads_interrupted(const char *path)
+{
+    cs_csr a = {0};
+    cs_interrupt_set();
+    cs_status status = cs_matrix_read(path, &a);
+    cs_csr_free(&a);
+    return status;
+}
+
+/* Lines of text are many: reading looks at the flag on its way. */
+TEST_IN_DIR(an_interrupt_ends_the_reading_of_lines)
+{
+    enum { ROWS = 70000 };
+    double *value = test_room(ROWS, sizeof *value);
+    for (int i = 0; i < ROWS; ++i) {
+        value[i] = i + 1;
+    }
+    cs_csr a = diagonal_matrix(ROWS, value);
+    OK(cs_matrix_write_mtx(in_dir(state, "d.mtx"), &a, true));
+    cs_csr_free(&a);
+    assert_int_equal(in_child(reads_interrupted, in_dir(state, "d.mtx"), "interrupted"),
+                     CS_ERR_INTERRUPT);
+}
+
 /* By columns: read whole, its rows in order all the same. */
 TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
 {

@@ -225,6 +225,21 @@ static cs_status count_products(cs_space *s, int64_t p, cs_panel *const *panels,
     return real_gram(s, p, panels, w, h);
 }
 
+/* How often a block's worth more has settled. */
+typedef struct {
+    int64_t last;
+    int blocks;
+} settling;
+
+static void note_settled(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    settling *t = ctx;
+    (void)stage;
+    (void)total;
+    t->blocks += done == t->last + 8;
+    t->last = done;
+}
+
 /* Copies that come by filters are made orthogonal once a block, not once a step: a Krylov space
  * alone takes ten times as many products of panels. */
 TEST(filters_save_orthogonalisation)
@@ -241,8 +256,12 @@ TEST(filters_save_orthogonalisation)
     OK(cs_space_cpu(&f.op, 1, &space));
     real_gram = space.gram;
     space.gram = count_products;
-    const cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
+    settling t = {0};
+    const cs_progress progress = {note_settled, &t};
+    const cs_svd_options o = {
+        .k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .progress = &progress};
     OK(cs_svd_block_space(&space, &o, &s));
+    assert_true(t.blocks >= 10);
     assert_int_equal(s.k, COPIES);
     assert_true(products < 6000); /* 2,809; 29,606 without filters */
     cs_svd_free(&s);
@@ -270,6 +289,7 @@ TEST(auto_goes_by_work_and_share)
     } cases[] = {
         {1587, 1587, 1, 0, true},       {1588, 1588, 1, 0, false}, /* 4e9 */
         {10000, 632, 1, 0, true},       {10020, 632, 1, 0, false},
+        {4000, 1000, 1, 0, true},       {4001, 1000, 1, 0, false},
         {632, 10000, 1, 0, true},       {632, 10020, 1, 0, false},
         {1588, 1588, 397, 0, false},    {1588, 1588, 398, 0, true}, /* a quarter */
         {100, 100, 25, 9999, false},    {100, 100, 26, 9999, true}, /* by the Gram matrix */
@@ -289,6 +309,33 @@ TEST(auto_goes_by_work_and_share)
             fail_msg("case %zu: %lld columns at a time", c, (long long)first_width);
         }
     }
+}
+
+/* Zeros that are stored, and entries whose products are no numbers. */
+TEST(arpack_at_the_ends_of_the_range)
+{
+    enum { N = 30, WIDE = 300 };
+    double value[N] = {0};
+    csr_operator f;
+    cs_svd s;
+    const cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK};
+    operator_of(&f, diagonal_matrix(N, value), 1);
+    OK(cs_svd_compute(&f.op, &o, &s));
+    assert_int_equal(s.k, 0);
+    assert_true(s.converged && s.floor == 0);
+    cs_svd_free(&s);
+    operator_free(&f);
+    cs_csr all;
+    OK(cs_csr_init(&all, WIDE, WIDE, WIDE * WIDE));
+    for (int64_t e = 0; e < WIDE * WIDE; ++e) {
+        all.ptr[e / WIDE + 1] = e + 1;
+        all.col[e] = (int32_t)(e % WIDE);
+        all.val[e] = 1.7e308;
+    }
+    operator_of(&f, all, 1);
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INPUT,
+                 "operator of 300 x 300 gives a vector of norm inf");
+    operator_free(&f);
 }
 
 TEST(options_have_ends)

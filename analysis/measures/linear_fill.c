@@ -49,7 +49,6 @@ static cs_status find_covariance(const float *rows, int64_t count, const uint8_t
         group[i] = left_out && left_out[i] ? -1 : 0;
     }
     if (status == CS_OK) status = cs_gram_add(&gram, &all, group, &options);
-    if (status == CS_OK) status = cs_dense_init(&f->covariance, f->width, f->width);
     if (status == CS_OK) status = cs_gram_total(&gram, NULL, true, &f->covariance, &n);
     for (int64_t j = 0; j < f->width && status == CS_OK; ++j) {
         cs_divide(f->width, (double)n, f->covariance.data + j * f->covariance.ld);
