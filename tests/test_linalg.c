@@ -421,7 +421,8 @@ static cs_status all_sparse_steps(void)
     status = status ? status : cs_dense_init(&x, 3, 8);
     status = status ? status : cs_dense_init(&y, 2, 8);
     status = status ? status : cs_csr_apply(&a, &x, &y, 1);
-    double sigma[2];
+    double sigma[2], rounding;
+    status = status ? status : cs_csr_rounding(&a, NULL, &rounding);
     status = status ? status : cs_dense_svd(&d, sigma, NULL, NULL);
     cs_dense two = {.rows = 3, .cols = 2, .ld = 3, .data = x.data};
     status = status ? status : cs_dense_orthonormalise(&two);

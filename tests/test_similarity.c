@@ -227,6 +227,21 @@ TEST(decay_is_a_slope)
     assert_true(isnan(cs_spectral_decay(3, lambda, 11, 500, NULL)));
 }
 
+/* Points 0, 3, 4, 10 of a line: as few as there may be. */
+TEST(nearest_of_few_rows)
+{
+    const double x[] = {0, 3, 4, 10}, near[][4] = {{3, 1, 1, 0}, {3, 1, 1, 6}},
+                 next[][4] = {{4, 3, 4, 0}, {4, 3, 4, 7}};
+    double first[4], second[4];
+    for (int n = 3; n <= 4; ++n) {
+        cs_rows rows = cs_rows_of_f64(n, 1, x, "x");
+        OK(cs_nearest_two(&rows, 1, first, second));
+        for (int i = 0; i < n; ++i) {
+            assert_true(first[i] == near[n - 3][i] && second[i] == next[n - 3][i]);
+        }
+    }
+}
+
 /* Distances by the definition, ties and repeated rows included. */
 TEST(nearest_rows)
 {
