@@ -315,42 +315,51 @@ TEST(unlabelled_corpora_have_no_label_columns)
     cs_corpus_free(&corpus);
 }
 
+/* By the build, and before it. */
+static void refused(const cs_corpus *corpus, const cs_cooc_options *o, cs_status expected,
+                    const char *words)
+{
+    assert_build_fails(corpus, o, expected, words);
+    assert_fails(cs_cooc_check(corpus, o), expected, words);
+}
+
 TEST(bad_input_is_named)
 {
     cs_corpus corpus = corpus_of(20, 4, 10, 2);
-    cs_cooc_options o = options_of("masked:unmasked=7", "nearest:1");
-    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "the longest has 4 tokens");
-    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "length >= 8");
+    cs_cooc_options o = options_of("ar", "nearest:1");
+    OK(cs_cooc_check(&corpus, &o));
+    o = options_of("masked:unmasked=7", "nearest:1");
+    refused(&corpus, &o, CS_ERR_INPUT, "the longest has 4 tokens");
+    refused(&corpus, &o, CS_ERR_INPUT, "length >= 8");
     o = options_of("ar", "nearest:1");
     o.memory_budget = 1000;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "memory budget of 1000 bytes");
+    refused(&corpus, &o, CS_ERR_USAGE, "memory budget of 1000 bytes");
     o = options_of("ar", "nearest:1");
     o.context.n = 0;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "nearest:0");
+    refused(&corpus, &o, CS_ERR_USAGE, "nearest:0");
     o = options_of("ar", "nearest:1");
     o.draws = -1;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "-1 draws");
+    refused(&corpus, &o, CS_ERR_USAGE, "-1 draws");
     o = options_of("ar", "nearest:1");
     o.max_length = -2;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "-2");
+    refused(&corpus, &o, CS_ERR_USAGE, "-2");
     o = options_of("ar", "nearest:1");
     o.tail = 1.5;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
+    refused(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
     o = options_of("masked:unmasked=1", "unique");
     o.by_document = true;
-    assert_build_fails(&corpus, &o, CS_ERR_INPUT,
-                       "rows by document are for contexts that have rows");
+    refused(&corpus, &o, CS_ERR_INPUT, "rows by document are for contexts that have rows");
     cs_corpus empty = {.vocab = 3, .documents = (INT64_C(1) << 32) + 1};
     o = options_of("ar", "nearest:1");
     o.by_document = true;
-    assert_build_fails(&empty, &o, CS_ERR_INPUT, "not 4294967297");
+    refused(&empty, &o, CS_ERR_INPUT, "not 4294967297");
     empty.documents = 0;
     o.by_document = false;
-    assert_build_fails(&empty, &o, CS_ERR_INPUT, "no documents");
+    refused(&empty, &o, CS_ERR_INPUT, "no documents");
     memset(corpus.held_out, 0, (size_t)corpus.documents);
     o = options_of("ar", "nearest:1");
     o.split = CS_SPLIT_TEST;
-    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "no documents in the test split");
+    refused(&corpus, &o, CS_ERR_INPUT, "no documents in the test split");
     cs_corpus_free(&corpus);
 }
 

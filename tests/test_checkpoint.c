@@ -151,15 +151,42 @@ TEST(other_builds_are_refused)
     cs_cooc_options first = options_of("ar", "nearest:3"), o;
     interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, place);
     first.resume = true;
+    static const struct {
+        const char *words;
+        cs_cooc_options o; /* beside those of `first` */
+    } other[] = {{"its context_size is 3, not 2", {.context.n = 2}},
+                 {"its target_given is true, not false", {.context.given = true}},
+                 {"its max_length is 0, not 20", {.max_length = 20}},
+                 {"its weight_by_document is false, not true", {.weight_by_document = true}},
+                 {"its split is \"all\", not \"train\"", {.split = CS_SPLIT_TRAIN}},
+                 {"its draws is 0, not 5", {.draws = 5}},
+                 {"its seed is \"0\", not \"7\"", {.seed = 7}},
+                 {"its tail is ", {.tail = 1e-3}}};
+    for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
+        const cs_cooc_options *x = &other[i].o;
+        o = first;
+        o.context.n = x->context.n > 0 ? x->context.n : o.context.n;
+        o.context.given = o.context.given != x->context.given; /* turned */
+        o.max_length = x->max_length;
+        o.weight_by_document = x->weight_by_document;
+        o.split = x->split;
+        o.draws = x->draws;
+        o.seed = x->seed;
+        o.tail = x->tail > 0 ? x->tail : o.tail;
+        assert_build_fails(&corpus, &o, CS_ERR_USAGE, other[i].words);
+    }
     o = first;
-    o.context.n = 2;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context_size is 3, not 2");
-    o = first;
-    o.max_length = 20;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its max_length is 0, not 20");
+    o.objective.mask_ratio_lo = 0.25; /* not of ar: its hash alone shows it */
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective_hash is");
     o = options_of("diverse-ar:t=2", "nearest:3");
     o.resume = true;
     assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
+    o = first;
+    o.objective.target_weight = CS_TARGETS_UNIFORM;
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective");
+    o = first;
+    o.context.mode = CS_CONTEXT_EACH;
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"each\"");
     int32_t token = corpus.token[17];
     corpus.token[17] = (token + 1) % 300;
     assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");

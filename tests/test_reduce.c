@@ -56,7 +56,10 @@ TEST(components_match_flooding)
         int64_t row[48], col[40];
         OK(cs_csr_to_dense(&a, &d));
         OK(cs_components_of(&a, &c));
+        int64_t number = -1;
         assert_int_equal(c.count, flood(&d, row, col));
+        OK(cs_components_number(&a, &number));
+        assert_int_equal(number, c.count);
         int64_t rows = 0, cols = 0;
         for (int64_t i = 0; i < a.rows; ++i) {
             assert_int_equal(c.row[i], row[i]);
@@ -314,4 +317,17 @@ TEST(majority_takes_the_lowest_class_on_ties)
     assert_int_equal(label[3], 2);
     cs_labelled_free(&m);
     cs_labelled_free(&m);
+}
+
+/* Of 3 + 2 + 4 in two rows, 3 and 4 are of the most of their row; an empty one says nothing. */
+TEST(the_best_guess_of_a_class_errs)
+{
+    double val[] = {3, 2, 4};
+    int64_t ptr[] = {0, 2, 2, 3};
+    int32_t col[] = {0, 1, 1};
+    cs_labelled m = {.labels = 2,
+                     .row_label = {.rows = 3, .cols = 2, .ptr = ptr, .col = col, .val = val}};
+    assert_true(fabs(cs_label_noise(&m) - 2.0 / 9) < 1e-15);
+    m.row_label.rows = 0;
+    assert_true(isnan(cs_label_noise(&m)));
 }

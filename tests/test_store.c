@@ -415,6 +415,11 @@ TEST(files_that_lie_are_refused)
         OK(cs_file_write(path, "word\n", 5));
         expect_unreadable("gone", CS_ERR_INPUT, names[i]);
     }
+    write_good("gone", true);
+    FILE *vocab = fopen(in_dir("gone/vocab.txt"), "ab");
+    assert_non_null(vocab);
+    assert_true(fputs("another\n", vocab) >= 0 && fclose(vocab) == 0);
+    expect_unreadable("gone", CS_ERR_INPUT, "vocab.txt: more than 6 lines");
     /* Keys out of order, a witness out of range, a token out of the vocabulary. */
     cs_cooc_store s = {0};
     write_good("order", true);
