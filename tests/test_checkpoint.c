@@ -145,6 +145,38 @@ TEST(resumed_is_uninterrupted)
     cs_corpus_free(&corpus);
 }
 
+/* With a checkpoint contributions are collected, without one windows are counted: of frequent words,
+ * and of words so rare that a row has few of the columns; at the ends of short documents too. */
+TEST(windows_are_those_that_are_collected)
+{
+    static const char *const cases[][2] = {{"ar", "each:3"},
+                                           {"ar", "nearest:1"},
+                                           {"masked:unmasked=1", "each:2"},
+                                           {"masked:mask-ratio=0.5", "each:4"}};
+    static const int64_t vocab[] = {7, 50, 3000};
+    int64_t length[60];
+    for (int d = 0; d < 60; ++d) {
+        length[d] = 1 + d % 23;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int v = 0; v < 3; ++v) {
+            cs_corpus corpus = small_corpus(60, length, vocab[v], v, 5);
+            cs_cooc_options o = options_of(cases[i][0], cases[i][1]);
+            cs_cooc collected = {0}, counted = {0};
+            OK(cs_cooc_build(&corpus, &o, &collected));
+            OK(cs_cooc_checkpoint_remove(place));
+            o.checkpoint = NULL;
+            for (o.threads = 1; o.threads < 4; o.threads += 2) {
+                OK(cs_cooc_build(&corpus, &o, &counted));
+                assert_same_cooc(&counted, &collected);
+                cs_cooc_free(&counted);
+            }
+            cs_cooc_free(&collected);
+            cs_corpus_free(&corpus);
+        }
+    }
+}
+
 TEST(other_builds_are_refused)
 {
     cs_corpus corpus = corpus_of();
