@@ -161,7 +161,7 @@ TEST(capacity_follows_k_and_the_memory)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t) {
         for (int bidiagonal = 0; bidiagonal < 2; ++bidiagonal) {
             const cs_space s = {.rows = cases[t].rows, .cols = cases[t].cols, .block = B};
-            const int64_t k = cases[t].k, n = s.cols, steps = cs_probe_steps(n);
+            const int64_t k = cases[t].k, n = s.cols, steps = cs_probe_steps(n, false);
             const int64_t run = k + 8 * (steps + 2), want = run > 6 * k ? run : 6 * k;
             const int64_t panels = ((want < n ? want : n) + 7) / 8 + 4, least = (k + 7) / 8 + 4;
             const int64_t panel = (bidiagonal ? s.rows + n : n) * 8 * 8;

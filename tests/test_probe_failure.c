@@ -174,7 +174,7 @@ TEST(the_bound_is_monotone)
             assert_true(cs_probe_failure(n + 1, 8, q, CS_PROBE_RATIO) >= p);
             assert_true(cs_probe_failure(n, 8, q, 1.02) <= p);
         }
-        int64_t steps = cs_probe_steps(n);
+        int64_t steps = cs_probe_steps(n, false);
         bool whole = steps * CS_BLOCK >= n;
         assert_true(whole || cs_probe_failure(n, 8, steps, CS_PROBE_RATIO) <= 1e-6);
         assert_true(steps == 1 || cs_probe_failure(n, 8, steps - 1, CS_PROBE_RATIO) > 1e-6);

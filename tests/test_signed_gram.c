@@ -179,6 +179,30 @@ TEST(leading_eigenvalues)
     }
 }
 
+/* More copies of an eigenvalue than a block has columns: P = 5 I + diag(d). */
+TEST(copies_of_an_eigenvalue)
+{
+    enum { N = 1700, COPIES = 20, K = COPIES + 4, NEGATIVE = 100 };
+    cs_signed_gram p = {0};
+    double values[K];
+    OK(cs_csr_init(&p.plus, N, N, N));
+    OK(cs_csr_init(&p.minus, 0, N, 0));
+    assert_non_null(p.diagonal = cs_calloc(N, sizeof *p.diagonal));
+    for (int64_t j = 0; j < N; ++j) {
+        p.plus.ptr[j + 1] = j + 1;
+        p.plus.col[j] = (int32_t)j;
+        p.plus.val[j] = sqrt(5);
+        p.diagonal[j] = (j < COPIES ? 3 : j < N - NEGATIVE ? 2 - (double)j / N : -4) - 5;
+    }
+    const cs_signed_gram_options o = {.seed = 3, .threads = 2};
+    OK(cs_signed_gram_leading(&p, K, &o, values, NULL));
+    for (int64_t j = 0; j < K; ++j) {
+        const double want = j < COPIES ? 3 : 2 - (double)j / N;
+        assert_true(fabs(values[j] - want) <= 1e-9 * 12); /* of 3 + c, c = 9 */
+    }
+    cs_signed_gram_free(&p);
+}
+
 static void interrupt(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     (void)ctx;

@@ -32,7 +32,9 @@ typedef struct cs_linop {
     /* room: doubles of scratch aligned to 64 */
     cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *room);
     int64_t room, room_t; /* of A^T A, of A A^T; -1: that product is not offered */
-    cs_linop_data data;   /* of sparse, deflated sparse (once) and their transposes; borrowed */
+    bool semidefinite;  /* A = A^T without a negative eigenvalue: a Krylov space of A itself serves
+                             where another operator takes one of A^T A */
+    cs_linop_data data; /* of sparse, deflated sparse (once) and their transposes; borrowed */
 } cs_linop;
 
 /* The products of the operator as it is turned. */

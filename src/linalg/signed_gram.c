@@ -424,7 +424,8 @@ cs_status cs_signed_gram_shift_of(const cs_signed_gram *p, int threads, cs_signe
                       .apply = apply,
                       .panel = apply_panel,
                       .room = -1,
-                      .room_t = -1};
+                      .room_t = -1,
+                      .semidefinite = true};
     return CS_DELIVER(status, out, s, cs_signed_gram_shift_free);
 }
 

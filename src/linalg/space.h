@@ -24,7 +24,8 @@ typedef struct cs_panel cs_panel; /* defined by each space */
 typedef struct cs_space cs_space;
 struct cs_space {
     int64_t rows, cols;
-    int block; /* columns of a panel */
+    int block;         /* columns of a panel */
+    bool semidefinite; /* as the operator's (linalg/linop.h) */
     void *ctx;
     const int64_t *held; /* entries of a left and a right vector in this process, which get and put
                             move; NULL: all. Not NULL: other processes work on the same vectors, and

@@ -364,6 +364,7 @@ cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out)
     *out = (cs_space){.rows = a->rows,
                       .cols = a->cols,
                       .block = B,
+                      .semidefinite = a->semidefinite,
                       .ctx = m,
                       .create = create,
                       .destroy = destroy,

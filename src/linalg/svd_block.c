@@ -9,6 +9,10 @@
  * basis. A Ritz value is a lower bound, so that this is known as soon as the small ones have
  * settled.
  *
+ * Where A is symmetric without a negative eigenvalue (space.h), A takes the place of A^T A, and what
+ * is written of singular values holds for those of its root, but for the residual, which is A's. The
+ * steps that exclude missed copies are then those for roots.
+ *
  * Multiple values: the Krylov space of a random block of 8 columns holds min(8, m) of m copies of a
  * value, also where later blocks have fewer columns: it is then nearer to its end, not narrower.
  * Where 8 found values lie within 1e-6 of each other, or the space has come to its end, the
@@ -128,8 +132,8 @@ static double excess_of(const search *s, int64_t j)
 {
     double sigma = s->value[j], first = s->value[0];
     double residual = s->estimate[j];
-    if (!s->k.bidiagonal) {
-        residual /= fmax(sigma, DBL_MIN);
+    if (!s->k.bidiagonal) { /* direct: that of A, whose largest value is the square of `first` */
+        residual /= fmax(s->k.direct ? first : sigma, DBL_MIN);
     }
     return residual == 0 ? 0 : residual / (0.25 * s->tol * first);
 }
@@ -335,7 +339,7 @@ static bool found_more(const search *s, int64_t n)
 static cs_status settled(search *s, int64_t n)
 {
     bool ended = s->k.next_active == 0;
-    bool enough = ended || s->since_fresh >= cs_probe_steps(s->space->cols);
+    bool enough = ended || s->since_fresh >= cs_probe_steps(s->space->cols, s->k.direct);
     bool more = s->verifying && found_more(s, n);
     if (exhausted(s) || (s->verifying ? !more && enough : !ended && !suspicious(s, n))) {
         s->stop = SETTLED;
@@ -446,6 +450,7 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
         status = s.pool.status;
     }
     status = status ? status : cs_krylov_open(space, bidiagonal, s.capacity + 1, o->seed, &s.k);
+    s.k.direct = space->semidefinite && !bidiagonal;
     return CS_DELIVER(status, out, s, search_free);
 }
 
@@ -479,7 +484,9 @@ static cs_status collect(search *s, cs_svd *svd)
     double noise = (double)s->space->rows * DBL_EPSILON;
     double floor = k->bidiagonal ? noise : sqrt(noise);
     cs_status status = keep_wanted(s, floor, &n);
-    svd->floor = s->count > 0 ? floor * s->value[0] * k->scale : 0;
+    svd->floor = s->count == 0 ? 0
+                 : k->direct   ? noise * s->value[0] * s->value[0] * k->scale
+                               : floor * s->value[0] * k->scale;
     svd->k = n;
     svd->sigma = cs_alloc(n, sizeof *svd->sigma);
     status = status || svd->sigma ? status : CS_ERR_MEMORY;

@@ -94,6 +94,9 @@ cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y)
 
 cs_status cs_krylov_apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y)
 {
+    if (k->direct) {
+        return cs_krylov_apply(k, x, y);
+    }
     if (k->space->normal && k->scale == 1) { /* the product unscaled could overflow */
         k->applications += 2 * (int64_t)B;
         return k->space->normal(k->space, x, k->half, y);

@@ -60,6 +60,7 @@ cs_status cs_basis_random(const cs_basis *basis, uint64_t seed, uint64_t index, 
 typedef struct {
     cs_space *space;
     bool bidiagonal;
+    bool direct; /* A has no negative eigenvalue and takes the place of A^T A, its root that of A */
     uint64_t seed;
     double scale; /* what A is divided by: a power of two */
     cs_basis v, u;
@@ -82,7 +83,7 @@ void cs_krylov_free(cs_krylov *k);
 /* Y = A X / scale or Y = A^T X / scale, by the side of X. */
 cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
 
-/* Y = A^T A X / scale^2, both right. */
+/* Y = A^T A X / scale^2, both right; direct: Y = A X / scale. */
 cs_status cs_krylov_apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
 
 /* Panels of the basis, within the memory allowed (options): for 6 k columns, or k and a fresh
@@ -131,7 +132,7 @@ cs_status cs_krylov_copies(cs_krylov *k, cs_copies *c, double *value, int *found
  * u when bidiagonal). */
 typedef struct {
     int64_t count;
-    double *value, *estimate; /* value: of A, sqrt for the Gram form */
+    double *value, *estimate; /* value: of A, sqrt for the Gram form; direct: of A's root */
     cs_dense y, x;            /* rows as in the panels */
 } cs_ritz;
 
@@ -141,8 +142,8 @@ typedef struct {
 double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio);
 
 /* Steps of a fresh block in n dimensions after which a value above what it shows is missed with
- * probability below 1e-6 (svd_block_probe.c). */
-int64_t cs_probe_steps(int64_t n);
+ * probability below 1e-6 (svd_block_probe.c). direct: of a Krylov space of A, not of A^T A. */
+int64_t cs_probe_steps(int64_t n, bool direct);
 
 cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out) CS_MUST_CHECK;
 void cs_ritz_free(cs_ritz *ritz);

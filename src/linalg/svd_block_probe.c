@@ -54,11 +54,12 @@ double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio)
     return fmin(1, exp(-a * log1p(m * m) - log(a) - log_beta));
 }
 
-int64_t cs_probe_steps(int64_t n)
+int64_t cs_probe_steps(int64_t n, bool direct)
 {
+    const double ratio = direct ? sqrt(CS_PROBE_RATIO) : CS_PROBE_RATIO; /* of roots */
     int64_t steps = 1;
     int active = n < B ? (int)n : B;
-    while (steps * B < n && cs_probe_failure(n, active, steps, CS_PROBE_RATIO) > ALLOWED_FAILURE) {
+    while (steps * B < n && cs_probe_failure(n, active, steps, ratio) > ALLOWED_FAILURE) {
         ++steps;
     }
     return steps;
@@ -138,7 +139,7 @@ static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, 
 cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, uint64_t seed,
                              cs_probe *out)
 {
-    int64_t steps = cs_probe_steps(space->cols), locked = (v->cols + B - 1) / B;
+    int64_t steps = cs_probe_steps(space->cols, false), locked = (v->cols + B - 1) / B;
     cs_krylov k = {0};
     cs_ritz ritz = {0};
     cs_threads_blas_hold(true); /* its bits depend on its threads */

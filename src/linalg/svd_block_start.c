@@ -16,7 +16,8 @@ cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, boo
                              int64_t *capacity)
 {
     int64_t k = o->k, n = space->cols;
-    int64_t run = k + B * (cs_probe_steps(n) + 2); /* a fresh block's, without a restart */
+    const bool direct = space->semidefinite && !bidiagonal;
+    int64_t run = k + B * (cs_probe_steps(n, direct) + 2); /* a fresh block's, without a restart */
     int64_t columns = cs_least(cs_most(6 * k, run), n);
     int64_t memory = o->memory > 0 ? o->memory : cs_mem_quarter((int64_t)4 << 30);
     int64_t length = bidiagonal ? space->rows + n : n;
