@@ -71,25 +71,33 @@ cs_status cs_context_index_of(const cs_cooc *rows, cs_context_index *out)
 typedef struct {
     double *sum;         /* cols, zero between rows */
     uint64_t *bit;       /* of the entries that are touched */
-    int64_t first, last; /* words of them; last < first: none */
+    uint64_t *word;      /* of the words of `bit` that are */
+    int64_t first, last; /* words of these; last < first: none */
 } gatherer;
 
 static gatherer gatherer_in(cs_pool *pool, int64_t cols)
 {
     return (gatherer){.sum = cs_pool_take(pool, cols, sizeof(double)),
                       .bit = cs_pool_take(pool, cols / WORD + 1, sizeof(uint64_t)),
+                      .word = cs_pool_take(pool, cols / WORD / WORD + 1, sizeof(uint64_t)),
                       .first = INT64_MAX,
                       .last = -1};
 }
 
 static void gather(gatherer *g, const cs_csr *a, int64_t row)
 {
-    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
+    const int64_t begin = a->ptr[row], end = a->ptr[row + 1];
+    if (begin == end) {
+        return;
+    }
+    const int64_t first = a->col[begin] / WORD / WORD, last = a->col[end - 1] / WORD / WORD;
+    g->first = first < g->first ? first : g->first; /* columns ascend */
+    g->last = last > g->last ? last : g->last;
+    for (int64_t e = begin; e < end; ++e) {
         const int64_t col = a->col[e], word = col / WORD;
         g->sum[col] += a->val[e];
         g->bit[word] |= UINT64_C(1) << col % WORD;
-        g->first = word < g->first ? word : g->first;
-        g->last = word > g->last ? word : g->last;
+        g->word[word / WORD] |= UINT64_C(1) << word % WORD;
     }
 }
 
@@ -97,17 +105,21 @@ static void gather(gatherer *g, const cs_csr *a, int64_t row)
  * on; returns their end. */
 static int64_t put(gatherer *g, double factor, const double *scale, cs_csr *out, int64_t at)
 {
-    for (int64_t w = g->first; w <= g->last; ++w) {
-        for (uint64_t bits = g->bit[w]; bits; bits &= bits - 1) {
-            const int64_t col = w * WORD + __builtin_ctzll(bits);
-            const double s = factor * (scale ? scale[col] : 1);
-            if (s > 0) {
-                out->col[at] = (int32_t)col;
-                out->val[at++] = s * g->sum[col];
+    for (int64_t u = g->first; u <= g->last; ++u) {
+        for (uint64_t words = g->word[u]; words; words &= words - 1) {
+            const int64_t w = u * WORD + __builtin_ctzll(words);
+            for (uint64_t bits = g->bit[w]; bits; bits &= bits - 1) {
+                const int64_t col = w * WORD + __builtin_ctzll(bits);
+                const double s = factor * (scale ? scale[col] : 1);
+                if (s > 0) {
+                    out->col[at] = (int32_t)col;
+                    out->val[at++] = s * g->sum[col];
+                }
+                g->sum[col] = 0;
             }
-            g->sum[col] = 0;
+            g->bit[w] = 0;
         }
-        g->bit[w] = 0;
+        g->word[u] = 0;
     }
     g->first = INT64_MAX;
     g->last = -1;
@@ -171,33 +183,34 @@ cs_status cs_contexts_of(const cs_cooc *rows, const uint8_t *part, cs_csr *out)
 
 /* What one context has of the chosen parts. */
 typedef struct {
-    int64_t groups, entries;
+    int64_t groups, entries, rows;
     double all;    /* documents that are not left out: n_X */
     double chosen; /* n_X */
     double pairs;  /* sum over pairs of different documents of n_d n_d' */
 } context_size;
 
+/* A context that makes pairs. */
+typedef struct {
+    double mass, pairs; /* those of its size; mass: chosen, or of parts all */
+    int64_t end;        /* of its rows among those that are taken */
+} paired;
+
 typedef struct {
     const cs_cooc *rows;
     const cs_context_index *index;
     const cs_pair_options *o;
+    int64_t takes[CS_LEFT_OUT + 1]; /* by part, 0 or 1: its documents make pairs */
+    int64_t *taken;                 /* rows of these in contexts that make pairs */
+    paired *context;
+    int64_t contexts;
     gatherer g;
     cs_signed_gram p;
 } pairing;
 
-static bool is_chosen(const cs_pair_options *o, uint8_t part)
-{
-    return part != CS_LEFT_OUT && (o->chosen >> part & 1);
-}
-
-static bool takes(const pairing *b, int64_t row)
-{
-    return is_chosen(b->o, b->o->part[b->index->document[row]]);
-}
-
-/* The pairs are added up group by group: a difference of squares would cancel where one holds nearly
- * all. */
-static context_size size_of(const pairing *b, int64_t first, int64_t end)
+/* Puts the rows that are taken at `taken`. Half of them are, at random: sums with zeros cost less
+ * than guesses. The pairs are added up group by group: a difference of squares would cancel where one
+ * holds nearly all. */
+static context_size size_of(const pairing *b, int64_t first, int64_t end, int64_t *taken)
 {
     const cs_csr *a = &b->rows->matrix.a;
     const cs_pair_options *o = b->o;
@@ -205,16 +218,17 @@ static context_size size_of(const pairing *b, int64_t first, int64_t end)
     unsigned parts = 0;
     for (int64_t i = first; i < end; ++i) {
         const uint8_t part = o->part[b->index->document[i]];
-        const double mass = part == CS_LEFT_OUT ? 0 : b->index->mass[i];
-        s.all += mass;
-        if (is_chosen(o, part)) {
-            s.pairs += 2 * s.chosen * mass; /* where documents are groups */
-            s.chosen += mass;
-            s.entries += a->ptr[i + 1] - a->ptr[i];
-            s.groups += o->between == CS_PAIRS_OF_DOCUMENTS || !(parts >> part & 1);
-            parts |= 1U << part;
-        }
+        const int64_t takes = b->takes[part];
+        const double mass = b->index->mass[i], of_it = (double)takes * mass;
+        s.all += (double)(part != CS_LEFT_OUT) * mass;
+        s.pairs += 2 * s.chosen * of_it; /* where documents are groups */
+        s.chosen += of_it;
+        s.entries += (a->ptr[i + 1] - a->ptr[i]) * takes;
+        taken[s.rows] = i;
+        s.rows += takes;
+        parts |= (unsigned)takes << part % 32;
     }
+    s.groups = o->between == CS_PAIRS_OF_DOCUMENTS ? s.rows : __builtin_popcount(parts);
     return s;
 }
 
@@ -260,25 +274,21 @@ static int64_t put_row(pairing *b, int64_t row, double root)
     return at;
 }
 
-static void put_context(pairing *b, int64_t first, int64_t end, double root)
+static void put_context(pairing *b, const int64_t *row, const int64_t *end, double root)
 {
     const cs_csr *a = &b->rows->matrix.a;
     const bool documents = b->o->between == CS_PAIRS_OF_DOCUMENTS;
-    for (int64_t i = first; i < end; ++i) {
-        if (takes(b, i)) {
-            gather(&b->g, a, i);
-        }
+    for (const int64_t *i = row; i < end; ++i) {
+        gather(&b->g, a, *i);
     }
     add_row(b, root);
-    for (int64_t i = first; i < end && documents; ++i) {
-        if (takes(b, i)) {
-            take_row(b, put_row(b, i, root));
-        }
+    for (const int64_t *i = row; i < end && documents; ++i) {
+        take_row(b, put_row(b, *i, root));
     }
     for (uint8_t part = 0; b->o->chosen >> part && !documents; ++part) {
-        for (int64_t i = first; i < end && (b->o->chosen >> part & 1); ++i) {
-            if (b->o->part[b->index->document[i]] == part) {
-                gather(&b->g, a, i);
+        for (const int64_t *i = row; i < end && (b->o->chosen >> part & 1); ++i) {
+            if (b->o->part[b->index->document[*i]] == part) {
+                gather(&b->g, a, *i);
             }
         }
         cs_csr *to = &b->p.minus;
@@ -286,63 +296,82 @@ static void put_context(pairing *b, int64_t first, int64_t end, double root)
     }
 }
 
-/* Room for the contexts of two groups, and the sums N, in the order of the rows. */
+/* The contexts that make pairs, room for their sums, and the sums N, in the order of the rows. */
 static cs_status make_room(pairing *b, double *all, double *chosen)
 {
     const cs_csr *a = &b->rows->matrix.a;
-    int64_t contexts = 0, groups = 0, entries = 0, check = 0, r = 0;
+    int64_t groups = 0, entries = 0, taken = 0, check = 0, r = 0;
     cs_status status = CS_OK;
     for (int64_t c = 0; c <= b->index->shared && status == CS_OK; ++c) {
         const bool last = c == b->index->shared;
         for (const int64_t end = last ? a->rows : b->index->first[c]; r < end; ++r) { /* alone */
             const uint8_t part = b->o->part[b->index->document[r]];
             *all += part == CS_LEFT_OUT ? 0 : b->index->mass[r];
-            *chosen += is_chosen(b->o, part) ? b->index->mass[r] : 0;
+            *chosen += b->takes[part] ? b->index->mass[r] : 0;
         }
         if (!last) {
-            const context_size s = size_of(b, r, b->index->end[c]);
-            const bool pairs = makes_pairs(b->o, &s);
+            const context_size s = size_of(b, r, b->index->end[c], b->taken + taken);
             *all += s.all;
             *chosen += s.chosen;
-            contexts += pairs;
-            groups += pairs ? s.groups : 0;
-            entries += pairs ? s.entries : 0;
             r = b->index->end[c];
+            if (makes_pairs(b->o, &s)) {
+                const double mass = b->o->between == CS_PAIRS_OF_DOCUMENTS ? s.chosen : s.all;
+                groups += s.groups;
+                entries += s.entries;
+                taken += s.rows;
+                b->context[b->contexts++] = (paired){mass, s.pairs, taken};
+            }
         }
         status = check_at(r, &check);
     }
     if (status == CS_OK)
-        status = cs_mem_check((double)entries * 24 + (double)(contexts + groups) * 8, NULL,
+        status = cs_mem_check((double)entries * 24 + (double)(b->contexts + groups) * 8, NULL,
                               "pairs of tokens of one context in several documents take");
-    if (status == CS_OK) status = cs_csr_init(&b->p.plus, contexts, a->cols, entries);
+    if (status == CS_OK) status = cs_csr_init(&b->p.plus, b->contexts, a->cols, entries);
     if (status == CS_OK) status = cs_csr_init(&b->p.minus, groups, a->cols, entries);
     if (status == CS_OK) b->p.diagonal = cs_calloc(a->cols, sizeof *b->p.diagonal);
     b->p.plus.rows = b->p.minus.rows = 0; /* which grow */
     return status == CS_OK && !b->p.diagonal ? CS_ERR_MEMORY : status;
 }
 
+/* Rows of the contexts of two documents, and one more, which size_of() may touch. */
+static int64_t rows_shared(const cs_context_index *index)
+{
+    int64_t rows = 1;
+    for (int64_t c = 0; c < index->shared; ++c) {
+        rows += index->end[c] - index->first[c];
+    }
+    return rows;
+}
+
 cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *index,
                                const cs_pair_options *options, cs_signed_gram *out, double *seen)
 {
     const bool documents = options->between == CS_PAIRS_OF_DOCUMENTS;
-    pairing b = {.rows = rows, .index = index, .o = options};
+    pairing b = {.rows = rows,
+                 .index = index,
+                 .o = options,
+                 .taken = cs_alloc(rows_shared(index), sizeof *b.taken),
+                 .context = cs_alloc(index->shared, sizeof *b.context)};
     cs_pool pool = {0};
     double all = 0, chosen = 0, held = 0;
-    cs_status status = make_room(&b, &all, &chosen);
+    for (unsigned part = 0; part < 32; ++part) {
+        b.takes[part] = options->chosen >> part & 1;
+    }
+    cs_status status = b.taken && b.context ? make_room(&b, &all, &chosen) : CS_ERR_MEMORY;
     b.g = gatherer_in(&pool, rows->matrix.a.cols);
     status = status ? status : pool.status;
-    int64_t check = 0;
-    for (int64_t c = 0; c < index->shared && status == CS_OK; ++c) {
-        const int64_t first = index->first[c], end = index->end[c];
-        const context_size s = size_of(&b, first, end);
-        if (makes_pairs(options, &s)) {
-            held += documents ? s.chosen : s.all;
-            put_context(
-                &b, first, end,
-                sqrt(documents ? s.chosen / (chosen * s.pairs) : options->weight / (s.all * all)));
-        }
-        status = check_at(end, &check);
+    int64_t check = 0, at = 0;
+    for (int64_t c = 0; c < b.contexts && status == CS_OK; ++c) {
+        const paired *s = &b.context[c];
+        held += s->mass;
+        put_context(
+            &b, b.taken + at, b.taken + s->end,
+            sqrt(documents ? s->mass / (chosen * s->pairs) : options->weight / (s->mass * all)));
+        at = s->end;
+        status = check_at(at, &check);
     }
+    CS_FREE_FIELDS(&b, taken, context);
     cs_pool_free(&pool);
     if (status == CS_OK) {
         const double whole = documents ? chosen : all;

@@ -68,8 +68,9 @@ typedef struct {
  *              sum_X (n_X / N) s p_X p_X' s; *seen is the share of N in these contexts
  *   parts:     w_X = weight / (n_X N), n and N sums over all documents that are not left out
  *
- * Memory: 24 bytes an entry of these contexts, refused (CS_ERR_MEMORY) beyond what is free. index: of
- * these rows. A pass over it and two over the contexts of two documents. */
+ * Memory: 24 bytes an entry of these contexts, refused (CS_ERR_MEMORY) beyond what is free, and while
+ * they are made 8 a row and 24 a context of two documents. index: of these rows. A pass over it and
+ * one over the rows that make pairs. */
 cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *index,
                                const cs_pair_options *options, cs_signed_gram *out,
                                double *seen) CS_MUST_CHECK;
