@@ -556,7 +556,7 @@ TEST(what_is_read_is_written)
         json_decref(config);
         written += trained ? 1 : 0;
     }
-    assert_int_equal(written, 14);
+    assert_int_equal(written, 15);
 }
 
 /* What was read and is written has the states and logits of the class that made the golden file. */

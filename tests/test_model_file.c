@@ -311,11 +311,14 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
     cs_backend *backend = NULL;
     OK(cs_backend_ref(&backend));
     static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT,
-                                   CS_ARCH_LLAMA};
-    for (int i = 0; i < 4; ++i) {
+                                   CS_ARCH_LLAMA, CS_ARCH_EUROBERT};
+    for (int i = 0; i < 5; ++i) {
         cs_model model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
         config.tied = arch[i] != CS_ARCH_LLAMA;
+        if (arch[i] == CS_ARCH_EUROBERT) { /* tied, and a bias of the logits that is not there */
+            config.mlp_bias = config.head_bias = true;
+        }
         make(&config, backend, &model);
         const char *dir = in_dir(state, "bare");
         OK(cs_model_write(&model, dir));
@@ -332,6 +335,60 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
         assert_memory_equal(x, y, sizeof x);
         cs_model_free(&model);
         cs_model_free(&back);
+    }
+    cs_backend_free(&backend);
+}
+
+/* A head of tokens' labels in place of the language model's. */
+static const char *with_labels(const char *name, char *room)
+{
+    (void)room;
+    return strcmp(name, "cls.predictions.bias") == 0 ? "classifier.bias"
+           : strcmp(name, "lm_head.weight") == 0     ? "score.weight"
+           : strncmp(name, "cls.", 4) == 0           ? NULL
+                                                     : name;
+}
+
+static void say_architecture(const char *dir, const char *name)
+{
+    char path[512];
+    json_t *config = NULL;
+    assert_true(snprintf(path, sizeof path, "%s/config.json", dir) > 0);
+    OK(cs_json_read(path, &config));
+    OK(cs_json_set(config, "architectures", json_pack("[s]", name)));
+    OK(cs_json_write(path, config));
+    json_decref(config);
+}
+
+/* Their body is read; not where config.json says another head. */
+TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
+{
+    static const struct {
+        cs_arch arch;
+        const char *class, *usual, *reason;
+    } file[] = {
+        {CS_ARCH_BERT, "BertForTokenClassification", "BertForPreTraining", "classifier.bias"},
+        {CS_ARCH_LLAMA, "LlamaForTokenClassification", "LlamaForCausalLM", "lm_head.weight"}};
+    cs_backend *backend = NULL;
+    OK(cs_backend_ref(&backend));
+    for (int i = 0; i < 2; ++i) {
+        cs_model model = {0}, back = {0};
+        cs_model_config config = config_of(file[i].arch);
+        config.tied = file[i].arch == CS_ARCH_BERT;
+        make(&config, backend, &model);
+        const char *dir = in_dir(state, "labels");
+        OK(cs_model_write(&model, dir));
+        rewrite(dir, with_labels, NULL);
+        say_architecture(dir, file[i].usual);
+        assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT, file[i].reason);
+        say_architecture(dir, file[i].class);
+        OK(cs_model_read(dir, backend, false, &back));
+        assert_true(back.config.headless);
+        cs_model_free(&back);
+        OK(cs_model_read(dir, backend, true, &back)); /* training begins from the body */
+        assert_false(back.config.headless);
+        cs_model_free(&back);
+        cs_model_free(&model);
     }
     cs_backend_free(&backend);
 }

@@ -41,6 +41,7 @@ static const cs_arch_key LLAMA_BIASES[] = {
 
 static const cs_arch_key EUROBERT_KEYS[] = {
     {"rms_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"mlp_bias", CS_KEY_BOOL, CS_AT(head_bias), 0}, /* of the logits too */
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -263,10 +264,11 @@ static void modernbert_write(const cs_model_config *config, json_t *json, cs_sta
     cs_rotary_write(config, json, status);
 }
 
-/* The class wants a number or no key. */
+/* The class wants a number or no key. A head of classes has no logits that the layers' biases go with. */
 static void eurobert_write(const cs_model_config *config, json_t *json, cs_status *status)
 {
     cs_rotary_write(config, json, status);
+    cs_json_put(status, json, "mlp_bias", json_boolean(config->mlp_bias));
     if (config->mask_id < 0) (void)json_object_del(json, "mask_token_id");
 }
 
@@ -289,6 +291,7 @@ const cs_arch_tensor cs_arch_llama_tensors[] = {
 };
 
 static const cs_arch_tensor EUROBERT_HEAD[] = {
+    {"head", "/lm_head"},
     {"classifier.dense", "/dense"},
     {"classifier.output", "/classifier"},
     {NULL, NULL},

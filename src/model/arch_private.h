@@ -107,6 +107,9 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
  * of the settings of all classes that none of ours has. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
 
+/* Whether "architectures" has the head of a task that is not asked here: of such a file the body is read. */
+bool cs_config_other_head(const json_t *json);
+
 /* position_embedding_type, of rows with `places`. */
 cs_status cs_places_read(const char *where, const json_t *json,
                          cs_model_config *config) CS_MUST_CHECK;

@@ -210,6 +210,17 @@ static cs_status check_positions(const char *where, const json_t *json, cs_arch 
         where, rotary ? " and \"sans_pos\"" : ""));
 }
 
+bool cs_config_other_head(const json_t *json)
+{
+    static const char *const head[] = {"ForTokenClassification", "ForMultipleChoice"};
+    const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    bool other = false;
+    for (size_t i = 0; name && i < sizeof head / sizeof *head; ++i) {
+        other = other || cs_has_suffix(name, head[i]);
+    }
+    return other;
+}
+
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
 {
     const char *key;

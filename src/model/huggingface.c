@@ -214,7 +214,8 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
                                        "embeddings.token_type_ids",
                                        ".inv_freq"};
     bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.") ||
-                   strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.");
+                   strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.") ||
+                   strstr(name, "multiple_choice_head.");
     const char *const *past = cs_arch_row_of(config->arch)->past;
     for (int i = 0; i < 4 && past[i]; ++i) {
         ignored = ignored || strncmp(name, past[i], strlen(past[i])) == 0;

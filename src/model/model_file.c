@@ -176,6 +176,7 @@ typedef struct {
     cs_safetensors *file;
     cs_model_config config;
     bool bare;     /* names lack the class's prefix */
+    bool other;    /* the head is of a task that no command asks for */
     uint8_t *used; /* entries of the file that a parameter took */
 } weights;
 
@@ -341,7 +342,9 @@ static cs_status check_left_over(const weights *w, const cs_model_config *config
 {
     for (int64_t i = 0; i < cs_safetensors_count(w->file); ++i) {
         const char *name = cs_safetensors_at(w->file, i)->name;
-        if (!w->used[i] && !cs_hf_ignored(config, name)) {
+        const char *prefix = cs_hf_prefix(config->arch);
+        const bool head = w->other && strncmp(name, prefix, strlen(prefix)) != 0;
+        if (!w->used[i] && !head && !cs_hf_ignored(config, name)) {
             return cs_fail(CS_ERR_INPUT, "%s: no parameter of this configuration takes tensor %s",
                            cs_safetensors_path(w->file, cs_safetensors_at(w->file, i)), name);
         }
@@ -371,23 +374,25 @@ static cs_status read_weights(const weights *w, cs_model *model)
 }
 
 /* Files of a bare model have no head: the configuration is cut down to what is there. What is left of a
- * head with a transform, or with a matrix of its own, are the embeddings: training may begin from
- * them, but nothing that was trained predicts tokens. */
+ * head with a transform, with a bias or with a matrix of its own, are the embeddings: training may begin
+ * from them, but nothing that was trained predicts tokens. */
 static void fit_head(const weights *w, bool training, cs_model_config *config)
 {
     cs_param dense = {.name = (char[]){"head.dense.weight"}, .rows = 1, .cols = 1};
     cs_param bias = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
     cs_param output = {.name = (char[]){"output.weight"}, .rows = 1, .cols = 1};
-    cs_hf_piece piece[CS_HF_PIECES];
+    cs_hf_piece piece[CS_HF_PIECES], own[CS_HF_PIECES];
     (void)cs_hf_pieces(config, config->head_transform ? &dense : &output, piece);
-    if ((config->head_transform || (!config->tied && w->bare)) &&
-        !find(w, config->arch, piece[0].name)) {
+    (void)cs_hf_pieces(config, &bias, own);
+    const bool biased = config->head_bias && find(w, config->arch, own[0].name),
+               needs = config->head_transform || (!config->tied && w->bare);
+    if (w->other || (needs && !find(w, config->arch, piece[0].name)) ||
+        (w->bare && config->head_bias && !biased)) {
         config->head_transform = false;
         config->tied = true;
         config->headless =
             !training || cs_arch_row_of(config->arch)->states_alone || config->embed_width > 0;
-        (void)cs_hf_pieces(config, &bias, piece);
-        config->head_bias = config->head_bias && find(w, config->arch, piece[0].name) != NULL;
+        config->head_bias = biased;
     }
 }
 
@@ -516,6 +521,7 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
     if (status == CS_OK && (status = cs_safetensors_open_model(dir, &w->file)) == CS_OK &&
         (status = cs_safetensors_verify(w->file)) == CS_OK) {
         w->bare = is_bare(w->file, w->config.arch);
+        w->other = cs_config_other_head(json);
         w->used = cs_calloc(cs_safetensors_count(w->file) + 1, 1);
         status = w->used ? CS_OK : CS_ERR_MEMORY;
     }

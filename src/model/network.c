@@ -289,6 +289,12 @@ int cs_emit_transform(cs_emitter *e, int x)
     return x;
 }
 
+int cs_emit_capped(cs_emitter *e, int logits)
+{
+    const double cap = e->config->logit_cap;
+    return cap > 0 ? cs_graph_gate(e->graph, logits, CS_NONE, CS_ACT_TANH, 1 / cap, cap) : logits;
+}
+
 /* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
  * matrix. */
 static void head(cs_emitter *e, int x)
@@ -304,10 +310,7 @@ static void head(cs_emitter *e, int x)
     net->logits = cs_graph_linear(e->graph, x,
                                   cs_emit_param(e, "", c->tied ? "embed.token" : "output.weight"),
                                   bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
-    if (c->logit_cap > 0) {
-        net->logits = cs_graph_gate(e->graph, net->logits, CS_NONE, CS_ACT_TANH, 1 / c->logit_cap,
-                                    c->logit_cap);
-    }
+    net->logits = cs_emit_capped(e, net->logits);
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);
 }

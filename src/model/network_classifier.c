@@ -71,6 +71,7 @@ void cs_emit_classifier(cs_emitter *e, int x)
     net->features = x;
     x = score <= CS_SCORE_NORMED && !c->cloze ? drop(e, x) : x;
     net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
+    net->logits = c->cloze ? cs_emit_capped(e, net->logits) : net->logits;
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);
 }

@@ -101,6 +101,8 @@ int cs_emit_linear_form(cs_emitter *e);
 int cs_emit_mean(cs_emitter *e);
 /* What stands before the output matrix of the language model's head; x itself without. */
 int cs_emit_transform(cs_emitter *e, int x);
+/* The logits of the language model's head as the architecture caps them. */
+int cs_emit_capped(cs_emitter *e, int logits);
 /* The classification head over loss rows: sets features and logits. */
 void cs_emit_classifier(cs_emitter *e, int x);
 /* The encoder of single and mae: the stream after its last layer, narrowed if asked for. */

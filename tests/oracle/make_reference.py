@@ -138,6 +138,9 @@ READ = {
         **RELATIVE, "position_embedding_type": "relative_key_query", "embedding_size": 6, "num_hidden_layers": 4,
         "num_hidden_groups": 2}),
     "t5-untied": ("T5ForConditionalGeneration", {**T5, "num_decoder_layers": 3, "decoder_start_token_id": 0}),
+    "eurobert-switched": ("EuroBertForMaskedLM", {
+        **GROUPED, "mask_token_id": 3, "head_dim": 6, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True,
+        "hidden_act": "gelu", "rms_norm_eps": 1e-2, **rope("linear", factor=3.0)}),
 }
 UNTIED = ["t5-untied"]
 
