@@ -144,9 +144,11 @@ typedef struct {
 } cs_claims;
 
 /* The claims of a study, none where it has none; they borrow from it, and mark the steps that they
- * read. `only` NULL: all, else those whose names begin with one of these prefixes, which commas part;
- * CS_ERR_USAGE where there are none. CS_ERR_INPUT names the claim: an unknown key, one that is
- * missing, a value of another kind. */
+ * read. `only`: those whose names begin with one of these prefixes, which commas part, and the study
+ * keeps no step but those that they read, of themselves or by other steps; NULL: what the variable
+ * `claims` has for it, and where that is empty or not there, all claims and steps. CS_ERR_USAGE where
+ * no claim is so. CS_ERR_INPUT names the claim: an unknown key, one that is missing, a value of
+ * another kind. */
 cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 

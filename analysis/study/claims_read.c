@@ -239,7 +239,8 @@ static bool begins(const char *name, const char *prefixes)
 cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
 {
     json_t *all = json_object_get(study->json, "claims"), *json = NULL;
-    const char *name = NULL;
+    const char *name = NULL, *of_scale = cs_study_list(study, "claims");
+    if (!only && *of_scale) only = of_scale;
     cs_claims claims = {.claim = cs_calloc((int64_t)json_object_size(all), sizeof *claims.claim)};
     cs_status status = claims.claim ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(all, name, json)
@@ -252,5 +253,6 @@ cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
     }
     if (status == CS_OK && only && claims.count == 0)
         status = cs_fail(CS_ERR_USAGE, "no claim has a name that begins with %s", only);
+    if (status == CS_OK && only) cs_study_keep_claimed(study);
     return CS_DELIVER(status, out, claims, cs_claims_free);
 }

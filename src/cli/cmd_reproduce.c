@@ -180,7 +180,6 @@ static cs_status run(cs_args *args)
                                &j.study);
     if (status == CS_OK)
         status = cs_blame(cs_claims_read(&j.study, only, &j.claims), "%s", j.steps);
-    if (status == CS_OK && only) cs_study_keep_claimed(&j.study);
     if (status == CS_OK) status = cs_study_job_run(args, &j);
     cs_study_job_free(&j);
     return status;
@@ -207,7 +206,8 @@ static const cs_opt study_options[] = {
             "Template of the report. Default: the shared plots/report.html, with --claims "
             "plots/claims.html."),
     CS_TEXT("claims", "PREFIX,...", NULL,
-            "Only the claims whose names begin with one of these, and the steps that they read."),
+            "Only the claims whose names begin with one of these, and the steps that they read. "
+            "Default: those of the scale, where the study says so, else all."),
     {0},
 };
 

@@ -343,7 +343,13 @@ test_only_some_claims() {
     exits 0 "$COSPEC" reproduce --steps s.json --claims B-,C -o b && [ -e b/v ] && [ ! -e b/t ] && grep -q 'Claims of a study' b/report.html || { fail "$(cat err)"; return 1; }
     # Another part, or all, goes on in the same folder.
     exits 0 "$COSPEC" reproduce --steps s.json --claims A,B -o r --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = v ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 B-1 ' ] || { fail "${why:-$(cat err)}"; return 1; }
-    refuses 2 "no claim has a name that begins with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ]
+    refuses 2 "no claim has a name that begins with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ] || return 1
+    # A scale may have claims of its own, in the variable of that name; --claims chooses others, and an empty one is all.
+    sed 's/^{/{"scales": ["some", "all"], "variables": {"claims": ["B-", ""]}, /' s.json > scales.json
+    printf '{{claims}}{{if u}}toy{{end}}{{if v}}audit{{end}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps scales.json --template t.html --scale some -o some && [ "$(sed -n 's/,.*//p' some/claims.csv | tr '\n' ' ')" = 'claim B-1 ' ] && [ ! -e some/t ] && [ ! -e some/u ] && grep -q 'audit$' some/report.html && ! grep -q 'toy' some/report.html || { fail "$(cat err; ls some)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps scales.json --template t.html --scale some --claims A -o other && [ "$(sed -n 's/,.*//p' other/claims.csv | tr '\n' ' ')" = 'claim A-1 ' ] && [ ! -e other/v ] || { fail "$(cat err; ls other)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps scales.json --template t.html --scale all -o all && [ "$(sed -n 's/,.*//p' all/claims.csv | tr '\n' ' ')" = 'claim A-1 B-1 ' ] && [ -e all/u ] && grep -q 'toyaudit$' all/report.html || { fail "$(cat err; ls all)"; return 1; }
 }
 
 # A study that runs itself comes to an end.
