@@ -333,6 +333,9 @@ static cs_status directive(cs_report *r, char *text)
                  {"scale", put_scale, 1, MOST_WORDS, ""}};
     cs_hint hint = {0};
     r->words = cs_study_words(text, MOST_WORDS, r->word);
+    if (r->words == MOST_WORDS) {
+        return cs_fail(CS_ERR_INPUT, "want less than %d words", MOST_WORDS);
+    }
     const char *name = r->words ? r->word[0] : "";
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         cs_hint_consider(name, known[i].name, &hint);
