@@ -244,7 +244,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     if (status == CS_OK) status = cs_args_stored(args, path, "objective", &t->objective);
     if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
     if (status == CS_OK) status = cs_matrix_read_filled(path, &kept_rows, &a);
-    if (status == CS_OK) status = cs_args_note_moment4(args, &a, &cost);
+    if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);
     if (status == CS_OK) status = keep_record(t, path, position, &rows);

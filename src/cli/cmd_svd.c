@@ -153,11 +153,10 @@ static double file_bytes(int64_t rows, const cs_csr *a, int64_t k)
 }
 
 /* --dry-run: sizes, costs and memory of k triplets (0: all), with a GPU also of each way there. */
-static cs_status estimate(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr *a, int64_t k)
+static cs_status estimate(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr *a, int64_t k,
+                          double cost)
 {
-    double side = (double)(a->rows < a->cols ? a->rows : a->cols), cost = 0;
-    cs_status status = cs_args_note_moment4(args, a, &cost);
-    if (status != CS_OK) return status;
+    double side = (double)(a->rows < a->cols ? a->rows : a->cols);
     cs_item *root = cs_output_root(args);
     cs_item_int(root, "rows", rows);
     cs_item_int(root, "cols", a->cols);
@@ -167,7 +166,7 @@ static cs_status estimate(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr
     cs_item_real(root, "dense_bytes", (double)a->rows * (double)a->cols * 8.0);
     cs_item_real(root, "sum_sigma4_cost", cost);
     cs_item_real(root, "inertia_bytes", side * side * 8.0);
-    if (gpu) status = estimate_gpu(gpu, a, k, root);
+    cs_status status = gpu ? estimate_gpu(gpu, a, k, root) : CS_OK;
     return status == CS_OK ? cs_output_record(args, "svd", NULL) : status;
 }
 
@@ -295,6 +294,7 @@ static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
     if (status == CS_OK) status = cs_args_certify(args, CS_CERTIFY_USUAL, &o->certify);
     o->moment4 = o->certify & CS_CERTIFY_MOMENTS;
     o->moment4_budget = cs_args_moment_budget(args);
+    o->moment4_sparing = !cs_args_given(args, "moment-budget") && !cs_args_given(args, "certify");
     o->solver_memory = cs_args_int_or(args, "memory", 0);
     o->values_only = !cs_args_flag(args, "vectors");
     return status;
@@ -413,15 +413,14 @@ static cs_status run_svd(cs_args *args)
     if (cs_args_language(args)) {
         return run_language(args);
     }
-    if (cs_args_flag(args, "mpi")) {
-        return run_ranks(args);
-    }
+    if (cs_args_flag(args, "mpi")) return run_ranks(args);
     cs_csr a = {0};
     cs_kept_rows rows = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
     const char *path = NULL;
+    double cost = 0;
     cs_status status = take_options(args, &options);
     if (status == CS_OK) status = cs_args_no_language(args);
     if (status == CS_OK) status = check_choices(args, &options);
@@ -435,18 +434,16 @@ static cs_status run_svd(cs_args *args)
                      ? rank_after_ones(args, rows.rows, &a, &options.k)
                      : read_rank(args, rows.rows, a.cols, &options.k);
     if (status == CS_OK) status = read_start(args, &rows, &a, &start_u, &start_v, &options);
+    if (status == CS_OK && (options.moment4 || cs_args_flag(args, "dry-run")))
+        status = cs_args_note_moment4(args, &a, options.moment4_sparing, &cost);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(args, options.gpu, rows.rows, &a, options.k);
+        status = estimate(args, options.gpu, rows.rows, &a, options.k, cost);
         goto done;
     }
     if (status == CS_OK && !options.values_only)
         status = check_disk(args, rows.rows, &a, options.k);
     options.partial = true;
     options.departure = !options.values_only;
-    if (status == CS_OK && options.moment4) {
-        double cost = 0;
-        status = cs_args_note_moment4(args, &a, &cost);
-    }
     if (status == CS_OK) {
         status = cs_spectrum_of(&a, &options, &spectrum);
         if (status == CS_ERR_INPUT) status = cs_blame(status, "%s", path);
@@ -491,8 +488,9 @@ const cs_command cs_cmd_svd = {
         "then says how much of its memory each way takes.\n\n"
         "Tails sum_{j>t} sigma_j^4 (the right side of Theorem 4.1) for t = 0..K need no more "
         "triplets: they are sum sigma^4 less the first t. That sum is exact where its cost, "
-        "printed first, is within --moment-budget, else an estimate with an interval, in tail.csv "
-        "and in the result. Without any triplet: cospec density.\n\n"
+        "printed first, is at most 1e8 multiply-adds or where it may prove something (within the "
+        "budget, where --moment-budget or --certify is given), else an estimate with an interval, "
+        "in tail.csv and in the result. Without any triplet: cospec density.\n\n"
         "Singular values that are zero are counted apart. A result that did not converge is "
         "printed as far as it is known, with exit code 4. An interrupt (Ctrl-C, SIGTERM) in the "
         "block solver, which is the default for large sparse matrices, prints and writes the "

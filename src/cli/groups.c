@@ -487,7 +487,7 @@ double cs_args_moment_budget(const cs_args *args)
     return budget > 0 ? budget : DBL_MIN; /* 0 would ask for the default */
 }
 
-cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cost)
+cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, bool sparing, double *cost)
 {
     cs_moment4_cost before = {0};
     cs_status status = cs_moment4_cost_of(a, &before);
@@ -498,7 +498,10 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cos
                        "sum sigma^4 costs %.2g multiply-adds before lumping, %s the budget of "
                        "%.2g: %s",
                        *cost, within ? "within" : "above", cs_args_real(args, "moment-budget"),
-                       within ? "exact" : "exact if lumping brings it within, else an estimate");
+                       !within ? "exact if lumping brings it within, else an estimate"
+                       : sparing && *cost > CS_MOMENT4_CHEAP
+                           ? "an estimate first, exact where that can prove something"
+                           : "exact");
     }
     return status;
 }

@@ -178,8 +178,9 @@ cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out)
 double cs_args_moment_budget(const cs_args *args);
 
 /* Says on stderr, before the work, what the exact sum of sigma^4 would cost and whether it will be
- * exact; *cost receives the multiply-adds. */
-cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, double *cost) CS_MUST_CHECK;
+ * exact (sparing: spectrum.h's moment4_sparing); *cost receives the multiply-adds. */
+cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, bool sparing,
+                               double *cost) CS_MUST_CHECK;
 
 /* --threads as the library takes it, 0 when unset; --seed. */
 int cs_args_threads(const cs_args *args);

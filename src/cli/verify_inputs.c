@@ -100,7 +100,7 @@ static cs_status solve(const cs_verify *v, const cs_csr *a, cs_spectrum *out)
     o.moment4_budget = cs_args_moment_budget(v->args);
     o.values_only = false;
     double cost = 0;
-    cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, &cost) : CS_OK;
+    cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, false, &cost) : CS_OK;
     status = status ? status : cs_spectrum_of(a, &o, out);
     if (status == CS_OK && o.k > 0) cs_sum4_note(v->args, &out->sum4);
     if (status == CS_OK && !out->converged)

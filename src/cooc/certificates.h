@@ -21,6 +21,12 @@ typedef struct {
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
 
+/* Whether the exact sum sigma^4 is taken at `cost` multiply-adds: within the budget and, where it is
+ * to be spared, when cheap, or when the estimate in s->sum4, if there is one, says that the
+ * certificate of moments may pass with it and not without. */
+bool cs_moment4_exact(const cs_spectrum_options *options, const cs_certificate_facts *facts,
+                      double cost, const cs_spectrum *s);
+
 /* Fills tol and cert_residual, the largest against tol sigma_1; above it *s has not converged. */
 void cs_certificate_residual(double tol, cs_spectrum *s);
 

@@ -39,6 +39,9 @@ cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out) CS_MUST_CHEC
  * says otherwise. */
 static const double CS_MOMENT4_BUDGET = 2e10;
 
+/* And this many (a third of a second) where it is taken sparingly, unless it decides something. */
+static const double CS_MOMENT4_CHEAP = 1e8;
+
 /* Exact, in the time and memory of cs_moment4_cost_of; same bits for any thread count. Entries may
  * be negative. Relative rounding error: at most (4 d + 300) units of 1.1e-16 when none is, d the
  * largest degree; about their root in practice. CS_ERR_INPUT as there, CS_ERR_MEMORY,

@@ -101,11 +101,9 @@ static cs_status estimate4(cs_ranked *r, const cs_spectrum_options *o, const cs_
  * side's Gram matrix, of which width^2 / 2 numbers are summed over the ranks, where neither its
  * multiply-adds nor these numbers pass the budget; else by cs_moment4_estimate_over with the known
  * triplets (s->sigma, `v` slice x k) taken out. */
-static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options, const cs_dense *v,
-                             cs_spectrum *s)
+static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
+                             const cs_certificate_facts *facts, const cs_dense *v, cs_spectrum *s)
 {
-    double numbers = (double)r->width * (double)r->width / 2;
-    double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
     bool deflated = r->deflated;
     r->deflated = false; /* sums are of Abar itself */
     s->sum4 = cs_sum4_exact(NAN, 0);
@@ -113,12 +111,14 @@ static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options, c
     cs_status status = cs_comm_sum(r->comm, 1, &s->sum_sigma2);
     if (status == CS_OK && options->moment4) {
         status = gram_cost(r, &s->sum_sigma4_cost);
-        bool exact = s->sum_sigma4_cost <= budget && numbers <= budget;
-        double sum = 0;
-        status = status  ? status
-                 : exact ? exact4(r, options->progress, &sum)
-                         : estimate4(r, options, v, s);
-        s->sum4 = exact ? cs_sum4_exact(sum, s->sum_sigma4_cost) : s->sum4;
+        double numbers = (double)r->width * (double)r->width / 2, sum = 0;
+        double cost = fmax(s->sum_sigma4_cost, numbers);
+        if (status == CS_OK && !cs_moment4_exact(options, facts, cost, s))
+            status = estimate4(r, options, v, s);
+        if (status == CS_OK && cs_moment4_exact(options, facts, cost, s)) {
+            status = exact4(r, options->progress, &sum);
+            s->sum4 = cs_sum4_exact(sum, s->sum_sigma4_cost);
+        }
     }
     s->sum_sigma4 = s->sum4.value;
     s->sum_sigma4_error = s->sum4.error;
@@ -158,12 +158,12 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
     *facts =
         (cs_certificate_facts){.complete = s->rank >= 0, .perron = !o->normalised, .rank = r->rank};
     s->probe_failure = 1;
-    cs_status status = sum_moments(r, o, &s->v, s);
+    cs_status status = longest_line(r, &facts->longest);
+    if (status == CS_OK) status = sum_moments(r, o, facts, &s->v, s);
     if (status == CS_OK && o->normalised && !o->no_reduction && s->k > 0)
         status = cs_ranked_perron(r, s->sigma[0], &facts->perron);
     facts->probed =
         status == CS_OK && (o->certify & CS_CERTIFY_PROBE) && !facts->complete && s->k > 0;
-    if (status == CS_OK) status = longest_line(r, &facts->longest);
     if (status == CS_OK && facts->probed) {
         r->deflated = false;
         status = cs_ranked_space_open(r, &space);

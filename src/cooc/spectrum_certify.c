@@ -4,6 +4,8 @@
  * The fourth moment is taken from the reduced matrix, which has the same nonzero singular values
  * and costs less; it is exact within the budget of multiply-adds and estimated above, with the
  * known vectors, or a sketch where these are few, taken out so that only the tail has variance.
+ * Spared, the exact sum waits for the estimate to say that it can prove something: the triplets
+ * found must carry nearly all of the spectrum, which the leading ones of a language never do.
  */
 #include <float.h>
 #include <math.h>
@@ -88,28 +90,6 @@ static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_opt
     }
     return tall ? cs_moment4_estimate(a, at, &sampling, &s->sum4)
                 : cs_moment4_estimate(at, a, &sampling, &s->sum4);
-}
-
-static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
-                             cs_spectrum *s)
-{
-    const cs_csr *a = &system->reduced.a;
-    double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
-    cs_moment4_cost cost = {0};
-    s->sum_sigma2 = cs_system_moment2(system);
-    s->sum4 = cs_sum4_exact(NAN, 0);
-    cs_status status = options->moment4 ? cs_moment4_cost_of(a, &cost) : CS_OK;
-    if (status == CS_OK && options->moment4 && cost.multiply_adds <= budget) {
-        double sum = 0;
-        status = cs_moment4(a, options->threads, options->progress, &sum);
-        s->sum4 = cs_sum4_exact(sum, cost.multiply_adds);
-    } else if (status == CS_OK && options->moment4) {
-        status = estimate_moment4(system, options, s);
-    }
-    s->sum_sigma4 = s->sum4.value;
-    s->sum_sigma4_error = s->sum4.error;
-    s->sum_sigma4_cost = cost.multiply_adds;
-    return status;
 }
 
 /* Upper bound on the largest of n values from bounds on their second and fourth power sums. */
@@ -199,6 +179,10 @@ static void certify_moments(const cs_certificate_facts *facts, cs_spectrum *s)
     if (state == CS_CERT_INCONCLUSIVE && value <= bound) {
         cs_certificate_why(&s->cert_moments, state,
                            "the bound rests on an estimate of sum sigma^4, which is no proof");
+    } else if (state == CS_CERT_INCONCLUSIVE) {
+        cs_certificate_why(&s->cert_moments, state,
+                           "what the triplets leave of the sums has room for a value of %.3g",
+                           ldexp(value, s->exponent));
     }
 }
 
@@ -212,6 +196,52 @@ static double probe_bound(const cs_spectrum *s)
 {
     double least_known = s->sigma[s->k - 1];
     return sqrt(least_known * least_known * (1 + 2 * ONE_TOLERANCE) + probe_rounding(s));
+}
+
+/* Whether the certificate would pass with this sum sigma^4, NaN: with sum sigma^2 alone. */
+static bool moments_pass(const cs_certificate_facts *facts, const cs_spectrum *s, double sum4)
+{
+    cs_spectrum with = {.k = s->k,
+                        .sigma = s->sigma,
+                        .residual = s->residual,
+                        .exponent = s->exponent,
+                        .sum_sigma2 = s->sum_sigma2,
+                        .sum_sigma4 = sum4};
+    certify_moments(facts, &with);
+    return with.cert_moments.state == CS_CERT_PASSED;
+}
+
+bool cs_moment4_exact(const cs_spectrum_options *options, const cs_certificate_facts *facts,
+                      double cost, const cs_spectrum *s)
+{
+    double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
+    if (cost > budget) return false;
+    if (!options->moment4_sparing || facts->complete || cost <= CS_MOMENT4_CHEAP) return true;
+    return s->sum4.samples > 0 && moments_pass(facts, s, s->sum4.low) &&
+           !moments_pass(facts, s, (double)NAN);
+}
+
+static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
+                             const cs_certificate_facts *facts, cs_spectrum *s)
+{
+    const cs_csr *a = &system->reduced.a;
+    cs_moment4_cost cost = {0};
+    s->sum_sigma2 = cs_system_moment2(system);
+    s->sum4 = cs_sum4_exact(NAN, 0);
+    cs_status status = options->moment4 ? cs_moment4_cost_of(a, &cost) : CS_OK;
+    if (status == CS_OK && options->moment4 &&
+        !cs_moment4_exact(options, facts, cost.multiply_adds, s))
+        status = estimate_moment4(system, options, s);
+    if (status == CS_OK && options->moment4 &&
+        cs_moment4_exact(options, facts, cost.multiply_adds, s)) {
+        double sum = 0;
+        status = cs_moment4(a, options->threads, options->progress, &sum);
+        s->sum4 = cs_sum4_exact(sum, cost.multiply_adds);
+    }
+    s->sum_sigma4 = s->sum4.value;
+    s->sum_sigma4_error = s->sum4.error;
+    s->sum_sigma4_cost = cost.multiply_adds;
+    return status;
 }
 
 static void certify_probe(const cs_probe *probe, cs_spectrum *s)
@@ -277,7 +307,7 @@ static cs_status certify(const cs_system *system, const cs_spectrum_options *opt
         s->sum4 = cs_sum4_exact(NAN, 0);
         return CS_OK;
     }
-    cs_status status = sum_moments(system, options, s);
+    cs_status status = sum_moments(system, options, &facts, s);
     facts.probed = (asked & CS_CERTIFY_PROBE) && !no_probe(facts.complete, s);
     if (status == CS_OK && facts.probed) status = run_probe(system, options, s, &facts.probe);
     if (status != CS_OK) return status;

@@ -151,9 +151,9 @@ with tempfile.TemporaryDirectory() as work:
     a, k = sp.load_npz(matrix), 16 if small else 64
     slepc = glob.glob("/usr/lib/slepcdir/*/*-real/lib/python3/dist-packages")
     primme = subprocess.run([sys.executable, "-c", "import primme"], capture_output=True).returncode == 0
-    report(f"whole command: svd -k {k} with vectors and certificates, {a.shape[0]} x {a.shape[1]}, {a.nnz} nonzeros", ours("svd", matrix, "-k", k, "--vectors"),
+    report(f"whole command: svd -k {k} with vectors and certificates, {a.shape[0]} x {a.shape[1]}, {a.nnz} nonzeros", ours("svd", matrix, "--normalised", "-k", k, "--vectors"),
            {"scipy svds": lambda: once([sys.executable, "-c", SVDS, matrix, k, "theirs-"]),
-            "SLEPc cross": (lambda: once([sys.executable, os.path.join(here, "svd_peer.py"), "cross", matrix, k])) if slepc else None,
+            "SLEPc cross": (lambda: once([sys.executable, os.path.join(here, "svd_peer.py"), "cross", matrix, k, 1e-10, "theirs-"])) if slepc else None,
             "PRIMME": (lambda: once([sys.executable, "-c", SVDS.replace("from scipy.sparse.linalg", "from primme").replace("tol=1e-5", "tol=1e-10"), matrix, k, "theirs-"]))
             if primme else None}, "aim 3x scipy, 2.5x the others")
 

@@ -1,7 +1,8 @@
 """A peer's side of the benchmark of the truncated SVD: prints one JSON object (SLEPc under mpirun: one a rank). Run apart, for its peak memory.
 
-usage: svd_peer.py svds|trlanczos|cross FILE.npz K [TOLERANCE]
+usage: svd_peer.py svds|trlanczos|cross FILE.npz K TOLERANCE [PREFIX]
 
+PREFIX: as a user would, the triplets to PREFIXu.npy, PREFIXs.npy and PREFIXv.npy, and nothing is printed. Else
 version: of the library; seconds: wall; processor: user + system, all threads; peak, before: resident megabytes at the end and before the solver; sigma, residual: the largest of
 ||A v - sigma u||, ||A' u - sigma v||, taken afterwards. A peer that is not installed prints {"missing": name}.
 """
@@ -84,6 +85,10 @@ cpu, before = usage()
 start = time.perf_counter()
 u, s, vt = run()
 seconds, (spent, peak) = time.perf_counter() - start, usage()
+if len(sys.argv) > 5:
+    for name, x in (("u", u), ("s", s), ("v", vt)):
+        np.save(sys.argv[5] + name, x)
+    sys.exit(0)
 if ranks == 1:
     residual = max(np.linalg.norm(a @ vt.T - u * s, axis=0).max(), np.linalg.norm(a.T @ u - vt.T * s, axis=0).max())
 else:
