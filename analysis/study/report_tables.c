@@ -165,7 +165,8 @@ static cs_status put_cell(FILE *out, const cs_pick *pick, int64_t row, int colum
         cs_html_put(out, "</td>");
         return CS_OK;
     }
-    const bool series = strcmp(pick->table.name[column], "series") == 0;
+    const char *name = pick->table.name[column];
+    const bool series = strcmp(name, "series") == 0 || strcmp(name, "against") == 0;
     char *label = series ? cs_series_label(cell) : NULL;
     if (series && !label) return CS_ERR_MEMORY;
     cs_html_put(out, "<td>%</td>", label ? label : cell);

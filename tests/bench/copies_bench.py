@@ -4,7 +4,7 @@ usage: copies_bench.py BENCH_PROGRAM OUT.json WORK_DIR COUNT...
 
 Ours with its certificates, as it is by default (the copies are the components, known before any solver) and without reduction (one solver call on the whole
 matrix, as scipy's is). scipy's tol is 1e-5, which it squares: residuals of about 1e-10. Turns: 3 for 64 copies, 1 above; a peer that takes longer than
-90 seconds is ended, and said to be.
+LIMIT seconds is ended, and said to be.
 """
 import json
 import os
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 program, out, work = sys.argv[1:4]
 here = os.path.dirname(os.path.abspath(__file__))
 env = dict(os.environ, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
-LIMIT = 90
+LIMIT = 30
 
 
 def parts(count):

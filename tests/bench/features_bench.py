@@ -5,7 +5,7 @@ usage: features_bench.py COSPEC OUT.json [--small] [--texts N] [--turns N] [--pa
 The first Python of BENCH_TORCH (default: /usr/bin/python3 and python3) that has torch and transformers makes a model of random weights a family, of MiniLM's
 size (6 layers of 384), and is the peer: batches of 32 texts in their order, padded to the longest, no gradients, the mean of the last layer over each text's
 tokens. Its seconds are those of the loop alone, tokenizer included, imports and loading left out; ours are the process with all that it reads and writes.
-In turns, three times each. Both give the same means, or the row is an error. --page writes the rows as a page of their own, with the load of the machine.
+In turns, twice each. Both give the same means, or the row is an error. --page writes the rows as a page of their own, with the load of the machine.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ import time
 # The architectures of docs/formats.md; t5-decoder: its second stack, which reads the text shifted right.
 FAMILIES = ["gpt2", "bert", "roberta", "roberta-prelayernorm", "xlm-roberta", "camembert", "distilbert", "electra", "albert", "llama", "mistral", "eurobert", "qwen2",
             "qwen3", "gpt_neox", "modernbert", "modernbert-decoder", "gemma2", "phi", "gptj", "bloom", "opt", "deberta-v2", "t5", "t5-decoder"]
-LAYERS, WIDTH, HEADS, INNER, VOCABULARY, BATCH, TURNS = 6, 384, 6, 1536, 8000, 32, 3
+LAYERS, WIDTH, HEADS, INNER, VOCABULARY, BATCH, TURNS = 6, 384, 6, 1536, 8000, 32, 2
 
 
 # --- in the Python that has torch ---------------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def main():
         print("features: no Python with torch and transformers (BENCH_TORCH); skipped", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "texts.txt")
-        tokens = texts(path, o.texts or (64 if o.small else 1500))
+        tokens = texts(path, o.texts or (64 if o.small else 300))
         peer = Peer(python, environment, threads) if python else None
         for family in (o.families or (FAMILIES[:2] if o.small else FAMILIES)) if python else []:
             rows.append(of_family(family, peer, cospec, work, path, o.turns or (1 if o.small else TURNS), tokens, threads, environment))
