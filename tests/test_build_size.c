@@ -135,6 +135,22 @@ TEST(pairs_take_places)
     cs_corpus_free(&corpus);
 }
 
+/* More contributions than are walked: each is foreseen as a row and an entry. */
+TEST(what_is_too_much_to_walk_is_all_distinct)
+{
+    int64_t length = 300;
+    cs_corpus corpus = small_corpus(1, &length, 400, 0, 3);
+    cs_cooc_options o = options_of(1, INT64_C(1) << 28);
+    cs_cooc_size size = {0};
+    OK(cs_objective_parse("permuted-ar", &o.objective));
+    OK(cs_context_parse("all", &o.context));
+    o.draws = 1 << 20;
+    OK(cs_cooc_estimate(&corpus, &o, &size));
+    assert_true(size.contributions == 0x1p20 * 299 && size.contributions > 0x1p28);
+    assert_true(size.rows == size.contributions && size.entries == size.contributions);
+    cs_corpus_free(&corpus);
+}
+
 /* The least of the tails under which the matrix is a tenth, by trying all of them. */
 TEST(the_least_tail_that_makes_a_tenth)
 {

@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
+#include "cooc/checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"
 #include "plan/spec.h"
@@ -175,6 +176,39 @@ TEST(windows_are_those_that_are_collected)
             cs_corpus_free(&corpus);
         }
     }
+}
+
+static json_t *identity_of(const cs_corpus *corpus)
+{
+    const cs_cooc_options o = options_of("ar", "nearest:2");
+    json_t *identity = NULL;
+    OK(cs_checkpoint_identity(corpus, &o, 1, 1, &identity));
+    return identity;
+}
+
+/* A word, where documents end, a class, the split, the law of a population: each tells corpora apart
+ * that have the same sizes; the law's name alone does not. */
+TEST(corpora_are_told_by_their_content)
+{
+    int64_t length[] = {3, 4, 5};
+    cs_corpus corpus = small_corpus(3, length, 10, 2, 1);
+    json_t *identity = identity_of(&corpus);
+    for (int change = 0; change < 6; ++change) {
+        cs_corpus other = small_corpus(3, length, 10, 2, 1);
+        other.token[11] ^= change == 1;
+        other.doc_ptr[2] -= change == 2;
+        other.label[2] ^= change == 3;
+        other.held_out[2] ^= change == 4;
+        memset(other.sha256, change ? 'a' : 'b', sizeof other.sha256 - 1);
+        other.population = change == 5 ? test_room(1, 1) : NULL;
+        json_t *its = identity_of(&other);
+        assert_int_equal(json_equal(identity, its), change == 0);
+        json_decref(its);
+        other.population = NULL;
+        cs_corpus_free(&other);
+    }
+    json_decref(identity);
+    cs_corpus_free(&corpus);
 }
 
 TEST(other_builds_are_refused)

@@ -237,6 +237,85 @@ TEST(every_allocation_may_fail)
     cs_corpus_free(&corpus);
 }
 
+/* Visits that succeed before one fails, after which none may be made. */
+typedef struct {
+    int64_t left;
+    bool failed;
+} visits;
+
+static cs_status visit_some(void *ctx, const cs_contribution *c)
+{
+    visits *v = ctx;
+    (void)c;
+    assert_false(v->failed);
+    v->failed = v->left-- == 0;
+    return v->failed ? CS_ERR_IO : CS_OK;
+}
+
+/* Wherever a visit fails, the walk ends there, with its status. */
+TEST(a_visit_that_fails_is_the_last)
+{
+    static const char *const specs[] = {"ar", "masked:unmasked=2", "permuted-ar", "diverse-ar:t=2"};
+    static const char *const modes[] = {"all", "nearest:2", "each:2", "document", "unique"};
+    int64_t s = 5, start = 0, document = 0;
+    int32_t length = (int32_t)s;
+    cs_corpus corpus = small_corpus(1, &s, 1000, 0, 1);
+    cs_sequences sequences = one_sequence(&start, &length, &document);
+    for (int i = 0; i < 40; ++i) {
+        cs_objective objective;
+        cs_context_options options = {.objective = &objective, .draws = i < 20 ? 0 : 3};
+        cs_context_plan *plan = NULL;
+        OK(cs_objective_parse(specs[i % 4], &objective));
+        OK(cs_context_parse(modes[i / 4 % 5], &options.context));
+        if (options.draws > 0 && options.context.mode == CS_CONTEXT_UNIQUE) continue;
+        OK(cs_context_prepare(&sequences, &options, &plan));
+        cs_status status = CS_ERR_IO;
+        for (int64_t n = 0; status != CS_OK; ++n) {
+            visits v = {.left = n};
+            status = cs_context_visit(plan, &corpus, &sequences, 0, visit_some, &v, NULL);
+            assert_int_equal(status, v.failed ? CS_ERR_IO : CS_OK);
+            assert_true(v.failed || n > 1);
+        }
+        cs_context_plan_free(&plan);
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* Events, or draws of targets, or targets, times the places of one. */
+TEST(contributions_are_bounded_in_closed_form)
+{
+    static const struct {
+        const char *spec, *mode;
+        int64_t draws, expected; /* at 7 positions */
+    } cases[] = {
+        {"ar", "all", 0, 6},
+        {"ar", "document", 0, 6},
+        {"ar", "each:2", 0, 6 * 2},
+        {"ar", "each:9", 0, 6 * 6}, /* as many as there are beside the target */
+        {"permuted-ar", "each:2", 0, 7 * 4},
+        {"permuted-ar", "each:3", 0, 7 * 6},
+        {"permuted-ar", "each:4", 0, 7 * 6},
+        {"permuted-ar", "document", 0, 7},
+        {"permuted-ar", "each:4", 5, 5 * 6 * 6},
+        {"permuted-ar", "nearest:2", 5, 5 * 6},
+        {"masked:unmasked=2", "all", 0, 21 * 5},
+        {"ar", "unique", 0, 7},
+    };
+    int64_t start = 0, document = 0;
+    int32_t length = 7;
+    cs_sequences sequences = one_sequence(&start, &length, &document);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_objective objective;
+        cs_context_options options = {.objective = &objective, .draws = cases[i].draws};
+        cs_context_plan *plan = NULL;
+        OK(cs_objective_parse(cases[i].spec, &objective));
+        OK(cs_context_parse(cases[i].mode, &options.context));
+        OK(cs_context_prepare(&sequences, &options, &plan));
+        assert_true(cs_context_contributions(plan, length) == (double)cases[i].expected);
+        cs_context_plan_free(&plan);
+    }
+}
+
 /* A mistyped mode is told what it may have meant, with its number; each has another name. */
 TEST(modes_have_names)
 {

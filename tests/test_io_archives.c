@@ -1,4 +1,5 @@
 /* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
+#include "io/npy.h"
 #include "io/npz.h"
+#include "io/rows.h"
+#include "io/safetensors.h"
 #include "io_support.h"
 #include "test.h"
 
@@ -442,6 +446,14 @@ static cs_status write_small(const char *path)
     return write_sample(path, false);
 }
 
+static cs_status read_small(const char *path)
+{
+    cs_array a = {0};
+    cs_status status = read_one(path, 0, sample_names[0], &a);
+    cs_array_free(&a);
+    return status;
+}
+
 static cs_status write_large(const char *path)
 {
     static const double x[100000];
@@ -472,6 +484,52 @@ TEST_IN_DIR(failed_writes_leave_the_old_archive)
     assert_int_equal(in_child(write_interrupted, path, "w.npz"), CS_ERR_INTERRUPT);
     assert_content(path, "old");
     assert_int_equal(entries(state), 1);
+}
+
+static cs_status use_npy(const char *path)
+{
+    const double x[6] = {0, 1, 2, 3, 4, 5};
+    cs_array a = {0};
+    cs_rows rows = {0};
+    cs_status status = cs_npy_write(path, CS_F64, 2, (int64_t[]){3, 2}, x);
+    if (status == CS_OK) status = cs_npy_read(path, 0, &a);
+    cs_array_free(&a);
+    if (status == CS_OK) status = cs_rows_open(path, &rows);
+    cs_rows_close(&rows);
+    return status;
+}
+
+static cs_status use_safetensors(const char *path)
+{
+    const cs_safetensors_entry x = {.name = "x", .dtype = CS_F32, .ndim = 1, .shape = {2}};
+    cs_safetensors_writer *w = NULL;
+    cs_safetensors *s = NULL;
+    cs_status status = cs_safetensors_writer_open(path, 1, &x, 0, NULL, &w);
+    if (status == CS_OK) status = cs_safetensors_writer_put(w, (float[]){1, 2}, 8);
+    if (status == CS_OK) status = cs_safetensors_writer_commit(&w);
+    if (status == CS_OK) status = cs_safetensors_open(path, &s);
+    cs_safetensors_free(s);
+    return status;
+}
+
+static cs_status without_input(const char *path)
+{
+    cs_status (*const use[])(const char *) = {use_npy, use_safetensors, write_small, read_small};
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof use / sizeof *use && status == CS_OK; ++i) {
+        (void)close(0);
+        status = use[i](path);
+        if (status == CS_OK && fcntl(0, F_GETFD) != -1)
+            status = cs_fail(CS_ERR_IO, "use %d leaves descriptor 0 open", (int)i);
+    }
+    return status == CS_OK ? cs_fail(CS_ERR_CONVERGE, "nothing is left open") : status;
+}
+
+/* A program begun without an input has 0 for its first file, which is one like any other. */
+TEST_IN_DIR(descriptor_0_is_closed_too)
+{
+    assert_int_equal(in_child(without_input, in_dir(state, "x.npy"), "nothing is left open"),
+                     CS_ERR_CONVERGE);
 }
 
 static cs_status use_all(const char *path)

@@ -359,10 +359,13 @@ TEST_IN_DIR(numbers_ignore_the_locale)
     cs_status written = cs_json_write(path, json);
     cs_status read = cs_json_read(path, &back);
     double z = json_real_value(json_array_get(back, 0));
+    char after[8];
+    (void)snprintf(after, sizeof after, "%.1f", 0.5);
     (void)setlocale(LC_NUMERIC, "C");
     json_decref(json);
     json_decref(back);
     assert_string_equal(text, "0.5");
+    assert_string_equal(after, "0,5"); /* and give it back */
     OK(parsed);
     assert_true(y == 0.25);
     OK(written);

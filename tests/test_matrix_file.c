@@ -529,4 +529,7 @@ TEST_IN_DIR(mtx_ignores_the_locale)
     if (!comma) {
         skip();
     }
+    char after[8];
+    (void)snprintf(after, sizeof after, "%.1f", 0.5);
+    assert_string_equal(after, "0,5");
 }

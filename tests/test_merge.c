@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
+#include "io_support.h"
 #include "test.h"
 
 enum { VOCAB = 500, LABELS = 3, SPANS = 5, EACH = 4000 };
@@ -346,4 +347,82 @@ TEST(interrupts_wake_all)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     free_input(&in);
+}
+
+/* --- how many threads, how soon ----------------------------------------------------------------- */
+
+static int64_t allocations(input *in, bool from_file, int64_t budget, int workers)
+{
+    cs_assembler *a = new_assembler();
+    cs_runs runs;
+    spill(in, &runs);
+    hold(in);
+    const cs_sorted sorted = {.cut = in->cut,
+                              .cuts = SPANS,
+                              .runs = from_file ? &runs : NULL,
+                              .budget = budget,
+                              .workers = workers};
+    (void)cs_mem_fail_at(0);
+    OK(cs_merge(&sorted, a));
+    const int64_t made = cs_mem_fail_at(0);
+    cs_runs_free(&runs);
+    cs_assembler_free(&a);
+    return made;
+}
+
+/* From the second thread on each has class masses of columns, in half of the budget; from a file each
+ * has buffers for all runs. A single record leaves what each thread allocates as all there is to
+ * count. */
+TEST(threads_are_those_that_the_budget_holds)
+{
+    enum { MANY = 8, AMPLE = 1 << 28 };
+    const int64_t sums = 2 * LABELS * VOCAB * (int64_t)sizeof(double);
+    input in = make_input(ONE_RECORD);
+    cs_runs runs;
+    spill(&in, &runs);
+    const int64_t buffers = cs_runs_least(&runs);
+    cs_runs_free(&runs);
+    assert_true(buffers > sums);
+    for (int from_file = 0; from_file < 2; ++from_file) {
+        int64_t before = 0;
+        for (int n = 1; n < MANY; ++n) {
+            const int64_t made = allocations(&in, from_file, AMPLE, n);
+            const int64_t least = from_file ? n * buffers : (n - 1) * sums;
+            const int64_t next = from_file ? (n + 1) * buffers : n * sums;
+            assert_true(made > before);
+            assert_int_equal(allocations(&in, from_file, least, MANY), made);
+            assert_int_equal(allocations(&in, from_file, next - 2, MANY), made);
+            before = made;
+        }
+    }
+    free_input(&in);
+}
+
+static cs_status interrupt_at_tenth(void *ctx, const cs_record *record)
+{
+    int64_t *seen = ctx;
+    (void)record;
+    *seen += 1;
+    if (*seen == 10) cs_interrupt_set();
+    return CS_OK;
+}
+
+enum { LONG = 1 << 18 };
+
+static cs_status merge_long(const char *path)
+{
+    static cs_record record[LONG];
+    const cs_span span = {record, LONG};
+    int64_t seen = 0;
+    (void)path;
+    for (int64_t i = 0; i < LONG; ++i) {
+        record[i] = (cs_record){.key = {(uint64_t)i, 0}, .units = 1};
+    }
+    cs_status status = cs_spans_merge(&span, 1, interrupt_at_tenth, &seen);
+    return seen < LONG / 2 ? status : CS_OK;
+}
+
+TEST(interrupts_end_a_merge_in_its_midst)
+{
+    assert_int_equal(in_child(merge_long, "", "interrupted"), CS_ERR_INTERRUPT);
 }

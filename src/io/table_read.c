@@ -42,28 +42,19 @@ static cs_status read_quoted(reader *r, char **out)
                    (long long)opened);
 }
 
-static cs_status read_plain(reader *r, char **out)
-{
-    *out = r->at;
-    while (r->at < r->end && !strchr(",\r\n", *r->at)) {
-        if (*r->at == '"') {
-            return cs_fail(CS_ERR_INPUT, "%s:%lld: a quote inside the unquoted field '%.*s'",
-                           r->path, (long long)r->line, (int)(r->at - *out), *out);
-        }
-        r->at += 1;
-    }
-    return CS_OK;
-}
-
 /* Reads one record, up to and with its line end; *at < *end on entry. */
 static cs_status read_record(reader *r)
 {
     r->fields = 0;
     for (;;) {
-        char *field = NULL;
-        bool quoted = r->at < r->end && *r->at == '"';
-        r->at += quoted;
-        cs_status status = quoted ? read_quoted(r, &field) : read_plain(r, &field);
+        char *field = r->at;
+        cs_status status = CS_OK;
+        if (*r->at == '"') {
+            r->at += 1;
+            status = read_quoted(r, &field);
+        } else {
+            r->at += strcspn(r->at, ",\r\n\"");
+        }
         if (status == CS_OK)
             status = cs_reserve(&r->field, &r->room, r->fields + 1, sizeof *r->field);
         if (status != CS_OK) return status;
@@ -72,6 +63,10 @@ static cs_status read_record(reader *r)
         if (c == '\r' && r->at + 1 < r->end && r->at[1] == '\n') {
             *r->at++ = '\0';
             c = '\n';
+        }
+        if (c == '"') {
+            return cs_fail(CS_ERR_INPUT, "%s:%lld: a quote inside the unquoted field '%.*s'",
+                           r->path, (long long)r->line, (int)(r->at - field), field);
         }
         if (c != ',' && c != '\n') {
             return cs_fail(CS_ERR_INPUT, "%s:%lld: %s", r->path, (long long)r->line,

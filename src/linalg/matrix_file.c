@@ -305,7 +305,6 @@ static int64_t append_row(const cs_array *array, int64_t row, int64_t at, cs_csr
 static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
     cs_array array = {0};
-    cs_kept_rows set = {0};
     cs_csr a = {0};
     int64_t nnz = 0;
     cs_status status = cs_npy_read(path, 0, &array);
@@ -320,7 +319,7 @@ static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
         const cs_triplets none = {.rows = array.shape[0], .cols = array.shape[1]};
         status = cs_filled_from_triplets(path, &none, rows, out);
     } else if (status == CS_OK) {
-        set = cs_kept_rows_all(array.shape[0]);
+        cs_kept_rows set = cs_kept_rows_all(array.shape[0]);
         status = cs_blame(cs_csr_init(&a, array.shape[0], array.shape[1], nnz), "%s", path);
         for (int64_t i = 0; i < a.rows; ++i) {
             a.ptr[i + 1] = append_row(&array, i, a.ptr[i], &a);

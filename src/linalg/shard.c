@@ -148,10 +148,10 @@ static cs_status finish(cs_shard *s)
     s->kept.rows = s->rows;
     s->kept.count = s->a.rows;
     cs_status status = cs_csr_tidy(&s->a);
-    if (!s->transposed) {
+    if (status != CS_OK || !s->transposed) {
         return status;
     }
-    if (status == CS_OK && s->kept.count < s->comm->ranks) {
+    if (s->kept.count < s->comm->ranks) {
         status = cs_csr_spread(&s->a, &s->kept);
         s->kept = cs_kept_rows_all(s->rows);
     }
