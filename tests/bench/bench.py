@@ -23,7 +23,8 @@ program, out_dir = sys.argv[1], sys.argv[2]
 small = "--small" in sys.argv
 SLOW = 10  # seconds
 begun, load = time.time(), os.getloadavg()[0]
-version = subprocess.run([os.path.join(os.path.dirname(program), "..", "..", "cospec"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
+cospec = os.path.join(os.path.dirname(program), "..", "..", "cospec")
+version = subprocess.run([cospec, "--version"], check=True, capture_output=True, text=True).stdout.strip()
 rng = np.random.default_rng(20261121)
 
 
@@ -138,13 +139,13 @@ with tempfile.TemporaryDirectory() as work:
 
     rows_path = os.path.join(work, "commands.json")
     here = os.path.dirname(os.path.abspath(__file__))
-    subprocess.run([sys.executable, os.path.join(here, "commands_bench.py"), os.path.join(os.path.dirname(program), "..", "..", "cospec"), rows_path, path,
+    subprocess.run([sys.executable, os.path.join(here, "commands_bench.py"), cospec, rows_path, path,
                     *(["--small"] if small else [])], check=True)
     with open(rows_path) as f:
         for row in json.load(f):
             report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
-    subprocess.run([sys.executable, os.path.join(here, "features_bench.py"), os.path.join(os.path.dirname(program), "..", "..", "cospec"), rows_path,
+    subprocess.run([sys.executable, os.path.join(here, "features_bench.py"), cospec, rows_path,
                     *(["--small"] if small else [])], check=True)
     with open(rows_path) as f:
         for row in json.load(f):
@@ -246,11 +247,11 @@ with tempfile.TemporaryDirectory() as work:
         rows_bench("pairs", form, path, f"{n} x 768 rows, the {k} largest cosines", k)
 
 for program_name in ("count_bench", "train_bench", "vit_bench"):
-    timed = program if program_name == "vit_bench" else os.path.join(os.path.dirname(program), program_name)
+    tool = cospec if program_name == "vit_bench" else os.path.join(os.path.dirname(program), program_name)
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "rows.json")
         subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{program_name}.py"),
-                        timed, path, *(["--small"] if small else [])], check=True)
+                        tool, path, *(["--small"] if small else [])], check=True)
         with open(path) as f:
             for row in json.load(f):
                 report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])

@@ -91,7 +91,7 @@ def has_torch(python):
 rows = []
 for python in os.environ.get("BENCH_TORCH", "/usr/bin/python3 python3").split():
     if not has_torch(python):
-        print(f"vit_bench: no torch for {python}; not measured", file=sys.stderr)
+        print(f"vit_bench: {python} has no torch 2; not measured", file=sys.stderr)
         continue
     plain, augmented, peer = [], [], []
     for _ in range(turns):
