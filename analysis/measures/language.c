@@ -171,7 +171,8 @@ static cs_status check(const cs_cooc_options *build, const cs_language_options *
                                                (long long)o->k, (long long)cols)
            : o->blocks < 0 || o->blocks == 1 || o->blocks > documents
                ? cs_fail(CS_ERR_USAGE,
-                         "%lld jackknife blocks: want 0, or 2 to %lld (the documents)",
+                         "%lld jackknife blocks: want 0, or at least 2 and no more than documents, "
+                         "of which there are %lld",
                          (long long)o->blocks, (long long)documents)
                : CS_OK;
 }

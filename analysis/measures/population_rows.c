@@ -294,7 +294,8 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
     if (status == CS_OK && (blocks == 1 || blocks > s.filled))
         status =
             cs_fail(CS_ERR_USAGE,
-                    "%lld jackknife blocks: want 0, or 2 to %lld (documents that have sequences)",
+                    "%lld jackknife blocks: want 0, or at least 2 and no more than documents that "
+                    "have sequences, of which there are %lld",
                     (long long)blocks, (long long)s.filled);
     for (int64_t k = 0; k <= plan->sizes && status == CS_OK; ++k) {
         const int64_t size = s.documents >> k;
