@@ -277,6 +277,7 @@ TEST(a_visit_that_fails_is_the_last)
             assert_true(v.failed || n > 1);
         }
         cs_context_plan_free(&plan);
+        assert_null(plan);
     }
     cs_corpus_free(&corpus);
 }

@@ -66,6 +66,25 @@ TEST_IN_DIR(digests_are_of_the_bytes)
     json_decref(outputs);
 }
 
+/* 64 folders, the first among them, are read; one more is not. */
+TEST_IN_DIR(folders_too_deep_are_named)
+{
+    char path[160] = "r";
+    OK(cs_dir_make(in_dir(state, path)));
+    for (int depth = 1; depth <= 64; ++depth) {
+        if (depth == 64) {
+            OK(hash(in_dir(state, "r")));
+        }
+        strcat(path, "/d");
+        OK(cs_dir_make(in_dir(state, path)));
+    }
+    assert_fails(hash(in_dir(state, "r")), CS_ERR_INPUT, "/d: more than 64 folders deep");
+    for (size_t end = strlen(path); end > 1; end -= 2) {
+        path[end] = '\0';
+        assert_int_equal(rmdir(in_dir(state, path)), 0);
+    }
+}
+
 TEST_IN_DIR(a_changed_file_is_refused)
 {
     make_result(state);

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
+#include "io/prepared.h"
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
@@ -65,6 +66,7 @@ TEST_IN_DIR(archives_round_trip)
         OK(cs_npz_open(path, 0, &npz));
         assert_true(cs_npz_has(npz, "shape"));
         assert_false(cs_npz_has(npz, "shap"));
+        assert_false(cs_npz_has(npz, "Shape"));
         OK(cs_npz_read(npz, "data", &a));
         assert_int_equal(a.dtype, CS_F64);
         assert_int_equal(a.shape[0], 2);
@@ -484,6 +486,20 @@ TEST_IN_DIR(failed_writes_leave_the_old_archive)
     assert_int_equal(in_child(write_interrupted, path, "w.npz"), CS_ERR_INTERRUPT);
     assert_content(path, "old");
     assert_int_equal(entries(state), 1);
+}
+
+/* Of another program's output no descriptor is left. */
+TEST(what_a_program_said_is_closed)
+{
+    char *said = NULL;
+    const int before = dup(1);
+    (void)close(before);
+    OK(cs_child_text("echo", (const char *[]){"echo", "yes", NULL}, &said));
+    assert_string_equal(said, "yes");
+    const int after = dup(1);
+    (void)close(after);
+    assert_int_equal(after, before);
+    cs_free(said);
 }
 
 static cs_status use_npy(const char *path)

@@ -408,6 +408,29 @@ TEST(product_has_the_same_bits_for_any_threads)
     cs_csr_free(&long_row);
 }
 
+/* n terms are added in any order with an error of at most (n - 1) eps / 2 of their sizes: of a long
+ * column as of a long row, a column in a pass over rows. */
+TEST(rounding_is_that_of_the_longest_sum)
+{
+    enum { N = 100 };
+    cs_csr column = {0}, row = {0};
+    double of_column = 0, of_rows = 0, known = 0;
+    OK(cs_csr_init(&column, N, 1, N));
+    for (int64_t i = 0; i < N; ++i) {
+        column.col[i] = 0;
+        column.val[i] = 1;
+        column.ptr[i + 1] = i + 1;
+    }
+    OK(cs_csr_transpose(&column, &row));
+    OK(cs_csr_rounding(&column, NULL, &of_column));
+    OK(cs_csr_rounding(&row, NULL, &of_rows));
+    OK(cs_csr_rounding(&column, &row, &known));
+    assert_true(of_column == (N + 2) * (DBL_EPSILON / 2)); /* that of the pass, and the product */
+    assert_true(of_rows == (N + 1) * (DBL_EPSILON / 2) && known == of_rows);
+    cs_csr_free(&column);
+    cs_csr_free(&row);
+}
+
 static cs_status all_sparse_steps(void)
 {
     const int64_t row[] = {1, 1, 0}, col[] = {2, 0, 1};

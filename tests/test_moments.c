@@ -308,6 +308,7 @@ TEST(a_sketch_takes_the_large_values_away)
     /* What 12 of these leave over has 0.8^48 of the sum and less of the error. */
     assert_true(with.error < 1e-3 * without.error && fabs(with.value - truth) < 1e-4);
     assert_true(with.spent > without.spent);
+    assert_true(without.spent == 2 * 16 * (double)cs_csr_nnz(&a)); /* A and A^T of each sample */
     assert_int_equal(with.sketch, 12);
     assert_int_equal(without.sketch, 0);
     sketched.threads = 3;

@@ -397,8 +397,7 @@ TEST_IN_DIR(estimates_and_bits)
             cs_spectrum all[2][MOST_RANKS] = {0};
             svd_job job = {
                 .path = stored(state, &a),
-                .options = {
-                    .k = k, .moment4 = true, .moment4_budget = 0.5, .seed = 2, .threads = 1}};
+                .options = {.k = k, .moment4 = true, .moment4_budget = 1, .seed = 2, .threads = 1}};
             cs_spectrum_options exact = job.options;
             exact.moment4_budget = 0;
             cs_spectrum sum = spectrum_of(&a, exact), one = spectrum_of(&a, job.options);

@@ -116,7 +116,7 @@ TEST(powers_of_two_change_no_bit)
         }
         check(&a, (cs_spectrum_options){0});
         check(&a, (cs_spectrum_options){.k = 7});
-        check(&a, (cs_spectrum_options){.k = 7, .moment4_budget = 0.5});
+        check(&a, (cs_spectrum_options){.k = 7, .moment4_budget = 1});
         check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_LAPACK});
         check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
         check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_ARPACK});
@@ -238,6 +238,9 @@ TEST(densities_scale_too)
             if (e > -250 && e < 250) {
                 assert_power(base.sum_sigma4, 4 * e, d.sum_sigma4);
                 assert_close(base.tail[2].low, 4 * e, d.tail[2].low, base.sum4.high);
+                assert_close(base.density.rest4_error, 4 * e, d.density.rest4_error,
+                             base.sum4.high);
+                assert_close(base.density.rest4.low, 4 * e, d.density.rest4.low, base.sum4.high);
             }
             cs_spectrum_density_free(&d);
             cs_csr_free(&b);

@@ -57,7 +57,7 @@ TEST(estimates_and_densities_agree)
     int missed = 0, by_density = 0, apart = 0;
     for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
         cs_spectrum_options o = {
-            .k = K, .moment4 = true, .moment4_budget = 0.5, .seed = seed, .threads = 1};
+            .k = K, .moment4 = true, .moment4_budget = 1, .seed = seed, .threads = 1};
         cs_spectrum top = spectrum_of(&a, o);
         cs_interval part[K + 1];
         cs_spectrum_tails(&top, 0.9973, part);

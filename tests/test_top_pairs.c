@@ -106,6 +106,32 @@ TEST(bounds_lose_nothing)
     }
 }
 
+/* Values so close that all have their first bits in common: what a cut keeps is selected. */
+TEST(close_values_are_selected)
+{
+    const int64_t n = 901;
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+        float *x = test_room(n, sizeof *x);
+        cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 100 + seed);
+        for (int64_t i = 0; i < n; ++i) {
+            x[i] = 1 + (float)cs_rng_below(&rng, 1024) * 0x1p-23F;
+        }
+        cs_rows rows = cs_rows_of_f32(n, 1, x, "x");
+        int64_t total;
+        cs_pair *all = all_pairs(x, n, 1, false, false, &total);
+        for (int64_t wanted = 1; wanted < 20000; wanted = 5 * wanted + 2) {
+            cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 2)};
+            cs_top_pairs top = {0};
+            OK(cs_top_pairs_of(&rows, &options, &top));
+            assert_int_equal(top.count, wanted);
+            for (int64_t i = 0; i < top.count; ++i) {
+                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
+            }
+            cs_top_pairs_free(&top);
+        }
+    }
+}
+
 /* Three values alone, so that every bound ties with pairs that are wanted; rows of five steps. */
 TEST(ties_at_a_bound_are_kept)
 {

@@ -2,6 +2,7 @@
  * allocates. */
 #include "base/status.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static _Thread_local char reason[REASON_SIZE];
 
 cs_status cs_fail(cs_status code, const char *format, ...)
 {
+    assert(code != CS_OK);
     if (reason[0] == '\0') {
         va_list args;
         va_start(args, format);

@@ -78,7 +78,7 @@ static double drawing_advance(drawing *d, int64_t s, int64_t i, double *pattern)
         double *held = d->held + a * n;
         for (int64_t j = n - 1; j >= 0; --j) {
             int64_t due = d->size[a] - j; /* positions of S still to come */
-            double stays = due >= left ? 0 : (double)(left - due) / (double)left;
+            double stays = fmax(0, (double)(left - due) / (double)left);
             double comes = j > 0 ? (double)(due + 1) / (double)left : 0;
             held[j] = held[j] * stays + (j > 0 ? held[j - 1] * comes : 0);
             beyond += held[j];

@@ -106,7 +106,6 @@ static cs_status exchange_parts(cs_exchange *x)
 {
     const int ranks = x->comm->ranks, rank = x->comm->rank;
     cs_status status = write_held(x);
-    if (status != CS_OK) return status;
     cs_comm_gather_each(x->comm, (size_t)ranks * sizeof *x->count, x->count, x->all);
     for (int t = 0; t < ranks && status == CS_OK; ++t) {
         int to = (rank + t) % ranks, from = (rank - t + ranks) % ranks;

@@ -181,9 +181,8 @@ cs_status cs_npy_info_parse(const char *name, char *dictionary, int64_t length, 
 
 static void describe(const cs_npy_info *info, char out[32])
 {
-    if (info->dtype == CS_UNICODE || info->dtype == CS_BYTES) {
-        bool wide = info->dtype == CS_UNICODE;
-        (void)snprintf(out, 32, "%s%" PRId64, wide ? "<U" : "|S", info->item_size / (wide ? 4 : 1));
+    if (info->dtype == CS_BYTES) { /* all text that is written */
+        (void)snprintf(out, 32, "|S%" PRId64, info->item_size);
         return;
     }
     for (int i = 0; i < NUMERIC; ++i) {

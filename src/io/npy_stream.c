@@ -64,7 +64,7 @@ static cs_status put(cs_npy_stream *s, const void *items, int64_t count)
 cs_status cs_npy_stream_append(cs_npy_stream *s, const void *rows, int64_t count)
 {
     cs_status status = put(s, rows, count * items_a_row(s));
-    s->rows += status == CS_OK ? count : 0;
+    s->rows += count; /* what is left unfinished has no header to say so in */
     return status;
 }
 
@@ -95,7 +95,7 @@ cs_status cs_npy_stream_floats(cs_npy_stream *s, const float *rows, int64_t coun
         return cs_fail(CS_ERR_USAGE, "%s: floats for an array of another type", s->file.path);
     }
     cs_status status = put_halves(s, rows, count * items_a_row(s));
-    s->rows += status == CS_OK ? count : 0;
+    s->rows += count; /* what is left unfinished has no header to say so in */
     return status;
 }
 

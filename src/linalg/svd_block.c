@@ -135,7 +135,7 @@ static double excess_of(const search *s, int64_t j)
     if (!s->k.bidiagonal) { /* direct: that of A, whose largest value is the square of `first` */
         residual /= fmax(s->k.direct ? first : sigma, DBL_MIN);
     }
-    return residual == 0 ? 0 : residual / (0.25 * s->tol * first);
+    return residual / fmax(0.25 * s->tol * first, DBL_MIN);
 }
 
 /* A value too small for the Gram form, as it will stay: what is left can add no more than makes it
