@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "io/json.h"
+#include "model/huggingface.h"
 #include "model_support.h"
 #include "test.h"
 
@@ -53,11 +54,24 @@ static const model_case linear = {"linear", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_L
         assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, part);                             \
     } while (0)
 
+/* transformers keeps the norm of distances where relative_attention is false and reads it nowhere. */
+TEST(a_norm_of_no_distances_is_passed)
+{
+    const cs_model_config c = {.arch = CS_ARCH_DEBERTA_V2};
+    assert_true(cs_hf_ignored(&c, "deberta.encoder.LayerNorm.weight"));
+    assert_true(cs_hf_ignored(&c, "encoder.LayerNorm.bias"));
+    assert_false(cs_hf_ignored(&c, "deberta.encoder.layer.0.output.LayerNorm.weight"));
+}
+
 TEST(test_checks)
 {
     REFUSES(roberta, vocab, 0, "vocabulary 0 is not in [1, ");
     REFUSES(roberta, heads, 3, "heads 3 do not divide width 8");
-    REFUSES(roberta, heads, 65, "heads 65 is not in [1, 64]");
+    REFUSES(roberta, heads, 1025, "heads 1025 is not in [1, 1024]");
+    cs_model_config wide = case_config(&roberta, false);
+    wide.width = 1024;
+    wide.heads = 128;
+    OK(cs_model_config_check(&wide));
     REFUSES(roberta, layers, 0, "layers 0");
     REFUSES(roberta, inner, -1, "inner width -1");
     REFUSES(roberta, positions, -1, "positions -1");

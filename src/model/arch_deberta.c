@@ -7,7 +7,7 @@
 #include "model/arch_private.h"
 
 static const cs_arch_key KEYS[] = {
-    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), 512},
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(positions), 512},
     {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-7},
     {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(dropout), 0.1},
@@ -104,7 +104,9 @@ const cs_arch_row cs_arch_deberta_v2 = {
     .class = "DebertaV2",
     .head = "ForMaskedLM",
     .prefix = "deberta.",
-    .past = {"mask_predictions.", "lm_predictions."}, /* heads of its training */
+    /* heads of its training; the norm of distances, which is there where none are read */
+    .past = {"mask_predictions.", "lm_predictions.", "deberta.encoder.LayerNorm.",
+             "encoder.LayerNorm."},
     .head_follows = true,
     .score = CS_SCORE_CONTEXT,
     .drop_embed = true,

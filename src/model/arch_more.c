@@ -179,7 +179,7 @@ static const cs_arch_key OPT_KEYS[] = {
     {"enable_bias", CS_KEY_BOOL, CS_AT(output_bias), 1},
     {"enable_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 1},
     {"do_layer_norm_before", CS_KEY_PAST, 0, 0}, /* opt_read */
-    {"word_embed_proj_dim", CS_KEY_INT, CS_AT(embed_width), 0},
+    {"word_embed_proj_dim", CS_KEY_COUNT, CS_AT(embed_width), 0},
     {"layer_norm_elementwise_affine", CS_KEY_ONLY, 0, 1},
     {"_remove_final_layer_norm", CS_KEY_ONLY, 0, 0},
     {"dropout", CS_KEY_REAL, CS_AT(dropout), 0.1},
@@ -353,6 +353,10 @@ static cs_status gptj_read(const char *where, const json_t *json, cs_model_confi
     if (columns < 1 || columns > 1 << 16 || config->heads < 1) {
         return cs_fail(CS_ERR_INPUT, "%s: 'rotary_dim' is not a positive whole number", where);
     }
+    if (config->positions < 1) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'n_positions' is %lld, not above 0", where,
+                       (long long)config->positions);
+    }
     /* of a half more, so that its product with the width of a head is not rounded below */
     config->rotary.share = ((double)columns + 0.5) / (double)cs_head_width(config);
     config->rotary.attention = config->rotary.factor = 1;
@@ -445,7 +449,7 @@ const cs_arch_row cs_arch_bloom = {
 static const cs_arch_key T5_KEYS[] = {
     {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
     {"d_model", CS_KEY_INT, CS_AT(width), NAN},
-    {"d_kv", CS_KEY_INT, CS_AT(head_width), 64},
+    {"d_kv", CS_KEY_COUNT, CS_AT(head_width), 64},
     {"d_ff", CS_KEY_INT, CS_AT(inner), NAN},
     {"num_layers", CS_KEY_INT, CS_AT(layers), NAN},
     {"num_heads", CS_KEY_INT, CS_AT(heads), NAN},
