@@ -78,6 +78,33 @@ TEST(texts_stand_in_the_template)
     cs_labelled_text_free(&pair);
 }
 
+/* Where a row predicts the token behind it, the one before the gap is read. */
+TEST(shifted_outputs_are_read_before_the_gap)
+{
+    cs_labelled_text text = one(false);
+    cs_tokenizer *tokenizer = word_tokenizer();
+    static const char *const template[] = {"{1} w10 {mask} w11", "{mask} {1}"};
+    for (int k = 0; k < 2; ++k) {
+        cs_cloze cloze = {0};
+        cs_texts ids = {0};
+        const cs_texts_options o = {.max_length = 16, .token_types = 1, .cloze = &cloze};
+        OK(cs_cloze_read(template[k], words_of(&text), tokenizer, &text, MASK, &cloze));
+        cloze.shifts = true;
+        if (k == 0) {
+            OK(cs_texts_encode(&text, tokenizer, &o, &ids));
+            assert_int_equal(ids.token[4], MASK);
+            assert_int_equal(ids.place[0], 3);
+        } else {
+            assert_fails(cs_texts_encode(&text, tokenizer, &o, &ids), CS_ERR_USAGE,
+                         "example 1: no token stands before the gap");
+        }
+        cs_texts_free(&ids);
+        cs_cloze_free(&cloze);
+    }
+    cs_labelled_text_free(&text);
+    cs_tokenizer_free(&tokenizer);
+}
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 typedef struct {

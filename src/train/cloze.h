@@ -6,10 +6,12 @@
  *   p(class | text) = softmax over the verbalisers v of (u_v . g(h) + b_v)
  *
  * h the state at the gap, g, u and b the head of the language model. In a causal model the gap ends the
- * template, and h is the state of the token before it.
+ * template, and h is the state of the token before it; so it is, behind the gap or not, where rows predict
+ * the next token from masked ones (mntp).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -21,6 +23,7 @@ typedef struct {
         *piece; /* the template's own tokens, the gap among them, and the places of texts */
     int64_t pieces;
     int64_t gap;    /* the piece that is the mask token; -1: behind the last */
+    bool shifts;    /* the row before the gap tells it (mntp); the caller's to set */
     int32_t *token; /* of each class */
     int64_t classes;
 } cs_cloze;

@@ -129,6 +129,9 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
         }
     }
     if (out->place && w->gap == w->pieces) out->place[i] = (int32_t)(at - out->start[i]) - 1;
+    if (out->place && o->cloze->shifts && --out->place[i] < 0)
+        return cs_fail(CS_ERR_USAGE, "%s, example %lld: no token stands before the gap to tell it",
+                       text->path, (long long)i + 1);
     out->start[i + 1] = at;
     out->longest = cs_most(out->longest, at - out->start[i]);
     return CS_OK;
