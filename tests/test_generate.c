@@ -15,6 +15,7 @@
 enum { PROMPT = 9, DRAWS = 4000 };
 
 static const int32_t prompt[] = {PROMPT, 12, 7};
+static cs_around beside; /* of all texts */
 
 static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int64_t length)
 {
@@ -28,6 +29,7 @@ static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int
                                  .temperature = 1,
                                  .top_p = 1,
                                  .batch = 64,
+                                 .around = beside,
                                  .seed = 3};
 }
 
@@ -51,8 +53,9 @@ static double scored(training *t, int i, const int32_t *token, int64_t length)
     one.token = text;
     one.doc_ptr = ends;
     one.held_out = held;
-    const cs_perplexity_options o = perplexity_options_of(i);
+    cs_perplexity_options o = perplexity_options_of(i);
     cs_perplexity p = {0};
+    o.around = beside;
     OK(cs_perplexity_of(&t->model, &one, &o, &p));
     const double nll = p.nll_at[length - 1];
     cs_perplexity_free(&p);
@@ -145,6 +148,39 @@ TEST(frequencies_are_likelihoods)
         }
         expect_law(vocab, warm, seen);
         cs_generated_free(&g);
+        free_training(&t);
+    }
+}
+
+/* Between the same ids perplexity scores what is drawn, and without them otherwise; a causal model goes on
+ * from those before a text. */
+TEST(ids_stand_around_a_text)
+{
+    static const int32_t before[] = {5, 8}, after[] = {6};
+    for (int n = 0; n < LEFTS; ++n) {
+        const int i = lefts[n].number;
+        training t = sharp_case_of(i);
+        cs_generated g = {0};
+        beside = (cs_around){before, after, 2, 1};
+        cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
+        o.content = lefts[n].content;
+        if (o.kind == CS_KIND_TWO_STREAM) {
+            assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, "take no special tokens");
+        } else {
+            g = drawn(&t, &o);
+            for (int64_t k = 0; k < g.count; ++k) {
+                const double want = scored(&t, i, g.token + 2 * k, 2);
+                assert_true(fabs(g.nll[k] - want) < 1e-4); /* float losses of up to 10 */
+                beside = (cs_around){0};
+                assert_true(fabs(g.nll[k] - scored(&t, i, g.token + 2 * k, 2)) > 1e-4);
+                beside = o.around;
+            }
+            cs_generated_free(&g);
+            o.prompt_length = 0;
+            g = drawn(&t, &o);
+        }
+        cs_generated_free(&g);
+        beside = (cs_around){0};
         free_training(&t);
     }
 }

@@ -139,7 +139,7 @@ static cs_status open_model(cs_args *args, session *s)
 
 static cs_status take_readout(const cs_args *args, session *s, cs_readout *out)
 {
-    const char *pooling = cs_args_text(args, "pooling");
+    const int pooling = cs_args_choice(args, "pooling");
     cs_content_masks *masks = &s->task.options.masks;
     cs_status status = cs_args_attention(args, &s->from, masks);
     if (status != CS_OK) return status;
@@ -147,10 +147,8 @@ static cs_status take_readout(const cs_args *args, session *s, cs_readout *out)
     *out = causal                                  ? CS_READ_LAST
            : masks->attention == CS_ATTENTION_PLAN ? CS_READ_MEAN
                                                    : CS_READ_FIRST;
-    for (int r = CS_READ_FIRST; r <= CS_READ_MEAN; ++r) {
-        if (strcmp(pooling, cs_readout_name((cs_readout)r)) == 0) {
-            *out = (cs_readout)r;
-        }
+    if (pooling > 0) {
+        *out = (cs_readout)(pooling - 1);
     }
     return causal && *out == CS_READ_FIRST
                ? cs_fail(CS_ERR_USAGE, "--pooling first: the first token of a causal model sees "
@@ -158,7 +156,7 @@ static cs_status take_readout(const cs_args *args, session *s, cs_readout *out)
                : CS_OK;
 }
 
-/* The cloze of --template, where it is given: a masked model fills a gap, a causal one goes on. */
+/* The cloze of --template, where it is given: a model with [MASK] fills a gap, a causal one goes on. */
 static cs_status take_cloze(const cs_args *args, session *s)
 {
     const char *template = cs_args_text(args, "template");
@@ -172,15 +170,14 @@ static cs_status take_cloze(const cs_args *args, session *s)
     cs_status status = cs_args_refuse(args, "pooling regression", "has no meaning with --template");
     if (status == CS_OK && of_pictures(s))
         status = cs_fail(CS_ERR_USAGE, "--template is for texts");
-    if (status == CS_OK && !causal && kind->kind != CS_KIND_MASKED)
-        status = cs_fail(CS_ERR_USAGE, "--template: %s is a %s model, neither masked nor causal",
+    const int32_t mask = causal ? -1 : s->from.model.config.mask_id;
+    if (status == CS_OK && !causal && (mask < 0 || !cs_kind_masks(kind->kind)))
+        status = cs_fail(CS_ERR_USAGE, "--template: %s (%s) has no mask token to be filled",
                          s->from.dir, cs_kind_name(kind->kind));
-    if (status == CS_OK && !causal && s->from.model.config.mask_id < 0)
-        status = cs_fail(CS_ERR_USAGE, "--template: %s has no mask token", s->from.dir);
     if (status == CS_OK)
         status = cs_cloze_read(template, cs_args_text(args, "verbalisers"), s->from.tokenizer,
-                               &s->task.train.text, causal ? -1 : s->from.model.config.mask_id,
-                               &s->cloze);
+                               &s->task.train.text, mask, &s->cloze);
+    s->cloze.shifts = !causal && cs_kind_shifts(kind->kind);
     s->task.cloze = status == CS_OK ? &s->cloze : NULL;
     return status;
 }
@@ -221,9 +218,10 @@ static cs_status encode(cs_args *args, session *s)
     readout = t->cloze ? CS_READ_LAST : readout;
     o.cloze = t->cloze;
     if (status == CS_OK)
-        status = cs_model_text_around(&s->from, cs_args_text(args, "special"), &around);
-    o.special = around.befores + around.afters > 0;
-    o.begin = readout == CS_READ_FIRST;
+        status = cs_model_text_begun(&s->from, cs_args_text(args, "special"), &around);
+    const bool own = around.before == &s->from.model.config.bos_id;
+    o.special = around.befores + around.afters > 0 && !own;
+    o.begin = readout == CS_READ_FIRST || own;
     cs_finetune_side *side[] = {&t->train, &t->test};
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         status = of_pictures(s)
@@ -427,10 +425,7 @@ static const cs_opt finetune_options[] = {
     CS_TEXT("verbalisers", "CLASS=WORD,...", NULL,
             "--template: the word of each class, one token of the model; a blank before it "
             "counts."),
-    CS_CHOICE("special", "auto|yes|no", "auto",
-              "Put the tokenizer's special tokens around a text. auto: for masked models that "
-              "cospec train did not make; elsewhere a begin token comes before it with --pooling "
-              "first, and an end token parts a pair."),
+    CS_SPECIAL,
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a text or pair; longer ones are cut at the end, the longer of a pair "
            "first. Default: the positions of the model, at most 128; --head spans: 384."),
@@ -466,14 +461,6 @@ static const cs_opt recipe_options[] = {
     {0},
 };
 
-static const cs_opt *const finetune_groups[] = {finetune_options,
-                                                cs_group_labelled,
-                                                cs_group_attention,
-                                                cs_group_against,
-                                                recipe_options,
-                                                cs_group_tasks,
-                                                NULL};
-
 const cs_command cs_cmd_finetune = {
     .name = "finetune",
     .gpu = true,
@@ -501,8 +488,8 @@ const cs_command cs_cmd_finetune = {
         "of the language model, with the rows of these words: --epochs 0 asks the model as it is, "
         "--few 16 trains it on 16 examples a class.\n\n"
         "With --head spans the model points at answers in contexts (SQuAD 1.1 and 2.0; MAE-LM, "
-        "Table "
-        "1): two outputs of every row, windows of --max-length; exact and f1 are those of SQuAD's "
+        "Table 1): two outputs of every row, windows of --max-length; exact and f1 are those of "
+        "SQuAD's "
         "scorer, whose predictions.json and null_odds.json each run leaves in DIR/runs/seed-N. A "
         "MODEL that has such a head keeps it; --epochs 0 then asks it as it is.\n\n"
         "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
@@ -513,7 +500,8 @@ const cs_command cs_cmd_finetune = {
         "the k-th of the other, rows of finetune.csv whose seed is difference. --resume takes "
         "another --against without a new run.",
     .positional = "MODEL [TRAIN] [TEST]",
-    .groups = finetune_groups,
+    .groups = (const cs_opt *const[]){finetune_options, cs_group_labelled, cs_group_attention,
+                                      cs_group_against, recipe_options, cs_group_tasks, NULL},
     .examples =
         "# a small model of verses; then a task, one example a line: label, text\n"
         "cospec train --corpus verses.txt --objective masked --steps 20 --width 32 --layers 2 "

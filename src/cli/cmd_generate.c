@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
@@ -42,12 +43,15 @@ static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_en
     }
     cs_status status = cs_model_text_has_tokenizer(t);
     if (status == CS_OK) status = take_order(args, o);
+    if (status == CS_OK)
+        status = cs_model_text_around(t, cs_args_text(args, "special"), &o->around);
     if (status != CS_OK) return status;
+    const int64_t extra = cs_most(o->around.befores, o->from_nothing) + o->around.afters;
     cs_encoder_init(prompt, t->tokenizer);
     if (text) status = cs_encoder_encode(prompt, text, (int64_t)strlen(text), false);
     o->prompt = prompt->id;
     o->prompt_length = prompt->count;
-    o->length = cs_model_config_length(&t->model.config, 32 + o->from_nothing) - o->from_nothing;
+    o->length = cs_model_config_length(&t->model.config, 32 + extra) - extra;
     CS_ARGS_FIELDS(args, o, length);
     return cs_blame(status, "--prompt");
 }
@@ -74,7 +78,9 @@ static cs_status run_generate(cs_args *args)
 static const cs_opt generate_options[] = {
     CS_TEXT("prompt", "TEXT", NULL,
             "What every text begins with. Default: nothing, of models that were trained to predict "
-            "a first token (--empty-prefix shared) and of masked ones."),
+            "a first token (--empty-prefix shared), of masked ones and of those with a begin token "
+            "of their own (--special)."),
+    CS_SPECIAL,
     CS_INT("n", "N", "1", 1, 1 << 24, "Number of texts."),
     CS_INT("length", "L", NULL, 1, 1 << 20,
            "Tokens of a text, the prompt's included. Default: 32, or the model's positions."),

@@ -71,9 +71,11 @@ static cs_status take_options(const cs_args *args, run *r)
     o->progress = cs_output_progress(args);
     cs_status status = take_kind(args, r);
     if (status == CS_OK) status = take_masks(args, r);
-    return status == CS_OK
-               ? cs_model_text_around(&r->text, cs_args_text(args, "special"), &o->around)
-               : status;
+    if (status == CS_OK)
+        status = cs_model_text_around(&r->text, cs_args_text(args, "special"), &o->around);
+    if (cs_args_is(args, "first", "auto") && !r->text.kind.trained_here)
+        o->from_nothing = cs_kind_shifts(o->kind) && o->around.befores > 0;
+    return status;
 }
 
 /* Whether masked rows of the decoder see each other: else both ways of asking give one number. */
@@ -240,7 +242,7 @@ static const cs_opt perplexity_options[] = {
               "What the model is taken for. auto: as it was trained, else by its architecture."),
     CS_CHOICE("first", "auto|yes|no", "auto",
               "Predict the first token of a piece too, from nothing. auto: where the model was "
-              "trained to."),
+              "trained to, and behind the begin token of a causal one (--special)."),
     CS_INT("fill", "S", NULL, 1, 1 << 20,
            "--ask remaining: [MASK] up to length S. Default: the piece's own length, which the "
            "model thereby learns."),

@@ -112,6 +112,13 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
         "Of pictures: a matrix (.npy, .npz, .safetensors) of a row each, which the model reads "   \
         "with its class token (GVP's y_extra).")
 
+/* And of those that read texts. */
+#define CS_SPECIAL                                                                                 \
+    CS_CHOICE("special", "auto|yes|no", "auto",                                                    \
+              "Put the tokenizer's special tokens around a text. auto: for models that cospec "    \
+              "train did not make; before the texts of others the begin token that they had in "   \
+              "training (--empty-prefix shared, --pooling first).")
+
 /* The pictures that load_corpus reads as codes of patches. */
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
 

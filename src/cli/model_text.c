@@ -18,10 +18,7 @@ const cs_opt cs_group_model_text[] = {
               "Which documents: all, or those of one side of --test-share."),
     CS_INT("limit", "N", NULL, 1, 1e15, "The first N of those documents only."),
     CS_INT("limit-tokens", "N", NULL, 1, 1e15, "Whole documents until they have N tokens."),
-    CS_CHOICE("special", "auto|yes|no", "auto",
-              "Put the tokenizer's special tokens around every piece. auto: for masked models "
-              "that cospec train did not make; before a text of a fine-tuned one its begin token, "
-              "where that was read."),
+    CS_SPECIAL,
     CS_INT(
         "max-length", "L", NULL, 1, 1 << 20,
         "Most tokens of a piece, the tokenizer's special ones included. Default: the positions of "
@@ -247,6 +244,6 @@ cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *laye
     cs_status status = cs_model_text_layers(t, cs_args_text(args, layers), what, &o->layers);
     o->layer = t->layer;
     if (status == CS_OK) status = cs_args_attention(args, t, &o->masks);
-    return status == CS_OK ? cs_model_text_around(t, cs_args_text(args, "special"), &o->around)
+    return status == CS_OK ? cs_model_text_begun(t, cs_args_text(args, "special"), &o->around)
                            : status;
 }

@@ -53,10 +53,7 @@ const cs_opt cs_group_probe_texts[] = {
     CS_INT("limit", "N", NULL, 1, 1e15,
            "The first N texts of either side only, whatever their classes: of what is sorted by "
            "class, --few draws from every one."),
-    CS_CHOICE("special", "auto|yes|no", "auto",
-              "Put the tokenizer's special tokens around every text. auto: for masked models that "
-              "cospec train did not make; before a text of a fine-tuned one its begin token, where "
-              "that was read."),
+    CS_SPECIAL,
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a text that are read, special ones included. Default: the positions "
            "of the model, at most 512."),

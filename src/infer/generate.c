@@ -23,7 +23,8 @@ typedef struct {
     cs_model *model;
     cs_generate_options options;
     bool causal, shifts; /* rows are those of the prefix alone; row i predicts i + 1 */
-    int64_t begins;      /* begin tokens before a text */
+    int64_t begins;      /* ids before a text */
+    int64_t ends;        /* and behind it */
     cs_generated *out;
     cs_pass pass;
     cs_pool pool;
@@ -68,8 +69,11 @@ static cs_status check_model(const drawing *d)
     if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
-    if (d->begins > 0 && (c->bos_id < 0 || c->bos_id >= c->vocab)) {
+    if (d->begins > o->around.befores && (c->bos_id < 0 || c->bos_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");
+    }
+    if (o->kind == CS_KIND_TWO_STREAM && d->begins + d->ends > 0) {
+        return cs_fail(CS_ERR_USAGE, "two-stream models take no special tokens around a text");
     }
     if (o->kind == CS_KIND_TWO_STREAM && c->blind_queries) {
         return cs_fail(CS_ERR_USAGE, "blind queries do not know which place they fill");
@@ -90,15 +94,23 @@ static cs_status check(const drawing *d)
     cs_status status = cs_generate_check(o->kind, o->content, o->order);
     if (status == CS_OK) status = check_model(d);
     if (status != CS_OK) return status;
-    if (o->count < 1 || o->batch < 1 || o->length <= o->prompt_length || o->prompt_length < 0) {
+    if (o->prompt_length > 0 && o->length <= o->prompt_length) {
+        return cs_fail(CS_ERR_USAGE,
+                       "a text of %lld tokens behind a prompt of %lld: nothing is left to draw",
+                       (long long)o->length, (long long)o->prompt_length);
+    }
+    if (o->count < 1 || o->batch < 1 || o->length < 1 || o->prompt_length < 0) {
         return cs_fail(CS_ERR_USAGE,
                        "%lld texts of %lld tokens behind a prompt of %lld, %lld a batch",
                        (long long)o->count, (long long)o->length, (long long)o->prompt_length,
                        (long long)o->batch);
     }
-    if (c->positions > 0 && o->length + d->begins > c->positions) {
+    if (c->positions > 0 && o->length + d->begins + d->ends > c->positions) {
         return cs_fail(CS_ERR_USAGE, "length %lld%s exceeds the %lld positions of the model",
-                       (long long)o->length, d->begins ? " and a begin token" : "",
+                       (long long)o->length,
+                       o->around.befores + d->ends > 0 ? " and the special tokens around it"
+                       : d->begins > 0                 ? " and a begin token"
+                                                       : "",
                        (long long)c->positions);
     }
     if (!(o->temperature >= 0 && isfinite(o->temperature)) || !(o->top_p > 0 && o->top_p <= 1)) {
@@ -122,17 +134,19 @@ static void ask(drawing *d, int64_t b, int64_t k, int64_t top)
     cs_batch_predict(&d->pass.batch, top, 0, 1, b, k);
 }
 
-/* One stream: the begin token, then `rows` places, as they are or as [MASK]. */
+/* One stream: the ids before a text, `rows` places, as they are or as [MASK], and the ids behind it. */
 static void fill_rows(drawing *d, int64_t b, int64_t rows)
 {
     const cs_model_config *c = &d->model->config;
+    const cs_around *around = &d->options.around;
     const int64_t length = d->options.length;
-    for (int64_t i = 0; i < d->begins + rows; ++i) {
+    for (int64_t i = 0; i < d->begins + rows + d->ends; ++i) {
         const int64_t k = i - d->begins;
-        const bool shown = k >= 0 && d->rank[b * length + k] != HIDDEN;
-        const int32_t token = k < 0   ? c->bos_id
-                              : shown ? d->out->token[b * length + k]
-                                      : c->mask_id;
+        const bool shown = k >= 0 && k < rows && d->rank[b * length + k] != HIDDEN;
+        const int32_t token = k >= rows ? around->after[k - rows]
+                              : k < 0   ? around->befores > 0 ? around->before[i] : c->bos_id
+                              : shown   ? d->out->token[b * length + k]
+                                        : c->mask_id;
         cs_batch_content(&d->pass.batch, c, b, i, token, i, d->causal ? (int32_t)i : 0);
     }
 }
@@ -310,8 +324,9 @@ static cs_status draw_batch(drawing *d, int64_t text, int64_t count)
             d->causal || o->kind == CS_KIND_TWO_STREAM ? o->prompt_length + j : length;
         status = cs_interrupt_check();
         if (status == CS_OK)
-            status = cs_pass_begin(&d->pass, count, cs_most(d->begins + most, asked(d, j)),
-                                   count * asked(d, j));
+            status =
+                cs_pass_begin(&d->pass, count, cs_most(d->begins + most + d->ends, asked(d, j)),
+                              count * asked(d, j));
         for (int64_t b = 0; b < count && status == CS_OK; ++b) {
             fill_text(d, b, j);
         }
@@ -337,7 +352,7 @@ static cs_status prepare(drawing *d)
     const cs_network_options sizes = {.form = queries ? CS_FORM_TWO_STREAM : CS_FORM_SINGLE,
                                       .loss = CS_LOSS_CROSS_ENTROPY,
                                       .batch = o->batch,
-                                      .length = o->length + d->begins,
+                                      .length = o->length + d->begins + d->ends,
                                       .queries = queries ? o->length : 0,
                                       .predictions = o->batch * rows};
     cs_status status = cs_pass_open(d->model, &sizes, &d->pass);
@@ -358,8 +373,9 @@ cs_status cs_generate(cs_model *model, const cs_generate_options *options, cs_ge
     cs_generated here = {.length = g.length};
     drawing d = {.model = model, .options = *options, .out = &here};
     d.causal = kind == CS_KIND_CAUSAL || (hybrid && options->order == CS_REVEAL_LEFT);
-    d.shifts = kind == CS_KIND_CAUSAL || kind == CS_KIND_MNTP || hybrid;
-    d.begins = d.shifts && options->from_nothing;
+    d.shifts = cs_kind_shifts(kind);
+    d.begins = cs_most(options->around.befores, d.shifts && options->from_nothing);
+    d.ends = d.causal ? 0 : options->around.afters;
     cs_status status = check(&d);
     if (status != CS_OK) return status;
     g.drawn = here.drawn = g.length - options->prompt_length;

@@ -5,6 +5,7 @@
  *   masked       the revealed tokens and [MASK] at the others
  *   mntp         the same, each token predicted by the row before it
  *   hybrid       left: as causal; else as mntp
+ *                These all between the ids `around` a text, those behind it only where [MASK]s are read
  *   two-stream   content rows of the revealed tokens, a query at the place to be filled that sees all of
  *                them. Content rows see what they saw in training: rows up to them (order left alone),
  *                all rows, or, by plans, those revealed before them (the prompt sees itself)
@@ -39,6 +40,7 @@ typedef struct {
     cs_kind kind;
     cs_attention content; /* two-stream: what content rows see */
     bool from_nothing;    /* causal, mntp, hybrid: a begin token precedes the text */
+    cs_around around;     /* ids around a text; none of two streams */
     cs_reveal order;
     int64_t count, length; /* texts, and tokens of each, the prompt's included */
     const int32_t *prompt;
@@ -66,8 +68,9 @@ cs_status cs_generate_check(cs_kind kind, cs_attention content, cs_reveal order)
 
 /* A forward pass a token and batch. CS_ERR_USAGE: as cs_generate_check; an option out of range; length
  * above the model's positions; nothing to predict the first token from (no prompt, not from_nothing);
- * a model without the mask token, begin token or query vector that it needs, of pictures, or of blind
- * queries. CS_ERR_INPUT: a prompt token that the model does not know, logits that are not finite. */
+ * a model without the mask token, begin token or query vector that it needs, of pictures, of blind
+ * queries, or of two streams with ids around a text. CS_ERR_INPUT: a prompt token that the model does not
+ * know, logits that are not finite. */
 cs_status cs_generate(cs_model *model, const cs_generate_options *options,
                       cs_generated *out) CS_MUST_CHECK;
 

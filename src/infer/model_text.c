@@ -116,8 +116,8 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
 
 cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_around *out)
 {
-    const bool usual =
-        (t->kind.kind == CS_KIND_MASKED || t->decoder) && !t->kind.trained_here && t->tokenizer;
+    const bool usual = !t->kind.trained_here && t->tokenizer &&
+                       (t->kind.kind == CS_KIND_CAUSAL || t->kind.kind == CS_KIND_MASKED);
     const cs_model_config *c = &t->model.config;
     const bool begins = t->kind.trained_here && c->classes > 0 && c->readout == CS_READ_FIRST;
     *out = (cs_around){0};
@@ -141,6 +141,16 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
                        t->dir);
     }
     return CS_OK;
+}
+
+cs_status cs_model_text_begun(const cs_model_text *t, const char *special, cs_around *out)
+{
+    const bool begins = t->kind.trained_here && t->kind.from_nothing &&
+                        cs_kind_shifts(t->kind.kind) && t->model.config.bos_id >= 0;
+    cs_status status = cs_model_text_around(t, special, out);
+    if (status == CS_OK && begins && strcmp(special, "auto") == 0)
+        *out = (cs_around){.before = &t->model.config.bos_id, .befores = 1};
+    return status;
 }
 
 cs_status cs_model_text_layers(cs_model_text *t, const char *text, const char *what, int64_t *count)

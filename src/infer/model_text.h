@@ -63,10 +63,15 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
                                   cs_content_masks *out) CS_MUST_CHECK;
 
 /* The ids around every piece, those of the tokenizer's post-processor: with "yes" and "no" as they say;
- * "auto": of masked models and second stacks that were not trained by this program, which uses none, and of
- * fine-tuned ones the begin token that was read. CS_ERR_USAGE: "yes" without any. */
+ * "auto": of models that were not trained by this program, which uses none, and of fine-tuned ones the
+ * begin token that was read. CS_ERR_USAGE: "yes" without any. */
 cs_status cs_model_text_around(const cs_model_text *t, const char *special,
                                cs_around *out) CS_MUST_CHECK;
+
+/* The same for what does not ask for the first token: with "auto" a model that was trained here to predict
+ * it from its begin token (from_nothing) has that before a piece, where perplexity and generate put it. */
+cs_status cs_model_text_begun(const cs_model_text *t, const char *special,
+                              cs_around *out) CS_MUST_CHECK;
 
 /* "all" layers, the "last", or a list 0,3,6 of 0..layers, into t->layer; `what` names the text in
  * CS_ERR_USAGE. */

@@ -6,15 +6,10 @@
 #include "infer/pieces.h"
 #include "plan/ratio.h"
 
-/* A token is predicted by the row before it. */
-static bool shifts(const cs_perplexity_options *o)
-{
-    return o->kind == CS_KIND_CAUSAL || o->kind == CS_KIND_MNTP || o->kind == CS_KIND_HYBRID;
-}
-
 int64_t cs_ask_first(const cs_perplexity_options *o)
 {
-    return (o->ask == CS_ASK_PSEUDO && !shifts(o)) || o->from_nothing || o->decoder ? 0 : 1;
+    const bool each = o->ask == CS_ASK_PSEUDO && !cs_kind_shifts(o->kind);
+    return each || o->from_nothing || o->decoder ? 0 : 1;
 }
 
 bool cs_ask_each(const cs_perplexity_options *o)
@@ -31,7 +26,7 @@ cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_ask_job *job)
 
 int64_t cs_ask_begins(const cs_perplexity_options *o)
 {
-    return shifts(o) && o->from_nothing && o->around.befores == 0 ? 1 : o->around.befores;
+    return cs_most(o->around.befores, cs_kind_shifts(o->kind) && o->from_nothing);
 }
 
 int64_t cs_ask_beside(const cs_perplexity_options *o)
@@ -213,8 +208,9 @@ static void fill_masked(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
     const int64_t before = cs_ask_begins(o), s = filled(o, f->job);
+    const int64_t top = f->b * f->batch->length + before + f->job->target;
     int64_t i = 0;
-    ask(f, f->b * f->batch->length + before + f->job->target - shifts(o), f->job->target);
+    ask(f, top - cs_kind_shifts(o->kind), f->job->target);
     for (; i < before + s; ++i) {
         if (i < before || shown(f, i - before)) {
             behind(f, before, i, 0);

@@ -22,6 +22,11 @@ bool cs_kind_masks(cs_kind kind)
     return kind == CS_KIND_MASKED || kind == CS_KIND_MNTP || kind == CS_KIND_HYBRID;
 }
 
+bool cs_kind_shifts(cs_kind kind)
+{
+    return kind == CS_KIND_CAUSAL || kind == CS_KIND_MNTP || kind == CS_KIND_HYBRID;
+}
+
 void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer)
 {
     cs_special_ids ids = cs_special_ids_of(tokenizer);

@@ -77,6 +77,9 @@ const char *cs_kind_name(cs_kind kind);
 
 /* Whether rows of one stream read [MASK]: masked, mntp, hybrid. */
 bool cs_kind_masks(cs_kind kind);
+
+/* Whether a token is predicted by the row before it: causal, mntp, hybrid. */
+bool cs_kind_shifts(cs_kind kind);
 cs_status cs_kind_by_name(const char *name, cs_kind *out) CS_MUST_CHECK;
 
 /* Special tokens that config.json does not name, [MASK] above all, from the tokenizer. */

@@ -111,6 +111,34 @@ test_wrong_shapes_of_a_reference() {
         refuses 3 "position_embeddings" "$COSPEC" verify-model fewer "$golden/bert/reference.npz"
 }
 
+# published DIR TOKENS: of `model` what lies in a folder of Hugging Face's, whose tokenizer puts these words of the special ones before and behind a text (- : none).
+published() {
+    mkdir "$1" && cp model/model.safetensors "$1" && tr '\n' ' ' < model/config.json | sed 's/, *"trained": {[^}]*}//; s/"trained": {[^}]*},* *//' > "$1/config.json" || return 1
+    awk -v q='"' -v before="$2" -v after="$3" 'function token(name) { return name == "-" ? "" : "{#SpecialToken#:{#id#:#" name "#,#type_id#:0}}" }
+        function known(name, id) { return "#" name "#:{#id#:#" name "#,#ids#:[" id "],#tokens#:[#" name "#]}" }
+        BEGIN { text = "{#Sequence#:{#id#:#A#,#type_id#:0}}"; t = "#post_processor#: {#type#:#TemplateProcessing#,#single#:[" token(before) "," text (after == "-" ? "" : ",") token(after) "],#pair#:[" text "],#special_tokens#:{" known("<s>", 0) "," known("</s>", 2) "}}"; gsub("#", q, t) }
+        { sub(/"post_processor": null/, t); print }' model/tokenizer.json > "$1/tokenizer.json"
+    ! grep -q '"trained"' "$1/config.json" && grep -q TemplateProcessing "$1/tokenizer.json" || fail "$(cat "$1/config.json")"
+}
+
+# A model of others is read between the tokens that its tokenizer puts there, causal or not; one of ours behind the begin token that it was trained with.
+test_special_tokens() {
+    small_corpus c.tsv
+    tokens=$(($(cut -f2 c.tsv | wc -w)))
+    rows() { exits 0 "$COSPEC" features "$@" --pooling none --layers last --force --json -o states && [ "$(number rows out)" = $((tokens + 80 * want)) ] || fail "$*: ${why:-$(number rows out) rows, $tokens tokens}"; }
+    asks() { exits 0 "$COSPEC" perplexity "$@" --json && [ "$(number tokens out)" = "$want" ] || fail "$*: ${why:-$(number tokens out) tokens, not $want}"; }
+    trained model ar --arch llama && published causal "<s>" - && published ended "<s>" "</s>" || return 1
+    want=0; rows model c.tsv && rows causal c.tsv --special no && want=1 && rows causal c.tsv && want=2 && rows ended c.tsv || return 1
+    # behind its begin token the first one is predicted too
+    want=$((tokens - 80)); asks model c.tsv && asks causal c.tsv --special no && asks causal c.tsv --first no && want=$tokens && asks causal c.tsv && asks ended c.tsv || return 1
+    refuses 2 "it needs a prompt" "$COSPEC" generate model && refuses 2 "it needs a prompt" "$COSPEC" generate causal --special no &&
+        exits 0 "$COSPEC" generate ended --length 4 --temperature 0 && mv out ended.txt && exits 0 "$COSPEC" generate causal --length 4 --temperature 0 && cmp -s out ended.txt || { fail "${why:-an end token goes before what is drawn}"; return 1; }
+    exits 0 "$COSPEC" probe causal c.tsv c.tsv --csv && mv out with && exits 0 "$COSPEC" probe causal c.tsv c.tsv --special yes --csv && cmp -s out with || { fail "${why:-probe}"; return 1; }
+    rm -r model && trained model masked --arch bert && published masked "<s>" "</s>" && want=2 && rows masked c.tsv &&
+        exits 0 "$COSPEC" generate masked --length 4 --temperature 0 --order left --json && mv out with && exits 0 "$COSPEC" generate masked --length 4 --temperature 0 --order left --special no --json && [ "$(number nll out)" != "$(number nll with)" ] || { fail "${why:-generate reads no tokens around}"; return 1; }
+    rm -r model && trained model ar --empty-prefix shared && want=1 && rows model c.tsv && want=0 && rows model c.tsv --special no && want=$tokens && asks model c.tsv
+}
+
 # A model is read as it was trained, wherever it lies: its folder, a checkpoint, fine-tuned, one of before that has train.json alone.
 test_a_model_says_how_it_is_read() {
     small_corpus c.tsv
@@ -297,7 +325,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done

@@ -205,9 +205,9 @@ test_refusals() {
 
 # A gap and a word for each class: asked as they are, models of both kinds answer without a step; taught by few, they learn.
 test_cloze() {
-    task; trained model masked; trained causal ar; trained two diverse-ar
+    task; trained model masked; trained causal ar; trained two diverse-ar; trained mntp mntp; trained hybrid "mix:1*ar+1*mntp" --empty-prefix shared
     words="animal=cat,plant=tree"
-    for m in "model {1} a {mask}" "causal {1} a {mask}"; do
+    for m in "model {1} a {mask}" "causal {1} a {mask}" "mntp {1} a {mask} a" "hybrid {mask} a {1}"; do
         dir=${m%% *} template=${m#* }
         exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --json -o $dir-zero || return 1
         grep -q '"pooling": "cloze"' out && [ "$(number steps out)" = 0 ] && [ "$(number n out)" = 80 ] || { fail "$dir: $(tr -d '\n ' < out)"; return 1; }
@@ -221,7 +221,8 @@ test_cloze() {
     refuses 2 "--template and --verbalisers go together" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" &&
         refuses 2 "--epochs 0 goes with --template" "$COSPEC" finetune model c.tsv c.tsv --epochs 0 &&
         refuses 2 "--pooling has no meaning with --template" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers $words --pooling mean &&
-        refuses 2 "two is a two-stream model, neither masked nor causal" "$COSPEC" finetune two c.tsv c.tsv --template "{1} {mask}" --verbalisers $words &&
+        refuses 2 "two (two-stream) has no mask token to be filled" "$COSPEC" finetune two c.tsv c.tsv --template "{1} {mask}" --verbalisers $words &&
+        refuses 2 "no token stands before the gap" "$COSPEC" finetune mntp c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
         refuses 2 "the model has no token 'unheard'" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers animal=cat,plant=unheard &&
         refuses 2 "of a causal model {mask} is the end" "$COSPEC" finetune causal c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
         refuses 2 "--regression has no meaning with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words

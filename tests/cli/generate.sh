@@ -33,7 +33,7 @@ test_bad_input() {
     refuses 2 "it needs a prompt" "$COSPEC" generate ar &&
         refuses 2 "--order random: a causal model whose rows see those up to them draws from left to right" "$COSPEC" generate ar --prompt a --order random &&
         refuses 2 "length 17 exceeds the 16 positions" "$COSPEC" generate ar --prompt a --length 17 &&
-        refuses 2 "behind a prompt of 1" "$COSPEC" generate ar --prompt a --length 1 &&
+        refuses 2 "a text of 1 tokens behind a prompt of 1: nothing is left to draw" "$COSPEC" generate ar --prompt a --length 1 &&
         refuses 2 "its outputs are no probabilities" "$COSPEC" generate spectral --prompt a &&
         refuses 2 "--top-p" "$COSPEC" generate ar --prompt a --top-p 1.5 &&
         refuses 2 "--temperature" "$COSPEC" generate ar --prompt a --temperature -1 &&
