@@ -219,7 +219,7 @@ def main():
         print("features: no Python with torch and transformers (BENCH_TORCH); skipped", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "texts.txt")
-        tokens = texts(path, o.texts or (64 if o.small else 300))
+        tokens = texts(path, o.texts or (64 if o.small else 500))
         peer = Peer(python, environment, threads) if python else None
         for family in (o.families or (FAMILIES[:2] if o.small else FAMILIES)) if python else []:
             rows.append(of_family(family, peer, cospec, work, path, o.turns or (1 if o.small else TURNS), tokens, threads, environment))

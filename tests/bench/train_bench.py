@@ -123,11 +123,15 @@ with tempfile.TemporaryDirectory() as work:
         theirs.close()
         setting = " ".join(f"{k}={v}" for k, v in environment.items())
         fast, slow = statistics.median(mine), statistics.median(peer)
+        # 2 multiply-adds forward and 4 back of every weight but the table of tokens, and of the products of attention (half of each is masked).
+        work_of_step = 6 * tokens * (12 * layers * width * width + vocabulary * width + layers * length * width)
+        verdict = "reached" if slow / fast >= 2 else "missed (what a product of one size reaches, sgemm, is with the rows of gram)"
         rows.append({
             "workload": f"GPT training step, L{layers} d{width} h{heads} V{vocabulary} S{length} B{batch}, fp32, {threads} threads",
             "ours_s": mine, "peer": b["setting"], "peer_s": peer,
             "note": f"{tokens / fast:.0f} tokens/s ours ({a['setting']}), {tokens / slow:.0f} theirs at its best setting ({setting}); "
-                    f"loss after {1 + turns * steps} steps {a['loss']:.5f} and {b['loss']:.5f}",
+                    f"loss after {1 + turns * steps} steps {a['loss']:.5f} and {b['loss']:.5f}; {work_of_step / fast / 1e9:.0f} GFLOP/s ours, "
+                    f"{work_of_step / slow / 1e9:.0f} theirs; aim 2 {verdict}",
         })
 with open(out, "w") as f:
     json.dump(rows, f)
