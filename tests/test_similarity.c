@@ -298,15 +298,39 @@ TEST(two_nn_finds_the_dimension)
         assert_int_equal(two.used, (int)(0.9 * N));
         memcpy(x + 5 * D, x + 6 * D, D * sizeof *x);
         OK(cs_two_nn_of(&rows, 0.1, 1, &two));
-        assert_int_equal(two.duplicates, 2);
+        assert_true(two.duplicates == 1 && two.used == (int)(0.9 * (N - 1)));
     }
     const double line[4] = {0, 0, 0, 0};
     cs_rows same = cs_rows_of_f64(4, 1, line, "same.npy"), two = cs_rows_of_f64(2, 2, line, "two");
     cs_two_nn out;
     OK(cs_two_nn_of(&same, 0.1, 1, &out));
-    assert_true(isnan(out.dimension) && out.duplicates == 4);
+    assert_true(isnan(out.dimension) && out.duplicates == 3);
     assert_fails(cs_two_nn_of(&two, 0.1, 1, &out), CS_ERR_INPUT, "2 rows; two neighbours want 3");
     assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 not in");
+}
+
+/* Copies are no neighbours: the dimension is that of the distinct rows, bit by bit. */
+TEST(copies_leave_the_dimension)
+{
+    enum { N = 300, COPIED = 250, D = 5 };
+    double *x = test_room((int64_t)(N + 2 * COPIED) * D, sizeof *x);
+    memcpy(x, normal_rows(N, D, 23), (size_t)N * D * sizeof *x);
+    for (int k = 0; k < 2; ++k) {
+        memcpy(x + (N + k * COPIED) * D, x + (N - COPIED) * D, (size_t)COPIED * D * sizeof *x);
+    }
+    cs_rows once = cs_rows_of_f64(N, D, x, "once"),
+            often = cs_rows_of_f64(N + 2 * COPIED, D, x, "often");
+    cs_two_nn a = {0}, b = {0};
+    OK(cs_two_nn_of(&once, 0.1, 1, &a));
+    OK(cs_two_nn_of(&often, 0.1, 2, &b));
+    assert_true(fabs(a.dimension - D) < 5 * D / sqrt(N) && a.duplicates == 0);
+    assert_memory_equal(&a.dimension, &b.dimension, sizeof a.dimension);
+    assert_true(b.used == a.used && b.duplicates == 2 * COPIED);
+    const cs_shape_options o = {.discard = 0.1, .sample = 10000, .blocks = 1, .threads = 1};
+    cs_shape shape = {0};
+    OK(cs_shape_of(&often, &o, &shape));
+    assert_true(shape.rows[CS_SHAPE_DIMENSION] == N && shape.rows[CS_SHAPE_COSINE] == often.rows);
+    cs_shape_free(&shape);
 }
 
 /* Sizes at which BLAS uses two threads where it may, and then rounds differently. */

@@ -34,20 +34,66 @@ double cs_spectral_decay(int64_t count, const double *lambda, int64_t first, int
 
 /* --- two-NN ----------------------------------------------------------------------------------- */
 
-cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads, cs_two_nn *out)
+static int by_values(const void *a, const void *b, void *cols)
+{
+    const double *x = *(const double *const *)a, *y = *(const double *const *)b;
+    for (int64_t k = 0; k < *(const int64_t *)cols; ++k) {
+        if (x[k] < y[k] || x[k] > y[k]) return x[k] < y[k] ? -1 : 1;
+    }
+    return (x > y) - (x < y); /* of equal ones the first in the matrix */
+}
+
+/* The rows that differ, in their order: a copy would be a neighbour at no distance of its row, and with it
+ * two at one distance of every other. */
+static cs_status distinct_rows(const cs_rows *rows, cs_pool *pool, cs_rows *out)
+{
+    int64_t n = rows->rows, d = rows->cols, kept = 0;
+    double *x = d > INT64_MAX / 8 / n ? NULL : cs_pool_take(pool, n * d, sizeof *x);
+    double **order = cs_pool_take(pool, n, sizeof *order);
+    bool *copy = cs_pool_take(pool, n, sizeof *copy);
+    cs_status status = x && order && copy ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_rows_read_finite(rows, 0, n, x);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < n; ++i) {
+        order[i] = x + i * d;
+        copy[i] = false;
+    }
+    qsort_r(order, (size_t)n, sizeof *order, by_values, &d);
+    for (int64_t i = 1; i < n; ++i) {
+        int64_t k = 0;
+        while (k < d && !(order[i][k] < order[i - 1][k] || order[i][k] > order[i - 1][k])) {
+            ++k;
+        }
+        copy[(order[i] - x) / d] = k == d;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        if (!copy[i]) memmove(x + kept++ * d, x + i * d, (size_t)d * sizeof *x);
+    }
+    *out = cs_rows_of_f64(kept, d, x, rows->name);
+    return CS_OK;
+}
+
+cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, cs_two_nn *out)
 {
     if (!(discard >= 0.0 && discard < 1.0)) {
         return cs_fail(CS_ERR_USAGE, "discarded share %g not in [0, 1)", discard);
     }
-    const int64_t n = rows->rows;
+    const int64_t n = all->rows;
     cs_pool pool = {0};
+    cs_rows rows = *all;
     double *first = cs_pool_take(&pool, n, sizeof *first);
     double *second = cs_pool_take(&pool, n, sizeof *second);
-    cs_status status = second ? cs_nearest_two(rows, threads, first, second) : CS_ERR_MEMORY;
+    cs_status status = second ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && n >= 3) status = distinct_rows(all, &pool, &rows);
+    if (status == CS_OK && n >= 3 && rows.rows < 3) {
+        *out = (cs_two_nn){.dimension = NAN, .duplicates = n - rows.rows};
+        goto done;
+    }
+    if (status == CS_OK) status = cs_nearest_two(&rows, threads, first, second);
     if (status != CS_OK) goto done;
     int64_t kept = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        if (first[i] > 0.0) {
+    for (int64_t i = 0; i < rows.rows; ++i) {
+        if (first[i] > 0.0) { /* not if it has drowned in rounding */
             first[kept++] = second[i] / first[i];
         }
     }
@@ -61,7 +107,7 @@ cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads, cs_two_
         xy += x * y;
     }
     double dimension = xx > 0.0 ? xy / xx : NAN; /* all ratios are 1: no scale */
-    *out = (cs_two_nn){.dimension = dimension, .used = used, .duplicates = n - kept};
+    *out = (cs_two_nn){.dimension = dimension, .used = used, .duplicates = n - rows.rows};
 done:
     cs_pool_free(&pool);
     return status;
@@ -229,11 +275,11 @@ cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options, cs_s
     cs_shape s = {.se = {NAN, NAN, NAN}};
     cs_status status = sample(rows, options->sample, &pool, &some);
     const cs_rows *all = errors ? &some : rows;
-    for (int m = 0; m < CS_SHAPE_MEASURES; ++m) {
-        s.rows[m] = m == CS_SHAPE_DIMENSION ? some.rows : all->rows;
-    }
     s.sampled = some.rows;
     if (status == CS_OK) status = measure_shape(all, &some, options, s.value, &s.duplicates);
+    for (int m = 0; m < CS_SHAPE_MEASURES; ++m) {
+        s.rows[m] = m == CS_SHAPE_DIMENSION ? some.rows - s.duplicates : all->rows;
+    }
     if (status == CS_OK && errors) status = jackknife_shape(&some, options, &pool, &s);
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_shape_free);

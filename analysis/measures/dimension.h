@@ -8,8 +8,9 @@
  * Two-NN intrinsic dimension (Facco, d'Errico, Rodriguez and Laio, Sci. Rep. 7, 2017): mu_i = ratio
  * of the distances of row i to its second and first nearest rows; -ln(1 - F(mu)) = dim ln mu,
  * fitted through the origin over the smallest share 1 - discard of the N ratios, F(mu_(i)) = i / N.
- * Rows that repeat another (distance 0) are left out and counted. Assumes constant density out to
- * the second neighbour; underestimates high dimensions at small N.
+ * N counts the distinct rows: of those that are equal one alone is taken, as centre and as neighbour
+ * (with a copy beside it a row would be two neighbours at one distance, mu = 1). Constant density out to
+ * the second neighbour is assumed; underestimates high dimensions at small N.
  *
  * Isotropy: mean cosine of all pairs of rows (Ethayarajh, EMNLP 2019), 0 when directions cancel,
  * and Mu and Viswanath's I = min_c Z(c) / max_c Z(c), Z(c) = sum_i exp(<c, x_i>) over the unit
@@ -35,11 +36,11 @@ double cs_spectral_decay(int64_t count, const double *lambda, int64_t first, int
 typedef struct {
     double dimension;   /* NaN when no ratio differs from 1 */
     int64_t used;       /* ratios fitted */
-    int64_t duplicates; /* rows left out since they repeat another */
+    int64_t duplicates; /* rows left out since they repeat one before them */
 } cs_two_nn;
 
 /* rows: at least 3; discard in [0, 1), 0.1 in the paper. Distances in double. n^2 d
- * flops, memory 16 n d bytes. CS_ERR_INPUT for fewer rows, values not finite. */
+ * flops, memory 24 n d bytes. CS_ERR_INPUT for fewer rows, values not finite. */
 cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads,
                        cs_two_nn *out) CS_MUST_CHECK;
 
@@ -67,7 +68,7 @@ typedef struct {
 
 typedef struct {
     int64_t rows[CS_SHAPE_MEASURES]; /* measured */
-    int64_t sampled, duplicates;     /* rows that repeat another, of those sampled */
+    int64_t sampled, duplicates;     /* rows that repeat one before them, of those sampled */
     double value[CS_SHAPE_MEASURES], se[CS_SHAPE_MEASURES]; /* se: NaN without blocks */
     int64_t blocks;
     double *left_out; /* blocks x CS_SHAPE_MEASURES: everything anew without each block */

@@ -59,8 +59,8 @@ void cs_shape_record(const cs_shape *shape, const cs_shape_options *options, con
 {
     static const char *const name[] = {"intrinsic_dimension", "mean_cosine", "partition_isotropy"};
     char *definition[] = {
-        cs_format("two-NN (Facco et al. 2017), %g of the largest ratios discarded, rows that "
-                  "repeat another left out",
+        cs_format("two-NN (Facco et al. 2017) of the distinct rows, each once as centre and as "
+                  "neighbour, %g of the largest ratios discarded",
                   options->discard),
         cs_strdup("mean cosine of all pairs of rows that are not 0"),
         cs_strdup("min Z(c) / max Z(c), Z(c) = sum_i exp(<c, x_i>), c the unit eigenvectors of X'X "

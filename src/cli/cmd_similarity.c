@@ -39,7 +39,7 @@ static cs_status dimensions(const study *r, const matrix *m)
     cs_status status = cs_shape_of(&m->rows, &o, &s);
     if (status == CS_OK) cs_shape_record(&s, &o, m->name, r->metrics);
     if (status == CS_OK && s.duplicates > 0)
-        cs_output_note(r->args, "%s: %lld of %lld rows repeat another", m->name,
+        cs_output_note(r->args, "%s: %lld of %lld rows are copies", m->name,
                        (long long)s.duplicates, (long long)s.sampled);
     cs_shape_free(&s);
     return status;
@@ -107,8 +107,8 @@ static const cs_opt similarity_options[] = {
              "Compare each matrix with this one, in place of two with each other; may be given "
              "several times."),
     CS_FLAG("dimension",
-            "Also, of each matrix: two-NN intrinsic dimension, mean cosine, isotropy. (cospec rank "
-            "gives ranks and the decay exponent.)"),
+            "Also, of each matrix: two-NN intrinsic dimension (of the distinct rows), mean cosine, "
+            "isotropy. (cospec rank gives ranks and the decay exponent.)"),
     CS_REAL("discard", "F", "0.1", 0, 0.99,
             "Share of the largest ratios that the two-NN fit leaves out."),
     CS_INT("sample", "N", "10000", 3, 1000000,

@@ -110,12 +110,14 @@ def check_similarity(a, b, folder, k):
 
 def check_dimension(x, path, discard):
     got = {m["name"]: m["value"] for m in cospec("similarity", path, dimension=True, discard=discard)["metrics"]}
+    x, all_rows = np.unique(x, axis=0), x
     near = NearestNeighbors(n_neighbors=3, algorithm="brute").fit(x).kneighbors(x)[0]
     mu = np.sort(near[:, 2] / near[:, 1])
     used = int(np.floor((1 - discard) * len(mu)))
     used -= used == len(mu)
     log_mu, f = np.log(mu[:used]), -np.log(1 - np.arange(1, used + 1) / len(mu))
     dimension = (log_mu @ f) / (log_mu @ log_mu)
+    x = all_rows
     cosine = cosine_similarity(x)
     mean = cosine[np.triu_indices(len(x), 1)].mean()
     c = np.linalg.eigh(x.T @ x)[1]
