@@ -525,7 +525,7 @@ static void comes_back(const cs_model_config *was, json_t *source, const char *n
     cs_model_config back;
     const bool headed = was->classes > 0,
                of_class = was->arch != CS_ARCH_T5 || !headed; /* whose head no class has */
-    json_t *config = source ? cs_model_config_json_of(was, source) : cs_model_config_json(was);
+    json_t *config = cs_model_config_json_of(was, source, NULL);
     assert_non_null(config);
     assert_true(cs_model_config_exchangeable(was) == of_class);
     assert_string_equal(json_string_value(json_object_get(config, "model_type")),

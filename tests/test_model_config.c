@@ -237,6 +237,60 @@ TEST(test_own_type)
     }
 }
 
+/* A class that computes other attention than that of training is not named; what says is_decoder is causal
+ * in its class too. Read back, all are the same. */
+TEST(a_class_is_named_for_its_attention)
+{
+    const struct {
+        cs_arch arch;
+        const char *attention, *class; /* NULL: none */
+    } rule[] = {{CS_ARCH_GPT2, "causal", "GPT2LMHeadModel"},
+                {CS_ARCH_GPT2, "bidirectional", NULL},
+                {CS_ARCH_GPT2, "plan", NULL},
+                {CS_ARCH_LLAMA, "bidirectional", NULL},
+                {CS_ARCH_BERT, "bidirectional", "BertForMaskedLM"},
+                {CS_ARCH_BERT, "causal", "BertLMHeadModel"},
+                {CS_ARCH_BERT, "plan", NULL},
+                {CS_ARCH_ROBERTA, "causal", "RobertaForCausalLM"},
+                {CS_ARCH_ROBERTA_PRELAYERNORM, "causal", "RobertaPreLayerNormForCausalLM"},
+                {CS_ARCH_EUROBERT, "causal", NULL},
+                {CS_ARCH_EUROBERT, "bidirectional", "EuroBertForMaskedLM"},
+                {CS_ARCH_MODERNBERT, "causal", NULL}};
+    for (size_t i = 0; i < sizeof rule / sizeof *rule; ++i) {
+        for (int classes = 0; classes <= 3; classes += 3) {
+            cs_model_config config = {
+                .vocab = 9, .width = 8, .layers = 2, .heads = 2, .inner = 16, .positions = 10};
+            cs_model_config back;
+            cs_model_config_default(rule[i].arch, &config);
+            config.pad_id = 0;
+            config = classes
+                         ? cs_model_config_classifier(&config, classes, cs_readout_of(rule[i].arch))
+                         : config;
+            json_t *trained = json_pack("{s:s}", "attention", rule[i].attention),
+                   *json = cs_model_config_json_of(&config, NULL, trained);
+            assert_non_null(json);
+            const char *class =
+                json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+            assert_string_equal(json_string_value(json_object_get(json, "model_type")),
+                                rule[i].class ? cs_arch_name(rule[i].arch) : "cospec");
+            assert_true(!class == !rule[i].class);
+            assert_true(!class || classes > 0 || strcmp(class, rule[i].class) == 0);
+            assert_int_equal(json_is_true(json_object_get(json, "is_decoder")),
+                             rule[i].class && strcmp(rule[i].attention, "causal") == 0 &&
+                                 !cs_arch_causal(rule[i].arch));
+            assert_ptr_equal(json_object_get(json_object_get(json, "cospec"), "trained"), trained);
+            OK(cs_model_config_parse("config.json", json, &back));
+            json_t *one = cs_model_config_json(&config), *two = cs_model_config_json(&back);
+            assert_true(json_equal(one, two) && back.classes == config.classes &&
+                        back.readout == config.readout && back.arch == config.arch);
+            json_decref(one);
+            json_decref(two);
+            json_decref(json);
+            json_decref(trained);
+        }
+    }
+}
+
 static void assert_refused(const char *key, json_t *value, const char *part)
 {
     cs_model_config config = case_config(&roberta, false), out;

@@ -163,8 +163,8 @@ const cs_arch_row cs_arch_gpt2 = {
                                          .head_act = CS_ACT_GELU_ERF, .pad_id = 1, .bos_id = 0,    \
                                          .eos_id = 2
 #define ROBERTA_ROW                                                                                \
-    .trained = true, .head = "ForMaskedLM", .behind_pad = true, .drop_embed = true,                \
-    .places = true, .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
+    .trained = true, .head = "ForMaskedLM", .causal_head = "ForCausalLM", .behind_pad = true,      \
+    .drop_embed = true, .places = true, .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
 
 const cs_arch_row cs_arch_roberta_prelayernorm = {
     ROBERTA_ROW,
@@ -207,6 +207,7 @@ const cs_arch_row cs_arch_bert = {
     .trained = true,
     .class = "Bert",
     .head = "ForMaskedLM",
+    .causal_head = "LMHeadModel",
     .prefix = "bert.",
     .head_follows = true,
     .score = CS_SCORE_POOLER,

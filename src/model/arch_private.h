@@ -58,6 +58,7 @@ typedef enum {
 typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
+    const char *causal_head;  /* where config.json has is_decoder; NULL: `head` */
     const char *body;    /* of the class without a head, where no class has the heads of classes */
     const char *prefix;  /* of tensors: "transformer."; files of the bare model lack it */
     bool trained;        /* made and written here, in every form; else read, and fine-tuned */
@@ -103,6 +104,10 @@ cs_status cs_config_way_round(cs_status status) CS_MUST_CHECK;
 /* CS_ERR_INPUT unless the value is `only` (a truth value or number), null or not there. */
 cs_status cs_config_only(const char *where, const char *key, const json_t *value,
                          double only) CS_MUST_CHECK;
+/* Whether the rows of the class see what those of the model do, as `trained`, the record of its training
+ * (NULL: there is none), has it. What the class must be told for that goes into config.json. */
+bool cs_config_sees_as_class(const cs_model_config *config, const json_t *trained, json_t *object,
+                             cs_status *status);
 /* CS_ERR_INPUT names a key that the architecture does not know and that may bear on states, or one
  * of the settings of all classes that none of ours has. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;

@@ -272,8 +272,11 @@ cs_status cs_model_config_tunes(const cs_model_config *config) CS_MUST_CHECK;
  * neither its architecture's list nor that of keys without bearing on states has, unless null,
  * false or empty: a part is never ignored. NULL: no memory. */
 json_t *cs_model_config_json(const cs_model_config *config) CS_MUST_CHECK;
-/* The same of an architecture that is not trained here: what its config.json said when it was read, with
- * the head, the dropout and the type of what is written now. */
-json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source) CS_MUST_CHECK;
+/* The same with the record of its training, which goes under "cospec" (NULL: none): where its attention is
+ * not that of the class, the model says is_decoder, if the class takes that, or "cospec". source: of an
+ * architecture that is not trained here what its config.json said when it was read, which is written with the
+ * head, the dropout and the type of now; else NULL. */
+json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source,
+                                json_t *trained) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;

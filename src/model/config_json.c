@@ -155,7 +155,7 @@ static const char *activation_name(cs_activation act)
 }
 
 /* What a reader assumes who knows the architecture and the class's keys alone. */
-static cs_model_config assumed(const cs_model_config *config)
+static cs_model_config assumed(const cs_model_config *config, bool exchangeable)
 {
     cs_model_config plain = {0};
     const cs_arch_row *row = cs_arch_row_of(config->arch);
@@ -171,7 +171,7 @@ static cs_model_config assumed(const cs_model_config *config)
     }
     if (config->classes > 0) { /* what goes with such a head */
         plain.head_transform = plain.head_bias = false;
-        plain.classes = cs_model_config_exchangeable(config) ? config->classes : 0;
+        plain.classes = exchangeable ? config->classes : 0;
     }
     return plain;
 }
@@ -207,7 +207,7 @@ static void put_ours(const cs_model_config *config, const cs_model_config *plain
     }
 }
 
-/* The number of outputs of a Hugging Face class is that of its labels. */
+/* A class has as many outputs as labels. */
 static void put_labels(int64_t classes, json_t *object, cs_status *status)
 {
     json_t *names = json_object(), *numbers = json_object();
@@ -224,33 +224,36 @@ static void put_labels(int64_t classes, json_t *object, cs_status *status)
                 json_string(classes == 1 ? "regression" : "single_label_classification"));
 }
 
-/* The type of the model, its class and the labels of its head. Where no class has the head, the body may
- * be of one. */
-static void put_head(const cs_model_config *config, bool exchangeable, json_t *object,
+/* What of a model a class of transformers computes. */
+typedef enum { OF_NO_CLASS, BODY_OF_CLASS, OF_CLASS } likeness;
+
+/* The type of the model, its class and the labels of its head. */
+static void put_head(const cs_model_config *config, likeness like, json_t *object,
                      cs_status *status)
 {
     const cs_arch_row *row = cs_arch_row_of(config->arch);
-    cs_json_put(status, object, "model_type",
-                json_string(exchangeable || row->body ? row->name : "cospec"));
-    if (exchangeable || row->body) {
+    const bool causal = row->causal_head && json_is_true(json_object_get(object, "is_decoder"));
+    cs_json_put(status, object, "model_type", json_string(like ? row->name : "cospec"));
+    if (like != OF_NO_CLASS) {
         cs_json_put(status, object, "architectures",
                     json_pack("[s+]", row->class,
-                              !exchangeable         ? row->body
+                              like != OF_CLASS      ? row->body
                               : config->spans       ? SPANS
                               : config->classes > 0 ? classifier_of(config->arch)
+                              : causal              ? row->causal_head
                                                     : row->head));
     }
     if (config->classes > 0 && row->pooling[0]) {
         cs_json_put(status, object, "classifier_pooling",
                     json_string(config->readout == CS_READ_MEAN ? "mean" : row->pooling[0]));
     }
-    if (exchangeable && config->classes > 0 && !config->spans) {
+    if (like == OF_CLASS && config->classes > 0 && !config->spans) {
         put_labels(config->classes, object, status);
     }
     cs_json_put(status, object, "dtype", json_string("float32"));
 }
 
-static void put_class(const cs_model_config *config, bool exchangeable, json_t *object,
+static void put_class(const cs_model_config *config, likeness like, json_t *object,
                       cs_status *status)
 {
     const cs_arch_row *row = cs_arch_row_of(config->arch);
@@ -263,7 +266,7 @@ static void put_class(const cs_model_config *config, bool exchangeable, json_t *
         cs_json_put(status, object, "position_embedding_type",
                     json_string(rows.place_queries ? "relative_key_query" : "relative_key"));
     }
-    put_head(config, exchangeable, object, status);
+    put_head(config, like, object, status);
     const cs_arch_key *f;
     for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
         if (f->kind == CS_KEY_ACT) {
@@ -303,23 +306,28 @@ static void put_source(const cs_model_config *config, json_t *source, json_t *ob
     }
 }
 
-json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source)
+json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source, json_t *trained)
 {
-    const bool exchangeable = cs_model_config_exchangeable(config);
     json_t *object = json_object(), *ours = json_object();
-    cs_model_config plain = assumed(config);
     cs_status status = CS_OK;
+    if (source) put_source(config, source, object, &status);
+    const bool sees = cs_config_sees_as_class(config, trained, object, &status);
+    const bool body = sees && cs_arch_row_of(config->arch)->body;
+    const likeness like = sees && cs_model_config_exchangeable(config) ? OF_CLASS
+                          : body                                       ? BODY_OF_CLASS
+                                                                       : OF_NO_CLASS;
+    cs_model_config plain = assumed(config, like == OF_CLASS);
     if (source) {
-        put_source(config, source, object, &status);
-        put_head(config, exchangeable, object, &status);
+        put_head(config, like, object, &status);
         /* what is assumed is what the class's keys say */
         cs_json_put(&status, object, "model_type", json_string(cs_arch_name(config->arch)));
         if (status == CS_OK) status = cs_model_config_parse("config.json", object, &plain);
-        put_head(config, exchangeable, object, &status);
+        put_head(config, like, object, &status);
     } else {
-        put_class(config, exchangeable, object, &status);
+        put_class(config, like, object, &status);
     }
-    put_ours(config, &plain, exchangeable, ours, &status);
+    put_ours(config, &plain, like == OF_CLASS, ours, &status);
+    if (trained) cs_json_put(&status, ours, "trained", json_incref(trained));
     if (json_object_size(ours) > 0) {
         cs_json_put(&status, object, "cospec", json_incref(ours));
     }
@@ -329,11 +337,6 @@ json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source)
         object = NULL;
     }
     return object;
-}
-
-json_t *cs_model_config_json(const cs_model_config *config)
-{
-    return cs_model_config_json_of(config, NULL);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

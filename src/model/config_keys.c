@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/file.h"
+#include "io/json.h"
 #include "model/arch_private.h"
 
 cs_status cs_config_way_round(cs_status status)
@@ -193,6 +194,30 @@ static cs_status check_direction(const char *where, const json_t *json, cs_arch 
         }
     }
     return CS_OK;
+}
+
+bool cs_config_sees_as_class(const cs_model_config *config, const json_t *trained, json_t *object,
+                             cs_status *status)
+{
+    static const char key[] = "is_decoder";
+    const char *attention = json_string_value(json_object_get(trained, "attention"));
+    const bool told = cs_arch_knows(config->arch, key), class = cs_arch_causal(config->arch),
+               causal = attention && strcmp(attention, "causal") == 0,
+               all = attention && strcmp(attention, "bidirectional") == 0;
+    if (!attention) {
+        return true;
+    }
+    if (told && (causal || all) && json_is_true(json_object_get(object, key)) != causal) {
+        (void)json_object_del(object, "is_causal");
+        (void)json_object_del(object, "causal_mask");
+        cs_json_put(status, object, key, json_boolean(causal));
+    }
+    return causal ? class || told : all && !class;
+}
+
+json_t *cs_model_config_json(const cs_model_config *config)
+{
+    return cs_model_config_json_of(config, NULL, NULL);
 }
 
 /* Files of old classes say "absolute" whatever the positions are; "sans_pos" are rotary ones. */

@@ -134,30 +134,14 @@ static cs_status write_weights(const cs_model *model, const char *path)
     return status;
 }
 
-/* The record of training beside the settings that no class knows. */
-static cs_status add_trained(const cs_model *model, json_t *config)
-{
-    json_t *ours = json_object_get(config, "cospec");
-    cs_status status = CS_OK;
-    if (!model->trained) {
-        return CS_OK;
-    }
-    if (!ours) {
-        status = cs_json_set(config, "cospec", json_object());
-        ours = json_object_get(config, "cospec");
-    }
-    return status == CS_OK ? cs_json_set(ours, "trained", json_incref(model->trained)) : status;
-}
-
 cs_status cs_model_write(const cs_model *model, const char *dir)
 {
     char *weights = cs_path_join(dir, "model.safetensors"),
          *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES);
-    json_t *json = model->source && !cs_arch_row_of(model->config.arch)->trained
-                       ? cs_model_config_json_of(&model->config, model->source)
-                       : cs_model_config_json(&model->config);
-    cs_status status =
-        weights && config && codes && json ? add_trained(model, json) : CS_ERR_MEMORY;
+    const bool own = cs_arch_row_of(model->config.arch)->trained;
+    json_t *json =
+        cs_model_config_json_of(&model->config, own ? NULL : model->source, model->trained);
+    cs_status status = weights && config && codes && json ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK)
         status = cs_json_write(config, json);
