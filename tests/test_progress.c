@@ -1,4 +1,6 @@
 /* Progress: when it is shown, and the time left. */
+#include <math.h>
+
 #include "base/pace.h"
 #include "test.h"
 
@@ -32,6 +34,15 @@ TEST(pace_is_this_runs)
     assert_string_equal(told(&pace, 16), "1011/20000 steps");
     (void)cs_pace_report(&pace, 1012, 20000, 17, 60);
     assert_string_equal(told(&pace, 17), "1012/20000 steps, about 5 h left");
+}
+
+TEST(seconds_left_are_told_where_they_are_known)
+{
+    char left[CS_PACE_LEFT];
+    cs_pace_seconds(5, left);
+    assert_string_equal(left, ", about 5 s left");
+    cs_pace_seconds(NAN, left);
+    assert_string_equal(left, "");
 }
 
 TEST(stages_do_not_hide_the_minute)

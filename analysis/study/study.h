@@ -91,8 +91,10 @@ typedef struct {
         resume; /* finished steps of the same command, and version unless any_version, are kept, where
                     the steps that they read are and their inputs have not changed */
     int jobs;   /* steps at a time, each with its part of cs_threads(); 0: as many, at most 8 */
-    /* Hears of each step before it runs, one at a time; `before` steps were begun or kept. */
-    void (*announce)(void *ctx, const cs_study *study, int64_t step, int64_t before);
+    /* Hears of each step before it runs, one at a time; `before` steps were begun or kept. seconds: until all
+     * are done, from what steps of the same commands took; NAN where a command has none that is done. */
+    void (*announce)(void *ctx, const cs_study *study, int64_t step, int64_t before,
+                     double seconds);
     void *ctx;
 } cs_study_run_options;
 

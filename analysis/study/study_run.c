@@ -2,6 +2,7 @@
  * hand, and a crash of one loses none of the others' results. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +282,28 @@ typedef struct {
     int64_t begun_count;
     bool failed;
     known_inputs known;
+    int jobs;
 } schedule;
+
+/* Seconds until all is done, if the steps that are not, those under way among them, take what those of the
+ * same command took, so many at a time; NAN where a command has no step that is done. */
+static double time_left(const schedule *s)
+{
+    double rest = 0.0, longest = 0.0;
+    for (int64_t i = 0; i < s->study->steps; ++i) {
+        double seconds = 0.0, count = 0.0;
+        for (int64_t j = 0; j < s->study->steps && !s->done[i]; ++j) {
+            const bool alike = strcmp(s->study->step[j].word[0], s->study->step[i].word[0]) == 0;
+            seconds += alike && s->done[j] ? s->study->step[j].seconds : 0.0;
+            count += alike && s->done[j] ? 1.0 : 0.0;
+        }
+        if (s->done[i]) continue;
+        if (count < 1.0) return NAN;
+        rest += seconds / count;
+        longest = fmax(longest, seconds / count);
+    }
+    return fmax(rest / s->jobs, longest);
+}
 
 static cs_status do_step(schedule *s, int64_t i, int64_t before)
 {
@@ -297,7 +319,7 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
     if (status == CS_OK && !step->kept) {
         (void)pthread_mutex_lock(&s->lock);
-        options->announce(options->ctx, s->study, i, before);
+        options->announce(options->ctx, s->study, i, before, time_left(s));
         (void)pthread_mutex_unlock(&s->lock);
         if ((status = take_folder(folder, record)) == CS_OK) {
             /* neither a finished run is one to go on with nor one of other words */
@@ -346,7 +368,8 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .ended = PTHREAD_COND_INITIALIZER,
                   .begun = cs_calloc(study->steps, sizeof *s.begun),
                   .done = cs_calloc(study->steps, sizeof *s.done),
-                  .known = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+                  .known = {.lock = PTHREAD_MUTEX_INITIALIZER},
+                  .jobs = jobs};
     char share[24];
     (void)snprintf(share, sizeof share, "%d", threads > jobs ? threads / jobs : 1);
     cs_status status = s.begun && s.done ? go_deeper() : CS_ERR_MEMORY;

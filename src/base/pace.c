@@ -2,6 +2,7 @@
  * first report left out. */
 #include "base/pace.h"
 
+#include <math.h>
 #include <stdio.h>
 
 bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, double period)
@@ -21,17 +22,24 @@ bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, doub
     return true;
 }
 
+void cs_pace_seconds(double seconds, char out[CS_PACE_LEFT])
+{
+    const double size = seconds < 90 ? 1 : seconds < 5400 ? 60 : 3600;
+    out[0] = '\0';
+    if (!isnan(seconds))
+        (void)snprintf(out, CS_PACE_LEFT, ", about %.0f %s left", seconds / size,
+                       size < 2      ? "s"
+                       : size < 3600 ? "min"
+                                     : "h");
+}
+
 void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT])
 {
     out[0] = '\0';
     double spent = now - pace->begun, done = (double)(pace->last - pace->first);
     if (pace->total > 0 && done > 0 && spent >= 1) {
         double rest = spent * (double)(pace->total - pace->last) / done;
-        double size = rest < 90 ? 1 : rest < 5400 ? 60 : 3600;
-        (void)snprintf(out, CS_PACE_LEFT, ", about %.0f %s left", rest / size,
-                       size < 2      ? "s"
-                       : size < 3600 ? "min"
-                                     : "h");
+        cs_pace_seconds(rest, out);
     }
 }
 

@@ -18,6 +18,7 @@ bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, doub
 /* ", about 3 min left", "" while nothing is known of it. */
 enum { CS_PACE_LEFT = 48 };
 void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT]);
+void cs_pace_seconds(double seconds, char out[CS_PACE_LEFT]); /* NAN: not known */
 
 /* "120/400 steps, about 3 min left". */
 void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room);

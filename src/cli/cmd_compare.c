@@ -37,10 +37,13 @@ static cs_status check_word(const char *text)
 static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
+    cs_around around = {0};
+    cs_status status = cs_model_text_around(t, "auto", &around);
     const bool masked = cs_kind_masks(t->kind.kind) || t->kind.kind == CS_KIND_MAE,
                head = (c->decoder.stack ? t->decoder && !c->decoder.headless : !c->headless) &&
                       c->classes == 0 && c->target == CS_TARGET_IDS,
-               reads = !cs_kind_masks(t->kind.kind) || c->mask_id >= 0;
+               mute = t->decoder && !j->sources && around.befores + around.afters == 0,
+               reads = !mute && (!cs_kind_masks(t->kind.kind) || c->mask_id >= 0);
     m->arch = cs_arch_name(c->arch);
     m->kind = cs_kind_name(t->kind.kind);
     m->layers = cs_model_config_depth(c, t->decoder);
@@ -56,10 +59,13 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->masks = masked && reads;
     m->tunes = !t->decoder && cs_model_config_tunes(c) == CS_OK;
     cs_reason_clear();
-    m->missing = cs_args_format(j->args, "%s%s%s", m->next[0] ? "" : "; prediction (no head)",
+    m->missing = cs_args_format(j->args, "%s%s%s",
+                                m->next[0]     ? ""
+                                : head && mute ? "; prediction (an empty source has no token)"
+                                               : "; prediction (no head)",
                                 m->tunes ? "" : "; fine-tuning (no gradient here)",
                                 m->masks ? "" : "; mask-rank (no [MASK])");
-    return m->ask && m->missing ? CS_OK : CS_ERR_MEMORY;
+    return m->ask && m->missing ? status : CS_ERR_MEMORY;
 }
 
 static cs_status add_model(job *j, cs_compare_model m)
@@ -118,9 +124,12 @@ static cs_status add_argument(job *j, const char *text)
     if (status != CS_OK) return status;
     if (cs_has_suffix(m.path, second) && !cs_path_is_dir(m.path)) {
         m.decoder = true;
+        if (!strchr(text, '='))
+            m.name = cs_args_format(j->args, "%.*s-decoder",
+                                    (int)(strlen(m.name) + 1 - sizeof second), m.name);
         m.path = cs_args_format(j->args, "%.*s", (int)(strlen(m.path) + 1 - sizeof second), m.path);
     }
-    const char *config = m.path ? cs_args_join(j->args, m.path, "config.json") : NULL;
+    const char *config = m.path && m.name ? cs_args_join(j->args, m.path, "config.json") : NULL;
     if (!config) return CS_ERR_MEMORY;
     if (!cs_path_is_dir(m.path)) {
         return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", m.path);
@@ -231,10 +240,8 @@ static cs_status run(cs_args *args)
 }
 
 static const cs_opt compare_options[] = {
-    CS_TEXT(
-        "tasks", "LIST", NULL,
-        "Labelled tasks for probes and fine-tuning, as cospec probe --tasks takes them: corpora "
-        "known by name and folders of tasks, parted by commas."),
+    CS_TEXT("tasks", "LIST", NULL,
+            "Labelled tasks for probes and fine-tuning, as cospec probe --tasks takes them."),
     CS_TEXT("read", "OPTIONS", "--split test --limit 400",
             "Options of every command that reads CORPUS (cospec features --help); as "
             "--read='--split all'."),
@@ -243,8 +250,8 @@ static const cs_opt compare_options[] = {
            "positions of the model that has least."),
     CS_TEXT(
         "sources", "CORPUS", NULL,
-        "What the encoder of a MODEL:decoder reads with each document of CORPUS (cospec features "
-        "--help). Default: the document itself, and nothing where its tokens are predicted."),
+        "What the encoder of a MODEL:decoder reads with each document (cospec features --help). "
+        "Default: the document, and nothing where its tokens are predicted."),
     CS_INT("pairs", "K", "250", 1, 1000000000,
            "Pairs of documents that the surrogate of connectivity takes."),
     CS_INT("positions", "N", "2", 1, 1000000,
@@ -264,8 +271,8 @@ const cs_command cs_cmd_compare = {
         "MODEL is a directory of cospec train or of Hugging Face, of any kind, or one that holds "
         "checkpoints (step1000, checkpoint-2000, ...: folders with a model whose names end with "
         "their step), which become a series. Of two stacks (t5) MODEL is the encoder, "
-        "MODEL:decoder "
-        "the decoder. CORPUS is text, of which every model reads the same documents.\n\n"
+        "MODEL:decoder the decoder. CORPUS is text, of which every model reads the same "
+        "documents.\n\n"
         "Of each model, once: states pooled by mean, first and last row; effective ranks by layer "
         "with intervals and against the number of documents, the surrogate of connectivity, "
         "intrinsic dimension and anisotropy, beside those of the same network untrained; what it "

@@ -409,10 +409,8 @@ static const cs_opt finetune_options[] = {
               "What the head reads of the last layer: the first token's state, the last one's, or "
               "the mean over all. auto: last where attention is causal, the mean where it is by "
               "plans, else first."),
-    CS_CHOICE(
-        "head", "class|spans", "class",
-        "What is taught: labels, or answers that stand in a context (TRAIN and TEST are files "
-        "of SQuAD's form)."),
+    CS_CHOICE("head", "class|spans", "class",
+              "What is taught: labels, or answers in a context (TRAIN, TEST: of SQuAD's form)."),
     CS_INT("stride", "N", "128", 1, 1 << 20,
            "--head spans: tokens from one window of a long context to the next."),
     CS_INT("max-answer", "N", "30", 1, 1 << 20, "--head spans: most tokens of an answer."),
@@ -446,10 +444,8 @@ static const cs_opt recipe_options[] = {
             "In embeddings, attention, residual sums and the head."),
     CS_REAL("label-smoothing", "E", "0", 0, 0.999,
             "Classes: a share E of each target is dealt to all classes alike."),
-    CS_REAL(
-        "mixup", "A", "0", 0, 8,
-        "Pictures: read in pairs, mixed by a share of each step from Beta(A, A), as their targets "
-        "(MAE: 0.8)."),
+    CS_REAL("mixup", "A", "0", 0, 8,
+            "Pictures: mixed in pairs by a share from Beta(A, A), and their targets (MAE: 0.8)."),
     CS_REAL("weight-decay", "W", "0", 0, 1000, "Of matrices."),
     CS_REAL("clip", "NORM", "0", 0, 1e30, "Largest norm of a gradient; 0: any."),
     CS_INT("seeds", "K", "5", 1, 1000,
@@ -466,12 +462,11 @@ const cs_command cs_cmd_finetune = {
     .gpu = true,
     .summary = "Fine-tune a model on labelled texts: GLUE's recipe, medians over seeds",
     .description =
-        "MODEL is a directory of cospec train or of Hugging Face (gpt2, bert, roberta, "
-        "roberta-prelayernorm, xlm-roberta, camembert, llama, eurobert, modernbert, "
-        "modernbert-decoder). TRAIN and TEST are corpora with labels in "
-        "any form that cospec cooc reads, with --pair of two texts each. A corpus known by name is "
-        "its training side as TRAIN and its test side as TEST (NAME:train, NAME:test: as it says); "
-        "without TEST the documents of TRAIN that are held out are it.\n\n"
+        "MODEL is a directory of cospec train or of Hugging Face, of any type that cospec features "
+        "reads (of t5 the encoder). TRAIN and TEST are corpora with labels in any form that cospec "
+        "cooc reads, with --pair of two texts each. A corpus known by name is its training side as "
+        "TRAIN and its test side as TEST (NAME:train, NAME:test: as it says); without TEST the "
+        "documents of TRAIN that are held out are it.\n\n"
         "A fresh head is put on the encoder (of two-stream models the content stream, of MAE-LM's "
         "the encoder) and everything is trained, once for every seed. A metric's value is the "
         "median over seeds. Two sources of error are kept apart: low and high are the order "
@@ -489,9 +484,9 @@ const cs_command cs_cmd_finetune = {
         "--few 16 trains it on 16 examples a class.\n\n"
         "With --head spans the model points at answers in contexts (SQuAD 1.1 and 2.0; MAE-LM, "
         "Table 1): two outputs of every row, windows of --max-length; exact and f1 are those of "
-        "SQuAD's "
-        "scorer, whose predictions.json and null_odds.json each run leaves in DIR/runs/seed-N. A "
-        "MODEL that has such a head keeps it; --epochs 0 then asks it as it is.\n\n"
+        "SQuAD's scorer, whose predictions.json and null_odds.json each run leaves in "
+        "DIR/runs/seed-N. A MODEL that has such a head keeps it; --epochs 0 then asks it as it "
+        "is.\n\n"
         "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
         "--save-model the model) as soon as it is done, and the same command with --resume makes "
         "those that are missing. DIR receives finetune.csv, finetune.json and predictions.csv "
@@ -513,11 +508,9 @@ const cs_command cs_cmd_finetune = {
         "# from all of them, compared with the pretrained model on the same test examples\n"
         "cospec finetune masked labelled.tsv labelled.tsv --init random --epochs 2 --lr 1e-3 "
         "--seeds 2 --against task/predictions.csv\n"
-        "# what it knows of the task untaught, and from 4 examples of each class\n"
+        "# what it knows of the task untaught\n"
         "cospec finetune masked labelled.tsv labelled.tsv --template '{1} a {mask}' "
-        "--verbalisers animal=cat,plant=tree --epochs 0 --seeds 1\n"
-        "cospec finetune masked labelled.tsv labelled.tsv --template '{1} a {mask}' "
-        "--verbalisers animal=cat,plant=tree --few 4 --epochs 2 --lr 1e-3 --seeds 2",
+        "--verbalisers animal=cat,plant=tree --epochs 0 --seeds 1",
     .run = run_finetune,
     .without = "dry-run metric",
     .continues = "against",

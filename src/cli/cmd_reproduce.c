@@ -6,8 +6,8 @@
 #include "analysis/study/report.h"
 #include "analysis/study/standings.h"
 #include "base/child.h"
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/pace.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/mistaken.h"
@@ -33,13 +33,11 @@ static bool resumes(const char *name)
     return known && !cs_command_without(command, "resume");
 }
 
-static void announce(void *ctx, const cs_study *study, int64_t step, int64_t before)
+static void announce(void *ctx, const cs_study *study, int64_t step, int64_t before, double seconds)
 {
     cs_study_job *j = ctx;
     char left[CS_PACE_LEFT];
-    const double now = cs_seconds();
-    (void)cs_pace_report(&j->pace, before, study->steps, now, 0);
-    cs_pace_left(&j->pace, now, left);
+    cs_pace_seconds(seconds, left);
     cs_output_note(j->args, "[%lld/%lld%s] %s: cospec %s", (long long)before + 1,
                    (long long)study->steps, left, study->step[step].name,
                    study->step[step].command);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "analysis/study/claims.h"
-#include "base/pace.h"
 #include "cli/opt.h"
 
 /* --jobs --any-version */
@@ -20,7 +19,6 @@ typedef struct {
     const char *report, *verdicts;
     char self[4096];
     cs_args *args;
-    cs_pace pace;
 } cs_study_job;
 
 /* The file that an option names (NULL: none does), or the shared one. */

@@ -69,7 +69,8 @@ test_resume() {
 test_series() {
     small_corpus c.tsv
     mkdir run && exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 9 --keep-at 3,6 -o t && mv t/checkpoint-3 run/step3 && mv t/checkpoint-6 run/step6 && cp -r t run/step9 || return 1
-    exits 0 compare run c.tsv -o d && [ "$(cell d/models.csv step '^run-6,')" = 6 ] && [ -s d/course/course.svg ] && [ "$(grep -c '^course.entropy,' d/scores.csv)" = 3 ] && grep -q 'id="course"' d/report.html || fail "${why:-$(tail -3 err)}"
+    exits 0 compare run c.tsv -o d && [ "$(cell d/models.csv step '^run-6,')" = 6 ] && [ -s d/course/course.svg ] && [ "$(grep -c '^course.entropy,' d/scores.csv)" = 3 ] && grep -q 'id="course"' d/report.html &&
+        grep '^course.next' d/claims.csv | grep -q 'run-3 needs fewer bits than run-9' || fail "${why:-$(tail -3 err)}"
 }
 
 # Both stacks of t5, beside a causal model: the decoder's states and layers are its own, and its tokens are asked without its having read them.
@@ -83,8 +84,14 @@ test_two_stacks() {
     cut -f2 c.tsv > c.txt && exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks --sources c.txt -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
     sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
     grep -q '^dec.perplexity$' ran && ! grep -q '^ar.states\|^enc.states' ran && cmp d/dec.states/layer-3-last.npy f/layer-3.npy || { fail "$(tr '\n' ' ' < ran)"; return 1; }
-    refuses 2 "the model (gpt2) has no second stack" "$COSPEC" compare ar x=ar:decoder c.tsv -o e && refuses 2 "t5:decoder: want NAME=MODEL" "$COSPEC" compare ar t5:decoder c.tsv -o e &&
-        refuses 2 "--sources goes with a MODEL:decoder" "$COSPEC" compare ar t5 c.tsv --sources c.txt -o e && refuses 2 "is given twice" "$COSPEC" compare a=t5:decoder b=t5:decoder c.tsv -o e
+    refuses 2 "the model (gpt2) has no second stack" "$COSPEC" compare ar x=ar:decoder c.tsv -o e &&
+        refuses 2 "--sources goes with a MODEL:decoder" "$COSPEC" compare ar t5 c.tsv --sources c.txt -o e && refuses 2 "is given twice" "$COSPEC" compare a=t5:decoder b=t5:decoder c.tsv -o e || return 1
+    # a name of the folder; a tokenizer that puts nothing around a text leaves an empty source, from which nothing is asked
+    cp -r t5 bare && python3 -c "import json; t = json.load(open('bare/tokenizer.json')); t['post_processor'] = None; json.dump(t, open('bare/tokenizer.json', 'w'))" &&
+        exits 0 compare ar bare:decoder c.tsv -o e || { fail "${why:-$(tail -3 err)}"; return 1; }
+    [ "$(cell e/models.csv stack '^bare-decoder,')" = decoder ] && grep -q '^bare-decoder,.*prediction (an empty source has no token)' e/models.csv && [ ! -e e/bare-decoder.perplexity ] || { fail "$(cat e/models.csv)"; return 1; }
+    # how long the rest takes is told once a step of each command that is left has ended, not before
+    ! sed -n 's/^\[1\/[0-9]*\(.*\)\] .*/\1/p' err | grep -q left || fail "$(head -1 err)"
 }
 
 test_bad_input() {
