@@ -265,3 +265,56 @@ TEST(what_has_no_replaced_tokens_is_refused)
                  "no detector of replaced tokens");
     free_training(&t);
 }
+
+/* The matrix of detection, (text, position) against replaced or not, of two independent tokens of law q of
+ * which a share rho is drawn anew from q: by enumeration of originals, masks and draws, in plain sums. One
+ * singular value beside 1, rho sd q(v) / sqrt(p (1 - p)); 0 where q is uniform. */
+TEST(detection_has_one_singular_value)
+{
+    enum { V = 4, TEXTS = V * V };
+    const double law[2][V] = {{.25, .25, .25, .25}, {.5, .3, .15, .05}}, rho = 0.3;
+    for (int l = 0; l < 2; ++l) {
+        const double *q = law[l];
+        double data[TEXTS * 2 * 2] = {0}, value[2], p = 0, squares = 0, cubes = 0;
+        for (int64_t i = 0; i < (int64_t)TEXTS * TEXTS * 4; ++i) { /* original, draws, mask */
+            const int64_t was[2] = {i % V, i / V % V},
+                          drawn[2] = {i / TEXTS % V, i / TEXTS / V % V}, mask = i / TEXTS / TEXTS;
+            double chance = q[was[0]] * q[was[1]] * q[drawn[0]] * q[drawn[1]];
+            int64_t now[2];
+            for (int k = 0; k < 2; ++k) {
+                chance *= mask >> k & 1 ? rho : 1 - rho;
+                now[k] = mask >> k & 1 ? drawn[k] : was[k];
+            }
+            for (int k = 0; k < 2; ++k) { /* columns are replaced or not */
+                const int64_t row = (now[0] * V + now[1]) * 2 + k;
+                data[(now[k] != was[k]) * 2 * TEXTS + row] += chance / 2;
+            }
+        }
+        for (int64_t row = 0; row < 2 * TEXTS; ++row) {
+            p += data[2 * TEXTS + row];
+        }
+        for (int64_t row = 0; row < 2 * TEXTS; ++row) {
+            const double mass = data[row] + data[2 * TEXTS + row];
+            data[row] /= sqrt(mass * (1 - p));
+            data[2 * TEXTS + row] /= sqrt(mass * p);
+        }
+        double gram[4] = {0};
+        for (int64_t row = 0; row < 2 * TEXTS; ++row) {
+            for (int k = 0; k < 4; ++k) {
+                gram[k] += data[k / 2 * 2 * TEXTS + row] * data[k % 2 * 2 * TEXTS + row];
+            }
+        }
+        const double half = (gram[0] + gram[3]) / 2,
+                     apart = hypot((gram[0] - gram[3]) / 2, gram[1]);
+        value[0] = half + apart;
+        value[1] = half - apart;
+        for (int v = 0; v < V; ++v) {
+            squares += q[v] * q[v];
+            cubes += q[v] * q[v] * q[v];
+        }
+        assert_true(fabs(p - rho * (1 - squares)) < 1e-14 && fabs(value[0] - 1) < 1e-13);
+        const double expected = rho * rho * (cubes - squares * squares) / (p * (1 - p));
+        assert_true(fabs(value[1] - expected) < 1e-13);
+        assert_true(l == 0 ? expected < 1e-16 : expected > 0.005);
+    }
+}
