@@ -61,13 +61,13 @@ test_jobs() {
     exits 3 "$COSPEC" reproduce --steps s.json --template t.html -o failed --jobs 2 && says "step bad ended with exit code" && [ ! -e failed/n ] && grep -q '"exit": 0,' failed/slow/step.json || fail "${why:-went on}"
 }
 
-# From the second step on, the time that the steps left will take.
+# The time that the steps left will take, once a step of each of their commands has ended: the other steps say nothing of a command.
 test_time_left_is_said() {
     printf 'one two three four\n%.0s' 1 2 3 4 5 6 > c.txt
-    study s.json "\"slow\": \"train --corpus $PWD/c.txt --objective ar --width 16 --layers 1 --heads 1 --steps 1000000 --time-limit 1.1\", \"t\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
+    study s.json "\"slow\": \"train --corpus $PWD/c.txt --objective ar --width 16 --layers 1 --heads 1 --steps 1000000 --time-limit 1.1\", \"t\": \"toy --objective ar --classes 2 --length 4 --tokens 2\", \"u\": \"toy --objective ar --classes 3 --length 4 --tokens 2\""
     printf '<p>{{steps}}\n' > t.html
-    exits 0 "$COSPEC" reproduce --jobs 1 --steps s.json --template t.html -o r && says '[1/2] slow: cospec train' &&
-        grep -q '^\[2/2, about [0-9]* s left\] t: cospec toy' err || fail "${why:-$(cat err)}"
+    exits 0 "$COSPEC" reproduce --jobs 1 --steps s.json --template t.html -o r && says '[1/3] slow: cospec train' &&
+        grep -q '^\[2/3\] t: cospec toy' err && grep -q '^\[3/3, about 0 s left\] u: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
 scaled='"scales": ["small", "cpu"], "variables": {"length": ["3", "4"]}'
