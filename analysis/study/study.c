@@ -145,13 +145,31 @@ static char *replace(const char *text, char mark, const char *by, const char *th
     return out;
 }
 
-/* Splits "COMMAND ARGUMENT..." at blanks. */
+/* The next word of a command, unquoted in place: '...' holds its blanks together, as in a shell. NULL at
+ * the end; *open: a quotation without its end. */
+static char *next_word(char **rest, bool *open)
+{
+    char *from = *rest + strspn(*rest, " \t"), *to = from, *at = from;
+    for (*open = false; *at && (*open || !strchr(" \t", *at)); ++at) {
+        if (*at == '\'')
+            *open = !*open;
+        else
+            *to++ = *at;
+    }
+    *rest = at + (*at != '\0');
+    const bool none = at == from;
+    *to = '\0';
+    return none ? NULL : from;
+}
+
+/* Splits "COMMAND ARGUMENT..." into words. */
 static cs_status split_words(char *text, const char *dir, cs_step *step)
 {
     step->word = cs_calloc(CS_STEP_WORDS, sizeof *step->word);
     if (!step->word) return CS_ERR_MEMORY;
-    char *save = NULL;
-    for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+    bool open = false;
+    for (char *word; (word = next_word(&text, &open));) {
+        if (open) return cs_fail(CS_ERR_INPUT, "a ' without its end: %s", word);
         if (step->words == CS_STEP_WORDS) {
             return cs_fail(CS_ERR_INPUT, "more than %d words", CS_STEP_WORDS);
         }

@@ -41,6 +41,11 @@ test_reproduce() {
         study own.json "\"a\": \"toy --objective ar $o\""
         refuses 3 "own.json: step a: leave ${o% x} out, -o @a is added to the step" "$COSPEC" reproduce --steps own.json --template t.html -o b || return 1
     done
+    # quotes hold a word together; its end is asked for
+    study quoted.json '"a": "train --corpus wordnet --vocab 50 --width 4 --layers 1 --heads 1 --steps 2 --objective '"'ar until 0.5, masked'"' --seed 3"'
+    exits 0 "$COSPEC" reproduce --steps quoted.json --template steps.html -o q && grep -q '"objective": "masked' q/a/config.json && grep -q "ar until 0.5, masked" q/a/train.json || { fail "quotes: $(cat err)"; return 1; }
+    study quoted.json '"a": "toy --objective '"'ar --length 4"'"'
+    refuses 3 "quoted.json: step a: a ' without its end: ar --length 4" "$COSPEC" reproduce --steps quoted.json --template steps.html -o late || return 1
     printf 'line\n{{value t/toy.csv no_column}}\n' > bad.html
     exits 3 "$COSPEC" reproduce --steps s.json --template bad.html -o r --force && says bad.html:2
 }
