@@ -48,7 +48,6 @@ typedef struct {
 } known_input;
 
 typedef struct {
-    pthread_mutex_t lock;
     int64_t count, room;
     known_input *input;
 } known_inputs;
@@ -60,7 +59,6 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
     int64_t bytes = 0, i = 0;
     *out = false;
     if (!cs_path_exists(path) || strlen(path) >= sizeof now.path) return CS_OK;
-    (void)pthread_mutex_lock(&known->lock);
     while (i < known->count && strcmp(known->input[i].path, path) != 0) {
         ++i;
     }
@@ -73,7 +71,6 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
         if (status == CS_OK) known->input[known->count++] = now;
     }
     if (status == CS_OK) *out = strcmp(known->input[i].sha256, sha256) == 0;
-    (void)pthread_mutex_unlock(&known->lock);
     return status;
 }
 
@@ -279,6 +276,7 @@ typedef struct {
     pthread_mutex_t lock; /* what follows, and announcements */
     pthread_cond_t ended;
     bool *begun, *done; /* by step */
+    past *was;
     int64_t begun_count;
     bool failed;
     known_inputs known;
@@ -305,30 +303,94 @@ static double time_left(const schedule *s)
     return fmax(rest / s->jobs, longest);
 }
 
+/* Decides whether a finished step is kept, those that it reads having been decided. */
+static cs_status look_at(schedule *s, int64_t i)
+{
+    cs_step *step = &s->study->step[i];
+    char *folder = cs_path_join(s->study->dir, step->name);
+    char *record = folder ? cs_path_join(folder, "step.json") : NULL;
+    char *own = NULL;
+    cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
+    if (status == CS_OK) s->was[i] = past_of(s->study, record, step, &own);
+    step->kept = s->was[i] == FINISHED && is_whole(folder);
+    if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
+    cs_free(own);
+    cs_free(folder);
+    cs_free(record);
+    return status;
+}
+
+/* What an archive of a study lacks: of a step without a manifest there may be tables alone. So a step
+ * that is to run can read nothing of it but the files that are there, by their names. */
+static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int64_t read, bool *out)
+{
+    char *folder = cs_path_join(study->dir, study->step[read].name);
+    char *manifest = folder ? cs_path_join(folder, "manifest.json") : NULL;
+    const cs_step *step = &study->step[reader];
+    const size_t length = folder ? strlen(folder) : 0;
+    cs_status status = manifest ? CS_OK : CS_ERR_MEMORY;
+    *out = true;
+    for (int w = 1; status == CS_OK && !cs_path_exists(manifest) && w < step->words; ++w) {
+        for (const char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
+            if (at[length] && !strchr("/,", at[length])) continue; /* a longer name */
+            char *path = cs_format("%.*s", (int)strcspn(at, ","), at);
+            if (!path) status = CS_ERR_MEMORY;
+            *out = *out && path && path[length] == '/' && cs_path_exists(path);
+            cs_free(path);
+        }
+    }
+    cs_free(manifest);
+    cs_free(folder);
+    return status;
+}
+
+/* Which steps are kept: finished ones, but for those of which a step that is to run reads what an
+ * archive has not. What was kept of their other readers stays. */
+static cs_status decide_kept(schedule *s)
+{
+    cs_study *study = s->study;
+    bool *seen = cs_calloc(study->steps, sizeof *seen), more = true;
+    cs_status status = seen ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t n = 0; n < study->steps && status == CS_OK; ++n) {
+        const int64_t i = cs_study_ready(study, seen, seen);
+        status = look_at(s, i);
+        seen[i] = true;
+    }
+    while (more && status == CS_OK) {
+        more = false;
+        for (int64_t i = 0; i < study->steps; ++i) {
+            for (int64_t j = 0; j < study->steps && !study->step[i].kept; ++j) {
+                bool there = true;
+                if (!study->step[i].needs[j] || !study->step[j].kept || status != CS_OK) continue;
+                status = leaves_what_is_read(study, i, j, &there);
+                study->step[j].kept = there;
+                more = more || !there;
+            }
+        }
+    }
+    cs_free(seen);
+    return status;
+}
+
 static cs_status do_step(schedule *s, int64_t i, int64_t before)
 {
     const cs_study_run_options *options = s->options;
     cs_step *step = &s->study->step[i];
+    if (step->kept) return CS_OK;
     char *folder = cs_path_join(s->study->dir, step->name);
     char *record = folder ? cs_path_join(folder, "step.json") : NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
-    char *own = NULL;
-    const past was =
-        status == CS_OK && options->resume ? past_of(s->study, record, step, &own) : OTHER_WORDS;
-    step->kept = was == FINISHED && is_whole(folder);
-    if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
-    if (status == CS_OK && !step->kept) {
+    if (status == CS_OK) {
         (void)pthread_mutex_lock(&s->lock);
         options->announce(options->ctx, s->study, i, before, time_left(s));
         (void)pthread_mutex_unlock(&s->lock);
-        if ((status = take_folder(folder, record)) == CS_OK) {
-            /* neither a finished run is one to go on with nor one of other words */
-            const bool goes_on = was == BEGUN || was == NOT_BEGUN;
-            status = run_step(step, options->program, s->study->dir, folder, record,
-                              goes_on && s->study->resumes(step->word[0]));
-        }
+        status = take_folder(folder, record);
     }
-    cs_free(own);
+    /* neither a finished run is one to go on with nor one of other words */
+    const bool goes_on = s->was[i] == BEGUN || s->was[i] == NOT_BEGUN;
+    if (status == CS_OK)
+        status = run_step(step, options->program, s->study->dir, folder, record,
+                          options->resume && goes_on && s->study->resumes(step->word[0]));
     cs_free(folder);
     cs_free(record);
     return status;
@@ -368,15 +430,16 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .ended = PTHREAD_COND_INITIALIZER,
                   .begun = cs_calloc(study->steps, sizeof *s.begun),
                   .done = cs_calloc(study->steps, sizeof *s.done),
-                  .known = {.lock = PTHREAD_MUTEX_INITIALIZER},
+                  .was = cs_calloc(study->steps, sizeof *s.was),
                   .jobs = jobs};
     char share[24];
     (void)snprintf(share, sizeof share, "%d", threads > jobs ? threads / jobs : 1);
-    cs_status status = s.begun && s.done ? go_deeper() : CS_ERR_MEMORY;
+    cs_status status = s.begun && s.done && s.was ? go_deeper() : CS_ERR_MEMORY;
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
+    if (status == CS_OK && options->resume) status = decide_kept(&s);
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
-    CS_FREE_FIELDS(&s, begun, done);
+    CS_FREE_FIELDS(&s, begun, done, was);
     cs_free(s.known.input);
     return status;
 }

@@ -66,6 +66,23 @@ test_jobs() {
     exits 3 "$COSPEC" reproduce --steps s.json --template t.html -o failed --jobs 2 && says "step bad ended with exit code" && [ ! -e failed/n ] && grep -q '"exit": 0,' failed/slow/step.json || fail "${why:-went on}"
 }
 
+# An archive has tables without models: what has read a model stays, and a model is made again only where something new reads it.
+test_resume_of_an_archive() {
+    printf '{{steps}}\n' > t.html
+    model='"m": "train --corpus wordnet --vocab 100 --layers 1 --width 8 --heads 1 --steps 2 --objective ar", "n": "train --corpus wordnet --vocab 100 --layers 1 --width 8 --heads 1 --steps 2 --objective masked"'
+    asked='"p": "perplexity @m wordnet --limit 5", "q": "perplexity @n wordnet --limit 5"'
+    run() { exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o "$1" --resume --jobs 1 && ran=$(sed -n 's/.*\] \([a-z]*\): .*/\1/p' err | tr '\n' ' '); }
+    study s.json "$model, $asked"
+    run r && [ "$ran" = 'm n p q ' ] && sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz || { fail "$ran: $(cat err)"; return 1; }
+    [ -e moved/p/perplexity.csv ] && [ -e moved/m/losses.csv ] && [ ! -e moved/m/model.safetensors ] && [ ! -e moved/m/manifest.json ] || { fail "$(find moved)"; return 1; }
+    run moved && [ -z "$ran" ] || { fail "ran $ran"; return 1; }
+    # a table that is there; then a model that is not
+    study s.json "$model, $asked, \"f\": \"plot training x=@m/losses.csv\""
+    run moved && [ "$ran" = 'f ' ] || { fail "ran $ran: $(cat err)"; return 1; }
+    study s.json "$model, $asked, \"g\": \"perplexity @n wordnet --limit 6\""
+    run moved && [ "$ran" = 'n g ' ] && cmp moved/n/model.safetensors r/n/model.safetensors || { fail "ran $ran: $(cat err)"; return 1; }
+}
+
 # The time that the steps left will take, once a step of each of their commands has ended: the other steps say nothing of a command.
 test_time_left_is_said() {
     printf 'one two three four\n%.0s' 1 2 3 4 5 6 > c.txt
@@ -407,4 +424,4 @@ test_inputs_that_change() {
     rm r/manifest.json r/report.html && echo 'a bird sang' >> c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec cooc' err && grep -q 's: cospec svd' err && ! grep -q 't: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
-for name in reproduce jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in reproduce resume_of_an_archive jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
