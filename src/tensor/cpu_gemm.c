@@ -24,10 +24,11 @@ enum {
     FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
     MOST_BLOCKS = 64,    /* or there are so many */
     MOST_PACKED = 1 << 24,
-    SPLITS = 4,     /* items of packing in a block of k */
-    SLACK = 16,     /* a kernel's pack may write past the end */
-    FEW_PANELS = 4, /* of B, for which packing A does not pay, */
-    SAME_SET = 512  /* unless its rows, so many floats apart, push each other out of the cache */
+    SPLITS = 4,       /* items of packing in a block of k */
+    AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
+    SLACK = 16,       /* a kernel's pack may write past the end */
+    FEW_PANELS = 4,   /* of B, for which packing A does not pay, */
+    SAME_SET = 512    /* unless its rows, so many floats apart, push each other out of the cache */
 };
 
 static int64_t ceiling(int64_t a, int64_t b)
@@ -94,53 +95,6 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
     for (int64_t j = 0; j < n; j += kernels->cols) {
         kernels->pack_along(cs_least(n - j, kernels->cols), k, b + j * ldb, ldb, kernels->cols,
                             out + j * k);
-    }
-}
-
-/* A tile of C from row i on, into `c`. */
-static void tile_rows(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows,
-                      float *c, int64_t ldc, bool add)
-{
-    const bool packed = p->lda == 0;
-    const float *a = p->a + i * (packed ? p->k : p->a_along ? p->lda : 1);
-    kernels->tile(rows, p->k, a, packed ? rows : p->lda, p->a_along, p->b, c, ldc, add);
-}
-
-/* `rows` rows of C from row i on, where C has fewer columns left than the tile. */
-static void edge_tile(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows)
-{
-    float edge[16 * 32];
-    tile_rows(kernels, p, i, rows, edge, kernels->cols, false);
-    for (float *c = p->c + i * p->ldc, *from = edge; rows > 0; --rows) {
-        (p->add ? kernels->add : kernels->copy)(p->n, from, c);
-        c += p->ldc;
-        from += kernels->cols;
-    }
-}
-
-/* All rows of packed A with one panel of packed B: p->n columns of C, at most the tile's. */
-static void strip(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
-{
-    int64_t panels = ceiling(p->m, kernels->rows);
-    for (int64_t part = 0; part < panels; ++part) {
-        int64_t i = part_start(p->m, panels, part);
-        int64_t rows = part_start(p->m, panels, part + 1) - i;
-        if (p->n == kernels->cols) {
-            tile_rows(kernels, p, i, rows, p->c + i * p->ldc, p->ldc, p->add);
-        } else {
-            edge_tile(kernels, p, i, rows);
-        }
-    }
-}
-
-void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *product)
-{
-    cs_cpu_small p = *product;
-    for (int64_t left = p.n; left > 0; left -= kernels->cols) {
-        p.n = cs_least(left, kernels->cols);
-        strip(kernels, &p);
-        p.b += p.b_panel;
-        p.c += kernels->cols;
     }
 }
 
@@ -212,19 +166,24 @@ static cs_status block(void *ctx, int64_t item, int worker)
         if (pack) {
             cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
         }
-        for (int64_t j = from; j < to; j += kernels->cols) {
+        const bool last = s == t->step_blocks - 1 && t->k0 + t->k == p->k;
+        const int64_t group = t->after ? AFTER_PANELS * kernels->cols : to - from;
+        for (int64_t j = from; j < to; j += group) {
             cs_cpu_small part = {.m = rows,
-                                 .n = cs_least(to - j, kernels->cols),
+                                 .n = cs_least(to - j, group),
                                  .k = steps,
                                  .a = pack ? packed : a,
                                  .lda = pack ? 0 : p->lda,
                                  .a_along = !pack && p->a_along,
                                  .b = t->cpu->shared + k0 * t->wide + j * steps,
+                                 .ldb = kernels->cols,
+                                 .b_panel = kernels->cols * steps,
                                  .c = p->c + row * p->ldc + t->col + j,
                                  .ldc = p->ldc,
-                                 .add = t->add || s > 0};
-            strip(kernels, &part);
-            if (t->after && s == t->step_blocks - 1) {
+                                 .add = t->add || s > 0,
+                                 .bias = last && p->bias ? p->bias + t->col + j : NULL};
+            kernels->product(&part);
+            if (t->after && last) {
                 p->after(p->ctx, row, rows, t->col + j, part.n);
             }
         }
