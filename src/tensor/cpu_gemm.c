@@ -27,8 +27,10 @@ enum {
     SPLITS = 4,       /* items of packing in a block of k */
     AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
     SLACK = 16,       /* a kernel's pack may write past the end */
+    LEAST_ROWS = 16,  /* of a block of C */
     FEW_PANELS = 4,   /* of B, for which packing A does not pay, */
-    SAME_SET = 512    /* unless its rows, so many floats apart, push each other out of the cache */
+    FEW_ROWS = 256,   /* or of C, for which packing B does not, */
+    SAME_SET = 512    /* unless rows, so many floats apart, push each other out of the cache */
 };
 
 static int64_t ceiling(int64_t a, int64_t b)
@@ -107,6 +109,7 @@ typedef struct {
     int64_t row_blocks, col_blocks; /* of C */
     int64_t row_block, col_block;   /* their size */
     int64_t step_blocks, wide;      /* blocks of k; cols rounded up to panels */
+    bool bare;                      /* B is read as it stands */
     bool before, after, add;
 } job;
 
@@ -146,6 +149,17 @@ static cs_status pack_steps(void *ctx, int64_t item)
     return CS_OK;
 }
 
+/* Columns from j on of block k0 .. k0 + steps - 1 of k. */
+static void set_b(const job *t, int64_t k0, int64_t steps, int64_t j, cs_cpu_small *part)
+{
+    const cs_cpu_product *p = t->p;
+    const int64_t cols = t->cpu->kernels->cols;
+    part->b = t->bare ? p->b + (t->k0 + k0) * p->ldb + t->col + j
+                      : t->cpu->shared + k0 * t->wide + j * steps;
+    part->ldb = t->bare ? p->ldb : cols;
+    part->b_panel = t->bare ? cols : cols * steps;
+}
+
 static cs_status block(void *ctx, int64_t item, int worker)
 {
     const job *t = ctx;
@@ -175,13 +189,11 @@ static cs_status block(void *ctx, int64_t item, int worker)
                                  .a = pack ? packed : a,
                                  .lda = pack ? 0 : p->lda,
                                  .a_along = !pack && p->a_along,
-                                 .b = t->cpu->shared + k0 * t->wide + j * steps,
-                                 .ldb = kernels->cols,
-                                 .b_panel = kernels->cols * steps,
                                  .c = p->c + row * p->ldc + t->col + j,
                                  .ldc = p->ldc,
                                  .add = t->add || s > 0,
                                  .bias = last && p->bias ? p->bias + t->col + j : NULL};
+            set_b(t, k0, steps, j, &part);
             kernels->product(&part);
             if (t->after && last) {
                 p->after(p->ctx, row, rows, t->col + j, part.n);
@@ -203,6 +215,7 @@ static cs_status before_only(void *ctx, int64_t item)
 static void choose_blocks(job *t)
 {
     const int64_t tile_cols = t->cpu->kernels->cols;
+    const int64_t least = t->p->before ? CS_CPU_CHUNK : LEAST_ROWS; /* before sums by chunks */
     t->row_block = BLOCK_ROWS;
     t->col_block = BLOCK_COLS;
     for (;;) {
@@ -213,7 +226,7 @@ static void choose_blocks(job *t)
         if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
             break;
         }
-        if (t->row_block > CS_CPU_CHUNK) {
+        if (t->row_block > least) {
             t->row_block /= 2;
         } else if (t->col_block > 4 * tile_cols) {
             t->col_block /= 2;
@@ -221,6 +234,13 @@ static void choose_blocks(job *t)
             break;
         }
     }
+}
+
+/* Where few rows of C share B, packing it costs a good part of the product. */
+static bool reads_bare(const cs_cpu_kernels *kernels, const cs_cpu_product *p)
+{
+    return !p->b_along && p->m <= FEW_ROWS && p->n % cs_cpu_wide(kernels, 1) == 0 &&
+           p->ldb % SAME_SET != 0;
 }
 
 /* Columns col .. of C from steps k0 .. : what one packing of B serves. */
@@ -240,7 +260,8 @@ static cs_status one_part(job *t)
     t->before = p->before && whole;
     t->after = p->after && t->k0 + t->k == p->k;
     t->add = p->add || t->k0 > 0;
-    if (status == CS_OK)
+    t->bare = reads_bare(cpu->kernels, p);
+    if (status == CS_OK && !t->bare)
         status = p->b_along ? cs_parallel(panels, cpu->threads, pack_panel, t)
                             : cs_parallel(t->step_blocks * SPLITS, cpu->threads, pack_steps, t);
     return status == CS_OK
