@@ -3,9 +3,9 @@
  *
  * B is packed once for all workers, by panels of as many columns as a tile has; then the workers
  * take blocks of C, pack their rows of A block by block of k into scratch that stays in the second
- * level cache, and run the tiles. Where C is only a few panels wide, packing costs a good part of
- * the product, and the tiles read A as it stands. What is added when is a matter of the shape alone,
- * so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
+ * level cache, and run the tiles. Where C is only a few panels wide, packing A costs a good part of
+ * the product, and where it has few rows, packing B; the tiles then read them as they stand. What is
+ * added when is a matter of the shape alone, so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
  * threads of BLAS alone, allow work on A before and on C after a tile while it is in cache, and know
  * the vector unit where an older OpenBLAS does not know the processor.
  *
