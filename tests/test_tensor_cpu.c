@@ -229,13 +229,26 @@ TEST(test_parts)
             b[j * k + s] = (float)((s + j) % 5 - 2);
         }
     }
-    cs_cpu_product product = {m,           n, k, a, b, c, k, k, n, true, true, false, visit_before,
-                              visit_after, v};
+    cs_cpu_product product = {.m = m,
+                              .n = n,
+                              .k = k,
+                              .a = a,
+                              .lda = k,
+                              .a_along = true,
+                              .b = b,
+                              .ldb = k,
+                              .b_along = true,
+                              .c = c,
+                              .ldc = n,
+                              .bias = b,
+                              .before = visit_before,
+                              .after = visit_after,
+                              .ctx = v};
     OK(cs_cpu_multiply((cs_cpu *)backend, &product));
     for (int64_t i = 0; i < m; ++i) {
         assert_int_equal(v->before[i], 1);
         for (int64_t j = 0; j < n; ++j) {
-            int64_t sum = 0;
+            int64_t sum = j % 5 - 2; /* the bias: the first items of b */
             for (int64_t s = 0; s < k; ++s) {
                 sum += ((i * k + s) % 3 - 1) * ((s + j) % 5 - 2);
             }
@@ -277,7 +290,7 @@ TEST_EACH_UNIT(test_functions)
     }
     for (int act = CS_ACT_GELU_TANH; act <= CS_ACT_TANH; ++act) {
         memcpy(z, x, sizeof z);
-        kernels->activate((cs_activation)act, GRID, NULL, z, y);
+        kernels->activate((cs_activation)act, GRID, z, y);
         for (int i = 0; i < GRID; ++i) {
             double want = exact_act((cs_activation)act, (double)x[i]);
             double bound = act == CS_ACT_TANH ? 4e-7 * fabs(want) : 4e-7 * fabs((double)x[i]);

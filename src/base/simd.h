@@ -144,15 +144,38 @@ ALWAYS uint32_t signs_by_item(vi v)
 }
 #endif
 
+/* Rows seldom end where a vector does. A masked access takes as long as a whole one; a copy of a
+ * length that is not known is a call, and what it wrote in parts is read back as one vector only
+ * when all of it has left for the cache. lanes_of: those of the first `left` items, left < WF. */
+#if CS_SIMD == 512
+#define lanes_of(left) ((__mmask16)((1U << (left)) - 1U))
+#define load_lanes(x, left) ((vf)_mm512_maskz_loadu_ps(lanes_of(left), x))
+#define store_lanes(x, left, v) _mm512_mask_storeu_ps(x, lanes_of(left), (__m512)(v))
+#define first_lanes(v, left) ((vf)_mm512_maskz_mov_ps(lanes_of(left), (__m512)(v)))
+#elif CS_SIMD == 256
+#define lanes_of(left)                                                                             \
+    _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(left)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define load_lanes(x, left) ((vf)_mm256_maskload_ps(x, lanes_of(left)))
+#define store_lanes(x, left, v) _mm256_maskstore_ps(x, lanes_of(left), (__m256)(v))
+#define first_lanes(v, left) ((vf)((__m256i)(v)&lanes_of(left)))
+#else
+ALWAYS vf load_lanes(const float *x, int64_t left)
+{
+    vf v = {0};
+    __builtin_memcpy(&v, x, (size_t)left * sizeof *x);
+    return v;
+}
+#define store_lanes(x, left, v) __builtin_memcpy(x, &(v), (size_t)(left) * sizeof *(x))
+#define first_lanes(v, left) load_lanes((const float *)&(v), left)
+#endif
+
 /* The first min(WF, left) items, zero beyond. */
 ALWAYS vf load(const float *x, int64_t left)
 {
     if (left >= WF) {
         return *(const vf_any *)x;
     }
-    vf v = {0};
-    __builtin_memcpy(&v, x, (size_t)left * sizeof *x);
-    return v;
+    return load_lanes(x, left);
 }
 
 ALWAYS void store(float *x, int64_t left, vf v)
@@ -160,14 +183,14 @@ ALWAYS void store(float *x, int64_t left, vf v)
     if (left >= WF) {
         *(vf_any *)x = v;
     } else {
-        __builtin_memcpy(x, &v, (size_t)left * sizeof *x);
+        store_lanes(x, left, v);
     }
 }
 
 /* Zero beyond the first `left` items. */
 ALWAYS vf first(vf v, int64_t left)
 {
-    return left >= WF ? v : load((const float *)&v, left);
+    return left >= WF ? v : first_lanes(v, left);
 }
 
 ALWAYS float total(vf v)

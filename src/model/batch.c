@@ -316,22 +316,17 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
     for (int64_t r = 0; r < batch->predictions && network->weight != CS_NONE; ++r) {
         cs_run_input(run, network->weight, r, 0, batch->weight[r] * scale);
     }
-    const int64_t width = batch->goal_width;
-    for (int64_t i = 0; i < batch->predictions * width && network->goal != CS_NONE; ++i) {
-        cs_run_input(run, network->goal, i / width, i % width, batch->goal[i]);
+    for (int64_t r = 0; r < batch->predictions && network->goal != CS_NONE; ++r) {
+        cs_run_input_row(run, network->goal, r, batch->goal + r * batch->goal_width);
     }
-    for (int64_t i = 0; network->real != CS_NONE && i < batch->batch * batch->length; ++i) {
-        for (int64_t j = 0; j < batch->real_width; ++j) {
-            cs_run_input(run, network->real, i, j, (double)batch->real[i * batch->real_width + j]);
-        }
+    for (int64_t r = 0; network->real != CS_NONE && r < batch->batch * batch->length; ++r) {
+        cs_run_input_row_f32(run, network->real, r, batch->real + r * batch->real_width);
     }
-    const int64_t wide = batch->extra_width;
-    for (int64_t i = 0; network->extra != CS_NONE && i < batch->batch * wide; ++i) {
-        cs_run_input(run, network->extra, i / wide, i % wide, (double)batch->extra[i]);
+    for (int64_t b = 0; network->extra != CS_NONE && b < batch->batch; ++b) {
+        cs_run_input_row_f32(run, network->extra, b, batch->extra + b * batch->extra_width);
     }
-    int64_t classes = network->mass == CS_NONE ? 0 : network->graph.tensor[network->mass].cols;
-    for (int64_t j = 0; j < classes; ++j) {
-        cs_run_input(run, network->mass, 0, j, mass[j]);
+    if (network->mass != CS_NONE) {
+        cs_run_input_row(run, network->mass, 0, mass);
     }
     return cs_run_upload(run, key);
 }

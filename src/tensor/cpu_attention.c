@@ -20,7 +20,10 @@
 #include "tensor/cpu_attention_private.h"
 #include "tensor/relative.h"
 
-enum { SLACK = 64 };
+enum {
+    SLACK = 64,
+    SAME_SET = 256 /* rows of scores, so many floats apart, push each other out of the cache */
+};
 
 static int64_t take(float **at, float **field, int64_t items)
 {
@@ -36,19 +39,17 @@ static int64_t take(float **at, float **field, int64_t items)
 static int64_t lay_out(const cs_cpu_attend *t, float *base, bool backward, cs_cpu_attend_scratch *s)
 {
     const cs_cpu_kernels *kernels = t->cpu->kernels;
-    const int64_t lq = t->q.length, lk = t->k.length, w = t->width;
-    const int64_t most = cs_most(cs_most(lk, w), t->places);
+    const int64_t lq = t->q.length, lk = t->k.length, w = t->width, wide = t->wide;
     float *next = base, **at = base ? &next : NULL;
     int64_t items = 0;
     s->ld = (lk + 15) / 16 * 16 + 16;
-    items += take(at, &s->q, lq * w);
-    items += take(at, &s->k, lk * w);
-    items += take(at, &s->v, lk * w);
+    s->ld += s->ld % SAME_SET == 0 ? 16 : 0;
+    items += take(at, &s->q, lq * wide);
+    items += take(at, &s->k, lk * wide);
+    items += take(at, &s->v, lk * wide);
     items += take(at, &s->k_by_key, cs_cpu_packed_b(kernels, lk, w));
-    items += take(at, &s->v_rows, cs_cpu_packed_b(kernels, w, lk));
-    items += take(at, &s->a, cs_cpu_packed_a(kernels, CS_CPU_BLOCK, most));
     items += take(at, &s->p, CS_CPU_BLOCK * s->ld);
-    items += take(at, &s->out, CS_CPU_BLOCK * w);
+    items += take(at, &s->out, CS_CPU_BLOCK * wide);
     items += take(at, &s->keep, 2 * lk);
     items += take(at, &s->row, CS_CPU_BLOCK);
     if (t->places > 0) {
@@ -62,12 +63,10 @@ static int64_t lay_out(const cs_cpu_attend *t, float *base, bool backward, cs_cp
         items += take(at, &s->dk_by_place, lk * t->places);
     }
     if (backward) {
-        items += take(at, &s->dy, lq * w);
+        items += take(at, &s->dy, lq * wide);
         items += take(at, &s->v_by_key, cs_cpu_packed_b(kernels, lk, w));
-        items += take(at, &s->k_rows, cs_cpu_packed_b(kernels, w, lk));
-        items += take(at, &s->dk, lk * w);
-        items += take(at, &s->dv, lk * w);
-        items += take(at, &s->b, cs_cpu_packed_b(kernels, w, CS_CPU_BLOCK));
+        items += take(at, &s->dk, lk * wide);
+        items += take(at, &s->dv, lk * wide);
         items += take(at, &s->dp, CS_CPU_BLOCK * s->ld);
         if (t->o->cap > 0) items += take(at, &s->slope, lk);
     }
@@ -97,6 +96,7 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
                          .place_k = cs_cpu_operand(run, o->place_k),
                          .place_q = cs_cpu_operand(run, o->place_q)};
     t->width = t->q.cols / o->heads;
+    t->wide = cs_cpu_wide(t->cpu->kernels, t->width);
     t->places = cs_most(t->place_k.rows, t->place_q.rows);
     t->blocks = (t->q.length + CS_CPU_BLOCK - 1) / CS_CPU_BLOCK;
     cs_cpu_attend_scratch s;
@@ -139,14 +139,13 @@ static int64_t bucket_of(const cs_cpu_attend *t, int64_t i, int64_t j)
     return t->bucket[distance];
 }
 
+/* Of queries or of keys, in the order of ranks. */
 static void gather(const cs_cpu_head *c, int64_t n, bool keys, float scale,
                    const cs_cpu_matrix *from, const float *x, float *to)
 {
-    const int64_t w = c->t->width, col = keys ? c->key_col : c->col;
-    for (int64_t i = 0; i < n; ++i) {
-        int64_t row = keys ? cs_cpu_key_row(c, i) : cs_cpu_query_row(c, i);
-        c->t->cpu->kernels->scale(w, scale, x + row * from->ld + col, to + i * w);
-    }
+    const float *first = x + c->sequence * from->length * from->ld + (keys ? c->key_col : c->col);
+    c->t->cpu->kernels->gather(n, c->t->width, keys ? c->ranks.key : c->ranks.query, scale, first,
+                               from->ld, to);
 }
 
 static void open_piece(const cs_cpu_attend *t, int64_t item, int worker, bool backward,
@@ -165,14 +164,11 @@ static void open_piece(const cs_cpu_attend *t, int64_t item, int worker, bool ba
     gather(c, t->q.length, false, (float)t->o->scale, &t->q, t->q.x, c->s.q);
     gather(c, c->keys, true, 1, &t->k, t->k.x, c->s.k);
     gather(c, c->keys, true, 1, &t->v, t->v.x, c->s.v);
-    cs_cpu_pack_b(kernels, c->keys, w, c->s.k, w, true, c->s.k_by_key);
-    if (!backward) {
-        cs_cpu_pack_b(kernels, w, c->keys, c->s.v, w, false, c->s.v_rows);
-        return;
+    cs_cpu_pack_b(kernels, c->keys, w, c->s.k, t->wide, true, c->s.k_by_key);
+    if (backward) {
+        gather(c, t->q.length, false, 1, &t->y, t->y.grad, c->s.dy);
+        cs_cpu_pack_b(kernels, c->keys, w, c->s.v, t->wide, true, c->s.v_by_key);
     }
-    gather(c, t->q.length, false, 1, &t->y, t->y.grad, c->s.dy);
-    cs_cpu_pack_b(kernels, c->keys, w, c->s.v, w, true, c->s.v_by_key);
-    cs_cpu_pack_b(kernels, w, c->keys, c->s.k, w, false, c->s.k_rows);
 }
 
 static void open_block(cs_cpu_head *c, int64_t block)
@@ -183,43 +179,60 @@ static void open_block(cs_cpu_head *c, int64_t block)
     c->seen = c->ranks.seen[c->from + c->rows - 1];
 }
 
-void cs_cpu_head_product(const cs_cpu_head *c, int64_t b_steps, cs_cpu_small product)
+void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small product)
 {
     const cs_cpu_kernels *kernels = c->t->cpu->kernels;
-    product.a = c->s.a;
-    product.b_panel = b_steps * kernels->cols;
-    cs_cpu_small_multiply(kernels, &product);
+    product.ldb = steps > 0 ? kernels->cols : product.ldb;
+    product.b_panel = kernels->cols * cs_most(steps, 1);
+    kernels->product(&product);
 }
 
-/* x[i] . y[j] of the block's rows x (width apart) with the keys packed in y. */
+/* x[i] . y[j] of the block's rows x with the keys packed in y. */
 static void against_keys(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
-    const int64_t w = c->t->width;
-    cs_cpu_pack_a(c->t->cpu->kernels, c->rows, w, x + c->from * w, w, true, c->s.a);
-    cs_cpu_head_product(
-        c, w, (cs_cpu_small){.m = c->rows, .n = c->seen, .k = w, .b = y, .c = out, .ldc = c->s.ld});
+    const int64_t w = c->t->width, wide = c->t->wide;
+    cs_cpu_head_product(c, w,
+                        (cs_cpu_small){.m = c->rows,
+                                       .n = c->seen,
+                                       .k = w,
+                                       .a = x + c->from * wide,
+                                       .lda = wide,
+                                       .a_along = true,
+                                       .b = y,
+                                       .c = out,
+                                       .ldc = c->s.ld});
 }
 
-/* out = x y: weights of the keys (CS_CPU_BLOCK x keys) with rows of the keys packed in y. */
+/* out = x y: weights of the keys (CS_CPU_BLOCK x keys) with rows y of the keys. */
 static void over_keys(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
-    const int64_t w = c->t->width;
-    cs_cpu_pack_a(c->t->cpu->kernels, c->rows, c->seen, x, c->s.ld, true, c->s.a);
-    cs_cpu_head_product(
-        c, c->keys, (cs_cpu_small){.m = c->rows, .n = w, .k = c->seen, .b = y, .c = out, .ldc = w});
+    cs_cpu_head_product(c, 0,
+                        (cs_cpu_small){.m = c->rows,
+                                       .n = c->t->width,
+                                       .k = c->seen,
+                                       .a = x,
+                                       .lda = c->s.ld,
+                                       .a_along = true,
+                                       .b = y,
+                                       .ldb = c->t->wide,
+                                       .c = out,
+                                       .ldc = c->t->wide});
 }
 
 /* out += x^T y: weights of the keys with the block's rows y. */
 static void over_queries(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
-    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
-    const int64_t w = c->t->width;
-    cs_cpu_pack_a(kernels, c->seen, c->rows, x, c->s.ld, false, c->s.a);
-    cs_cpu_pack_b(kernels, w, c->rows, y + c->from * w, w, false, c->s.b);
-    cs_cpu_head_product(
-        c, c->rows,
-        (cs_cpu_small){
-            .m = c->seen, .n = w, .k = c->rows, .b = c->s.b, .c = out, .ldc = w, .add = true});
+    cs_cpu_head_product(c, 0,
+                        (cs_cpu_small){.m = c->seen,
+                                       .n = c->t->width,
+                                       .k = c->rows,
+                                       .a = x,
+                                       .lda = c->s.ld,
+                                       .b = y + c->from * c->t->wide,
+                                       .ldb = c->t->wide,
+                                       .c = out,
+                                       .ldc = c->t->wide,
+                                       .add = true});
 }
 
 /* Products of row i with the keys to scores: cap, relative positions, window. */
@@ -234,7 +247,7 @@ static void add_bias(const cs_cpu_head *c, int64_t i, float *score)
     }
     if (cap > 0) {
         kernels->scale(seen, 1 / cap, score, score);
-        kernels->activate(CS_ACT_TANH, seen, NULL, score, score);
+        kernels->activate(CS_ACT_TANH, seen, score, score);
         for (int64_t j = 0; c->s.slope && j < seen; ++j) {
             c->s.slope[j] = 1 - score[j] * score[j];
         }
@@ -271,6 +284,14 @@ static const float *keep_of(const cs_cpu_head *c, int64_t i)
     return ranked;
 }
 
+/* What a row does not see of what its block does. */
+static void zero_beyond(const cs_cpu_head *c, int64_t seen, float *row)
+{
+    if (seen < c->seen) {
+        memset(row + seen, 0, (size_t)(c->seen - seen) * sizeof *row);
+    }
+}
+
 /* --- forward ---------------------------------------------------------------------------------- */
 
 static void softmax_row(const cs_cpu_head *c, int64_t i)
@@ -291,7 +312,7 @@ static void softmax_row(const cs_cpu_head *c, int64_t i)
             kernels->multiply(seen, keep, p);
         }
     }
-    memset(p + seen, 0, (size_t)(c->seen - seen) * sizeof *p);
+    zero_beyond(c, seen, p);
     c->t->lse.x[cs_cpu_query_row(c, c->from + i) * c->t->lse.ld + c->head] = lse;
 }
 
@@ -308,11 +329,11 @@ static cs_status attend(void *ctx, int64_t item, int worker)
         for (int64_t i = 0; i < c.rows; ++i) {
             softmax_row(&c, i);
         }
-        over_keys(&c, c.s.p, c.s.v_rows, c.s.out);
+        over_keys(&c, c.s.p, c.s.v, c.s.out);
         for (int64_t i = 0; i < c.rows; ++i) {
             float *y = t->y.x + cs_cpu_query_row(&c, c.from + i) * t->y.ld + c.col;
             if (c.ranks.seen[c.from + i] > 0) {
-                t->cpu->kernels->scale(w, c.s.row[i], c.s.out + i * w, y);
+                t->cpu->kernels->scale(w, c.s.row[i], c.s.out + i * t->wide, y);
             } else {
                 memset(y, 0, (size_t)w * sizeof *y);
             }
@@ -341,17 +362,10 @@ static void softmax_row_back(const cs_cpu_head *c, int64_t i, float *table_part)
     if (seen > 0) {
         const float lse = t->lse.x[row * t->lse.ld + c->head];
         add_bias(c, i, p);
-        (void)kernels->exp_store(seen, lse == -INFINITY ? 0 : lse, p); /* as forward: zeros */
-        const float *keep = keep_of(c, i);
-        if (keep) {
-            kernels->multiply(seen, keep, dp);
-        }
         float mean = kernels->dot(t->width, t->y.x + row * t->y.ld + c->col,
-                                  c->s.dy + (c->from + i) * t->width);
-        kernels->softmax_back(seen, mean, p, dp);
-        if (keep) {
-            kernels->multiply(seen, keep, p);
-        }
+                                  c->s.dy + (c->from + i) * t->wide);
+        kernels->softmax_back(seen, lse == -INFINITY ? 0 : lse, /* as forward: zeros */
+                              mean, keep_of(c, i), p, dp);
         for (int64_t j = 0; table_part && j < seen; ++j) {
             table_part[bucket_of(t, row, cs_cpu_key_row(c, j))] += dp[j];
         }
@@ -359,32 +373,31 @@ static void softmax_row_back(const cs_cpu_head *c, int64_t i, float *table_part)
             kernels->multiply(seen, c->s.slope, dp);
         }
     }
-    memset(p + seen, 0, (size_t)(c->seen - seen) * sizeof *p);
-    memset(dp + seen, 0, (size_t)(c->seen - seen) * sizeof *dp);
+    zero_beyond(c, seen, p);
+    zero_beyond(c, seen, dp);
 }
 
-/* A row of a gradient; a missing one counts as zeros. */
+/* Rows of a gradient; those that see nothing count as zeros. */
 static void put_queries(const cs_cpu_head *c)
 {
     const cs_cpu_attend *t = c->t;
-    const int64_t w = t->width;
-    for (int64_t i = 0; i < c->rows; ++i) {
-        float *out = c->s.out + i * w;
-        bool any = c->ranks.seen[c->from + i] > 0;
-        if (any) {
-            t->cpu->kernels->scale(w, (float)t->o->scale, out, out);
-        }
-        cs_cpu_put(t->cpu->kernels, w, any ? out : NULL,
-                   t->q.grad + cs_cpu_query_row(c, c->from + i) * t->q.ld + c->col, t->q.add);
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const int64_t wide = t->wide;
+    kernels->scale(c->rows * wide, (float)t->o->scale, c->s.out, c->s.out);
+    for (int64_t i = 0; i < c->rows && c->ranks.seen[c->from + i] == 0; ++i) {
+        memset(c->s.out + i * wide, 0, (size_t)wide * sizeof *c->s.out);
     }
+    kernels->scatter(c->rows, t->width, c->ranks.query + c->from, c->s.out,
+                     t->q.grad + c->sequence * t->q.length * t->q.ld + c->col, t->q.ld, t->q.add);
 }
 
 static void put_keys(const cs_cpu_head *c, const float *from, const cs_cpu_matrix *to)
 {
-    const int64_t w = c->t->width;
-    for (int64_t j = 0; j < c->t->k.length; ++j) {
-        cs_cpu_put(c->t->cpu->kernels, w, j < c->keys ? from + j * w : NULL,
-                   to->grad + cs_cpu_key_row(c, j) * to->ld + c->key_col, to->add);
+    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
+    float *first = to->grad + c->sequence * to->length * to->ld + c->key_col;
+    kernels->scatter(c->keys, c->t->width, c->ranks.key, from, first, to->ld, to->add);
+    for (int64_t j = c->keys; j < c->t->k.length && !to->add; ++j) {
+        memset(first + c->ranks.key[j] * to->ld, 0, (size_t)c->t->width * sizeof *first);
     }
 }
 
@@ -394,8 +407,8 @@ static void head_back(const cs_cpu_attend *t, int64_t item, int worker, bool fir
     float *table_part = t->table.grad ? t->table_part + item * t->table.rows : NULL;
     open_piece(t, item, worker, true, c);
     if (first) {
-        memset(c->s.dk, 0, (size_t)(c->keys * t->width) * sizeof *c->s.dk);
-        memset(c->s.dv, 0, (size_t)(c->keys * t->width) * sizeof *c->s.dv);
+        memset(c->s.dk, 0, (size_t)(c->keys * t->wide) * sizeof *c->s.dk);
+        memset(c->s.dv, 0, (size_t)(c->keys * t->wide) * sizeof *c->s.dv);
     }
     if (table_part) {
         memset(table_part, 0, (size_t)t->table.rows * sizeof *table_part);
@@ -418,7 +431,7 @@ static void head_back(const cs_cpu_attend *t, int64_t item, int worker, bool fir
             over_queries(c, c->s.dp, c->s.q, c->s.dk);
         }
         if (t->q.grad) {
-            over_keys(c, c->s.dp, c->s.k_rows, c->s.out);
+            over_keys(c, c->s.dp, c->s.k, c->s.out);
         }
         if (t->places > 0) cs_cpu_places_block(c);
         if (t->q.grad) put_queries(c);

@@ -17,18 +17,17 @@ typedef struct {
     int32_t *bucket;   /* of distances -max_distance .. max_distance; NULL: computed */
     int32_t *place;    /* of distances -farthest .. farthest: their vectors */
     int64_t width, blocks, farthest;
+    int64_t wide;   /* width in whole vectors */
     int64_t places; /* vectors of distances; 0: none */
 } cs_cpu_attend;
 
 /* Scratch of a worker: what one sequence and head needs. */
 typedef struct {
-    float *q, *k, *v, *dy;            /* gathered rows x width; q times scale */
+    float *q, *k, *v, *dy;            /* gathered rows x wide; q times scale */
     float *k_by_key, *v_by_key;       /* packed B: steps are columns of the head (scores, P') */
-    float *v_rows, *k_rows;           /* packed B: steps are keys (y, q') */
-    float *dk, *dv;                   /* keys x width */
-    float *a, *b;                     /* packed operands of a block */
+    float *dk, *dv;                   /* keys x wide */
     float *p, *dp;                    /* BLOCK x keys */
-    float *out;                       /* BLOCK x width */
+    float *out;                       /* BLOCK x wide */
     float *places;                    /* packed B: vectors of the distances that occur */
     float *q_by_place, *k_by_place;   /* queries, keys x these distances */
     float *place_rows;                /* packed B: steps are these distances */
@@ -61,8 +60,9 @@ static inline int64_t cs_cpu_key_row(const cs_cpu_head *c, int64_t j)
     return c->sequence * c->t->k.length + c->ranks.key[j];
 }
 
-/* A product of few rows, by packed operands: A is s.a, B has panels of b_steps. */
-void cs_cpu_head_product(const cs_cpu_head *c, int64_t b_steps, cs_cpu_small product);
+/* A product of few rows, by B in panels of `steps` steps, or, where steps is 0, by rows of whole
+ * vectors, product.ldb apart. */
+void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small product);
 
 /* --- cpu_places.c: scores by vectors of distances ----------------------------------------------- */
 

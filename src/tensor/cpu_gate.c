@@ -79,7 +79,7 @@ static void act(const gating *t, int64_t r, float *z, float *acted)
 {
     const int64_t n = t->y.cols;
     t->kernels->scale(n, (float)t->o->inner, t->x.x + r * t->x.ld, z);
-    t->kernels->activate(t->o->act, n, NULL, z, acted);
+    t->kernels->activate(t->o->act, n, z, acted);
     t->kernels->scale(n, (float)t->o->outer, acted, acted);
 }
 

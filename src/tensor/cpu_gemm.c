@@ -3,9 +3,9 @@
  *
  * B is packed once for all workers, by panels of as many columns as a tile has; then the workers
  * take blocks of C, pack their rows of A block by block of k into scratch that stays in the second
- * level cache, and run the tiles. Where C is only a few panels wide, packing costs a good part of
- * the product, and the tiles read A as it stands. What is added when is a matter of the shape alone,
- * so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
+ * level cache, and run the tiles. Where C is only a few panels wide, packing A costs a good part of
+ * the product, and where it has few rows, packing B; the tiles then read them as they stand. What is
+ * added when is a matter of the shape alone, so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
  * threads of BLAS alone, allow work on A before and on C after a tile while it is in cache, and know
  * the vector unit where an older OpenBLAS does not know the processor.
  *
@@ -24,10 +24,13 @@ enum {
     FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
     MOST_BLOCKS = 64,    /* or there are so many */
     MOST_PACKED = 1 << 24,
-    SPLITS = 4,     /* items of packing in a block of k */
-    SLACK = 16,     /* a kernel's pack may write past the end */
-    FEW_PANELS = 4, /* of B, for which packing A does not pay, */
-    SAME_SET = 512  /* unless its rows, so many floats apart, push each other out of the cache */
+    SPLITS = 4,       /* items of packing in a block of k */
+    AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
+    SLACK = 16,       /* a kernel's pack may write past the end */
+    LEAST_ROWS = 16,  /* of a block of C */
+    FEW_PANELS = 4,   /* of B, for which packing A does not pay, */
+    FEW_ROWS = 256,   /* or of C, for which packing B does not, */
+    SAME_SET = 512    /* unless rows, so many floats apart, push each other out of the cache */
 };
 
 static int64_t ceiling(int64_t a, int64_t b)
@@ -97,53 +100,6 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
     }
 }
 
-/* A tile of C from row i on, into `c`. */
-static void tile_rows(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows,
-                      float *c, int64_t ldc, bool add)
-{
-    const bool packed = p->lda == 0;
-    const float *a = p->a + i * (packed ? p->k : p->a_along ? p->lda : 1);
-    kernels->tile(rows, p->k, a, packed ? rows : p->lda, p->a_along, p->b, c, ldc, add);
-}
-
-/* `rows` rows of C from row i on, where C has fewer columns left than the tile. */
-static void edge_tile(const cs_cpu_kernels *kernels, const cs_cpu_small *p, int64_t i, int64_t rows)
-{
-    float edge[16 * 32];
-    tile_rows(kernels, p, i, rows, edge, kernels->cols, false);
-    for (float *c = p->c + i * p->ldc, *from = edge; rows > 0; --rows) {
-        (p->add ? kernels->add : kernels->copy)(p->n, from, c);
-        c += p->ldc;
-        from += kernels->cols;
-    }
-}
-
-/* All rows of packed A with one panel of packed B: p->n columns of C, at most the tile's. */
-static void strip(const cs_cpu_kernels *kernels, const cs_cpu_small *p)
-{
-    int64_t panels = ceiling(p->m, kernels->rows);
-    for (int64_t part = 0; part < panels; ++part) {
-        int64_t i = part_start(p->m, panels, part);
-        int64_t rows = part_start(p->m, panels, part + 1) - i;
-        if (p->n == kernels->cols) {
-            tile_rows(kernels, p, i, rows, p->c + i * p->ldc, p->ldc, p->add);
-        } else {
-            edge_tile(kernels, p, i, rows);
-        }
-    }
-}
-
-void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *product)
-{
-    cs_cpu_small p = *product;
-    for (int64_t left = p.n; left > 0; left -= kernels->cols) {
-        p.n = cs_least(left, kernels->cols);
-        strip(kernels, &p);
-        p.b += p.b_panel;
-        p.c += kernels->cols;
-    }
-}
-
 /* --- the parallel product --------------------------------------------------------------------- */
 
 typedef struct {
@@ -153,6 +109,7 @@ typedef struct {
     int64_t row_blocks, col_blocks; /* of C */
     int64_t row_block, col_block;   /* their size */
     int64_t step_blocks, wide;      /* blocks of k; cols rounded up to panels */
+    bool bare;                      /* B is read as it stands */
     bool before, after, add;
 } job;
 
@@ -192,6 +149,17 @@ static cs_status pack_steps(void *ctx, int64_t item)
     return CS_OK;
 }
 
+/* Columns from j on of block k0 .. k0 + steps - 1 of k. */
+static void set_b(const job *t, int64_t k0, int64_t steps, int64_t j, cs_cpu_small *part)
+{
+    const cs_cpu_product *p = t->p;
+    const int64_t cols = t->cpu->kernels->cols;
+    part->b = t->bare ? p->b + (t->k0 + k0) * p->ldb + t->col + j
+                      : t->cpu->shared + k0 * t->wide + j * steps;
+    part->ldb = t->bare ? p->ldb : cols;
+    part->b_panel = t->bare ? cols : cols * steps;
+}
+
 static cs_status block(void *ctx, int64_t item, int worker)
 {
     const job *t = ctx;
@@ -212,19 +180,22 @@ static cs_status block(void *ctx, int64_t item, int worker)
         if (pack) {
             cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
         }
-        for (int64_t j = from; j < to; j += kernels->cols) {
+        const bool last = s == t->step_blocks - 1 && t->k0 + t->k == p->k;
+        const int64_t group = t->after ? AFTER_PANELS * kernels->cols : to - from;
+        for (int64_t j = from; j < to; j += group) {
             cs_cpu_small part = {.m = rows,
-                                 .n = cs_least(to - j, kernels->cols),
+                                 .n = cs_least(to - j, group),
                                  .k = steps,
                                  .a = pack ? packed : a,
                                  .lda = pack ? 0 : p->lda,
                                  .a_along = !pack && p->a_along,
-                                 .b = t->cpu->shared + k0 * t->wide + j * steps,
                                  .c = p->c + row * p->ldc + t->col + j,
                                  .ldc = p->ldc,
-                                 .add = t->add || s > 0};
-            strip(kernels, &part);
-            if (t->after && s == t->step_blocks - 1) {
+                                 .add = t->add || s > 0,
+                                 .bias = last && p->bias ? p->bias + t->col + j : NULL};
+            set_b(t, k0, steps, j, &part);
+            kernels->product(&part);
+            if (t->after && last) {
                 p->after(p->ctx, row, rows, t->col + j, part.n);
             }
         }
@@ -244,6 +215,7 @@ static cs_status before_only(void *ctx, int64_t item)
 static void choose_blocks(job *t)
 {
     const int64_t tile_cols = t->cpu->kernels->cols;
+    const int64_t least = t->p->before ? CS_CPU_CHUNK : LEAST_ROWS; /* before sums by chunks */
     t->row_block = BLOCK_ROWS;
     t->col_block = BLOCK_COLS;
     for (;;) {
@@ -254,7 +226,7 @@ static void choose_blocks(job *t)
         if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
             break;
         }
-        if (t->row_block > CS_CPU_CHUNK) {
+        if (t->row_block > least) {
             t->row_block /= 2;
         } else if (t->col_block > 4 * tile_cols) {
             t->col_block /= 2;
@@ -262,6 +234,13 @@ static void choose_blocks(job *t)
             break;
         }
     }
+}
+
+/* Where few rows of C share B, packing it costs a good part of the product. */
+static bool reads_bare(const cs_cpu_kernels *kernels, const cs_cpu_product *p)
+{
+    return !p->b_along && p->m <= FEW_ROWS && p->n % cs_cpu_wide(kernels, 1) == 0 &&
+           p->ldb % SAME_SET != 0;
 }
 
 /* Columns col .. of C from steps k0 .. : what one packing of B serves. */
@@ -281,7 +260,8 @@ static cs_status one_part(job *t)
     t->before = p->before && whole;
     t->after = p->after && t->k0 + t->k == p->k;
     t->add = p->add || t->k0 > 0;
-    if (status == CS_OK)
+    t->bare = reads_bare(cpu->kernels, p);
+    if (status == CS_OK && !t->bare)
         status = p->b_along ? cs_parallel(panels, cpu->threads, pack_panel, t)
                             : cs_parallel(t->step_blocks * SPLITS, cpu->threads, pack_steps, t);
     return status == CS_OK

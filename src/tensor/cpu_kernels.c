@@ -8,176 +8,10 @@
 #include "tensor/cpu_private.h"
 
 #include "tensor/cpu_math_private.h"
+#include "tensor/cpu_tile_private.h"
 
-enum { W = WF, TILE_ROWS = CS_SIMD == 512 ? 14 : CS_SIMD == 256 ? 6 : 4, TILE_VECTORS = 2 };
-enum { TILE_COLS = W * TILE_VECTORS, TWO = 2 * W, FOUR = 4 * W, FAR = 12 * W };
+enum { W = WF, TWO = 2 * W, FOUR = 4 * W };
 typedef double vd_all __attribute__((vector_size(8 * W))); /* the lanes of a vf as doubles */
-
-/* --- matrices --------------------------------------------------------------------------------- */
-
-#if CS_SIMD == 512
-#define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#elif CS_SIMD == 256
-#define LOW 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#else
-#define LOW 0, 4, 1, 5
-#define HIGH 2, 6, 3, 7
-#endif
-
-/* One perfect shuffle of the rows with their items; log2 W of them transpose W x W. */
-ALWAYS void shuffle_rows(const vf from[W], vf to[W])
-{
-    UNROLL
-    for (int64_t i = 0; i < W / 2; ++i) {
-        to[2 * i] = __builtin_shufflevector(from[i], from[i + W / 2], LOW);
-        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + W / 2], HIGH);
-    }
-}
-
-ALWAYS void transpose(vf row[W])
-{
-    vf other[W];
-    shuffle_rows(row, other);
-    shuffle_rows(other, row);
-#if CS_SIMD == 512
-    shuffle_rows(row, other);
-    shuffle_rows(other, row);
-#elif CS_SIMD == 256
-    shuffle_rows(row, other);
-    memcpy(row, other, sizeof other);
-#endif
-}
-
-static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int64_t width,
-                       float *out)
-{
-    for (int64_t i0 = 0; i0 < width; i0 += W) {
-        for (int64_t k = 0; k < steps; k += W) {
-            vf row[W];
-            UNROLL
-            for (int i = 0; i < W; ++i) {
-                row[i] = all(0.0F);
-                if (i0 + i < n) {
-                    row[i] = load(x + (i0 + i) * ld + k, steps - k);
-                    __builtin_prefetch(x + (i0 + i) * ld + k + FAR, 0, 2);
-                }
-            }
-            transpose(row);
-            for (int i = 0; i < W && k + i < steps; ++i) { /* what spills is written over next */
-                *(vf_any *)(out + (k + i) * width + i0) = row[i];
-            }
-        }
-    }
-}
-
-static void pack_across(int64_t n, int64_t panels, int64_t steps, int64_t all_steps, const float *x,
-                        int64_t ld, float *out)
-{
-    const int64_t least = n / panels, more = n % panels;
-    const int64_t end = (steps - 1) * ld + n; /* before it, reading past n items is reading x */
-    for (int64_t k = 0; k < steps; ++k) {
-        float *to = out;
-        for (int64_t p = 0, i = 0; p < panels; ++p) {
-            const int64_t width = least + (p < more);
-            for (int64_t j = 0; j < width; j += W) {
-                __builtin_prefetch(x + (k + 16) * ld + i + j, 0, 2);
-                vf v = load(x + k * ld + i + j, end - k * ld - i - j);
-                /* past the panel's end lie its next step, then the next panel's first */
-                store(to + k * width + j, k < steps - 1 ? W : width - j, v);
-            }
-            i += width;
-            to += width * all_steps;
-        }
-    }
-}
-
-/* Item (i, k) of A is a[i * row + k * step]. */
-ALWAYS void tile_of(const int rows, int64_t steps, const float *a, int64_t row, int64_t step,
-                    const float *b, float *c, int64_t ldc, bool add)
-{
-    vf sum[TILE_ROWS][TILE_VECTORS];
-    UNROLL
-    for (int i = 0; i < rows; ++i) {
-        UNROLL
-        for (int64_t j = 0; j < TILE_VECTORS; ++j) {
-            sum[i][j] = all(0.0F);
-            __builtin_prefetch(c + i * ldc + j * W, 1);
-        }
-    }
-    for (int64_t k = 0; k < steps; ++k) {
-        vf bk[TILE_VECTORS];
-        UNROLL
-        for (int64_t j = 0; j < TILE_VECTORS; ++j) {
-            bk[j] = *(const vf_any *)(b + k * TILE_COLS + j * W);
-            __builtin_prefetch(b + (k + 16) * TILE_COLS + j * W);
-        }
-        UNROLL
-        for (int i = 0; i < rows; ++i) {
-            vf aik = all(a[i * row + k * step]);
-            UNROLL
-            for (int64_t j = 0; j < TILE_VECTORS; ++j) {
-                sum[i][j] = fused(aik, bk[j], sum[i][j]);
-            }
-        }
-    }
-    UNROLL
-    for (int i = 0; i < rows; ++i) {
-        UNROLL
-        for (int64_t j = 0; j < TILE_VECTORS; ++j) {
-            vf_any *at = (vf_any *)(c + i * ldc + j * W);
-            vf now = sum[i][j];
-            if (add) {
-                now += *at;
-            }
-            *at = now;
-        }
-    }
-}
-
-#define TILE_CASE(r)                                                                               \
-    case r:                                                                                        \
-        tile_of(r, steps, a, row, step, b, c, ldc, add);                                           \
-        break;
-
-/* row is 1, or step is: known where it is inlined. */
-ALWAYS void tile_by(int64_t rows, int64_t steps, const float *a, int64_t row, int64_t step,
-                    const float *b, float *c, int64_t ldc, bool add)
-{
-    switch (rows) {
-        TILE_CASE(1)
-        TILE_CASE(2)
-        TILE_CASE(3)
-        TILE_CASE(4)
-#if CS_SIMD > 128
-        TILE_CASE(5)
-        TILE_CASE(6)
-#endif
-#if CS_SIMD == 512
-        TILE_CASE(7)
-        TILE_CASE(8)
-        TILE_CASE(9)
-        TILE_CASE(10)
-        TILE_CASE(11)
-        TILE_CASE(12)
-        TILE_CASE(13)
-        TILE_CASE(14)
-#endif
-    default:
-        break;
-    }
-}
-
-static void tile(int64_t rows, int64_t steps, const float *a, int64_t lda, bool along,
-                 const float *b, float *c, int64_t ldc, bool add)
-{
-    if (along) {
-        tile_by(rows, steps, a, lda, 1, b, c, ldc, add);
-    } else {
-        tile_by(rows, steps, a, 1, lda, b, c, ldc, add);
-    }
-}
 
 /* --- plain loops ------------------------------------------------------------------------------ */
 
@@ -214,6 +48,31 @@ static void multiply(int64_t n, const float *x, float *y)
     }
 }
 
+static void gather(int64_t n, int64_t w, const int32_t *index, float a, const float *x, int64_t ld,
+                   float *y)
+{
+    const int64_t wide = (w + W - 1) / W * W;
+    for (int64_t r = 0; r < n; ++r, y += wide) {
+        const float *from = x + index[r] * ld;
+        for (int64_t i = 0; i < w; i += W) {
+            store(y + i, W, all(a) * load(from + i, w - i));
+        }
+    }
+}
+
+static void scatter(int64_t n, int64_t w, const int32_t *index, const float *x, float *y,
+                    int64_t ld, bool add)
+{
+    const int64_t wide = (w + W - 1) / W * W;
+    for (int64_t r = 0; r < n; ++r, x += wide) {
+        float *to = y + index[r] * ld;
+        for (int64_t i = 0; i < w; i += W) {
+            vf v = load(x + i, w - i);
+            store(to + i, w - i, add ? load(to + i, w - i) + v : v);
+        }
+    }
+}
+
 static float dot(int64_t n, const float *x, const float *y)
 {
     vf sum = {0};
@@ -239,15 +98,10 @@ static double squares(int64_t n, const float *x)
 
 /* --- activations ------------------------------------------------------------------------------ */
 
-ALWAYS void activate_by(cs_activation act, int64_t n, const float *b, float *z, float *y)
+ALWAYS void activate_by(cs_activation act, int64_t n, const float *z, float *y)
 {
     for (int64_t i = 0; i < n; i += W) {
-        vf v = load(z + i, n - i);
-        if (b) {
-            v += load(b + i, n - i);
-            store(z + i, n - i, v);
-        }
-        store(y + i, n - i, act_of(act, v));
+        store(y + i, n - i, act_of(act, load(z + i, n - i)));
     }
 }
 
@@ -275,13 +129,13 @@ ALWAYS void slope_by(cs_activation act, int64_t n, const float *z, float *dy)
         call(CS_ACT_SILU);                                                                         \
         break;
 
-static void activate(cs_activation act, int64_t n, const float *b, float *z, float *y)
+static void activate(cs_activation act, int64_t n, const float *z, float *y)
 {
-#define CALL(kind) activate_by(kind, n, b, z, y)
+#define CALL(kind) activate_by(kind, n, z, y)
     switch (act) {
         ACT_CASES(CALL)
     default:
-        activate_by(CS_ACT_NONE, n, b, z, y);
+        activate_by(CS_ACT_NONE, n, z, y);
     }
 #undef CALL
 }
@@ -341,10 +195,18 @@ static float exp_store(int64_t n, float shift, float *x)
     return total(sum);
 }
 
-static void softmax_back(int64_t n, float mean, const float *p, float *dp)
+static void softmax_back(int64_t n, float lse, float mean, const float *keep, float *p, float *dp)
 {
     for (int64_t i = 0; i < n; i += W) {
-        store(dp + i, n - i, load(p + i, n - i) * (load(dp + i, n - i) - all(mean)));
+        vf a = exp_of(load(p + i, n - i) - all(lse)), d = load(dp + i, n - i);
+        if (keep) {
+            vf k = load(keep + i, n - i);
+            store(dp + i, n - i, a * (d * k - all(mean)));
+            store(p + i, n - i, a * k);
+        } else {
+            store(dp + i, n - i, a * (d - all(mean)));
+            store(p + i, n - i, a);
+        }
     }
 }
 
@@ -474,12 +336,14 @@ const cs_cpu_kernels CS_SIMD_TABLE(cs_cpu_kernels) = {
     .cols = TILE_COLS,
     .pack_along = pack_along,
     .pack_across = pack_across,
-    .tile = tile,
+    .product = product,
     .copy = copy,
     .add = add,
     .scale = scale,
     .axpy = axpy,
     .multiply = multiply,
+    .gather = gather,
+    .scatter = scatter,
     .dot = dot,
     .squares = squares,
     .activate = activate,

@@ -26,13 +26,12 @@ static linear linear_of(const cs_run *run, const cs_op_linear *o)
                     .y = cs_cpu_tensor(run, o->y)};
 }
 
-static void finish_strip(void *ctx, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static void activate_part(void *ctx, int64_t row, int64_t rows, int64_t col, int64_t cols)
 {
     const linear *t = ctx;
     const cs_cpu_matrix *z = t->z.x ? &t->z : &t->y;
     for (int64_t r = row; r < row + rows; ++r) {
-        t->cpu->kernels->activate(t->act, cols, t->b.x ? t->b.x + col : NULL,
-                                  z->x + r * z->ld + col, t->y.x + r * t->y.ld + col);
+        t->cpu->kernels->activate(t->act, cols, z->x + r * z->ld + col, t->y.x + r * t->y.ld + col);
     }
 }
 
@@ -51,7 +50,8 @@ cs_status cs_cpu_linear(const cs_run *run, const cs_op *op)
                               .b_along = true,
                               .c = z->x,
                               .ldc = z->ld,
-                              .after = t.b.x || t.act != CS_ACT_NONE ? finish_strip : NULL,
+                              .bias = t.b.x,
+                              .after = t.act != CS_ACT_NONE ? activate_part : NULL,
                               .ctx = &t};
     return cs_cpu_multiply(t.cpu, &product);
 }

@@ -35,17 +35,16 @@ static void against_places(const cs_cpu_head *c, int64_t rows, const float *x,
     const int64_t w = c->t->width;
     if (!table->x) return;
     cs_cpu_pack_b(kernels, c->places, w, vectors(c, table), table->ld, true, c->s.places);
-    for (int64_t from = 0; from < rows; from += CS_CPU_BLOCK) {
-        const int64_t n = cs_least(rows - from, CS_CPU_BLOCK);
-        cs_cpu_pack_a(kernels, n, w, x + from * w, w, true, c->s.a);
-        cs_cpu_head_product(c, w,
-                            (cs_cpu_small){.m = n,
-                                           .n = c->places,
-                                           .k = w,
-                                           .b = c->s.places,
-                                           .c = out + from * c->places,
-                                           .ldc = c->places});
-    }
+    cs_cpu_head_product(c, w,
+                        (cs_cpu_small){.m = rows,
+                                       .n = c->places,
+                                       .k = w,
+                                       .a = x,
+                                       .lda = c->t->wide,
+                                       .a_along = true,
+                                       .b = c->s.places,
+                                       .c = out,
+                                       .ldc = c->places});
 }
 
 void cs_cpu_places_open(cs_cpu_head *c)
@@ -107,14 +106,16 @@ static void pack_vectors(const cs_cpu_head *c, const cs_cpu_matrix *table)
 static void through_places(const cs_cpu_head *c, int64_t rows, const float *by_place, float *out)
 {
     const int64_t w = c->t->width;
-    cs_cpu_pack_a(c->t->cpu->kernels, rows, c->places, by_place, c->places, true, c->s.a);
     cs_cpu_head_product(c, c->places,
                         (cs_cpu_small){.m = rows,
                                        .n = w,
                                        .k = c->places,
+                                       .a = by_place,
+                                       .lda = c->places,
+                                       .a_along = true,
                                        .b = c->s.place_rows,
                                        .c = out,
-                                       .ldc = w,
+                                       .ldc = c->t->wide,
                                        .add = true});
 }
 
@@ -122,15 +123,15 @@ static void through_places(const cs_cpu_head *c, int64_t rows, const float *by_p
 static void into_part(const cs_cpu_head *c, int table, int64_t rows, const float *by_place,
                       const float *x)
 {
-    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
     const int64_t w = c->t->width, at = (2 * c->head + table) * c->t->places + c->first_place;
-    cs_cpu_pack_a(kernels, c->places, rows, by_place, c->places, false, c->s.a);
-    cs_cpu_pack_b(kernels, w, rows, x, w, false, c->s.b);
-    cs_cpu_head_product(c, rows,
+    cs_cpu_head_product(c, 0,
                         (cs_cpu_small){.m = c->places,
                                        .n = w,
                                        .k = rows,
-                                       .b = c->s.b,
+                                       .a = by_place,
+                                       .lda = c->places,
+                                       .b = x,
+                                       .ldb = c->t->wide,
                                        .c = c->t->place_part + at * w,
                                        .ldc = w,
                                        .add = true});
@@ -161,7 +162,7 @@ void cs_cpu_places_block(cs_cpu_head *c)
         through_places(c, c->rows, c->s.dq_by_place, c->s.out);
     }
     if (t->place_k.grad) {
-        into_part(c, 0, c->rows, c->s.dq_by_place, c->s.q + c->from * t->width);
+        into_part(c, 0, c->rows, c->s.dq_by_place, c->s.q + c->from * t->wide);
     }
 }
 
@@ -174,10 +175,10 @@ void cs_cpu_places_end(cs_cpu_head *c)
         const int64_t n = cs_least(c->keys - from, CS_CPU_BLOCK);
         const float *by_place = c->s.dk_by_place + from * c->places;
         if (t->k.grad) {
-            through_places(c, n, by_place, c->s.dk + from * t->width);
+            through_places(c, n, by_place, c->s.dk + from * t->wide);
         }
         if (t->place_q.grad) {
-            into_part(c, 1, n, by_place, c->s.k + from * t->width);
+            into_part(c, 1, n, by_place, c->s.k + from * t->wide);
         }
     }
 }

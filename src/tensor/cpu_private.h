@@ -60,12 +60,27 @@ typedef struct {
     bool drops;
 } cs_cpu_drop;
 
+/* C (+)= A B + bias on one thread, C m x n. */
+typedef struct {
+    int64_t m, n, k;
+    const float *a, *b;
+    int64_t lda;  /* 0: A is packed by panels of rows (cs_cpu_pack_a). Else its item (i, k) is */
+    bool a_along; /* a[i * lda + k] where this is set, a[k * lda + i] where not */
+    int64_t ldb;  /* from a step of B to the next; packed: the columns of a panel */
+    int64_t
+        b_panel; /* from one panel of B to the next; not packed: the columns of a panel. Steps */
+    float *c;    /* are read in whole vectors of half a panel */
+    int64_t ldc;
+    bool add;
+    const float *bias; /* n; NULL: none */
+} cs_cpu_small;
+
 /* Loops over contiguous floats, compiled for several vector units from one text
  * (cpu_kernels.c). Pointers need no alignment; n may be anything. In the comments, x[i] is
  * item i of an argument. */
 typedef struct {
     const char *name;
-    int64_t rows, cols; /* of C that `tile` computes at most: rows, and exactly: columns */
+    int64_t rows, cols; /* of C in a tile of `product`, at most */
 
     /* One panel whose steps lie along rows: out[k * width + i] = x[i * ld + k], i < n, anything for
      * n <= i < width; width at most `rows`, or `cols`. May write 16 items past the end of out. */
@@ -76,27 +91,30 @@ typedef struct {
      * out[i * all_steps + k * w + ...], of which steps 0 .. steps - 1 are written. */
     void (*pack_across)(int64_t n, int64_t panels, int64_t steps, int64_t all_steps, const float *x,
                         int64_t ld, float *out);
-    /* C[i][j] (+)= sum_k A(i, k) b[k * cols + j], rising k; C rows x cols with stride ldc. A(i, k):
-     * a[i * lda + k] where along, else a[k * lda + i]; packed, lda is `rows`. */
-    void (*tile)(int64_t rows, int64_t steps, const float *a, int64_t lda, bool along,
-                 const float *b, float *c, int64_t ldc, bool add);
+    void (*product)(const cs_cpu_small *product);
 
     void (*copy)(int64_t n, const float *x, float *y);           /* y = x */
     void (*add)(int64_t n, const float *x, float *y);            /* y += x */
     void (*scale)(int64_t n, float a, const float *x, float *y); /* y = a x */
     void (*axpy)(int64_t n, float a, const float *x, float *y);  /* y += a x */
     void (*multiply)(int64_t n, const float *x, float *y);       /* y *= x */
-    float (*dot)(int64_t n, const float *x, const float *y);     /* sum x y */
-    double (*squares)(int64_t n, const float *x);                /* sum x^2, in double */
+    /* Row r of y (rows of whole vectors, zeros beyond w) = a times row index[r] of x. */
+    void (*gather)(int64_t n, int64_t w, const int32_t *index, float a, const float *x, int64_t ld,
+                   float *y);
+    /* Row index[r] of y (+)= row r of x (rows of whole vectors). */
+    void (*scatter)(int64_t n, int64_t w, const int32_t *index, const float *x, float *y,
+                    int64_t ld, bool add);
+    float (*dot)(int64_t n, const float *x, const float *y); /* sum x y */
+    double (*squares)(int64_t n, const float *x);            /* sum x^2, in double */
 
-    /* y = act(z + b), z + b stored to z; b may be NULL; y may be z. */
-    void (*activate)(cs_activation act, int64_t n, const float *b, float *z, float *y);
-    void (*slope)(cs_activation act, int64_t n, const float *z, float *dy); /* dy *= act'(z) */
+    void (*activate)(cs_activation act, int64_t n, const float *z, float *y); /* y = act(z) */
+    void (*slope)(cs_activation act, int64_t n, const float *z, float *dy);   /* dy *= act'(z) */
 
     float (*max)(int64_t n, const float *x);
     float (*exp_sum)(int64_t n, float shift, const float *x); /* sum exp(x - shift) */
     float (*exp_store)(int64_t n, float shift, float *x);     /* x = exp(x - shift); their sum */
-    void (*softmax_back)(int64_t n, float mean, const float *p, float *dp); /* dp = p (dp - mean) */
+    /* With e = exp(p - lse): dp = e (keep dp - mean), p = e keep; keep NULL: ones. */
+    void (*softmax_back)(int64_t n, float lse, float mean, const float *keep, float *p, float *dp);
     void (*entropy_back)(int64_t n, float lse, float weight,
                          float *z); /* z = weight exp(z - lse) */
 
@@ -165,38 +183,33 @@ void cs_cpu_put(const cs_cpu_kernels *kernels, int64_t n, const float *from, flo
  * item (k, j) is b[j * ldb + k] where b_along, else b[k * ldb + j]. Every item of C is one sum in
  * rising k, formed in blocks of k that depend on shapes only.
  * before: called once for every block of rows, before A's rows are read; after: once for every
- * strip of C, when it is final and still in cache. */
+ * part of C, when it is final and still in cache. */
 typedef struct {
     int64_t m, n, k;
     const float *a, *b;
     float *c;
     int64_t lda, ldb, ldc;
     bool a_along, b_along, add;
+    const float *bias; /* added to every row when its sums are complete; NULL: none */
     void (*before)(void *ctx, int64_t row, int64_t rows);
     void (*after)(void *ctx, int64_t row, int64_t rows, int64_t col, int64_t cols);
     void *ctx;
 } cs_cpu_product;
 cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product) CS_MUST_CHECK;
 
-/* The same on one thread from packed operands, for the small products of attention. A packed by
- * panels of rows (cs_cpu_pack_a), B by panels of kernels->cols columns. edge: room for one tile. */
+/* Packed operands: A by panels of rows, B by panels of kernels->cols columns. */
 int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k); /* items */
+/* A row of n items in whole vectors. */
+static inline int64_t cs_cpu_wide(const cs_cpu_kernels *kernels, int64_t n)
+{
+    const int64_t vector = kernels->cols / 2;
+    return (n + vector - 1) / vector * vector;
+}
 int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k);
 void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
                    bool along, float *out);
 void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const float *b, int64_t ldb,
                    bool along, float *out);
-typedef struct {
-    int64_t m, n, k;
-    const float *a, *b; /* packed */
-    int64_t lda;        /* 0; else A is not packed: its item (i, k) is a[i * lda + k] where */
-    bool a_along;       /* this is set, else a[k * lda + i] */
-    int64_t b_panel;    /* items from one panel of b to the next */
-    float *c;
-    int64_t ldc;
-    bool add;
-} cs_cpu_small;
-void cs_cpu_small_multiply(const cs_cpu_kernels *kernels, const cs_cpu_small *product);
 
 /* --- rank masks ------------------------------------------------------------------------------- */
 

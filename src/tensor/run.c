@@ -144,6 +144,24 @@ void cs_run_input(cs_run *run, int tensor, int64_t row, int64_t col, double x)
     cs_real_set(run->backend->parameter, run->host_input, t->offset + row * t->ld + col, x);
 }
 
+void cs_run_input_row(cs_run *run, int tensor, int64_t row, const double *x)
+{
+    const cs_tensor *t = &run->graph->tensor[tensor];
+    const cs_real_kind kind = run->backend->parameter;
+    for (int64_t i = 0, first = t->offset + row * t->ld; i < t->cols; ++i) {
+        cs_real_set(kind, run->host_input, first + i, x[i]);
+    }
+}
+
+void cs_run_input_row_f32(cs_run *run, int tensor, int64_t row, const float *x)
+{
+    const cs_tensor *t = &run->graph->tensor[tensor];
+    const cs_real_kind kind = run->backend->parameter;
+    for (int64_t i = 0, first = t->offset + row * t->ld; i < t->cols; ++i) {
+        cs_real_set(kind, run->host_input, first + i, (double)x[i]);
+    }
+}
+
 /* Counting sort of the rows by index, after checking that each points into the `targets` rows. */
 static cs_status sort_rows(cs_run *run, int index, int64_t targets)
 {

@@ -52,6 +52,9 @@ cs_status cs_run_rows(cs_run *run, int row_set, int64_t batch, int64_t length) C
 int32_t *cs_run_index(cs_run *run, int tensor);
 /* Sets input (row, col) = x: staging in whatever type the backend has. */
 void cs_run_input(cs_run *run, int tensor, int64_t row, int64_t col, double x);
+/* The same of a whole row, the tensor's columns. */
+void cs_run_input_row(cs_run *run, int tensor, int64_t row, const double *x);
+void cs_run_input_row_f32(cs_run *run, int tensor, int64_t row, const float *x);
 
 /* Sorts what is scattered and moves all inputs and the key to the backend. */
 cs_status cs_run_upload(cs_run *run, cs_run_key key) CS_MUST_CHECK;
