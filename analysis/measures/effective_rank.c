@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/threads.h"
+#include "linalg/tridiagonal.h"
 #include "stats/jackknife.h"
 
 static const double RANKME_EPS = 1e-7;
@@ -174,7 +175,7 @@ static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *l
 {
     const int64_t d = a->rows;
     double *ascending = cs_alloc(d, sizeof *ascending);
-    cs_status status = ascending ? cs_dense_eigh(a, ascending, true) : CS_ERR_MEMORY;
+    cs_status status = ascending ? cs_symmetric_values(a, ascending) : CS_ERR_MEMORY;
     *below = 0;
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
         bool real = ascending[d - 1 - k] > floor;
