@@ -42,7 +42,8 @@ typedef struct {
     int64_t n, waiting;
     double *d, *e2;
     interval *stack; /* n at most: they are disjoint and each holds an eigenvalue */
-    double scale, *values;
+    int power; /* of two, by which T was divided */
+    double *values;
 } search;
 
 static const cs_sturm_kernels *kernels_here(void)
@@ -85,7 +86,7 @@ static void put(search *s, interval i)
         s->stack[s->waiting++] = i;
         return;
     }
-    const double value = (i.low.x + (i.high.x - i.low.x) / 2) * s->scale;
+    const double value = ldexp(i.low.x + (i.high.x - i.low.x) / 2, s->power);
     for (int64_t k = cs_most(i.low.below, 0); k < cs_least(i.high.below, s->n); ++k) {
         s->values[k] = value;
     }
@@ -151,36 +152,37 @@ static void find_all(search *s)
     }
 }
 
+/* The least power of two that the sums of the rows' absolute values lie below; false when all are 0. */
+static bool power_of(int64_t n, const double *d, const double *e, int *power)
+{
+    double quarter = 0; /* of the largest sum, which may itself be beyond the range */
+    for (int64_t i = 0; i < n; ++i) {
+        const double before = i > 0 ? fabs(e[i - 1]) : 0, after = i + 1 < n ? fabs(e[i]) : 0;
+        quarter = fmax(quarter, before / 4 + fabs(d[i]) / 4 + after / 4);
+    }
+    (void)frexp(quarter, power);
+    *power += 2;
+    return quarter > 0;
+}
+
 cs_status cs_tridiagonal_values(int64_t n, const double *d, const double *e, double *values)
 {
-    double norm = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        norm = fmax(norm, fabs(d[i]) + (i > 0 ? fabs(e[i - 1]) : 0) +
-                              (i + 1 < n ? fabs(e[i]) : 0));
-    }
+    cs_pool pool = {0};
+    search s = {.kernels = kernels_here(), .n = n, .values = values};
     memset(values, 0, (size_t)n * sizeof *values);
-    if (!(norm > 0)) {
+    if (!power_of(n, d, e, &s.power)) {
         return CS_OK;
     }
-    int power = 0;
-    (void)frexp(norm, &power); /* norm <= 2^power */
-    cs_pool pool = {0};
-    search s = {.kernels = kernels_here(),
-                .n = n,
-                .d = cs_pool_take(&pool, n, sizeof *s.d),
-                .e2 = cs_pool_take(&pool, n, sizeof *s.e2),
-                .stack = cs_pool_take(&pool, n + 1, sizeof *s.stack),
-                .scale = ldexp(1, power),
-                .values = values};
-    cs_status status = pool.status;
-    if (status == CS_OK) {
-        for (int64_t i = 0; i < n; ++i) {
-            const double off = i > 0 ? fmax(fabs(ldexp(e[i - 1], -power)), LEAST_OFF) : 0;
-            s.d[i] = ldexp(d[i], -power);
-            s.e2[i] = off * off;
-        }
-        find_all(&s);
+    s.d = cs_pool_take(&pool, n, sizeof *s.d);
+    s.e2 = cs_pool_take(&pool, n, sizeof *s.e2);
+    s.stack = cs_pool_take(&pool, n, sizeof *s.stack);
+    for (int64_t i = 0; i < n && pool.status == CS_OK; ++i) {
+        const double off = i > 0 ? fmax(fabs(ldexp(e[i - 1], -s.power)), LEAST_OFF) : 0;
+        s.d[i] = ldexp(d[i], -s.power);
+        s.e2[i] = off * off;
     }
+    const cs_status status = pool.status;
+    if (status == CS_OK) find_all(&s);
     cs_pool_free(&pool);
     return status;
 }
@@ -204,6 +206,7 @@ cs_status cs_symmetric_values(cs_dense *a, double *values)
     int room = 0;
     status = pool.status ? pool.status : cs_blas_int(BLOCK * n, "sytrd workspace", &room);
     if (status == CS_OK) {
+        /* Fails for bad arguments only. */
         (void)LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', size, a->data, ld, d, e, tau, work, room);
         status = cs_tridiagonal_values(n, d, e, values);
     }

@@ -15,7 +15,8 @@
 #include "linalg/dense.h"
 
 /* All n eigenvalues, ascending, of the tridiagonal matrix with diagonal d (n) and off-diagonal e (n - 1);
- * both finite. 12 to 55 n^2 steps of three operations. CS_ERR_MEMORY. */
+ * both finite. About 12 n^2 steps of four operations, 50 n^2 where all values lie in pairs that are closer
+ * than rounding. CS_ERR_MEMORY. */
 cs_status cs_tridiagonal_values(int64_t n, const double *d, const double *e,
                                 double *values) CS_MUST_CHECK;
 
