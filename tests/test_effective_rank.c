@@ -330,7 +330,8 @@ TEST(what_is_taken_away_keeps_the_floor)
                 int64_t rows = 0, same = 0;
                 OK(cs_gram_without(&g, &all, without, centred, &away, &rows));
                 OK(cs_gram_total(&g, without, centred, &added, &same));
-                assert_true(rows == same && floor == cs_gram_floor_without(&g, &all, without, centred));
+                assert_true(rows == same &&
+                            floor == cs_gram_floor_without(&g, &all, without, centred));
                 OK(cs_symmetric_values(&away, got));
                 OK(cs_dense_eigh(&added, want, true));
                 for (int k = 0; k < D; ++k) {
@@ -362,7 +363,8 @@ TEST(replicates_by_full_eigenproblems)
         for (int b = 0; b < B; ++b) {
             const cs_gram_range without[2] = {{b, b + 1}};
             cs_dense sum = {0};
-            double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES], far[CS_RANK_MEASURES];
+            double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES],
+                far[CS_RANK_MEASURES];
             int64_t rows = 0;
             OK(cs_gram_total(&g, without, false, &sum, &rows));
             OK(cs_dense_eigh(&sum, ascending, true));
@@ -380,6 +382,7 @@ TEST(replicates_by_full_eigenproblems)
                 const double room = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
                 assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= room);
             }
+            cs_dense_free(&sum);
         }
         cs_effective_rank_free(&r);
         cs_gram_free(&g);

@@ -66,7 +66,8 @@ TEST(second_differences)
         d[i] = 2;
         e[i] = -1;
     }
-    for (int n = 1; n <= N; n += n < 70 ? 1 : 11) { /* around every multiple of the steps between scalings */
+    for (int n = 1; n <= N;
+         n += n < 70 ? 1 : 11) { /* around every multiple of the steps between scalings */
         OK(cs_tridiagonal_values(n, d, e, values));
         for (int k = 0; k < n; ++k) {
             const double want = 2 - 2 * cos(M_PI * (k + 1) / (n + 1));
@@ -178,7 +179,8 @@ TEST(counts_of_every_set)
             for (int i = 0; i < CS_STURM_POINTS; ++i) {
                 assert_true(b.below[i] >= count_below(N, d, e, (long double)b.x[i] - near));
                 assert_true(b.below[i] <= count_below(N, d, e, (long double)b.x[i] + near));
-                assert_true((b.value[i] < 0) == (b.below[i] % 2 == 1)); /* the sign of the last minor */
+                assert_true((b.value[i] < 0) ==
+                            (b.below[i] % 2 == 1)); /* the sign of the last minor */
             }
         }
     }

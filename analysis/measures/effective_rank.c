@@ -1,7 +1,11 @@
 /* Effective ranks from Gram blocks: eigenvalues of sums over blocks, everything else from them.
  *
- * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out, one a
- * pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
+ * What is left without some blocks is the sum over all less these, where that keeps the bound of the sums
+ * (linalg/gram.h), and is added up where it does not. The eigenproblems (the whole, one a block left out, one
+ * a pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread,
+ * for the eigenvalues alone (linalg/tridiagonal.h: within 32 units of rounding of the largest sum of a row
+ * of the tridiagonal matrix, as the floor has 162 of the trace). None is approximated from another: rows
+ * drawn independently have spectra of which all gaps are smaller than what a block changes. An
  * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of such
  * values, as square roots, would weigh in the entropies. */
 #include "analysis/measures/effective_rank.h"

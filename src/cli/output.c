@@ -378,7 +378,7 @@ static cs_status add_input(cs_args *args, const char *path, int *out)
     args->input = grown;
     cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!input.path) return CS_ERR_MEMORY;
-    args->input[*out = args->inputs++] = input;
+    args->input[ *out = args->inputs++] = input;
     return CS_OK;
 }
 
@@ -407,8 +407,8 @@ static cs_status one_of_both(void *ctx, int64_t item, int worker)
 {
     beside *b = ctx;
     (void)item;
-    const bool hash = worker == 0 ? atomic_exchange(&b->begun, true)
-                                  : !atomic_exchange(&b->hashed, true);
+    const bool hash =
+        worker == 0 ? atomic_exchange(&b->begun, true) : !atomic_exchange(&b->hashed, true);
     if (hash) {
         return cs_path_sha256(b->path, b->sha256, &b->bytes);
     }

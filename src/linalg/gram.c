@@ -245,9 +245,8 @@ static cs_status pack_run(void *ctx, int64_t run, int worker)
         const double sum = sum_of_lanes(a, square, k);
         const int64_t row = row_at(a, from + k);
         const char *at = values + k * a->rows->cols * read_item(a);
-        status = in_range(a, sum)
-                     ? take_square(a, row, sum, at, a->g->wide && !a->widen, facts)
-                     : bad_row(a, row);
+        status = in_range(a, sum) ? take_square(a, row, sum, at, a->g->wide && !a->widen, facts)
+                                  : bad_row(a, row);
     }
     return status;
 }
@@ -426,8 +425,8 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
                  .item = item,
                  .chunk_rows = runs * STEPS,
                  .transform = g->normalise || g->shift,
-                 .widen = g->wide && !g->normalise && !g->shift &&
-                          rows->type != CS_ROWS_F64 && rows->type != CS_ROWS_INT,
+                 .widen = g->wide && !g->normalise && !g->shift && rows->type != CS_ROWS_F64 &&
+                          rows->type != CS_ROWS_INT,
                  .scratch_bytes = STEPS * (d + CS_TILE_LANES) * item,
                  .tile_bytes = w * w * CS_TILE * CS_TILE * item};
     a->scratch_bytes += a->transform ? STEPS * d * (int64_t)sizeof(double) : 0;

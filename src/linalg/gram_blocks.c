@@ -158,7 +158,8 @@ static bool takes_away(const cs_gram *g, const cs_gram_all *all, const cs_gram_r
 }
 
 /* Rows less their mean, or moved back to where they were, on the triangle that is kept. */
-static void put_shift(const cs_gram *g, bool centred, int64_t rows, const double *sum, double *total)
+static void put_shift(const cs_gram *g, bool centred, int64_t rows, const double *sum,
+                      double *total)
 {
     const int64_t d = g->cols;
     const double *s = g->origin, m = (double)rows;
@@ -166,7 +167,8 @@ static void put_shift(const cs_gram *g, bool centred, int64_t rows, const double
         const double mean = centred ? sum[i] / m : 0.0;
         for (int64_t j = i; j < d; ++j) {
             double *x = &total[i * d + j];
-            *x = centred ? *x - mean * sum[j] : *x + (s[i] * sum[j] + sum[i] * s[j] + m * s[i] * s[j]);
+            *x = centred ? *x - mean * sum[j]
+                         : *x + (s[i] * sum[j] + sum[i] * s[j] + m * s[i] * s[j]);
         }
     }
 }

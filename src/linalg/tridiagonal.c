@@ -42,7 +42,7 @@ typedef struct {
     int64_t n, waiting;
     double *d, *e2;
     interval *stack; /* n at most: they are disjoint and each holds an eigenvalue */
-    int power; /* of two, by which T was divided */
+    int power;       /* of two, by which T was divided */
     double *values;
 } search;
 
@@ -198,7 +198,9 @@ cs_status cs_symmetric_values(cs_dense *a, double *values)
     if (status == CS_OK) status = cs_blas_int(a->ld, "leading dimension", &ld);
     if (status == CS_OK) status = cs_dense_lower_finite(a);
     if (status != CS_OK || n == 0) return status;
-    enum { BLOCK = 64 }; /* columns of dsytrd's workspace, of which it uses as many as it reduces at once */
+    enum {
+        BLOCK = 64
+    }; /* columns of dsytrd's workspace, of which it uses as many as it reduces at once */
     cs_pool pool = {0};
     double *d = cs_pool_take(&pool, n, sizeof *d), *e = cs_pool_take(&pool, n, sizeof *e);
     double *tau = cs_pool_take(&pool, n, sizeof *tau);

@@ -41,8 +41,7 @@ ALWAYS void step(points *s, double d, double e2)
     const vd diagonal = all_wide(d), square = all_wide(e2);
     UNROLL for (int i = 0; i < GRIP; ++i)
     {
-        const vd next =
-            fused_wide(diagonal - s->x[i], s->last[i], -(square * s->before[i]));
+        const vd next = fused_wide(diagonal - s->x[i], s->last[i], -(square * s->before[i]));
         s->changes[i] += ((vul)next ^ (vul)s->last[i]) >> 63;
         s->before[i] = s->last[i];
         s->last[i] = next;
