@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"
+#include "linalg/tridiagonal.h"
 #include "stats/student.h"
 #include "test.h"
 
@@ -285,6 +286,131 @@ TEST(definitions_say_what_was_done)
     g = blocks_of(x, 1, 3, 1, &options);
     o.tolerance = 0;
     assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_INPUT, "1 rows have no effective rank");
+    cs_gram_free(&g);
+}
+
+/* Rows whose spectra are hard for what a replicate is made by: clusters, a rank of 5, blocks of a row or
+ * two, one direction or one block that dominates, fewer rows than columns. */
+enum { HARD = 6 };
+
+static float *hard_rows(int form, int64_t n, int64_t d)
+{
+    float *x = normal_rows(n, d, form == 3 ? 1 : 0, 40 + (uint64_t)form);
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < d; ++j) {
+            float *at = &x[i * d + j];
+            if (form == 0) *at = (float)(j % 3 + 1) * (*at + (j == i % d ? 50.0F : 0));
+            if (form == 1 && j >= 5) *at = x[i * d + j % 5] * (float)(1 + j % 2);
+            if (form == 3) *at += 1e3F;
+            if (form == 4 && i < n / 10) *at *= 1e7F;
+        }
+    }
+    return x;
+}
+
+/* Taken away from the sum over all or added up, an eigenvalue stays within the floor of those that are
+ * left: for every block and every pair of blocks, by the full eigenproblem of what is added up. A
+ * difference of what a block dominates would not be. */
+TEST(what_is_taken_away_keeps_the_floor)
+{
+    enum { D = 70, B = 10 };
+    for (int form = 0; form < HARD; ++form) {
+        const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
+        const bool centred = form == 3;
+        float *x = hard_rows(form, n, D);
+        cs_gram g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true, .shift = centred});
+        cs_gram_all all = {0};
+        OK(cs_gram_all_of(&g, &all));
+        for (int i = 0; i < B; ++i) {
+            for (int j = 0; j <= i; ++j) {
+                const cs_gram_range without[2] = {{i, i + 1}, {j, j + 1}};
+                const double floor = cs_gram_floor(&g, without, centred);
+                cs_dense away = {0}, added = {0};
+                double got[D], want[D];
+                int64_t rows = 0, same = 0;
+                OK(cs_gram_without(&g, &all, without, centred, &away, &rows));
+                OK(cs_gram_total(&g, without, centred, &added, &same));
+                assert_true(rows == same &&
+                            floor == cs_gram_floor_without(&g, &all, without, centred));
+                OK(cs_symmetric_values(&away, got));
+                OK(cs_dense_eigh(&added, want, true));
+                for (int k = 0; k < D; ++k) {
+                    assert_true(fabs(got[k] - want[k]) <= floor);
+                }
+                cs_dense_free(&away);
+                cs_dense_free(&added);
+            }
+        }
+        cs_gram_all_free(&all);
+        cs_gram_free(&g);
+    }
+}
+
+/* Every measure without each block, against the full eigenproblem of the others' sum: to 1e-9, and to what
+ * a shift by the floor makes of it where a direction dominates. */
+TEST(replicates_by_full_eigenproblems)
+{
+    enum { D = 70, B = 10 };
+    cs_rank_options o = plain;
+    o.jackknife = true;
+    o.tolerance = 1e-5;
+    for (int form = 0; form < HARD; ++form) {
+        const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
+        float *x = hard_rows(form, n, D);
+        cs_gram g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true});
+        cs_effective_rank r = {0};
+        OK(cs_effective_rank_of(&g, &o, &r));
+        for (int b = 0; b < B; ++b) {
+            const cs_gram_range without[2] = {{b, b + 1}};
+            cs_dense sum = {0};
+            double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES],
+                far[CS_RANK_MEASURES];
+            int64_t rows = 0;
+            OK(cs_gram_total(&g, without, false, &sum, &rows));
+            OK(cs_dense_eigh(&sum, ascending, true));
+            const int64_t count = rows < D ? rows : D;
+            for (int64_t k = 0; k < count; ++k) {
+                const double value = ascending[D - 1 - k];
+                const double floor = cs_gram_floor(&g, without, false);
+                lambda[k] = value > floor ? value : 0;
+                raised[k] = value > floor ? value + floor : 0;
+            }
+            cs_rank_measures(count, lambda, o.tolerance, &o, want);
+            cs_rank_measures(count, raised, o.tolerance, &o, far);
+            for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
+                const double got = r.left_out[b * CS_RANK_MEASURES + m];
+                const double room = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
+                assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= room);
+            }
+            cs_dense_free(&sum);
+        }
+        cs_effective_rank_free(&r);
+        cs_gram_free(&g);
+    }
+}
+
+/* Bits do not depend on the number of threads. */
+TEST(threads_do_not_bear_on_the_errors)
+{
+    enum { N = 600, D = 130, B = 12 };
+    float *x = normal_rows(N, D, 1, 50);
+    cs_gram g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
+    cs_rank_options o = plain;
+    o.jackknife = true;
+    cs_effective_rank first = {0};
+    for (int threads = 1; threads <= 4; ++threads) {
+        cs_effective_rank r = {0};
+        o.threads = threads;
+        OK(cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
+        if (threads > 1) {
+            assert_memory_equal(first.left_out, r.left_out, B * CS_RANK_MEASURES * sizeof(double));
+            assert_memory_equal(first.part_out, r.part_out, (size_t)r.parts * sizeof(double));
+            assert_memory_equal(first.se, r.se, sizeof r.se);
+            assert_memory_equal(first.lambda, r.lambda, D * sizeof(double));
+        }
+        cs_effective_rank_free(&r);
+    }
+    cs_effective_rank_free(&first);
     cs_gram_free(&g);
 }
 

@@ -1,7 +1,11 @@
 /* Effective ranks from Gram blocks: eigenvalues of sums over blocks, everything else from them.
  *
- * Leaving out a block is a sum over the others. The eigenproblems (the whole, one a block left out, one a
- * pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread. An
+ * What is left without some blocks is the sum over all less these, where that keeps the bound of the sums
+ * (linalg/gram.h), and is added up where it does not. The eigenproblems (the whole, one a block left out, one
+ * a pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread,
+ * for the eigenvalues alone (linalg/tridiagonal.h: within 32 units of rounding of the largest sum of a row
+ * of the tridiagonal matrix, as the floor has 162 of the trace). None is approximated from another: rows
+ * drawn independently have spectra of which all gaps are smaller than what a block changes. An
  * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of such
  * values, as square roots, would weigh in the entropies. */
 #include "analysis/measures/effective_rank.h"
@@ -14,6 +18,7 @@
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/threads.h"
+#include "linalg/tridiagonal.h"
 #include "stats/jackknife.h"
 
 static const double RANKME_EPS = 1e-7;
@@ -162,6 +167,7 @@ typedef struct {
 
 typedef struct {
     const cs_gram *g;
+    const cs_gram_all *all;
     const cs_rank_options *options;
     problem *problem;
     cs_effective_rank *whole; /* receives the spectrum of problem 0 */
@@ -173,7 +179,7 @@ static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *l
 {
     const int64_t d = a->rows;
     double *ascending = cs_alloc(d, sizeof *ascending);
-    cs_status status = ascending ? cs_dense_eigh(a, ascending, true) : CS_ERR_MEMORY;
+    cs_status status = ascending ? cs_symmetric_values(a, ascending) : CS_ERR_MEMORY;
     *below = 0;
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
         bool real = ascending[d - 1 - k] > floor;
@@ -201,11 +207,12 @@ static cs_status solve(void *ctx, int64_t item)
     problem *p = &s->problem[item];
     cs_dense total = {0};
     int64_t below = 0;
-    cs_status status = cs_gram_total(s->g, p->without, s->options->centred, &total, &p->point.rows);
+    cs_status status =
+        cs_gram_without(s->g, s->all, p->without, s->options->centred, &total, &p->point.rows);
     if (status != CS_OK) return status;
     const int64_t d = s->g->cols, n = p->point.rows;
     const int64_t count = n < d ? n : d;
-    double floor = cs_gram_floor(s->g, p->without, s->options->centred);
+    const double floor = cs_gram_floor_without(s->g, s->all, p->without, s->options->centred);
     double *lambda = cs_alloc(count, sizeof *lambda);
     status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
     if (status == CS_OK)
@@ -358,12 +365,14 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     const int64_t blocks = g->groups, most = blocks < CS_RANK_PARTS ? blocks : CS_RANK_PARTS;
     const bool jackknife = options->jackknife && blocks > 1;
     cs_effective_rank r = {.rows = g->total, .cols = g->cols, .blocks = blocks};
+    cs_gram_all all = {0};
     cs_pool pool = {0};
     r.parts = jackknife && most >= 3 ? most : 0;
     const int64_t pairs = 1 + (jackknife ? blocks : 0), curve = pairs + r.parts * (r.parts + 1) / 2;
     int64_t *at = cs_pool_take(&pool, blocks, sizeof *at);
     problem *p = cs_pool_take(&pool, curve + blocks, sizeof *p);
-    if ((status = pool.status) != CS_OK) goto done;
+    status = pool.status ? pool.status : cs_gram_all_of(g, &all);
+    if (status != CS_OK) goto done;
     r.points = curve_blocks(g, options->every_block, at);
     p[0] = (problem){0};
     for (int64_t b = 0; b < pairs - 1; ++b) {
@@ -373,7 +382,7 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     for (int64_t i = 0; i + 1 < r.points; ++i) { /* the last point is the whole */
         p[curve + i] = (problem){.without = {{at[i], blocks}}};
     }
-    study s = {g, options, p, &r};
+    study s = {g, &all, options, p, &r};
     r.point = cs_calloc(r.points, sizeof *r.point);
     cs_threads_blas_hold(true); /* the problems are many, and small */
     status =
@@ -389,6 +398,7 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     if (jackknife && (status = fill_corrected(&s, p + 1, p + pairs, &r)) != CS_OK) goto done;
     fill_guard(g, &r);
 done:
+    cs_gram_all_free(&all);
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, r, cs_effective_rank_free);
 }

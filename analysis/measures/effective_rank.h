@@ -120,8 +120,8 @@ char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options
 void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
                       const cs_rank_options *options, double value[CS_RANK_MEASURES]);
 
-/* Everything above of Gram blocks. (B + P (P + 1) / 2 + about log2 B + 1) eigenproblems of d x d, d
- * <= 32,000.
+/* Everything above of Gram blocks. (B + P (P + 1) / 2 + about log2 B + 1) eigenproblems of d x d, 4/3 d^3
+ * flops each; memory 8 d^2 bytes beside the blocks, and as much a thread.
  * CS_ERR_USAGE for tau outside (0, 1]; CS_ERR_INPUT for no rows, or centred with one. */
 cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
                                cs_effective_rank *out) CS_MUST_CHECK;

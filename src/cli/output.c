@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/pace.h"
+#include "base/threads.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
 #include "io/file.h"
@@ -362,8 +364,10 @@ void cs_output_elsewhere(cs_args *args)
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 
-cs_status cs_output_input(cs_args *args, const char *path)
+/* Its number among the inputs, with no hash yet, or -1 where it is one already. */
+static cs_status add_input(cs_args *args, const char *path, int *out)
 {
+    *out = -1;
     for (int i = 0; i < args->inputs; ++i) {
         if (strcmp(args->input[i].path, path) == 0) {
             return CS_OK;
@@ -372,11 +376,77 @@ cs_status cs_output_input(cs_args *args, const char *path)
     cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
     args->input = grown;
-    cs_opt_input input = {0};
-    cs_status status = cs_path_sha256(path, input.sha256, &input.bytes);
-    if (status == CS_OK && !(input.path = cs_args_keep(args, cs_strdup(path))))
-        status = CS_ERR_MEMORY;
-    if (status == CS_OK) args->input[args->inputs++] = input;
+    cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
+    if (!input.path) return CS_ERR_MEMORY;
+    args->input[ *out = args->inputs++] = input;
+    return CS_OK;
+}
+
+cs_status cs_output_input(cs_args *args, const char *path)
+{
+    int at = -1;
+    cs_status status = add_input(args, path, &at);
+    if (status != CS_OK || at < 0) return status;
+    return cs_path_sha256(path, args->input[at].sha256, &args->input[at].bytes);
+}
+
+/* A file being hashed, and what is done meanwhile. */
+typedef struct {
+    const char *path;
+    char sha256[65];
+    int64_t bytes;
+    cs_output_work work;
+    void *ctx;
+    atomic_bool begun, hashed;
+    cs_status status; /* of the work, and its reason: a failure of the hash comes before it */
+    char *reason;
+} beside;
+
+/* The caller is to do the work, since the loops in it want the threads that have no item here. */
+static cs_status one_of_both(void *ctx, int64_t item, int worker)
+{
+    beside *b = ctx;
+    (void)item;
+    const bool hash =
+        worker == 0 ? atomic_exchange(&b->begun, true) : !atomic_exchange(&b->hashed, true);
+    if (hash) {
+        return cs_path_sha256(b->path, b->sha256, &b->bytes);
+    }
+    b->status = b->work(b->ctx);
+    if (b->status != CS_OK) {
+        b->reason = cs_strdup(cs_reason());
+        cs_reason_clear();
+    }
+    return CS_OK;
+}
+
+cs_status cs_output_input_beside(cs_args *args, const char *text, int threads, cs_output_work work,
+                                 void *ctx)
+{
+    char *path = NULL, *name = NULL;
+    int at = -1;
+    beside b = {.work = work, .ctx = ctx};
+    cs_status status = cs_rows_split(text, &path, &name);
+    if (status == CS_OK) status = cs_rows_check_name(text, path);
+    if (status == CS_OK) status = add_input(args, path, &at);
+    if (status != CS_OK) goto done;
+    b.path = path;
+    if (at < 0) {
+        status = work(ctx);
+    } else if (threads == 1) {
+        status = cs_path_sha256(path, args->input[at].sha256, &args->input[at].bytes);
+        if (status == CS_OK) status = work(ctx);
+    } else {
+        status = cs_parallel_workers(2, threads, one_of_both, &b);
+        memcpy(args->input[at].sha256, b.sha256, sizeof b.sha256); /* it may have moved */
+        args->input[at].bytes = b.bytes;
+        if (status == CS_OK && b.status != CS_OK)
+            status = cs_fail(b.status, "%s", b.reason ? b.reason : "out of memory");
+    }
+done:
+    cs_free(b.reason);
+    cs_free(path);
+    cs_free(name);
     return status;
 }
 

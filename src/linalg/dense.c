@@ -131,6 +131,11 @@ static cs_status all_finite(const cs_dense *a)
     return part_finite(a, false);
 }
 
+cs_status cs_dense_lower_finite(const cs_dense *a)
+{
+    return part_finite(a, true);
+}
+
 /* A LAPACKE return value as a status. */
 static cs_status lapack_status(lapack_int info, const char *routine, int64_t rows, int64_t cols)
 {

@@ -49,6 +49,9 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS
  * values_only). */
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
 
+/* CS_ERR_INPUT names the first entry on the diagonal or below that is not finite. */
+cs_status cs_dense_lower_finite(const cs_dense *a) CS_MUST_CHECK;
+
 /* A = P L D L^T P^T of a symmetric matrix by bounded Bunch-Kaufman ("rook") pivoting, dsytrf_rk;
  * the lower triangle is read. On return it holds the unit lower triangular L below the diagonal of
  * D; below[i] = D(i + 1, i), n values; pivot[i] < 0 on both rows of a 2 x 2 block of D, n values.

@@ -47,6 +47,7 @@ typedef struct {
     const int64_t *order;                 /* row numbers by group, or NULL: as they stand */
     int64_t panels, block_panels, blocks; /* of the columns */
     int64_t item;                         /* bytes of a number */
+    bool widen;                           /* rows are read as floats and packed as doubles */
     int64_t chunk_rows;
     int64_t first, count; /* the chunk: positions in order */
     int64_t group;
@@ -64,6 +65,12 @@ typedef struct {
 static double item_of(const cs_gram *g, const void *x, int64_t i)
 {
     return g->wide ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* Bytes of a number as it is read. */
+static int64_t read_item(const adder *a)
+{
+    return a->widen ? (int64_t)sizeof(float) : a->item;
 }
 
 static int64_t row_at(const adder *a, int64_t position)
@@ -186,17 +193,19 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
                         char *square)
 {
     const int64_t d = a->rows->cols, panel = (int64_t)STEPS * CS_TILE * a->item;
+    const int64_t read = read_item(a);
+    const int kernel = a->widen ? 2 : a->g->wide;
     memset(sums, 0, (size_t)(a->panels * CS_TILE * a->item));
     memset(square, 0, (size_t)((int64_t)STEPS * CS_TILE_LANES * a->item));
     for (int64_t k = 0; k < count; k += PIECE) {
         const int64_t rows = cs_least(PIECE, count - k);
         char *lanes = square + k * CS_TILE_LANES * a->item;
         for (int64_t p = 0; p < a->panels; ++p) {
-            const char *x = values + (k * d + p * CS_TILE) * a->item;
+            const char *x = values + (k * d + p * CS_TILE) * read;
             char *to = packed + p * panel + k * CS_TILE * a->item;
             char *sum = sums + p * CS_TILE * a->item;
             const int64_t cols = cs_least(CS_TILE, d - p * CS_TILE);
-            a->kernels->pack[a->g->wide](rows, cols, x, d, to, sum, lanes);
+            a->kernels->pack[kernel](rows, cols, x, d, to, sum, lanes);
         }
     }
 }
@@ -204,10 +213,11 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
 /* The run's rows, which ascend, where they stand in memory; NULL when they do not. */
 static const char *in_place(const adder *a, int64_t from, int64_t count)
 {
-    const char *data = a->g->wide ? (const char *)a->rows->f64 : (const char *)a->rows->f32;
+    const char *data =
+        a->g->wide && !a->widen ? (const char *)a->rows->f64 : (const char *)a->rows->f32;
     int64_t first = row_at(a, from);
     bool together = row_at(a, from + count - 1) == first + count - 1;
-    return data && together ? data + first * a->rows->cols * a->item : NULL;
+    return data && together ? data + first * a->rows->cols * read_item(a) : NULL;
 }
 
 static cs_status pack_run(void *ctx, int64_t run, int worker)
@@ -226,7 +236,7 @@ static cs_status pack_run(void *ctx, int64_t run, int worker)
         double *raw = (double *)(void *)(square + (int64_t)STEPS * CS_TILE_LANES * a->item);
         status = transform(a, from, count, raw, scratch, facts);
     } else if (!values) {
-        status = gather(a, from, count, a->g->wide, scratch);
+        status = gather(a, from, count, a->g->wide && !a->widen, scratch);
     }
     if (status != CS_OK) return status;
     values = values ? values : scratch;
@@ -234,8 +244,8 @@ static cs_status pack_run(void *ctx, int64_t run, int worker)
     for (int64_t k = 0; k < count && status == CS_OK && !a->transform; ++k) {
         const double sum = sum_of_lanes(a, square, k);
         const int64_t row = row_at(a, from + k);
-        status = in_range(a, sum) ? take_square(a, row, sum, values + k * a->rows->cols * a->item,
-                                                a->g->wide, facts)
+        const char *at = values + k * a->rows->cols * read_item(a);
+        status = in_range(a, sum) ? take_square(a, row, sum, at, a->g->wide && !a->widen, facts)
                                   : bad_row(a, row);
     }
     return status;
@@ -415,6 +425,8 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
                  .item = item,
                  .chunk_rows = runs * STEPS,
                  .transform = g->normalise || g->shift,
+                 .widen = g->wide && !g->normalise && !g->shift && rows->type != CS_ROWS_F64 &&
+                          rows->type != CS_ROWS_INT,
                  .scratch_bytes = STEPS * (d + CS_TILE_LANES) * item,
                  .tile_bytes = w * w * CS_TILE * CS_TILE * item};
     a->scratch_bytes += a->transform ? STEPS * d * (int64_t)sizeof(double) : 0;

@@ -84,9 +84,28 @@ typedef struct {
 cs_status cs_gram_total(const cs_gram *g, const cs_gram_range *without, bool centred, cs_dense *out,
                         int64_t *n) CS_MUST_CHECK;
 
-/* The error bound above, and what it says of the eigenvalues of cs_gram_total. */
+/* The sum over all groups, only entries (i, j), i <= j, at i * cols + j, and the trace of each group's
+ * block: what many sums that leave few groups out are made from. */
+typedef struct {
+    cs_dense sum;
+    double *trace; /* groups */
+} cs_gram_all;
+
+cs_status cs_gram_all_of(const cs_gram *g, cs_gram_all *out) CS_MUST_CHECK;
+void cs_gram_all_free(cs_gram_all *all);
+
+/* As cs_gram_total, on the triangle of `all` alone. Groups are taken away from `all` (NULL: none) where
+ * that is less work than adding the others, and where the rounding of the differences stays within the
+ * bound at the top: not where what is left has much less of the trace than all. */
+cs_status cs_gram_without(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
+                          bool centred, cs_dense *out, int64_t *n) CS_MUST_CHECK;
+
+/* The error bound above, and what it says of the eigenvalues of cs_gram_total; the same with traces
+ * that are known. */
 double cs_gram_gamma(const cs_gram *g, bool centred);
 double cs_gram_floor(const cs_gram *g, const cs_gram_range *without, bool centred);
+double cs_gram_floor_without(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
+                             bool centred);
 
 /* NPZ: block, sum, rows, origin, and the scalars. Reading checks what it reads. */
 cs_status cs_gram_write(const cs_gram *g, const char *path) CS_MUST_CHECK;

@@ -36,15 +36,35 @@ static bool is_without(const cs_gram_range *without, int64_t k)
                        (k >= without[1].from && k < without[1].end));
 }
 
-double cs_gram_floor(const cs_gram *g, const cs_gram_range *without, bool centred)
+static double trace_of(const cs_gram *g, int64_t group)
+{
+    double trace = 0.0;
+    for (int64_t i = 0; i < g->cols; ++i) {
+        trace += g->block[(group * g->cols + i) * g->cols + i];
+    }
+    return trace;
+}
+
+/* all: traces that are known, or NULL. */
+static double floor_of(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
+                       bool centred)
 {
     double trace = 0.0; /* before a shift is put back */
     for (int64_t b = 0; b < g->groups; ++b) {
-        for (int64_t i = 0; i < g->cols && !is_without(without, b); ++i) {
-            trace += g->block[(b * g->cols + i) * g->cols + i];
-        }
+        trace += is_without(without, b) ? 0.0 : all ? all->trace[b] : trace_of(g, b);
     }
     return cs_gram_gamma(g, centred) * trace;
+}
+
+double cs_gram_floor(const cs_gram *g, const cs_gram_range *without, bool centred)
+{
+    return floor_of(g, NULL, without, centred);
+}
+
+double cs_gram_floor_without(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
+                             bool centred)
+{
+    return floor_of(g, all, without, centred);
 }
 
 cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *options, cs_gram *out)
@@ -83,48 +103,113 @@ void cs_gram_free(cs_gram *g)
     *g = (cs_gram){0};
 }
 
+/* --- sums over groups ------------------------------------------------------------------------- */
+
+/* to += sign * block, on the triangle that is kept. */
+static void add_block(const cs_gram *g, int64_t group, double sign, double *to)
+{
+    const int64_t d = g->cols;
+    const double *block = g->block + group * d * d;
+    for (int64_t i = 0; i < d; ++i) {
+        for (int64_t j = i; j < d; ++j) {
+            to[i * d + j] += sign * block[i * d + j];
+        }
+    }
+}
+
+cs_status cs_gram_all_of(const cs_gram *g, cs_gram_all *out)
+{
+    cs_gram_all all = {.trace = cs_alloc(g->groups, sizeof *all.trace)};
+    cs_status status = all.trace ? cs_dense_init(&all.sum, g->cols, g->cols) : CS_ERR_MEMORY;
+    for (int64_t k = 0; k < g->groups && status == CS_OK; ++k) {
+        all.trace[k] = trace_of(g, k);
+        add_block(g, k, 1.0, all.sum.data);
+    }
+    return CS_DELIVER(status, out, all, cs_gram_all_free);
+}
+
+void cs_gram_all_free(cs_gram_all *all)
+{
+    cs_dense_free(&all->sum);
+    cs_free(all->trace);
+    *all = (cs_gram_all){0};
+}
+
+/* Whether taking groups away from the sum over all costs fewer passes than adding the others, and keeps
+ * the bound of gram.h, whose e has (slabs + groups) v for what is added in double: an entry of a block
+ * takes as many of these as the block has slabs, at most slabs - others when `others` other groups have
+ * rows, and the sum over all and the differences take groups + 1 (of all |y||y|, not of those kept
+ * alone, since a difference keeps the error of what it is taken from) and as many more as are taken
+ * away. */
+static bool takes_away(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without)
+{
+    double whole = 0.0, kept = 0.0;
+    int64_t gone = 0, others = -1;
+    for (int64_t k = 0; k < g->groups; ++k) {
+        const bool out = is_without(without, k);
+        gone += out;
+        others += g->rows[k] > 0;
+        whole += all->trace[k];
+        kept += out ? 0.0 : all->trace[k];
+    }
+    const double groups = (double)g->groups;
+    return 2 * gone < g->groups &&
+           (groups + 1.0 + (double)gone) * whole <= (groups + (double)others) * kept;
+}
+
+/* Rows less their mean, or moved back to where they were, on the triangle that is kept. */
+static void put_shift(const cs_gram *g, bool centred, int64_t rows, const double *sum,
+                      double *total)
+{
+    const int64_t d = g->cols;
+    const double *s = g->origin, m = (double)rows;
+    for (int64_t i = 0; i < d && (centred ? rows > 0 : g->shift); ++i) {
+        const double mean = centred ? sum[i] / m : 0.0;
+        for (int64_t j = i; j < d; ++j) {
+            double *x = &total[i * d + j];
+            *x = centred ? *x - mean * sum[j]
+                         : *x + (s[i] * sum[j] + sum[i] * s[j] + m * s[i] * s[j]);
+        }
+    }
+}
+
+cs_status cs_gram_without(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
+                          bool centred, cs_dense *out, int64_t *n)
+{
+    const int64_t d = g->cols;
+    cs_dense total = {0};
+    int64_t rows = 0;
+    double *sum = cs_calloc(d, sizeof *sum);
+    cs_status status = sum ? cs_dense_init(&total, d, d) : CS_ERR_MEMORY;
+    const bool away = status == CS_OK && all && takes_away(g, all, without);
+    if (away) {
+        cs_dense_copy(&all->sum, &total);
+    }
+    for (int64_t k = 0; k < g->groups && status == CS_OK; ++k) {
+        const bool gone = is_without(without, k);
+        if (gone == away) add_block(g, k, away ? -1.0 : 1.0, total.data);
+        rows += gone ? 0 : g->rows[k];
+        for (int64_t i = 0; i < d && !gone; ++i) {
+            sum[i] += g->sum[k * d + i];
+        }
+    }
+    if (status == CS_OK) put_shift(g, centred, rows, sum, total.data);
+    *n = rows;
+    cs_free(sum);
+    return CS_DELIVER(status, out, total, cs_dense_free);
+}
+
 cs_status cs_gram_total(const cs_gram *g, const cs_gram_range *without, bool centred, cs_dense *out,
                         int64_t *n)
 {
-    const int64_t d = g->cols;
-    cs_dense total;
-    double *sum = cs_calloc(d, sizeof *sum);
-    if (!sum) return CS_ERR_MEMORY;
-    cs_status status = cs_dense_init(&total, d, d);
-    if (status != CS_OK) {
-        cs_free(sum);
-        return status;
-    }
-    int64_t rows = 0;
-    for (int64_t k = 0; k < g->groups; ++k) {
-        if (is_without(without, k)) {
-            continue;
-        }
-        const double *block = g->block + k * d * d, *t = g->sum + k * d;
-        rows += g->rows[k];
-        for (int64_t i = 0; i < d; ++i) {
-            sum[i] += t[i];
-            for (int64_t j = i; j < d; ++j) {
-                total.data[i * d + j] += block[i * d + j];
-            }
+    cs_dense total = {0};
+    cs_status status = cs_gram_without(g, NULL, without, centred, &total, n);
+    for (int64_t i = 0; i < g->cols && status == CS_OK; ++i) {
+        for (int64_t j = i; j < g->cols; ++j) {
+            total.data[j * g->cols + i] = total.data[i * g->cols + j];
         }
     }
-    const double *s = g->origin, m = (double)rows;
-    for (int64_t i = 0; i < d; ++i) {
-        for (int64_t j = i; j < d; ++j) {
-            double *x = &total.data[i * d + j];
-            if (!centred) {
-                *x += s[i] * sum[j] + sum[i] * s[j] + m * s[i] * s[j];
-            } else if (rows > 0) {
-                *x -= sum[i] / m * sum[j];
-            }
-            total.data[j * d + i] = *x;
-        }
-    }
-    cs_free(sum);
-    *out = total;
-    *n = rows;
-    return CS_OK;
+    return CS_DELIVER(status, out, total, cs_dense_free);
 }
 
 cs_status cs_gram_merge(cs_gram *into, const cs_gram *from)

@@ -30,9 +30,10 @@ enum {
 #define TYPED(name) name##_wide
 #include "linalg/tile_typed_private.h"
 
+typedef float half __attribute__((vector_size(SIMD_BYTES / 2)));
+
 static void widen(const float *tile, double *to, int64_t ld)
 {
-    typedef float half __attribute__((vector_size(SIMD_BYTES / 2)));
     for (int64_t i = 0; i < CS_TILE; ++i, tile += CS_TILE, to += ld) {
         UNROLL for (int64_t j = 0; j < CS_TILE; j += WD)
         {
@@ -41,6 +42,25 @@ static void widen(const float *tile, double *to, int64_t ld)
             *(vd_any *)(to + j) += __builtin_convertvector(v, vd);
         }
     }
+}
+
+/* Through the panel, whose lines the packer then finds in the first level cache. */
+static void pack_widened(int64_t rows, int64_t cols, const void *items, int64_t ld, void *packed,
+                         void *sum, void *square)
+{
+    const float *x = items;
+    double *to = packed;
+    for (int64_t k = 0; k < rows; ++k, x += ld, to += CS_TILE) {
+        float row[CS_TILE] = {0};
+        const float *from = cols < CS_TILE ? memcpy(row, x, (size_t)cols * sizeof *x) : x;
+        UNROLL for (int64_t j = 0; j < CS_TILE; j += WD)
+        {
+            half v;
+            memcpy(&v, from + j, sizeof v);
+            *(vd_any *)(to + j) = __builtin_convertvector(v, vd);
+        }
+    }
+    pack_wide(rows, CS_TILE, packed, CS_TILE, packed, sum, square);
 }
 
 /* Keys of a vector at a time; the counting itself is scalar. */
@@ -68,7 +88,7 @@ static bool scan(const float *tile, float least, int shift, uint64_t *bins, uint
 const cs_tile_kernels CS_SIMD_TABLE(cs_tile_kernels) = {
     .name = SIMD_NAME,
     .product = {product, product_wide},
-    .pack = {pack, pack_wide},
+    .pack = {pack, pack_wide, pack_widened},
     .widen = widen,
     .scan = scan,
 };

@@ -29,8 +29,9 @@ typedef struct {
     void (*product[2])(int64_t steps, const void *a, const void *b, void *c);
 
     /* Packs columns 0..cols-1 (at most 16, zeros beyond) of `rows` rows of x, adds their sums over
-     * the rows to sum[16], and their squares to square[row * CS_TILE_LANES + lane]. */
-    void (*pack[2])(int64_t rows, int64_t cols, const void *x, int64_t ld, void *panel, void *sum,
+     * the rows to sum[16], and their squares to square[row * CS_TILE_LANES + lane]; [2] takes floats
+     * and does with them what [1] does with the doubles they are. */
+    void (*pack[3])(int64_t rows, int64_t cols, const void *x, int64_t ld, void *panel, void *sum,
                     void *square);
 
     /* to[i * ld + j] += tile[i * 16 + j] */

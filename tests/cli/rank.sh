@@ -117,6 +117,18 @@ test_shards() {
     refuses 2 "go with the run that stores blocks" "$COSPEC" rank d/blocks.npz --row-norm
 }
 
+# The hash is made beside the Gram matrix: it is that of the file, with one thread or two, and what was damaged is refused, before what else is wrong with it.
+test_hash_beside() {
+    cube
+    for t in 1 2; do
+        exits 0 "$COSPEC" rank cube.npy --blocks 2 --save-blocks --threads $t -o h$t &&
+            grep -q "\"sha256\": \"$(sha256sum < cube.npy | cut -d' ' -f1)\"" h$t/manifest.json || { fail "${why:-$(cat h$t/manifest.json)}"; return 1; }
+        exits 0 "$COSPEC" rank h$t/blocks.npz --threads $t && printf x >> h$t/blocks.npz &&
+            refuses 3 "it was changed or damaged after" "$COSPEC" rank h$t/blocks.npz --threads $t &&
+            : > h$t/blocks.npz && refuses 3 "it was changed or damaged after" "$COSPEC" rank h$t/blocks.npz --threads $t || return 1
+    done
+}
+
 test_unequal_n() {
     cube
     f32 1 0 0  0 1 0 | npy two.npy '<f4' '(2, 3)'
@@ -205,6 +217,6 @@ test_inputs_that_do_not_end() {
     [ $code = 130 ] || fail "exit code $code: $(cat err)"
 }
 
-for t in closed_form csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards unequal_n bad_input inputs_that_do_not_end similarity similarity_threads shape_blocks; do
+for t in closed_form csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards hash_beside unequal_n bad_input inputs_that_do_not_end similarity similarity_threads shape_blocks; do
     check $t
 done
