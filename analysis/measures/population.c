@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/reals.h"
+#include "base/threads.h"
 
 void cs_population_counts_free(cs_population_counts *counts)
 {
@@ -145,6 +146,7 @@ static cs_pair_options all_quarters(const uint8_t *quarter, const double *scale)
 
 static cs_status take_cross_lambda(const choice *c, cs_population *out)
 {
+    if (c->options->least > 0 || !c->options->leading) return CS_OK;
     const cs_pair_options pairs = all_quarters(c->quarter, c->scale);
     cs_signed_gram q = {0};
     double seen = 0;
@@ -242,6 +244,20 @@ cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t
     return CS_DELIVER(status, out, m, cs_signed_gram_free);
 }
 
+/* The parts set members of their own. */
+typedef struct {
+    const choice *c;
+    cs_population *out;
+} taking;
+
+static cs_status take_part(void *ctx, int64_t part)
+{
+    const taking *t = ctx;
+    return part == 0   ? add_whole(t->c, t->out)
+           : part == 1 ? add_products(t->c, t->out)
+                       : take_cross_lambda(t->c, t->out);
+}
+
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
                            const cs_population_options *options, cs_population *out)
 {
@@ -258,10 +274,10 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
     }
     if (status == CS_OK) take_quarters(part, counts->documents, quarter);
     if (status == CS_OK) status = marginals(counts, part, scale, f);
-    if (status == CS_OK) status = add_whole(&c, &result);
-    if (status == CS_OK) status = add_products(&c, &result);
-    if (status == CS_OK && options->least == 0 && options->leading)
-        status = take_cross_lambda(&c, &result);
+    taking t = {&c, &result};
+    cs_threads_blas_hold(true); /* as cs_population_measure */
+    if (status == CS_OK) status = cs_parallel(3, options->threads, take_part, &t);
+    cs_threads_blas_hold(false);
     cs_pool_free(&pool);
     if (status != CS_OK) return status;
     *out = result;
