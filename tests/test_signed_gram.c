@@ -121,6 +121,39 @@ TEST(traces_and_products_are_those_of_dense_matrices)
     }
 }
 
+/* A guess that is right for another matrix, in which what are copies here is one value or small: its
+ * vectors are eigenvectors here too, so that their Krylov space has no copy but what noise brings. */
+TEST(a_guess_hides_no_copies)
+{
+    enum { COLS = 2000, WANTED = 8 }; /* beyond what a dense solver takes */
+    cs_signed_gram p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
+    cs_dense guess = {0};
+    OK(cs_csr_init(&p.plus, 0, COLS, 0));
+    OK(cs_csr_init(&p.minus, 0, COLS, 0));
+    OK(cs_dense_init(&guess, COLS, WANTED));
+    for (int64_t j = 0; j < WANTED; ++j) {
+        guess.data[j + j * guess.ld] = 1;
+    }
+    for (int64_t v = 0; v < COLS; ++v) {
+        p.diagonal[v] = 0.3 * (double)(COLS - v) / COLS;
+    }
+    p.diagonal[5] = p.diagonal[1300] = p.diagonal[1301] = 1;
+    for (int64_t v = 700; v < 712; ++v) { /* more than a block has columns */
+        p.diagonal[v] = 0.5;
+    }
+    for (int guessed = 0; guessed < 2; ++guessed) {
+        const cs_signed_gram_options o = {
+            .seed = 3, .threads = 2, .start = guessed ? &guess : NULL};
+        double values[WANTED];
+        OK(cs_signed_gram_leading(&p, WANTED, &o, values, NULL));
+        for (int j = 0; j < WANTED; ++j) {
+            assert_true(fabs(values[j] - (j < 3 ? 1 : 0.5)) <= 1e-9);
+        }
+    }
+    cs_dense_free(&guess);
+    cs_signed_gram_free(&p);
+}
+
 /* Many rows of one and two entries on few columns, equal ones among them; entries of 0 and such as have
  * no square. */
 TEST(fewer_rows_are_the_same_matrix)

@@ -29,9 +29,9 @@ typedef struct {
 /* With M_h the sum over pairs of documents of half h, and Q_fg the one over pairs of quarters f and g
  * of weight 8 (cs_pairs_of_contexts); quarter q is folds 2 q and 2 q + 1. */
 typedef struct {
-    double plain[CS_FOLDS];     /* i = 1 .. 7: tr M_a M_b of the halves of splitting i */
-    double scaled[CS_FOLDS];    /* sum_uv f_u f_v of the same products */
-    double seen[CS_FOLDS][2];   /* share of the mass of each half in the contexts that it sees */
+    double plain[CS_FOLDS];      /* i = 1 .. 7: tr M_a M_b of the halves of splitting i */
+    double scaled[CS_FOLDS];     /* sum_uv f_u f_v of the same products */
+    double seen[CS_FOLDS][2];    /* share of the mass of each half in the contexts that it sees */
     double pairing[CS_PAIRINGS]; /* tr Q_01 Q_23, tr Q_02 Q_13, tr Q_03 Q_12; 0: not wanted */
     double trace;                /* of these six, the sum */
 } cs_fold_products;

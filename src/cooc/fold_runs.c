@@ -25,9 +25,9 @@ typedef struct {
     cs_fold_runs r;
     double in[CS_FOLDS][2 * CS_FOLDS];
     cs_pool pool;
-    double *sum;         /* cols x 8, zeros between contexts */
-    uint64_t *bit;       /* of the columns that are touched */
-    int64_t first, last; /* words of these */
+    double *sum;                     /* cols x 8, zeros between contexts */
+    uint64_t *bit;                   /* of the columns that are touched */
+    int64_t first, last;             /* words of these */
     int32_t (*small)[CS_FOLD_SMALL]; /* by fold and count: 1 + the pattern; 0: none yet */
     int32_t *slot;                   /* the same by hash */
     int64_t slots;
@@ -257,8 +257,8 @@ CS_CLONES static cs_status weigh(maker *m, int64_t first, int64_t end, bool *any
             documents[h] += in[h];
         }
     }
-    cs_status status = cs_reserve(&m->r.weight, &m->r.room, (m->r.count + 1) * 2 * CS_FOLDS,
-                                  sizeof *m->r.weight);
+    cs_status status =
+        cs_reserve(&m->r.weight, &m->r.room, (m->r.count + 1) * 2 * CS_FOLDS, sizeof *m->r.weight);
     if (status != CS_OK) return status;
     double *weight = m->r.weight + m->r.count * 2 * CS_FOLDS;
     *any = m->o->quarters && documents[0][0] >= 2; /* lane 0: every document */

@@ -23,12 +23,13 @@ typedef struct {
     cs_fold_list documents; /* rows c_d of two entries or more */
     double *diagonal;       /* cols x 16: sum of w c_d^2 of rows of one entry, by half */
     int64_t count, room;    /* contexts */
-    double *weight; /* count x 16: n_h / (n_h^2 - sum_d n_d^2) of half a and b of each splitting, 0: it is
+    double *
+        weight; /* count x 16: n_h / (n_h^2 - sum_d n_d^2) of half a and b of each splitting, 0: it is
                        not seen there; in the unused lane 0 of half a 1 / n of all documents */
     int64_t patterns, pattern_room;
-    double *fold;               /* patterns x 8 */
-    double mass[CS_FOLDS];      /* N of each fold */
-    double held[2 * CS_FOLDS];  /* mass of the contexts that each half sees */
+    double *fold;              /* patterns x 8 */
+    double mass[CS_FOLDS];     /* N of each fold */
+    double held[2 * CS_FOLDS]; /* mass of the contexts that each half sees */
 } cs_fold_runs;
 
 /* 1 where fold f is in a half: lanes of half a, then of half b. */

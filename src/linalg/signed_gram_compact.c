@@ -33,8 +33,9 @@ typedef struct {
 typedef struct {
     const cs_csr *a;
     double sign, *diagonal;
-    int64_t *longer, *pairs; /* cols + 1: starts by last column, of rows that stay, of those that are added */
-    int64_t *order;          /* rows that stay */
+    int64_t *longer,
+        *pairs; /* cols + 1: starts by last column, of rows that stay, of those that are added */
+    int64_t *order; /* rows that stay */
     pair *pair;
 } sorter;
 
