@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/scored.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "test.h"
@@ -472,6 +473,26 @@ TEST(sha256_known_answer)
     char hex[65];
     cs_sha256("abc", 3, hex);
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(a_radix_sort_is_in_the_order_of_comparisons)
+{
+    enum { COUNT = 3000 };
+    static const double odd[] = {0, -0.0, INFINITY, -INFINITY, 0x1p-1074, -0x1p-1074, 1, -1};
+    cs_scored list[COUNT], want[COUNT];
+    cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 77);
+    for (int64_t n = 0; n <= COUNT; n += n < 3 ? 1 : COUNT - 3) {
+        for (int64_t i = 0; i < n; ++i) {
+            const double x = i % 7 == 0 ? odd[i / 7 % 8] : cs_rng_normal(&rng);
+            list[i] = (cs_scored){i % 5 == 0 && i > 0 ? list[i - 1].value : x, i};
+            want[i] = list[i];
+        }
+        qsort(want, (size_t)n, sizeof *want, cs_scored_compare);
+        OK(cs_scored_sort(n, list));
+        for (int64_t i = 0; i < n; ++i) {
+            assert_true(list[i].index == want[i].index && list[i].value == want[i].value);
+        }
+    }
 }
 
 TEST(hashes_come_in_pieces)

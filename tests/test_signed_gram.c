@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "io_support.h"
-#include "linalg/signed_gram.h"
+#include "linalg/signed_gram_private.h"
 #include "linalg_support.h"
 #include "test.h"
 
@@ -116,6 +116,80 @@ TEST(traces_and_products_are_those_of_dense_matrices)
         assert_true(other[0] == got[0]);
         cs_dense_free(&dp);
         cs_dense_free(&dq);
+        cs_signed_gram_free(&p);
+        cs_signed_gram_free(&q);
+    }
+}
+
+/* A guess that is right for another matrix, in which what are copies here is one value or small: its
+ * vectors are eigenvectors here too, so that their Krylov space has no copy but what noise brings. */
+TEST(a_guess_hides_no_copies)
+{
+    enum { COLS = 2000, WANTED = 8 }; /* beyond what a dense solver takes */
+    cs_signed_gram p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
+    cs_dense guess = {0};
+    OK(cs_csr_init(&p.plus, 0, COLS, 0));
+    OK(cs_csr_init(&p.minus, 0, COLS, 0));
+    OK(cs_dense_init(&guess, COLS, WANTED));
+    for (int64_t j = 0; j < WANTED; ++j) {
+        guess.data[j + j * guess.ld] = 1;
+    }
+    for (int64_t v = 0; v < COLS; ++v) {
+        p.diagonal[v] = 0.3 * (double)(COLS - v) / COLS;
+    }
+    p.diagonal[5] = p.diagonal[1300] = p.diagonal[1301] = 1;
+    for (int64_t v = 700; v < 712; ++v) { /* more than a block has columns */
+        p.diagonal[v] = 0.5;
+    }
+    for (int guessed = 0; guessed < 2; ++guessed) {
+        const cs_signed_gram_options o = {
+            .seed = 3, .threads = 2, .start = guessed ? &guess : NULL};
+        double values[WANTED];
+        OK(cs_signed_gram_leading(&p, WANTED, &o, values, NULL));
+        for (int j = 0; j < WANTED; ++j) {
+            assert_true(fabs(values[j] - (j < 3 ? 1 : 0.5)) <= 1e-9);
+        }
+    }
+    cs_dense_free(&guess);
+    cs_signed_gram_free(&p);
+}
+
+/* Many rows of one and two entries on few columns, equal ones among them; entries of 0 and such as have
+ * no square. */
+TEST(fewer_rows_are_the_same_matrix)
+{
+    enum { COLS = 9, ROWS = 400 };
+    for (int extreme = 0; extreme < 2; ++extreme) {
+        cs_signed_gram p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)}, q = {0};
+        cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)extreme);
+        for (int side = 0; side < 2; ++side) {
+            cs_csr *a = side ? &p.minus : &p.plus;
+            OK(cs_csr_init(a, ROWS, COLS, 3 * ROWS));
+            for (int64_t r = 0; r < ROWS; ++r) {
+                const int64_t n = r % 4; /* from no entry to three */
+                const int32_t first = (int32_t)cs_rng_below(&rng, COLS - 2);
+                a->ptr[r + 1] = a->ptr[r] + n;
+                for (int64_t i = 0; i < n; ++i) {
+                    const bool odd = extreme && r % 20 == 6;
+                    a->col[a->ptr[r] + i] = first + (int32_t)i;
+                    a->val[a->ptr[r] + i] =
+                        odd && i == 0 ? (r % 40 == 6 ? 0 : 0x1p-480) : cs_rng_uniform(&rng);
+                }
+            }
+        }
+        for (int v = 0; v < COLS; ++v) {
+            p.diagonal[v] = v - 4;
+        }
+        OK(cs_signed_gram_compact(&p, &q));
+        cs_dense want = dense_of(&p), got = dense_of(&q);
+        for (int64_t e = 0; e < COLS * COLS; ++e) {
+            assert_true(fabs(got.data[e] - want.data[e]) <= 1e-13 * ROWS);
+        }
+        /* neighbours make COLS - 2 pairs of columns; rows with a 0 or without a square stay */
+        const int64_t odd = extreme ? ROWS / 20 : 0;
+        assert_true(q.plus.rows <= ROWS / 4 + COLS - 2 + odd && q.minus.rows > ROWS / 4);
+        cs_dense_free(&want);
+        cs_dense_free(&got);
         cs_signed_gram_free(&p);
         cs_signed_gram_free(&q);
     }

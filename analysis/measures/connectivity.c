@@ -6,7 +6,6 @@
 #include "analysis/measures/connectivity.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -93,7 +92,7 @@ static cs_status cut_by(const cs_csr *a, const second_triplet *s, cs_cut *out)
     for (int64_t j = 0; j < a->cols; ++j) {
         order[a->rows + j] = (cs_scored){s->v ? s->v[j] / sqrt(s->col_mass[j]) : 0.0, a->rows + j};
     }
-    qsort(order, (size_t)nodes, sizeof *order, cs_scored_compare);
+    if ((status = cs_scored_sort(nodes, order)) != CS_OK) goto done;
     sweep(a, &at, s, order, row, col, &cut);
     *out = cut;
 done:

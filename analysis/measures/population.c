@@ -1,5 +1,6 @@
-/* The cross-fitted and the distinct-document estimate of one choice of documents: five sums over
- * pairs of tokens (cooc/by_document.c), their traces, inner products and eigenvalues. */
+/* The cross-fitted and the distinct-document estimate of one choice of documents: sums over
+ * pairs of tokens (cooc/by_document.c), their traces, inner products (cooc/fold_products.c) and
+ * eigenvalues. */
 #include "analysis/measures/population.h"
 
 #include <math.h>
@@ -70,37 +71,6 @@ static cs_status marginals(const cs_population_counts *c, const uint8_t *part, d
     return status;
 }
 
-/* --- sums over pairs -------------------------------------------------------------------------- */
-
-enum { SPLITTINGS = CS_FOLDS - 1 };
-
-/* The three ways to pair the quarters, folds 0 and 1, 2 and 3, ...: A_f' A_g and A_h' A_i, whose
- * symmetric parts are 8 times the pairs of two quarters: the mean over two orders of 16 c c' / (n N). */
-enum { PAIRINGS = 3 };
-static const unsigned quarters_of[PAIRINGS][2] = {{3, 12}, {5, 10}, {9, 6}};
-static const double QUARTER_WEIGHT = 8;
-
-/* Two sums whose product is taken. */
-typedef struct {
-    const cs_population_counts *counts;
-    cs_pair_options pairs[2];
-    cs_signed_gram sum[2];
-    double seen[2];
-} pair_sums;
-
-static void pair_sums_free(pair_sums *p)
-{
-    cs_signed_gram_free(&p->sum[0]);
-    cs_signed_gram_free(&p->sum[1]);
-}
-
-static cs_status take_sum(void *ctx, int64_t item)
-{
-    pair_sums *p = ctx;
-    return cs_pairs_of_contexts(&p->counts->rows, &p->counts->index, &p->pairs[item], &p->sum[item],
-                                &p->seen[item]);
-}
-
 /* --- eigenvalues ------------------------------------------------------------------------------ */
 
 /* start: as that of cs_population_options. */
@@ -124,6 +94,8 @@ static cs_status leading(const cs_signed_gram *m, const cs_population_options *o
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
+enum { SPLITTINGS = CS_FOLDS - 1 };
+
 /* x / y, NaN where nothing was seen. */
 static double share(double x, double y)
 {
@@ -138,51 +110,27 @@ typedef struct {
     const double *scale, *f;
 } choice;
 
-/* What one splitting adds to the means over all. */
-static cs_status add_splitting(const choice *c, int splitting, cs_population *out)
+/* The sums of fourth powers, means over splittings and pairings, and the trace of the quarters'. */
+static cs_status add_products(const choice *c, cs_population *out)
 {
-    const unsigned half = cs_half_of_folds(splitting);
-    pair_sums p = {.counts = c->counts};
-    double product = 0, corrected = 0;
-    for (int i = 0; i < 2; ++i) {
-        p.pairs[i] = (cs_pair_options){.part = c->part,
-                                       .chosen = i ? CS_ALL_FOLDS & ~half : half,
-                                       .between = CS_PAIRS_OF_DOCUMENTS,
-                                       .least = c->options->least,
-                                       .scale = c->scale};
+    const cs_fold_options o = {.part = c->part,
+                               .least = c->options->least,
+                               .quarters = c->options->least == 0,
+                               .scale = c->scale,
+                               .f = c->f,
+                               .threads = c->options->threads};
+    cs_fold_products p = {.trace = 0};
+    cs_status status = cs_fold_products_of(&c->counts->rows, &c->counts->index, &o, &p);
+    for (int i = 1; i <= SPLITTINGS && status == CS_OK; ++i) {
+        const double both = p.seen[i][0] * p.seen[i][1];
+        out->distinct.sum_sigma4 += share(p.plain[i], both) / SPLITTINGS;
+        out->corrected4 += share(p.scaled[i], both) / SPLITTINGS;
+        out->seen_halves += (p.seen[i][0] + p.seen[i][1]) / (2 * SPLITTINGS);
     }
-    cs_status status = cs_parallel(2, c->options->threads, take_sum, &p);
-    if (status == CS_OK)
-        status = cs_signed_gram_inner(&p.sum[0], &p.sum[1], c->f, c->options->threads, &product,
-                                      &corrected);
-    out->distinct.sum_sigma4 += share(product, p.seen[0] * p.seen[1]) / SPLITTINGS;
-    out->corrected4 += share(corrected, p.seen[0] * p.seen[1]) / SPLITTINGS;
-    out->seen_halves += (p.seen[0] + p.seen[1]) / (2 * SPLITTINGS);
-    pair_sums_free(&p);
-    return status;
-}
-
-/* What one pairing of the quarters adds. */
-static cs_status add_pairing(const choice *c, int pairing, cs_population *out)
-{
-    pair_sums p = {.counts = c->counts};
-    double product = 0;
-    for (int i = 0; i < 2; ++i) {
-        p.pairs[i] = (cs_pair_options){.part = c->quarter,
-                                       .chosen = quarters_of[pairing][i],
-                                       .between = CS_PAIRS_OF_PARTS,
-                                       .weight = QUARTER_WEIGHT,
-                                       .scale = c->scale};
+    for (int i = 0; i < CS_PAIRINGS && status == CS_OK; ++i) {
+        out->cross_fit.sum_sigma4 += p.pairing[i] / CS_PAIRINGS;
     }
-    cs_status status = cs_parallel(2, c->options->threads, take_sum, &p);
-    if (status == CS_OK)
-        status =
-            cs_signed_gram_inner(&p.sum[0], &p.sum[1], NULL, c->options->threads, &product, NULL);
-    for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        out->cross_fit.sum_sigma2 += cs_signed_gram_trace(&p.sum[i], NULL) / (2 * PAIRINGS);
-    }
-    out->cross_fit.sum_sigma4 += product / PAIRINGS;
-    pair_sums_free(&p);
+    out->cross_fit.sum_sigma2 = p.trace / (2 * CS_PAIRINGS);
     return status;
 }
 
@@ -198,6 +146,7 @@ static cs_pair_options all_quarters(const uint8_t *quarter, const double *scale)
 
 static cs_status take_cross_lambda(const choice *c, cs_population *out)
 {
+    if (c->options->least > 0 || !c->options->leading) return CS_OK;
     const cs_pair_options pairs = all_quarters(c->quarter, c->scale);
     cs_signed_gram q = {0};
     double seen = 0;
@@ -295,6 +244,20 @@ cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t
     return CS_DELIVER(status, out, m, cs_signed_gram_free);
 }
 
+/* The parts set members of their own. */
+typedef struct {
+    const choice *c;
+    cs_population *out;
+} taking;
+
+static cs_status take_part(void *ctx, int64_t part)
+{
+    const taking *t = ctx;
+    return part == 0   ? add_whole(t->c, t->out)
+           : part == 1 ? add_products(t->c, t->out)
+                       : take_cross_lambda(t->c, t->out);
+}
+
 cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *part,
                            const cs_population_options *options, cs_population *out)
 {
@@ -311,15 +274,10 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
     }
     if (status == CS_OK) take_quarters(part, counts->documents, quarter);
     if (status == CS_OK) status = marginals(counts, part, scale, f);
-    if (status == CS_OK) status = add_whole(&c, &result);
-    for (int i = 1; i <= SPLITTINGS && status == CS_OK; ++i) {
-        status = add_splitting(&c, i, &result);
-    }
-    for (int i = 0; i < PAIRINGS && options->least == 0 && status == CS_OK; ++i) {
-        status = add_pairing(&c, i, &result);
-    }
-    if (status == CS_OK && options->least == 0 && options->leading)
-        status = take_cross_lambda(&c, &result);
+    taking t = {&c, &result};
+    cs_threads_blas_hold(true); /* as cs_population_measure */
+    if (status == CS_OK) status = cs_parallel(3, options->threads, take_part, &t);
+    cs_threads_blas_hold(false);
     cs_pool_free(&pool);
     if (status != CS_OK) return status;
     *out = result;

@@ -28,19 +28,9 @@
 #pragma once
 
 #include "cooc/by_document.h"
+#include "cooc/fold_products.h"
 
-enum { CS_FOLDS = 8, CS_LEADING = 8, CS_ALL_FOLDS = (1 << CS_FOLDS) - 1 };
-
-/* Half a of splitting 1 .. 7 of the eight folds: fold f is in it where splitting & f has an even number
- * of bits, as in the columns of Hadamard's matrix: two folds are in one half in three of seven. */
-static inline unsigned cs_half_of_folds(int splitting)
-{
-    unsigned half = 0;
-    for (int f = 0; f < CS_FOLDS; ++f) {
-        half |= (unsigned)!(__builtin_popcount((unsigned)(splitting & f)) % 2) << f;
-    }
-    return half;
-}
+enum { CS_LEADING = 8 };
 
 typedef struct {
     double sum_sigma2, sum_sigma4; /* NaN: there is no pair, or nothing to compute it from */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "cooc/build_sequences.h"
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -206,38 +207,68 @@ static cs_status hold_back(const cs_population_study *s, cs_population_options o
     return status;
 }
 
+/* The two halves of a choice's numbers, which have nothing to do with each other. */
+typedef struct {
+    const cs_population_study *s;
+    cs_population_taken what;
+    cs_connectivity *keep;
+    double *values;
+    cs_population_options o;
+    cs_population language;
+} measuring;
+
+static cs_status measure_own(const measuring *m)
+{
+    const cs_population_study *s = m->s;
+    cs_cooc built = {0};
+    cs_status status = matrix_of(s, &built);
+    const cs_csr *a = &built.matrix.a;
+    if (status == CS_OK && m->what >= CS_POP_SPECTRA) {
+        status = cs_population_measure_matrix(a, &s->plan->spectrum, m->keep, m->values);
+    } else if (status == CS_OK) {
+        status = plain_sums(s, a, m->values + cs_population_number(CS_POP_PLUG_IN, 0));
+    }
+    cs_cooc_free(&built);
+    return status;
+}
+
+static cs_status measure_half(void *ctx, int64_t half)
+{
+    measuring *m = ctx;
+    return half == 0 ? measure_own(m)
+                     : cs_population_of(&m->s->counts, m->s->part, &m->o, &m->language);
+}
+
 cs_status cs_population_measure(cs_population_study *s, cs_population_taken what,
                                 cs_connectivity *keep, double *values)
 {
-    cs_cooc built = {0};
-    cs_population p = {0};
     const bool spectra = what >= CS_POP_SPECTRA;
-    const cs_population_options o = {.leading = what != CS_POP_SUMS,
-                                     .noise = spectra && keep,
-                                     .seed = s->plan->seed,
-                                     .threads = s->plan->build.threads,
-                                     .start = spectra ? s->start : NULL};
+    measuring m = {.s = s,
+                   .what = what,
+                   .keep = keep,
+                   .values = values,
+                   .o = {.leading = what != CS_POP_SUMS,
+                         .noise = spectra && keep,
+                         .seed = s->plan->seed,
+                         .threads = s->plan->build.threads,
+                         .start = spectra ? s->start : NULL}};
+    const cs_population *p = &m.language;
     forget(values);
-    cs_status status = matrix_of(s, &built);
-    if (status == CS_OK)
-        status =
-            spectra
-                ? cs_population_measure_matrix(&built.matrix.a, &s->plan->spectrum, keep, values)
-                : plain_sums(s, &built.matrix.a, values + cs_population_number(CS_POP_PLUG_IN, 0));
-    cs_cooc_free(&built);
-    if (status != CS_OK || s->gram ||
-        (status = cs_population_of(&s->counts, s->part, &o, &p)) != CS_OK)
-        return status;
-    put_sums(p.cross_fit.sum_sigma2, p.cross_fit.sum_sigma4, p.cross_fit.lambda,
+    if (s->gram) return measure_own(&m);
+    cs_threads_blas_hold(true); /* which the solvers set and restore, here side by side */
+    cs_status status = cs_parallel(2, s->plan->build.threads, measure_half, &m);
+    cs_threads_blas_hold(false);
+    if (status != CS_OK) return status;
+    put_sums(p->cross_fit.sum_sigma2, p->cross_fit.sum_sigma4, p->cross_fit.lambda,
              values + cs_population_number(CS_POP_CROSS_FIT, 0));
-    put_sums(p.distinct.sum_sigma2, p.distinct.sum_sigma4, p.distinct.lambda,
+    put_sums(p->distinct.sum_sigma2, p->distinct.sum_sigma4, p->distinct.lambda,
              values + cs_population_number(CS_POP_DISTINCT, 0));
-    values[CS_POP_SEEN] = p.seen;
-    values[CS_POP_SEEN_HALVES] = p.seen_halves;
-    values[CS_POP_CORRECTED2] = p.corrected2;
-    values[CS_POP_CORRECTED4] = p.corrected4;
-    values[CS_POP_NOISE] = p.noise;
-    return what == CS_POP_HELD_BACK ? hold_back(s, o, values) : CS_OK;
+    values[CS_POP_SEEN] = p->seen;
+    values[CS_POP_SEEN_HALVES] = p->seen_halves;
+    values[CS_POP_CORRECTED2] = p->corrected2;
+    values[CS_POP_CORRECTED4] = p->corrected4;
+    values[CS_POP_NOISE] = p->noise;
+    return what == CS_POP_HELD_BACK ? hold_back(s, m.o, values) : CS_OK;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

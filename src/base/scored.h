@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/status.h"
+
 typedef struct {
     double value; /* not NaN */
     int64_t index;
@@ -16,6 +18,10 @@ static inline int cs_scored_compare(const void *pa, const void *pb)
     }
     return a->index < b->index ? -1 : a->index > b->index;
 }
+
+/* The same order for many, by a radix sort: what has equal values stays in the order that it comes in,
+ * which is to be by number. Memory: 16 bytes each. CS_ERR_MEMORY. */
+cs_status cs_scored_sort(int64_t n, cs_scored *list) CS_MUST_CHECK;
 
 /* Doubles that are not NaN, the smallest first. */
 static inline int cs_ascending(const void *pa, const void *pb)

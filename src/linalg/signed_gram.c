@@ -17,6 +17,7 @@
 #include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "linalg/signed_gram_private.h"
 #include "linalg/svd.h"
 
 enum {
@@ -283,6 +284,7 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
 /* P + shift I. */
 typedef struct cs_signed_gram_shifted {
     const cs_signed_gram *p;
+    cs_signed_gram own; /* where p is this */
     double shift;
     int threads;
     double *x, *y, *minus; /* panels */
@@ -295,6 +297,7 @@ static void shifted_free(shifted *s)
     cs_free_aligned(s->y);
     cs_free_aligned(s->minus);
     cs_free_aligned(s->room);
+    cs_signed_gram_free(&s->own);
 }
 
 static cs_status shifted_of(const cs_signed_gram *p, int threads, shifted *out)
@@ -415,8 +418,12 @@ cs_status cs_signed_gram_shift_of(const cs_signed_gram *p, int threads, cs_signe
     const int64_t n = p->plus.cols;
     cs_signed_gram_shift s = {.held = cs_calloc(1, sizeof *s.held)};
     if (!s.held) return CS_ERR_MEMORY;
-    cs_status status = shifted_of(p, threads, s.held);
-    if (status == CS_OK) status = bound_negative(p, &s.held->shift);
+    cs_signed_gram compact = {.diagonal = NULL};
+    cs_status status = cs_signed_gram_compact(p, &compact);
+    if (status == CS_OK) status = shifted_of(&compact, threads, s.held);
+    s.held->own = compact;
+    s.held->p = &s.held->own;
+    if (status == CS_OK) status = bound_negative(s.held->p, &s.held->shift);
     s.c = s.held->shift;
     s.op = (cs_linop){.rows = n,
                       .cols = n,

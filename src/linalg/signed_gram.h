@@ -38,7 +38,7 @@ typedef struct {
 
 /* The k algebraically largest eigenvalues of P, descending, to 1e-9 of the largest modulus there is
  * (NaN beyond cols), and vectors (cols x k; NULL: not wanted). By the solvers of linalg/svd.h on
- * P + c I, c a bound of -lambda_min: of the largest eigenvalue of E^T E - min(diag(d), 0), which has no
+ * P + c I, P with fewer rows (signed_gram_compact.c, 12 bytes an entry), c a bound of -lambda_min: of the largest eigenvalue of E^T E - min(diag(d), 0), which has no
  * negative entry, by Collatz and Wielandt. CS_ERR_CONVERGE, CS_ERR_MEMORY,
  * CS_ERR_INTERRUPT. */
 cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
