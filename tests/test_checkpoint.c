@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "checkpoint_support.h"
 #include "cooc/builder.h"
 #include "cooc/checkpoint_private.h"
-#include "checkpoint_support.h"
 #include "cooc_compare.h"
 #include "io/file.h"
 #include "plan/spec.h"
@@ -236,5 +236,156 @@ TEST(what_cannot_be_removed_is_named)
     assert_int_equal(rmdir(in_the_way), 0);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     assert_false(cs_path_exists(checkpoint_dir));
+    cs_corpus_free(&corpus);
+}
+
+/* A checkpoint that is written of a few records, and what a build is given back. */
+enum { KEPT = 50, KEPT_WORDS = 30, KEPT_CLASSES = 2, KEPT_SEQUENCES = 20 };
+
+typedef struct {
+    cs_runs runs;
+    cs_collector held, *collector[1];
+    cs_block block[2];
+    cs_checkpoint_state state;
+} kept;
+
+static void kept_init(kept *k)
+{
+    *k = (kept){.block = {{.done = true, .dropped = 0.5}, {.done = false, .dropped = 7}},
+                .state = {.blocks = 2,
+                          .collectors = 1,
+                          .vocab = KEPT_WORDS,
+                          .labels = KEPT_CLASSES,
+                          .sequences = KEPT_SEQUENCES,
+                          .contributions = KEPT + 5,
+                          .units = KEPT}};
+    cs_runs_init(&k->runs, NULL);
+    OK(cs_collector_init(&k->held, &k->runs, 1 << 16));
+    for (int32_t i = 0; i < KEPT; ++i) {
+        const cs_record r = {.key = {(uint64_t)i * 77, 1},
+                             .col = i % KEPT_WORDS,
+                             .label = i % (KEPT_CLASSES + 1) - 1,
+                             .units = 1,
+                             .sequence = i % KEPT_SEQUENCES};
+        OK(cs_collector_add(&k->held, &r));
+    }
+    k->collector[0] = &k->held;
+    k->state.runs = &k->runs;
+    k->state.block = k->block;
+    k->state.collector = k->collector;
+}
+
+static void kept_free(kept *k)
+{
+    cs_collector_free(&k->held);
+    cs_runs_free(&k->runs);
+}
+
+static cs_status load(const json_t *identity, const cs_checkpoint_state *build,
+                      cs_checkpoint_state *out, cs_block *block, cs_runs *runs)
+{
+    cs_checkpoint *read = NULL;
+    json_t *same = json_deep_copy(identity);
+    cs_runs_init(runs, NULL);
+    *out = *build;
+    out->runs = runs;
+    out->block = block;
+    out->contributions = out->units = 0;
+    OK(cs_checkpoint_open(checkpoint_dir, same, &read));
+    cs_status status = cs_checkpoint_load(read, out);
+    cs_checkpoint_close(&read);
+    json_decref(same);
+    return status;
+}
+
+/* Words, classes, sequences and blocks that the build lacks, and sums that are not those of the
+ * records: refused, one more or one less than there are. */
+TEST(what_a_build_cannot_have_made_is_refused)
+{
+    static const struct {
+        const char *words;
+        int64_t vocab, labels, sequences, blocks, units, contributions; /* more than there are */
+    } cases[] = {{NULL, 0, 0, 0, 0, 0, 0},
+                 {NULL, 1, 1, 1, 0, 0, 0},
+                 {"it holds a record that the build cannot have made", -1, 0, 0, 0, 0, 0},
+                 {"it holds a record that the build cannot have made", 0, -1, 0, 0, 0, 0},
+                 {"it holds a record that the build cannot have made", 0, 0, -1, 0, 0, 0},
+                 {"its sizes are impossible", 0, 0, 0, -1, 0, 0},
+                 {"its sums are not those of its records", 0, 0, 0, 0, 1, 0},
+                 {"its sums are not those of its records", 0, 0, 0, 0, -1, 0},
+                 {"its sums are not those of its records", 0, 0, 0, 0, 0, -KEPT - 6},
+                 {NULL, 0, 0, 0, 0, 0, -KEPT - 5}};
+    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
+    json_t *identity = NULL;
+    OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        kept k;
+        cs_runs back;
+        cs_block block[2] = {{.done = false, .dropped = 3}, {.done = true, .dropped = 3}};
+        cs_checkpoint_state given;
+        kept_init(&k);
+        k.state.units += cases[i].units;
+        k.state.contributions += cases[i].contributions;
+        k.state.overflow = i == 1;
+        OK(cs_checkpoint_write(checkpoint_dir, identity, &k.state));
+        cs_checkpoint_state reader = k.state;
+        reader.vocab += cases[i].vocab;
+        reader.labels += cases[i].labels;
+        reader.sequences += cases[i].sequences;
+        reader.blocks += cases[i].blocks;
+        if (cases[i].words) {
+            assert_fails(load(identity, &reader, &given, block, &back), CS_ERR_INPUT,
+                         cases[i].words);
+        } else {
+            OK(load(identity, &reader, &given, block, &back));
+            assert_int_equal(given.contributions, KEPT + 5 + cases[i].contributions);
+            assert_true(given.units == KEPT && given.overflow == (i == 1));
+            assert_true(block[0].done && !block[1].done);
+            assert_true(block[0].dropped == 0.5 && block[1].dropped == 0);
+            assert_true(back.count == 1 && back.run[0].count == KEPT);
+        }
+        cs_runs_free(&back);
+        kept_free(&k);
+    }
+    json_decref(identity);
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+    cs_corpus_free(&corpus);
+}
+
+/* Memory that ends while a checkpoint is written, or its build is described, is told; the older one
+ * stands, and the next attempt succeeds. */
+TEST(writing_survives_failed_allocations)
+{
+    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
+    for (int round = 0; round < 3; ++round) { /* the first one, and one beside another */
+        kept k;
+        kept_init(&k);
+        for (int64_t n = 1;; ++n) {
+            json_t *identity = NULL;
+            (void)cs_mem_fail_at(n);
+            cs_status status = cs_checkpoint_identity(&corpus, &o, 1, 2, &identity);
+            if (status == CS_OK) status = cs_checkpoint_write(checkpoint_dir, identity, &k.state);
+            const int64_t made = cs_mem_fail_at(0);
+            cs_reason_clear();
+            assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+            assert_int_equal(cs_path_exists(checkpoint_index), round > 0 || status == CS_OK);
+            if (cs_path_exists(checkpoint_index)) {
+                cs_block block[2] = {{.done = false}};
+                cs_checkpoint_state given;
+                cs_runs back;
+                json_decref(identity);
+                OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
+                OK(load(identity, &k.state, &given, block, &back));
+                assert_int_equal(given.units, KEPT);
+                cs_runs_free(&back);
+            }
+            json_decref(identity);
+            if (status == CS_OK) break;
+        }
+        kept_free(&k);
+    }
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     cs_corpus_free(&corpus);
 }
