@@ -104,3 +104,34 @@ TEST(estimates_come_near_the_build)
     assert_true(tails > 0);
     cs_corpus_free(&corpus);
 }
+
+/* Row by row (a large budget) as by records (a small one): rows of few of the columns, which are
+ * many words of the bitmap and more than 64 of them, and rows of many; windows inside a sequence,
+ * whose places have the same units, across its ends, and longer than it. */
+TEST(rows_of_many_columns_come_in_order)
+{
+    static const struct {
+        const char *spec, *context;
+        int64_t longest, vocab;
+    } cases[] = {{"ar", "each:2", 100, 3000},       {"permuted-ar", "each:2", 100, 3000},
+                 {"ar", "each:60", 100, 3000},      {"permuted-ar", "each:5", 100, 9001},
+                 {"ar", "each:10", 60, 4096},       {"masked:unmasked=1", "each:1", 100, 4095},
+                 {"permuted-ar", "each:3", 100, 40}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_corpus corpus = random_corpus(1200, 2 * cases[i].longest, cases[i].vocab, 3);
+        cs_cooc rows = {0}, records = {0};
+        cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
+        o.memory_budget = INT64_C(1) << 28;
+        o.threads = 1 + (int)i % 3;
+        OK(cs_cooc_build(&corpus, &o, &rows));
+        o.memory_budget = 1 << 20;
+        OK(cs_cooc_build(&corpus, &o, &records));
+        assert_true(rows.runs == 0 && (records.runs > 0 || cases[i].vocab == 40));
+        assert_true(!rows.files && (records.files || cases[i].vocab == 40));
+        records.runs = 0;
+        assert_same_cooc(&rows, &records);
+        cs_cooc_free(&rows);
+        cs_cooc_free(&records);
+        cs_corpus_free(&corpus);
+    }
+}

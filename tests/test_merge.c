@@ -100,6 +100,90 @@ TEST(units_that_overflow_do_no_harm)
     cs_runs_free(&runs);
 }
 
+typedef struct {
+    int64_t records, units;
+    cs_record last;
+} tally;
+
+static cs_status tally_take(void *ctx, const cs_record *r)
+{
+    tally *t = ctx;
+    assert_true(t->records == 0 || cs_record_compare(&t->last, r) < 0);
+    t->last = *r;
+    ++t->records;
+    t->units += r->units;
+    return CS_OK;
+}
+
+/* Keys 0..distinct-1 over and over. */
+static void add_items(cs_collector *c, int64_t records, int64_t distinct)
+{
+    for (int64_t i = 0; i < records; ++i) {
+        int64_t item = i % distinct;
+        cs_record r = {.key = cs_hash(&item, sizeof item, 7), .units = 1, .sequence = i};
+        OK(cs_collector_add(c, &r));
+    }
+}
+
+/* The first million is new and makes the collector append; then a thousand come back again and
+ * again, which a spill finds out. Nothing is lost or counted twice. */
+TEST(records_mostly_new_are_appended)
+{
+    const int64_t many = 1000000, few = 1000;
+    cs_runs runs;
+    cs_collector c;
+    cs_runs_init(&runs, NULL);
+    OK(cs_collector_init(&c, &runs, INT64_C(40) << 20));
+    assert_false(c.append);
+    add_items(&c, many, many);
+    assert_true(c.append && runs.count > 0);
+    int64_t before = runs.count;
+    add_items(&c, 2 * many, few);
+    assert_true(!c.append && runs.count == before + 1);
+    assert_true(c.used <= few);
+    OK(cs_collector_finish(&c));
+    OK(cs_runs_append(&runs, c.slot, c.used));
+    tally t = {0};
+    OK(cs_runs_merge(&runs, INT64_C(1) << 20, tally_take, &t));
+    assert_int_equal(t.records, many);
+    assert_int_equal(t.units, 3 * many);
+    cs_collector_free(&c);
+    cs_runs_free(&runs);
+}
+
+/* A million slots are filled first. Where adding up would not empty half of them, or is in vain from
+ * the start, there are more, as long as the memory lasts: nothing is spilled. */
+TEST(slots_grow_as_long_as_memory_lasts)
+{
+    enum { FIRST = 1 << 20, MORE = FIRST + FIRST / 4 };
+    for (int way = 0; way < 2; ++way) { /* all new; a third of them comes twice at once */
+        const int64_t size = (int64_t)sizeof(cs_record), each = 3 - way;
+        cs_runs runs;
+        cs_collector c;
+        int64_t units = 0;
+        cs_runs_init(&runs, NULL);
+        OK(cs_collector_init(&c, &runs, (INT64_C(2) * FIRST + (1 << 14)) * size));
+        assert_true(c.capacity == FIRST && c.largest == 2 * FIRST);
+        for (int64_t i = 0; i < MORE; ++i) {
+            for (int64_t j = 0; j <= (way == 1 && i % each == 0); ++j, ++units) {
+                const cs_record r = record_of(i, 0, 1);
+                OK(cs_collector_add(&c, &r));
+            }
+            assert_true(c.used <= c.capacity && c.capacity <= c.largest);
+        }
+        OK(cs_collector_finish(&c));
+        assert_true(runs.count == 0 && c.used == MORE && c.capacity == c.largest);
+        assert_int_equal(c.append, way == 0);
+        for (int64_t i = 0; i < c.used; ++i) {
+            assert_true(i == 0 || cs_record_compare(&c.slot[i - 1], &c.slot[i]) < 0);
+            units -= c.slot[i].units;
+        }
+        assert_int_equal(units, 0);
+        cs_collector_free(&c);
+        cs_runs_free(&runs);
+    }
+}
+
 TEST(no_records_are_no_run)
 {
     cs_runs runs;
@@ -425,4 +509,100 @@ static cs_status merge_long(const char *path)
 TEST(interrupts_end_a_merge_in_its_midst)
 {
     assert_int_equal(in_child(merge_long, "", "interrupted"), CS_ERR_INTERRUPT);
+}
+
+/* --- room --------------------------------------------------------------------------------------- */
+
+/* Table and slots take what they were given and no more, from the least on: 64 places and twice as
+ * many slots. */
+TEST(collectors_take_what_they_are_given)
+{
+    const int64_t size = (int64_t)sizeof(cs_record);
+    for (int64_t bytes = 1; bytes < INT64_C(1) << 25; bytes += 1 + bytes / 3) {
+        cs_runs runs;
+        cs_collector c;
+        cs_runs_init(&runs, NULL);
+        OK(cs_collector_init(&c, &runs, bytes));
+        const int64_t all = (c.places + c.largest) * size;
+        assert_true(c.places >= 64 && c.largest >= 2 * c.places && c.capacity <= c.largest);
+        assert_true(all <= bytes ? bytes - all < size : c.places == 64 && c.largest == 128);
+        assert_true(c.used == 0 && c.held == 0 && c.count == 0 && !c.append && !c.finished);
+        cs_collector_free(&c);
+        cs_runs_free(&runs);
+    }
+}
+
+static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t labels)
+{
+    const cs_assembler_size more = {rows, entries, labels};
+    return cs_assembler_fits(a, &more);
+}
+
+/* Room that was made for a share holds the whole, each of rows, entries and class masses; what is
+ * beyond its arrays does not fit. */
+TEST(room_for_a_share_holds_the_whole)
+{
+    static const cs_assembler_size sizes[] = {
+        {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
+    static const double shares[] = {1, 0.5, 0.01};
+    for (size_t i = 0; i < 12; ++i) {
+        cs_assembler *a = new_assembler();
+        const cs_assembler_size *n = &sizes[i / 3];
+        const double share = shares[i % 3];
+        assert_false(fits(a, 0, 0, 0)); /* nothing has room before */
+        OK(cs_assembler_room(a, n, share));
+        assert_true(cs_assembler_fits(a, n));
+        const int64_t times = (int64_t)(1 / share);
+        assert_true(fits(a, times * n->rows, times * n->entries, times * n->labels));
+        const int64_t rows = a->key_room, entries = a->matrix.room, labels = a->row_label.room;
+        assert_true(fits(a, rows, entries, labels));
+        assert_false(fits(a, rows + 1, entries, labels));
+        assert_false(fits(a, rows, entries + 1, labels));
+        assert_false(fits(a, rows, entries, labels + 1));
+        const cs_assembler_size at = cs_assembler_give(a, n);
+        assert_true(at.rows == 0 && at.entries == 0 && at.labels == 0);
+        assert_true(fits(a, rows - n->rows, entries - n->entries, labels - n->labels));
+        assert_false(fits(a, rows - n->rows + 1, 0, 0));
+        assert_false(fits(a, 0, entries - n->entries + 1, 0));
+        assert_false(fits(a, 0, 0, labels - n->labels + 1));
+        a->matrix.rows = a->row_label.rows = 0;
+        a->matrix.nnz = a->row_label.nnz = 0;
+        cs_assembler_free(&a);
+    }
+}
+
+/* Bytes of what there is room for: beyond the limit, and only then, the result moves to files, with
+ * what was there. */
+TEST(results_beyond_their_limit_move_to_files)
+{
+    input in = make_input(UNIFORM);
+    cs_assembler *reference = new_assembler();
+    OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
+    cs_cooc whole = {0};
+    OK(cs_assembler_finish(reference, &whole));
+    const double rows = (double)whole.matrix.a.rows, entries = (double)cs_csr_nnz(&whole.matrix.a);
+    const double least = 12 * entries + 48 * rows; /* and class masses */
+    for (int i = 0; i < 3; ++i) {
+        const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
+        const double limits[] = {0, least, 100 * least};
+        cs_assembler *a = NULL;
+        cs_runs runs;
+        cs_cooc m = {0};
+        spill(&in, &runs);
+        OK(cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
+        const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = 1 + i};
+        OK(cs_merge(&sorted, a));
+        assert_int_equal(a->files != NULL, i == 1);
+        OK(cs_assembler_finish(a, &m));
+        assert_int_equal(m.files != NULL, i == 1);
+        assert_same_csr(&m.matrix.a, &whole.matrix.a);
+        assert_same_csr(&m.matrix.row_label, &whole.matrix.row_label);
+        assert_same_csr(&m.matrix.col_label, &whole.matrix.col_label);
+        cs_cooc_free(&m);
+        cs_assembler_free(&a);
+        cs_runs_free(&runs);
+    }
+    cs_cooc_free(&whole);
+    cs_assembler_free(&reference);
+    free_input(&in);
 }
