@@ -18,6 +18,7 @@
 #include "cooc/checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "test.h"
@@ -329,6 +330,10 @@ TEST(what_a_build_cannot_have_made_is_refused)
         k.state.contributions += cases[i].contributions;
         k.state.overflow = i == 1;
         OK(cs_checkpoint_write(checkpoint_dir, identity, &k.state));
+        json_t *index = NULL;
+        OK(cs_json_read(checkpoint_index, &index));
+        assert_int_equal(json_integer_value(json_object_get(index, "finished_blocks")), 1);
+        json_decref(index);
         cs_checkpoint_state reader = k.state;
         reader.vocab += cases[i].vocab;
         reader.labels += cases[i].labels;

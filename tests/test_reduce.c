@@ -357,3 +357,25 @@ TEST(lumps_are_found_among_many_rows)
     cs_lumping_free(&l);
     cs_csr_free(&a);
 }
+
+/* Rows of one pattern are divided by their sums, which must be numbers; a row that no other one is
+ * like is not. */
+TEST(sums_that_overflow_are_named)
+{
+    cs_csr a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
+    cs_lumping l = {0};
+    OK(cs_lump(&a, 0, &l));
+    assert_int_equal(l.a.rows, 3);
+    cs_lumping_free(&l);
+    a.val[2] = a.val[4] = 1.5e308;
+    assert_fails(cs_lump(&a, 0, &l), CS_ERR_INPUT, "row 1: its sum overflows");
+    assert_null(l.a.ptr);
+    a.col[4] = 1; /* now like row 0, of which it is a half */
+    a.col[5] = 2;
+    a.val[4] = 0.5;
+    a.val[5] = 0.75;
+    OK(cs_lump(&a, 0, &l));
+    assert_true(l.a.rows == 2 && l.lump[CS_LEFT][2] == 0 && l.lump[CS_LEFT][1] == 1);
+    cs_lumping_free(&l);
+    cs_csr_free(&a);
+}
