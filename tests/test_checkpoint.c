@@ -358,6 +358,37 @@ TEST(what_a_build_cannot_have_made_is_refused)
     cs_corpus_free(&corpus);
 }
 
+/* More runs than the file has room for the lengths of: refused before memory is taken for them. */
+TEST(sizes_beyond_the_file_are_refused_first)
+{
+    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
+    json_t *identity = NULL;
+    kept k;
+    cs_runs back;
+    cs_block block[2] = {{.done = false}};
+    cs_checkpoint_state given;
+    char *bytes = NULL;
+    int64_t size = 0;
+    kept_init(&k);
+    OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
+    OK(cs_checkpoint_write(checkpoint_dir, identity, &k.state));
+    OK(cs_file_read(checkpoint_records, 1 << 20, &bytes, &size));
+    const int64_t runs[] = {-1, size / 8 + 1, size, INT64_MAX};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; ++i) {
+        memcpy(bytes, &runs[i], sizeof runs[i]);
+        OK(cs_file_write(checkpoint_records, bytes, size));
+        assert_fails(load(identity, &k.state, &given, block, &back), CS_ERR_INPUT,
+                     "its sizes are impossible");
+        cs_runs_free(&back);
+    }
+    cs_free(bytes);
+    json_decref(identity);
+    kept_free(&k);
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+    cs_corpus_free(&corpus);
+}
+
 /* Memory that ends while a checkpoint is written, or its build is described, is told; the older one
  * stands, and the next attempt succeeds. */
 TEST(writing_survives_failed_allocations)

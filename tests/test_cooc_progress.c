@@ -84,20 +84,22 @@ TEST(builds_tell_their_stages)
 
 /* --- spectra ---------------------------------------------------------------------------------- */
 
-/* Two cycles of 2 n nodes side by side. */
-static cs_csr two_cycles(int64_t n)
+/* Cycles of 2 n and 2 m nodes side by side. */
+static cs_csr two_cycles(int64_t n, int64_t m)
 {
-    cs_csr one = cycle(n), two = {0};
-    OK(cs_csr_init(&two, 2 * n, 2 * n, 4 * n));
-    for (int64_t i = 0; i < 2 * n; ++i) {
+    cs_csr one[] = {cycle(n), cycle(m)}, two = {0};
+    OK(cs_csr_init(&two, n + m, n + m, 2 * (n + m)));
+    for (int64_t i = 0; i < n + m; ++i) {
+        const cs_csr *from = &one[i >= n];
         two.ptr[i + 1] = two.ptr[i] + 2;
         for (int64_t e = 0; e < 2; ++e) {
-            const int64_t of = one.ptr[i % n] + e;
-            two.col[two.ptr[i] + e] = (int32_t)(one.col[of] + (i < n ? 0 : n));
-            two.val[two.ptr[i] + e] = one.val[of];
+            const int64_t of = from->ptr[i < n ? i : i - n] + e;
+            two.col[two.ptr[i] + e] = (int32_t)(from->col[of] + (i < n ? 0 : n));
+            two.val[two.ptr[i] + e] = from->val[of];
         }
     }
-    cs_csr_free(&one);
+    cs_csr_free(&one[0]);
+    cs_csr_free(&one[1]);
     return two;
 }
 
@@ -114,7 +116,7 @@ static cs_status spectrum(listener *l, const cs_csr *a, cs_spectrum_options o, c
  * by component. */
 TEST(spectra_tell_their_components)
 {
-    cs_csr large = two_cycles(601), small = two_cycles(7);
+    cs_csr large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
     cs_spectrum s = {0};
     listener l = {.stage = "components", .step = 1};
     OK(spectrum(&l, &large, (cs_spectrum_options){.k = 4}, &s));
@@ -124,6 +126,14 @@ TEST(spectra_tell_their_components)
     OK(spectrum(&l, &small, (cs_spectrum_options){.k = 4}, &s));
     assert_int_equal(l.reports, 0);
     cs_spectrum_free(&s);
+    l = (listener){.stage = "components", .step = 1}; /* the small one is not solved again */
+    OK(spectrum(&l, &mixed, (cs_spectrum_options){.k = 4}, &s));
+    assert_true(l.reports == 1 && l.last == 0 && l.total == 1);
+    for (int64_t j = 0; j < 4; ++j) {
+        assert_true(fabs(s.sigma[j] - (j < 2 ? 1 : cos(acos(-1) / 601))) < CLOSE);
+    }
+    cs_spectrum_free(&s);
+    cs_csr_free(&mixed);
     l = (listener){.stage = "inertia", .step = 1, .again = true};
     OK(spectrum(&l, &small, (cs_spectrum_options){.k = 6, .certify = CS_CERTIFY_INERTIA}, &s));
     assert_true(l.reports % 2 == 0 && l.first == 0 && l.last == 1 && l.total == 2);
@@ -174,7 +184,7 @@ static cs_status interrupted_build(const char *what)
 static cs_status interrupted_spectrum(const char *stage)
 {
     listener l = {.stage = stage, .stops = true};
-    cs_csr a = two_cycles(strcmp(stage, "components") == 0 ? 601 : 7);
+    cs_csr a = strcmp(stage, "components") == 0 ? two_cycles(601, 601) : two_cycles(7, 7);
     cs_spectrum s = {0};
     const cs_spectrum_options o = {.k = 6, .certify = CS_CERTIFY_INERTIA};
     cs_status status = spectrum(&l, &a, o, &s);
