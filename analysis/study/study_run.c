@@ -130,10 +130,11 @@ static cs_status compare_input(void *ctx, const char *path, const char *sha256)
         if (strcmp(read->input[i].path, path) == 0)
             return strcmp(read->input[i].sha256, sha256) == 0
                        ? CS_OK
-                       : cs_fail(CS_ERR_INPUT,
-                                 "%s changed while the study ran; with --resume the steps that have "
-                                 "read the former run again",
-                                 path);
+                       : cs_fail(
+                             CS_ERR_INPUT,
+                             "%s changed while the study ran; with --resume the steps that have "
+                             "read the former run again",
+                             path);
     }
     memcpy(input.path, path, strlen(path) + 1);
     memcpy(input.sha256, sha256, strlen(sha256) + 1);
