@@ -547,7 +547,7 @@ TEST_IN_DIR(bad_files_are_refused)
     OK(cs_json_write(path, json));
     json_decref(json);
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
-                 "config.json wants 11 x 8");
+                 " has shape 11 x 6; config.json wants 11 x 8");
 
     /* One bit of the data. */
     OK(cs_model_write(&model, dir));

@@ -66,6 +66,27 @@ TEST(steps_have_phases)
     cs_phases_free(&p);
 }
 
+static void assert_reached(const char *text, int64_t steps, int mask)
+{
+    cs_phases p = phases_of(text);
+    for (int64_t i = 0; i < p.count; ++i) {
+        assert_int_equal(cs_phases_reached(&p, steps, i), mask >> i & 1);
+    }
+    cs_phases_free(&p);
+}
+
+/* The bits of the phases that have a step. */
+TEST(a_phase_without_a_step_is_told)
+{
+    assert_reached("ar until 0.001, masked", 10, 2);
+    assert_reached("ar until 0.5, masked until 0.501, ar", 10, 5);
+    assert_reached("ar until 0.999, masked", 10, 1);
+    assert_reached("ar until 0.4, masked", 10, 3);
+    assert_reached("ar for 99999999999, masked for 1", 10, 1);
+    assert_reached("ar for 9, masked for 1", 10, 3);
+    assert_reached("ar for 2, masked for 8, ar for 1", 10, 3);
+}
+
 TEST(what_is_no_schedule_is_refused)
 {
     static const struct {

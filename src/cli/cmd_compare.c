@@ -38,6 +38,10 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
     cs_around around = {0};
+    const int64_t length = cs_args_int_or(j->args, "max-length", 0);
+    if (c->positions > 0 && length > c->positions)
+        return cs_fail(CS_ERR_USAGE, "--max-length %lld exceeds the %lld positions of %s",
+                       (long long)length, (long long)c->positions, m->path);
     cs_status status = cs_model_text_around(t, "auto", &around);
     const bool masked = cs_kind_masks(t->kind.kind) || t->kind.kind == CS_KIND_MAE,
                head = (c->decoder.stack ? t->decoder && !c->decoder.headless : !c->headless) &&
@@ -131,9 +135,8 @@ static cs_status add_argument(job *j, const char *text)
     }
     const char *config = m.path && m.name ? cs_args_join(j->args, m.path, "config.json") : NULL;
     if (!config) return CS_ERR_MEMORY;
-    if (!cs_path_is_dir(m.path)) {
+    if (!cs_path_is_dir(m.path))
         return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", m.path);
-    }
     return cs_path_exists(config) ? add_model(j, m) : add_series(j, &m);
 }
 
@@ -278,8 +281,8 @@ const cs_command cs_cmd_compare = {
         "intrinsic dimension and anisotropy, beside those of the same network untrained; what it "
         "predicts (next token, pseudo, by length); with --tasks linear probes by layer and "
         "fine-tuning; mask-rank where there is a [MASK]; CKA and Procrustes distance between "
-        "layers of all models. The pooling is the kind's own, the last row of causal models and "
-        "the mean of others, with the others beside.\n\n"
+        "layers of all models. The pooling is the model's own, the last row under causal "
+        "attention and else the mean, with the others beside.\n\n"
         "Every two models are compared on the same documents, by paired jackknife, at 5 % among "
         "all comparisons of a family (Holm). DIR/report.html begins with who is better at what; "
         "scores.csv has every number, claims.csv every difference, models.csv what was not "

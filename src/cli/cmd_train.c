@@ -235,9 +235,7 @@ static cs_status set_view(cs_args *args, int64_t patch, run *r)
 {
     const double least = cs_args_real(args, "least-area");
     const cs_augment augment = {least, least < 1 ? 4.0 / 3 : 1, cs_args_flag(args, "flip")};
-    if (least >= 1 && !augment.flip) {
-        return CS_OK;
-    }
+    if (least >= 1 && !augment.flip) return CS_OK;
     const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
     r->options.view = (cs_train_view){cs_patch_view_take, &r->view, what};
     return what ? cs_patch_view_make(&r->images, patch, r->order, &augment, r->options.seed,
@@ -253,11 +251,8 @@ static cs_status make_model(cs_args *args, run *r)
     }
     const char *from = cs_args_text(args, "init-from");
     cs_model_config config = {0};
-    cs_status status;
-    if (from) {
-        return read_model(args, from, r);
-    }
-    status = cs_args_model(args, &r->options, &config);
+    if (from) return read_model(args, from, r);
+    cs_status status = cs_args_model(args, &r->options, &config);
     if (r->images.count > 0) {
         status = status == CS_OK ? set_pictures(args, r, &config) : status;
     } else {
@@ -331,9 +326,7 @@ static cs_status count_steps(const cs_args *args, run *r)
 {
     cs_examples examples = {0};
     cs_train_options *o = &r->options;
-    if (!cs_args_given(args, "epochs")) {
-        return CS_OK;
-    }
+    if (!cs_args_given(args, "epochs")) return CS_OK;
     const cs_examples_options wanted = {
         .objective = o->phases ? o->phases->objective : &o->task.objective,
         .objectives = r->phases.count,
@@ -389,12 +382,8 @@ static cs_status read_steps(cs_args *args, run *r)
 /* A folder with checkpoints is a run's, to go on with. */
 static cs_status claim(cs_args *args)
 {
-    if (cs_args_flag(args, "dry-run")) {
-        return CS_OK;
-    }
-    if (!cs_args_given(args, "output")) {
-        return cs_fail(CS_ERR_USAGE, "train needs -o DIR");
-    }
+    if (cs_args_flag(args, "dry-run")) return CS_OK;
+    if (!cs_args_given(args, "output")) return cs_fail(CS_ERR_USAGE, "train needs -o DIR");
     const int64_t last = last_checkpoint(args);
     if (last >= 0 && cs_args_flag(args, "resume")) {
         cs_output_takes_over(args);
@@ -421,6 +410,13 @@ static cs_status prepare(cs_args *args, run *r)
                                     : read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {
         status = make_model(args, r);
+    }
+    const int64_t steps = r->options.steps;
+    for (int64_t i = 0; i < r->phases.count && status == CS_OK && steps > 0; ++i) {
+        if (!cs_phases_reached(&r->phases, steps, i))
+            cs_output_note(args, "phase %lld (%s) of --objective gets none of the %lld steps",
+                           (long long)i + 1, cs_objective_name(r->phases.objective[i].kind),
+                           (long long)steps);
     }
     return status;
 }

@@ -74,7 +74,8 @@ cs_status cs_generate_check(cs_kind kind, cs_attention content, cs_reveal order)
 cs_status cs_generate(cs_model *model, const cs_generate_options *options,
                       cs_generated *out) CS_MUST_CHECK;
 
-/* kind, order, temperature, top_p, length, prompt_tokens, and texts: text, nll, tokens, places.
+/* kind, order, temperature, top_p, length, prompt_tokens, a warning where a masked model's prompt has mask
+ * tokens, which nothing fills, and texts: text, nll, tokens, places.
  * CS_ERR_MEMORY. */
 cs_status cs_generated_record(const cs_generated *g, const cs_generate_options *options,
                               const cs_tokenizer *tokenizer, cs_item *root) CS_MUST_CHECK;

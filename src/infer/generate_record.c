@@ -10,6 +10,17 @@ cs_status cs_generated_record(const cs_generated *g, const cs_generate_options *
     cs_item_text(root, "order", order[options->order]);
     CS_ITEM_FIELDS(root, options, temperature, top_p, length);
     cs_item_int(root, "prompt_tokens", options->prompt_length);
+    int64_t unfilled = 0;
+    for (int64_t i = 0; i < options->prompt_length; ++i) {
+        unfilled += cs_kind_masks(options->kind) &&
+                    options->prompt[i] == cs_tokenizer_special(tokenizer, CS_TOKEN_MASK);
+    }
+    if (unfilled > 0) {
+        cs_item_take(cs_item_array(root, "warnings"), NULL,
+                     cs_format("the prompt has %lld mask tokens, which stay: tokens are drawn "
+                               "behind it",
+                               (long long)unfilled));
+    }
     cs_item *texts = cs_item_array(root, "texts");
     for (int64_t i = 0; i < g->count && status == CS_OK; ++i) {
         cs_item *item = cs_item_object(texts, NULL);

@@ -505,10 +505,11 @@ static cs_status t5_decoder(const char *where, const json_t *json, cs_model_conf
 static cs_status t5_read(const char *where, const json_t *json, cs_model_config *config)
 {
     static const char gated[] = "gated-";
-    const char *key = "feed_forward_proj", *act = json_string_value(json_object_get(json, key));
-    const json_t *gate = json_object_get(json, "is_gated_act"),
+    const char *key = "feed_forward_proj";
+    const json_t *form = json_object_get(json, key), *gate = json_object_get(json, "is_gated_act"),
                  *dense = json_object_get(json, "dense_act_fn");
-    act = act ? act : "relu";
+    const char *act = form ? json_string_value(form) : "relu";
+    if (!act) return cs_activation_read(where, key, form, &config->act);
     config->gated = strncmp(act, gated, sizeof gated - 1) == 0;
     act += config->gated ? sizeof gated - 1 : 0;
     act = config->gated && strcmp(act, "gelu") == 0 ? "gelu_new" : act;

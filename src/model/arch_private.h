@@ -17,7 +17,7 @@ typedef enum {
     CS_KEY_INT_OR_NONE,  /* the same; null: 0 */
     CS_KEY_POSITIVE,     /* a real above 0 */
     CS_KEY_REAL_OR_NONE, /* the same; null: 0 */
-    CS_KEY_ACT,          /* the name of an activation; absent: the row's */
+    CS_KEY_ACT,          /* the name of an activation, no null; absent: the row's */
     CS_KEY_ONLY, /* sets nothing: a value other than `absent`, a truth value or number, is refused */
     CS_KEY_ALIAS, /* another name of a whole number, behind the first in its list, and never written */
     CS_KEY_PAST, /* bears on no state: read past */
@@ -94,6 +94,9 @@ const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
 bool cs_arch_knows(cs_arch arch, const char *key);
 /* Whether one of its keys sets the member at this place. */
 bool cs_arch_has_key_at(cs_arch arch, size_t at);
+
+/* cs_model_config_check, with the place of the member that is wrong; of `arch` where it is no single one. */
+cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at) CS_MUST_CHECK;
 
 /* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,

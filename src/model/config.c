@@ -271,58 +271,74 @@ bool cs_model_config_exchangeable(const cs_model_config *config)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* Sizes whose products stay far inside int64_t. */
-static cs_status ranges(const cs_model_config *c)
+/* Checks that say with *at which member is wrong. Sizes whose products stay far inside int64_t. */
+static cs_status ranges(const cs_model_config *c, size_t *at)
 {
     const bool linear = c->arch == CS_ARCH_LINEAR, decoder = c->decoder.layers > 0;
     const double below_one = 1 - 1e-9, positive = 1e-300;
-    const cs_range range[] = {
-        {"vocabulary", (double)c->vocab, 1, 1 << 24},
-        {"positions", (double)c->positions, 0, 1 << 24},
-        {"longest text", (double)c->longest, 0, INT32_MAX},
-        {"width", (double)c->width, 1, 1 << 16},
-        {"layers", (double)c->layers, 1, CS_MOST_LAYERS},
-        {"heads", (double)c->heads, 1, 1024},
-        {"width of real rows", (double)c->real_width, 0, 1 << 20},
-        {"width of extra vectors", (double)c->extra_width, 0, 1 << 20},
-        {"token types", (double)c->token_types, 0, 1 << 10},
-        {"offset heads", (double)c->offset_heads, 0, CS_MOST_OFFSETS},
-        {"classes", (double)c->classes, 0, 1 << 20},
-        {"inner width", linear ? 1 : (double)c->inner, 1, 1 << 20},
-        {"decoder layers", (double)c->decoder.layers, 0, 64},
-        {"decoder width", decoder ? (double)c->decoder.width : 1, 1, 1 << 16},
-        {"decoder heads", decoder ? (double)c->decoder.heads : 1, 1, 1024},
-        {"decoder inner width", decoder ? (double)c->decoder.inner : 1, 1, 1 << 20},
-        {"dropout", c->dropout, 0, below_one},
-        {"attention dropout", c->attention_dropout, 0, below_one},
-        {"embedding dropout", c->embed_dropout, 0, below_one},
-        {"norm epsilon", c->eps, positive, below_one},
-        {"initial range", c->init_range, positive, 100},
-        {"padding token", c->pad_id, -1, (double)c->vocab - 1},
-        {"decoder's start token", c->decoder.start, -1, (double)c->vocab - 1},
-        {"start token", c->bos_id, -1, (double)c->vocab - 1},
-        {"end token", c->eos_id, -1, (double)c->vocab - 1},
-        {"mask token", c->mask_id, -1, (double)c->vocab - 1},
-        {"unknown token", c->unk_id, -1, (double)c->vocab - 1},
-        {"pooling power", linear ? c->pooling : 0, 0, 4},
+    const struct {
+        size_t at;
+        cs_range range;
+    } row[] = {
+        {CS_AT(vocab), {"vocabulary", (double)c->vocab, 1, 1 << 24}},
+        {CS_AT(positions), {"positions", (double)c->positions, 0, 1 << 24}},
+        {CS_AT(longest), {"longest text", (double)c->longest, 0, INT32_MAX}},
+        {CS_AT(width), {"width", (double)c->width, 1, 1 << 16}},
+        {CS_AT(layers), {"layers", (double)c->layers, 1, CS_MOST_LAYERS}},
+        {CS_AT(heads), {"heads", (double)c->heads, 1, 1024}},
+        {CS_AT(real_width), {"width of real rows", (double)c->real_width, 0, 1 << 20}},
+        {CS_AT(extra_width), {"width of extra vectors", (double)c->extra_width, 0, 1 << 20}},
+        {CS_AT(token_types), {"token types", (double)c->token_types, 0, 1 << 10}},
+        {CS_AT(offset_heads), {"offset heads", (double)c->offset_heads, 0, CS_MOST_OFFSETS}},
+        {CS_AT(classes), {"classes", (double)c->classes, 0, 1 << 20}},
+        {CS_AT(inner), {"inner width", linear ? 1 : (double)c->inner, 1, 1 << 20}},
+        {CS_AT(decoder.layers), {"decoder layers", (double)c->decoder.layers, 0, 64}},
+        {CS_AT(decoder.width),
+         {"decoder width", decoder ? (double)c->decoder.width : 1, 1, 1 << 16}},
+        {CS_AT(decoder.heads), {"decoder heads", decoder ? (double)c->decoder.heads : 1, 1, 1024}},
+        {CS_AT(decoder.inner),
+         {"decoder inner width", decoder ? (double)c->decoder.inner : 1, 1, 1 << 20}},
+        {CS_AT(dropout), {"dropout", c->dropout, 0, below_one}},
+        {CS_AT(attention_dropout), {"attention dropout", c->attention_dropout, 0, below_one}},
+        {CS_AT(embed_dropout), {"embedding dropout", c->embed_dropout, 0, below_one}},
+        {CS_AT(eps), {"norm epsilon", c->eps, positive, below_one}},
+        {CS_AT(init_range), {"initial range", c->init_range, positive, 100}},
+        {CS_AT(pad_id), {"padding token", c->pad_id, -1, (double)c->vocab - 1}},
+        {CS_AT(decoder.start),
+         {"decoder's start token", c->decoder.start, -1, (double)c->vocab - 1}},
+        {CS_AT(bos_id), {"start token", c->bos_id, -1, (double)c->vocab - 1}},
+        {CS_AT(eos_id), {"end token", c->eos_id, -1, (double)c->vocab - 1}},
+        {CS_AT(mask_id), {"mask token", c->mask_id, -1, (double)c->vocab - 1}},
+        {CS_AT(unk_id), {"unknown token", c->unk_id, -1, (double)c->vocab - 1}},
+        {CS_AT(pooling), {"pooling power", linear ? c->pooling : 0, 0, 4}},
     };
-    cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
-    if (status == CS_OK && c->head_width == 0 && c->width % c->heads != 0)
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof row / sizeof *row && status == CS_OK; ++i) {
+        *at = row[i].at;
+        status = cs_ranges_check(1, &row[i].range);
+    }
+    if (status != CS_OK) return status;
+    *at = CS_AT(heads);
+    if (c->head_width == 0 && c->width % c->heads != 0)
         status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
                          (long long)c->width);
-    if (status == CS_OK && decoder && !c->decoder.stack && c->decoder.width % c->decoder.heads != 0)
+    if (status != CS_OK) return status;
+    *at = CS_AT(decoder.heads);
+    if (decoder && !c->decoder.stack && c->decoder.width % c->decoder.heads != 0)
         status = cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
                          (long long)c->decoder.heads, (long long)c->decoder.width);
     return status;
 }
 
-static cs_status relative(const cs_model_config *c)
+static cs_status relative(const cs_model_config *c, size_t *at)
 {
     int64_t n = c->relative_buckets;
+    *at = CS_AT(relative_buckets);
     if (n != 0 && (n < 4 || n > 1 << 16 || n % 2 != 0)) {
         return cs_fail(CS_ERR_USAGE, "relative buckets %lld not an even number in 4 .. 65536",
                        (long long)n);
     }
+    *at = CS_AT(relative_distance);
     if (n != 0 && (c->relative_distance <= n / 4 || c->relative_distance > 1 << 24)) {
         return cs_fail(CS_ERR_USAGE,
                        "relative distance %lld not above the %lld exact distances of %lld buckets",
@@ -332,18 +348,21 @@ static cs_status relative(const cs_model_config *c)
 }
 
 /* Shapes of the parts that an architecture may have. */
-static cs_status parts(const cs_model_config *c)
+static cs_status parts(const cs_model_config *c, size_t *at)
 {
     const int64_t keys = c->kv_heads > 0 ? c->kv_heads : c->heads, width = cs_head_width(c);
     const cs_rotary *rotary[] = {&c->rotary, &c->local_rotary};
+    *at = CS_AT(kv_heads);
     if (c->kv_heads < 0 || c->heads % keys != 0) {
         return cs_fail(CS_ERR_USAGE, "heads %lld are not shared by %lld heads of keys",
                        (long long)c->heads, (long long)c->kv_heads);
     }
+    *at = c->embed_width < 0 || c->embed_width > 1 << 16 ? CS_AT(embed_width) : CS_AT(groups);
     if (c->embed_width < 0 || c->embed_width > 1 << 16 || c->groups < 0 || c->groups > c->layers) {
         return cs_fail(CS_ERR_USAGE, "embeddings of width %lld, %lld groups of %lld layers",
                        (long long)c->embed_width, (long long)c->groups, (long long)c->layers);
     }
+    *at = CS_AT(place_span);
     if (c->place_span < 0 || c->place_span > 1 << 16 || c->place_buckets < 0 ||
         (c->place_buckets > 0 &&
          (c->place_buckets < 4 || c->place_most <= c->place_buckets / 2 + 1))) {
@@ -357,13 +376,16 @@ static cs_status parts(const cs_model_config *c)
         return cs_fail(CS_ERR_USAGE,
                        "the decoder is a stack and has other layers than the encoder");
     }
+    *at = CS_AT(head_width);
     if (c->head_width < 0 || c->head_width > 1 << 16) {
         return cs_fail(CS_ERR_USAGE, "head width %lld is not in [0, 65536]",
                        (long long)c->head_width);
     }
+    *at = CS_AT(window);
     if (c->window < 0 || c->window > INT32_MAX) {
         return cs_fail(CS_ERR_USAGE, "window %lld is not in [0, 2^31)", (long long)c->window);
     }
+    *at = CS_AT(rotary);
     for (int i = 0; i < 2; ++i) {
         const double columns = floor((double)width * rotary[i]->share);
         if (rotary[i]->theta > 0 && (!(rotary[i]->theta > 1) || columns < 2 ||
@@ -378,8 +400,9 @@ static cs_status parts(const cs_model_config *c)
     return CS_OK;
 }
 
-static cs_status first_position(const cs_model_config *c)
+static cs_status first_position(const cs_model_config *c, size_t *at)
 {
+    *at = CS_AT(pad_id);
     const cs_arch_row *row = cs_arch_row_of(c->arch);
     if (row->behind_pad && c->pad_id < 0) {
         return cs_fail(CS_ERR_USAGE, "%s needs a padding token: its positions start behind it",
@@ -481,8 +504,9 @@ static cs_status plain_linear(const cs_model_config *c)
     return extra ? cs_fail(CS_ERR_USAGE, "architecture linear has no %s", extra) : CS_OK;
 }
 
-cs_status cs_model_config_check(const cs_model_config *config)
+cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at)
 {
+    *at = CS_AT(arch);
     if ((unsigned)config->arch >= CS_ARCH_COUNT) {
         return cs_fail(CS_ERR_USAGE, "no architecture has number %d", (int)config->arch);
     }
@@ -496,13 +520,25 @@ cs_status cs_model_config_check(const cs_model_config *config)
     if (config->blind_queries && !config->query_vector) {
         return cs_fail(CS_ERR_USAGE, "blind queries in a model without a query vector");
     }
-    cs_status (*check[])(const cs_model_config *) = {
-        ranges, relative, parts, first_position, pictures, classifier, plain_linear};
+    cs_status (*of_member[])(const cs_model_config *, size_t *) = {ranges, relative, parts,
+                                                                   first_position};
+    cs_status (*of_whole[])(const cs_model_config *) = {pictures, classifier, plain_linear};
     cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof check / sizeof *check && status == CS_OK; ++i) {
-        status = check[i](config);
+    for (size_t i = 0; i < sizeof of_member / sizeof *of_member && status == CS_OK; ++i) {
+        status = of_member[i](config, at);
+    }
+    if (status != CS_OK) return status;
+    *at = CS_AT(arch);
+    for (size_t i = 0; i < sizeof of_whole / sizeof *of_whole && status == CS_OK; ++i) {
+        status = of_whole[i](config);
     }
     return status;
+}
+
+cs_status cs_model_config_check(const cs_model_config *config)
+{
+    size_t at = 0;
+    return cs_model_config_check_at(config, &at);
 }
 
 cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_width)

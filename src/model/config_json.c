@@ -383,10 +383,12 @@ cs_status cs_activation_read(const char *where, const char *key, const json_t *v
             return CS_OK;
         }
     }
-    return cs_config_way_round(cs_fail(
-        CS_ERR_INPUT, "%s: unknown '%s' %s%s%s", where, key, json_is_string(value) ? "'" : "",
-        json_is_string(value) ? json_string_value(value) : "(not a string)",
-        json_is_string(value) ? "'" : ""));
+    return cs_config_way_round(cs_fail(CS_ERR_INPUT, "%s: unknown '%s' %s%s%s", where, key,
+                                       json_is_string(value) ? "'" : "",
+                                       json_is_string(value) ? json_string_value(value)
+                                       : json_is_null(value) ? "null"
+                                                             : "(not a string)",
+                                       json_is_string(value) ? "'" : ""));
 }
 
 static cs_status read_key(const char *where, const cs_arch_key *f, const json_t *value,
@@ -405,10 +407,9 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
     case CS_KEY_ONLY:
         return cs_config_only(where, f->key, value, f->absent);
     case CS_KEY_ACT:
-        return !value || json_is_null(value)
-                   ? CS_OK
-                   : cs_activation_read(where, f->key, value,
-                                        (cs_activation *)(void *)((char *)config + f->at));
+        return !value ? CS_OK
+                      : cs_activation_read(where, f->key, value,
+                                           (cs_activation *)(void *)((char *)config + f->at));
     default:
         break;
     }
@@ -557,6 +558,21 @@ static cs_status read_arch(const char *where, const json_t *json, const json_t *
     return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
 }
 
+/* The key of the file that sets the member, of several the one that is there; NULL: none does. */
+static const char *key_at(const json_t *json, const json_t *ours, cs_arch arch, size_t at)
+{
+    const char *key = NULL;
+    const cs_arch_key *f;
+    for (f = OURS; f < OURS + OWN; ++f) {
+        if (f->at == at && json_object_get(ours, f->key)) return f->key;
+    }
+    for (int64_t i = 0; (f = cs_arch_key_at(arch, i)); ++i) {
+        const bool sets = f->at == at && (f->kind < CS_KEY_ACT || f->kind == CS_KEY_ALIAS);
+        if (sets && (!key || json_object_get(json, f->key))) key = f->key;
+    }
+    return key;
+}
+
 cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_config *out)
 {
     cs_model_config config = {0};
@@ -588,11 +604,18 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     if (config.positions > 0 && cs_arch_row_of(arch)->behind_pad) {
         config.positions -= config.position_offset;
         if (config.positions < 1) {
-            return cs_fail(CS_ERR_INPUT, "%s: no positions behind the padding token's", where);
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: 'max_position_embeddings' is %lld: no positions behind the padding "
+                           "token's",
+                           where, (long long)(config.positions + config.position_offset));
         }
     }
-    status = cs_model_config_check(&config);
-    if (status != CS_OK) return cs_blame(CS_ERR_INPUT, "%s", where);
+    size_t at = 0;
+    if (cs_model_config_check_at(&config, &at) != CS_OK) {
+        const char *key = key_at(json, ours, arch, at);
+        return key ? cs_blame(CS_ERR_INPUT, "%s: '%s'", where, key)
+                   : cs_blame(CS_ERR_INPUT, "%s", where);
+    }
     *out = config;
     return CS_OK;
 }

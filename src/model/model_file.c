@@ -59,7 +59,7 @@ static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float
     }
 }
 
-enum { MOST_SHAPE = 4 };
+enum { MOST_SHAPE = 4, SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
 
 static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[MOST_SHAPE])
 {
@@ -199,25 +199,34 @@ static int64_t number_of(const weights *w, const cs_safetensors_entry *entry)
     return entry - cs_safetensors_at(w->file, 0);
 }
 
+/* "32 x 8"; of a single number "a number". */
+static const char *shape_text(int ndim, const int64_t *shape, char text[SHAPE_TEXT])
+{
+    size_t used = 0;
+    (void)snprintf(text, SHAPE_TEXT, "a number");
+    for (int d = 0; d < ndim; ++d) {
+        used += (size_t)snprintf(text + used, SHAPE_TEXT - used, "%s%lld", d > 0 ? " x " : "",
+                                 (long long)shape[d]);
+    }
+    return text;
+}
+
 static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                              const cs_safetensors_entry *entry)
 {
     int ndim;
     int64_t shape[MOST_SHAPE];
+    char has[SHAPE_TEXT], wants[SHAPE_TEXT];
     shape_of(piece, &ndim, shape);
     bool same = entry->ndim == ndim;
     for (int d = 0; d < ndim && same; ++d) {
         same = entry->shape[d] == shape[d];
     }
-    if (same) {
-        return CS_OK;
-    }
-    return cs_fail(CS_ERR_INPUT,
-                   "%s: tensor %s has %d dimensions, %lld x %lld; config.json wants %lld x %lld",
-                   cs_safetensors_path(w->file, entry), entry->name, entry->ndim,
-                   (long long)(entry->ndim > 0 ? entry->shape[0] : 0),
-                   (long long)(entry->ndim > 1 ? entry->shape[1] : 1), (long long)shape[0],
-                   (long long)(ndim > 1 ? shape[1] : 1));
+    return same ? CS_OK
+                : cs_fail(CS_ERR_INPUT, "%s: tensor %s has shape %s; config.json wants %s",
+                          cs_safetensors_path(w->file, entry), entry->name,
+                          shape_text(entry->ndim, entry->shape, has),
+                          shape_text(ndim, shape, wants));
 }
 
 /* Whether the parameter's rows are the file's as they stand. */

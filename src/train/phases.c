@@ -165,6 +165,15 @@ int64_t cs_phases_at(const cs_phases *p, int64_t steps, int64_t step)
     return at;
 }
 
+bool cs_phases_reached(const cs_phases *p, int64_t steps, int64_t at)
+{
+    int64_t before = 0; /* steps of the phases before it */
+    for (int64_t i = 0; i < at; ++i) {
+        before = p->steps[0] > 0 ? before + p->steps[i] : llround(p->until[i] * (double)steps);
+    }
+    return before < steps && cs_phases_at(p, steps, before + 1) == at;
+}
+
 cs_task cs_phases_task(const cs_phases *p, int64_t at, const cs_task *task,
                        const cs_model_config *config)
 {

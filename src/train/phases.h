@@ -42,6 +42,9 @@ cs_status cs_phases_pictures(const cs_model_config *config, cs_phases *phases) C
 /* The phase of step `step` (from 1) of `steps`. */
 int64_t cs_phases_at(const cs_phases *phases, int64_t steps, int64_t step);
 
+/* Whether any of `steps` steps is of phase `at`. */
+bool cs_phases_reached(const cs_phases *phases, int64_t steps, int64_t at);
+
 /* The task with the objective of phase `at`. Shares of masked tokens kept and replaced are for the phases
  * that read some. */
 cs_task cs_phases_task(const cs_phases *phases, int64_t at, const cs_task *task,

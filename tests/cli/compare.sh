@@ -26,7 +26,7 @@ test_two_models() {
     for f in scores.csv claims.csv models.csv study.json manifest.json fig-alike-cka/alike.svg fig-length/length.svg fig-mask/mask-rank.svg fig-probe-kind/by-layer.svg; do
         [ -s d/$f ] || { fail "no $f"; return 1; }
     done
-    ! grep -q '{{' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html || { fail report; return 1; }
+    ! grep -q '{{' d/report.html && grep -q '<title>cospec: models compared</title>' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html || { fail report; return 1; }
     # what stands in scores.csv is what the command itself prints
     for m in ar masked; do
         ask=prefix; [ $m = ar ] || ask=append
@@ -103,6 +103,7 @@ test_bad_input() {
         refuses 2 "(ar) is given twice" "$COSPEC" compare a=ar b=ar c.tsv -o d &&
         refuses 2 "one model: compare takes two or more" "$COSPEC" compare ar c.tsv -o d &&
         refuses 2 "an argument is missing" "$COSPEC" compare ar -o d &&
+        refuses 2 "--max-length 500 exceeds the 16 positions of ar" "$COSPEC" compare ar masked c.tsv --max-length 500 -o d && [ ! -e d ] &&
         refuses 2 "compare needs -o DIR" "$COSPEC" compare ar masked c.tsv &&
         refuses 2 "a b: want NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
         refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1

@@ -27,6 +27,12 @@ test_prompts_and_greedy() {
         cmp -s one out && grep -q "$word" out || fail "${why:-$(cat one out)}"
 }
 
+# A mask token of the prompt is read and stays.
+test_a_mask_in_the_prompt_is_noted() {
+    small_corpus c.tsv
+    trained masked masked && exits 0 "$COSPEC" generate masked --prompt 'a<mask>' --length 6 && says "the prompt has 1 mask tokens, which stay" && exits 0 "$COSPEC" generate masked --prompt a --length 6 && ! grep -q 'mask tokens' err || fail "${why:-$(cat err)}"
+}
+
 test_bad_input() {
     small_corpus c.tsv
     trained ar ar && exits 0 "$COSPEC" train --corpus c.tsv --width 16 --batch 8 --max-length 16 --steps 4 --objective linear -o spectral || return 1
@@ -48,4 +54,4 @@ test_lengths_beyond_are_noted() {
         exits 0 "$COSPEC" features ar c.tsv --max-length 20 --limit 3 -o f && [ "$(grep -c -- "--max-length is more than the 16 tokens" err)" = 1 ] || fail "${why:-$(cat err)}"
 }
 
-for t in texts_of_every_kind prompts_and_greedy bad_input lengths_beyond_are_noted; do check "$t"; done
+for t in texts_of_every_kind prompts_and_greedy a_mask_in_the_prompt_is_noted bad_input lengths_beyond_are_noted; do check "$t"; done

@@ -8,6 +8,14 @@ train() { "$COSPEC" train --corpus c.tsv $size "$@"; }
 
 small_plan() { printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]}, {"probability": 1, "groups": [1, 0, 2, 2]}]}\n' > p.json; }
 
+# A phase that no step is of is told before the first step; one that has some is not.
+test_phases_without_steps() {
+    small_corpus c.tsv
+    exits 0 train --objective "ar until 0.001, masked" --steps 10 -o a && says "phase 1 (ar) of --objective gets none of the 10 steps" && ! grep -q "phase 2" err &&
+        exits 0 train --objective "ar for 99999999999, masked for 1" --steps 3 -o b && says "phase 2 (masked) of --objective gets none of the 3 steps" &&
+        exits 0 train --objective "ar for 1, masked for 1" --steps 3 -o c && ! grep -q "gets none" err || fail "${why:-$(cat err)}"
+}
+
 test_every_objective() {
     small_corpus c.tsv && small_plan
     for objective in ar masked variable-masked bernoulli-masked diverse-ar offset-ar group-ar permuted-ar gvp mae-lm linear "file --plan-file p.json"; do
@@ -424,7 +432,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
