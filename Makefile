@@ -230,7 +230,7 @@ asan:
 	$(MAKE) CONFIG=asan unit
 
 # What runs on threads of its own, under the thread sanitizer. OpenBLAS, which it cannot see into, has one.
-THREADED := base builder builder_memory by_document checkpoint comm corpus density gram hidden_states images linop merge perplexity similarity \
+THREADED := base builder builder_large builder_memory by_document checkpoint checkpoint_resume comm corpus density gram hidden_states images linop merge perplexity similarity \
   spectrum spectrum_density svd_block tensor_cpu tokenizer_train top_pairs train train_resume finetune
 TSAN_TESTS := $(filter $(THREADED:%=build/tsan/tests/test_%),$(TESTS:$(B)/%=build/tsan/%))
 tsan:

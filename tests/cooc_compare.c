@@ -2,6 +2,7 @@
 #include "cooc_compare.h"
 #include "test.h"
 
+#include <math.h>
 #include <string.h>
 
 void assert_same_csr(const cs_csr *a, const cs_csr *b)
@@ -27,6 +28,29 @@ void assert_same_cooc(const cs_cooc *a, const cs_cooc *b)
     assert_true(a->exact == b->exact && a->unit == b->unit && a->mass == b->mass);
     assert_true(a->dropped_mass == b->dropped_mass && a->contributions == b->contributions);
     assert_true(a->sequences == b->sequences && a->skipped_sequences == b->skipped_sequences);
+}
+
+void assert_consistent(const cs_cooc *m)
+{
+    const cs_csr *a = &m->matrix.a;
+    OK(cs_csr_check(a, true));
+    double total = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        assert_true(i == 0 || cs_hash_compare(m->key[i - 1], m->key[i]) < 0);
+        double row = 0, labelled = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            row += a->val[e];
+        }
+        const cs_csr *l = &m->matrix.row_label;
+        for (int64_t e = l->ptr[i]; e < l->ptr[i + 1]; ++e) {
+            labelled += l->val[e];
+        }
+        assert_true(m->matrix.labels == 0 || fabs(row - labelled) <= 1e-12 * row);
+        total += row;
+    }
+    double unit = m->exact ? m->unit : 1;
+    /* One rounding an entry in this sum. */
+    assert_true(fabs(total * unit - m->mass) <= (double)cs_csr_nnz(a) * 0x1p-52 * m->mass);
 }
 
 void assert_build_fails(const cs_corpus *corpus, const cs_cooc_options *options, cs_status expected,

@@ -7,6 +7,9 @@
 void assert_same_csr(const cs_csr *a, const cs_csr *b);
 void assert_same_cooc(const cs_cooc *a, const cs_cooc *b);
 
+/* Valid CSR, keys ascending, and the sums that must agree. */
+void assert_consistent(const cs_cooc *m);
+
 /* Nothing is built, and the reason holds `words` and the place of the checkpoint where there is one. */
 void assert_build_fails(const cs_corpus *corpus, const cs_cooc_options *options, cs_status expected,
                         const char *words);

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Do the unit tests notice a fault? One small fault at a time in src/io, src/cooc and src/linalg.
 
-    mutants.py BUILD TAKEN.json [--sample 80] [--seed 1] [--seconds 300] [--jobs 4] [--again] [ROOM ...]
+    mutants.py BUILD TAKEN.json [--sample 80] [--seed 1] [--seconds 300] [--own 2] [--jobs 4] [--again] [ROOM ...]
 
 A mutant is one change of one line that gcov counts (so no declaration, comment or string): OPERATORS below. Of all mutants of a
 room a sample is drawn, by a hash of each one's text: what is edited elsewhere changes no other draw. The file is compiled alone, at
 -O1 with the address sanitizer, into a shared object that stands before the library (LD_PRELOAD) when the programs of BUILD/mutants
-run: those that come to the line (TAKEN.json, of tests/coverage.py), the quickest first, as many as counting took --seconds for.
-A mutant is
+run: those that come to the line (TAKEN.json, of tests/coverage.py), the quickest first, as many as counting took --seconds for, and,
+however long they take, the --own of them that come to most lines of the file: those that are about it. A mutant is
 
     killed       a program that passes without it fails twice: a test, a leak, a crash, or it outlives 30 s and 4 times what it takes without it
     survived     none of these does: --again asks once more, after new tests
@@ -117,9 +117,10 @@ def fails(program, library, limit):
 
 
 class Judge:
-    def __init__(self, build, taken, reasons, most):
-        self.most, self.build, self.reasons = most, build, reasons
+    def __init__(self, build, taken, reasons, most, own):
+        self.most, self.own, self.build, self.reasons = most, own, build, reasons
         self.lines, self.seconds = taken["lines"], taken["seconds"]
+        self.share = {f: collections.Counter(itertools.chain(*by_line.values())) for f, by_line in self.lines.items()}
         with open(build + "/flags") as f:
             self.released = [w for w in shlex.split(f.read()) if w != "ccache" and w[:2] != "-W" and w != "-g"] + ["-w"]
         self.flags = [w for w in self.released if w[:2] != "-O"] + ["-O1", "-fsanitize=address"]
@@ -150,7 +151,8 @@ class Judge:
     def reach(self, m):
         names = sorted(self.lines.get(m.file, {}).get(str(m.line), []), key=self.seconds.get)
         spent = list(itertools.accumulate(map(self.seconds.get, names)))
-        return [n for n, s in zip(names, spent) if s <= self.most or n == names[0]]
+        own = sorted(names, key=lambda n: -self.share[m.file][n])[: self.own]
+        return [n for n, s in zip(names, spent) if s <= self.most or n == names[0] or n in own]
 
     def verdict(self, m):
         if key(m) in self.reasons:
@@ -187,14 +189,14 @@ def main():
     ask = argparse.ArgumentParser()
     ask.add_argument("build"), ask.add_argument("taken"), ask.add_argument("rooms", nargs="*", default=[])
     ask.add_argument("--sample", type=int, default=80), ask.add_argument("--seed", type=int, default=1), ask.add_argument("--jobs", type=int, default=4)
-    ask.add_argument("--seconds", type=float, default=300)
+    ask.add_argument("--seconds", type=float, default=300), ask.add_argument("--own", type=int, default=2)
     ask.add_argument("--again", action="store_true")
     told = ask.parse_intermixed_args()
     with open(told.taken) as f:
         taken = json.load(f)
     with open(os.path.dirname(__file__) + "/mutants.txt") as f:
         reasons = dict(line.rstrip("\n").rsplit("\t", 1) for line in f if line[0] != "#")
-    judge = Judge(told.build, taken, reasons, told.seconds)
+    judge = Judge(told.build, taken, reasons, told.seconds, told.own)
     for name in taken["stopped"]:
         print(f"not asked: {name}, which was stopped while it was counted")
     path = told.build + "/mutants/log.tsv"

@@ -47,6 +47,18 @@ cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, 
     return c;
 }
 
+cs_corpus random_corpus(int64_t documents, int64_t longest, int64_t vocab, int64_t labels)
+{
+    int64_t *length = sure(cs_alloc(documents, sizeof *length));
+    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
+    for (int64_t d = 0; d < documents; ++d) {
+        length[d] = 1 + cs_rng_below(&rng, longest);
+    }
+    cs_corpus c = small_corpus(documents, length, vocab, labels, 2);
+    cs_free(length);
+    return c;
+}
+
 cs_sequences one_sequence(int64_t *start, int32_t *length, int64_t *document)
 {
     return (cs_sequences){.count = 1, .start = start, .length = length, .document = document};

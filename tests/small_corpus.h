@@ -10,5 +10,8 @@
 cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, int64_t labels,
                        uint64_t seed);
 
+/* The same with documents of 1 to `longest` words, at random. */
+cs_corpus random_corpus(int64_t documents, int64_t longest, int64_t vocab, int64_t labels);
+
 /* A sequence table of one entry over the three variables. */
 cs_sequences one_sequence(int64_t *start, int32_t *length, int64_t *document);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"
 #include "cooc/context_private.h"
@@ -274,6 +276,71 @@ TEST(every_allocation_may_fail)
             cs_reason_clear();
             assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
         }
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* At most 256 threads, as many as there are where none is said; a budget of 1 MiB at least, a quarter
+ * of what is free and twice as much for the matrix where none is given. */
+TEST(resources_are_clamped)
+{
+    const int64_t mib = 1 << 20;
+    static const int threads[][2] = {{1, 1},     {7, 7},     {255, 255},
+                                     {256, 256}, {257, 256}, {9999, 256}};
+    cs_build_resources use = {0};
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; ++i) {
+        cs_cooc_options o = options_of(threads[i][0], mib);
+        OK(cs_build_resources_of(&o, &use));
+        assert_int_equal(use.workers, threads[i][1]);
+        assert_true(use.budget == mib && use.limit == (double)mib);
+    }
+    cs_cooc_options o = options_of(0, mib - 1);
+    assert_fails(cs_build_resources_of(&o, &use), CS_ERR_USAGE, "memory budget of 1048575 bytes");
+    o.memory_budget = -1;
+    assert_fails(cs_build_resources_of(&o, &use), CS_ERR_USAGE, "memory budget of -1 bytes");
+    o.memory_budget = 0;
+    OK(cs_build_resources_of(&o, &use));
+    const double free = (double)cs_mem_available() / 4;
+    assert_int_equal(use.workers, cs_threads() < 256 ? cs_threads() : 256);
+    assert_true(use.limit == 2 * (double)use.budget);
+    assert_true(free == 0 || ((double)use.budget > free / 2 && (double)use.budget < 2 * free));
+}
+
+/* Where weights have no denominator a unit is 2^-e, as small as keeps what is expected, or eight times
+ * as much of a sample, below 2^61 units. */
+TEST(units_are_as_small_as_fits)
+{
+    static const struct {
+        const char *spec, *context;
+        int64_t draws;
+    } cases[] = {{"masked:mask-ratio=0.37", "nearest:2", 0},
+                 {"permuted-ar", "unique", 0},
+                 {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 3}};
+    int64_t length[] = {37, 53, 52, 53};
+    cs_corpus corpus = small_corpus(4, length, 8, 2, 3);
+    for (int i = 0; i < 6; ++i) {
+        cs_cooc_options o = options_of(1, INT64_C(1) << 28);
+        cs_sequences sequences = {0};
+        cs_context_plan *plan = NULL;
+        int64_t skipped = 0;
+        bool exact = true;
+        OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
+        OK(cs_context_parse(cases[i / 2].context, &o.context));
+        o.draws = cases[i / 2].draws;
+        o.weight_by_document = i % 2;
+        const cs_context_options context = cs_cooc_context_options(&o);
+        OK(cs_cooc_sequences(&corpus, &o, &sequences, &skipped));
+        OK(cs_context_prepare(&sequences, &context, &plan));
+        const double scale = cs_build_scale(plan, &corpus, &sequences, &o, &exact);
+        double all = 0;
+        for (int64_t q = 0; q < sequences.count; ++q) {
+            all += i % 2 ? 1 : cs_context_predicted(plan, sequences.length[q]);
+        }
+        const double units = all * scale * (o.draws > 0 ? 8 : 1);
+        assert_true(!exact && scale == exp2(rint(log2(scale))));
+        assert_true(units <= 0x1p61 && units > 0x1p60);
+        cs_context_plan_free(&plan);
+        cs_sequences_free(&sequences);
     }
     cs_corpus_free(&corpus);
 }

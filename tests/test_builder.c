@@ -1,5 +1,5 @@
-/* cooc/builder: the matrix against a reference in plain loops, the same bits for any budget and any
- * number of threads, labels, witnesses, full disks, interrupts, bad input. */
+/* cooc/builder: the matrix against a reference in plain loops, labels, witnesses, full disks,
+ * interrupts, bad input; on large corpora see test_builder_large.c. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,43 +25,6 @@ static cs_cooc_options options_of(const char *spec, const char *context)
     OK(cs_objective_parse(spec, &o.objective));
     OK(cs_context_parse(context, &o.context));
     return o;
-}
-
-static cs_corpus corpus_of(int64_t documents, int64_t longest, int64_t vocab, int64_t labels)
-{
-    int64_t *length = malloc((size_t)documents * sizeof *length);
-    assert_non_null(length);
-    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int64_t d = 0; d < documents; ++d) {
-        length[d] = 1 + cs_rng_below(&rng, longest);
-    }
-    cs_corpus c = small_corpus(documents, length, vocab, labels, 2);
-    free(length);
-    return c;
-}
-
-/* Valid CSR, keys ascending, and the sums that must agree. */
-static void assert_consistent(const cs_cooc *m)
-{
-    const cs_csr *a = &m->matrix.a;
-    OK(cs_csr_check(a, true));
-    double total = 0;
-    for (int64_t i = 0; i < a->rows; ++i) {
-        assert_true(i == 0 || cs_hash_compare(m->key[i - 1], m->key[i]) < 0);
-        double row = 0, labelled = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            row += a->val[e];
-        }
-        const cs_csr *l = &m->matrix.row_label;
-        for (int64_t e = l->ptr[i]; e < l->ptr[i + 1]; ++e) {
-            labelled += l->val[e];
-        }
-        assert_true(m->matrix.labels == 0 || fabs(row - labelled) <= 1e-12 * row);
-        total += row;
-    }
-    double unit = m->exact ? m->unit : 1;
-    /* One rounding an entry in this sum. */
-    assert_true(fabs(total * unit - m->mass) <= (double)cs_csr_nnz(a) * 0x1p-52 * m->mass);
 }
 
 /* Bigrams counted by hand. */
@@ -104,7 +67,7 @@ TEST(bigrams_are_counted)
 /* GloVe's view, in plain loops: each token within 2 of a masked one shares its weight. */
 TEST(windows_are_counted)
 {
-    cs_corpus corpus = corpus_of(40, 9, 6, 3);
+    cs_corpus corpus = random_corpus(40, 9, 6, 3);
     cs_cooc_options o = options_of("masked:unmasked=1", "each:2");
     cs_cooc m = {0};
     OK(cs_cooc_build(&corpus, &o, &m));
@@ -128,60 +91,6 @@ TEST(windows_are_counted)
         assert_true(fabs(got[j] * (m.exact ? m.unit : 1) - col[j]) < 1e-10);
     }
     cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
-}
-
-/* Whatever the budget, the threads and the runs: the same bits. 1 MiB for 4 threads spills often.
- */
-TEST(bits_do_not_depend_on_budget_or_threads)
-{
-    static const struct {
-        const char *spec, *context;
-        int64_t max_length, stride, draws;
-        bool exact;
-    } cases[] = {
-        {"ar", "nearest:3", 0, 0, 0, true},
-        {"masked:unmasked=2", "all", 4, 1, 0, true},
-        {"masked:mask-ratio=0.3", "nearest:2", 0, 0, 0, false},
-        {"permuted-ar", "each:3", 0, 0, 0, false}, /* within 32 MiB: row by row */
-        {"ar", "each:4", 0, 0, 0, true},
-        {"ar:empty-prefix=shared", "each:1", 0, 0, 0, true},
-        {"masked:unmasked=1", "each:2", 5, 1, 0, true},
-        {"bernoulli-masked:mask-ratio=0.9", "each:40", 0, 0, 0, false},
-        {"diverse-ar:t=3", "each:4", 0, 0, 0, true},
-        {"variable-masked:mask-ratio=0.2:0.5", "all", 0, 0, 3, true},
-        {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 0, 0, 3, false},
-    };
-    cs_corpus corpus = corpus_of(5000, 30, 200, 4); /* row by row: more than 1 MiB */
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
-        o.max_length = cases[i].max_length;
-        o.stride = cases[i].stride;
-        o.draws = cases[i].draws;
-        o.tail = 1e-6;
-        cs_cooc first = {0};
-        int64_t runs = 0;
-        for (int threads = 1; threads <= 4; ++threads) {
-            for (int64_t budget = 1 << 20; budget <= INT64_C(1) << 30; budget <<= 5) {
-                cs_cooc m = {0};
-                o.threads = threads;
-                o.memory_budget = budget;
-                OK(cs_cooc_build(&corpus, &o, &m));
-                runs += m.runs;
-                assert_true(budget < 1 << 30 || m.runs == 0);
-                if (first.key) {
-                    assert_same_cooc(&first, &m);
-                    cs_cooc_free(&m);
-                } else {
-                    first = m;
-                    assert_consistent(&first);
-                }
-            }
-        }
-        assert_int_equal(first.exact, cases[i].exact);
-        assert_true(runs > 4);
-        cs_cooc_free(&first);
-    }
     cs_corpus_free(&corpus);
 }
 
@@ -254,7 +163,7 @@ TEST(records_are_sorted)
 
 TEST(splits_and_weights)
 {
-    cs_corpus corpus = corpus_of(50, 12, 10, 2);
+    cs_corpus corpus = random_corpus(50, 12, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     double mass[3];
     int64_t sequences[3];
@@ -282,7 +191,7 @@ TEST(splits_and_weights)
 /* A class-tagged empty prefix gives a row a class, a shared one a single row. */
 TEST(empty_prefixes_are_shared_or_tagged)
 {
-    cs_corpus corpus = corpus_of(30, 6, 100, 3);
+    cs_corpus corpus = random_corpus(30, 6, 100, 3);
     const char *const specs[] = {"ar", "ar:empty-prefix=shared", "ar:empty-prefix=class"};
     int64_t rows[3];
     for (int i = 0; i < 3; ++i) {
@@ -301,7 +210,7 @@ TEST(empty_prefixes_are_shared_or_tagged)
 
 TEST(unlabelled_corpora_have_no_label_columns)
 {
-    cs_corpus corpus = corpus_of(10, 6, 10, 0);
+    cs_corpus corpus = random_corpus(10, 6, 10, 0);
     cs_cooc_options o = options_of("ar", "document");
     cs_cooc m = {0};
     OK(cs_cooc_build(&corpus, &o, &m));
@@ -325,7 +234,7 @@ static void refused(const cs_corpus *corpus, const cs_cooc_options *o, cs_status
 
 TEST(bad_input_is_named)
 {
-    cs_corpus corpus = corpus_of(20, 4, 10, 2);
+    cs_corpus corpus = random_corpus(20, 4, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     OK(cs_cooc_check(&corpus, &o));
     o = options_of("masked:unmasked=7", "nearest:1");
@@ -375,7 +284,7 @@ static int64_t open_files(void)
 /* A full disk, in a child whose files may not grow: CS_ERR_IO names the scratch directory. */
 TEST(full_disk_is_named)
 {
-    cs_corpus corpus = corpus_of(3000, 30, 1000, 2);
+    cs_corpus corpus = random_corpus(3000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     o.memory_budget = 1 << 20;
     o.scratch = "/tmp";
@@ -413,7 +322,7 @@ static void stop_at_third(void *ctx, const char *stage, int64_t done, int64_t to
 /* The flag cannot be lowered, so a child raises it. */
 TEST(interrupts_are_obeyed)
 {
-    cs_corpus corpus = corpus_of(20000, 30, 1000, 2);
+    cs_corpus corpus = random_corpus(20000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     int64_t calls = 0;
     cs_progress progress = {stop_at_third, &calls};
@@ -434,7 +343,7 @@ TEST(interrupts_are_obeyed)
 
 TEST(every_allocation_may_fail)
 {
-    cs_corpus corpus = corpus_of(900, 25, 300, 3);
+    cs_corpus corpus = random_corpus(900, 25, 300, 3);
     static const char *const contexts[] = {"nearest:3", "nearest:3", "each:3", "unique"};
     for (int way = 0; way < 4; ++way) { /* in memory, spilled, row by row, pairs */
         bool spill = way == 1;
@@ -461,7 +370,7 @@ TEST(every_allocation_may_fail)
 
 TEST(estimates_bound_the_build)
 {
-    cs_corpus corpus = corpus_of(300, 20, 50, 2);
+    cs_corpus corpus = random_corpus(300, 20, 50, 2);
     const char *const specs[] = {"ar", "masked:mask-ratio=0.3"};
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(specs[i / 2], i % 2 ? "each:4" : "nearest:2");
@@ -501,44 +410,6 @@ TEST(estimates_bound_the_build)
     corpus.vocab -= 1 << 24;
     corpus.labels = labels;
     corpus.word = word;
-    cs_corpus_free(&corpus);
-}
-
-/* Few words make contributions fall together: rows and entries are foreseen all the same, within a
- * factor 2, and so is what a tail would leave. */
-TEST(estimates_come_near_the_build)
-{
-    cs_corpus corpus = corpus_of(200, 80, 500, 2);
-    const char *const specs[] = {"ar", "masked:mask-ratio=0.15", "masked:mask-ratio=0.5",
-                                 "permuted-ar"};
-    const char *const contexts[] = {"nearest:1", "nearest:2", "all", "document"};
-    int tails = 0;
-    for (int i = 0; i < 16; ++i) {
-        cs_cooc_options o = options_of(specs[i / 4], contexts[i % 4]);
-        if (i % 4 == 2) {
-            o.max_length = 4;
-        }
-        cs_cooc m = {0};
-        cs_cooc_size size = {0}, cut = {0};
-        double tail = 0;
-        OK(cs_cooc_build(&corpus, &o, &m));
-        OK(cs_cooc_estimate(&corpus, &o, &size));
-        const double rows = (double)m.matrix.a.rows, nnz = (double)cs_csr_nnz(&m.matrix.a);
-        assert_true(size.rows >= rows && size.rows <= 2 * rows);
-        assert_true(size.entries >= nnz && size.entries <= 2 * nnz);
-        OK(cs_cooc_smaller_tail(&corpus, &o, &size, &tail, &cut));
-        cs_cooc_free(&m);
-        if (tail > 0) {
-            assert_true(10 * cut.matrix <= size.matrix);
-            o.tail = tail;
-            OK(cs_cooc_build(&corpus, &o, &m));
-            assert_true(cut.rows >= (double)m.matrix.a.rows);
-            assert_true(cut.rows <= 2 * (double)m.matrix.a.rows);
-            cs_cooc_free(&m);
-        }
-        tails += tail > 0;
-    }
-    assert_true(tails > 0);
     cs_corpus_free(&corpus);
 }
 

@@ -13,138 +13,17 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "checkpoint_support.h"
 #include "cooc/builder.h"
 #include "cooc/checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "test.h"
 
-static char folder[] = "/tmp/cospec-checkpoint-XXXXXX", place[64], index_file[96], records[96];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
-    (void)snprintf(place, sizeof place, "%s/a/checkpoint", folder);
-    (void)snprintf(index_file, sizeof index_file, "%s/checkpoint.json", place);
-    (void)snprintf(records, sizeof records, "%s/records-0.bin", place);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char parent[64];
-    (void)snprintf(parent, sizeof parent, "%s/a", folder);
-    (void)rmdir(parent);
-    return rmdir(folder);
-}
-
-TEST_PROGRAM(make_folder, remove_folder)
-
-static cs_corpus corpus_of(void)
-{
-    enum { DOCUMENTS = 8000 };
-    static int64_t length[DOCUMENTS];
-    cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int64_t d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 1 + cs_rng_below(&rng, 40);
-    }
-    return small_corpus(DOCUMENTS, length, 300, 3, 2);
-}
-
-static cs_cooc_options options_of(const char *spec, const char *context)
-{
-    cs_cooc_options o = {.threads = 1, .tail = 1e-6, .checkpoint = place};
-    OK(cs_objective_parse(spec, &o.objective));
-    OK(cs_context_parse(context, &o.context));
-    return o;
-}
-
-typedef struct {
-    int64_t blocks; /* stops when so many more are done; -1: at the merge */
-    int64_t calls;
-} stopper;
-
-static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
-{
-    (void)done;
-    (void)total;
-    stopper *s = ctx;
-    if (strcmp(stage, "merge") == 0 ? s->blocks < 0 : ++s->calls == s->blocks) {
-        cs_interrupt_set();
-    }
-}
-
-/* Runs `o` in a child (its interrupt flag cannot be lowered) under an optional limit on the size of
- * files; its status must be `expected`, with `words` in the reason. */
-static void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,
-                        cs_status expected, const char *words)
-{
-    stopper s = {.blocks = blocks};
-    cs_progress progress = {stop, &s};
-    o.progress = &progress;
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        cs_cooc m = {0};
-        struct rlimit size = {limit, limit};
-        bool ok = limit == 0 ||
-                  (setrlimit(RLIMIT_FSIZE, &size) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-        cs_status status = cs_cooc_build(corpus, &o, &m);
-        ok = ok && status == expected && !m.key && strstr(cs_reason(), words);
-        if (!ok) {
-            (void)fprintf(stderr, "status %d: %s\n", (int)status, cs_reason());
-        }
-        _exit(ok ? 0 : 1);
-    }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-TEST(resumed_is_uninterrupted)
-{
-    static const struct {
-        const char *spec, *context;
-        bool given;
-    } cases[] = {{"ar", "nearest:3", false},
-                 {"masked:mask-ratio=0.3", "nearest:2", false},
-                 {"permuted-ar", "each:3", true}};
-    cs_corpus corpus = corpus_of();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_cooc whole = {0}, m = {0};
-        cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
-        o.context.given = cases[i].given;
-        o.checkpoint = NULL;
-        OK(cs_cooc_build(&corpus, &o, &whole));
-        o.checkpoint = place;
-        for (int way = 0; way < 4; ++way) {
-            o.resume = false;
-            o.threads = 1 + way;
-            o.memory_budget = way % 2 ? 1 << 20 : 1 << 28;
-            interrupted(&corpus, o, way == 3 ? -1 : 1 + way, 0, CS_ERR_INTERRUPT, place);
-            o.resume = true;
-            o.threads = 4 - way;
-            o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
-            interrupted(&corpus, o, way == 3 ? -1 : 1, 0, CS_ERR_INTERRUPT, "interrupted after");
-            OK(cs_cooc_build(&corpus, &o, &m));
-            assert_same_cooc(&whole, &m);
-            cs_cooc_free(&m);
-            assert_true(cs_path_exists(index_file)); /* stands until the caller has the matrix */
-            OK(cs_cooc_checkpoint_remove(place));
-            assert_false(cs_path_exists(place));
-        }
-        cs_cooc_free(&whole);
-    }
-    OK(cs_cooc_checkpoint_remove(place)); /* none */
-    cs_corpus_free(&corpus);
-}
+TEST_PROGRAM(checkpoint_folder_make, checkpoint_folder_remove)
 
 /* With a checkpoint contributions are collected, without one windows are counted: of frequent words,
  * and of words so rare that a row has few of the columns; at the ends of short documents too. */
@@ -162,10 +41,10 @@ TEST(windows_are_those_that_are_collected)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int v = 0; v < 3; ++v) {
             cs_corpus corpus = small_corpus(60, length, vocab[v], v, 5);
-            cs_cooc_options o = options_of(cases[i][0], cases[i][1]);
+            cs_cooc_options o = checkpoint_options(cases[i][0], cases[i][1]);
             cs_cooc collected = {0}, counted = {0};
             OK(cs_cooc_build(&corpus, &o, &collected));
-            OK(cs_cooc_checkpoint_remove(place));
+            OK(cs_cooc_checkpoint_remove(checkpoint_dir));
             o.checkpoint = NULL;
             for (o.threads = 1; o.threads < 4; o.threads += 2) {
                 OK(cs_cooc_build(&corpus, &o, &counted));
@@ -180,7 +59,7 @@ TEST(windows_are_those_that_are_collected)
 
 static json_t *identity_of(const cs_corpus *corpus)
 {
-    const cs_cooc_options o = options_of("ar", "nearest:2");
+    const cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     json_t *identity = NULL;
     OK(cs_checkpoint_identity(corpus, &o, 1, 1, &identity));
     return identity;
@@ -213,9 +92,9 @@ TEST(corpora_are_told_by_their_content)
 
 TEST(other_builds_are_refused)
 {
-    cs_corpus corpus = corpus_of();
-    cs_cooc_options first = options_of("ar", "nearest:3"), o;
-    interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, place);
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    cs_cooc_options first = checkpoint_options("ar", "nearest:3"), o;
+    interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     first.resume = true;
     static const struct {
         const char *words;
@@ -244,7 +123,7 @@ TEST(other_builds_are_refused)
     o = first;
     o.objective.mask_ratio_lo = 0.25; /* not of ar: its hash alone shows it */
     assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective_hash is");
-    o = options_of("diverse-ar:t=2", "nearest:3");
+    o = checkpoint_options("diverse-ar:t=2", "nearest:3");
     o.resume = true;
     assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
     o = first;
@@ -258,32 +137,32 @@ TEST(other_builds_are_refused)
     assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
     corpus.token[17] = token;
     cs_cooc m = {0};
-    o = options_of("ar", "nearest:2"); /* without resume: anew, whatever stands there */
+    o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever stands there */
     OK(cs_cooc_build(&corpus, &o, &m));
     cs_cooc_free(&m);
-    OK(cs_cooc_checkpoint_remove(place));
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     cs_corpus_free(&corpus);
 }
 
 TEST(damage_is_named)
 {
-    cs_corpus corpus = corpus_of();
-    cs_cooc_options o = options_of("ar", "nearest:3");
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    cs_cooc_options o = checkpoint_options("ar", "nearest:3");
     char *good = NULL;
     int64_t size = 0;
-    interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, place);
+    interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
-    OK(cs_file_read(records, INT64_C(1) << 30, &good, &size));
+    OK(cs_file_read(checkpoint_records, INT64_C(1) << 30, &good, &size));
     const int64_t at[] = {0, 8, 16, 24, 40, 48, 48 + 8, 48 + 16, size / 2, size - 20, size - 1};
     for (size_t i = 0; i < sizeof at / sizeof *at; ++i) {
         good[at[i]] ^= 0x11;
-        OK(cs_file_write(records, good, size));
+        OK(cs_file_write(checkpoint_records, good, size));
         good[at[i]] ^= 0x11;
         assert_build_fails(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
     }
-    OK(cs_file_write(records, good, size - 1));
+    OK(cs_file_write(checkpoint_records, good, size - 1));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "records-0.bin: the checkpoint is damaged");
-    assert_int_equal(unlink(records), 0);
+    assert_int_equal(unlink(checkpoint_records), 0);
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "this file is missing");
     static const struct {
         const char *from, *to, *words;
@@ -302,22 +181,22 @@ TEST(damage_is_named)
     };
     char *listed = NULL;
     int64_t listed_size = 0;
-    OK(cs_file_read(index_file, 1 << 20, &listed, &listed_size));
+    OK(cs_file_read(checkpoint_index, 1 << 20, &listed, &listed_size));
     for (size_t i = 0; i < sizeof index / sizeof *index; ++i) {
         const char *place_of = strstr(listed, index[i].from);
         assert_non_null(place_of);
         char *edited = cs_format("%.*s%s%s", (int)(place_of - listed), listed, index[i].to,
                                  place_of + strlen(index[i].from));
-        OK(cs_file_write(index_file, edited, (int64_t)strlen(edited)));
+        OK(cs_file_write(checkpoint_index, edited, (int64_t)strlen(edited)));
         assert_build_fails(&corpus, &o, index[i].status, index[i].words);
         cs_free(edited);
     }
     cs_free(listed);
-    OK(cs_file_write(index_file, "{\"format\": 3}", 13));
+    OK(cs_file_write(checkpoint_index, "{\"format\": 3}", 13));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
-    OK(cs_file_write(index_file, "{", 1));
+    OK(cs_file_write(checkpoint_index, "{", 1));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
-    OK(cs_cooc_checkpoint_remove(place));
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     cs_free(good);
     cs_corpus_free(&corpus);
 }
@@ -325,61 +204,224 @@ TEST(damage_is_named)
 /* A disk that is full at the second checkpoint: its failure is told, the first one stands. */
 TEST(full_disks_keep_the_older_checkpoint)
 {
-    cs_corpus corpus = corpus_of();
-    cs_cooc_options o = options_of("ar", "nearest:3");
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    cs_cooc_options o = checkpoint_options("ar", "nearest:3");
     cs_cooc whole = {0}, m = {0};
     OK(cs_cooc_build(&corpus, &o, &whole));
     interrupted(&corpus, o, 1, 100000, CS_ERR_IO,
                 "interrupted, and no checkpoint could be written");
-    assert_false(cs_path_exists(index_file));
-    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, place);
+    assert_false(cs_path_exists(checkpoint_index));
+    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     interrupted(&corpus, o, 2, 100000, CS_ERR_IO, "records-1.bin");
     o.resume = true;
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_same_cooc(&whole, &m);
     cs_cooc_free(&m);
     cs_cooc_free(&whole);
-    OK(cs_cooc_checkpoint_remove(place));
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     cs_corpus_free(&corpus);
 }
 
 /* A folder of the name of a file of ours: neither a new checkpoint nor removal passes over it. */
 TEST(what_cannot_be_removed_is_named)
 {
-    cs_corpus corpus = corpus_of();
-    const cs_cooc_options o = options_of("ar", "nearest:2");
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    const cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     char in_the_way[96];
-    (void)snprintf(in_the_way, sizeof in_the_way, "%s/records-1.bin", place);
-    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, place);
+    (void)snprintf(in_the_way, sizeof in_the_way, "%s/records-1.bin", checkpoint_dir);
+    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     assert_int_equal(mkdir(in_the_way, 0700), 0);
-    assert_fails(cs_cooc_checkpoint_remove(place), CS_ERR_IO, "records-1.bin: cannot remove: ");
+    assert_fails(cs_cooc_checkpoint_remove(checkpoint_dir), CS_ERR_IO,
+                 "records-1.bin: cannot remove: ");
     interrupted(&corpus, o, 1, 0, CS_ERR_IO, "records-1.bin: cannot remove: ");
     assert_int_equal(rmdir(in_the_way), 0);
-    OK(cs_cooc_checkpoint_remove(place));
-    assert_false(cs_path_exists(place));
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+    assert_false(cs_path_exists(checkpoint_dir));
     cs_corpus_free(&corpus);
 }
 
-TEST(every_allocation_may_fail)
+/* A checkpoint that is written of a few records, and what a build is given back. */
+enum { KEPT = 50, KEPT_WORDS = 30, KEPT_CLASSES = 2, KEPT_SEQUENCES = 20 };
+
+typedef struct {
+    cs_runs runs;
+    cs_collector held, *collector[1];
+    cs_block block[2];
+    cs_checkpoint_state state;
+} kept;
+
+static void kept_init(kept *k)
 {
-    cs_corpus corpus = corpus_of();
-    cs_cooc_options o = options_of("ar", "nearest:2");
-    interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, place);
-    o.resume = true;
-    for (int64_t n = 1;; ++n) {
-        cs_cooc m = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_build(&corpus, &o, &m);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (status == CS_OK) {
-            assert_true(made < n);
-            cs_cooc_free(&m);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(m.key);
+    *k = (kept){.block = {{.done = true, .dropped = 0.5}, {.done = false, .dropped = 7}},
+                .state = {.blocks = 2,
+                          .collectors = 1,
+                          .vocab = KEPT_WORDS,
+                          .labels = KEPT_CLASSES,
+                          .sequences = KEPT_SEQUENCES,
+                          .contributions = KEPT + 5,
+                          .units = KEPT}};
+    cs_runs_init(&k->runs, NULL);
+    OK(cs_collector_init(&k->held, &k->runs, 1 << 16));
+    for (int32_t i = 0; i < KEPT; ++i) {
+        const cs_record r = {.key = {(uint64_t)i * 77, 1},
+                             .col = i % KEPT_WORDS,
+                             .label = i % (KEPT_CLASSES + 1) - 1,
+                             .units = 1,
+                             .sequence = i % KEPT_SEQUENCES};
+        OK(cs_collector_add(&k->held, &r));
     }
-    OK(cs_cooc_checkpoint_remove(place));
+    k->collector[0] = &k->held;
+    k->state.runs = &k->runs;
+    k->state.block = k->block;
+    k->state.collector = k->collector;
+}
+
+static void kept_free(kept *k)
+{
+    cs_collector_free(&k->held);
+    cs_runs_free(&k->runs);
+}
+
+static cs_status load(const json_t *identity, const cs_checkpoint_state *build,
+                      cs_checkpoint_state *out, cs_block *block, cs_runs *runs)
+{
+    cs_checkpoint *read = NULL;
+    json_t *same = json_deep_copy(identity);
+    cs_runs_init(runs, NULL);
+    *out = *build;
+    out->runs = runs;
+    out->block = block;
+    out->contributions = out->units = 0;
+    OK(cs_checkpoint_open(checkpoint_dir, same, &read));
+    cs_status status = cs_checkpoint_load(read, out);
+    cs_checkpoint_close(&read);
+    json_decref(same);
+    return status;
+}
+
+/* Words, classes, sequences and blocks that the build lacks, and sums that are not those of the
+ * records: refused, one more or one less than there are. */
+TEST(what_a_build_cannot_have_made_is_refused)
+{
+    static const struct {
+        const char *words;
+        int64_t vocab, labels, sequences, blocks, units, contributions; /* more than there are */
+    } cases[] = {{NULL, 0, 0, 0, 0, 0, 0},
+                 {NULL, 1, 1, 1, 0, 0, 0},
+                 {"it holds a record that the build cannot have made", -1, 0, 0, 0, 0, 0},
+                 {"it holds a record that the build cannot have made", 0, -1, 0, 0, 0, 0},
+                 {"it holds a record that the build cannot have made", 0, 0, -1, 0, 0, 0},
+                 {"its sizes are impossible", 0, 0, 0, -1, 0, 0},
+                 {"its sums are not those of its records", 0, 0, 0, 0, 1, 0},
+                 {"its sums are not those of its records", 0, 0, 0, 0, -1, 0},
+                 {"its sums are not those of its records", 0, 0, 0, 0, 0, -KEPT - 6},
+                 {NULL, 0, 0, 0, 0, 0, -KEPT - 5}};
+    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
+    json_t *identity = NULL;
+    OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        kept k;
+        cs_runs back;
+        cs_block block[2] = {{.done = false, .dropped = 3}, {.done = true, .dropped = 3}};
+        cs_checkpoint_state given;
+        kept_init(&k);
+        k.state.units += cases[i].units;
+        k.state.contributions += cases[i].contributions;
+        k.state.overflow = i == 1;
+        OK(cs_checkpoint_write(checkpoint_dir, identity, &k.state));
+        json_t *index = NULL;
+        OK(cs_json_read(checkpoint_index, &index));
+        assert_int_equal(json_integer_value(json_object_get(index, "finished_blocks")), 1);
+        json_decref(index);
+        cs_checkpoint_state reader = k.state;
+        reader.vocab += cases[i].vocab;
+        reader.labels += cases[i].labels;
+        reader.sequences += cases[i].sequences;
+        reader.blocks += cases[i].blocks;
+        if (cases[i].words) {
+            assert_fails(load(identity, &reader, &given, block, &back), CS_ERR_INPUT,
+                         cases[i].words);
+        } else {
+            OK(load(identity, &reader, &given, block, &back));
+            assert_int_equal(given.contributions, KEPT + 5 + cases[i].contributions);
+            assert_true(given.units == KEPT && given.overflow == (i == 1));
+            assert_true(block[0].done && !block[1].done);
+            assert_true(block[0].dropped == 0.5 && block[1].dropped == 0);
+            assert_true(back.count == 1 && back.run[0].count == KEPT);
+        }
+        cs_runs_free(&back);
+        kept_free(&k);
+    }
+    json_decref(identity);
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+    cs_corpus_free(&corpus);
+}
+
+/* More runs than the file has room for the lengths of: refused before memory is taken for them. */
+TEST(sizes_beyond_the_file_are_refused_first)
+{
+    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
+    json_t *identity = NULL;
+    kept k;
+    cs_runs back;
+    cs_block block[2] = {{.done = false}};
+    cs_checkpoint_state given;
+    char *bytes = NULL;
+    int64_t size = 0;
+    kept_init(&k);
+    OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
+    OK(cs_checkpoint_write(checkpoint_dir, identity, &k.state));
+    OK(cs_file_read(checkpoint_records, 1 << 20, &bytes, &size));
+    const int64_t runs[] = {-1, size / 8 + 1, size, INT64_MAX};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; ++i) {
+        memcpy(bytes, &runs[i], sizeof runs[i]);
+        OK(cs_file_write(checkpoint_records, bytes, size));
+        assert_fails(load(identity, &k.state, &given, block, &back), CS_ERR_INPUT,
+                     "its sizes are impossible");
+        cs_runs_free(&back);
+    }
+    cs_free(bytes);
+    json_decref(identity);
+    kept_free(&k);
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+    cs_corpus_free(&corpus);
+}
+
+/* Memory that ends while a checkpoint is written, or its build is described, is told; the older one
+ * stands, and the next attempt succeeds. */
+TEST(writing_survives_failed_allocations)
+{
+    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
+    for (int round = 0; round < 3; ++round) { /* the first one, and one beside another */
+        kept k;
+        kept_init(&k);
+        for (int64_t n = 1;; ++n) {
+            json_t *identity = NULL;
+            (void)cs_mem_fail_at(n);
+            cs_status status = cs_checkpoint_identity(&corpus, &o, 1, 2, &identity);
+            if (status == CS_OK) status = cs_checkpoint_write(checkpoint_dir, identity, &k.state);
+            const int64_t made = cs_mem_fail_at(0);
+            cs_reason_clear();
+            assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+            assert_int_equal(cs_path_exists(checkpoint_index), round > 0 || status == CS_OK);
+            if (cs_path_exists(checkpoint_index)) {
+                cs_block block[2] = {{.done = false}};
+                cs_checkpoint_state given;
+                cs_runs back;
+                json_decref(identity);
+                OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
+                OK(load(identity, &k.state, &given, block, &back));
+                assert_int_equal(given.units, KEPT);
+                cs_runs_free(&back);
+            }
+            json_decref(identity);
+            if (status == CS_OK) break;
+        }
+        kept_free(&k);
+    }
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     cs_corpus_free(&corpus);
 }

@@ -355,3 +355,46 @@ TEST(modes_have_names)
         assert_int_equal(cs_context_rows_are_tokens(&context), right[i].tokens);
     }
 }
+
+static cs_status count_positive(void *ctx, const cs_contribution *c)
+{
+    assert_true(c->weight > 0);
+    *(int64_t *)ctx += 1;
+    return CS_OK;
+}
+
+/* Where the mask covers all no place of a window holds anything: nothing is visited, all is dropped;
+ * and no contribution of any objective weighs nothing. */
+TEST(nothing_is_visited_without_weight)
+{
+    static const char *const specs[] = {"masked:unmasked=0,empty-prefix=shared",
+                                        "variable-masked:unmasked=0:1,empty-prefix=shared",
+                                        "bernoulli-masked:mask-ratio=0.5,empty-prefix=class",
+                                        "masked:unmasked=2",
+                                        "permuted-ar",
+                                        "ar:empty-prefix=shared",
+                                        "group-ar:t=2"};
+    static const char *const modes[] = {"all",    "nearest:1", "nearest:3", "each:1",
+                                        "each:9", "document",  "unique"};
+    int64_t s = 6, start = 0, document = 0;
+    int32_t length = (int32_t)s;
+    cs_corpus corpus = small_corpus(1, &s, 5, 1, 1);
+    cs_sequences sequences = one_sequence(&start, &length, &document);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs * 7; ++i) {
+        cs_objective objective;
+        cs_context_options options = {.objective = &objective};
+        cs_context_plan *plan = NULL;
+        int64_t made = 0;
+        double dropped = 0;
+        OK(cs_objective_parse(specs[i / 7], &objective));
+        OK(cs_context_parse(modes[i % 7], &options.context));
+        OK(cs_context_prepare(&sequences, &options, &plan));
+        OK(cs_context_visit(plan, &corpus, &sequences, 0, count_positive, &made, &dropped));
+        assert_true((double)made <= cs_context_contributions(plan, s));
+        const bool each = options.context.mode == CS_CONTEXT_EACH;
+        assert_true((made == 0) == (i / 7 == 0 && each));
+        assert_true(i / 7 > 0 || !each || fabs(dropped - 1) < 1e-15);
+        cs_context_plan_free(&plan);
+    }
+    cs_corpus_free(&corpus);
+}

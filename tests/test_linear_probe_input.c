@@ -48,7 +48,7 @@ TEST(bad_input)
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "x: row 3, column 2: value inf");
     static double flat[N * D];
     rows = cs_rows_of_f64(N, D, flat, "flat");
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_INPUT, "flat: none of the 7 features varies");
+    assert_fails(FIT(N, NULL, s.y, 0), CS_ERR_INPUT, "flat: none of the 7 features varies");
 #undef FIT
     probe_fill(&s, 11);
     rows = probe_rows(&s);
@@ -60,6 +60,38 @@ TEST(bad_input)
     s.x[290 * D + 6] = NAN;
     assert_fails(cs_linear_probe_predict(&p, &rows, 2, guess), CS_ERR_INPUT,
                  "x: row 290, column 6: value nan");
+    cs_linear_probe_free(&p);
+}
+
+/* Of features of which none varies the probe is the shares of the classes: the largest one is the guess. */
+TEST(constant_features)
+{
+    enum { ROWS = 60 };
+    double flat[ROWS * 3], y[ROWS], guess[ROWS];
+    for (int64_t i = 0; i < ROWS; ++i) {
+        y[i] = i % 6 == 0 ? 0 : i % 3 == 1 ? 2 : 1; /* 10, 30 and 20 of each */
+        flat[3 * i] = 4, flat[3 * i + 1] = -0.1, flat[3 * i + 2] = 0;
+    }
+    const double penalties[2] = {0.1, 1e-3};
+    const cs_linear_probe_options o = {.penalties = 2, .penalty = penalties, .folds = 3};
+    cs_rows rows = cs_rows_of_f64(ROWS, 3, flat, "flat");
+    cs_linear_probe p = {0};
+    OK(cs_linear_probe_fit(&rows, ROWS, NULL, y, 3, &o, &p));
+    assert_int_equal(p.constant, 3);
+    OK(cs_linear_probe_predict(&p, &rows, 1, guess));
+    double share[3] = {0}, sum = 0;
+    for (int64_t i = 0; i < ROWS; ++i) {
+        share[(int)y[i]] += 1.0 / ROWS;
+    }
+    for (int64_t i = 0; i < ROWS; ++i) {
+        assert_true(guess[i] == (share[1] > share[2] ? 1 : 2));
+    }
+    for (int c = 0; c < 3; ++c) {
+        sum += log(share[c]) / 3;
+    }
+    for (int c = 0; c < 3; ++c) { /* the intercepts sum to 0 */
+        assert_true(fabs(p.intercept[c] - (log(share[c]) - sum)) < 1e-7);
+    }
     cs_linear_probe_free(&p);
 }
 

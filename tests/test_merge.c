@@ -1,5 +1,5 @@
-/* cooc/collect and cooc/merge: the combining table, full slots that are emptied by adding up, and
- * the merge by ranges of keys on several threads against the same records taken one by one. */
+/* cooc/merge and cooc/assemble: the merge by ranges of keys on several threads against the same
+ * records taken one by one; room for the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,102 +15,6 @@
 #include "test.h"
 
 enum { VOCAB = 500, LABELS = 3, SPANS = 5, EACH = 4000 };
-
-/* --- the collector ---------------------------------------------------------------------------- */
-
-static cs_record record_of(int64_t key, int32_t col, int64_t units)
-{
-    return (cs_record){.key = cs_hash(&key, sizeof key, 3), .col = col, .units = units};
-}
-
-TEST(words_hash_as_their_bytes)
-{
-    const uint16_t probe = 1;
-    if (*(const unsigned char *)&probe != 1) {
-        print_message("skipped: this machine is not little-endian\n");
-        skip();
-    }
-    cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
-    for (int i = 0; i < 10000; ++i) {
-        uint64_t word[2] = {cs_rng_u64(&rng), cs_rng_u64(&rng)}, seed = cs_rng_u64(&rng);
-        if (i % 2) {
-            word[0] = (uint64_t)(int64_t)(i % 41 - 20);
-            word[1] >>= 44;
-        }
-        cs_hash128 a = cs_hash(word, sizeof word, seed), b = cs_hash_words(word[0], word[1], seed);
-        assert_true(cs_hash_compare(a, b) == 0);
-    }
-}
-
-/* More distinct records than the table holds, fewer than the slots: whenever the slots are full,
- * adding up empties them, and nothing is spilled. */
-TEST(full_slots_are_added_up)
-{
-    enum { DISTINCT = 8000, ROUNDS = 40 };
-    cs_runs runs;
-    cs_collector c;
-    cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, INT64_C(1) << 20));
-    assert_true(c.places < DISTINCT && 2 * DISTINCT < c.capacity);
-    for (int64_t i = 0; i < (int64_t)DISTINCT * ROUNDS; ++i) {
-        cs_record r = record_of(i * 7 % DISTINCT, (int32_t)(i % 2), 1 + i % 2);
-        r.sequence = i / 100;
-        r.ordinal = i % 100;
-        OK(cs_collector_add(&c, &r));
-        assert_true(c.used <= c.capacity && c.capacity <= c.largest);
-    }
-    assert_false(c.append);
-    OK(cs_collector_finish(&c));
-    assert_int_equal(runs.count, 0);
-    assert_int_equal(c.used, DISTINCT);
-    int64_t units = 0;
-    for (int64_t i = 0; i < c.used; ++i) {
-        assert_true(i == 0 || cs_record_compare(&c.slot[i - 1], &c.slot[i]) < 0);
-        assert_true(c.slot[i].sequence * 100 + c.slot[i].ordinal < DISTINCT); /* the first round */
-        units += c.slot[i].units;
-    }
-    assert_int_equal(units, (int64_t)DISTINCT * ROUNDS * 3 / 2);
-    int64_t used = c.used;
-    OK(cs_collector_finish(&c)); /* again: nothing */
-    assert_int_equal(c.used, used);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
-}
-
-/* Units that wrap around, to none among others, lose their sum and nothing else. */
-TEST(units_that_overflow_do_no_harm)
-{
-    cs_runs runs;
-    cs_collector c;
-    cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, 1 << 16));
-    for (int64_t i = 0; i < 4000; ++i) {
-        cs_record huge = record_of(i % 50, 0, INT64_C(1) << 62), small = record_of(1000 + i, 0, 1);
-        OK(cs_collector_add(&c, &huge));
-        OK(cs_collector_add(&c, &small));
-    }
-    OK(cs_collector_finish(&c));
-    OK(cs_runs_append(&runs, c.slot, c.used));
-    int64_t records = 0;
-    for (int64_t i = 0; i < runs.count; ++i) {
-        records += runs.run[i].count;
-    }
-    assert_true(records >= 4000 && runs.count > 1);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
-}
-
-TEST(no_records_are_no_run)
-{
-    cs_runs runs;
-    cs_collector c;
-    cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, 1 << 20));
-    OK(cs_collector_finish(&c));
-    assert_true(c.used == 0 && runs.count == 0);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
-}
 
 /* --- the merge -------------------------------------------------------------------------------- */
 
@@ -425,4 +329,81 @@ static cs_status merge_long(const char *path)
 TEST(interrupts_end_a_merge_in_its_midst)
 {
     assert_int_equal(in_child(merge_long, "", "interrupted"), CS_ERR_INTERRUPT);
+}
+
+/* --- room --------------------------------------------------------------------------------------- */
+
+static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t labels)
+{
+    const cs_assembler_size more = {rows, entries, labels};
+    return cs_assembler_fits(a, &more);
+}
+
+/* Room that was made for a share holds the whole, each of rows, entries and class masses; what is
+ * beyond its arrays does not fit. */
+TEST(room_for_a_share_holds_the_whole)
+{
+    static const cs_assembler_size sizes[] = {
+        {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
+    static const double shares[] = {1, 0.5, 0.01};
+    for (size_t i = 0; i < 12; ++i) {
+        cs_assembler *a = new_assembler();
+        const cs_assembler_size *n = &sizes[i / 3];
+        const double share = shares[i % 3];
+        assert_false(fits(a, 0, 0, 0)); /* nothing has room before */
+        OK(cs_assembler_room(a, n, share));
+        assert_true(cs_assembler_fits(a, n));
+        const int64_t times = (int64_t)(1 / share);
+        assert_true(fits(a, times * n->rows, times * n->entries, times * n->labels));
+        const int64_t rows = a->key_room, entries = a->matrix.room, labels = a->row_label.room;
+        assert_true(fits(a, rows, entries, labels));
+        assert_false(fits(a, rows + 1, entries, labels));
+        assert_false(fits(a, rows, entries + 1, labels));
+        assert_false(fits(a, rows, entries, labels + 1));
+        const cs_assembler_size at = cs_assembler_give(a, n);
+        assert_true(at.rows == 0 && at.entries == 0 && at.labels == 0);
+        assert_true(fits(a, rows - n->rows, entries - n->entries, labels - n->labels));
+        assert_false(fits(a, rows - n->rows + 1, 0, 0));
+        assert_false(fits(a, 0, entries - n->entries + 1, 0));
+        assert_false(fits(a, 0, 0, labels - n->labels + 1));
+        a->matrix.rows = a->row_label.rows = 0;
+        a->matrix.nnz = a->row_label.nnz = 0;
+        cs_assembler_free(&a);
+    }
+}
+
+/* Bytes of what there is room for: beyond the limit, and only then, the result moves to files, with
+ * what was there. */
+TEST(results_beyond_their_limit_move_to_files)
+{
+    input in = make_input(UNIFORM);
+    cs_assembler *reference = new_assembler();
+    OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
+    cs_cooc whole = {0};
+    OK(cs_assembler_finish(reference, &whole));
+    const double rows = (double)whole.matrix.a.rows, entries = (double)cs_csr_nnz(&whole.matrix.a);
+    const double least = 12 * entries + 48 * rows; /* and class masses */
+    for (int i = 0; i < 3; ++i) {
+        const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
+        const double limits[] = {0, least, 100 * least};
+        cs_assembler *a = NULL;
+        cs_runs runs;
+        cs_cooc m = {0};
+        spill(&in, &runs);
+        OK(cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
+        const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = 1 + i};
+        OK(cs_merge(&sorted, a));
+        assert_int_equal(a->files != NULL, i == 1);
+        OK(cs_assembler_finish(a, &m));
+        assert_int_equal(m.files != NULL, i == 1);
+        assert_same_csr(&m.matrix.a, &whole.matrix.a);
+        assert_same_csr(&m.matrix.row_label, &whole.matrix.row_label);
+        assert_same_csr(&m.matrix.col_label, &whole.matrix.col_label);
+        cs_cooc_free(&m);
+        cs_assembler_free(&a);
+        cs_runs_free(&runs);
+    }
+    cs_cooc_free(&whole);
+    cs_assembler_free(&reference);
+    free_input(&in);
 }

@@ -331,3 +331,51 @@ TEST(the_best_guess_of_a_class_errs)
     m.row_label.rows = 0;
     assert_true(isnan(cs_label_noise(&m)));
 }
+
+/* Proportional rows far apart among many, whose hashes several threads make a few thousand at a time:
+ * row i and the one half the matrix further are multiples of each other, and of no other row. */
+TEST(lumps_are_found_among_many_rows)
+{
+    enum { HALF = 4500 };
+    cs_csr a = {0};
+    cs_lumping l = {0};
+    OK(cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
+    for (int64_t i = 0; i < 2 * HALF; ++i) {
+        const int32_t c = (int32_t)(i % HALF);
+        a.ptr[i + 1] = 2 * (i + 1);
+        a.col[2 * i] = c;
+        a.col[2 * i + 1] = c + 1 + c % 2;
+        a.val[2 * i] = (double)((1 + c % 5) * (i < HALF ? 1 : 3));
+        a.val[2 * i + 1] = i < HALF ? 2 : 6;
+    }
+    OK(cs_lump(&a, 0, &l));
+    for (int32_t i = 0; i < HALF; ++i) {
+        assert_int_equal(l.lump[CS_LEFT][i], i);
+        assert_int_equal(l.lump[CS_LEFT][i + HALF], i);
+    }
+    assert_int_equal(l.a.rows, HALF);
+    cs_lumping_free(&l);
+    cs_csr_free(&a);
+}
+
+/* Rows of one pattern are divided by their sums, which must be numbers; a row that no other one is
+ * like is not. */
+TEST(sums_that_overflow_are_named)
+{
+    cs_csr a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
+    cs_lumping l = {0};
+    OK(cs_lump(&a, 0, &l));
+    assert_int_equal(l.a.rows, 3);
+    cs_lumping_free(&l);
+    a.val[2] = a.val[4] = 1.5e308;
+    assert_fails(cs_lump(&a, 0, &l), CS_ERR_INPUT, "row 1: its sum overflows");
+    assert_null(l.a.ptr);
+    a.col[4] = 1; /* now like row 0, of which it is a half */
+    a.col[5] = 2;
+    a.val[4] = 0.5;
+    a.val[5] = 0.75;
+    OK(cs_lump(&a, 0, &l));
+    assert_true(l.a.rows == 2 && l.lump[CS_LEFT][2] == 0 && l.lump[CS_LEFT][1] == 1);
+    cs_lumping_free(&l);
+    cs_csr_free(&a);
+}

@@ -572,6 +572,11 @@ TEST(guesses_are_of_the_size_of_the_matrix)
         o.start_u = &none_u;
         o.start_v = &none_v;
         assert_fails(cs_spectrum_of(&a, &o, &none), CS_ERR_USAGE, "x 0 and ");
+        o.start_u = &first.u; /* one side without vectors */
+        assert_fails(cs_spectrum_of(&a, &o, &none), CS_ERR_USAGE, "x 6 and ");
+        o.start_u = &none_u;
+        o.start_v = &first.v;
+        assert_fails(cs_spectrum_of(&a, &o, &none), CS_ERR_USAGE, "x 0 and ");
         cs_spectrum_free(&warm);
         cs_spectrum_free(&first);
         cs_csr_free(&a);

@@ -230,6 +230,20 @@ TEST(fourth_sums_are_recorded_with_their_tails)
     }
 }
 
+/* Of a matrix without a value the sum is its only tail. */
+TEST(a_spectrum_of_nothing_has_one_tail)
+{
+    const cs_spectrum s = {.rows = 3, .cols = 2};
+    bool tails = false;
+    cs_result *r = cs_result_new();
+    OK(cs_sum4_record(&s, cs_result_root(r), &tails));
+    json_t *json = json_of(&r);
+    assert_true(tails);
+    assert_int_equal(json_array_size(at(json, "tail")), 1);
+    expect_number(json, "tail.0.value", 0);
+    json_decref(json);
+}
+
 TEST(a_density_is_recorded_field_by_field)
 {
     enum { POINTS = 3, K = 2 };

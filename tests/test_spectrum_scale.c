@@ -303,3 +303,32 @@ TEST(small_vectors_are_orthonormal)
     cs_spectrum_free(&s);
     cs_csr_free(&a);
 }
+
+/* A pair of vectors is one up to its sign: the first entry of v within 1e-6 of its largest modulus is
+ * positive, whatever the solver and the scale. */
+TEST(pairs_have_one_sign)
+{
+    for (int way = 0; way < 12; ++way) {
+        cs_csr a = untidy_matrix(1 + way % 2, 90, 40, (uint64_t)way + 1);
+        for (int64_t e = 0; way % 3 == 2 && e < cs_csr_nnz(&a); ++e) {
+            a.val[e] = ldexp(a.val[e], 200);
+        }
+        cs_spectrum s = spectrum_of(
+            &a, (cs_spectrum_options){.k = way % 4 < 2 ? 0 : 5, .normalised = way % 3 > 0});
+        assert_true(s.k > 0);
+        for (int64_t j = 0; j < s.k; ++j) {
+            const double *x = s.v.data + j * s.v.ld;
+            double largest = 0;
+            int64_t i = 0;
+            for (int64_t n = 0; n < s.v.rows; ++n) {
+                largest = fmax(largest, fabs(x[n]));
+            }
+            while (fabs(x[i]) < (1 - 1e-6) * largest) {
+                ++i;
+            }
+            assert_true(x[i] > 0);
+        }
+        cs_spectrum_free(&s);
+        cs_csr_free(&a);
+    }
+}

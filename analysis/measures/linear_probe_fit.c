@@ -308,10 +308,11 @@ static cs_status take_features(const cs_probe_sample *s, cs_linear_probe *p, cs_
     double *most = cs_pool_take(&q->pool, p->features, sizeof *most);
     cs_status status = most ? measure_columns(s, x, most, p) : CS_ERR_MEMORY;
     q->p = p->features - p->constant;
-    if (status == CS_OK && q->p == 0)
+    if (status == CS_OK && q->p == 0 && q->regression)
         status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld features varies over the %lld rows",
                          s->x->name ? s->x->name : "features", (long long)p->features,
                          (long long)s->count);
+    q->p += q->p == 0; /* zeros, so that the intercept alone decides */
     if (status == CS_OK && !(q->z = cs_pool_take(&q->pool, q->n * q->p, sizeof *q->z)))
         status = CS_ERR_MEMORY;
     for (int64_t i = 0, at = 0; i < s->count && status == CS_OK; ++i) {

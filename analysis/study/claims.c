@@ -300,12 +300,15 @@ static bool is_met(const cs_study_comparison *need)
 
 static char *unmet(const cs_study_comparison *need)
 {
-    const char *relation = *need->want == '>' ? "above" : "below";
+    const bool above = *need->want == '>';
     const cs_claim_side *left = &need->left, *right = &need->right;
-    return right->file ? cs_format("%s (%.3g) is not %s %s (%.3g)", left->label, left->value,
-                                   relation, right->label, right->value)
-                       : cs_format("%s (%.3g) is not %s %s", left->label, left->value, relation,
-                                   right->label);
+    const double d = left->value - right->value;
+    const char *relation = above ? "above" : "below",
+               *error = (above ? d > 0 : d < 0) ? " by more than the error" : "";
+    return right->file ? cs_format("%s (%.3g) is not %s %s (%.3g)%s", left->label, left->value,
+                                   relation, right->label, right->value, error)
+                       : cs_format("%s (%.3g) is not %s %s%s", left->label, left->value, relation,
+                                   right->label, error);
 }
 
 static cs_status measure_point(const cs_study *study, cs_claim_point *c)

@@ -74,29 +74,88 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
     return status;
 }
 
-/* Whether what a step has read is as it was: the steps that it reads were kept, and what its manifest
- * names beside the study's folder, own, has the same hash. */
-static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
-                                const char *own, known_inputs *known, bool *out)
+/* What is done with an input of a step, a file or folder beside the study's folder, and its hash. */
+typedef cs_status (*input_fn)(void *ctx, const char *path, const char *sha256);
+
+/* All inputs that the manifest in `folder` names, but for those below `own`, the study's folder. */
+static cs_status each_input(const char *folder, const char *own, input_fn visit, void *ctx)
 {
     json_t *json = NULL, *input = NULL;
     char *path = cs_path_join(folder, "manifest.json");
     size_t i = 0;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    *out = true;
-    for (int64_t j = 0; j < study->steps; ++j) {
-        *out = *out && (!study->step[of].needs[j] || study->step[j].kept);
-    }
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
     json_array_foreach(json_object_get(json, "inputs"), i, input)
     {
         const char *name = json_string_value(json_object_get(input, "path")),
                    *hash = json_string_value(json_object_get(input, "sha256"));
-        if (status == CS_OK && *out && name && hash && strncmp(name, own, strlen(own)) != 0)
-            status = is_unchanged(known, name, hash, out);
+        if (status == CS_OK && name && hash && strncmp(name, own, strlen(own)) != 0)
+            status = visit(ctx, name, hash);
     }
     json_decref(json);
     cs_free(path);
+    return status;
+}
+
+typedef struct {
+    known_inputs *known;
+    bool *same;
+} unchanged;
+
+static cs_status look_at_input(void *ctx, const char *path, const char *sha256)
+{
+    const unchanged *u = ctx;
+    return *u->same ? is_unchanged(u->known, path, sha256, u->same) : CS_OK;
+}
+
+/* Whether what a step has read is as it was: the steps that it reads were kept, and what its manifest
+ * names beside the study's folder, own, has the same hash. */
+static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
+                                const char *own, known_inputs *known, bool *out)
+{
+    *out = true;
+    for (int64_t j = 0; j < study->steps; ++j) {
+        *out = *out && (!study->step[of].needs[j] || study->step[j].kept);
+    }
+    return each_input(folder, own, look_at_input, &(unchanged){known, out});
+}
+
+/* An input as the steps before have read it. */
+static cs_status compare_input(void *ctx, const char *path, const char *sha256)
+{
+    known_inputs *read = ctx;
+    known_input input = {.sha256 = ""};
+    if (strlen(path) >= sizeof input.path || strlen(sha256) >= sizeof input.sha256) return CS_OK;
+    for (int64_t i = 0; i < read->count; ++i) {
+        if (strcmp(read->input[i].path, path) == 0)
+            return strcmp(read->input[i].sha256, sha256) == 0
+                       ? CS_OK
+                       : cs_fail(
+                             CS_ERR_INPUT,
+                             "%s changed while the study ran; with --resume the steps that have "
+                             "read the former run again",
+                             path);
+    }
+    memcpy(input.path, path, strlen(path) + 1);
+    memcpy(input.sha256, sha256, strlen(sha256) + 1);
+    cs_status status = cs_reserve(&read->input, &read->room, read->count + 1, sizeof *read->input);
+    if (status == CS_OK) read->input[read->count++] = input;
+    return status;
+}
+
+/* All steps have read the same of what is beside the study. */
+static cs_status check_inputs(const cs_study *study)
+{
+    known_inputs read = {0};
+    char *own = cs_path_join(study->dir, "");
+    cs_status status = own ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < study->steps && status == CS_OK; ++i) {
+        char *folder = cs_path_join(study->dir, study->step[i].name);
+        status = folder ? each_input(folder, own, compare_input, &read) : CS_ERR_MEMORY;
+        cs_free(folder);
+    }
+    cs_free(read.input);
+    cs_free(own);
     return status;
 }
 
@@ -439,6 +498,7 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK && options->resume) status = decide_kept(&s);
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
+    if (status == CS_OK) status = check_inputs(study);
     CS_FREE_FIELDS(&s, begun, done, was);
     cs_free(s.known.input);
     return status;

@@ -143,7 +143,8 @@ static cs_status emit(void *ctx, const cs_contribution *c)
     if (c->weight != e->weight) {
         e->weight = c->weight;
         e->exact = c->weight * e->scale;
-        e->weighed = llrint(e->exact);
+        e->overflow |= !(e->exact < 0x1p63); /* beyond llrint, whose value is then none */
+        e->weighed = e->exact < 0x1p63 ? llrint(e->exact) : 0;
     }
     const int64_t units = e->weighed;
     ++e->contributions;

@@ -232,18 +232,22 @@ static cs_status write_records(const char *path, const cs_checkpoint_state *stat
     return status;
 }
 
-/* The number of the name of records that the present checkpoint, if any, does not use. */
-static int free_name(const char *index)
+/* The number of the name of records that the present checkpoint, if any, does not use: without it the
+ * older one would be written over. */
+static cs_status free_name(const char *index, int *number)
 {
     json_t *json = NULL;
-    if (cs_json_read(index, &json) != CS_OK) {
+    cs_status status = cs_json_read(index, &json);
+    *number = 0;
+    if (status == CS_ERR_MEMORY) return status;
+    if (status != CS_OK) {
         cs_reason_clear(); /* none, or a damaged one: either name will do */
-        return 0;
+        return CS_OK;
     }
     const char *used = json_string_value(json_object_get(json, "records"));
-    int number = used && strcmp(used, cs_checkpoint_records[0]) == 0 ? 1 : 0;
+    *number = used && strcmp(used, cs_checkpoint_records[0]) == 0 ? 1 : 0;
     json_decref(json);
-    return number;
+    return CS_OK;
 }
 
 static cs_status write_index(const char *path, const json_t *identity, int64_t finished,
@@ -270,8 +274,8 @@ cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
     for (int64_t i = 0; i < state->blocks; ++i) {
         finished += state->block[i].done;
     }
+    if (status == CS_OK) status = free_name(index, &number);
     if (status == CS_OK) {
-        number = free_name(index);
         path = cs_path_join(dir, cs_checkpoint_records[number]);
         old = cs_path_join(dir, cs_checkpoint_records[1 - number]);
         status = path && old ? CS_OK : CS_ERR_MEMORY;

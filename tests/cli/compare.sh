@@ -81,7 +81,7 @@ test_two_stacks() {
         exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o ar &&
         exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks -o d || { fail "${why:-$(tail -3 err)}"; return 1; }
     [ "$(awk -F, 'NR > 1 { print $1, $5, $6, $7, $10 }' d/models.csv | tr '\n' ';')" = "enc  masked 2 mean;dec decoder causal 3 last;ar  causal 1 last;" ] || { fail "$(cat d/models.csv)"; return 1; }
-    exits 0 "$COSPEC" perplexity t5 c.tsv --stack decoder --no-source --limit 60 --max-length 128 -o p && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --pooling last --limit 60 --max-length 128 --layers last -o f || return 1
+    exits 0 "$COSPEC" perplexity t5 c.tsv --first no --stack decoder --no-source --limit 60 --max-length 128 -o p && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --pooling last --limit 60 --max-length 128 --layers last -o f || return 1
     [ "$(cell d/dec.perplexity/perplexity.csv value ',prefix,nll,')" = "$(cell p/perplexity.csv value ',prefix,nll,')" ] && cmp d/dec.states/layer-3-last.npy f/layer-3.npy && [ -s d/dec.probe-last/tasks.csv ] && [ ! -e d/enc.perplexity ] && [ -s d/enc.dec.alike/similarity.csv ] || { fail "$(ls d)"; return 1; }
     cut -f2 c.tsv > c.txt && exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks --sources c.txt -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
     sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
@@ -115,6 +115,17 @@ test_bad_input() {
     if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: no directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
 }
 
-for t in two_models two_stacks resume series bad_input; do
+# Models with and without a begin token predict the same tokens, though the former could predict the first; and its row, the same for every text, is probed as the shares of the classes.
+test_begin_tokens() {
+    models 1 || return 1
+    for o in none shared; do
+        exits 0 "$COSPEC" train --corpus c.tsv --objective ar --empty-prefix $o --arch gpt2 --max-length 40 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o $o || return 1
+    done
+    exits 0 compare none=./none shared=./shared c.tsv --tasks tasks -o d || { fail "${why:-$(tail -3 err)}"; return 1; }
+    n=$(tail -1 d/none.perplexity/perplexity.csv) m=$(tail -1 d/shared.perplexity/perplexity.csv)
+    [ "${n##*,}" = "${m##*,}" ] && grep -q '^kind,' d/shared.probe-first/tasks.csv || fail "$n $m $(cat d/shared.probe-first/tasks.csv)"
+}
+
+for t in two_models begin_tokens two_stacks resume series bad_input; do
     check $t
 done

@@ -424,4 +424,18 @@ test_inputs_that_change() {
     rm r/manifest.json r/report.html && echo 'a bird sang' >> c.txt && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec cooc' err && grep -q 's: cospec svd' err && ! grep -q 't: cospec toy' err || fail "${why:-$(cat err)}"
 }
 
-for name in reproduce resume_of_an_archive jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+# An input that is replaced while a study runs: its steps have read different things, which is said at the end; --resume mends it.
+test_inputs_replaced_while_it_runs() {
+    printf 'the cat sat\nthe dog ran\nthe cat ran\n%.0s' 1 2 3 4 > c.txt && printf 'one two three four\n%.0s' 1 2 3 4 5 6 > slow.txt
+    read='--objective ar --context all --max-length 3'
+    study s.json "\"a\": \"cooc --corpus $PWD/c.txt $read\", \"slow\": \"train --corpus $PWD/slow.txt --objective ar --width 16 --layers 1 --heads 1 --steps 1000000 --time-limit 2\", \"b\": \"cooc --corpus $PWD/c.txt $read\""
+    printf '{{steps}}\n' > t.html
+    "$COSPEC" reproduce --steps s.json --template t.html -o r --jobs 1 > out 2> err & pid=$!
+    while kill -0 $pid 2> /dev/null && [ ! -e r/slow/stdout.txt ]; do sleep 0.05; done
+    echo 'a bird sang' > new.txt && cat c.txt >> new.txt && mv new.txt c.txt
+    wait $pid; got=$?
+    [ $got = 3 ] && says "c.txt changed while the study ran; with --resume" && [ ! -e r/report.html ] || { fail "$got: $(cat err)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --jobs 1 && grep -q 'a: cospec cooc' err && ! grep -q 'b: cospec cooc' err || fail "$(cat err)"
+}
+
+for name in inputs_replaced_while_it_runs reproduce resume_of_an_archive jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

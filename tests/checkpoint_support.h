@@ -1,0 +1,21 @@
+/* What the tests of checkpoints share: a place for one, and builds that are interrupted. */
+#pragma once
+
+#include <sys/resource.h>
+
+#include "cooc/builder.h"
+
+/* The folder of the checkpoint, which builds make, its index, and the first of its files of records. */
+extern char checkpoint_dir[64], checkpoint_index[96], checkpoint_records[96];
+
+/* The fixture of a program: what the folder lies in. */
+int checkpoint_folder_make(void **state);
+int checkpoint_folder_remove(void **state);
+
+/* One thread, with that folder. */
+cs_cooc_options checkpoint_options(const char *spec, const char *context);
+
+/* Runs `o` in a child (its interrupt flag cannot be lowered) under an optional limit on the size of
+ * files; its status must be `expected`, with `words` in the reason. */
+void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,
+                 cs_status expected, const char *words);

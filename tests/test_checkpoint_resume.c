@@ -1,0 +1,73 @@
+/* cooc/checkpoint: a build that was interrupted and goes on ends as one that was not, for other
+ * threads and budgets; and where memory ends in its midst. */
+#include "base/mem.h"
+#include "checkpoint_support.h"
+#include "cooc_compare.h"
+#include "io/file.h"
+#include "small_corpus.h"
+#include "test.h"
+
+TEST_PROGRAM(checkpoint_folder_make, checkpoint_folder_remove)
+
+TEST(resumed_is_uninterrupted)
+{
+    static const struct {
+        const char *spec, *context;
+        bool given;
+    } cases[] = {{"ar", "nearest:3", false},
+                 {"masked:mask-ratio=0.3", "nearest:2", false},
+                 {"permuted-ar", "each:3", true}};
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_cooc whole = {0}, m = {0};
+        cs_cooc_options o = checkpoint_options(cases[i].spec, cases[i].context);
+        o.context.given = cases[i].given;
+        o.checkpoint = NULL;
+        OK(cs_cooc_build(&corpus, &o, &whole));
+        o.checkpoint = checkpoint_dir;
+        for (int way = 0; way < 4; ++way) {
+            o.resume = false;
+            o.threads = 1 + way;
+            o.memory_budget = way % 2 ? 1 << 20 : 1 << 28;
+            interrupted(&corpus, o, way == 3 ? -1 : 1 + way, 0, CS_ERR_INTERRUPT, checkpoint_dir);
+            o.resume = true;
+            o.threads = 4 - way;
+            o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
+            interrupted(&corpus, o, way == 3 ? -1 : 1, 0, CS_ERR_INTERRUPT, "interrupted after");
+            OK(cs_cooc_build(&corpus, &o, &m));
+            assert_same_cooc(&whole, &m);
+            cs_cooc_free(&m);
+            assert_true(
+                cs_path_exists(checkpoint_index)); /* stands until the caller has the matrix */
+            OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+            assert_false(cs_path_exists(checkpoint_dir));
+        }
+        cs_cooc_free(&whole);
+    }
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir)); /* none */
+    cs_corpus_free(&corpus);
+}
+
+TEST(every_allocation_may_fail)
+{
+    cs_corpus corpus = random_corpus(4500, 40, 300, 3);
+    cs_cooc_options o = checkpoint_options("ar", "nearest:2");
+    interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
+    o.resume = true;
+    for (int64_t n = 1;; ++n) {
+        cs_cooc m = {0};
+        (void)cs_mem_fail_at(n);
+        cs_status status = cs_cooc_build(&corpus, &o, &m);
+        int64_t made = cs_mem_fail_at(0);
+        cs_reason_clear();
+        if (status == CS_OK) {
+            assert_true(made < n);
+            cs_cooc_free(&m);
+            break;
+        }
+        assert_int_equal(status, CS_ERR_MEMORY);
+        assert_null(m.key);
+    }
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+    cs_corpus_free(&corpus);
+}
