@@ -489,6 +489,8 @@ TEST(bad_configurations_are_refused)
         {"t5-switched", "num_decoder_layers", "65",
          "'num_decoder_layers': decoder layers 65 is not in"},
         {"roberta", "max_position_embeddings", "2", "'max_position_embeddings' is 2: no positions"},
+        {"llama", "intermediate_size", "0", "'intermediate_size': inner width 0 is not in [1, "},
+        {"gpt2", "n_inner", "0", "'n_inner': inner width 0 is not in [1, "},
         {"llama", "hidden_act", "null", "config.json: unknown 'hidden_act' null"},
         {"gemma2", "hidden_activation", "null", "config.json: unknown 'hidden_activation' null"},
         {"t5", "feed_forward_proj", "null", "unknown 'feed_forward_proj' null"},

@@ -335,9 +335,9 @@ TEST(test_refused_files)
     assert_refused("hidden_act", json_string("mish"), "unknown 'hidden_act' 'mish'");
     assert_refused("memory_layers", json_integer(2),
                    "'memory_layers' is not a key that architecture roberta knows");
-    assert_refused("hidden_act", json_integer(3), "unknown 'hidden_act' (not a string)");
+    assert_refused("hidden_act", json_integer(3), "unknown 'hidden_act' 3");
     assert_refused("hidden_size", NULL, "no 'hidden_size'");
-    assert_refused("hidden_size", json_string("8"), "'hidden_size' is not a whole number");
+    assert_refused("hidden_size", json_string("8"), "'hidden_size' is not a whole number: \"8\"");
     assert_refused("hidden_size", json_null(), "'hidden_size' is null");
     assert_refused("hidden_size", json_integer(INT64_MAX), "'hidden_size' is 9.2");
     assert_refused("num_attention_heads", json_integer(5), "heads 5 do not divide width 8");
@@ -348,7 +348,8 @@ TEST(test_refused_files)
                    "'position_embedding_type' is 'relative', not absolute, relative_key or");
     assert_refused("scale_attn_by_inverse_layer_idx", json_true(),
                    "'scale_attn_by_inverse_layer_idx' other than false");
-    assert_refused("scale_attn_weights", json_false(), "'scale_attn_weights' other than true");
+    assert_refused("scale_attn_weights", json_false(),
+                   "'scale_attn_weights' other than true is not supported: false");
     assert_refused("add_cross_attention", json_true(), "'add_cross_attention' other than false");
     assert_refused("quantization_config", json_pack("{s:i}", "bits", 8), "'quantization_config'");
     assert_refused("cospec", json_pack("{s:i}", "colour", 8), "unknown setting 'colour'");

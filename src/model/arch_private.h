@@ -101,6 +101,9 @@ cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at) CS
 /* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
                              cs_activation *out) CS_MUST_CHECK;
+enum { CS_VALUE_TEXT = 64 };
+/* A value as its file has it, cut to the room. */
+const char *cs_value_text(const json_t *value, char text[CS_VALUE_TEXT]);
 /* Ends the reason of a CS_ERR_INPUT that refuses what a model may well have with what can be done
  * about it. Returns `status`. */
 cs_status cs_config_way_round(cs_status status) CS_MUST_CHECK;

@@ -359,10 +359,12 @@ static cs_status read_value(const char *where, const cs_arch_key *f, const json_
     if (f->kind == CS_KEY_BOOL ? !json_is_boolean(value)
         : whole                ? !json_is_integer(value)
                                : !json_is_number(value)) {
-        return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a %s", where, f->key,
+        char text[CS_VALUE_TEXT];
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a %s: %s", where, f->key,
                        f->kind == CS_KEY_BOOL ? "truth value"
                        : whole                ? "whole number"
-                                              : "number");
+                                              : "number",
+                       cs_value_text(value, text));
     }
     *out = f->kind == CS_KEY_BOOL ? json_is_true(value) : json_number_value(value);
     if (whole && fabs(*out) > (double)INT32_MAX) {
@@ -383,12 +385,11 @@ cs_status cs_activation_read(const char *where, const char *key, const json_t *v
             return CS_OK;
         }
     }
-    return cs_config_way_round(cs_fail(CS_ERR_INPUT, "%s: unknown '%s' %s%s%s", where, key,
-                                       json_is_string(value) ? "'" : "",
-                                       json_is_string(value) ? json_string_value(value)
-                                       : json_is_null(value) ? "null"
-                                                             : "(not a string)",
-                                       json_is_string(value) ? "'" : ""));
+    char text[CS_VALUE_TEXT];
+    return cs_config_way_round(cs_fail(
+        CS_ERR_INPUT, "%s: unknown '%s' %s%s%s", where, key, json_is_string(value) ? "'" : "",
+        json_is_string(value) ? json_string_value(value) : cs_value_text(value, text),
+        json_is_string(value) ? "'" : ""));
 }
 
 static cs_status read_key(const char *where, const cs_arch_key *f, const json_t *value,
@@ -425,6 +426,21 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
     return status;
 }
 
+/* The key of the file that sets the member, of several the one that is there; NULL: none does. */
+static const char *key_at(const json_t *json, const json_t *ours, cs_arch arch, size_t at)
+{
+    const char *key = NULL;
+    const cs_arch_key *f;
+    for (f = OURS; f < OURS + OWN; ++f) {
+        if (f->at == at && json_object_get(ours, f->key)) return f->key;
+    }
+    for (int64_t i = 0; (f = cs_arch_key_at(arch, i)); ++i) {
+        const bool sets = f->at == at && (f->kind < CS_KEY_ACT || f->kind == CS_KEY_ALIAS);
+        if (sets && (!key || json_object_get(json, f->key))) key = f->key;
+    }
+    return key;
+}
+
 static cs_status read_class(const char *where, const json_t *json, cs_model_config *config)
 {
     const cs_arch_row *row = cs_arch_row_of(config->arch);
@@ -433,7 +449,8 @@ static cs_status read_class(const char *where, const json_t *json, cs_model_conf
         cs_status status = read_key(where, f, json_object_get(json, f->key), config);
         if (status != CS_OK) return status;
     }
-    if (config->inner == 0) {
+    const char *inner = key_at(json, NULL, config->arch, CS_AT(inner));
+    if (config->inner == 0 && !json_is_integer(json_object_get(json, inner ? inner : ""))) {
         config->inner = 4 * config->width;
     }
     if (row->drop_embed) {
@@ -556,21 +573,6 @@ static cs_status read_arch(const char *where, const json_t *json, const json_t *
     if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_INPUT, "'linear' is no model_type");
     return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
-}
-
-/* The key of the file that sets the member, of several the one that is there; NULL: none does. */
-static const char *key_at(const json_t *json, const json_t *ours, cs_arch arch, size_t at)
-{
-    const char *key = NULL;
-    const cs_arch_key *f;
-    for (f = OURS; f < OURS + OWN; ++f) {
-        if (f->at == at && json_object_get(ours, f->key)) return f->key;
-    }
-    for (int64_t i = 0; (f = cs_arch_key_at(arch, i)); ++i) {
-        const bool sets = f->at == at && (f->kind < CS_KEY_ACT || f->kind == CS_KEY_ALIAS);
-        if (sets && (!key || json_object_get(json, f->key))) key = f->key;
-    }
-    return key;
 }
 
 cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_config *out)

@@ -21,6 +21,14 @@ cs_status cs_config_way_round(cs_status status)
                    why);
 }
 
+const char *cs_value_text(const json_t *value, char text[CS_VALUE_TEXT])
+{
+    const size_t size =
+        json_dumpb(value, text, CS_VALUE_TEXT - 1, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    text[size < CS_VALUE_TEXT ? size : CS_VALUE_TEXT - 1] = '\0';
+    return text;
+}
+
 cs_status cs_config_only(const char *where, const char *key, const json_t *value, double only)
 {
     double x = json_is_boolean(value) ? json_is_true(value) : json_number_value(value);
@@ -29,12 +37,14 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
     if (plain) {
         return CS_OK;
     }
+    char text[CS_VALUE_TEXT];
+    (void)cs_value_text(value, text);
     if (!json_is_boolean(value)) {
-        return cs_config_way_round(
-            cs_fail(CS_ERR_INPUT, "%s: '%s' other than %g is not supported", where, key, only));
+        return cs_config_way_round(cs_fail(
+            CS_ERR_INPUT, "%s: '%s' other than %g is not supported: %s", where, key, only, text));
     }
-    return cs_config_way_round(cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported",
-                                       where, key, only > 0 ? "true" : "false"));
+    return cs_config_way_round(cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported: %s",
+                                       where, key, only > 0 ? "true" : "false", text));
 }
 
 /* Settings of any class, and the one value that our networks have. tie_last_hidden_states: the last
