@@ -1,11 +1,11 @@
 """States of text, `cospec features` as a whole command against a padded loop of transformers: rows of bench.py as JSON.
 
-usage: features_bench.py COSPEC OUT.json [--small] [--texts N] [--turns N] [--page FILE.md] [FAMILY...]      (called by bench.py; a development aid)
+usage: features_bench.py COSPEC OUT.json [--small] [--texts N] [--turns N] [FAMILY...]      (called by bench.py; a development aid)
 
 The first Python of BENCH_TORCH (default: /usr/bin/python3 and python3) that has torch and transformers makes a model of random weights a family, of MiniLM's
 size (6 layers of 384), and is the peer: batches of 32 texts in their order, padded to the longest, no gradients, the mean of the last layer over each text's
 tokens. Its seconds are those of the loop alone, tokenizer included, imports and loading left out; ours are the process with all that it reads and writes.
-In turns, twice each. Both give the same means, or the row is an error. --page writes the rows as a page of their own, with the load of the machine.
+In turns, twice each. Both give the same means, or the row is an error.
 """
 import argparse
 import json
@@ -175,31 +175,10 @@ def of_family(family, peer, cospec, work, path, turns, tokens, threads, environm
     wall, processor = ([[x[name] for x in side] for side in (mine, other)] for name in ("seconds", "processor"))
     used = [statistics.median(x) for x in processor]
     print(f"features: {family}: {statistics.median(wall[1]) / statistics.median(wall[0]):.2f}", file=sys.stderr)
-    return {"family": family, "processor": used, "apart": apart,
-            "workload": f"whole command: features, {family}, {LAYERS} layers of {WIDTH}, {len(a)} texts, {tokens} tokens, {threads} threads", "ours_s": wall[0],
+    return {"workload": f"whole command: features, {family}, {LAYERS} layers of {WIDTH}, {len(a)} texts, {tokens} tokens, {threads} threads", "ours_s": wall[0],
             "peer": f"padded loop, {peer.version}", "peer_s": wall[1],
             "note": f"{tokens / statistics.median(wall[0]):.0f} tokens/s ours, {tokens / statistics.median(wall[1]):.0f} theirs without imports and loading; "
                     f"processor seconds ours {used[0]:.2f}, theirs {used[1]:.2f}; states {apart:.1e} apart"}
-
-
-def write_page(page, rows, cospec, load):
-    with open("/proc/cpuinfo") as f:
-        machine = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), "")
-    version = subprocess.run([cospec, "--version"], check=True, capture_output=True, text=True).stdout.strip()
-    with open(page, "w") as f:
-        f.write("# States of text against a padded loop of transformers\n\n`features_bench.py COSPEC OUT.json --page docs/results/features.md` of tests/bench, whose rows "
-                "`make bench` has too: `cospec features` as a whole command, start-up and files included, against the forward passes of batches of 32 padded texts, "
-                "imports and loading left out; models of random weights. Medians over turns; written by one run, and by nothing else.\n\n"
-                f"{time.strftime('%Y-%m-%d', time.gmtime())}, {version}, {machine}, {os.cpu_count()} cores; load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end"
-                f"{' (a busy machine: other programs took its cores, so that times and their ratios are rough; processor seconds are steadier)' if load > os.cpu_count() / 2 else ''}. {rows[0]['peer']}.\n\n"
-                f"{rows[0]['workload'].split(', ', 2)[2]}.\n\n"
-                "| family | ours (s) | theirs (s) | theirs / ours | ours, processor (s) | theirs, processor (s) | theirs / ours, processor | states apart | turns |\n"
-                "|---|---|---|---|---|---|---|---|---|\n")
-        for row in rows:
-            mine, other = statistics.median(row["ours_s"]), statistics.median(row["peer_s"])
-            used = row["processor"]
-            f.write(f"| `{row['family']}` | {mine:.3g} | {other:.3g} | {other / mine:.2f} | {used[0]:.3g} | {used[1]:.3g} | {used[1] / used[0]:.2f} | {row['apart']:.1e} | "
-                    f"{len(row['ours_s'])} |\n")
 
 
 def main():
@@ -210,9 +189,8 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--texts", type=int)
     parser.add_argument("--turns", type=int)
-    parser.add_argument("--page")
     o = parser.parse_args()
-    cospec, load = os.path.abspath(o.cospec), os.getloadavg()[0]
+    cospec = os.path.abspath(o.cospec)
     rows, python, threads = [], python_with_torch(), os.environ.get("OMP_NUM_THREADS", str(min(2, os.cpu_count())))
     environment = {**os.environ, "OMP_NUM_THREADS": threads, "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
     if not python:
@@ -223,8 +201,6 @@ def main():
         peer = Peer(python, environment, threads) if python else None
         for family in (o.families or (FAMILIES[:2] if o.small else FAMILIES)) if python else []:
             rows.append(of_family(family, peer, cospec, work, path, o.turns or (1 if o.small else TURNS), tokens, threads, environment))
-            if o.page:
-                write_page(o.page, rows, cospec, load)
     with open(o.out, "w") as f:
         json.dump(rows, f)
 
