@@ -98,6 +98,10 @@ bool cs_arch_has_key_at(cs_arch arch, size_t at);
 /* cs_model_config_check, with the place of the member that is wrong; of `arch` where it is no single one. */
 cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at) CS_MUST_CHECK;
 
+/* The number that a key's value says, in *out; null: the absent one. CS_ERR_INPUT: of another kind,
+ * or out of its range. */
+cs_status cs_config_value(const char *where, const cs_arch_key *f, const json_t *value,
+                          double *out) CS_MUST_CHECK;
 /* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
                              cs_activation *out) CS_MUST_CHECK;

@@ -341,41 +341,6 @@ json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source, j
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The value of a key that is there and not null, in *out; null: the absent one. */
-static cs_status read_value(const char *where, const cs_arch_key *f, const json_t *value,
-                            double *out)
-{
-    const cs_key_kind kind = f->kind;
-    bool optional = kind == CS_KEY_INT_OR_NONE || kind == CS_KEY_REAL_OR_NONE;
-    bool real = kind == CS_KEY_REAL || kind == CS_KEY_POSITIVE || kind == CS_KEY_REAL_OR_NONE;
-    bool whole = kind != CS_KEY_BOOL && !real;
-    if (kind == CS_KEY_ID && json_array_size(value) > 0) {
-        value = json_array_get(value, 0);
-    }
-    if (json_is_null(value)) {
-        *out = f->kind == CS_KEY_ID ? -1 : optional ? 0 : f->absent;
-        return isnan(*out) ? cs_fail(CS_ERR_INPUT, "%s: '%s' is null", where, f->key) : CS_OK;
-    }
-    if (f->kind == CS_KEY_BOOL ? !json_is_boolean(value)
-        : whole                ? !json_is_integer(value)
-                               : !json_is_number(value)) {
-        char text[CS_VALUE_TEXT];
-        return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a %s: %s", where, f->key,
-                       f->kind == CS_KEY_BOOL ? "truth value"
-                       : whole                ? "whole number"
-                                              : "number",
-                       cs_value_text(value, text));
-    }
-    *out = f->kind == CS_KEY_BOOL ? json_is_true(value) : json_number_value(value);
-    if (whole && fabs(*out) > (double)INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%s: '%s' is %.17g", where, f->key, *out);
-    }
-    if ((optional || kind == CS_KEY_COUNT || kind == CS_KEY_POSITIVE) && !(*out > 0)) {
-        return cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, not above 0", where, f->key, *out);
-    }
-    return CS_OK;
-}
-
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
                              cs_activation *out)
 {
@@ -418,7 +383,7 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
         return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, f->key);
     }
     const double before = x;
-    cs_status status = value ? read_value(where, f, value, &x) : CS_OK;
+    cs_status status = value ? cs_config_value(where, f, value, &x) : CS_OK;
     if (status == CS_OK && f->kind == CS_KEY_ALIAS && before > 0 && (x < before || x > before))
         status = cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, and by its other name %g", where, f->key, x,
                          before);
@@ -550,7 +515,7 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
             status = read_name(where, key, value, READOUT, "first, last or mean", &name);
             config->readout = (cs_readout)name;
         } else if (f < OURS + OWN) {
-            status = read_value(where, f, value, &x);
+            status = cs_config_value(where, f, value, &x);
             if (status == CS_OK) put(config, f, x);
         } else if (strcmp(key, "architecture") != 0 && strcmp(key, "trained") != 0) {
             status = cs_fail(CS_ERR_INPUT, "%s: unknown setting '%s' under 'cospec'", where, key);

@@ -1,5 +1,6 @@
-/* Which keys of a config.json are known. A part of a network must not be ignored, so a key that
- * stands in no list is refused, unless its value says that there is nothing. */
+/* Which keys of a config.json are known, and what a value may be. A part of a network must not be
+ * ignored, so a key that stands in no list is refused, unless its value says that there is nothing. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,39 @@ const char *cs_value_text(const json_t *value, char text[CS_VALUE_TEXT])
         json_dumpb(value, text, CS_VALUE_TEXT - 1, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
     text[size < CS_VALUE_TEXT ? size : CS_VALUE_TEXT - 1] = '\0';
     return text;
+}
+
+cs_status cs_config_value(const char *where, const cs_arch_key *f, const json_t *value, double *out)
+{
+    const cs_key_kind kind = f->kind;
+    bool optional = kind == CS_KEY_INT_OR_NONE || kind == CS_KEY_REAL_OR_NONE;
+    bool real = kind == CS_KEY_REAL || kind == CS_KEY_POSITIVE || kind == CS_KEY_REAL_OR_NONE;
+    bool whole = kind != CS_KEY_BOOL && !real;
+    if (kind == CS_KEY_ID && json_array_size(value) > 0) {
+        value = json_array_get(value, 0);
+    }
+    if (json_is_null(value)) {
+        *out = f->kind == CS_KEY_ID ? -1 : optional ? 0 : f->absent;
+        return isnan(*out) ? cs_fail(CS_ERR_INPUT, "%s: '%s' is null", where, f->key) : CS_OK;
+    }
+    if (f->kind == CS_KEY_BOOL ? !json_is_boolean(value)
+        : whole                ? !json_is_integer(value)
+                               : !json_is_number(value)) {
+        char text[CS_VALUE_TEXT];
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a %s: %s", where, f->key,
+                       f->kind == CS_KEY_BOOL ? "truth value"
+                       : whole                ? "whole number"
+                                              : "number",
+                       cs_value_text(value, text));
+    }
+    *out = f->kind == CS_KEY_BOOL ? json_is_true(value) : json_number_value(value);
+    if (whole && fabs(*out) > (double)INT32_MAX) {
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is %.17g", where, f->key, *out);
+    }
+    if ((optional || kind == CS_KEY_COUNT || kind == CS_KEY_POSITIVE) && !(*out > 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, not above 0", where, f->key, *out);
+    }
+    return CS_OK;
 }
 
 cs_status cs_config_only(const char *where, const char *key, const json_t *value, double only)
