@@ -56,19 +56,6 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     }
 }
 
-static cs_status hash_parameters(cs_hasher *h, const cs_params *params)
-{
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
-        int64_t items = params->param[i].rows * params->param[i].cols;
-        float *value = cs_alloc(items, sizeof *value);
-        status = value ? cs_params_get(params, i, CS_PARAM_VALUE, value) : CS_ERR_MEMORY;
-        if (status == CS_OK) cs_hasher_add(h, value, (size_t)items * sizeof *value);
-        cs_free(value);
-    }
-    return status;
-}
-
 static char *recipe_text(const cs_finetune_task *task)
 {
     const cs_finetune_options *o = &task->options;
@@ -101,7 +88,7 @@ cs_status cs_finetune_task_key(cs_finetune_task *task)
                           (size_t)task->cloze->classes * sizeof *task->cloze->token);
         hash_texts(&h, &task->train.ids);
         hash_texts(&h, &task->test.ids);
-        status = task->fresh ? CS_OK : hash_parameters(&h, &task->from->params);
+        status = task->fresh ? CS_OK : cs_params_hash(&task->from->params, &h);
         cs_hash_hex(cs_hasher_value(&h), task->key);
     }
     cs_hasher_free(&h);
