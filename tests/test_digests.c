@@ -212,6 +212,24 @@ TEST_IN_DIR(changed_inputs_are_named)
     json_decref(manifest);
 }
 
+/* sha256sum of {"a":1,"b":0.5}. The order of keys and the digest itself make no difference. */
+TEST_IN_DIR(a_digest_is_of_the_object_without_it)
+{
+    char hex[65], again[65];
+    (void)state;
+    json_t *o = json_pack("{s:f, s:i}", "b", 0.5, "a", 1);
+    OK(cs_digest_json(o, hex));
+    assert_string_equal(hex, "2e76599baa1e42fd9bf6253fdc2bf4ea1317abe64622c63aeb6c862f4b705306");
+    OK(cs_json_set(o, "sha256", json_string(hex)));
+    OK(cs_digest_json(o, again));
+    assert_string_equal(hex, again);
+    assert_string_equal(json_string_value(json_object_get(o, "sha256")), hex);
+    OK(cs_json_set(o, "a", json_integer(2)));
+    OK(cs_digest_json(o, again));
+    assert_string_not_equal(hex, again);
+    json_decref(o);
+}
+
 /* Records all of a folder, and keeps what its manifest says. */
 static cs_status record_all(const char *dir)
 {

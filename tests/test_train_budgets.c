@@ -347,7 +347,7 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
     assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before a cool-down");
 }
 
-/* A checkpoint of before had no cool-down, nor a query position, and another form of the objective. */
+/* A checkpoint of before had no cool-down, no query position and no model it began with, and another form of the objective. */
 TEST_IN_DIR(checkpoints_of_before_go_on)
 {
     const recipe r = {.kind = CS_OBJ_GVP};
@@ -367,6 +367,7 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
             json_t *run = json_object_get(index, "run");
             assert_int_equal(json_object_del(run, "cool-down"), 0);
             assert_int_equal(json_object_del(run, "query-position"), 0);
+            assert_int_equal(json_object_del(run, "init-from"), 0);
             assert_string_equal(json_string_value(json_object_get(run, "objective")),
                                 "gvp(segmentation=fixed,groups=2)");
             OK(cs_json_set(run, "objective",

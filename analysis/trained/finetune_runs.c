@@ -1,6 +1,7 @@
 /* A run's folder holds log.csv, run.json and, where asked for, the model. run.json comes last: it
- * says that the rest is there. Its key is a hash of recipe, model and texts, so that a folder of
- * another task is not taken for this one. */
+ * says that the rest is there, with the digest of each file and of itself, so that no damaged run is
+ * kept. Its key is a hash of recipe, model and texts, so that a folder of another task is not taken
+ * for this one. */
 #include "analysis/trained/finetune_runs.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "model/codes.h"
@@ -56,19 +58,6 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     }
 }
 
-static cs_status hash_parameters(cs_hasher *h, const cs_params *params)
-{
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
-        int64_t items = params->param[i].rows * params->param[i].cols;
-        float *value = cs_alloc(items, sizeof *value);
-        status = value ? cs_params_get(params, i, CS_PARAM_VALUE, value) : CS_ERR_MEMORY;
-        if (status == CS_OK) cs_hasher_add(h, value, (size_t)items * sizeof *value);
-        cs_free(value);
-    }
-    return status;
-}
-
 static char *recipe_text(const cs_finetune_task *task)
 {
     const cs_finetune_options *o = &task->options;
@@ -101,7 +90,7 @@ cs_status cs_finetune_task_key(cs_finetune_task *task)
                           (size_t)task->cloze->classes * sizeof *task->cloze->token);
         hash_texts(&h, &task->train.ids);
         hash_texts(&h, &task->test.ids);
-        status = task->fresh ? CS_OK : hash_parameters(&h, &task->from->params);
+        status = task->fresh ? CS_OK : cs_params_hash(&task->from->params, &h);
         cs_hash_hex(cs_hasher_value(&h), task->key);
     }
     cs_hasher_free(&h);
@@ -111,28 +100,69 @@ cs_status cs_finetune_task_key(cs_finetune_task *task)
 
 /* --- what is kept ------------------------------------------------------------------------------*/
 
+static const char RUN[] = "run.json";
+
+/* Every other file of a run. */
+static cs_status put_files(const char *folder, json_t *outputs)
+{
+    char **name = NULL;
+    int64_t count = 0;
+    cs_status status = cs_dir_names(folder, &name, &count);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        if (strcmp(name[i], RUN) != 0) status = cs_digest_put(outputs, folder, name[i]);
+    }
+    cs_text_list_free(name, count);
+    return status;
+}
+
 static cs_status write_run(const cs_finetune_task *task, const char *folder, int64_t count,
                            const cs_finetune_run *run)
 {
-    char *path = cs_path_join(folder, "run.json");
-    json_t *json = json_pack(
-        "{s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "key", task->key, "learning_rate",
-        cs_json_number(run->rate), "seed", (json_int_t)run->seed, "examples",
-        (json_int_t)run->examples, "steps", (json_int_t)run->steps, "skipped",
-        (json_int_t)run->skipped, "train_loss", cs_json_number(run->train_loss), "test_loss",
-        cs_json_number(run->test_loss), "predicted", cs_json_numbers(count, run->predicted));
-    cs_status status = path && json ? cs_json_write(path, json)
+    char hex[65];
+    char *path = cs_path_join(folder, RUN);
+    json_t *outputs = json_array();
+    json_t *json =
+        json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "key", task->key,
+                  "learning_rate", cs_json_number(run->rate), "seed", (json_int_t)run->seed,
+                  "examples", (json_int_t)run->examples, "steps", (json_int_t)run->steps, "skipped",
+                  (json_int_t)run->skipped, "train_loss", cs_json_number(run->train_loss),
+                  "test_loss", cs_json_number(run->test_loss), "predicted",
+                  cs_json_numbers(count, run->predicted), "outputs", outputs);
+    cs_status status = path && json ? put_files(folder, outputs)
                                     : cs_fail(CS_ERR_MEMORY, "out of memory for run.json");
+    if (status == CS_OK) status = cs_digest_json(json, hex);
+    if (status == CS_OK) status = cs_json_set(json, "sha256", json_string(hex));
+    if (status == CS_OK) status = cs_json_write(path, json);
     json_decref(json);
+    json_decref(outputs);
     cs_free(path);
     return status;
 }
 
-/* *there: the folder holds this very run, which *run then is. */
+/* *whole: run.json and the files of the run are as they were written. Before there were digests nobody
+ * knew, and the model is what would be missed. */
+static cs_status check_run(const cs_finetune_task *task, const char *folder, json_t *json,
+                           bool *whole)
+{
+    char hex[65];
+    const json_t *outputs = json_object_get(json, "outputs");
+    const char *sha256 = json_string_value(json_object_get(json, "sha256"));
+    cs_status status = outputs && sha256 ? cs_digest_json(json, hex) : CS_OK;
+    *whole = outputs && sha256 ? status == CS_OK && strcmp(sha256, hex) == 0 : !task->save_model;
+    if (status == CS_OK && *whole) status = cs_digest_check_each(outputs, folder);
+    if (status == CS_ERR_INPUT) { /* the run is made again */
+        cs_reason_clear();
+        *whole = false;
+        status = CS_OK;
+    }
+    return status;
+}
+
+/* *there: the folder holds this very run, undamaged, which *run then is. */
 static cs_status read_run(const cs_finetune_task *task, const char *folder, int64_t count,
                           cs_finetune_run *run, bool *there)
 {
-    char *path = cs_path_join(folder, "run.json");
+    char *path = cs_path_join(folder, RUN);
     json_t *json = NULL;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     *there = false;
@@ -140,7 +170,9 @@ static cs_status read_run(const cs_finetune_task *task, const char *folder, int6
     const char *key = json_string_value(json_object_get(json, "key"));
     const json_t *predicted = json_object_get(json, "predicted");
     if (status == CS_OK && key && strcmp(key, task->key) == 0 &&
-        (int64_t)json_array_size(predicted) == count) {
+        (int64_t)json_array_size(predicted) == count)
+        status = check_run(task, folder, json, there);
+    if (status == CS_OK && *there) {
         run->examples = json_integer_value(json_object_get(json, "examples"));
         run->steps = json_integer_value(json_object_get(json, "steps"));
         run->skipped = json_integer_value(json_object_get(json, "skipped"));
@@ -149,7 +181,6 @@ static cs_status read_run(const cs_finetune_task *task, const char *folder, int6
         for (int64_t i = 0; i < count; ++i) {
             run->predicted[i] = json_number_value(json_array_get(predicted, (size_t)i));
         }
-        *there = true;
     }
     json_decref(json);
     cs_free(path);

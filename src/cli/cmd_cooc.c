@@ -36,7 +36,7 @@ static cs_status print_build(cs_args *args, const cs_corpus *corpus, const cs_co
     static const cs_view view = {
         "",
         "corpus objective context target_position rows cols nonzeros sequences skipped_sequences "
-        "uncovered_tokens contributions runs draws seed sampled exact unit mass dropped_mass "
+        "uncovered_tokens contributions draws seed sampled exact unit mass dropped_mass "
         "label_noise"};
     cs_status status =
         cs_cooc_record(cs_args_text(args, "corpus"), corpus, options, cooc, cs_output_root(args));
@@ -83,9 +83,13 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
 static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc)
 {
     const cs_csr *a = &cooc->matrix.a;
+    char merged[64] = "";
+    if (cooc->runs > 0)
+        (void)snprintf(merged, sizeof merged, ", merged from %lld runs on disk",
+                       (long long)cooc->runs);
     cs_output_note(args, "%s: %lld x %lld, %lld nonzeros from %lld sequences%s", dir,
                    (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a),
-                   (long long)cooc->sequences, cooc->runs > 0 ? ", merged from disk" : "");
+                   (long long)cooc->sequences, merged);
     if (cooc->skipped_sequences > 0) {
         cs_output_note(args, "%lld sequences were too short for the objective",
                        (long long)cooc->skipped_sequences);

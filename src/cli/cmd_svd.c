@@ -301,16 +301,15 @@ static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
 }
 
 /* What rank 0 alone does before the work. */
-static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const char *path,
-                             const cs_spectrum_options *options)
+static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectrum_options *options)
 {
+    const char *given = cs_args_positional(args, 0);
     cs_status status =
         cs_args_refuse(args, "start after-ones", "works in one process: leave --mpi out");
-    if (status == CS_OK)
-        status = cs_want(args, CS_ERR_INPUT, cs_args_positional(args, 0), CS_IS_MATRIX);
+    if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
-    return status || comm->rank > 0 ? status : cs_output_input(args, path);
+    return status || comm->rank > 0 ? status : cs_args_matrix_input(args, given);
 }
 
 /* --mpi: the matrix in parts, the result on rank 0. */
@@ -324,7 +323,7 @@ static cs_status run_ranks(cs_args *args)
     cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
     status = status ? status : cs_ranks_join(args, &comm);
     if (status != CS_OK) return status;
-    status = cs_comm_agree(&comm, begin_ranks(args, &comm, path, &options));
+    status = cs_comm_agree(&comm, begin_ranks(args, &comm, &options));
     status = status ? status : cs_shard_read(&comm, path, !options.normalised, &shard);
     if (status == CS_OK)
         status = cs_comm_agree(&comm, read_rank(args, shard.rows, shard.cols, &options.k));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/trained/train_optimum.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
@@ -186,10 +187,22 @@ static cs_status check_kind(const cs_args *args, const cs_train_options *options
     return CS_OK;
 }
 
+/* What the run begins with, which its checkpoints go on from. */
+static cs_status hash_model(const cs_params *params, char hex[33])
+{
+    cs_hasher h = {0};
+    cs_status status = cs_hasher_make(0, &h);
+    if (status == CS_OK && (status = cs_params_hash(params, &h)) == CS_OK)
+        cs_hash_hex(cs_hasher_value(&h), hex);
+    cs_hasher_free(&h);
+    return status;
+}
+
 static cs_status read_model(const cs_args *args, const char *from, run *r)
 {
     cs_status status = cs_args_refuse_model(args);
-    if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK) {
+    if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK &&
+        (status = hash_model(&r->model.params, r->options.from)) == CS_OK) {
         if (r->tokenizer) {
             cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
         }
@@ -405,6 +418,8 @@ static cs_status prepare(cs_args *args, run *r)
     for (int64_t i = 0; i < r->phases.count && status == CS_OK; ++i) {
         status = cs_args_plan_inputs(args, &r->phases.file[i]);
     }
+    const char *from = cs_args_text(args, "init-from");
+    if (status == CS_OK && from) status = cs_args_model_inputs(args, from);
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
         (status = of_pictures(args) ? read_pictures(args, r)
                                     : read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&

@@ -284,12 +284,20 @@ const char *cs_args_matrix_file(cs_args *args, const char *given)
     return cs_path_is_dir(given) ? cs_args_join(args, given, "matrix.npz") : given;
 }
 
+cs_status cs_args_matrix_input(cs_args *args, const char *given)
+{
+    const char *path = cs_args_matrix_file(args, given);
+    const char *sidecar = cs_args_join(args, given, "matrix.json");
+    cs_status status = path && sidecar ? cs_output_input(args, path) : CS_ERR_MEMORY;
+    return status == CS_OK && cs_path_exists(sidecar) ? cs_output_input(args, sidecar) : status;
+}
+
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
                          cs_csr *out)
 {
     cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    if (status == CS_OK) status = *path ? cs_output_input(args, *path) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = *path ? cs_args_matrix_input(args, given) : CS_ERR_MEMORY;
     return status == CS_OK ? cs_matrix_read_filled(*path, rows, out) : status;
 }
 

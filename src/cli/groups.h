@@ -82,12 +82,14 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 
 bool cs_args_target_given(const cs_args *args);
 
-/* Reads a matrix as cs_matrix_read_filled, which becomes an input: of a directory its matrix.npz.
- * *path is the file. */
+/* Reads a matrix as cs_matrix_read_filled, which becomes an input: of a directory its matrix.npz, and
+ * the matrix.json that cs_item_stored reads. *path is the file. */
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
                          cs_csr *out) CS_MUST_CHECK;
 /* The file alone, NULL: out of memory. */
 const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;
+/* The inputs alone. */
+cs_status cs_args_matrix_input(cs_args *args, const char *given) CS_MUST_CHECK;
 
 /* Reads a directory of cospec cooc, which becomes an input. */
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out) CS_MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "image/prepare.h"
 #include "io/file.h"
+#include "io/safetensors.h"
 #include "model/codes.h"
 #include "tensor/device.h"
 
@@ -134,17 +135,58 @@ static void note_long(const cs_args *args, const cs_model_config *config)
                        (long long)made);
 }
 
+/* DIR/file, where it is there. */
+static cs_status input_part(cs_args *args, const char *dir, const char *file, bool *there)
+{
+    const char *path = cs_args_join(args, dir, file);
+    *there = path && cs_path_exists(path);
+    return *there ? cs_output_input(args, path) : path ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* Every file that holds a tensor. */
+static cs_status input_shards(cs_args *args, const char *dir)
+{
+    cs_safetensors *file = NULL;
+    const char *last = "";
+    cs_status status = cs_safetensors_open_model(dir, &file);
+    for (int64_t i = 0; status == CS_OK && i < cs_safetensors_count(file); ++i) {
+        const char *path = cs_safetensors_path(file, cs_safetensors_at(file, i));
+        if (strcmp(path, last) != 0) status = cs_output_input(args, path);
+        last = path;
+    }
+    cs_safetensors_free(file);
+    return status;
+}
+
+cs_status cs_args_model_inputs(cs_args *args, const char *dir)
+{
+    static const char *const parts[] = {"config.json", "tokenizer.json", "codes.safetensors"};
+    bool there = false;
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK; ++i) {
+        status = input_part(args, dir, parts[i], &there);
+    }
+    if (status == CS_OK) status = input_part(args, dir, "model.safetensors", &there);
+    if (status != CS_OK || there) return status;
+    status = input_part(args, dir, "model.safetensors.index.json", &there);
+    return status == CS_OK && there ? input_shards(args, dir) : status;
+}
+
+/* What else the kind was read from. */
+static cs_status input_record(cs_args *args, const char *dir, const cs_model_kind *kind)
+{
+    bool there = false;
+    cs_status status = kind->record ? input_part(args, dir, kind->record, &there) : CS_OK;
+    return status == CS_OK && kind->options ? input_part(args, dir, kind->options, &there) : status;
+}
+
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 {
-    static const char *const parts[] = {"config.json", "model.safetensors",
-                                        "model.safetensors.index.json", "tokenizer.json"};
     cs_status status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK; ++i) {
-        const char *path = cs_args_join(args, dir, parts[i]);
-        status = !path ? CS_ERR_MEMORY : cs_path_exists(path) ? cs_output_input(args, path) : CS_OK;
-    }
+    if (status == CS_OK) status = cs_args_model_inputs(args, dir);
     if (status == CS_OK) status = cs_args_backend(args, false, &out->backend);
     if (status == CS_OK) status = cs_model_text_read(dir, out);
+    if (status == CS_OK) status = input_record(args, dir, &out->kind);
     if (status == CS_OK && out->model.params.place)
         cs_output_note(args, "%s: more than half of free memory; read from the file as needed",
                        dir);

@@ -26,6 +26,10 @@ cs_status cs_args_note_refused(const cs_args *args, cs_backend *backend) CS_MUST
 cs_status cs_args_named_model(cs_args *args, const char *argument, const char **name,
                               const char **dir) CS_MUST_CHECK;
 
+/* Remembers as inputs the configuration, weights (every shard), codes and tokenizer of a directory, as
+ * far as they are there. */
+cs_status cs_args_model_inputs(cs_args *args, const char *dir) CS_MUST_CHECK;
+
 /* Backend of --device (in float), configuration, weights and tokenizer of a directory, which are
  * remembered as inputs; with what --stack, --source and --sources say, of commands that have them. */
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out) CS_MUST_CHECK;

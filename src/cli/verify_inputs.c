@@ -268,6 +268,13 @@ static cs_theorem_model model_of(const cs_model_text *t)
                               .spectral_factor = t->kind.spectral_factor};
 }
 
+/* Where the masking is that of the model's training. */
+static cs_status input_training(cs_args *args)
+{
+    const char *path = cs_args_join(args, cs_args_text(args, "model"), "train.json");
+    return !path ? CS_ERR_MEMORY : cs_path_exists(path) ? cs_output_input(args, path) : CS_OK;
+}
+
 cs_status cs_verify_model(cs_verify *v)
 {
     cs_args *args = v->args;
@@ -284,6 +291,7 @@ cs_status cs_verify_model(cs_verify *v)
     if (status == CS_OK && !corpus) status = cs_fail(CS_ERR_USAGE, "--model needs a --corpus");
     if (status == CS_OK) status = masking(args, &o, &given);
     if (status == CS_OK) status = cs_args_model_open(args, cs_args_text(args, "model"), &text);
+    if (status == CS_OK && !given) status = input_training(args);
     if (status == CS_OK && against) status = cs_args_model_open(args, against, &other);
     if (status == CS_OK) status = cs_args_model_corpus(args, corpus, &text);
     if (status == CS_OK) {

@@ -13,7 +13,7 @@ cs_status cs_cooc_record(const char *source, const cs_corpus *corpus,
     cs_item_text(item, "target_position", cs_context_given(&options->context) ? "given" : "blind");
     CS_ITEM_FIELDS(item, &cooc->matrix.a, rows, cols);
     cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
-    CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, runs, exact, unit, mass,
+    CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, exact, unit, mass,
                    dropped_mass);
     cs_item_int(item, "uncovered_tokens", uncovered);
     cs_item_int(item, "draws", options->draws);

@@ -2,6 +2,7 @@
  * is not of the form is not a record. */
 #include "io/digests.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -160,11 +161,11 @@ cs_status cs_digest_check_file(const char *path)
     return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : CS_OK;
 }
 
-cs_status cs_digest_check_all(const char *dir)
+cs_status cs_digest_check_each(const json_t *outputs, const char *dir)
 {
     size_t i = 0;
-    json_t *entry = NULL, *outputs = NULL;
-    cs_status status = cs_digest_record(dir, &outputs);
+    json_t *entry = NULL;
+    cs_status status = CS_OK;
     json_array_foreach(outputs, i, entry)
     {
         char hex[65] = "";
@@ -183,8 +184,30 @@ cs_status cs_digest_check_all(const char *dir)
         if (path && status == CS_OK) status = cs_digest_check_in(outputs, dir, name, hex);
         cs_free(path);
     }
+    return status;
+}
+
+cs_status cs_digest_check_all(const char *dir)
+{
+    json_t *outputs = NULL;
+    cs_status status = cs_digest_record(dir, &outputs);
+    if (status == CS_OK) status = cs_digest_check_each(outputs, dir);
     json_decref(outputs);
     return status;
+}
+
+cs_status cs_digest_json(json_t *object, char hex[65])
+{
+    json_t *own = json_incref(json_object_get(object, "sha256"));
+    if (own) (void)json_object_del(object, "sha256");
+    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    cs_status status = cs_json_check(); /* Jansson may give a part of the text */
+    if (status == CS_OK && !text) status = cs_fail(CS_ERR_MEMORY, "out of memory for a digest");
+    if (status == CS_OK) cs_sha256(text, strlen(text), hex);
+    free(text);
+    return own && json_object_set_new(object, "sha256", own) != 0 && status == CS_OK
+               ? cs_fail(CS_ERR_MEMORY, "out of memory for a digest")
+               : status;
 }
 
 cs_status cs_digest_changed_input(const json_t *manifest, char **change)

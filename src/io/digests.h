@@ -37,11 +37,17 @@ cs_status cs_digest_check_file(const char *path) CS_MUST_CHECK;
  * missing. */
 cs_status cs_digest_check_all(const char *dir) CS_MUST_CHECK;
 
+/* Whether every file of `outputs` is in `dir` as it was recorded; errors as above. */
+cs_status cs_digest_check_each(const json_t *outputs, const char *dir) CS_MUST_CHECK;
+
 /* What the manifest.json in a folder records, for many checks of files there; NULL: nothing.
  * CS_ERR_MEMORY. */
 cs_status cs_digest_record(const char *dir, json_t **outputs) CS_MUST_CHECK;
 cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char *name,
                              const char *sha256) CS_MUST_CHECK;
+
+/* SHA-256 of a JSON object without its own key "sha256", keys sorted, without blanks. */
+cs_status cs_digest_json(json_t *object, char hex[65]) CS_MUST_CHECK;
 
 /* The first input of a manifest whose hash is another now: "PATH: its SHA-256 was X and is Y" in
  * fresh memory; NULL when there is none. CS_ERR_IO when one cannot be read. */

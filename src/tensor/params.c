@@ -274,6 +274,19 @@ cs_status cs_params_set(cs_params *params, int64_t number, cs_param_block what, 
     return set(params, number, what, CS_REAL_F32, in);
 }
 
+cs_status cs_params_hash(const cs_params *params, cs_hasher *hasher)
+{
+    float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
+    cs_status status = value ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
+        const int64_t items = params->param[i].rows * params->param[i].cols;
+        status = cs_params_get(params, i, CS_PARAM_VALUE, value);
+        if (status == CS_OK) cs_hasher_add(hasher, value, (size_t)items * sizeof *value);
+    }
+    cs_free(value);
+    return status;
+}
+
 cs_status cs_params_get64(const cs_params *params, int64_t number, cs_param_block what, double *out)
 {
     return get(params, number, what, CS_REAL_F64, out);

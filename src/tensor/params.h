@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "tensor/backend.h"
@@ -76,6 +77,9 @@ cs_status cs_params_get64(const cs_params *params, int64_t number, cs_param_bloc
                           double *out) CS_MUST_CHECK;
 cs_status cs_params_set64(cs_params *params, int64_t number, cs_param_block what,
                           const double *in) CS_MUST_CHECK;
+
+/* Adds the values of all matrices in their order, as floats, to a hash. */
+cs_status cs_params_hash(const cs_params *params, cs_hasher *hasher) CS_MUST_CHECK;
 
 /* The values of the parameter of a name, row-major in a pool's memory; *param (may be NULL): its
  * sizes. CS_ERR_INPUT: there is none, or a value is not finite, with its place. */

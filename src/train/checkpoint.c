@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
@@ -298,17 +299,6 @@ static cs_status hash_files(const char *folder, json_t *files)
     return status;
 }
 
-/* SHA-256 of the index without its own key "sha256", keys sorted, without blanks. */
-static cs_status digest(json_t *index, char hex[65])
-{
-    char *text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    cs_status status = cs_json_check(); /* Jansson may give a part of the text */
-    if (status == CS_OK && !text) status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    if (status == CS_OK) cs_sha256(text, strlen(text), hex);
-    free(text);
-    return status;
-}
-
 static cs_status write_index(const char *folder, const json_t *run, const cs_train_state *state)
 {
     char hex[65];
@@ -325,7 +315,7 @@ static cs_status write_index(const char *folder, const json_t *run, const cs_tra
              : NULL;
     if (status == CS_OK && !index)
         status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    if (status == CS_OK) status = digest(index, hex);
+    if (status == CS_OK) status = cs_digest_json(index, hex);
     if (status == CS_OK) status = cs_json_set(index, "sha256", json_string(hex));
     if (status == CS_OK) status = cs_json_write(path, index);
     json_decref(index);
@@ -381,8 +371,7 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
 static cs_status check_digest(const char *path, json_t *index)
 {
     char hex[65];
-    json_t *own = json_object_get(index, "sha256");
-    const char *recorded = json_string_value(own);
+    const char *recorded = json_string_value(json_object_get(index, "sha256"));
     const char *format = json_string_value(json_object_get(index, "format"));
     if (!recorded || !format || strcmp(format, FORMAT) != 0) {
         return cs_fail(CS_ERR_INPUT, "%s: not of a training checkpoint", path);
@@ -391,13 +380,10 @@ static cs_status check_digest(const char *path, json_t *index)
         return cs_fail(CS_ERR_INPUT, "%s: version %lld, this program reads %d", path,
                        (long long)json_integer_value(json_object_get(index, "version")), VERSION);
     }
-    json_incref(own);
-    (void)json_object_del(index, "sha256");
-    cs_status status = digest(index, hex);
+    cs_status status = cs_digest_json(index, hex);
     if (status == CS_OK && strcmp(hex, recorded) != 0)
         status =
             cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, recorded is %s", path, hex, recorded);
-    json_decref(own);
     return status;
 }
 

@@ -268,8 +268,11 @@ static cs_status take_neighbour(const char *dir, const cs_model_config *config, 
     *there = train || run;
     if (status == CS_OK && *there) {
         const json_t *options = train ? json_object_get(manifest, "options") : run;
-        status = cs_blame(take_record(train ? train : run, options, config, out), "%s/%s", dir,
-                          train ? "train.json" : "trainer.json");
+        const char *name = train ? "train.json" : "trainer.json";
+        status =
+            cs_blame(take_record(train ? train : run, options, config, out), "%s/%s", dir, name);
+        out->record = name;
+        out->options = manifest ? "manifest.json" : NULL;
     }
     json_decref(train);
     json_decref(manifest);

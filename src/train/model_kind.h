@@ -45,6 +45,8 @@ typedef struct {
     char *spec;          /* the objective's text; NULL: not known */
     char *plan_path;     /* objective `file`: of its plans; else NULL */
     json_t *mixture;     /* of a file that holds a mixture, or of one that holds files; else NULL */
+    const char *record,
+        *options; /* names of the files beside config.json that said so; NULL: none */
 } cs_model_kind;
 
 /* Of the model in DIR with this configuration, into a zeroed object. Missing config.json or one

@@ -124,6 +124,7 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     cs_status status = cs_corpus_hash(corpus, hex);
     *out = json_object();
     cs_json_put(&status, *out, "corpus", json_string(hex));
+    cs_json_put(&status, *out, "init-from", json_string(o->from));
     put_task(o, &t->model->config, *out, &status);
     put_recipe(o, t->backend, *out, &status);
     return status;
@@ -174,17 +175,29 @@ static cs_status young(json_t *recorded, const char *key, json_t *value)
     return cs_json_set(recorded, key, value);
 }
 
-/* CS_ERR_USAGE names the option that is not as recorded. CS_ERR_INPUT: another corpus. */
+/* CS_ERR_INPUT: its hash is another. */
+static cs_status match_input(const char *where, const json_t *recorded, const json_t *now,
+                             const char *key, const char *what)
+{
+    const json_t *was = json_object_get(recorded, key), *is = json_object_get(now, key);
+    return json_equal(was, is)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s is of a run %s have XXH3 %s, these %s", where, what,
+                         was ? json_string_value(was) : "none", json_string_value(is));
+}
+
+/* CS_ERR_USAGE names the option that is not as recorded. CS_ERR_INPUT: another corpus, other weights
+ * to begin with. */
 static cs_status match_record(const char *where, json_t *recorded, const json_t *now, int64_t step)
 {
-    const json_t *was = json_object_get(recorded, "corpus");
-    if (!json_equal(was, json_object_get(now, "corpus"))) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s is of a run on other text: its tokens and split have XXH3 %s, these %s",
-                       where, was ? json_string_value(was) : "none",
-                       json_string_value(json_object_get(now, "corpus")));
-    }
-    cs_status status = young(recorded, "cool-down", cs_json_number(0));
+    cs_status status =
+        match_input(where, recorded, now, "corpus", "on other text: its tokens and split");
+    if (status == CS_OK)
+        status = young(recorded, "init-from", json_incref(json_object_get(now, "init-from")));
+    if (status == CS_OK)
+        status = match_input(where, recorded, now, "init-from",
+                             "from another model (--init-from): its weights");
+    if (status == CS_OK) status = young(recorded, "cool-down", cs_json_number(0));
     if (status == CS_OK)
         status =
             young(recorded, "query-position", json_incref(json_object_get(now, "query-position")));

@@ -44,6 +44,7 @@ typedef struct {
     int64_t steps, batch, accumulate, length;
     bool pack;      /* documents joined by end-of-text and cut; else one document a sequence */
     bool by_length; /* micro-batches of like lengths (train/examples.h) */
+    char from[33];  /* hash of a trained model that the run begins with; "": a fresh one */
     cs_schedule schedule;
     double learning_rate, final_share; /* peak, and last / peak */
     int64_t warmup;                    /* steps; -1: cs_schedule_warmup */

@@ -152,6 +152,20 @@ test_a_model_says_how_it_is_read() {
     for f in model model/checkpoint-6; do
         tr '\n' ' ' < $f/config.json | sed 's/, *"trained": {[^}]*}//' > plain && mv plain $f/config.json
         ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "$f of before: ${why:-$(cat out $f/config.json)}"; return 1; }
+        for g in $f/train*.json; do grep -q "\"path\": \"$g\"" b/manifest.json || { fail "$g is no input"; return 1; }; done
+    done
+}
+
+# Every file of a model is an input, the parts of weights in several files too.
+test_parts_are_inputs() {
+    small_corpus c.tsv
+    trained model masked && edited model && mv model/model.safetensors model/part.safetensors || return 1
+    grep -ao '"[A-Za-z0-9_.]*":{"dtype"' model/part.safetensors | sed 's/:.*/: "part.safetensors"/' | awk 'BEGIN { printf "{\"weight_map\": {" } { printf "%s%s", (NR > 1 ? ", " : ""), $0 } END { print "}}" }' > model/model.safetensors.index.json
+    for command in "features model c.tsv --layers last" "train --corpus c.tsv --init-from model --objective masked --batch 8 --max-length 16 --steps 1"; do
+        exits 0 "$COSPEC" $command -o d --force || return 1
+        for f in config.json tokenizer.json model.safetensors.index.json part.safetensors; do
+            grep -A1 "\"path\": \"model/$f\"" d/manifest.json | grep -q "$(sha256sum < model/$f | cut -d' ' -f1)" || { fail "$command: $f is no input"; return 1; }
+        done
     done
 }
 
@@ -325,7 +339,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done

@@ -130,6 +130,31 @@ test_resume() {
     [ -n "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" ] || fail "a run of other texts was kept"
 }
 
+# What is kept of a run is what it wrote: another run's model or numbers are no part of it.
+test_damaged_runs() {
+    task; trained model masked
+    run() { exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 2 --seeds 2 --save-model -o d "$@"; }
+    run && cp -r d whole && runs=d/runs/lr-0.01-seed || return 1
+    # same NAME: made again are the runs named, and all files have the bytes of the first time
+    made() {
+        touch -d '2001-01-01' $runs-*/run.json
+        run --resume || return 1
+        [ "$(find $runs-* -name run.json -newermt 2002-01-01 | sort | tr '\n' ' ')" = "$1" ] || { fail "$2: made again: $(find $runs-* -name run.json -newermt 2002-01-01)"; return 1; }
+        for f in finetune.json predictions.csv runs/lr-0.01-seed-0/model.safetensors runs/lr-0.01-seed-1/model.safetensors; do cmp d/$f whole/$f || { fail "$2: $f"; return 1; }; done
+        grep -q "$(sha256sum < whole/runs/lr-0.01-seed-0/model.safetensors | cut -d' ' -f1)" d/manifest.json || fail "$2: another digest"
+    }
+    cp $runs-1/model.safetensors $runs-0/ && made "$runs-0/run.json " exchanged || return 1
+    printf '\001' | dd of=$runs-1/model.safetensors bs=1 seek=$(($(wc -c < $runs-1/model.safetensors) - 9)) conv=notrunc 2> /dev/null
+    made "$runs-1/run.json " "a flipped bit" || return 1
+    rm $runs-0/model.safetensors && made "$runs-0/run.json " missing || return 1
+    sed -i 's/"test_loss": [0-9]/"test_loss": 7/' $runs-0/run.json && made "$runs-0/run.json " "a number" || return 1
+    # also where the study was not finished, so that its manifest has no digests
+    rm d/finetune.* d/predictions.csv && sed -i 's/"finished": true/"finished": false/; s/"outputs"/"outputs before"/' d/manifest.json
+    cp $runs-0/model.safetensors $runs-1/ && made "$runs-1/run.json " unfinished || return 1
+    # of before there were digests: whether the model is the run's is not known
+    sed -i 's/"outputs"/"outputs before"/; s/"sha256"/"sha256 before"/' $runs-0/run.json && made "$runs-0/run.json " "without digests"
+}
+
 test_interrupt() {
     task; trained model masked
     "$COSPEC" finetune model c.tsv c.tsv --epochs 100000 --seeds 1 -o d > out 2> err & pid=$!
@@ -277,4 +302,4 @@ test_spans() {
         refuses 2 "--max-length 40: m-ar has 16 positions" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
 }
 
-for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume interrupt kept_models plugin spans_on_a_device refusals; do check $t; done
+for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume damaged_runs interrupt kept_models plugin spans_on_a_device refusals; do check $t; done

@@ -60,6 +60,20 @@ test_resume() {
     exits 0 "$COSPEC" toy $toy --resume --force -o d && ! cmp -s d/manifest.json m
 }
 
+# What svd and density say of a matrix is in matrix.json.
+test_changed_sidecar() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && cp m/matrix.json whole || return 1
+    for command in "svd m -k 2" "density m"; do
+        exits 0 "$COSPEC" $command -o d --force && grep -q '"path": "m/matrix.npz"' d/manifest.json && grep -q "$(sha256sum < m/matrix.json | cut -d' ' -f1)" d/manifest.json || { fail "${why:-$command: matrix.json is no input}"; return 1; }
+        sed -i 's/"objective": "ar"/"objective": "qq"/' m/matrix.json
+        refuses 3 "m/matrix.json: its SHA-256 is $(sha256sum < m/matrix.json | cut -d' ' -f1), but manifest.json says $(sha256sum < whole | cut -d' ' -f1)" "$COSPEC" $command || return 1
+        echo '{}' > m/matrix.json
+        refuses 3 "m/matrix.json: its SHA-256" "$COSPEC" $command && refuses 3 "m/matrix.json: its SHA-256" "$COSPEC" rerun d || return 1
+        cp whole m/matrix.json
+    done
+}
+
 # A form that was removed, or that the command never had, cannot be printed.
 # shellcheck disable=SC2086
 test_resume_without_results() {
@@ -152,6 +166,6 @@ test_failure_under_force() {
     [ "$(cat code)" = 3 ] && [ -z "$(ls -A d)" ] || fail "exit $(cat code): $(ls -A d)"
 }
 
-for t in changed_results all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs resume_without_results; do
+for t in changed_results changed_sidecar all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs resume_without_results; do
     check $t
 done

@@ -265,6 +265,29 @@ test_init_from() {
         refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
 }
 
+# What --init-from reads is held against its manifest, and is an input of the run.
+test_init_from_changed() {
+    small_corpus c.tsv
+    exits 0 train --objective masked --steps 4 -o d && exits 0 train --objective masked --steps 4 --seed 9 -o other || return 1
+    next() { "$COSPEC" train --corpus c.tsv --objective masked --batch 8 --max-length 16 --lr 0 --steps 3 "$@"; }
+    cp -r d swapped && cp other/model.safetensors swapped
+    refuses 3 "swapped/model.safetensors: its SHA-256 is $(sha256sum < other/model.safetensors | cut -d' ' -f1), but manifest.json says $(sha256sum < d/model.safetensors | cut -d' ' -f1)" next --init-from swapped -o e || return 1
+    cp -r d edited && sed -i 's/"layer_norm_eps": [^,]*/"layer_norm_eps": 0.5/' edited/config.json
+    refuses 3 "edited/config.json: its SHA-256 is $(sha256sum < edited/config.json | cut -d' ' -f1), but" next --init-from edited -o e || return 1
+    cp -r d words && echo >> words/tokenizer.json
+    refuses 3 "words/tokenizer.json: its SHA-256" next --init-from words --tokenizer whitespace -o e && [ ! -e e/model.safetensors ] || { fail "${why:-a model was written}"; return 1; }
+    cp -r d m && exits 0 next --init-from m -o e || return 1
+    for f in config.json model.safetensors tokenizer.json; do grep -q "\"path\": \"m/$f\"" e/manifest.json || { fail "$f is no input"; return 1; }; done
+    rm -r m && cp -r other m && cp e/model.safetensors before
+    refuses 3 "an input has changed since the run: m/model.safetensors: its SHA-256 was " "$COSPEC" rerun e/manifest.json -o f &&
+        refuses 3 "e/checkpoint-3 is of a run from another model (--init-from): its weights have XXH3 " next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
+    # stopped before its end: its checkpoints are of the first model too
+    rm -r m && cp -r d m && exits 0 next --init-from m --time-limit 1e-9 -o g && [ -e g/checkpoint-1 ] && rm -r m && cp -r other m &&
+        refuses 3 "from another model (--init-from)" next --init-from m -o g --resume || return 1
+    rm -r m && cp -r d m && exits 0 next --init-from m -o e --resume && says "finished already; kept" && exits 0 next --init-from m -o g --resume && cmp g/model.safetensors e/model.safetensors || { fail "${why:-not the same}"; return 1; }
+    exits 0 "$COSPEC" rerun e/manifest.json -o f && cmp f/model.safetensors e/model.safetensors || fail "${why:-rerun}"
+}
+
 # What a shorthand of --objective says of the model must be so.
 test_init_from_another_kind() {
     small_corpus c.tsv
@@ -283,7 +306,7 @@ test_init_from_hugging_face() {
         exits 0 train --arch $arch --objective masked --steps 2 --force -o d || return 1
         grep -vE '"(bos|eos)_token_id"|"(mask|unk)_id"' d/config.json | tr -d '\n' | sed 's/"cospec": { *}/"x": 0/' > config.json
         [ $arch = roberta ] || sed -i 's/"pad_token_id": 1,//' config.json
-        mv config.json d/config.json
+        mv config.json d/config.json && edited d
         exits 0 "$COSPEC" train --corpus c.tsv --init-from d --objective masked --batch 8 --max-length 16 --steps 1 --lr 0 --force -o e &&
             grep -q '"mask_id": 4' e/config.json && cmp -s d/model.safetensors e/model.safetensors || { fail "$arch: ${why:-$(tr -d '\n' < e/config.json)}"; return 1; }
     done
@@ -432,7 +455,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_changed init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done

@@ -35,7 +35,10 @@ test_trained() {
         exits 0 "$COSPEC" verify 4.3 --model ar --unmasked 3 --corpus c.tsv --limit 10 --csv && sound || return 1
     # What the loss of a prefix is stands in the loss of the other model too, when that is the same.
     exits 0 "$COSPEC" verify 4.3 --model linear --against linear --corpus c.tsv --limit 10 -o same &&
-        awk -F, 'NR > 1 && ($6 != $8 || $9 != 0) { exit 1 }' same/theorem43_curve.csv || fail "a model differs from itself"
+        awk -F, 'NR > 1 && ($6 != $8 || $9 != 0) { exit 1 }' same/theorem43_curve.csv || { fail "a model differs from itself"; return 1; }
+    # its masking is read from train.json
+    grep -q '"path": "linear/train.json"' same/manifest.json && sed -i 's/mask-ratio=0.5/mask-ratio=0.4/' linear/train.json &&
+        refuses 3 "linear/train.json: its SHA-256" "$COSPEC" verify 4.3 --model linear --corpus c.tsv --limit 10 || fail "${why:-train.json is no input}"
 }
 
 test_figure() {

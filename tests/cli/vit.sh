@@ -93,7 +93,9 @@ test_codes() {
         exits 0 "$COSPEC" probe $input p --seeds 1 --layer 2 -o $input-probe && cut -d, -f2,4,5 $input-probe/probe.csv | grep -q "^$input,linear,accuracy" || { fail "${why:-no baseline of $input}"; return 1; }
         exits 0 "$COSPEC" finetune $input p --epochs 1 --seeds 1 --save-model -o $input-f && exits 0 "$COSPEC" features $input-f/runs/* p -o $input-s || return 1
     done
-    exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from codes --steps 5 --batch 8 -o c && cmp codes/codes.safetensors c/codes.safetensors || return 1
+    exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from codes --steps 5 --batch 8 -o c && cmp codes/codes.safetensors c/codes.safetensors && grep -q '"path": "codes/codes.safetensors"' c/manifest.json || return 1
+    cp -r codes other && cp pixels/codes.safetensors other/ && printf '\001' | dd of=other/codes.safetensors bs=1 seek=$(($(wc -c < other/codes.safetensors) - 9)) conv=notrunc 2> /dev/null
+    refuses 3 "other/codes.safetensors: its SHA-256" "$COSPEC" perplexity other p && refuses 3 "other/codes.safetensors: its SHA-256" "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from other --steps 1 --batch 8 -o d || return 1
     for more in "" "--decoder-layers 1" "--decoder-layers 1 --decoder-attention cross"; do
         exits 0 "$COSPEC" train $small $of_two --target codes --codes 6 --steps 5 $more -o m --force && exits 0 "$COSPEC" perplexity m p || return 1
     done
