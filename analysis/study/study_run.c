@@ -311,12 +311,13 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
 }
 
 /* The folder of a step: a new one, or one in which a step was run, as its record tells, or its output
- * if it was interrupted. */
+ * if it was interrupted. A study that was killed may have come no further than into its record. */
 static cs_status take_folder(const char *folder, const char *record)
 {
     const bool there = cs_path_exists(folder);
     char *out = cs_path_join(folder, "stdout.txt");
     cs_status status = out ? cs_dir_make_own(folder) : CS_ERR_MEMORY;
+    if (status == CS_OK && there) status = cs_partials_sweep(record, true);
     if (status == CS_OK && there && !cs_path_exists(out) && !cs_path_exists(record) &&
         rmdir(folder) != 0) { /* not empty */
         status = cs_fail(CS_ERR_USAGE, "%s holds files that no study has written", folder);

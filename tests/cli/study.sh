@@ -83,6 +83,21 @@ test_resume_of_an_archive() {
     run moved && [ "$ran" = 'n g ' ] && cmp moved/n/model.safetensors r/n/model.safetensors || { fail "ran $ran: $(cat err)"; return 1; }
 }
 
+# A study that was killed while it wrote the record of a step, whoever bears the number of its process now; a stranger's files stay.
+test_killed_within_a_record() {
+    printf '{{steps}}\n' > t.html
+    study s.json '"a": "toy --objective ar --classes 2 --length 4 --tokens 2"'
+    (exit 0) & dead=$!; wait $dead
+    for resume in --resume ''; do
+        mkdir -p k/a && touch k/a/step.json.$dead-0.partial k/a/step.json.$$-1.partial
+        exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o k $resume && [ -s k/a/toy.csv ] && ! ls k/a | grep -q partial && rm -r k || { fail "$why $(ls k/a)"; return 1; }
+    done
+    for name in step.json.partial toy.csv.$dead-0.partial .mine; do
+        mkdir -p k/a && touch k/a/step.json.$dead-0.partial "k/a/$name"
+        refuses 2 "k/a holds files that no study has written" "$COSPEC" reproduce --steps s.json --template t.html -o k --resume && [ -e "k/a/$name" ] && rm -r k || return 1
+    done
+}
+
 # The time that the steps left will take, once a step of each of their commands has ended: the other steps say nothing of a command.
 test_time_left_is_said() {
     printf 'one two three four\n%.0s' 1 2 3 4 5 6 > c.txt
@@ -438,4 +453,4 @@ test_inputs_replaced_while_it_runs() {
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --jobs 1 && grep -q 'a: cospec cooc' err && ! grep -q 'b: cospec cooc' err || fail "$(cat err)"
 }
 
-for name in inputs_replaced_while_it_runs reproduce resume_of_an_archive jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in inputs_replaced_while_it_runs reproduce resume_of_an_archive killed_within_a_record jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
