@@ -160,7 +160,15 @@ cs_status cs_digest_check_file(const char *path)
     return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : CS_OK;
 }
 
-cs_status cs_digest_check_all(const char *dir)
+static bool is_table(const json_t *entry)
+{
+    const char *name = json_string_value(json_object_get(entry, "path"));
+    return name && json_object_get(entry, "sha256") &&
+           (cs_has_suffix(name, ".csv") || cs_has_suffix(name, ".json") ||
+            cs_has_suffix(name, ".svg"));
+}
+
+static cs_status check_files(const char *dir, bool tables)
 {
     size_t i = 0;
     json_t *entry = NULL, *outputs = NULL;
@@ -169,7 +177,7 @@ cs_status cs_digest_check_all(const char *dir)
     {
         char hex[65] = "";
         const char *name = json_string_value(json_object_get(entry, "path"));
-        if (!name || status != CS_OK) {
+        if (!name || status != CS_OK || (tables && !is_table(entry))) {
             continue;
         }
         char *path = cs_path_join(dir, name);
@@ -185,6 +193,16 @@ cs_status cs_digest_check_all(const char *dir)
     }
     json_decref(outputs);
     return status;
+}
+
+cs_status cs_digest_check_all(const char *dir)
+{
+    return check_files(dir, false);
+}
+
+cs_status cs_digest_check_tables(const char *dir)
+{
+    return check_files(dir, true);
 }
 
 cs_status cs_digest_changed_input(const json_t *manifest, char **change)
