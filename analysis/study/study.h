@@ -95,6 +95,7 @@ typedef struct {
      * are done, from what steps of the same commands took; NAN where a command has none that is done. */
     void (*announce)(void *ctx, const cs_study *study, int64_t step, int64_t before,
                      double seconds);
+    void (*note)(void *ctx, const char *text); /* why a finished step runs again */
     void *ctx;
 } cs_study_run_options;
 
@@ -103,3 +104,8 @@ typedef struct {
  * to the report; any other ends the study with that step's last message, once the steps beside it
  * have ended. CS_ERR_INPUT where studies that run studies are 4 deep already. */
 cs_status cs_study_run(cs_study *study, const cs_study_run_options *options) CS_MUST_CHECK;
+
+/* Whether the tables of a finished study, which its own manifest.json has not, are those that its
+ * steps have written (cs_digest_check_tables): CS_ERR_INPUT names the first that is not. A step
+ * without a manifest.json passes. CS_ERR_IO, CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+cs_status cs_study_check_tables(const char *dir) CS_MUST_CHECK;

@@ -193,12 +193,33 @@ static past past_of(const cs_study *study, const char *record, cs_step *step, ch
     return is;
 }
 
-/* What is damaged runs again. */
-static bool is_whole(const char *folder)
+/* What is damaged runs again, which is said. */
+static bool is_whole(const cs_study_run_options *options, const char *folder)
 {
     const bool whole = cs_digest_check_all(folder) == CS_OK;
-    if (!whole) cs_reason_clear();
+    if (!whole) {
+        options->note(options->ctx, cs_reason());
+        cs_reason_clear();
+    }
     return whole;
+}
+
+/* The folders that a study has recorded as steps, whether they are of this one or of one with others. */
+cs_status cs_study_check_tables(const char *dir)
+{
+    char **name = NULL;
+    int64_t count = 0;
+    cs_status status = cs_dir_names(dir, &name, &count);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        char *folder = cs_path_join(dir, name[i]);
+        char *record = folder ? cs_path_join(folder, "step.json") : NULL;
+        status = record ? CS_OK : CS_ERR_MEMORY;
+        if (record && cs_path_exists(record)) status = cs_digest_check_tables(folder);
+        cs_free(record);
+        cs_free(folder);
+    }
+    cs_text_list_free(name, count);
+    return status;
 }
 
 static cs_status write_record(const char *record, const char *dir, const cs_step *step)
@@ -267,9 +288,11 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
     return status;
 }
 
-/* The last line of a step's stderr that it begins with its own name, for the reason. */
+/* The last line of a step's stderr that it begins with its own name, for the reason; where there is
+ * none and the disk has no room for it, that. "" else. */
 static void last_message(const char *folder, char *buffer, size_t room)
 {
+    enum { MESSAGE_BYTES = 4096 }; /* a page */
     char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
     int64_t size = 0;
     buffer[0] = '\0';
@@ -282,6 +305,10 @@ static void last_message(const char *folder, char *buffer, size_t room)
         }
     }
     cs_reason_clear();
+    if (!buffer[0] && cs_disk_check(folder, MESSAGE_BYTES, "its messages") != CS_OK) {
+        (void)snprintf(buffer, room, "no space is left on its disk");
+        cs_reason_clear();
+    }
     cs_free(path);
     cs_free(text);
 }
@@ -306,17 +333,18 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
     }
     char message[512];
     last_message(folder, message, sizeof message);
-    return cs_fail(CS_ERR_INPUT, "step %s ended with exit code %d: %s (see %s/stderr.txt)",
-                   step->name, exit_code, message, folder);
+    return cs_fail(CS_ERR_INPUT, "step %s ended with exit code %d%s%s (see %s/stderr.txt)",
+                   step->name, exit_code, message[0] ? ": " : "", message, folder);
 }
 
 /* The folder of a step: a new one, or one in which a step was run, as its record tells, or its output
- * if it was interrupted. */
+ * if it was interrupted. A study that was killed may have come no further than into its record. */
 static cs_status take_folder(const char *folder, const char *record)
 {
     const bool there = cs_path_exists(folder);
     char *out = cs_path_join(folder, "stdout.txt");
     cs_status status = out ? cs_dir_make_own(folder) : CS_ERR_MEMORY;
+    if (status == CS_OK && there) status = cs_partials_sweep(record, true);
     if (status == CS_OK && there && !cs_path_exists(out) && !cs_path_exists(record) &&
         rmdir(folder) != 0) { /* not empty */
         status = cs_fail(CS_ERR_USAGE, "%s holds files that no study has written", folder);
@@ -371,7 +399,7 @@ static cs_status look_at(schedule *s, int64_t i)
     char *own = NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
     if (status == CS_OK) s->was[i] = past_of(s->study, record, step, &own);
-    step->kept = s->was[i] == FINISHED && is_whole(folder);
+    step->kept = s->was[i] == FINISHED && is_whole(s->options, folder);
     if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
     cs_free(own);
     cs_free(folder);

@@ -304,4 +304,5 @@ const cs_command cs_cmd_compare = {
     .without = "seed dry-run csv json all",
     .continues = "arguments max-length tasks read sources pairs positions probe finetune "
                  "any-version jobs",
+    .whole = cs_study_check_tables,
 };

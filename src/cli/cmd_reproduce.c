@@ -43,6 +43,12 @@ static void announce(void *ctx, const cs_study *study, int64_t step, int64_t bef
                    study->step[step].command);
 }
 
+static void note(void *ctx, const char *text)
+{
+    const cs_study_job *j = ctx;
+    cs_output_note(j->args, "%s", text);
+}
+
 /* A corpus that is not there is one that no step will leave either: steps leave results. */
 static cs_status check_corpus(const cs_args *args)
 {
@@ -147,7 +153,8 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     j->self[length] = '\0';
     j->args = args;
     cs_status status = prepare(args, j);
-    cs_study_run_options options = {.program = j->self, .announce = announce, .ctx = j};
+    cs_study_run_options options = {
+        .program = j->self, .announce = announce, .note = note, .ctx = j};
     CS_ARGS_FIELDS(args, &options, resume, jobs);
     if (status == CS_OK && j->begin) status = j->begin(args, j->ctx);
     if (status == CS_OK) status = cs_study_run(&j->study, &options);
@@ -224,4 +231,5 @@ const cs_command cs_cmd_reproduce = {
     .run = run,
     .without = "dry-run",
     .continues = "any-version jobs template claims",
+    .whole = cs_study_check_tables,
 };

@@ -242,6 +242,10 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
         cs_reason_clear();
         *same = false;
     }
+    if (*same && args->command->whole && args->command->whole(dir) != CS_OK) {
+        cs_reason_clear(); /* the command says what it does about it */
+        *same = false;
+    }
     if (status == CS_ERR_IO) { /* an input that is gone is for the command to name */
         cs_reason_clear();
         status = CS_OK;

@@ -76,7 +76,10 @@ typedef struct {
                               NULL: none */
     const char *files; /* of -o DIR that a run may write, parted by blanks, beside the manifest;
                               NULL: they depend on the options, and the command claims them */
-    bool gpu;          /* it can compute on a GPU and answers --device cuda itself */
+    cs_status (*whole)(
+        const char *dir); /* whether what a finished run in DIR has beside the files of its
+                                            manifest is as it left it, for --resume; NULL: nothing */
+    bool gpu;             /* it can compute on a GPU and answers --device cuda itself */
     /* What of its table answers the question and is printed, wherever to; --all prints all, files,
      * --json and --csv have all. Columns parted by blanks (NULL: those with something in them, but
      * definitions), values of the column "metric" (NULL: it has none, and the command no --metric)

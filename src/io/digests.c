@@ -161,7 +161,16 @@ cs_status cs_digest_check_file(const char *path)
     return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : CS_OK;
 }
 
-cs_status cs_digest_check_each(const json_t *outputs, const char *dir)
+/* What is read of a result without its models and arrays. */
+static bool is_table(const json_t *entry)
+{
+    const char *name = json_string_value(json_object_get(entry, "path"));
+    return name && json_object_get(entry, "sha256") &&
+           (cs_has_suffix(name, ".csv") || cs_has_suffix(name, ".json") ||
+            cs_has_suffix(name, ".svg"));
+}
+
+static cs_status check_each(const json_t *outputs, const char *dir, bool tables)
 {
     size_t i = 0;
     json_t *entry = NULL;
@@ -170,7 +179,7 @@ cs_status cs_digest_check_each(const json_t *outputs, const char *dir)
     {
         char hex[65] = "";
         const char *name = json_string_value(json_object_get(entry, "path"));
-        if (!name || status != CS_OK) {
+        if (!name || status != CS_OK || (tables && !is_table(entry))) {
             continue;
         }
         char *path = cs_path_join(dir, name);
@@ -187,13 +196,28 @@ cs_status cs_digest_check_each(const json_t *outputs, const char *dir)
     return status;
 }
 
-cs_status cs_digest_check_all(const char *dir)
+static cs_status check_record(const char *dir, bool tables)
 {
     json_t *outputs = NULL;
     cs_status status = cs_digest_record(dir, &outputs);
-    if (status == CS_OK) status = cs_digest_check_each(outputs, dir);
+    if (status == CS_OK) status = check_each(outputs, dir, tables);
     json_decref(outputs);
     return status;
+}
+
+cs_status cs_digest_check_each(const json_t *outputs, const char *dir)
+{
+    return check_each(outputs, dir, false);
+}
+
+cs_status cs_digest_check_all(const char *dir)
+{
+    return check_record(dir, false);
+}
+
+cs_status cs_digest_check_tables(const char *dir)
+{
+    return check_record(dir, true);
 }
 
 cs_status cs_digest_json(json_t *object, char hex[65])

@@ -79,8 +79,7 @@ static char *folder_of(const char *path)
     return slash ? cs_format("%.*s/", (int)(slash - path), path) : cs_strdup(".");
 }
 
-/* Removes what killed processes left of `path`. What cannot be removed does no harm. */
-static cs_status sweep_partials(const char *path)
+cs_status cs_partials_sweep(const char *path, bool locked)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *dir = folder_of(path);
@@ -88,7 +87,7 @@ static cs_status sweep_partials(const char *path)
     DIR *list = opendir(dir);
     for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
         pid_t writer = partial_writer(e->d_name, base);
-        if (writer > 0 && kill(writer, 0) != 0 && errno == ESRCH) {
+        if (writer > 0 && (locked || (kill(writer, 0) != 0 && errno == ESRCH))) {
             (void)unlinkat(dirfd(list), e->d_name, 0);
         }
     }
@@ -124,7 +123,7 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out)
     int fd = -1;
     cs_status status = check_destination(path);
     if (status == CS_OK) status = (f.path = cs_strdup(path)) ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = sweep_partials(f.path);
+    if (status == CS_OK) status = cs_partials_sweep(f.path, false);
     if (status == CS_OK) status = create_partial(f.path, &f.partial, &fd);
     if (status == CS_OK && !(f.stream = fdopen(fd, "w+b"))) {
         status = io_error(path, "cannot write");

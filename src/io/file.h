@@ -32,6 +32,11 @@ void cs_outfile_abort(cs_outfile *file);
 /* The next bytes of it; the failure says why. */
 cs_status cs_outfile_put(cs_outfile *file, const void *bytes, int64_t size) CS_MUST_CHECK;
 
+/* Removes what killed processes left of the file `path`, as opening it does; what cannot be removed
+ * does no harm. locked: whoever asks holds the folder's lock, so that no other process writes it and
+ * what bears the number of a living one is left too (numbers are given out again). CS_ERR_MEMORY. */
+cs_status cs_partials_sweep(const char *path, bool locked) CS_MUST_CHECK;
+
 /* Writes a whole buffer atomically. */
 cs_status cs_file_write(const char *path, const void *bytes, int64_t size) CS_MUST_CHECK;
 

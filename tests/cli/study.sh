@@ -83,6 +83,44 @@ test_resume_of_an_archive() {
     run moved && [ "$ran" = 'n g ' ] && cmp moved/n/model.safetensors r/n/model.safetensors || { fail "ran $ran: $(cat err)"; return 1; }
 }
 
+# A study that was killed while it wrote the record of a step, whoever bears the number of its process now; a stranger's files stay.
+test_killed_within_a_record() {
+    printf '{{steps}}\n' > t.html
+    study s.json '"a": "toy --objective ar --classes 2 --length 4 --tokens 2"'
+    (exit 0) & dead=$!; wait $dead
+    for resume in --resume ''; do
+        mkdir -p k/a && touch k/a/step.json.$dead-0.partial k/a/step.json.$$-1.partial
+        exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o k $resume && [ -s k/a/toy.csv ] && ! ls k/a | grep -q partial && rm -r k || { fail "$why $(ls k/a)"; return 1; }
+    done
+    for name in step.json.partial toy.csv.$dead-0.partial .mine; do
+        mkdir -p k/a && touch k/a/step.json.$dead-0.partial "k/a/$name"
+        refuses 2 "k/a holds files that no study has written" "$COSPEC" reproduce --steps s.json --template t.html -o k --resume && [ -e "k/a/$name" ] && rm -r k || return 1
+    done
+}
+
+# A table of a finished study that was edited by hand: its step runs again, with a note; of an archive nothing is known to be asked.
+test_edited_tables_are_made_again() {
+    printf '{{value t/toy.csv sigma where=index:1}} {{steps}}\n' > t.html
+    study s.json '"t": "toy --objective ar --classes 2 --length 4 --tokens 2", "u": "toy --objective ar --classes 2 --length 3 --tokens 2"'
+    run() { exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o "$1" --resume --jobs 1 && ran=$(sed -n 's/.*\] \([a-z]*\): .*/\1/p' err | tr '\n' ' '); }
+    run r && cp r/t/toy.csv toy.csv && cp r/report.html report.html && run r && [ -z "$ran" ] && says "r: finished already; kept" || { fail "${why:-$ran}"; return 1; }
+    echo ,9 >> r/t/toy.csv && run r && [ "$ran" = 't ' ] && says "r/t/toy.csv: its SHA-256 is" && cmp r/t/toy.csv toy.csv || { fail "${why:-$ran}"; return 1; }
+    rm r/t/toy.csv && run r && [ "$ran" = 't ' ] && says "r/t/toy.csv: is missing" && cmp r/t/toy.csv toy.csv && run r && [ -z "$ran" ] || { fail "${why:-$ran}"; return 1; }
+    sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && run moved && [ -z "$ran" ] && run moved && [ -z "$ran" ] && says "moved: finished already; kept" || fail "${why:-$ran}"
+}
+
+# The disk is full before a step can say what is wrong: the study says it.
+test_a_full_disk_is_said() {
+    printf '{{steps}}\n' > t.html
+    study s.json '"a": "toy --objective ar --classes 2 --length 4 --tokens 2", "b": "toy --objective masked --unmasked 1 --classes 2 --length 4 --tokens 2"'
+    mkdir disk
+    for pages in 2 5 7; do
+        mount -t tmpfs -o size=$((pages * 4096)) none disk 2> /dev/null || { skip a_full_disk_is_said "no tmpfs can be mounted"; return 0; }
+        exits 3 "$COSPEC" reproduce --steps s.json --template t.html -o disk/r --jobs 1 && grep -qi 'step [ab] ended with exit code 3: .*no space' err || { umount disk; fail "$pages: ${why:-$(cat err)}"; return 1; }
+        umount disk
+    done
+}
+
 # The time that the steps left will take, once a step of each of their commands has ended: the other steps say nothing of a command.
 test_time_left_is_said() {
     printf 'one two three four\n%.0s' 1 2 3 4 5 6 > c.txt
@@ -438,4 +476,4 @@ test_inputs_replaced_while_it_runs() {
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --jobs 1 && grep -q 'a: cospec cooc' err && ! grep -q 'b: cospec cooc' err || fail "$(cat err)"
 }
 
-for name in inputs_replaced_while_it_runs reproduce resume_of_an_archive jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done
+for name in inputs_replaced_while_it_runs reproduce resume_of_an_archive killed_within_a_record edited_tables_are_made_again a_full_disk_is_said jobs order tables rounding shared_studies joined_rows inputs_that_change only_some_claims time_left_is_said scales_and_claims seeds_and_blocks claims_over_budgets rounds_and_additions begun moved_folder names_are_restricted fields_are_escaped nul_is_refused depth_is_limited; do check "$name"; done

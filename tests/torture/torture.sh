@@ -65,9 +65,11 @@ list() { (cd "$1" 2> /dev/null && find . -type f | sort); }
 
 reference() {
     for turn in 1 2; do
+        began=$(date +%s%N)
         # shellcheck disable=SC2046
         TORTURE_COUNT=$work/$1.count LD_PRELOAD=$TORTURE/preload.so "$COSPEC" $(arguments "$1") -o "ref-$1-$turn" > /dev/null 2> ref.err
         echo $? > "$1.code"
+        echo $((($(date +%s%N) - began) / 1000)) > "$1.us"
         [ "$(cat "$1.code")" -le 1 ] || { echo "not ok $1 undisturbed: $(cat ref.err)"; exit 1; }
     done
     list "ref-$1-1" > "$1.files"
@@ -81,8 +83,8 @@ for c in $cases; do reference "$c"; done
 
 # --- a trial -----------------------------------------------------------------------------------------------------------------------
 
-# draw LOW HIGH: a number of the trial's own, by its seed and how many were drawn.
-draw() { drawn=$((drawn + 1)); awk -v s="$seed" -v d="$drawn" -v lo="$1" -v hi="$2" 'BEGIN { srand(s * 31 + d); rand(); printf "%d\n", lo + int(rand() * (hi - lo + 1)) }'; }
+# draw LOW HIGH: a number of the trial's own, by its seed and how many were drawn, which a file counts: most draws are in a subshell.
+draw() { read -r drawn < "$work/drawn"; drawn=$((drawn + 1)); echo $drawn > "$work/drawn"; awk -v s="$seed" -v d="$drawn" -v lo="$1" -v hi="$2" 'BEGIN { srand(s * 31 + d); rand(); printf "%d\n", lo + int(rand() * (hi - lo + 1)) }'; }
 pick() { set -- $*; eval echo "\${$(draw 1 $#)}"; }
 
 # What a run that was stopped may leave beside whole files.
@@ -109,6 +111,13 @@ same() { # DIR CASE: the files of the reference and no others; prints the first 
 
 run() { timeout -s KILL 60 "$@" > out 2> err < /dev/null; code=$?; }
 
+# The steps of a study that was killed hear of it and end; until then their folders are taken.
+settle() {
+    for p in /proc/[0-9]*; do
+        while [ "$p/cwd" -ef "$work" ] && [ "$p/exe" -ef "$COSPEC" ]; do sleep 0.02; done
+    done
+}
+
 # Runs the command under the fault into $dir; leaves its exit code in `code`, and what may come in `allowed`.
 disturbed() {
     allowed="$(cat "$1.code") 3"
@@ -120,21 +129,28 @@ disturbed() {
     malloc) what="allocation $(draw 1 "$count") of $count"; n=${what#allocation }; run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_ALLOC="${n%% *}" "$@" ;;
     malloc-on) what="allocations from $(draw 1 "$count") of $count"; n=${what#allocations from }; run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_ALLOC="${n%% *}" TORTURE_ALLOC_ON=1 "$@" ;;
     short) what="short reads and writes" allowed=$(cat "$c.code"); run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_SHORT=1 "$@" ;;
-    write) inject write,pwrite64,writev "$(pick ENOSPC EIO EDQUOT)" "$(draw 1 "$(pick 6 40)")" "$@" ;;
-    open) inject openat "$(pick EMFILE EACCES ENOSPC)" "$(draw 20 90)" "$@" ;;
-    rename) inject rename,renameat,renameat2 "$(pick EIO ENOSPC)" "$(draw 1 "$(pick 3 12)")" "$@" ;;
-    sync) inject fsync,fdatasync "$(pick EIO ENOSPC)" "$(draw 1 "$(pick 4 20)")" "$@" ;;
-    mmap) inject mmap,mremap ENOMEM "$(draw 100 220)" "$@" ;;
-    read) inject read,pread64 EIO "$(draw 30 120)" "$@" ;;
+    write) inject write,pwrite64,writev "error=$(pick ENOSPC EIO EDQUOT)" "$(draw 1 "$(pick 6 40)")" "$@" ;;
+    open) inject openat "error=$(pick EMFILE EACCES ENOSPC)" "$(draw 20 90)" "$@" ;;
+    rename) inject rename,renameat,renameat2 "error=$(pick EIO ENOSPC)" "$(draw 1 "$(pick 3 12)")" "$@" ;;
+    sync) inject fsync,fdatasync "error=$(pick EIO ENOSPC)" "$(draw 1 "$(pick 4 20)")" "$@" ;;
+    mmap) inject mmap,mremap error=ENOMEM "$(draw 100 220)" "$@" ;;
+    read) inject read,pread64 error=EIO "$(draw 30 120)" "$@" ;;
     kill|interrupt)
-        what="after $(draw 0 600) ms"; ms=${what#after }; ms=${ms% ms}
+        [ $fault = kill ] && signal=KILL allowed="$allowed 137" || signal=INT allowed="$allowed 130"
+        if [ $fault = kill ] && [ "$(draw 1 2)" = 1 ]; then # where files change: those moments are short
+            inject "$(pick rename,renameat,renameat2 fsync,fdatasync mkdir,rmdir,unlink,unlinkat openat,write)" signal=KILL "$(draw 1 "$(pick 3 12 40)")" "$@"
+            [ -z "$skipped" ] && return
+            skipped=
+        fi
+        us=$(cat "$c.us") # of the undisturbed run
+        what="after $(draw 0 $((us + us / 10))) us"; us=${what#after }; us=${us% us}
+        pause=$(awk -v u="$us" 'BEGIN { print u / 1e6 }')
         "$@" > out 2> err < /dev/null &
         pid=$!
-        sleep "$(awk -v m="$ms" 'BEGIN { print m / 1000 }')"
-        command kill "$([ $fault = kill ] && echo -KILL || echo -INT)" $pid 2> /dev/null
+        sleep "$pause"
+        command kill -$signal $pid 2> /dev/null
         wait $pid 2> /dev/null
-        code=$?
-        [ $fault = kill ] && allowed="$allowed 137" || allowed="$allowed 130" ;;
+        code=$? ;;
     as) what="address space of $(draw 60 900) MB"; n=${what#address space of }; run sh -c 'ulimit -v '"$((${n% MB} * 1024))"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
     fsize) what="files of at most $(draw 0 12) blocks"; n=${what#files of at most }; run sh -c 'ulimit -f '"${n% blocks}"'; exec "$@"' sh "$@" ;;
     nofile) what="at most $(draw 3 24) open files"; n=${what#at most }; run sh -c 'ulimit -n '"${n% open files}"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
@@ -160,18 +176,20 @@ disturbed() {
     esac
 }
 
-inject() { # SYSCALLS ERROR N COMMAND...: the N-th of these calls of a thread fails
-    what="call $3 of $1 is $2"
-    calls=$1 error=$2 n=$3; shift 3
+inject() { # SYSCALLS WHAT N COMMAND...: the N-th of these calls of a thread fails, or is its end
+    what="call $3 of $1: $2"
+    calls=$1 happens=$2 n=$3; shift 3
     command -v strace > /dev/null || { skipped="no strace"; return; }
-    run strace -f -qq -o "$work/trace" -e "trace=$calls" -e "inject=$calls:error=$error:when=$n" "$@"
+    run strace -f -qq -o "$work/trace" -e "trace=$calls" -e "inject=$calls:$happens:when=$n" "$@"
     allowed="$allowed 127" # of the loader
 }
 
 trial() {
-    dir=run-$1 drawn=10 skipped= reason= what=
+    dir=run-$1 skipped= reason= what=
+    echo 10 > "$work/drawn"
     rm -rf "$dir"
     disturbed "$1" "$2"
+    settle
     if [ -n "$skipped" ]; then echo "skip $1 $2: $skipped"; return 0; fi
     if [ -z "$reason" ]; then
         case " $allowed " in *" $code "*) ;; *) reason="exit code $code" ;; esac
@@ -183,7 +201,7 @@ trial() {
         part=$(whole "$dir" "$1")
         [ -z "$part" ] || reason="$part is there and not whole"
     fi
-    if [ -z "$reason" ] && [ "$code" != 137 ] && list "$dir/." | grep -q '\.partial$'; then reason="$(list "$dir/." | grep '\.partial$' | head -1) is left"; fi
+    if [ -z "$reason" ] && [ "$code" != 137 ] && ! grep -q 'exit code 137' err && list "$dir/." | grep -q '\.partial$'; then reason="$(list "$dir/." | grep '\.partial$' | head -1) is left"; fi
     if [ "$2" = disk ]; then
         rm -f "$dir"; cp -r "$work/disk/r" "$dir"; umount "$work/disk"
     fi
@@ -210,7 +228,7 @@ trial() {
 echo "torture: seed $seed, $trials trials"
 bad=0 skips=0 done=0
 while [ $done -lt "$trials" ]; do
-    drawn=0
+    echo 0 > "$work/drawn"
     c=$(pick $cases) fault=$(pick $faults)
     trial "$c" "$fault" > said || bad=$((bad + 1))
     cat said
