@@ -440,11 +440,13 @@ TEST(every_failed_allocation_is_reported)
 /* Last: the flag cannot be taken back. */
 TEST(an_interrupt_stops_both)
 {
-    cs_csr a = zipf_matrix(40, 30, 0.5, 2), at = {0};
+    cs_csr a = zipf_matrix(40, 30, 0.5, 2), at = {0}, other = {0};
     double exact = 7;
     cs_sum4 sum = {.value = 7};
     OK(cs_csr_transpose(&a, &at));
     cs_interrupt_set();
+    assert_int_equal(cs_csr_transpose(&a, &other), CS_ERR_INTERRUPT); /* what comes before them */
+    assert_int_equal(cs_csr_select(&a, a.rows, NULL, NULL, a.cols, &other), CS_ERR_INTERRUPT);
     assert_int_equal(cs_moment4(&a, 1, NULL, &exact), CS_ERR_INTERRUPT);
     assert_int_equal(
         cs_moment4_estimate(&a, &at, &(cs_moment4_sampling){.samples = 3, .seed = 1}, &sum),

@@ -281,9 +281,12 @@ static cs_status walk_item(void *ctx, int64_t item, int worker)
     const half *h = &w->h[item >= w->split];
     int64_t at = item + (item >= w->split);
     double sum = 0, lost = 0, *tile = w->tile + (int64_t)worker * TILE;
-    for (int64_t g = w->first[at]; g < w->first[at + 1]; ++g) {
+    cs_status status = CS_OK;
+    for (int64_t g = w->first[at]; g < w->first[at + 1] && status == CS_OK; ++g) {
         walk_group(h, g, tile, &sum, &lost);
+        status = cs_interrupt_check(); /* an item may take a second */
     }
+    if (status != CS_OK) return status;
     w->sum[item] = sum + lost;
     if (worker == 0) { /* one reporter; its count is taken for all */
         cs_progress_report(w->progress, "fourth moment", item + 1, w->items);

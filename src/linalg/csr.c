@@ -226,7 +226,9 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
                        .parts = work < 1            ? 1
                                 : work < MOST_PARTS ? work
                                                     : MOST_PARTS};
-    cs_status status = cs_csr_init(&b, a->cols, a->rows, cs_csr_nnz(a));
+    cs_status status =
+        cs_interrupt_check(); /* the passes over the entries are not left half done */
+    if (status == CS_OK) status = cs_csr_init(&b, a->cols, a->rows, cs_csr_nnz(a));
     if (status != CS_OK) return status;
     t.next = cs_calloc(t.parts * a->cols, sizeof *t.next);
     status = t.next ? cs_parallel_through(t.parts, 0, count_part, &t) : CS_ERR_MEMORY;
@@ -261,7 +263,8 @@ cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const
         }
     }
     cs_csr b;
-    cs_status status = cs_csr_init(&b, rows, cols, nnz);
+    cs_status status = cs_interrupt_check();
+    if (status == CS_OK) status = cs_csr_init(&b, rows, cols, nnz);
     if (status != CS_OK) return status;
     int64_t q = 0;
     for (int64_t r = 0; r < rows; ++r) {

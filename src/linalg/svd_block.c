@@ -366,6 +366,7 @@ static cs_status look(search *s)
 {
     int64_t k = s->options->k, panels = s->k.v.panels;
     cs_status status = find_ritz(s);
+    if (status == CS_OK) status = cs_interrupt_check(); /* before the basis is turned */
     if (status != CS_OK) return status;
     int64_t n = cs_least(k, s->count), converged = 0;
     double worst = 0;
