@@ -84,7 +84,11 @@ for c in $cases; do reference "$c"; done
 # --- a trial -----------------------------------------------------------------------------------------------------------------------
 
 # draw LOW HIGH: a number of the trial's own, by its seed and how many were drawn, which a file counts: most draws are in a subshell.
-draw() { read -r drawn < "$work/drawn"; drawn=$((drawn + 1)); echo $drawn > "$work/drawn"; awk -v s="$seed" -v d="$drawn" -v lo="$1" -v hi="$2" 'BEGIN { srand(s * 31 + d); rand(); printf "%d\n", lo + int(rand() * (hi - lo + 1)) }'; }
+draw() {
+    read -r drawn < "$work/drawn"; drawn=$((drawn + 1)); echo $drawn > "$work/drawn"
+    hash=$(echo "$seed $drawn" | sha256sum) # awk's numbers of neighbouring seeds go along with each other
+    echo $(($1 + 0x$(expr substr "$hash" 1 12) % ($2 - $1 + 1)))
+}
 pick() { set -- $*; eval echo "\${$(draw 1 $#)}"; }
 
 # What a run that was stopped may leave beside whole files.
@@ -152,7 +156,7 @@ disturbed() {
         wait $pid 2> /dev/null
         code=$? ;;
     as) what="address space of $(draw 60 900) MB"; n=${what#address space of }; run sh -c 'ulimit -v '"$((${n% MB} * 1024))"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
-    fsize) what="files of at most $(draw 0 12) blocks"; n=${what#files of at most }; run sh -c 'ulimit -f '"${n% blocks}"'; exec "$@"' sh "$@" ;;
+    fsize) what="files of at most $(draw 1 12) blocks"; n=${what#files of at most }; run sh -c 'ulimit -f '"${n% blocks}"'; exec "$@"' sh "$@" ;;
     nofile) what="at most $(draw 3 24) open files"; n=${what#at most }; run sh -c 'ulimit -n '"${n% open files}"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
     disk)
         what="a disk of $(draw 1 60) pages"; n=${what#a disk of }
