@@ -396,7 +396,8 @@ void cs_threads_blas_hold(bool hold)
 cs_status cs_threads_blas_check(void)
 {
     const int n = 256;
-    const rlim_t mib = 1 << 20, buffer = 128 * mib, stack = 8 * mib, program = 64 * mib;
+    const rlim_t mib = 1 << 20, buffer = 128 * mib, stack = 8 * mib, program = 64 * mib,
+                 arena = 64 * mib;
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return CS_OK;
@@ -405,15 +406,17 @@ cs_status cs_threads_blas_check(void)
     (void)blas_threads();
     const int threads = blas.most;
     (void)pthread_mutex_unlock(&blas.lock);
+    /* Its own threads keep their buffers; each of ours that calls it wants one too. */
     const rlim_t one = program + buffer + stack,
-                 all = one + (rlim_t)(threads - 1) * (buffer + stack);
+                 all = one + (rlim_t)(threads - 1) * (buffer + stack) +
+                       (rlim_t)(cs_threads() - 1) * (buffer + stack + arena);
     const char *set = getenv("OPENBLAS_NUM_THREADS");
     if (limit.rlim_cur < all) {
         return cs_fail(CS_ERR_MEMORY,
                        "the address space is limited to %lld MiB (ulimit -v), and OpenBLAS with "
-                       "%d thread%s needs %lld MiB%s%s",
+                       "%d thread%s, called by %d of ours, needs %lld MiB%s%s",
                        (long long)(limit.rlim_cur / mib), threads, threads > 1 ? "s" : "",
-                       (long long)(all / mib), limit.rlim_cur < one ? "" : "; ",
+                       cs_threads(), (long long)(all / mib), limit.rlim_cur < one ? "" : "; ",
                        limit.rlim_cur < one ? ""
                        : set && strcmp(set, "1") == 0
                            ? "--threads 1 makes it one thread"

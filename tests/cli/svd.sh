@@ -279,6 +279,7 @@ test_claimed_rows() {
     for n in 200000000 20000000000; do
         printf '%%%%MatrixMarket matrix coordinate real general\n%s 3 3\n1 1 1\n%s 1 2\n1000 2 3\n' $n $n > tall.mtx
         (
+            export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 # threads want address space of their own
             ulimit -v 1000000
             exits 0 svd tall.mtx -k all --json && near "$(sigmas out | tr '\n' ' ')" "1 1" 1e-15 && [ "$(number rows out)" = $n ] && [ "$(number zero_rows out)" = $((n - 3)) ] &&
                 [ "$(number zeros out)" = 1 ] && exits 0 "$COSPEC" density tall.mtx --json && [ "$(number rows out)" = $n ] &&
@@ -296,6 +297,7 @@ test_claimed_rows() {
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2000000000 1\n1 1 1\n' > wide.mtx
     npy none.npy '<f8' '(20000000000, 0)' < /dev/null
     (
+        export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
         ulimit -v 3000000
         refuses 3 "wide.mtx: a matrix of 2 rows and 2000000000 columns takes 320 GB, more than the" "$COSPEC" density wide.mtx &&
             refuses 3 "none.npy: the matrix (20000000000 x 0) has no nonzero entry" "$COSPEC" svd none.npy || { echo "$why" > why; exit 1; }

@@ -133,7 +133,7 @@ test_too_large_is_said_before() {
     exits 0 "$COSPEC" toy --objective masked --unmasked 10 --classes 10 --length 20 --tokens 50 --method enumerate --dry-run --json &&
         grep -q '"nnz"' out || return 1
     # Nothing grows with the length: an address space of 1 GB does.
-    (export OPENBLAS_NUM_THREADS=1; ulimit -v 1000000; exits 0 "$COSPEC" toy --objective permuted-ar --classes 3 --length 2000000000 --tokens 2 --dry-run --json &&
+    (export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; ulimit -v 1000000; exits 0 "$COSPEC" toy --objective permuted-ar --classes 3 --length 2000000000 --tokens 2 --dry-run --json &&
         exits 0 "$COSPEC" toy --objective variable-masked --mask-ratio 0.1:0.2 --classes 3 --length 100000000 --tokens 2 --json &&
         exits 0 "$COSPEC" toy --objective group-ar --t 2000000 --classes 3 --length 1000000 --tokens 2 --method closed --dry-run) ||
         fail "a length of 10^6..2*10^9 does not fit 1 GB"
