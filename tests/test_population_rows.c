@@ -222,6 +222,60 @@ TEST(rows_with_the_number_without_each_block)
     cs_population_rows_free(&s.rows);
 }
 
+/* Rows of an objective with the target position given; as_blind: `blind`, contexts of the blind one, says
+ * all. */
+static bool given_rows(const cs_corpus *corpus, const char *objective, int64_t blind,
+                       cs_population_rows *out)
+{
+    cs_population_plan plan = plan_of(BLOCKS);
+    OK(cs_objective_parse(objective, &plan.build.objective));
+    plan.build.context.given = true;
+    plan.blind = blind;
+    OK(cs_population_rows_of(corpus, &plan, out));
+    return out->as_blind;
+}
+
+static int64_t blind_rows(const cs_corpus *corpus, const char *objective, cs_population_rows *out)
+{
+    cs_population_plan plan = plan_of(BLOCKS);
+    OK(cs_objective_parse(objective, &plan.build.objective));
+    OK(cs_population_rows_of(corpus, &plan, out));
+    assert_false(out->as_blind);
+    return (int64_t)row_of(out, "rows", "plug-in", DOCUMENTS)->value;
+}
+
+/* Where a blind context has one target position all numbers are those with it given; where not, even
+ * one context more is measured. */
+TEST(given_positions_that_blind_contexts_have)
+{
+    cs_corpus corpus = corpus_of();
+    cs_population_rows blind = {0}, given = {0}, none = {0}, other = {0};
+    const int64_t contexts = blind_rows(&corpus, "ar", &blind);
+    assert_false(given_rows(&corpus, "ar", 0, &given));
+    assert_true(given_rows(&corpus, "ar", contexts, &none));
+    assert_int_equal(none.count, 0);
+    assert_int_equal(given.count, blind.count);
+    for (int64_t i = 0; i < blind.count; ++i) {
+        const cs_population_row *x = &blind.row[i], *y = &given.row[i];
+        assert_string_equal(x->metric, y->metric);
+        assert_true(isnan(x->value) == isnan(y->value) && isnan(x->low) == isnan(y->low));
+        if (!isnan(x->value)) assert_close(y->value, x->value);
+        if (!isnan(x->low)) assert_close(y->low, x->low);
+        if (!isnan(x->high)) assert_close(y->high, x->high);
+    }
+    cs_population_rows_free(&blind);
+    cs_population_rows_free(&given);
+    const int64_t divided = blind_rows(&corpus, "diverse-ar(t=2)", &blind);
+    assert_false(given_rows(&corpus, "diverse-ar(t=2)", divided, &given));
+    assert_true(row_of(&given, "rows", "plug-in", DOCUMENTS)->value > (double)divided);
+    assert_false(given_rows(&corpus, "ar", contexts - 1, &other));
+    cs_population_rows_free(&blind);
+    cs_population_rows_free(&given);
+    cs_population_rows_free(&none);
+    cs_population_rows_free(&other);
+    cs_corpus_free(&corpus);
+}
+
 TEST(sizes_are_means_over_disjoint_corpora)
 {
     cs_corpus corpus = corpus_of();

@@ -383,6 +383,41 @@ TEST(marginals_are_probabilities)
     }
 }
 
+/* Two components, of the first row and of the third, with an empty row and column between, as counts and
+ * as Abar; a third has one column, and no second triplet. */
+TEST(the_second_triplet_of_a_component)
+{
+    cs_csr a = matrix_of(6, 6, (double[]){5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0,
+                                          1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 7});
+    cs_csr abar = normalised(&a);
+    for (int given = 0; given < 2; ++given) {
+        const cs_csr *m = given ? &abar : &a;
+        cs_spectrum all = spectrum_of(m, (cs_spectrum_options){.normalised = given});
+        assert_int_equal(all.components, 3);
+        assert_int_equal(all.k, 5);
+        assert_int_equal(all.second, -1);
+        for (int64_t c = 1; c <= 3; ++c) {
+            cs_spectrum s = spectrum_of(
+                m, (cs_spectrum_options){.normalised = given, .values_only = true, .second = c});
+            assert_null(s.u.data);
+            assert_null(s.v.data);
+            assert_true((s.second < 0) == (c == 3) && (s.second_v.data == NULL) == (c == 3));
+            /* det / sqrt(product of the sums): 9 / sqrt(6 3 6 3), 10 / sqrt(5 5 4 6) */
+            assert_true(c == 3 ||
+                        fabs(s.sigma[s.second] - (c == 1 ? 9.0 / 18 : 10 / sqrt(600))) < CLOSE);
+            for (int64_t i = 0; i < 6 && c < 3; ++i) {
+                const int64_t t = s.second;
+                assert_true(s.second_u.data[i] == all.u.data[i + t * all.u.ld]);
+                assert_true(s.second_v.data[i] == all.v.data[i + t * all.v.ld]);
+            }
+            cs_spectrum_free(&s);
+        }
+        cs_spectrum_free(&all);
+    }
+    cs_csr_free(&abar);
+    cs_csr_free(&a);
+}
+
 TEST(threads_do_not_change_the_answer)
 {
     cs_csr a = multiplicity_matrix(false, 40, 11);

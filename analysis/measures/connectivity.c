@@ -13,10 +13,6 @@
 #include "base/scored.h"
 #include "cooc/reduce.h"
 
-/* Bytes of singular vectors that are kept for the cut; with more the heaviest component is solved
- * once more. */
-static const double CUT_VECTORS = 0x1p30;
-
 void cs_connectivity_free(cs_connectivity *c)
 {
     cs_spectrum_free(&c->spectrum);
@@ -142,6 +138,7 @@ done:
 typedef struct {
     cs_csr a;
     int64_t rows, *row, cols, *col;
+    int64_t component;
     double share;
 } heaviest;
 
@@ -182,29 +179,13 @@ static cs_status heaviest_of(const cs_csr *a, const cs_components *parts, heavie
             h.col[h.cols++] = j;
         }
     }
+    h.component = top;
     h.share = mass[top] / total;
     status = cs_csr_select(a, h.rows, h.row, col_map, (int32_t)h.cols, &h.a);
     h.a.gram = a->gram;
 done:
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, h, heaviest_free);
-}
-
-/* Which triplet of the whole is the second of a component: vectors of others are zero there. -1:
- * none of them. */
-static int64_t second_of(const cs_spectrum *s, const heaviest *h)
-{
-    for (int64_t t = s->components; t < s->k; ++t) {
-        const double *v = s->v.data + t * s->v.ld;
-        double square = 0;
-        for (int64_t j = 0; j < h->cols; ++j) {
-            square += v[h->col[j]] * v[h->col[j]];
-        }
-        if (square > 0.5) {
-            return t;
-        }
-    }
-    return -1;
 }
 
 static const double *gathered(const double *x, int64_t n, const int64_t *index, cs_pool *pool)
@@ -216,21 +197,19 @@ static const double *gathered(const double *x, int64_t n, const int64_t *index, 
     return out;
 }
 
-/* By a triplet of the whole where it has the vectors of the one that is wanted, else by a solution
- * of the component. */
+/* By a triplet of the whole where the one that is wanted is among them, else by a solution of the
+ * component. */
 static cs_status cut_of_heaviest(const heaviest *h, const cs_spectrum *s,
                                  const cs_connectivity_options *options, cs_cut *out)
 {
-    const int64_t t =
-        s->v.data && s->converged && s->perron && !options->no_reduction ? second_of(s, h) : -1;
-    if (t < 0) return cs_cut_of(&h->a, options, out);
+    const int64_t t = s->second;
+    if (t < 0 || !s->converged || !s->perron) return cs_cut_of(&h->a, options, out);
     cs_pool pool = {0};
-    const double *u = s->u.data ? s->u.data + t * s->u.ld : NULL;
     second_triplet second = {
         .sigma = s->sigma[t],
         .residual = s->residual[t],
-        .u = gathered(u, h->rows, h->row, &pool),
-        .v = gathered(s->v.data + t * s->v.ld, h->cols, h->col, &pool),
+        .u = gathered(s->second_u.data, h->rows, h->row, &pool),
+        .v = gathered(s->second_v.data, h->cols, h->col, &pool),
         .row_mass = gathered(s->row_mass, h->rows, h->row, &pool),
         .col_mass = gathered(s->col_mass, h->cols, h->col, &pool),
         .share = h->share,
@@ -275,15 +254,16 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     cs_spectrum_options so = *options;
     so.k = k < smaller ? k : smaller;
     so.moment4 = true;
-    so.values_only = (double)so.k * ((double)a->rows + (double)a->cols) * 8 > CUT_VECTORS;
+    so.values_only = true;
     so.certify = options->certify ? options->certify : CS_CERTIFY_USUAL;
+    if ((status = heaviest_of(a, &parts, &part)) != CS_OK) goto done;
+    so.second = so.no_reduction ? 0 : 1 + part.component;
     if ((status = cs_spectrum_of(a, &so, &result.spectrum)) != CS_OK ||
-        (status = heaviest_of(a, &parts, &part)) != CS_OK ||
         (status = cut_of_heaviest(&part, &result.spectrum, options, &result.cut)) != CS_OK) {
         goto done;
     }
-    cs_dense_free(&result.spectrum.u);
-    cs_dense_free(&result.spectrum.v);
+    cs_dense_free(&result.spectrum.second_u);
+    cs_dense_free(&result.spectrum.second_v);
     result.giant_mass = part.share;
     result.entropy = entropy_of(a);
     result.gap = !result.spectrum.converged        ? NAN

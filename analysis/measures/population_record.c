@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "io/json.h"
 
 static void put_row(const cs_population_source *s, const cs_population_row *row, cs_item *rows)
 {
@@ -49,6 +50,19 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
     cs_status status = cs_result_json(record, out);
     cs_result_free(&record);
     return status;
+}
+
+cs_status cs_population_record_as(const json_t *same, const char *position, json_t **out)
+{
+    json_t *record = json_deep_copy(same), *row;
+    cs_status status = record ? CS_OK : CS_ERR_MEMORY;
+    size_t i;
+    if (status == CS_OK) status = cs_json_set(record, "target_position", json_string(position));
+    json_array_foreach(json_object_get(record, "numbers"), i, row)
+    {
+        if (status == CS_OK) status = cs_json_set(row, "target_position", json_string(position));
+    }
+    return CS_DELIVER(status, out, record, cs_json_free);
 }
 
 /* A row, whose blocks are for tables alone. */

@@ -28,6 +28,10 @@ typedef struct {
 cs_status cs_population_record(const cs_population_source *source, const cs_population_rows *rows,
                                json_t **out) CS_MUST_CHECK;
 
+/* The record of the same matrix under another target position. CS_ERR_MEMORY. */
+cs_status cs_population_record_as(const json_t *same, const char *position,
+                                  json_t **out) CS_MUST_CHECK;
+
 /* Moves a record's numbers to the rows of a result, what is left of it, unless it is a null, to the
  * matrices, with its name in spectrum.csv as "~name". CS_ERR_INPUT: a record from a file that was
  * edited. */

@@ -278,6 +278,16 @@ static cs_status jackknife(cs_population_study *s, int64_t size, cs_population_t
     return status;
 }
 
+/* Contexts that were counted, of all documents of the split. */
+static int64_t contexts_of(const cs_population_counts *counts)
+{
+    int64_t contexts = counts->rows.matrix.a.rows;
+    for (int64_t c = 0; c < counts->index.shared; ++c) {
+        contexts -= counts->index.end[c] - counts->index.first[c] - 1;
+    }
+    return contexts;
+}
+
 cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_plan *plan,
                                 cs_population_rows *out)
 {
@@ -297,7 +307,8 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
                     "%lld jackknife blocks: want 0, or at least 2 and no more than documents that "
                     "have sequences, of which there are %lld",
                     (long long)blocks, (long long)s.filled);
-    for (int64_t k = 0; k <= plan->sizes && status == CS_OK; ++k) {
+    rows.as_blind = status == CS_OK && !s.gram && contexts_of(&s.counts) == plan->blind;
+    for (int64_t k = 0; k <= plan->sizes && status == CS_OK && !rows.as_blind; ++k) {
         const int64_t size = s.documents >> k;
         double *all = values + k * (blocks + 1) * CS_POP_VALUES;
         if (s.filled >> k < blocks || s.filled >> k < 1) {

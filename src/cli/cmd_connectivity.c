@@ -25,6 +25,7 @@
 #include "io/result.h"
 #include "linalg/matrix_file.h"
 #include "plan/spec.h"
+#include "text/law.h"
 
 /* --- records ---------------------------------------------------------------------------------- */
 
@@ -113,8 +114,8 @@ static cs_status measuring_options(const cs_args *args, cs_connectivity_options 
     return status;
 }
 
-/* Makes the record of what was measured, and keeps it. */
-static cs_status keep_record(study *t, const char *series, const char *position,
+/* Makes the record of what was measured, or of what has the same matrix, and keeps it. */
+static cs_status keep_record(study *t, const char *series, const char *position, const json_t *same,
                              const cs_population_rows *rows)
 {
     const cs_spectrum *p = &rows->plug_in.spectrum;
@@ -124,7 +125,8 @@ static cs_status keep_record(study *t, const char *series, const char *position,
     cs_status status = p->sigma && !p->converged
                            ? cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
                                      series, position)
-                           : cs_population_record(&source, rows, &record);
+                       : same ? cs_population_record_as(same, position, &record)
+                              : cs_population_record(&source, rows, &record);
     if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
                             json_array_append_new(t->inputs, json_string(t->input)) != 0))
         status = CS_ERR_MEMORY;
@@ -155,6 +157,17 @@ static cs_status note_outside(const cs_args *args, const cs_population_rows *row
     return status;
 }
 
+/* The record of the objective at hand with the target position blind, where the next is of the same
+ * numbers with it given: the population of a law has numbers of its own. */
+static const json_t *blind_of(const study *t, const cs_corpus *corpus, bool given, bool null)
+{
+    const size_t each = t->plan.shuffles > 0 ? 2 : 1;
+    return given && !null && !cs_context_given(&t->plan.build.context) &&
+                   !cs_law_named(corpus->name)
+               ? json_array_get(t->records, t->next - each)
+               : NULL;
+}
+
 /* One objective on the corpus at one target position; null: on the shuffled corpus. */
 static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpus, const char *spec,
                                  bool given, bool null)
@@ -171,6 +184,9 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     t->objective = spec;
     status = cs_objective_parse_held(spec, &parts, &plan.build.objective);
     plan.build.context.given = given;
+    const json_t *blind = blind_of(t, corpus, given, null);
+    plan.blind =
+        (int64_t)json_number_value(json_object_get(json_object_get(blind, "rows"), "value"));
     cs_output_note(args, "%s, target position %s", series, position);
     if (status == CS_OK && !null)
         status = cs_args_note_uncovered(args, corpus, &plan.build, &t->uncovered);
@@ -181,7 +197,10 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     if (why) cs_output_note(args, "no rows of the population: %s", why);
     if (status == CS_OK) status = note_outside(args, &rows);
     cs_free(why);
-    if (status == CS_OK) status = keep_record(t, series, position, &rows);
+    if (rows.as_blind)
+        cs_output_note(args, "a context has one target position: the matrix is the blind one's");
+    if (status == CS_OK)
+        status = keep_record(t, series, position, rows.as_blind ? blind : NULL, &rows);
     cs_population_rows_free(&rows);
     cs_plan_file_free(&parts);
     return status;
@@ -247,7 +266,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);
-    if (status == CS_OK) status = keep_record(t, path, position, &rows);
+    if (status == CS_OK) status = keep_record(t, path, position, NULL, &rows);
     cs_population_rows_free(&rows);
     cs_csr_free(&a);
     cs_kept_rows_free(&kept_rows);

@@ -21,6 +21,9 @@ typedef struct {
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
 
+/* Whether the exact sum sigma^4 is within the budget. */
+bool cs_moment4_affordable(const cs_spectrum_options *options, double cost);
+
 /* Whether the exact sum sigma^4 is taken at `cost` multiply-adds: within the budget and, where it is
  * to be spared, when cheap, or when the estimate in s->sum4, if there is one, says that the
  * certificate of moments may pass with it and not without. */

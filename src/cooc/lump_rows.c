@@ -11,6 +11,9 @@
  * products, exactly; other values after division by their sums, entry by entry, to a relative
  * tolerance.
  *
+ * Rows of one entry, which are most where contexts are long, are proportional where their columns are
+ * the same: the first that has a column represents the others.
+ *
  * Limits: agreement to a tolerance is not transitive; each row of a lump agrees with the lump's
  * first row in signature order. O(nnz + rows log rows).
  */
@@ -226,11 +229,17 @@ cs_status cs_lump_proportional(const cs_csr *a, double tolerance, const bool *sh
     double *total = cs_pool_take(&pool, a->rows, sizeof *total);
     int64_t *number = cs_pool_take(&pool, a->rows, sizeof *number); /* leaders, then lump of a
                                                                        leading row */
+    int32_t *alone = cs_pool_take(&pool, a->cols, sizeof *alone); /* 1 + the first row that has this
+                                                                     column alone; 0: none yet */
     int64_t n = 0, found = 0;
     if ((status = pool.status) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {
         lump[i] = a->ptr[i] < a->ptr[i + 1] ? (int32_t)i : -1; /* the row that represents it */
-        if (shared[i]) {
+        if (shared[i] && a->ptr[i + 1] - a->ptr[i] == 1) {
+            int32_t *first = &alone[a->col[a->ptr[i]]];
+            *first = *first > 0 ? *first : (int32_t)(i + 1);
+            lump[i] = *first - 1;
+        } else if (shared[i]) {
             /* Compensated: a row and its multiple have sums in the same ratio to a few units in the
              * last place, however long they are. */
             total[i] = cs_sum(a->ptr[i + 1] - a->ptr[i], a->val + a->ptr[i]);

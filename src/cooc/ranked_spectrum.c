@@ -295,6 +295,7 @@ static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
     s->solver = t->part.svd.solver;
     s->floor = fmax(t->part.svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
     s->exponent = r->exponent;
+    s->second = -1; /* which is not offered */
 }
 
 static cs_status check_options(const cs_shard *shard, const cs_spectrum_options *o)

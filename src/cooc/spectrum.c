@@ -16,6 +16,8 @@ void cs_spectrum_free(cs_spectrum *s)
     CS_FREE_FIELDS(s, sigma, residual, row_mass, col_mass);
     cs_dense_free(&s->u);
     cs_dense_free(&s->v);
+    cs_dense_free(&s->second_u);
+    cs_dense_free(&s->second_v);
     *s = (cs_spectrum){0};
 }
 
@@ -111,16 +113,18 @@ static void describe(const cs_csr *a, const cs_kept_rows *rows, const cs_system 
     s->lumped_cols = system->reduced.a.cols;
 }
 
-/* Vectors that only the certificates need (the probe and the fourth moment of a truncated result,
- * inertia of any) are kept until these have run, if they fit half the free memory; otherwise probe
+/* Vectors that only the certificates need (the probe and an estimated fourth moment of a truncated
+ * result, inertia of any) are kept until these have run, if they fit half the free memory; otherwise probe
  * and inertia are not run. */
-static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, int64_t wanted)
+static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, double cost4,
+                           int64_t wanted)
 {
+    const bool estimated = o->moment4 && (o->moment4_sparing || !cs_moment4_affordable(o, cost4));
     int64_t available = cs_mem_available();
     double bytes = (double)(system->abar->rows + system->abar->cols) * (double)wanted * 8;
     bool fit = available <= 0 || bytes <= (double)available / 2;
     bool truncated = wanted < cs_reduction_facts(&system->reduced).rank &&
-                     ((o->certify & CS_CERTIFY_PROBE) || o->moment4);
+                     ((o->certify & CS_CERTIFY_PROBE) || estimated);
     return !o->values_only || (fit && (truncated || (o->certify & CS_CERTIFY_INERTIA)));
 }
 
@@ -134,8 +138,12 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     cs_status status = cs_system_of(a, options, &system);
     if (status != CS_OK) return status;
     int64_t wanted = options->k > 0 ? options->k : cs_least(options->rows->rows, a->cols);
+    cs_moment4_cost cost = {0};
     describe(a, options->rows, &system, &s);
-    bool keep = vectors_needed(&system, options, wanted);
+    if (options->moment4 && (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
+        goto done;
+    s.sum_sigma4_cost = cost.multiply_adds;
+    bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.interrupted = parts.interrupted;
     if (s.interrupted) { /* what is known by now is lifted all the same */
@@ -160,6 +168,7 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     }
     if (s.gram) { /* vectors of its rows, which are columns of A */
         cs_dense_free(&s.u);
+        cs_dense_free(&s.second_u);
     }
     s.row_mass = system.row_mass;
     s.col_mass = system.col_mass;
@@ -188,6 +197,7 @@ static cs_status spread(const cs_kept_rows *rows, cs_spectrum *s)
 {
     cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->row_mass};
     cs_status status = s->u.data ? cs_kept_rows_spread(rows, &s->u) : CS_OK;
+    if (status == CS_OK && s->second_u.data) status = cs_kept_rows_spread(rows, &s->second_u);
     if (status == CS_OK && mass.data) status = cs_kept_rows_spread(rows, &mass);
     s->row_mass = mass.data;
     return status;

@@ -70,6 +70,9 @@ typedef struct {
     const cs_dense *start_u, *start_v; /* guess of left and right vectors for the block solver (rows
                               x p and cols x p, p not 0, such as those of an earlier result); both
                               NULL: none */
+    int64_t
+        second; /* a component, 1 more than its number (reduce.h): its second triplet comes back with
+                       its vectors, whatever is done with the others; 0: of none */
     const cs_kept_rows
         *rows; /* which rows of a larger matrix `a` has, the others being empty: k and
                                the sizes in the result are those of the whole, start_u, u and
@@ -110,6 +113,8 @@ typedef struct {
     cs_dense u, v;    /* rows x k, cols x k in the input's numbering (zero rows for dropped ones);
                          empty if values_only, of a Gram form u always. The first entry of v_j within
                          1e-6 of its largest modulus is positive */
+    int64_t second;   /* which triplet is the one that `second` asks for; -1: none */
+    cs_dense second_u, second_v; /* its vectors as u and v; rows x 1, cols x 1; else empty */
     double *row_mass,
         *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
     bool converged;

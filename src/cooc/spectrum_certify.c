@@ -211,11 +211,15 @@ static bool moments_pass(const cs_certificate_facts *facts, const cs_spectrum *s
     return with.cert_moments.state == CS_CERT_PASSED;
 }
 
+bool cs_moment4_affordable(const cs_spectrum_options *o, double cost)
+{
+    return cost <= (o->moment4_budget > 0 ? o->moment4_budget : CS_MOMENT4_BUDGET);
+}
+
 bool cs_moment4_exact(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                       double cost, const cs_spectrum *s)
 {
-    double budget = options->moment4_budget > 0 ? options->moment4_budget : CS_MOMENT4_BUDGET;
-    if (cost > budget) return false;
+    if (!cs_moment4_affordable(options, cost)) return false;
     if (!options->moment4_sparing || facts->complete || cost <= CS_MOMENT4_CHEAP) return true;
     return s->sum4.samples > 0 && moments_pass(facts, s, s->sum4.low) &&
            !moments_pass(facts, s, (double)NAN);
@@ -224,23 +228,19 @@ bool cs_moment4_exact(const cs_spectrum_options *options, const cs_certificate_f
 static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
                              const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    const cs_csr *a = &system->reduced.a;
-    cs_moment4_cost cost = {0};
+    const double cost = s->sum_sigma4_cost;
+    cs_status status = CS_OK;
     s->sum_sigma2 = cs_system_moment2(system);
     s->sum4 = cs_sum4_exact(NAN, 0);
-    cs_status status = options->moment4 ? cs_moment4_cost_of(a, &cost) : CS_OK;
-    if (status == CS_OK && options->moment4 &&
-        !cs_moment4_exact(options, facts, cost.multiply_adds, s))
+    if (options->moment4 && !cs_moment4_exact(options, facts, cost, s))
         status = estimate_moment4(system, options, s);
-    if (status == CS_OK && options->moment4 &&
-        cs_moment4_exact(options, facts, cost.multiply_adds, s)) {
+    if (status == CS_OK && options->moment4 && cs_moment4_exact(options, facts, cost, s)) {
         double sum = 0;
-        status = cs_moment4(a, options->threads, options->progress, &sum);
-        s->sum4 = cs_sum4_exact(sum, cost.multiply_adds);
+        status = cs_moment4(&system->reduced.a, options->threads, options->progress, &sum);
+        s->sum4 = cs_sum4_exact(sum, cost);
     }
     s->sum_sigma4 = s->sum4.value;
     s->sum_sigma4_error = s->sum4.error;
-    s->sum_sigma4_cost = cost.multiply_adds;
     return status;
 }
 

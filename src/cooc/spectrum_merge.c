@@ -98,6 +98,28 @@ static cs_status lift_all(const cs_system *system, const cs_parts *parts, const 
     return status ? status : cs_parallel(out->k, threads, lift_triplet, &job);
 }
 
+/* The second triplet of one block, if it is among the chosen ones. */
+static cs_status lift_second(const cs_system *system, const cs_parts *parts, const choice *chosen,
+                             int64_t block, cs_spectrum *out)
+{
+    const cs_reduction_side *side = system->reduced.side;
+    const int64_t index = system->reduced.known ? 0 : 1;
+    int64_t t = 0;
+    out->second = -1;
+    while (t < out->k && (chosen[t].block != block || chosen[t].index != index)) {
+        ++t;
+    }
+    if (t == out->k) return CS_OK;
+    const cs_svd *svd = &parts->part[block].svd;
+    cs_status status = cs_dense_init(&out->second_u, system->abar->rows, 1);
+    if (status == CS_OK) status = cs_dense_init(&out->second_v, system->abar->cols, 1);
+    if (status != CS_OK) return status;
+    out->second = t;
+    lift_column(&side[CS_LEFT], &chosen[t], &svd->u, out->second_u.data, 1);
+    lift_column(&side[CS_RIGHT], &chosen[t], &svd->v, out->second_v.data, 1);
+    return CS_OK;
+}
+
 /* Triplets in layers: the l-th chosen one of each block is in layer l. */
 typedef struct {
     int64_t layers;
@@ -314,6 +336,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     if (status == CS_OK) {
         check_residuals(system->tol, parts, chosen, out);
         status = keep ? lift_all(system, parts, chosen, options->threads, out) : CS_OK;
+        if (status == CS_OK) status = lift_second(system, parts, chosen, options->second - 1, out);
     }
 done:
     cs_free(chosen);

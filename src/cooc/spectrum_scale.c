@@ -79,6 +79,7 @@ void cs_spectrum_restore(cs_spectrum *s)
     for (int64_t j = 0; j < s->k && s->u.data && s->v.data; ++j) {
         orient(&s->u, &s->v, j);
     }
+    if (s->second_v.data) orient(&s->second_u, &s->second_v, 0);
     if (e == 0) {
         return;
     }

@@ -17,10 +17,21 @@ static cs_status csr_panel(void *context, bool turn, const double *x, double *y)
     return cs_csr_apply_panel(turn ? ctx->at : ctx->a, x, y, ctx->threads);
 }
 
+/* In one pass where that pays, else one product after the other. */
 static cs_status csr_normal(void *context, bool turn, const double *x, double *y, double *room)
 {
     const cs_linop_csr_ctx *ctx = context;
-    return cs_csr_apply_normal(turn ? ctx->at : ctx->a, x, y, room, ctx->threads);
+    const cs_csr *a = turn ? ctx->at : ctx->a;
+    if (cs_csr_normal_pays(a)) {
+        return cs_csr_apply_normal(a, x, y, room, ctx->threads);
+    }
+    cs_status status = cs_csr_apply_panel(a, x, room, ctx->threads);
+    return status ? status : cs_csr_apply_panel(turn ? ctx->a : ctx->at, room, y, ctx->threads);
+}
+
+static int64_t normal_room(const cs_csr *a)
+{
+    return cs_csr_normal_pays(a) ? cs_csr_normal_room(a) : a->rows * CS_PANEL;
 }
 
 cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads)
@@ -32,8 +43,8 @@ cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, 
                       .apply = csr_apply,
                       .panel = csr_panel,
                       .normal = csr_normal,
-                      .room = cs_csr_normal_pays(a) ? cs_csr_normal_room(a) : -1,
-                      .room_t = cs_csr_normal_pays(at) ? cs_csr_normal_room(at) : -1,
+                      .room = normal_room(a),
+                      .room_t = normal_room(at),
                       .data = {.a = a, .at = at}};
 }
 

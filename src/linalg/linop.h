@@ -5,8 +5,8 @@
  *
  * An operator may also know the same product of panels: CS_PANEL columns stored row by row
  * (linalg/csr.h), which save the block solver two transpositions a product; and the normal product
- * of panels, Y = A^T A X (turned Y = A A^T X), where it costs less than one product after the
- * other.
+ * of panels, Y = A^T A X (turned Y = A A^T X), which may read the matrix once, and takes known triplets
+ * out on one side.
  */
 #pragma once
 

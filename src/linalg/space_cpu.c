@@ -42,7 +42,7 @@ typedef struct {
     int threads;
     const cs_space_kernels *kernels;
     cs_dense x, y; /* copies for an operator without panel products */
-    double *room;  /* of the normal product, made when first used */
+    double *room;  /* of a normal product that takes more than a left panel, made when first used */
 } memory;
 
 static cs_status create(cs_space *s, cs_side side, cs_panel **out)
@@ -348,7 +348,10 @@ static cs_status apply_normal(cs_space *s, const cs_panel *x, cs_panel *half, cs
         cs_status status = apply_panel(s, x, half);
         return status ? status : apply_panel(s, half, y);
     }
-    if (!m->room && room > 0) {
+    if (room <= half->padded * B) {
+        return cs_linop_normal(m->a, x->data, y->data, half->data);
+    }
+    if (!m->room) {
         m->room = cs_csr_panel_alloc((room + B - 1) / B);
         if (!m->room) return CS_ERR_MEMORY;
     }

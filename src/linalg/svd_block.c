@@ -47,7 +47,8 @@ enum {
     B = CS_BLOCK,
     DEFAULT_STEPS = 100000,
     SPARE = CS_BLOCK_SPARE,
-    FEW = 16 /* panels whose small matrix costs less than a step */,
+    FEW = 16,       /* panels, at most, whose small matrix costs less than a step */
+    LOOK = 64,      /* rows of a step, for each panel squared, that cost as much as a look */
     FIRST_LOOK = 32 /* panels, at most: copies of a value have shown by then, or will not soon */
 };
 
@@ -77,10 +78,10 @@ typedef struct {
     int64_t capacity; /* panels */
     int64_t steps, most_steps;
     double tol;
-    int64_t next_look;  /* panels */
-    int64_t settled;    /* of the wanted values, at the last look */
-    double last_excess; /* log of the worst residual over its bound, at last_panels */
-    int64_t last_panels;
+    int64_t next_look;   /* panels */
+    int64_t settled;     /* of the wanted values, at the last look */
+    double last_excess;  /* log of the worst residual over its bound, after last_steps */
+    int64_t last_steps;  /* 0: it is not known */
     bool verifying;      /* a fresh block looks for what was missed */
     int64_t since_fresh; /* its steps */
     double *known;       /* k values, as they were before; 0 where there was none */
@@ -210,7 +211,7 @@ static cs_status send_fresh(search *s, int64_t n)
     s->locked = s->k.next_active > 0 ? s->locked : 0; /* all there is */
     s->verifying = true;
     s->since_fresh = 0;
-    s->last_panels = 0;
+    s->last_steps = 0;
     s->next_look = s->k.v.panels + 1;
     return status;
 }
@@ -304,20 +305,21 @@ static cs_status take_copies(search *s, int64_t converged, bool *taken)
     return status ? status : send_fresh(s, s->count);
 }
 
-/* When to look next: the residuals fall about geometrically; early is cheaper than late, for each
- * step costs more than a look. */
+/* When to look next: the residuals fall about geometrically, also over a restart; where a look costs less
+ * than a step, early is cheaper than late. */
 static void plan_look(search *s, double worst)
 {
-    int64_t ahead = 4;
+    const int64_t panels = s->k.v.panels, whole = s->options->k / B + 3, open = panels - s->locked;
+    const bool cheap = open < FEW && open * open * LOOK < s->space->cols;
+    int64_t ahead = open < FEW ? 1 : 4;
     double now = log(worst);
-    if (s->last_panels > 0 && s->k.v.panels > s->last_panels && now < s->last_excess) {
-        double rate = (s->last_excess - now) / (double)(s->k.v.panels - s->last_panels);
+    if (!cheap && s->last_steps > 0 && s->steps > s->last_steps && now < s->last_excess) {
+        double rate = (s->last_excess - now) / (double)(s->steps - s->last_steps);
         ahead = (int64_t)fmin(8, fmax(1, 0.7 * now / rate));
     }
     s->last_excess = now;
-    s->last_panels = s->k.v.panels;
-    int64_t panels = s->k.v.panels, whole = s->options->k / B + 3;
-    s->next_look = panels + (panels - s->locked < FEW ? 1 : ahead);
+    s->last_steps = s->steps;
+    s->next_look = panels + ahead;
     if (s->next_look <
         whole) { /* not all that is wanted can be there: only copies are looked for */
         s->next_look = cs_least(panels + panels / 2, whole);
@@ -351,14 +353,14 @@ static cs_status settled(search *s, int64_t n)
 }
 
 /* Thick restart: the wanted Ritz vectors and half of the others that there is room for. */
-static cs_status restart(search *s)
+static cs_status restart(search *s, double worst)
 {
     int64_t k = s->options->k, room = (s->capacity - SPARE) * B;
     int64_t keep = k + (room - k) / 2, converged = 0;
     keep = cs_least(keep / B * B, s->count);
-    s->last_panels = 0;
     cs_status status = keep_first(s, keep, true, &converged);
-    s->next_look = s->k.v.panels + 3;
+    plan_look(s, worst);
+    s->next_look = cs_most(s->next_look, s->k.v.panels + 3);
     return status;
 }
 
@@ -390,7 +392,7 @@ static cs_status look(search *s)
     status = worst <= 1 ? CS_OK : take_copies(s, converged, &taken);
     if (status != CS_OK || taken) return status;
     if (panels >= s->capacity) {
-        return restart(s);
+        return restart(s, fmax(worst, 2));
     }
     if (ended) { /* with values not settled: only where a look came in between */
         return verify(s, n);
