@@ -49,10 +49,9 @@ typedef struct {
     bool hold_back;   /* also the drift of the sums where contexts of fewer than 4, 8, 16 documents
                          count as not seen: a test that the unseen are like the seen */
     int64_t shuffles; /* of the null */
-    int64_t
-        blind; /* contexts that the objective has with the target position blind, each of which is
-                         divided where it is given: as many of these are the same, and so are the matrices
-                         but for the order of rows. 0: not known */
+    int64_t blind; /* contexts with the target position blind, each of which is divided where it is
+                         given: as many are the same, and so are the matrices but for the order of
+                         rows. 0: not known */
     uint64_t seed;
 } cs_population_plan;
 
@@ -60,9 +59,9 @@ typedef struct {
 cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_options *spectrum,
                                        cs_population_rows *out) CS_MUST_CHECK;
 
-/* The rows of a corpus; none, and as_blind, where plan->blind says what they are. Cost: one count; B + 1 times the passes of cs_population_of and a spectrum,
- * and as much without spectra for every smaller size. CS_ERR_USAGE: B of 1 or above the
- * number of documents that have sequences. Errors as of cs_cooc_build, cs_connectivity_of and
+/* The rows of a corpus; none, and as_blind, where plan->blind says what they are. Cost: one count; B + 1
+ * times the passes of cs_population_of and a spectrum, and as much without spectra for every smaller
+ * size. CS_ERR_USAGE: B of 1 or above the number of documents that have sequences. Errors as of cs_cooc_build, cs_connectivity_of and
  * cs_population_of. */
 cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_plan *plan,
                                 cs_population_rows *out) CS_MUST_CHECK;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/trained/train_optimum.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
@@ -187,22 +186,11 @@ static cs_status check_kind(const cs_args *args, const cs_train_options *options
     return CS_OK;
 }
 
-/* What the run begins with, which its checkpoints go on from. */
-static cs_status hash_model(const cs_params *params, char hex[33])
-{
-    cs_hasher h = {0};
-    cs_status status = cs_hasher_make(0, &h);
-    if (status == CS_OK && (status = cs_params_hash(params, &h)) == CS_OK)
-        cs_hash_hex(cs_hasher_value(&h), hex);
-    cs_hasher_free(&h);
-    return status;
-}
-
 static cs_status read_model(const cs_args *args, const char *from, run *r)
 {
     cs_status status = cs_args_refuse_model(args);
     if (status == CS_OK && (status = cs_model_read(from, r->backend, true, &r->model)) == CS_OK &&
-        (status = hash_model(&r->model.params, r->options.from)) == CS_OK) {
+        (status = cs_train_begin_with(&r->model, &r->options)) == CS_OK) {
         if (r->tokenizer) {
             cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
         }

@@ -69,8 +69,7 @@ typedef struct {
     int64_t contributions;                /* emitted */
     double mass, dropped_mass; /* in predicted tokens (or documents): kept, and lost to empty
                                     windows or rounding */
-    int64_t
-        runs; /* sorted runs spilled to disk: of the budget and interrupts, no property of the matrix */
+    int64_t runs;              /* sorted runs spilled to disk: no property of the matrix */
     cs_corpus texts; /* of a population (text/law.h): a text for each row, which are its sequences:
                         witnesses lead to them. Else empty */
     struct cs_cooc_files *files; /* scratch files in which the arrays lie; NULL: in memory. Arrays

@@ -70,8 +70,7 @@ typedef struct {
     const cs_dense *start_u, *start_v; /* guess of left and right vectors for the block solver (rows
                               x p and cols x p, p not 0, such as those of an earlier result); both
                               NULL: none */
-    int64_t
-        second; /* a component, 1 more than its number (reduce.h): its second triplet comes back with
+    int64_t second; /* 1 more than a component's number (reduce.h): its second triplet comes with
                        its vectors, whatever is done with the others; 0: of none */
     const cs_kept_rows
         *rows; /* which rows of a larger matrix `a` has, the others being empty: k and

@@ -226,8 +226,7 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
                        .parts = work < 1            ? 1
                                 : work < MOST_PARTS ? work
                                                     : MOST_PARTS};
-    cs_status status =
-        cs_interrupt_check(); /* the passes over the entries are not left half done */
+    cs_status status = cs_interrupt_check(); /* here: no pass over the entries is left half done */
     if (status == CS_OK) status = cs_csr_init(&b, a->cols, a->rows, cs_csr_nnz(a));
     if (status != CS_OK) return status;
     t.next = cs_calloc(t.parts * a->cols, sizeof *t.next);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -113,6 +114,16 @@ static void put_recipe(const cs_train_options *o, const cs_backend *backend, jso
     cs_json_put(status, record, "weight-decay", cs_json_number(o->weight_decay));
     cs_json_put(status, record, "clip", cs_json_number(o->clip));
     cs_json_put(status, record, "seed", json_integer((json_int_t)o->seed));
+}
+
+cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options)
+{
+    cs_hasher h = {0};
+    cs_status status = cs_hasher_make(0, &h);
+    if (status == CS_OK && (status = cs_params_hash(&model->params, &h)) == CS_OK)
+        cs_hash_hex(cs_hasher_value(&h), options->from);
+    cs_hasher_free(&h);
+    return status;
 }
 
 /* What a run is: everything that its numbers follow from but the model's own configuration. Keys

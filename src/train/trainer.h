@@ -44,7 +44,7 @@ typedef struct {
     int64_t steps, batch, accumulate, length;
     bool pack;      /* documents joined by end-of-text and cut; else one document a sequence */
     bool by_length; /* micro-batches of like lengths (train/examples.h) */
-    char from[33];  /* hash of a trained model that the run begins with; "": a fresh one */
+    char from[33];  /* of cs_train_begin_with; "": a fresh model */
     cs_schedule schedule;
     double learning_rate, final_share; /* peak, and last / peak */
     int64_t warmup;                    /* steps; -1: cs_schedule_warmup */
@@ -89,6 +89,9 @@ typedef struct {
     double seconds;      /* of this call */
     bool finished;       /* all steps are done */
 } cs_train_result;
+
+/* Notes the trained model that the run begins with: its checkpoints go on with no other. */
+cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options) CS_MUST_CHECK;
 
 /* tokenizer NULL: documents are pictures, and nothing is written of one.
  *
