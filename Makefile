@@ -210,8 +210,7 @@ GPU_TESTS := $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
 gpu-bundle: all $(GPU_TESTS)
 	@sh tests/gpu/bundle $(B)
 
--include $(B)/src/python/bridge.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_SUPPORT_OBJ:.o=.d) $(TESTS:=.d) $(FUZZ_OBJ:.o=.d) $(CUDA_OBJ:.o=.d) $(EMULATED_OBJ:.o=.d) \
-  $(wildcard $(B)/tests/cuda_emulation/*.d $(B)/tests/gpu/*.d)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- tests ---------------------------------------------------------------------------------------------------
 test: deps
