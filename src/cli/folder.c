@@ -157,18 +157,22 @@ static bool begun(const cs_args *args, const char *path)
     return false;
 }
 
-/* A manifest of this program, which the next run's replaces. */
-static bool is_manifest(const char *path)
+/* *own: `path` is a manifest of this program, which the next run's replaces. */
+static cs_status is_manifest(const char *path, bool *own)
 {
     json_t *json = NULL;
     int fd = -1;
     int64_t size = 0;
-    bool own = cs_file_open(path, &fd, &size) == CS_OK && cs_json_read(path, &json) == CS_OK &&
-               json_is_string(json_object_get(json, "program_sha256"));
-    cs_reason_clear();
+    cs_status status = cs_file_open(path, &fd, &size);
+    if (status == CS_OK) status = cs_json_read(path, &json);
+    *own = status == CS_OK && json_is_string(json_object_get(json, "program_sha256"));
     json_decref(json);
     if (fd >= 0) (void)close(fd);
-    return own;
+    if (status == CS_ERR_MEMORY) {
+        return status;
+    }
+    cs_reason_clear();
+    return CS_OK;
 }
 
 /* Refuses a link at `path` or between it and the folder, whose name has `root` bytes. */
@@ -187,10 +191,13 @@ static cs_status refuse_links(char *path, size_t root)
 
 static cs_status check_place(const cs_args *args, const char *file, char *path, size_t root)
 {
-    bool replaces = cs_args_flag(args, "force") || args->resumes;
     cs_status status = refuse_links(path, root);
-    if (status != CS_OK || replaces || begun(args, path) || was_left(args, file) ||
-        !cs_path_exists(path) || (strcmp(file, "manifest.json") == 0 && is_manifest(path))) {
+    bool ours = cs_args_flag(args, "force") || args->resumes || begun(args, path) ||
+                was_left(args, file) || !cs_path_exists(path);
+    if (status == CS_OK && !ours && strcmp(file, "manifest.json") == 0) {
+        status = is_manifest(path, &ours);
+    }
+    if (status != CS_OK || ours) {
         return status;
     }
     return cs_fail(CS_ERR_USAGE, "%s exists; --force overwrites it", path);
