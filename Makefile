@@ -101,6 +101,10 @@ ifeq ($(CONFIG),coverage)
 $(foreach room,io cooc linalg,$(B)/src/$(room)/%.o): CFLAGS += -O0 -U_FORTIFY_SOURCE --coverage
 $(B)/tests/test.o: CPPFLAGS += -DCS_COVERAGE
 endif
+# No reader comes to the kernels, which would take the most of a build for libFuzzer.
+ifeq ($(CONFIG),fuzz)
+$(B)/src/tensor/%.o $(foreach bits,$(SIMD_SETS),$(B)/src/linalg/%_kernels.$(bits).o): CFLAGS += -O0 -fno-sanitize=all
+endif
 
 # --- build ---------------------------------------------------------------------------------------------------
 $(B)/%.o: %.c $(B)/flags | probe

@@ -110,10 +110,13 @@ static cs_status read_left(cs_args *args)
 
 static bool was_left(const cs_args *args, const char *file)
 {
-    char *line = args->left ? cs_format("\n%s\n", file) : NULL;
-    const bool found = line && strstr(args->left, line);
-    cs_free(line);
-    return found;
+    const size_t length = strlen(file);
+    for (const char *at = args->left; at && (at = strstr(at, file)); ++at) {
+        if (at > args->left && at[-1] == '\n' && at[length] == '\n') {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Makes the folder and locks it, once. */
@@ -168,7 +171,7 @@ static cs_status is_manifest(const char *path, bool *own)
     *own = status == CS_OK && json_is_string(json_object_get(json, "program_sha256"));
     json_decref(json);
     if (fd >= 0) (void)close(fd);
-    if (status == CS_ERR_MEMORY) {
+    if (status != CS_ERR_INPUT) { /* one that cannot be read may be ours */
         return status;
     }
     cs_reason_clear();

@@ -1,18 +1,21 @@
 #!/bin/sh
-# Each reader under libFuzzer for FUZZ_SECONDS (60), one after the other: run.sh BUILD [READER...].
+# Each reader under libFuzzer for FUZZ_SECONDS (60), FUZZ_JOBS (1) at once: run.sh BUILD [READER...]. FUZZ_SHARE=I/N takes every
+# N-th of all readers, from the I-th modulo N on.
 # It begins with the kept inputs and small golden files and goes on from the corpus of the last run
 # (BUILD/corpus/READER). What it finds is left in BUILD/found; once mended, the input goes to
 # tests/fuzz/regressions/READER, where `make test` replays it. Exit 1 when anything was found.
 set -u
 build=$1; shift
 seconds=${FUZZ_SECONDS:-60}
-[ $# -gt 0 ] || set -- $("$build/fuzz" --list)
+jobs=${FUZZ_JOBS:-1}
+share=${FUZZ_SHARE:-0/1}
+[ $# -gt 0 ] || set -- $("$build/fuzz" --list | awk -v i="${share%/*}" -v n="${share#*/}" '(NR - i) % n == 0')
 export TMPDIR=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)")
 trap 'rm -rf "$TMPDIR"' EXIT
 export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=0
-found=0
-for reader in "$@"; do
-    corpus=$build/corpus/$reader
+
+fuzz() { # READER
+    reader=$1 corpus=$build/corpus/$1
     mkdir -p "$corpus" "$build/found"
     set -- tests/fuzz/regressions/"$reader"
     case $reader in
@@ -33,8 +36,16 @@ for reader in "$@"; do
         echo "ok $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, $(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -1) edges"
         rm -f "$log"
     else
-        found=1
+        : > "$TMPDIR/found"
         echo "not ok $reader: $(grep -m1 -E 'ERROR|SUMMARY|status [0-9]|runtime error|fixture' "$log"), see $log"
     fi
+}
+
+running=0
+for reader in "$@"; do
+    fuzz "$reader" &
+    running=$((running + 1))
+    [ $running -lt "$jobs" ] || { wait; running=0; }
 done
-exit $found
+wait
+[ ! -e "$TMPDIR/found" ]
