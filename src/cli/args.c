@@ -291,13 +291,14 @@ json_t *cs_args_json(const cs_args *args)
     return cs_json_whole(object, ok);
 }
 
-json_t *cs_args_given_json(const cs_args *args)
+json_t *cs_args_names_json(const cs_args *args, bool supposed)
 {
     json_t *array = json_array();
     bool ok = array != NULL;
     for (int i = 0; i < args->values; ++i) {
         const cs_opt_value *v = &args->value[i];
-        ok = ok && (!v->given || json_array_append_new(array, json_string(v->opt->name)) == 0);
+        const bool named = supposed ? v->supposed : v->given;
+        ok = ok && (!named || json_array_append_new(array, json_string(v->opt->name)) == 0);
     }
     return cs_json_whole(array, ok);
 }

@@ -18,6 +18,7 @@ void cs_words_free(cs_words *list);
 typedef struct {
     const cs_opt *opt;
     bool given;    /* by the user: on the command line or in --config */
+    bool supposed; /* by the command, from other options or its input (cs_args_suppose) */
     char said[72]; /* "--rank", or "-k" where that was written */
     bool flag;     /* FLAG */
     cs_words text; /* as given, or the fallback; empty when unset */

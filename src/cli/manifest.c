@@ -129,7 +129,8 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         {"command", json_string(args->command->name)},
         {"arguments", words(&args->positional)},
         {"options", cs_args_json(args)},
-        {"given", cs_args_given_json(args)},
+        {"given", cs_args_names_json(args, false)},
+        {"supposed", cs_args_names_json(args, true)},
         {"argv", command_line(args)},
         {"directory", directory ? json_string(directory) : json_null()},
         {"version", json_string(CS_VERSION)},
@@ -180,12 +181,26 @@ cs_status cs_output_start(cs_args *args)
 static const char manner[] =
     "output json csv threads resume force quiet config dry-run help device memory scratch";
 
+static bool has_name(const json_t *names, const char *name)
+{
+    size_t i;
+    const json_t *item = NULL;
+    json_array_foreach(names, i, item)
+    {
+        if (json_is_string(item) && strcmp(json_string_value(item), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* *go_on: an option with which the command goes on from a finished run has changed. */
 static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir,
                                  bool *go_on)
 {
     json_t *now = cs_args_json(args), *position = words(&args->positional);
     const json_t *then = json_object_get(manifest, "options");
+    const json_t *supposed = json_object_get(manifest, "supposed");
     const char *key = NULL;
     json_t *value = NULL;
     cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
@@ -200,9 +215,10 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     }
     json_object_foreach(now, key, value)
     {
-        /* An option younger than the manifest had its default. */
+        /* An option younger than the manifest had its default; what the command supposed it will again. */
         const json_t *old = json_object_get(then, key);
-        if (old ? json_equal(value, old) : !cs_args_given(args, key)) {
+        const bool open = !old || has_name(supposed, key);
+        if (json_equal(value, old) || (open && !cs_args_given(args, key))) {
             continue;
         }
         if (cs_listed(args->command->continues, key)) {

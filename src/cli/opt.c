@@ -357,6 +357,7 @@ cs_status cs_args_suppose(cs_args *args, const char *name, const char *text)
         return CS_OK;
     }
     cs_words_free(&v->text);
+    v->supposed = true;
     return add_value(v, text);
 }
 

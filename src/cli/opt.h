@@ -173,9 +173,9 @@ void cs_args_field(const cs_args *args, const char *member, cs_opt_kind kind, si
                    void *out);
 
 /* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
- * those that were given, as an array. NULL when out of memory. */
+ * those that were given, or that the command supposed, as an array. NULL when out of memory. */
 json_t *cs_args_json(const cs_args *args);
-json_t *cs_args_given_json(const cs_args *args);
+json_t *cs_args_names_json(const cs_args *args, bool supposed);
 
 /* Generators from the same tables, of a NULL-terminated list of commands. A description is
  * paragraphs parted by blank lines; a line that starts with two spaces is set verbatim. */

@@ -34,7 +34,15 @@ test_recipe() {
     exits 0 "$COSPEC" train $vit --dry-run --json && [ "$(number steps out)" = 7000 ] && small_one=$(number parameters out) || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     exits 0 "$COSPEC" train $vit --preset 1m --steps 9 --dry-run --json && [ "$(number steps out)" = 9 ] && [ "$(number parameters out)" -gt $((3 * small_one)) ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     exits 0 "$COSPEC" train $vit --layers 1 --batch 3 --steps 2 -o a && [ "$(number lr a/manifest.json)/$(number width a/manifest.json)/$(number batch a/manifest.json)" = 0.002/64/3 ] && grep -q '"position-table": "learned"' a/manifest.json || { fail "${why:-$(tr -d '\n ' < a/manifest.json)}"; return 1; }
-    exits 0 "$COSPEC" train $vit --layers 1 --decoder-layers 1 --steps 2 -o m && grep -q '"position-table": "sines"' m/manifest.json || fail "${why:-$(tr -d '\n ' < m/manifest.json)}"
+    exits 0 "$COSPEC" train $vit --layers 1 --decoder-layers 1 --steps 2 -o m && grep -q '"position-table": "sines"' m/manifest.json || { fail "${why:-$(tr -d '\n ' < m/manifest.json)}"; return 1; }
+    # The same command goes on, and keeps what is finished.
+    vit="$vit --layers 1 --batch 3 --steps 40"
+    exits 0 "$COSPEC" train $vit --save-every 2 --time-limit 0.001 -o r && grep -q '"finished": false' r/manifest.json &&
+        exits 0 "$COSPEC" train $vit --save-every 2 --resume -o r && exits 0 "$COSPEC" train $vit -o s && cmp r/model.safetensors s/model.safetensors || { fail "${why:-$(tr -d '\n ' < r/manifest.json)}"; return 1; }
+    sha256sum s/* > before
+    exits 0 "$COSPEC" train $vit -o s --resume && sha256sum -c --quiet before || return 1
+    refuses 2 "a run with another --lr" "$COSPEC" train $vit --lr 1e-3 -o s --resume || return 1
+    exits 0 "$COSPEC" probe s p p -o q && exits 0 "$COSPEC" probe s p p -o q --resume || fail "${why:-probe}"
 }
 
 test_reconstruction() {
