@@ -28,5 +28,6 @@ cs_status cs_images_read_npz(const char *path, const cs_images_options *options,
 cs_status cs_images_read_directory(const char *path, const cs_images_options *options,
                                    cs_images *out) CS_MUST_CHECK;
 
-/* Whether the first file of a directory (of its first directory) begins as a picture does. */
+/* Whether the first file of a directory (of its first directory) is a picture: by its name, or as it
+ * begins. */
 cs_status cs_images_directory_is(const char *path, bool *is) CS_MUST_CHECK;

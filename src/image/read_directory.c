@@ -3,6 +3,7 @@
  * second decodes, a file an item of a parallel loop. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -197,6 +198,19 @@ static cs_status first_file(const char *path, char **out)
     return status;
 }
 
+/* Names that text has not, so that what is wrong in such a file is told. */
+static bool is_named_picture(const char *path)
+{
+    static const char *const suffix[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof suffix / sizeof *suffix; ++i) {
+        if (strcasecmp(dot, suffix[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 cs_status cs_images_directory_is(const char *path, bool *is)
 {
     uint8_t begin[8] = {0};
@@ -207,7 +221,7 @@ cs_status cs_images_directory_is(const char *path, bool *is)
     if (file) {
         (void)fclose(file);
     }
+    *is = cs_picture_is(begin, (int64_t)size) || (name && is_named_picture(name));
     cs_free(name);
-    *is = cs_picture_is(begin, (int64_t)size);
     return status;
 }

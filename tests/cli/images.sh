@@ -28,6 +28,8 @@ test_bad_pictures() {
     refuses 3 "p/light/4.pgm: 1 bytes of pixels, and 2 x 2 take 4" data stats p || return 1
     printf 'P5 1 1 255\n\001' > p/light/4.pgm
     refuses 3 "p/light/4.pgm is 1 x 1, p/dark/1.pgm is 2 x 2" data stats p || return 1
+    mkdir q && printf 'P3 1 1 255 1 1 1\n' > q/0.PPM && cp p/dark/1.pgm q/
+    refuses 3 "q/0.PPM: begins as no PNG, JPEG, binary PGM (P5) or PPM (P6) does" data stats q || return 1
     printf '\000\000\010\003\377\377\377\377\000\000\000\001\000\000\000\001x' > idx
     refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx
 }
