@@ -12,7 +12,7 @@ list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 {
     grep -l '"exit": [014],' */step.json | while read -r record; do
-        find "${record%/*}" -maxdepth 1 -type f \( -name '*.csv' -o -name '*.json' -o -name '*.svg' \) \
+        find "${record%/*}" -maxdepth 1 -type f \( -name '*.csv' -o -name '*.json' -o -name '*.svg' -o -name '*.png' \) \
             ! -name manifest.json ! -name 'tokenizer*.json' ! -name predictions.csv ! -name log.csv
     done
     find . -maxdepth 2 \( -path './claims*.csv' -o -path './curves/*' -o -path './course/*' \) -type f
