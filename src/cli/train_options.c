@@ -113,9 +113,10 @@ const cs_opt cs_group_train_pictures[] = {
             "vit: the patches in their sequence: along rows, one random order for all pictures, "
             "Hilbert's curve, squares of S x S patches one after the other (RandSAC), or "
             "the numbers of all patches in a text file."),
-    CS_CHOICE("position-table", "sines|learned", "sines",
-              "vit: positions in the plane, fixed sines and cosines (MAE), or learned (ViT), as they "
-              "are without a decoder."),
+    CS_CHOICE(
+        "position-table", "sines|learned", "sines",
+        "vit: positions in the plane, fixed sines and cosines (MAE), or learned (ViT), as they "
+        "are without a decoder."),
     CS_REAL("least-area", "P", "1", 0.001, 1,
             "vit: training sees crops of at least this share of a picture's area, with ratios to "
             "4/3, anew in each step; 1: the whole picture (MAE: 0.2)."),
