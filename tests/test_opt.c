@@ -119,7 +119,7 @@ TEST(fallbacks_and_unset)
     assert_true(cs_args_flag(args, "vectors"));
     assert_int_equal(cs_args_int(args, "memory"), 3072);
     assert_true(cs_args_real(args, "tol") == 1e-3);
-    json_t *json = cs_args_json(args), *given = cs_args_given_json(args);
+    json_t *json = cs_args_json(args), *given = cs_args_names_json(args, false);
     assert_int_equal(json_integer_value(json_object_get(json, "memory")), 3072);
     assert_true(json_is_null(json_object_get(json, "output")));
     assert_int_equal(json_array_size(json_object_get(json, "name")), 2);
