@@ -497,8 +497,8 @@ static cs_status begin_files(void *ctx)
     static const char *const file[] = {"model.safetensors", "config.json", "tokenizer.json",
                                        "tokenizer_config.json"};
     cs_args *args = ctx;
-    cs_status status = cs_output_start(args);
     const size_t files = of_pictures(args) ? 2 : sizeof file / sizeof *file; /* no words */
+    cs_status status = cs_output_start(args);
     for (size_t i = 0; i < files && status == CS_OK; ++i) {
         status = cs_output_path(args, file[i], NULL);
     }
