@@ -89,6 +89,10 @@ cs_status cs_count_orders(const cs_objective *o, int64_t s, double *count)
 
 cs_status cs_count_gvp(const cs_objective *o, int64_t s, double *count)
 {
+    if (o->permutation == CS_PERMUTE_NONE) {
+        *count = o->segmentation == CS_SEGMENT_FIXED ? 1 : cs_binomial(s - 1, o->groups);
+        return CS_OK;
+    }
     return ordered_partitions(s, o->groups + 1, count);
 }
 
@@ -214,7 +218,12 @@ cs_status cs_visit_gvp(cs_enumeration *e)
         int64_t n = (int64_t)boundary[groups - 1] + 1;
         double p = fixed ? 1 : (double)last[n] / cs_binomial(n - 1, groups - 1);
         labels_from(boundary, groups, &e->plan);
-        status = cs_visit_arrangements(e, p);
+        if (o->permutation == CS_PERMUTE_NONE) {
+            cs_plan_weigh(o, &e->plan);
+            status = e->visit(e->ctx, &e->plan, p);
+        } else {
+            status = cs_visit_arrangements(e, p);
+        }
         more = !fixed && cs_next_subset(s - 1, groups, boundary);
     }
     cs_free(boundary);

@@ -28,6 +28,8 @@ cs_status cs_check_gvp_length(const cs_objective *objective, int64_t s) CS_MUST_
 cs_status cs_check_file_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
 bool cs_given_unmasked(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 bool cs_given_any(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+cs_pairs_form cs_form_gvp(const cs_objective *objective);
+cs_status cs_predicted_gvp(const cs_objective *objective, int64_t s, double *out) CS_MUST_CHECK;
 bool cs_given_gvp(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 bool cs_given_file(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 
@@ -90,6 +92,7 @@ void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, c
  * failure too. */
 cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+cs_status cs_pairs_of_gvp(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
 /* The invariant form, from the law of sizes. */

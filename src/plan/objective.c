@@ -83,12 +83,14 @@ cs_status cs_objective_check(const cs_objective *o)
     if ((unsigned)o->kind >= CS_OBJ_COUNT || (unsigned)o->event_weight > CS_EVENT_MASK ||
         (unsigned)o->target_weight > CS_TARGETS_UNIFORM ||
         (unsigned)o->empty_prefix > CS_PREFIX_CLASS || (unsigned)o->offset > CS_OFFSET_MIX ||
-        (unsigned)o->segmentation > CS_SEGMENT_MIXED) {
+        (unsigned)o->segmentation > CS_SEGMENT_MIXED ||
+        (unsigned)o->permutation > CS_PERMUTE_NONE) {
         return cs_fail(CS_ERR_USAGE,
                        "objective kind %d, event weight %d, target weight %d, empty prefix %d, "
-                       "offset %d or segmentation %d is unknown",
+                       "offset %d, segmentation %d or permutation %d is unknown",
                        (int)o->kind, (int)o->event_weight, (int)o->target_weight,
-                       (int)o->empty_prefix, (int)o->offset, (int)o->segmentation);
+                       (int)o->empty_prefix, (int)o->offset, (int)o->segmentation,
+                       (int)o->permutation);
     }
     return table[o->kind]->check ? table[o->kind]->check(o) : CS_OK;
 }

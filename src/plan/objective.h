@@ -27,6 +27,7 @@ typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight;        /* theory
 typedef enum { CS_TARGETS_PLAN, CS_TARGETS_UNIFORM } cs_target_weight; /* theory 1 */
 typedef enum { CS_OFFSET_UNIFORM, CS_OFFSET_POWER, CS_OFFSET_MIX } cs_offset_kind;
 typedef enum { CS_SEGMENT_FIXED, CS_SEGMENT_RANDOM, CS_SEGMENT_MIXED } cs_segmentation;
+typedef enum { CS_PERMUTE_UNIFORM, CS_PERMUTE_NONE } cs_permutation;
 typedef enum { CS_PREFIX_NONE, CS_PREFIX_SHARED, CS_PREFIX_CLASS } cs_empty_prefix;
 
 /* The form of the exact event law (pairs.h). */
@@ -70,6 +71,7 @@ typedef struct {
     double offset_value;          /* uniform: T, power: A, mix: L */
     cs_segmentation segmentation; /* gvp */
     int64_t groups;               /* gvp: K predicted groups, 1 <= K <= s-1 */
+    cs_permutation permutation;   /* gvp: the order that its groups are cut in */
     int64_t columns;              /* block-masked, square-ar: patches of a row, -1: of a square */
     struct cs_plan_file *file;    /* plans of a file, parts of a mixture: borrowed */
 } cs_objective;

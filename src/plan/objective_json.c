@@ -79,8 +79,9 @@ static void get_parameter(const cs_parameter *p, cs_json_reader *r, cs_objective
     double *ratio = member;
     keys_of(p, key);
     switch (p->kind) {
-    case CS_PARAMETER_CHOICE: /* files of before do not have target_weight: the plans' */
-        if (json_object_get(r->object, key[0]) || member != &o->target_weight) {
+    case CS_PARAMETER_CHOICE: /* files of before do not have these: the default */
+        if (json_object_get(r->object, key[0]) ||
+            (member != &o->target_weight && member != &o->permutation)) {
             get_choice(r, key[0], p, member);
         }
         return;

@@ -276,7 +276,8 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
     for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
         const cs_expression *first = value ? value[i][0] : NULL, *last = value ? value[i][1] : NULL;
         format(&table[i], o, constant, sizeof constant);
-        if (!cs_listed(cs_objective_table(o->kind)->takes, table[i].name) ||
+        const bool usual = i == CS_PARAMETER_ID_PERMUTATION && o->permutation == CS_PERMUTE_UNIFORM;
+        if (!cs_listed(cs_objective_table(o->kind)->takes, table[i].name) || usual ||
             table[i].kind == CS_PARAMETER_FILE || (!first && !constant[0])) {
             continue;
         }

@@ -34,6 +34,10 @@
               "gvp: how the K groups are cut.")                                                    \
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
     PARAMETER(                                                                                     \
+        PERMUTATION, "permutation", CHOICE, permutation, "uniform|none", "uniform",                \
+        "gvp: whether groups are cut along a permutation drawn anew for every plan, or along "     \
+        "the sequence itself (of pictures, that of --order).")                                     \
+    PARAMETER(                                                                                     \
         COLUMNS, "columns", NUMBER, columns, "N", NULL,                                            \
         "block-masked, square-ar: patches of a row. Default: the picture's, else the side of a "   \
         "square.")                                                                                 \

@@ -174,7 +174,9 @@ cs_status cs_sample_gvp(const cs_objective *objective, cs_rng *rng, cs_plan *pla
     } else {
         draw_gvp_labels(objective, rng, plan);
     }
-    cs_rng_shuffle(rng, plan->length, plan->group);
+    if (objective->permutation == CS_PERMUTE_UNIFORM) {
+        cs_rng_shuffle(rng, plan->length, plan->group);
+    }
     return CS_OK;
 }
 

@@ -150,11 +150,12 @@ const cs_objective_row cs_row_PERMUTED_AR = {
 
 const cs_objective_row cs_row_GVP = {
     .summary = "K groups along a uniform permutation (GVP 3.2, App. B)",
-    .plans = "uniform order, K predicted groups, three segmentations",
+    .plans = "uniform order or that of the sequence (permutation=none, GVP Table 3), K predicted "
+             "groups, three segmentations",
     .source = "GVP 3.2, App. B",
-    .takes = "segmentation groups",
+    .takes = "segmentation groups permutation",
     .trained = "segmentation=mixed,groups=2",
-    .shape = CS_PAIRS_INVARIANT,
+    .form = cs_form_gvp,
     .reads = CS_READS_GROUPS,
     .weighting = CS_WEIGHTS_TOKENS,
     .check = cs_check_gvp,
@@ -163,12 +164,16 @@ const cs_objective_row cs_row_GVP = {
     .count = cs_count_gvp,
     .visit = cs_visit_gvp,
     .sample = cs_sample_gvp,
+    .pairs = cs_pairs_of_gvp,
     .sizes = cs_sizes_gvp,
+    .predicted = cs_predicted_gvp,
     .examples = "gvp:segmentation=fixed,groups=1 gvp:segmentation=fixed,groups=2 "
                 "gvp:segmentation=fixed,groups=5 gvp:segmentation=random,groups=1 "
                 "gvp:segmentation=random,groups=2 gvp:segmentation=random,groups=3 "
                 "gvp:segmentation=random,groups=5 gvp:segmentation=mixed,groups=1 "
-                "gvp:segmentation=mixed,groups=2 gvp:segmentation=mixed,groups=4",
+                "gvp:segmentation=mixed,groups=2 gvp:segmentation=mixed,groups=4 "
+                "gvp:segmentation=fixed,groups=2,permutation=none "
+                "gvp:segmentation=mixed,groups=3,permutation=none",
 };
 
 const cs_objective_row cs_row_FILE = {

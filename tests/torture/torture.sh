@@ -212,8 +212,12 @@ trial() {
     if [ -z "$reason" ]; then
         # Interrupted when all was computed: the result is there.
         if [ "$code" != "$(cat "$1.code")" ] && [ "$2" != two ] && ! { [ "$code" = 130 ] && grep -q "the result is whole" err; }; then
+            # Files come before standard output: where that alone was lost, a whole result stands there and is kept from a run
+            # that does not know --resume.
+            over=
+            [ -n "$(resume "$1")" ] || ! grep -q ': standard output: ' err || over=--force
             # shellcheck disable=SC2046
-            timeout -s KILL 60 "$COSPEC" $(arguments "$1") $(resume "$1") -o "$dir" > out 2> err.again < /dev/null
+            timeout -s KILL 60 "$COSPEC" $(arguments "$1") $(resume "$1") $over -o "$dir" > out 2> err.again < /dev/null
             again=$?
             [ $again = "$(cat "$1.code")" ] || reason="once more it exits with $again: $(head -c 300 err.again)"
         fi
