@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs the Debian packages that are missing, and says which. Needs root or sudo only when something is missing.
+# Installs the Debian packages that are missing, those named as arguments too, and says which. Needs root or sudo only when
+# something is missing.
 set -eu
 packages="build-essential pkg-config git libopenblas-dev liblapacke-dev libarpack2-dev libjansson-dev libzip-dev libxxhash-dev zlib1g-dev
 libutf8proc-dev libpcre2-dev nettle-dev liblbfgs-dev libpng-dev libjpeg62-turbo-dev libfreetype-dev libcmocka-dev gnuplot-nox wordnet-base bible-kjv dict-gcide dict-foldoc manpages manpages-dev groff-base man-db locales fonts-dejavu-core
 libopenmpi-dev openmpi-bin libparpack2-dev
 fonts-cantarell fonts-cmu fonts-comfortaa fonts-crosextra-caladea fonts-crosextra-carlito fonts-ebgaramond fonts-firacode fonts-freefont-ttf fonts-go
 fonts-hack fonts-inconsolata fonts-jetbrains-mono fonts-lato fonts-liberation fonts-linuxlibertine fonts-mononoki fonts-oldstandard fonts-open-sans
-fonts-paratype fonts-play fonts-quicksand fonts-roboto-unhinted fonts-sil-gentium-basic fonts-tuffy fonts-noto-color-emoji unicode-data"
+fonts-paratype fonts-play fonts-quicksand fonts-roboto-unhinted fonts-sil-gentium-basic fonts-tuffy fonts-noto-color-emoji unicode-data $*"
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "deps: not a Debian system; install these libraries by hand (Debian package names): $packages" >&2
     exit 0

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Each reader under libFuzzer for FUZZ_SECONDS (60), FUZZ_JOBS (1) at once: run.sh BUILD [READER...].
+# Each reader under libFuzzer for FUZZ_SECONDS (60), FUZZ_JOBS (1) at once: run.sh BUILD [READER...]. FUZZ_SHARE=I/N takes every
+# N-th of all readers, from the I-th modulo N on.
 # It begins with the kept inputs and small golden files and goes on from the corpus of the last run
 # (BUILD/corpus/READER). What it finds is left in BUILD/found; once mended, the input goes to
 # tests/fuzz/regressions/READER, where `make test` replays it. Exit 1 when anything was found.
@@ -7,7 +8,8 @@ set -u
 build=$1; shift
 seconds=${FUZZ_SECONDS:-60}
 jobs=${FUZZ_JOBS:-1}
-[ $# -gt 0 ] || set -- $("$build/fuzz" --list)
+share=${FUZZ_SHARE:-0/1}
+[ $# -gt 0 ] || set -- $("$build/fuzz" --list | awk -v i="${share%/*}" -v n="${share#*/}" '(NR - i) % n == 0')
 export TMPDIR=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)")
 trap 'rm -rf "$TMPDIR"' EXIT
 export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=0
