@@ -307,7 +307,8 @@ const cs_command cs_cmd_verify = {
         "connected: sigma_j(coarser) <= sigma_j(finer) for every j (docs/theory.md). The contexts "
         "document, each:2, nearest:1 to 3, all and unique, blind and given, of the toy model's "
         "sequences or of a --corpus are put in order by going through its events, and the spectra "
-        "of each pair in order compared; of random texts too. It is not part of all.\n"
+        "of each pair in order compared; of random texts too. It is not part of all. feedback (LA, "
+        "Table 8) and query-position (GVP 4.1) are about pictures (docs/theory.md, Pictures).\n"
         "\n"
         "With -o DIR: statements.json, statements.csv, theorem41_curve.csv (error and bounds for "
         "every t), theorem42.csv (spectra by enumeration, reduction and closed form), "
@@ -320,7 +321,7 @@ const cs_command cs_cmd_verify = {
         "digits: rounding cannot separate equality from either side, and the statement says "
         "\"attained\".",
 
-    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|trained|all]",
+    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|trained|all]",
     .groups = verify_groups,
     .examples = "# every statement on the default toy model\n"
                 "cospec verify all\n"

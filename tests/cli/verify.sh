@@ -130,7 +130,7 @@ test_solver_options() {
 }
 
 test_usage() {
-    refuses 2 '3.1|4.1|4.2|4.3|refinement|trained|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
+    refuses 2 '3.1|4.1|4.2|4.3|refinement|feedback|query-position|trained|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
         refuses 2 classes verify 4.2 --classes 0
 }
 
@@ -143,6 +143,11 @@ test_store() {
 }
 
 # On a toy model and on a corpus: every pair of contexts that is in order holds; the table has the others too.
+test_pictures() {
+    exits 0 verify feedback --csv && none_corrected_is FAIL && has feedback printed FAIL && has feedback-gaussian corrected PASS && has feedback-truth corrected PASS &&
+        exits 0 verify query-position --csv && none_corrected_is FAIL && has query-position printed FAIL && has query-position corrected PASS && exits 0 verify all --csv && has feedback corrected PASS && has query-position corrected PASS
+}
+
 test_refinement() {
     exits 0 verify refinement --length 3 --csv && none_corrected_is FAIL && has refinement-all-all+k corrected PASS && has refinement-random corrected PASS || return 1
     printf 'a b c a b\nb c a a c\nc a b b a\na a c b c\n' > r.txt
@@ -170,5 +175,5 @@ test_language() {
         refuses 2 "--jackknife goes with" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
 
-for t in refinement language all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
+for t in pictures refinement language all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
     matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
