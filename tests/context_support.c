@@ -75,21 +75,6 @@ cs_status context_collect(void *ctx, const cs_contribution *c)
     return CS_OK;
 }
 
-/* The nearest of the positions in `in` that are not taken, k aside, by squared distance in rows of
- * `columns`; -1: there is none. */
-static int64_t nearest_in_plane(const bool *in, int64_t s, int64_t k, int64_t columns)
-{
-    int64_t best = -1, least = INT64_MAX;
-    for (int64_t p = 0; p < s; ++p) {
-        const int64_t dy = p / columns - k / columns, dx = p % columns - k % columns;
-        if (in[p] && p != k && dy * dy + dx * dx < least) {
-            least = dy * dy + dx * dx;
-            best = p;
-        }
-    }
-    return best;
-}
-
 /* The rows of one event of a corpus of one text, straight from the definition. */
 static void reference_event(context_table *t, const cs_corpus *corpus, const cs_context *context,
                             const bool *in, int64_t k, double weight, double *dropped)
@@ -105,22 +90,6 @@ static void reference_event(context_table *t, const cs_corpus *corpus, const cs_
             }
         }
         write_row(items, n, context->given ? k : -1, e.row);
-        context_put(t, &e);
-        return;
-    }
-    if (context->mode == CS_CONTEXT_NEAREST && context->columns > 0) {
-        bool left[16];
-        const int64_t c = context->columns;
-        memcpy(left, in, sizeof left);
-        for (int64_t p; n < context->n && (p = nearest_in_plane(left, s, k, c)) >= 0;) {
-            left[p] = false;
-            const int64_t code = (p / c - k / c) * (2 * c - 1) + p % c - k % c;
-            items[n++] = (item){(int32_t)code, corpus->token[p]};
-        }
-        while (n < context->n) {
-            items[n++] = (item){0, -1};
-        }
-        write_row(items, n, -1, e.row);
         context_put(t, &e);
         return;
     }
@@ -242,9 +211,8 @@ static void check_against_enumeration(const char *spec, const char *mode, bool g
     cs_corpus_free(&corpus);
 }
 
-const char *const context_modes[CONTEXT_MODES] = {
-    "all",    "nearest:1", "nearest:2",   "nearest:3",   "each:1",     "each:2",
-    "each:9", "document",  "nearest:1@2", "nearest:2@3", "nearest:3@4"};
+const char *const context_modes[CONTEXT_MODES] = {"all",    "nearest:1", "nearest:2", "nearest:3",
+                                                  "each:1", "each:2",    "each:9",    "document"};
 
 void context_check(const char *spec, int64_t shortest, int64_t longest)
 {

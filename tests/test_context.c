@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "context_support.h"
 #include "cooc/context_private.h"
 #include "plan/spec.h"
-#include "plan_support.h"
 #include "small_corpus.h"
 #include "test.h"
 
@@ -50,70 +48,6 @@ TEST(mixed_weights_are_exact)
     context_check("mix:1*group-ar(t=2)+1*gvp(groups=2)", 3, 7);
     context_check("mix:1*diverse-ar(t=2)+1*bernoulli-masked(mask-ratio=0.4),empty-prefix=class", 2,
                   6);
-}
-
-/* In 2 x 3 patches two steps to the right and one down-left are other offsets, though both are two
- * positions on; the text of a row has both. */
-TEST(plane_offsets)
-{
-    static const cs_context_plan plan = {.context = {CS_CONTEXT_NEAREST, 1, true, 3}};
-    assert_int_equal(cs_near_offset(&plan, 0, 2), 2);
-    assert_int_equal(cs_near_offset(&plan, 1, 3), 4);
-    for (int64_t k = 0; k < 9; ++k) {
-        for (int64_t p = 0; p < 9; ++p) {
-            int64_t dy, dx;
-            const int64_t offset = cs_near_offset(&plan, k, p);
-            cs_near_step(3, offset, &dy, &dx);
-            assert_true(dy == p / 3 - k / 3 && dx == p % 3 - k % 3);
-            assert_int_equal(cs_near_place(&plan, k, 9, offset), p);
-            assert_int_equal(cs_near_place(&plan, k, p, offset), -1); /* of p places */
-        }
-    }
-    assert_int_equal(cs_near_place(&plan, 2, 9, 1), -1); /* beyond its row */
-    cs_context context;
-    OK(cs_context_parse("nearest:2@8", &context));
-    assert_true(context.n == 2 && context.columns == 8);
-    char *text = cs_context_describe(&context);
-    assert_string_equal(text, "nearest:2@8");
-    cs_free(text);
-    static const char *const bad[] = {"each:2@8",    "nearest:2@", "nearest:2@0",
-                                      "nearest:2@x", "all@2",      "nearest:@3"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        assert_int_equal(cs_context_parse(bad[i], &context), CS_ERR_USAGE);
-        cs_reason_clear();
-    }
-}
-
-/* A plane of one row is a line: the same rows, bit for bit. */
-TEST(one_row_is_a_line)
-{
-    int64_t s = 9, start = 0, document = 0;
-    int32_t length = 9;
-    cs_corpus corpus = small_corpus(1, &s, 1000, 0, 1);
-    cs_objective o = plan_objective("masked:unmasked=4");
-    cs_sequences sequences = one_sequence(&start, &length, &document);
-    static const char *const modes[] = {"nearest:2", "nearest:2@9", "nearest:2@40"};
-    context_table t[3];
-    for (int i = 0; i < 3; ++i) {
-        cs_context_options options = {.objective = &o};
-        cs_context_plan *plan = NULL;
-        OK(cs_context_parse(modes[i], &options.context));
-        t[i] = (context_table){.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
-        OK(cs_context_prepare(&sequences, &options, &plan));
-        OK(cs_context_visit(plan, &corpus, &sequences, 0, context_collect, &t[i], NULL));
-        cs_context_plan_free(&plan);
-        context_add_up(&t[i], false);
-        assert_int_equal(t[i].count, t[0].count);
-        for (int64_t e = 0; e < t[i].count; ++e) {
-            assert_string_equal(t[i].entry[e].row, t[0].entry[e].row);
-            assert_true(t[i].entry[e].weight == t[0].entry[e].weight &&
-                        cs_hash_compare(t[i].entry[e].key, t[0].entry[e].key) == 0);
-        }
-    }
-    for (int i = 0; i < 3; ++i) {
-        free(t[i].entry);
-    }
-    cs_corpus_free(&corpus);
 }
 
 /* Under ar and nearest:2 the rows are trigram histories, each with the same weight. */

@@ -7,7 +7,6 @@
 #include "cooc/context.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -53,35 +52,20 @@ cs_status cs_context_parse(const char *text, cs_context *out)
         return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text,
                        cs_context_names[mode]);
     }
-    int64_t n = 1, columns = 0;
+    int64_t n = 1;
     if (*numbers[mode]) {
-        char digits[32] = "";
-        const char *number = text[length] == ':' ? text + length + 1 : "",
-                   *at = strchr(number, '@');
-        (void)snprintf(digits, sizeof digits, "%.*s", (int)strcspn(number, "@"), number);
-        if (at && (mode != CS_CONTEXT_NEAREST || !cs_int_scan(at + 1, &columns) || columns < 1 ||
-                   columns > WIDEST)) {
-            return cs_fail(CS_ERR_USAGE,
-                           "context '%s': nearest:N@C alone has rows of C patches, an integer in "
-                           "1..%d",
-                           text, WIDEST);
-        }
+        const char *digits = text[length] == ':' ? text + length + 1 : "";
         if (!cs_int_scan(digits, &n) || n < 1 || n > WIDEST) {
             return cs_fail(CS_ERR_USAGE, "context '%s': %s%s wants an integer %s in 1..%d", text,
                            cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST);
         }
     }
-    *out = (cs_context){
-        .mode = (cs_context_mode)mode, .n = n, .given = kinds[mode]->given, .columns = columns};
+    *out = (cs_context){.mode = (cs_context_mode)mode, .n = n, .given = kinds[mode]->given};
     return CS_OK;
 }
 
 char *cs_context_describe(const cs_context *c)
 {
-    if (c->columns > 0) {
-        return cs_format("%s:%lld@%lld", cs_context_names[c->mode], (long long)c->n,
-                         (long long)c->columns);
-    }
     return *numbers[c->mode] ? cs_format("%s:%lld", cs_context_names[c->mode], (long long)c->n)
                              : cs_strdup(cs_context_names[c->mode]);
 }

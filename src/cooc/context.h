@@ -7,8 +7,7 @@
  *   all         the whole conditioning set with positions and tokens; `given` adds k
  *   nearest:n   the n conditioning positions nearest to the target (left first on ties), as
  *               (offset, token), padded with a boundary mark where fewer exist; `given` by
- *               construction. nearest:n@c: of patches along rows of c, by distance in the plane
- *               (the earlier one on ties), the offset that of row and column
+ *               construction
  *   each:w      every conditioning token within w of the target is its own row, the event's weight
  *               shared equally among them; `given` adds the offset; an event with an empty window
  *               is dropped and counted
@@ -40,9 +39,7 @@
  * context_<name>.c. */
 #define CS_CONTEXT_MODES(MODE)                                                                     \
     MODE(ALL, all, "full", "", "all of it")                                                        \
-    MODE(NEAREST, nearest, "closest", ":N",                                                        \
-         "the N positions nearest to the target (nearest:N@C: "                                    \
-         "in the plane, of patches in rows of C)")                                                 \
+    MODE(NEAREST, nearest, "closest", ":N", "the N positions nearest to the target")               \
     MODE(EACH, each, "window", ":W", "each position within W is a row of its own")                 \
     MODE(DOCUMENT, document, "doc", "", "the document")                                            \
     MODE(UNIQUE, unique, "limit", "", "each a row of its own, none of which is made")
@@ -58,10 +55,9 @@ typedef struct {
     int64_t n;  /* nearest: n, each: w; >= 1 */
     bool given; /* the target's position is part of the row; nearest: true by construction, whatever
                    is given here */
-    int64_t columns; /* nearest: patches in a row of the plane; 0: the sequence is a line */
 } cs_context;
 
-/* "all", "nearest:2", "nearest:2@8", "each:5", "document". given: nearest only. CS_ERR_USAGE with the nearest
+/* "all", "nearest:2", "each:5", "document". given: nearest only. CS_ERR_USAGE with the nearest
  * known name. */
 cs_status cs_context_parse(const char *text, cs_context *out) CS_MUST_CHECK;
 

@@ -210,25 +210,24 @@ static cs_hash128 pad(cs_context_walker *w, int64_t items, cs_hash128 sum)
 
 static cs_hash128 put(cs_context_walker *w, int64_t target, int64_t position, int64_t slot)
 {
-    const int64_t offset = cs_near_offset(w->plan, target, position);
-    w->row_position[slot] = (int32_t)offset;
+    w->row_position[slot] = (int32_t)(position - target);
     w->row_content[slot] = w->token[position];
-    return cs_key_of(CS_KEY_ITEM, offset, w->token[position]);
+    return cs_key_of(CS_KEY_ITEM, position - target, w->token[position]);
 }
 
 static cs_status event(cs_context_walker *w, const cs_context_event *e)
 {
     int64_t n = w->plan->context.n, s = w->length, k = e->target, found = 0;
     cs_hash128 sum = {0, 0};
-    if (e->prefix >= 0 && !w->table->near) {
+    if (e->prefix >= 0) {
         for (int64_t p = e->prefix - 1; p >= 0 && found < n; --p) {
             sum = cs_key_add(sum, put(w, k, p, found++));
         }
     } else {
         int64_t want = e->size < n ? e->size : n;
         for (int64_t r = 1; r < s && found < want; ++r) {
-            int64_t p = cs_near_position(w->table, k, s, r);
-            if (e->prefix >= 0 ? p < e->prefix : e->rank[p] < e->limit) {
+            int64_t p = cs_near_position(k, s, r);
+            if (e->rank[p] < e->limit) {
                 sum = cs_key_add(sum, put(w, k, p, found++));
             }
         }
@@ -312,10 +311,10 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     for (int64_t k = first; k < last && status == CS_OK; ++k) {
         int64_t ordinal = cs_context_ordinal(t, k);
         for (int64_t r = 1; r <= reach; ++r) {
-            int64_t p = cs_near_position(t, k, s, r), offset = cs_near_offset(w->plan, k, p);
-            w->near_offset[r] = (int32_t)offset;
+            int64_t p = cs_near_position(k, s, r);
+            w->near_offset[r] = (int32_t)(p - k);
             w->near_token[r] = w->token[p];
-            w->hash[r] = cs_key_of(CS_KEY_ITEM, offset, w->token[p]);
+            w->hash[r] = cs_key_of(CS_KEY_ITEM, p - k, w->token[p]);
         }
         for (int64_t m = 0; m < n && status == CS_OK; ++m) {
             if (t->padded[m] > 0) {
@@ -333,7 +332,7 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
 }
 
 /* Marks first, then words; a word carries its offset unless there are only words between it and the
- * target, in the plane always: [rows down, columns to the right]. */
+ * target. */
 static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
                  FILE *to)
 {
@@ -361,11 +360,7 @@ static void text(const cs_context_walker *w, const cs_contribution *c, const cs_
         }
         int64_t close = target ? seen - left + 1 : seen - left;
         cs_context_put_word(w, separator, item[i].token, to);
-        if (w->plan->context.columns > 0) {
-            int64_t dy, dx;
-            cs_near_step(w->plan->context.columns, item[i].position, &dy, &dx);
-            (void)fprintf(to, "[%+d,%+d]", (int)dy, (int)dx);
-        } else if (item[i].position != close) {
+        if (item[i].position != close) {
             (void)fprintf(to, "[%+d]", (int)item[i].position);
         }
         separator = " ";

@@ -35,15 +35,12 @@ typedef struct {
     drawn *draw;
 } job;
 
-/* Nearness rank of position p: the inverse of cs_near_position. */
-static int64_t near_rank(const cs_context_table *t, int64_t k, int64_t s, int64_t p)
+/* Nearness rank of an offset: the inverse of cs_near_position. */
+static int64_t near_rank(int64_t k, int64_t s, int64_t offset)
 {
-    if (t->nearness) {
-        return t->nearness[k * s + p];
-    }
     int64_t right = s - 1 - k, side = k < right ? k : right;
-    int64_t distance = p < k ? k - p : p - k;
-    return distance > side ? side + distance : 2 * distance - (p < k);
+    int64_t distance = offset < 0 ? -offset : offset;
+    return distance > side ? side + distance : 2 * distance - (offset < 0);
 }
 
 /* Of the invariant part. */
@@ -96,29 +93,22 @@ static void draw_class(const job *j, cs_rng *rng, double total, drawn *d)
     }
     int64_t s = q->length[i], k = cs_rng_below(rng, s);
     d->count = j->plan->context.n;
-    const cs_context_table *t = cs_context_table_of(j->plan, s);
-    draw_ranks(rng, t, &d->count, d->offset);
+    draw_ranks(rng, cs_context_table_of(j->plan, s), &d->count, d->offset);
     for (int64_t l = 0; l < d->count; ++l) {
-        d->offset[l] = cs_near_offset(j->plan, k, cs_near_position(t, k, s, d->offset[l]));
+        d->offset[l] = cs_near_position(k, s, d->offset[l]) - k;
     }
     qsort(d->offset, (size_t)d->count, sizeof *d->offset, cs_by_size);
 }
 
-/* What the pattern of target k weighs, and its positions; 0: it has none. */
-static double weight_of(const cs_context_plan *plan, const cs_context_table *t, int64_t k,
-                        const drawn *d, int64_t *place)
+/* What the pattern of target k weighs, whose positions are all there; 0: it has none. */
+static double weight_of(const cs_context_table *t, int64_t n, int64_t k, const drawn *d)
 {
-    const int64_t s = t->pairs.length;
-    int64_t top = 0;
-    for (int64_t l = 0; l < d->count; ++l) {
-        place[l] = cs_near_place(plan, k, s, d->offset[l]);
-        if (place[l] < 0) {
-            return 0;
-        }
-        const int64_t rank = near_rank(t, k, s, place[l]);
-        top = rank > top ? rank : top;
+    if (d->count < n) {
+        return t->padded[d->count];
     }
-    return d->count < plan->context.n ? t->padded[d->count] : top <= t->ranks ? t->pattern[top] : 0;
+    int64_t s = t->pairs.length, first = near_rank(k, s, d->offset[0]);
+    int64_t last = near_rank(k, s, d->offset[n - 1]), top = first > last ? first : last;
+    return top <= t->ranks ? t->pattern[top] : 0;
 }
 
 static cs_status count_class(void *ctx, int64_t item)
@@ -126,25 +116,23 @@ static cs_status count_class(void *ctx, int64_t item)
     const job *j = ctx;
     drawn *d = &j->draw[item];
     cs_sketch *rows = cs_calloc(2, sizeof *rows), *entries = rows + 1;
-    int64_t *place = rows ? cs_alloc(j->plan->context.n, sizeof *place) : NULL;
-    if (!place) {
-        cs_free(rows);
-        return CS_ERR_MEMORY;
-    }
+    if (!rows) return CS_ERR_MEMORY;
+    int64_t first = d->count > 0 && d->offset[0] < 0 ? -d->offset[0] : 0;
+    int64_t after = d->count > 0 && d->offset[d->count - 1] > 0 ? d->offset[d->count - 1] : 0;
     double all = 0;
     for (int64_t i = 0; i < j->sequences->count; ++i) {
         const int64_t s = j->sequences->length[i];
         const int32_t *token = j->corpus->token + j->sequences->start[i];
         const cs_context_table *t = cs_context_table_of(j->plan, s);
-        for (int64_t k = 0; k < s; ++k) {
-            double weight = weight_of(j->plan, t, k, d, place);
+        for (int64_t k = first; k + after < s; ++k) {
+            double weight = weight_of(t, j->plan->context.n, k, d);
             all += weight > 0;
             if (llrint(weight * (j->by_document ? 1 : t->predicted) * j->scale) <= 0) {
                 continue; /* it rounds to no unit */
             }
             cs_hash128 key = {0, 0};
             for (int64_t l = 0; l < d->count; ++l) {
-                key = cs_hash_words(key.low, (uint64_t)token[place[l]], 0);
+                key = cs_hash_words(key.low, (uint64_t)token[k + d->offset[l]], 0);
             }
             cs_sketch_add(rows, key.low);
             cs_sketch_add(entries, cs_hash_words(key.low, (uint64_t)token[k], 1).low);
@@ -152,7 +140,6 @@ static cs_status count_class(void *ctx, int64_t item)
     }
     d->rows = all > 0 ? fmin(1, cs_sketch_count(rows) / all) : 1;
     d->entries = all > 0 ? fmin(1, cs_sketch_count(entries) / all) : 1;
-    cs_free(place);
     cs_free(rows);
     return CS_OK;
 }

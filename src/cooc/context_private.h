@@ -33,9 +33,7 @@ typedef struct {
     double *pattern;  /* ranks + 1: n places taken, the farthest of rank i */
     double *padded;   /* n: all m < n conditioning positions, anywhere */
     int64_t patterns; /* of one target; 0: no such weights */
-    int32_t *near; /* in the plane, s x s: at [k s + r] the position of nearness rank r around k */
-    int32_t *nearness; /* the other way: at [k s + p] the rank of position p */
-    double tail;       /* weight of one target that lies beyond `ranks` */
+    double tail;      /* weight of one target that lies beyond `ranks` */
 
     /* unique: R (plan/kernel.h) is `on` on its diagonal and `off` off it, or sum + lost at [e s + k]
      * is R_{k, k + e} + R_{k - stride, k - stride + e} + ...; 0 for e > reach */
@@ -208,9 +206,6 @@ void cs_context_put_word(const cs_context_walker *w, const char *separator, int3
                          FILE *to);
 void cs_context_put_target(const cs_context_walker *w, const cs_contribution *c, FILE *to);
 
-/* context_plane.c: t->near and t->nearness. CS_ERR_USAGE beyond 2048 patches. */
-cs_status cs_context_plane_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
-
 /* The tables of one length, from its pair distribution. */
 cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length,
                                 cs_context_table *t) CS_MUST_CHECK;
@@ -290,9 +285,9 @@ static inline cs_contribution cs_contribution_of(const cs_context_walker *w, int
                              .content = w->row_content};
 }
 
-/* Position of nearness rank r = 1, 2, ... around target k of a line of s: k-1, k+1, k-2, ... until
- * one side ends, then the rest of the other. */
-static inline int64_t cs_near_in_line(int64_t k, int64_t s, int64_t r)
+/* Position of nearness rank r = 1, 2, ... around target k of a sequence of s: k-1, k+1, k-2, ...
+ * until one side ends, then the rest of the other. */
+static inline int64_t cs_near_position(int64_t k, int64_t s, int64_t r)
 {
     int64_t right = s - 1 - k;
     int64_t both = 2 * (k < right ? k : right);
@@ -301,41 +296,4 @@ static inline int64_t cs_near_in_line(int64_t k, int64_t s, int64_t r)
     }
     int64_t distance = r - both / 2;
     return k > right ? k - distance : k + distance;
-}
-
-static inline int64_t cs_near_position(const cs_context_table *t, int64_t k, int64_t s, int64_t r)
-{
-    return t->near ? t->near[k * s + r] : cs_near_in_line(k, s, r);
-}
-
-/* What tells where p is as seen from k: p - k, in the plane dy (2 c - 1) + dx, of which no two agree
- * since |dx| < c. It rises with p. */
-static inline int64_t cs_near_offset(const cs_context_plan *plan, int64_t k, int64_t p)
-{
-    const int64_t c = plan->context.columns;
-    return c > 0 ? (p / c - k / c) * (2 * c - 1) + p % c - k % c : p - k;
-}
-
-/* Its dx and dy. */
-static inline void cs_near_step(int64_t columns, int64_t offset, int64_t *dy, int64_t *dx)
-{
-    const int64_t wide = 2 * columns - 1, from = offset + columns - 1;
-    *dy = (from - (from % wide + wide) % wide) / wide;
-    *dx = offset - *dy * wide;
-}
-
-/* The position at an offset from k, -1 where a sequence of s has none. */
-static inline int64_t cs_near_place(const cs_context_plan *plan, int64_t k, int64_t s,
-                                    int64_t offset)
-{
-    const int64_t c = plan->context.columns;
-    int64_t dy = 0, dx = offset;
-    if (c > 0) {
-        cs_near_step(c, offset, &dy, &dx);
-        if (k % c + dx < 0 || k % c + dx >= c) {
-            return -1;
-        }
-    }
-    const int64_t p = k + dy * c + dx;
-    return p >= 0 && p < s ? p : -1;
 }

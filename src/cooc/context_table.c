@@ -139,17 +139,15 @@ static void number_contributions(const cs_context_plan *plan, cs_context_table *
 cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_context_table *t)
 {
     memset(t, 0, sizeof *t);
-    t->pairs.length = length;
-    cs_status status = plan->context.columns > 0 ? cs_context_plane_table(plan, t) : CS_OK;
-    if (status != CS_OK) return status;
     if (plan->draws > 0) {
         cs_status drawn = cs_objective_predicted(&plan->objective, length, &t->predicted);
         if (drawn == CS_OK) drawn = cs_target_factors(&plan->objective, length, &t->factor);
+        t->pairs.length = length;
         set_draws(plan, t);
         return drawn;
     }
-    status = cs_pairs_of(&plan->objective, length, &t->pairs);
-    if (status != CS_OK) return status; /* the caller frees the plan and its tables */
+    cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
+    if (status != CS_OK) return status;
     t->predicted = t->pairs.predicted;
     if (plan->kind->gram) {
         status = plan->kind->table(plan, t);

@@ -49,7 +49,6 @@ test_codes_are_tokens() {
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 --threads 2 -o d && cmp c/matrix.npz d/matrix.npz || return 1
     refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" cooc --corpus n --patch 3 --objective ar -o e || return 1
     printf 'a b c\n' > t.txt
-    exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --objective gvp --segmentation mixed --groups 3 --context nearest:2@4 -o near && exits 0 "$COSPEC" inspect near && grep -q '\[[+-][0-9],[+-][0-9]\]' out && grep -q '"nearest:2@4"' near/manifest.json || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 "--codes is for pictures, and t.txt is none" "$COSPEC" cooc --corpus t.txt --codes 5 --objective ar -o e
 }
 
