@@ -75,6 +75,39 @@ cs_status context_collect(void *ctx, const cs_contribution *c)
     return CS_OK;
 }
 
+static int64_t near_in_sequence(const cs_corpus *corpus, const cs_context *context, const bool *in,
+                                int64_t k, item *items)
+{
+    const int64_t s = corpus->doc_ptr[1];
+    int64_t n = 0;
+    for (int64_t d = 1; d < s && n < context->n; ++d) {
+        for (int64_t sign = -1; sign <= 1 && n < context->n; sign += 2) {
+            int64_t p = k + sign * d;
+            if (p >= 0 && p < s && in[p]) {
+                items[n++] = (item){(int32_t)(p - k), corpus->token[p]};
+            }
+        }
+    }
+    return n;
+}
+
+/* By squared distance, in each by position; an offset (dy, dx) is dy (2C - 1) + dx. */
+static int64_t near_in_plane(const cs_corpus *corpus, const cs_context *context, const bool *in,
+                             int64_t k, item *items)
+{
+    const int64_t s = corpus->doc_ptr[1], c = context->columns;
+    int64_t n = 0;
+    for (int64_t d = 1; d <= 2 * s * s; ++d) {
+        for (int64_t p = 0; p < s; ++p) {
+            const int64_t dy = p / c - k / c, dx = p % c - k % c;
+            if (n < context->n && in[p] && dy * dy + dx * dx == d) {
+                items[n++] = (item){(int32_t)(dy * (2 * c - 1) + dx), corpus->token[p]};
+            }
+        }
+    }
+    return n;
+}
+
 /* The rows of one event of a corpus of one text, straight from the definition. */
 static void reference_event(context_table *t, const cs_corpus *corpus, const cs_context *context,
                             const bool *in, int64_t k, double weight, double *dropped)
@@ -94,14 +127,8 @@ static void reference_event(context_table *t, const cs_corpus *corpus, const cs_
         return;
     }
     if (context->mode == CS_CONTEXT_NEAREST) {
-        for (int64_t d = 1; d < s && n < context->n; ++d) {
-            for (int64_t sign = -1; sign <= 1 && n < context->n; sign += 2) {
-                int64_t p = k + sign * d;
-                if (p >= 0 && p < s && in[p]) {
-                    items[n++] = (item){(int32_t)(p - k), corpus->token[p]};
-                }
-            }
-        }
+        n = context->columns > 0 ? near_in_plane(corpus, context, in, k, items)
+                                 : near_in_sequence(corpus, context, in, k, items);
         while (n < context->n) {
             items[n++] = (item){0, -1};
         }
@@ -152,8 +179,7 @@ void context_add_up(context_table *t, bool keys)
     t->count = kept;
 }
 
-static void check_against_enumeration(const char *spec, const char *mode, bool given, int64_t s,
-                                      int64_t vocab)
+void context_check_mode(const char *spec, const char *mode, bool given, int64_t s, int64_t vocab)
 {
     cs_objective objective;
     cs_context context;
@@ -219,8 +245,8 @@ void context_check(const char *spec, int64_t shortest, int64_t longest)
     for (int64_t s = shortest; s <= longest; ++s) {
         for (size_t m = 0; m < CONTEXT_MODES; ++m) {
             for (int given = 0; given < 2; ++given) {
-                check_against_enumeration(spec, context_modes[m], given, s, 3);
-                check_against_enumeration(spec, context_modes[m], given, s, 1000);
+                context_check_mode(spec, context_modes[m], given, s, 3);
+                context_check_mode(spec, context_modes[m], given, s, 1000);
             }
         }
     }

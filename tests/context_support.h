@@ -35,6 +35,9 @@ int context_by_row(const void *x, const void *y);
 /* Sorts and adds equal rows; with `keys`, those of one row must agree and of two differ. */
 void context_add_up(context_table *t, bool keys);
 
+/* The same of one mode, at one length. */
+void context_check_mode(const char *spec, const char *mode, bool given, int64_t s, int64_t vocab);
+
 /* The weights of an objective in every mode, blind and given, at these lengths, against all of its
  * sets. */
 void context_check(const char *spec, int64_t shortest, int64_t longest);

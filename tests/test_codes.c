@@ -122,6 +122,8 @@ TEST(windows_are_laid_behind_one_another)
     OK(cs_codes_corpus(codes, &m, "2x3", 1, &windows));
     assert_int_equal(windows.documents, 2);
     assert_int_equal(windows.doc_ptr[1], 2 * 2 * 6);
+    assert_true(all.columns == W && all.window == H * W);
+    assert_true(windows.columns == 3 && windows.window == 6);
     int k = 0;
     for (int i = 0; i < 2; ++i) {
         for (int y = 0; y < 2; ++y) {

@@ -58,7 +58,7 @@ TEST(ar_nearest_is_an_ngram)
     cs_corpus corpus = small_corpus(1, &s, 1000, 0, 1);
     cs_objective ar = cs_objective_default(CS_OBJ_AR);
     cs_sequences sequences = one_sequence(&start, &length, &document);
-    cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false}};
+    cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false, 0}};
     cs_context_plan *plan = NULL;
     context_table t = {.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
     OK(cs_context_prepare(&sequences, &options, &plan));

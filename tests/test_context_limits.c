@@ -80,7 +80,7 @@ TEST(suggested_limits_are_enough)
         int32_t length = (int32_t)cases[i].length;
         cs_sequences sequences = one_sequence(&start, &length, &document);
         cs_context_options options = {.objective = &objective,
-                                      .context = {CS_CONTEXT_NEAREST, cases[i].n, true},
+                                      .context = {CS_CONTEXT_NEAREST, cases[i].n, true, 0},
                                       .tail = cases[i].tail};
         cs_context_plan *plan = NULL;
         OK(cs_context_prepare(&sequences, &options, &plan));
@@ -102,7 +102,7 @@ TEST(too_many_in_all_is_named)
     cs_objective objective;
     OK(cs_objective_parse("masked:mask-ratio=0.5", &objective));
     cs_context_options options = {.objective = &objective,
-                                  .context = {CS_CONTEXT_NEAREST, 4, true}};
+                                  .context = {CS_CONTEXT_NEAREST, 4, true, 0}};
     cs_context_plan *plan = NULL;
     cs_reason_clear();
     assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
@@ -119,22 +119,22 @@ TEST(too_many_in_all_is_named)
 
 TEST(bad_input_is_named)
 {
-    const cs_context all = {CS_CONTEXT_ALL, 1, false};
+    const cs_context all = {CS_CONTEXT_ALL, 1, false, 0};
     expect_failure("masked:mask-ratio=0.5", all, 0, 64,
                    "all under masked at length 64 has 5.86e+19 contexts, more than 1.05e+06: "
                    "shorter sequences "
                    "have fewer, and cospec cooc --draws N takes a sample of them");
     expect_failure("masked:unmasked=2", all, -3, 4, "-3 draws");
-    const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true};
-    const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true};
+    const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true, 0};
+    const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true, 0};
     expect_failure("masked:mask-ratio=0.9", nearest, 0, 300,
                    "nearest:4 under masked at length 300 has more than 1.05e+06 contexts a target: "
                    "give --tail 0.04 or --max-length 72");
     /* Fewer than n positions are kept whole, whatever the tail. */
     expect_failure("masked:unmasked=4", nearest5, 0, 300, "a target: give --max-length 43");
-    expect_failure("ar", (cs_context){CS_CONTEXT_NEAREST, 0, false}, 0, 4, "nearest:0");
-    expect_failure("ar", (cs_context){CS_CONTEXT_EACH, -1, false}, 0, 4, "each:-1");
-    expect_failure("permuted-ar", (cs_context){CS_CONTEXT_NEAREST, 3, false}, 0, 2000,
+    expect_failure("ar", (cs_context){CS_CONTEXT_NEAREST, 0, false, 0}, 0, 4, "nearest:0");
+    expect_failure("ar", (cs_context){CS_CONTEXT_EACH, -1, false, 0}, 0, 4, "each:-1");
+    expect_failure("permuted-ar", (cs_context){CS_CONTEXT_NEAREST, 3, false, 0}, 0, 2000,
                    "nearest:3 under permuted-ar at length 2000");
     expect_failure("masked:unmasked=5", all, 0, 4, "5 unmasked");
 
@@ -330,16 +330,25 @@ TEST(modes_have_names)
         {"sentence", "unknown context 'sentence' (all, nearest:N, each:W, document, unique)"},
         {"nearest", "context 'nearest': nearest:N wants an integer N in 1..1048576"},
         {"window:x", "context 'window:x': each:W wants an integer W in 1..1048576"},
+        {"nearest:2@0",
+         "wants an integer N in 1..1048576, and with @C behind it the columns C of a"},
+        {"nearest:2@", "context 'nearest:2@': nearest:N wants"},
+        {"nearest:@2", "context 'nearest:@2': nearest:N wants"},
+        {"nearest:2@3@4", "context 'nearest:2@3@4': nearest:N wants"},
+        {"nearest:2@1048577", "the columns C of a plane in the same"},
+        {"nearest:0000000000000000000000001", "nearest:N wants an integer N in 1..1048576"},
+        {"each:2@3", "context 'each:2@3': each:W wants an integer W in 1..1048576"},
         {"all:3", "context 'all:3': all takes no number"}};
     static const struct {
         const char *text;
         cs_context context;
         bool tokens;
-    } right[] = {{"full", {CS_CONTEXT_ALL, 1, false}, false},
-                 {"closest:3", {CS_CONTEXT_NEAREST, 3, true}, false},
-                 {"window:5", {CS_CONTEXT_EACH, 5, false}, true},
-                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false}, false},
-                 {"limit", {CS_CONTEXT_UNIQUE, 1, false}, true}};
+    } right[] = {{"full", {CS_CONTEXT_ALL, 1, false, 0}, false},
+                 {"nearest:2@3", {CS_CONTEXT_NEAREST, 2, true, 3}, false},
+                 {"closest:3", {CS_CONTEXT_NEAREST, 3, true, 0}, false},
+                 {"window:5", {CS_CONTEXT_EACH, 5, false, 0}, true},
+                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false, 0}, false},
+                 {"limit", {CS_CONTEXT_UNIQUE, 1, false, 0}, true}};
     cs_context context;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         cs_reason_clear();
@@ -351,6 +360,12 @@ TEST(modes_have_names)
         OK(cs_context_parse(right[i].text, &context));
         assert_int_equal(context.mode, right[i].context.mode);
         assert_int_equal(context.n, right[i].context.n);
+        assert_int_equal(context.columns, right[i].context.columns);
+        if (context.columns > 0) {
+            char *again = cs_context_describe(&context);
+            assert_string_equal(again, right[i].text);
+            cs_free(again);
+        }
         assert_int_equal(cs_context_given(&context), right[i].context.given);
         assert_int_equal(cs_context_rows_are_tokens(&context), right[i].tokens);
     }

@@ -13,6 +13,7 @@
 #include "analysis/theorems/refinement.h"
 #include "analysis/theorems/toy_contexts.h"
 #include "base/mem.h"
+#include "cooc/build_sequences.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"
 
@@ -126,6 +127,9 @@ static cs_status state(const cs_corpus *corpus, const cs_cooc_options *options,
     cs_refined_pairs r = {0};
     int64_t count = 0;
     cs_status status = list_contexts(context, &count);
+    for (int64_t c = 0; c < count && status == CS_OK; ++c) {
+        status = cs_cooc_in_plane(corpus, options, &context[c]);
+    }
     if (status == CS_OK) status = cs_refined_pairs_of(corpus, options, count, context, in, &r);
     for (int64_t p = 0; p < r.count * r.count && status == CS_OK; ++p) {
         if (p / r.count != p % r.count) record_pair(&r, p, input, report->rows);

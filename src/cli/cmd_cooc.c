@@ -315,7 +315,7 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
 }
 
 /* Rank 0 first: a corpus may have to be prepared. */
-static cs_status load(cs_args *args, const cs_cooc_options *options, cs_corpus *corpus)
+static cs_status load(cs_args *args, cs_cooc_options *options, cs_corpus *corpus)
 {
     cs_comm *comm = options->comm;
     if (!comm) {
@@ -393,6 +393,11 @@ const cs_command cs_cmd_cooc = {
         "tokens, from counts of pairs, for any objective and length; svd, density and connectivity "
         "give the singular values of the matrix that was not made. They bound those of every "
         "context mode of the same events, blind by blind and given by given.\n\n"
+        "Of codes of pictures, nearest:N is by distance in the plane: a window or picture lies "
+        "along its rows, and the N nearest patches are those of least Euclidean distance, the one "
+        "before on ties. Results have it as nearest:N@C, C the patches of a row. nearest:N@C can "
+        "be given, for ids that are grids of C columns; nearest:N@1 is distance in the "
+        "sequence.\n\n"
         "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
         "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
         "--threads and any --memory.\n\n"
@@ -422,6 +427,9 @@ const cs_command cs_cmd_cooc = {
         "# every context different, from counts of pairs\n"
         "cospec cooc --corpus verses.txt --objective masked --mask-ratio 0.5 --context unique "
         "--max-length 16 --stride 1 -o limit\n"
+        "# patches of pictures in windows of 2 x 2, the nearest one in the plane\n"
+        "cospec cooc --corpus field:side=8,fields=50 --patch 2 --codes 8 --window 2x2 "
+        "--max-length 4 --objective masked --mask-ratio 0.5 --context nearest:1 -o near\n"
         "# how large would it be\n"
         "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
         "--dry-run",

@@ -89,7 +89,9 @@ const cs_opt cs_group_toy[] = {
 
 const cs_opt cs_group_cooc[] = {
     CS_TEXT("context", CONTEXT_FORMS, "all",
-            "What of the conditioning set makes a row" CS_CONTEXT_MODES(CONTEXT_HELP) "."),
+            "What of the conditioning set makes a row" CS_CONTEXT_MODES(
+                CONTEXT_HELP) ". Of pictures, nearest is by distance in the plane (nearest:N@1: in "
+                              "the sequence)."),
     CS_INT("max-length", "L", "0", 0, 1e9,
            "Cut documents into pieces of at most L tokens; 0: whole documents."),
     CS_INT("stride", "N", "0", 0, 1e9,

@@ -128,8 +128,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) CS_MUST_CHECK;
 
 /* That of --corpus, or under --population that of the law that it names (cs_law_population_of). */
-cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options,
-                             cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out) CS_MUST_CHECK;
 
 /* cs_corpus_load, saying on stderr how much text was not UTF-8; that alone. */
 cs_status cs_args_read_corpus(const cs_args *args, const char *source,

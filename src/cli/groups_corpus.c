@@ -263,12 +263,13 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     return status;
 }
 
-cs_status cs_args_load_built(cs_args *args, const cs_cooc_options *options, cs_corpus *out)
+cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out)
 {
     const char *source = cs_args_text(args, "corpus"),
                *other = cs_args_given_in(args, "tokenizer vocab min-tokens test-share split");
     if (!cs_args_flag(args, "population")) {
-        return cs_args_load_corpus(args, source, out);
+        cs_status loaded = cs_args_load_corpus(args, source, out);
+        return loaded ? loaded : cs_cooc_in_plane(out, options, &options->context);
     }
     if (other) {
         return cs_fail(CS_ERR_USAGE, "--%s has no meaning with --population", other);

@@ -244,6 +244,39 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
     return status;
 }
 
+/* Whether a sequence is rows of one window of a picture. */
+static bool whole_rows(const cs_corpus *corpus, const cs_sequences *q, int64_t i)
+{
+    const int64_t from = q->start[i] - corpus->doc_ptr[q->document[i]], length = q->length[i];
+    return from % corpus->columns == 0 && length % corpus->columns == 0 &&
+           (length == 0 || from / corpus->window == (from + length - 1) / corpus->window);
+}
+
+cs_status cs_cooc_in_plane(const cs_corpus *corpus, const cs_cooc_options *options,
+                           cs_context *context)
+{
+    cs_sequences q = {0};
+    const long long n = context->n, window = corpus->window, columns = corpus->columns;
+    if (columns == 0 || context->columns > 0 || !cs_context_plane(context)) {
+        return CS_OK;
+    }
+    cs_status status = cs_sequences_of(corpus, options->max_length, options->stride, &q);
+    for (int64_t i = 0; i < q.count && status == CS_OK; ++i) {
+        if (!whole_rows(corpus, &q, i))
+            status =
+                cs_fail(CS_ERR_USAGE,
+                        "nearest:%lld of pictures is by distance in the plane, and --max-length "
+                        "%lld with --stride %lld does not cut their windows of %lld x %lld "
+                        "patches into whole rows: give --max-length %lld alone, or nearest:"
+                        "%lld@1 for distance in the sequence",
+                        n, (long long)options->max_length, (long long)options->stride,
+                        window / columns, columns, window, n);
+    }
+    cs_sequences_free(&q);
+    if (status == CS_OK) context->columns = columns;
+    return status;
+}
+
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options)
 {
     return (cs_context_options){.objective = &options->objective,

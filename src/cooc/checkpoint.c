@@ -56,6 +56,9 @@ static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
     if (o->columns >= 0) {
         h = cs_checkpoint_chain(h, &o->columns, sizeof o->columns);
     }
+    if (o->permutation != CS_PERMUTE_UNIFORM) {
+        h = cs_checkpoint_chain(h, &o->permutation, sizeof o->permutation);
+    }
     for (int64_t i = 0; o->file && i < o->file->plans; ++i) {
         const cs_plan *p = &o->file->plan[i];
         h = cs_checkpoint_chain(h, &o->file->probability[i], sizeof(double));
@@ -81,7 +84,7 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
 {
     static const char *const split[] = {"all", "train", "test"};
     char parameters[CS_CHECKPOINT_DIGEST], content[CS_CHECKPOINT_DIGEST], seed[24];
-    char mixture[65] = "";
+    char mixture[65] = "", context[64] = "";
     if (options->objective.kind == CS_OBJ_MIX) {
         cs_status read = cs_plan_file_digest(options->objective.file, mixture);
         if (read != CS_OK) return read;
@@ -92,6 +95,10 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
     cs_checkpoint_digest(hash_objective(&options->objective, mixture), parameters);
     cs_checkpoint_digest(hash_corpus(corpus), content);
     (void)snprintf(seed, sizeof seed, "%" PRIu64, options->seed);
+    (void)snprintf(context, sizeof context, "%s", cs_context_names[options->context.mode]);
+    if (options->context.columns > 0) /* else as checkpoints of before planes have it */
+        (void)snprintf(context, sizeof context, "%s@%lld", cs_context_names[options->context.mode],
+                       (long long)options->context.columns);
     json_t *o = json_object();
     const struct {
         const char *key;
@@ -99,7 +106,7 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
     } field[] = {
         {"objective", json_string(objective ? objective : "")},
         {"objective_hash", json_string(parameters)},
-        {"context", json_string(cs_context_names[options->context.mode])},
+        {"context", json_string(context)},
         {"context_size", json_integer(options->context.n)},
         {"target_given", json_boolean(options->context.given)},
         {"max_length", json_integer(options->max_length)},

@@ -34,6 +34,17 @@ static const char *const numbers[] = {CS_CONTEXT_MODES(NUMBER)};
 static const cs_context_kind *const kinds[] = {CS_CONTEXT_MODES(KIND)};
 static const char *const forms = &(CS_CONTEXT_MODES(FORM))[2];
 
+/* "N", or "N@C" of a mode that knows a plane. */
+static bool take_numbers(const char *digits, cs_context *c)
+{
+    char number[24] = "";
+    const char *at = kinds[c->mode]->plane ? strchr(digits, '@') : NULL;
+    const size_t length = at ? (size_t)(at - digits) : strlen(digits);
+    memcpy(number, digits, length < sizeof number ? length : 0);
+    return cs_int_scan(number, &c->n) && c->n >= 1 && c->n <= WIDEST &&
+           (!at || (cs_int_scan(at + 1, &c->columns) && c->columns >= 1 && c->columns <= WIDEST));
+}
+
 cs_status cs_context_parse(const char *text, cs_context *out)
 {
     char name[32] = "";
@@ -52,22 +63,27 @@ cs_status cs_context_parse(const char *text, cs_context *out)
         return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text,
                        cs_context_names[mode]);
     }
-    int64_t n = 1;
-    if (*numbers[mode]) {
-        const char *digits = text[length] == ':' ? text + length + 1 : "";
-        if (!cs_int_scan(digits, &n) || n < 1 || n > WIDEST) {
-            return cs_fail(CS_ERR_USAGE, "context '%s': %s%s wants an integer %s in 1..%d", text,
-                           cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST);
-        }
+    cs_context c = {.mode = (cs_context_mode)mode, .n = 1, .given = kinds[mode]->given};
+    const char *digits = text[length] == ':' ? text + length + 1 : "";
+    if (*numbers[mode] && !take_numbers(digits, &c)) {
+        return cs_fail(CS_ERR_USAGE, "context '%s': %s%s wants an integer %s in 1..%d%s", text,
+                       cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST,
+                       strchr(digits, '@') && kinds[mode]->plane
+                           ? ", and with @C behind it the columns C of a plane in the same"
+                           : "");
     }
-    *out = (cs_context){.mode = (cs_context_mode)mode, .n = n, .given = kinds[mode]->given};
+    *out = c;
     return CS_OK;
 }
 
 char *cs_context_describe(const cs_context *c)
 {
-    return *numbers[c->mode] ? cs_format("%s:%lld", cs_context_names[c->mode], (long long)c->n)
-                             : cs_strdup(cs_context_names[c->mode]);
+    const char *name = cs_context_names[c->mode];
+    if (!*numbers[c->mode]) {
+        return cs_strdup(name);
+    }
+    return c->columns > 0 ? cs_format("%s:%lld@%lld", name, (long long)c->n, (long long)c->columns)
+                          : cs_format("%s:%lld", name, (long long)c->n);
 }
 
 const cs_context_kind *cs_context_kind_of(cs_context_mode mode)
@@ -78,6 +94,11 @@ const cs_context_kind *cs_context_kind_of(cs_context_mode mode)
 bool cs_context_given(const cs_context *context)
 {
     return context->given || kinds[context->mode]->given;
+}
+
+bool cs_context_plane(const cs_context *context)
+{
+    return kinds[context->mode]->plane;
 }
 
 bool cs_context_rows_are_tokens(const cs_context *context)
@@ -110,6 +131,12 @@ static cs_status check(const cs_context_options *o)
     if (*numbers[c->mode] && (c->n < 1 || c->n > WIDEST)) {
         return cs_fail(CS_ERR_USAGE, "context %s:%lld: the number must be in 1..%d",
                        cs_context_names[c->mode], (long long)c->n, WIDEST);
+    }
+    if (c->columns < 0 || c->columns > WIDEST || (c->columns > 0 && !cs_context_plane(c))) {
+        return cs_fail(CS_ERR_USAGE,
+                       "context %s in a plane of %lld columns: nearest:N knows one "
+                       "of 1..%d",
+                       cs_context_names[c->mode], (long long)c->columns, WIDEST);
     }
     return cs_objective_check(o->objective);
 }
@@ -215,6 +242,7 @@ cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_opt
     plan->window = options->window > 0 ? options->window : INT64_MAX;
     plan->stride = options->stride;
     status = number_lengths(sequences, plan);
+    if (status == CS_OK) status = cs_context_plane_check(plan);
     for (int64_t s = 0; s <= plan->longest && status == CS_OK; ++s) {
         if (plan->table_of[s] >= 0) {
             status = cs_interrupt_check();

@@ -8,6 +8,9 @@
  *   nearest:n   the n conditioning positions nearest to the target (left first on ties), as
  *               (offset, token), padded with a boundary mark where fewer exist; `given` by
  *               construction
+ *   nearest:n@c the same in the plane: a sequence lies along rows of c (patches of a picture),
+ *               distance is Euclidean, ties go to the smaller position, and an offset is one of
+ *               rows and columns. nearest:n@1 is nearest:n
  *   each:w      every conditioning token within w of the target is its own row, the event's weight
  *               shared equally among them; `given` adds the offset; an event with an empty window
  *               is dropped and counted
@@ -55,9 +58,10 @@ typedef struct {
     int64_t n;  /* nearest: n, each: w; >= 1 */
     bool given; /* the target's position is part of the row; nearest: true by construction, whatever
                    is given here */
+    int64_t columns; /* nearest: of the plane in which distance is; 0: distance in the sequence */
 } cs_context;
 
-/* "all", "nearest:2", "each:5", "document". given: nearest only. CS_ERR_USAGE with the nearest
+/* "all", "nearest:2", "nearest:2@3", "each:5", "document". given: nearest only. CS_ERR_USAGE with the nearest
  * known name. */
 cs_status cs_context_parse(const char *text, cs_context *out) CS_MUST_CHECK;
 
@@ -66,6 +70,9 @@ char *cs_context_describe(const cs_context *context) CS_MUST_CHECK;
 
 /* Whether rows contain the target's position: as asked, or by construction. */
 bool cs_context_given(const cs_context *context);
+
+/* Whether distance may be in the plane: `nearest`. */
+bool cs_context_plane(const cs_context *context);
 
 /* Whether rows are tokens: then there are no more than columns. */
 bool cs_context_rows_are_tokens(const cs_context *context);

@@ -1,4 +1,4 @@
-/* Context `nearest:n`: the n conditioning positions nearest to the target (theory 2).
+/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target (theory 2).
  *
  * Order the s-1 positions other than k by nearness. Under an invariant law S is a uniform m-subset
  * of them with probability q(m), so a given set of n positions whose farthest has rank i is exactly
@@ -6,7 +6,7 @@
  *
  *     h(i) = sum_m q(m) C(s-1-i, m-n) / C(s-1, m),    i >= n, m >= n,
  *
- * the same for every target; there are C(i-1, n-1) such sets. A set with m < n positions keeps all
+ * the same for every target, and in whatever way positions are ordered (in the plane: context_plane.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all
  * of them, wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences
  * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor
  * (s-1-i-(m-n)) / (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S
@@ -210,24 +210,30 @@ static cs_hash128 pad(cs_context_walker *w, int64_t items, cs_hash128 sum)
 
 static cs_hash128 put(cs_context_walker *w, int64_t target, int64_t position, int64_t slot)
 {
-    w->row_position[slot] = (int32_t)(position - target);
+    const int64_t offset = cs_near_offset(&w->plan->context, target, position);
+    w->row_position[slot] = (int32_t)offset;
     w->row_content[slot] = w->token[position];
-    return cs_key_of(CS_KEY_ITEM, position - target, w->token[position]);
+    return cs_key_of(CS_KEY_ITEM, offset, w->token[position]);
+}
+
+static bool holds(const cs_context_event *e, int64_t position)
+{
+    return e->prefix >= 0 ? position < e->prefix : e->rank[position] < e->limit;
 }
 
 static cs_status event(cs_context_walker *w, const cs_context_event *e)
 {
     int64_t n = w->plan->context.n, s = w->length, k = e->target, found = 0;
     cs_hash128 sum = {0, 0};
-    if (e->prefix >= 0) {
+    if (e->prefix >= 0 && !w->table->near_position) { /* its end is the nearest */
         for (int64_t p = e->prefix - 1; p >= 0 && found < n; --p) {
             sum = cs_key_add(sum, put(w, k, p, found++));
         }
     } else {
         int64_t want = e->size < n ? e->size : n;
         for (int64_t r = 1; r < s && found < want; ++r) {
-            int64_t p = cs_near_position(k, s, r);
-            if (e->rank[p] < e->limit) {
+            int64_t p = cs_near_position(w->table, k, r);
+            if (holds(e, p)) {
                 sum = cs_key_add(sum, put(w, k, p, found++));
             }
         }
@@ -311,10 +317,10 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     for (int64_t k = first; k < last && status == CS_OK; ++k) {
         int64_t ordinal = cs_context_ordinal(t, k);
         for (int64_t r = 1; r <= reach; ++r) {
-            int64_t p = cs_near_position(k, s, r);
-            w->near_offset[r] = (int32_t)(p - k);
+            int64_t p = cs_near_position(t, k, r), offset = cs_near_offset(&w->plan->context, k, p);
+            w->near_offset[r] = (int32_t)offset;
             w->near_token[r] = w->token[p];
-            w->hash[r] = cs_key_of(CS_KEY_ITEM, p - k, w->token[p]);
+            w->hash[r] = cs_key_of(CS_KEY_ITEM, offset, w->token[p]);
         }
         for (int64_t m = 0; m < n && status == CS_OK; ++m) {
             if (t->padded[m] > 0) {
@@ -331,8 +337,21 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     return status;
 }
 
+/* Behind a word: its offset, of rows and columns in the plane. `close`: the offset of a word
+ * that has only words between it and the target. */
+static void put_offset(const cs_context_walker *w, int64_t offset, int64_t close, FILE *to)
+{
+    int64_t down = 0, across = 0;
+    if (w->plan->context.columns > 1) {
+        cs_near_steps(&w->plan->context, offset, &down, &across);
+        (void)fprintf(to, "[%+d,%+d]", (int)down, (int)across);
+    } else if (offset != close) {
+        (void)fprintf(to, "[%+d]", (int)offset);
+    }
+}
+
 /* Marks first, then words; a word carries its offset unless there are only words between it and the
- * target. */
+ * target, and in the plane always. */
 static void text(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
                  FILE *to)
 {
@@ -360,15 +379,14 @@ static void text(const cs_context_walker *w, const cs_contribution *c, const cs_
         }
         int64_t close = target ? seen - left + 1 : seen - left;
         cs_context_put_word(w, separator, item[i].token, to);
-        if (item[i].position != close) {
-            (void)fprintf(to, "[%+d]", (int)item[i].position);
-        }
+        put_offset(w, item[i].position, close, to);
         separator = " ";
         ++seen;
     }
 }
 
 const cs_context_kind cs_context_nearest = {.given = true,
+                                            .plane = true,
                                             .event = event,
                                             .table = cs_context_nearest_table,
                                             .weights = weights,

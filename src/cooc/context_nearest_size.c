@@ -19,10 +19,11 @@ enum { LEAST_DRAWS = 24, MOST_DRAWS = 96 };
 
 static const double MOST_WORK = 0x1p28; /* draws x tokens: seconds */
 
-/* The offsets of one class, cs_by_size. */
+/* The offsets of one class, ascending. */
 typedef struct {
     int64_t count;
-    int64_t *offset;
+    int64_t *offset;      /* of positions */
+    int64_t *across;      /* in the plane: of columns */
     double rows, entries; /* different ones, of its contributions */
 } drawn;
 
@@ -36,8 +37,12 @@ typedef struct {
 } job;
 
 /* Nearness rank of an offset: the inverse of cs_near_position. */
-static int64_t near_rank(int64_t k, int64_t s, int64_t offset)
+static int64_t near_rank(const cs_context_table *t, int64_t k, int64_t offset)
 {
+    const int64_t s = t->pairs.length;
+    if (t->near_rank) {
+        return t->near_rank[k * s + k + offset];
+    }
     int64_t right = s - 1 - k, side = k < right ? k : right;
     int64_t distance = offset < 0 ? -offset : offset;
     return distance > side ? side + distance : 2 * distance - (offset < 0);
@@ -79,7 +84,7 @@ static void draw_ranks(cs_rng *rng, const cs_context_table *t, int64_t *n, int64
     }
 }
 
-/* d->offset has room for n. */
+/* d->offset and d->across have room for n. */
 static void draw_class(const job *j, cs_rng *rng, double total, drawn *d)
 {
     const cs_sequences *q = j->sequences;
@@ -91,23 +96,55 @@ static void draw_class(const job *j, cs_rng *rng, double total, drawn *d)
             break;
         }
     }
-    int64_t s = q->length[i], k = cs_rng_below(rng, s);
+    const cs_context_table *t = cs_context_table_of(j->plan, q->length[i]);
+    int64_t k = cs_rng_below(rng, t->pairs.length), down = 0;
     d->count = j->plan->context.n;
-    draw_ranks(rng, cs_context_table_of(j->plan, s), &d->count, d->offset);
+    draw_ranks(rng, t, &d->count, d->offset);
     for (int64_t l = 0; l < d->count; ++l) {
-        d->offset[l] = cs_near_position(k, s, d->offset[l]) - k;
+        d->offset[l] = cs_near_offset(&j->plan->context, k, cs_near_position(t, k, d->offset[l]));
     }
     qsort(d->offset, (size_t)d->count, sizeof *d->offset, cs_by_size);
+    for (int64_t l = 0; t->near_rank && l < d->count; ++l) {
+        cs_near_steps(&j->plan->context, d->offset[l], &down, &d->across[l]);
+        d->offset[l] = down * j->plan->context.columns + d->across[l];
+    }
+}
+
+/* Whether the class of target k, whose positions are all there, leaves the rows of no position. */
+static bool in_rows(const cs_context_plan *plan, int64_t k, const drawn *d)
+{
+    const int64_t columns = plan->context.columns;
+    bool inside = true;
+    for (int64_t l = 0; columns > 1 && inside && l < d->count; ++l) {
+        const int64_t x = k % columns + d->across[l];
+        inside = x >= 0 && x < columns;
+    }
+    return inside;
+}
+
+/* The rank of the farthest: in the sequence, one of both ends. */
+static int64_t top_rank(const cs_context_table *t, int64_t k, const drawn *d)
+{
+    const int64_t step = t->near_rank || d->count < 2 ? 1 : d->count - 1;
+    int64_t top = 0;
+    for (int64_t l = 0; l < d->count; l += step) {
+        const int64_t rank = near_rank(t, k, d->offset[l]);
+        top = rank > top ? rank : top;
+    }
+    return top;
 }
 
 /* What the pattern of target k weighs, whose positions are all there; 0: it has none. */
-static double weight_of(const cs_context_table *t, int64_t n, int64_t k, const drawn *d)
+static double weight_of(const cs_context_plan *plan, const cs_context_table *t, int64_t k,
+                        const drawn *d)
 {
-    if (d->count < n) {
+    if (!in_rows(plan, k, d)) {
+        return 0;
+    }
+    if (d->count < plan->context.n) {
         return t->padded[d->count];
     }
-    int64_t s = t->pairs.length, first = near_rank(k, s, d->offset[0]);
-    int64_t last = near_rank(k, s, d->offset[n - 1]), top = first > last ? first : last;
+    const int64_t top = top_rank(t, k, d);
     return top <= t->ranks ? t->pattern[top] : 0;
 }
 
@@ -125,7 +162,7 @@ static cs_status count_class(void *ctx, int64_t item)
         const int32_t *token = j->corpus->token + j->sequences->start[i];
         const cs_context_table *t = cs_context_table_of(j->plan, s);
         for (int64_t k = first; k + after < s; ++k) {
-            double weight = weight_of(t, j->plan->context.n, k, d);
+            double weight = weight_of(j->plan, t, k, d);
             all += weight > 0;
             if (llrint(weight * (j->by_document ? 1 : t->predicted) * j->scale) <= 0) {
                 continue; /* it rounds to no unit */
@@ -159,12 +196,13 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
                     : within < LEAST_DRAWS ? LEAST_DRAWS
                                            : (int64_t)within;
     cs_pool pool = {0};
-    int64_t *offset = cs_pool_take(&pool, draws * plan->context.n, sizeof *offset);
+    int64_t *offset = cs_pool_take(&pool, 2 * draws * plan->context.n, sizeof *offset);
     j.draw = cs_pool_take(&pool, draws, sizeof *j.draw);
     cs_status status = pool.status;
     for (int64_t i = 0; i < draws && status == CS_OK; ++i) {
         cs_rng rng = cs_rng_at(plan->seed, CS_STREAM_PLAN, (uint64_t)i);
-        j.draw[i].offset = offset + i * plan->context.n;
+        j.draw[i].offset = offset + 2 * i * plan->context.n;
+        j.draw[i].across = j.draw[i].offset + plan->context.n;
         draw_class(&j, &rng, out->contributions, &j.draw[i]);
     }
     if (status == CS_OK) status = cs_parallel(draws, threads, count_class, &j);

@@ -35,6 +35,10 @@ typedef struct {
     int64_t patterns; /* of one target; 0: no such weights */
     double tail;      /* weight of one target that lies beyond `ranks` */
 
+    /* nearest in the plane (context_plane.c): [k s + r] is the position of rank r around k, [k s + p]
+     * the rank of p; NULL: distance in the sequence */
+    uint16_t *near_position, *near_rank;
+
     /* unique: R (plan/kernel.h) is `on` on its diagonal and `off` off it, or sum + lost at [e s + k]
      * is R_{k, k + e} + R_{k - stride, k - stride + e} + ...; 0 for e > reach */
     int64_t reach;
@@ -160,6 +164,7 @@ typedef struct cs_context_kind {
                     hashes, and every set is listed */
     bool tokens; /* rows without the target's position are tokens */
     bool gram;   /* the matrix is a Gram form, counted by `walk` */
+    bool plane;  /* distance may be in the plane */
 
     /* Rows of one event at length s at most, its set `one_sided` or not; NULL: one. */
     int64_t (*places)(const cs_context_plan *plan, int64_t s, bool one_sided);
@@ -199,6 +204,12 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
 
 /* The table of `nearest` anew, for what it says of a plan that is out of reach. */
 cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
+
+/* context_plane.c: the order of nearness in the plane at one length, where the context has one.
+ * CS_ERR_USAGE names a length beyond what is ordered; CS_ERR_MEMORY before anything is. */
+cs_status cs_context_plane_check(const cs_context_plan *plan) CS_MUST_CHECK;
+cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t length,
+                                 cs_context_table *t) CS_MUST_CHECK;
 
 /* For texts of rows: the word of a token, after `separator`; " [k]" where the target's position is
  * part of a row of no offsets. */
@@ -286,9 +297,13 @@ static inline cs_contribution cs_contribution_of(const cs_context_walker *w, int
 }
 
 /* Position of nearness rank r = 1, 2, ... around target k of a sequence of s: k-1, k+1, k-2, ...
- * until one side ends, then the rest of the other. */
-static inline int64_t cs_near_position(int64_t k, int64_t s, int64_t r)
+ * until one side ends, then the rest of the other; in the plane by its table. */
+static inline int64_t cs_near_position(const cs_context_table *t, int64_t k, int64_t r)
 {
+    const int64_t s = t->pairs.length;
+    if (t->near_position) {
+        return t->near_position[k * s + r];
+    }
     int64_t right = s - 1 - k;
     int64_t both = 2 * (k < right ? k : right);
     if (r <= both) {
@@ -296,4 +311,22 @@ static inline int64_t cs_near_position(int64_t k, int64_t s, int64_t r)
     }
     int64_t distance = r - both / 2;
     return k > right ? k - distance : k + distance;
+}
+
+/* Offset of position p from target k, as keys have it. In a plane of C columns p - k would be that of
+ * (0, 2) and of (1, 2 - C): it is dy (2C - 1) + dx, where |dx| < C, which ascends with the positions. */
+static inline int64_t cs_near_offset(const cs_context *c, int64_t k, int64_t p)
+{
+    const int64_t columns = c->columns;
+    return columns > 1 ? (p / columns - k / columns) * (2 * columns - 1) + p % columns - k % columns
+                       : p - k;
+}
+
+/* Rows and columns of such an offset in a plane. */
+static inline void cs_near_steps(const cs_context *c, int64_t offset, int64_t *down,
+                                 int64_t *across)
+{
+    const int64_t width = 2 * c->columns - 1, most = c->columns - 1;
+    *down = (offset < -most ? offset - most : offset + most) / width;
+    *across = offset - *down * width;
 }

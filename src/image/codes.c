@@ -294,5 +294,7 @@ cs_status cs_codes_windows(const cs_images *m, int64_t patch, const int32_t *cod
             to[k] = code[i * rows * columns + y * columns + x];
         }
     }
+    corpus.columns = c;
+    corpus.window = r * c;
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }

@@ -121,9 +121,11 @@ typedef struct {
     int64_t real_width;
     float *extra; /* documents x extra_width: a vector of each that models may read; NULL: none */
     int64_t extra_width;
-    int32_t *label;    /* documents: class, -1 when unlabelled */
-    uint8_t *held_out; /* documents: 1 in the test split */
-    double *weight;    /* documents: how often each counts in a matrix; NULL: once */
+    int64_t columns, window; /* codes of pictures: patches of a row, and of each of the windows that
+                                are one behind another in a document; 0: no pictures */
+    int32_t *label;          /* documents: class, -1 when unlabelled */
+    uint8_t *held_out;       /* documents: 1 in the test split */
+    double *weight;          /* documents: how often each counts in a matrix; NULL: once */
     struct cs_law_population *population; /* documents stand for all texts of a law (law.h) */
     int64_t labels;                       /* classes; 0 when unlabelled */
     char **label_name;                    /* labels */

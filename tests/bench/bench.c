@@ -172,7 +172,7 @@ static cs_status count(const char *path, int repeats, int64_t window, const char
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
         cs_cooc cooc = {0};
         cs_cooc_options build = {.objective = objective,
-                                 .context = {CS_CONTEXT_EACH, window, false}};
+                                 .context = {CS_CONTEXT_EACH, window, false, 0}};
         double start = now();
         status = cs_cooc_build(&corpus, &build, &cooc);
         (void)json_array_append_new(seconds, json_real(now() - start));
