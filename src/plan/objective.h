@@ -183,5 +183,5 @@ cs_status cs_objective_grid(cs_objective *objective, int64_t columns,
 double cs_objective_speaks(const cs_objective *objective, int64_t s);
 
 /* "masked(unmasked=2)", as spec.h reads it, in fresh memory: all parameters, and of event-weight,
- * target-weight and empty-prefix those that are not the default. */
+ * target-weight, empty-prefix and permutation those that are not the default. */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;
