@@ -49,13 +49,13 @@ test_codes_are_tokens() {
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 --threads 2 -o d && cmp c/matrix.npz d/matrix.npz || return 1
     # the nearest patch is one of the plane, in records, texts of rows and every command
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --unmasked 1 --context nearest:1 -o p &&
-        grep -q '"context": "nearest:1@2"' p/matrix.json && exits 0 "$COSPEC" inspect p -k 2 --top 40 && grep -q '\[+1,-1\]' out && grep -q '\[-1,+0\]' out ||
+        grep -q '"context": "nearest:1@2"' p/matrix.json && exits 0 "$COSPEC" inspect p --top 100 && grep -q '\[+1,-1\]' out && grep -q '\[-1,+0\]' out ||
         { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --unmasked 1 --context nearest:1@2 -o q && cmp p/matrix.npz q/matrix.npz &&
         exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --unmasked 1 --context nearest:1@1 -o s &&
         [ "$(number rows s/matrix.json)" -lt "$(number rows p/matrix.json)" ] || { fail "${why:-planes differ}"; return 1; }
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --objective masked --mask-ratio 0.5 --context nearest:2 -o w && grep -q '"context": "nearest:2@4"' w/matrix.json &&
-        exits 0 "$COSPEC" connectivity --corpus n --patch 2 --codes 5 --objective masked --mask-ratio 0.5 --context nearest:2 --json && grep -q 'nearest:2@4' out || { fail "${why:-$(cat out)}"; return 1; }
+        exits 0 "$COSPEC" connectivity --corpus n --patch 2 --codes 5 --compare masked:mask-ratio=0.5 --context nearest:2 --json && grep -q 'nearest:2@4' out || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 "does not cut their windows of 2 x 2 patches into whole rows: give --max-length 4 alone, or nearest:1@1" "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 3 --objective ar --context nearest:1 -o e || return 1
     refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" cooc --corpus n --patch 3 --objective ar -o e || return 1
     printf 'a b c\n' > t.txt
