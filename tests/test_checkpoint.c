@@ -132,6 +132,9 @@ TEST(other_builds_are_refused)
     o = first;
     o.context.mode = CS_CONTEXT_EACH;
     assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"each\"");
+    o = first;
+    o.context.columns = 3;
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"nearest@3\"");
     int32_t token = corpus.token[17];
     corpus.token[17] = (token + 1) % 300;
     assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");

@@ -208,7 +208,7 @@ TEST(every_allocation_may_fail)
     int64_t s = 6;
     cs_corpus corpus = small_corpus(1, &s, 5, 0, 1);
     const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2", "diverse-ar:t=2"};
-    const char *const modes[] = {"all", "all", "nearest:2", "unique"};
+    const char *const modes[] = {"all", "all", "nearest:2@3", "unique"};
     for (int i = 0; i < 7; ++i) { /* unique is not drawn */
         cs_objective objective;
         cs_context_options options = {.objective = &objective, .draws = i / 4};
