@@ -179,8 +179,12 @@ void cs_opt_help(const cs_command *const *one, FILE *out)
     const cs_command *command = *one;
     int column = fprintf(out, "cospec %s: ", command->name);
     wrap(out, command->summary, strlen(command->summary), column, column);
-    (void)fprintf(out, "\nUsage: cospec %s%s%s [options]\n\n", command->name,
-                  command->positional ? " " : "", command->positional ? command->positional : "");
+    char usage[256];
+    (void)snprintf(usage, sizeof usage, "%s%s%s [options]", command->name,
+                   command->positional ? " " : "", command->positional ? command->positional : "");
+    column = fprintf(out, "\nUsage: cospec ") - 1;
+    wrap(out, usage, strlen(usage), column, 7);
+    (void)fputc('\n', out);
     put_description(out, command->description, print_block);
     help_list list = {.out = out};
     cs_opt_each(command, print_option, &list);
