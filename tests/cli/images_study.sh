@@ -2,11 +2,14 @@
 root=$(pwd)
 . tests/cli/lib.sh
 
-# Before the first step a folder with a report is refused, and after all that a study can have wrong: what a scale leaves out, its report does not ask for.
+# Before the first step a folder with a report is refused, and after all that a study can have wrong: what a scale or --claims leaves out, its report does not ask for.
 test_scales() {
     mkdir r && touch r/report.html
     for scale in smoke cpu long gpu; do
         refuses 2 "r/report.html exists" "$COSPEC" reproduce --steps "$root/plots/images.json" --template "$root/plots/images.html" --scale $scale -o r || return 1
+    done
+    for claims in LA-T8 LA-T3 GVP-T4 GVP-T6 GVP-T9; do
+        refuses 2 "r/report.html exists" "$COSPEC" reproduce --steps "$root/plots/images.json" --template "$root/plots/images.html" --claims $claims -o r || return 1
     done
 }
 
