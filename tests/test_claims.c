@@ -129,6 +129,74 @@ TEST(baselines_do_not_sharpen_decisions)
     assert_true(open > 0.9 * FAMILIES * FAMILY);
 }
 
+/* Families of which some comparisons are as large as what matters, which is the hardest to tell from
+ * less, and the others are nil: none of the former is found small but in .05 of families, and of the
+ * latter most are. Seeds and documents are drawn. */
+TEST(large_differences_are_rarely_found_small)
+{
+    enum { FAMILY = 6, FAMILIES = 2000, SEEDS = 5 };
+    static char files[FAMILY * 2][8];
+    for (int large = 1; large <= FAMILY; large += 5) {
+        cs_claim_point point[FAMILY] = {0};
+        cs_study_claim claim[FAMILY] = {0};
+        cs_claims claims = {FAMILY, claim};
+        int wrong = 0, found = 0;
+        for (int k = 0; k < FAMILIES; ++k) {
+            cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, (uint64_t)k);
+            const double none[SEEDS] = {0}, matters = 5;
+            for (int c = 0; c < FAMILY; ++c) {
+                cs_claim_side left = {.file = files[2 * c]}, right = {.file = files[2 * c + 1]};
+                files[2 * c][0] = (char)('a' + 2 * c);
+                files[2 * c + 1][0] = (char)('b' + 2 * c);
+                const double mean = c >= large ? 0 : c % 2 ? -matters : matters;
+                draw_side(&rng, SEEDS, mean + 0.3 * cs_rng_normal(&rng), c % 3 + 1, none, &left);
+                draw_side(&rng, SEEDS, 0, 1, none, &right);
+                left.se = 0.3;
+                left.freedom = INFINITY;
+                point[c] = (cs_claim_point){.sides = {.want = ">", .left = left, .right = right},
+                                            .matters = matters};
+                claim[c] =
+                    (cs_study_claim){.name = "c", .family = "F", .points = 1, .point = &point[c]};
+            }
+            OK(cs_claims_decide(&claims));
+            bool any = false;
+            for (int c = 0; c < FAMILY; ++c) {
+                any = any || (c < large && cs_claim_is_small(&point[c]));
+                found += c >= large && cs_claim_is_small(&point[c]);
+            }
+            wrong += any;
+        }
+        print_message(
+            "%d of %d as large as matters: %.4f of families wrong, %.2f of the others found "
+            "small\n",
+            large, FAMILY, (double)wrong / FAMILIES,
+            large < FAMILY ? (double)found / FAMILIES / (FAMILY - large) : 0);
+        assert_true(wrong <= 0.05 * FAMILIES + 4 * sqrt(0.05 * 0.95 * FAMILIES));
+        assert_true(large == FAMILY || found > FAMILIES * (FAMILY - large) / 2);
+    }
+}
+
+/* Nothing is small where nobody has said what matters, or a side has no error. */
+TEST(small_needs_a_size_and_an_error)
+{
+    static const struct {
+        double matters, se;
+        bool small;
+    } rows_of[] = {
+        {0, 0.1, false}, {1, NAN, false}, {1, 0.1, true}, {0.25, 0.1, false}}; /* p .067 */
+    for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; ++i) {
+        const cs_claim_side left = {.value = 0.2, .se = rows_of[i].se, .freedom = INFINITY};
+        const cs_claim_side right = {.value = 0.1, .se = 0, .freedom = INFINITY};
+        cs_claim_point point = {.sides = {.want = ">", .left = left, .right = right},
+                                .matters = rows_of[i].matters};
+        cs_study_claim claim = {.name = "c", .family = "F", .points = 1, .point = &point};
+        cs_claims claims = {1, &claim};
+        OK(cs_claims_decide(&claims));
+        assert_true(cs_claim_is_small(&point) == rows_of[i].small);
+        assert_true(claim.verdict == CS_CLAIM_UNDECIDED);
+    }
+}
+
 /* One claim of exact numbers at three budgets. */
 static cs_claim_verdict verdict_of(double first, double second, double third, int unmet)
 {

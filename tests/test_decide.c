@@ -119,6 +119,11 @@ TEST(margins_by_hand)
     assert_true(cs_decision_p(3, part, 0) == 1 && isnan(cs_decision_p(3, part, NAN)));
     assert_true(cs_decision_p(1, &part[2], 1e-9) == 0 && cs_decision_p(1, &part[2], 0) == 1);
     const cs_error_part unknown = cs_error_of(NAN, 19);
+    /* ruled out one-sided: P(T_19 > 2) of a difference 2 errors below what matters */
+    near(cs_small_p(1, part, -6, 12), 0.5 * cs_student_beyond(2, 19), 1e-10);
+    near(cs_small_p(1, part, 6, 12), 0.5 * cs_student_beyond(2, 19), 1e-10);
+    assert_true(cs_small_p(1, part, 6, 6) == 1 && cs_small_p(1, part, -7, 6) == 1);
+    assert_true(isnan(cs_small_p(1, &unknown, 1, 6)) && isnan(cs_small_p(1, part, NAN, 6)));
     assert_true(isnan(cs_margin(1, &unknown, 0.05)) && isnan(cs_decision_p(1, &unknown, 3)));
 }
 
@@ -197,8 +202,8 @@ static double sd_of(const row *r, int side)
     return r->sd[side] > 0 ? r->sd[side] : 1;
 }
 
-/* The margin of one repetition, and d less its mean. */
-static double draw(const row *r, int number, double *d)
+/* The margin at `alpha` of one repetition, and d less its mean. */
+static double draw(const row *r, int number, double alpha, double *d)
 {
     cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, (uint64_t)number);
     double variance[MOST_SIDES], freedom[MOST_SIDES];
@@ -216,23 +221,28 @@ static double draw(const row *r, int number, double *d)
     *d = cs_rng_normal(&rng) *
          sqrt((sd_of(r, 0) * sd_of(r, 0) + sd_of(r, 1) * sd_of(r, 1)) / r->seeds +
               r->documents * r->documents);
-    return cs_margin(3, part, 0.05);
+    return cs_margin(3, part, alpha);
 }
 
-/* False decisions are at most 5 %, beyond what 4 standard deviations of their count allow. */
+/* False decisions are at most 5 %, beyond what 4 standard deviations of their count allow; so are
+ * differences as large as what matters that are found small: d below it by more than the margin of
+ * twice the level. */
 TEST(false_decisions_are_at_most_nominal)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        int wrong = 0, told = 0;
+        int wrong = 0, told = 0, small = 0;
         const double truth = 4 * hypot(sd_of(&rows[i], 0), sd_of(&rows[i], 1)) / sqrt(2);
         for (int k = 0; k < REPETITIONS; ++k) {
-            double d = 0, margin = draw(&rows[i], k, &d);
+            double d = 0, margin = draw(&rows[i], k, 0.05, &d);
             wrong += fabs(d) > margin;
             told += d + truth > margin;
+            small += d > draw(&rows[i], k, 0.1, &d);
         }
-        print_message("%s: %.4f false, power %.2f at 4 seed sd\n", rows[i].name,
-                      (double)wrong / REPETITIONS, (double)told / REPETITIONS);
-        assert_true(wrong <= 0.05 * REPETITIONS + 4 * sqrt(0.05 * 0.95 * REPETITIONS));
+        print_message("%s: %.4f false, power %.2f at 4 seed sd, %.4f found small\n", rows[i].name,
+                      (double)wrong / REPETITIONS, (double)told / REPETITIONS,
+                      (double)small / REPETITIONS);
+        const double most = 0.05 * REPETITIONS + 4 * sqrt(0.05 * 0.95 * REPETITIONS);
+        assert_true(wrong <= most && small <= most);
         assert_true(told > wrong);
     }
 }

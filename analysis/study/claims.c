@@ -42,7 +42,7 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
 {
     const bool short_of = few(&c->sides.left) || few(&c->sides.right);
     const double d = c->difference = c->sides.left.value - c->sides.right.value;
-    c->margin = c->p = c->resolution = c->seeds_needed = NAN;
+    c->margin = c->p = c->small = c->resolution = c->seeds_needed = NAN;
     c->verdict = CS_CLAIM_UNDECIDED;
     c->why = isnan(d)               ? "a side has no value"
              : short_of             ? "a side has fewer than 3 seeds"
@@ -59,6 +59,7 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
     parts_of(&c->sides, prior, c->part);
     c->margin = cs_margin(PARTS, c->part, alpha);
     c->p = cs_decision_p(PARTS, c->part, d);
+    if (c->matters > 0) c->small = cs_small_p(PARTS, c->part, d, c->matters);
     if (isnan(c->margin)) c->why = "a side has no standard error";
 }
 
@@ -84,7 +85,7 @@ static double seeds_needed(const cs_claim_point *c)
 
 bool cs_claim_is_small(const cs_claim_point *c)
 {
-    return fabs(c->difference) + c->resolution < c->matters;
+    return c->small <= alpha; /* false of NaN */
 }
 
 /* A comparison whose adjusted p is known, in a family of which one more would be decided at `level`. */
@@ -97,7 +98,7 @@ static void decide(cs_claim_point *c, const cs_prior *prior, double level)
         c->why =
             wanted ? "the difference has the sign claimed" : "the difference has the other sign";
     } else if (cs_claim_is_small(c)) {
-        c->why = "whatever the difference is, it is smaller than what matters";
+        c->why = "the difference is smaller than what matters";
     } else if (c->p <= alpha) {
         c->why = "told by itself but not among the comparisons of its family";
     }
@@ -140,13 +141,15 @@ static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *
     return cs_prior_of(sides, variance, freedom, out);
 }
 
-/* Moderated variances and Holm's adjustment over the comparisons of a family; *size: those with a p. */
+/* Moderated variances and Holm's adjustment over the comparisons of a family, of differences told and
+ * of those found small; *size: comparisons with a p. */
 static cs_status decide_family(int64_t count, cs_claim_point *const *member, int64_t *size)
 {
     cs_pool pool = {0};
     cs_prior prior = {0};
     double *p = cs_pool_take(&pool, count, sizeof *p);
     double *adjusted = cs_pool_take(&pool, count, sizeof *adjusted);
+    double *small = cs_pool_take(&pool, count, sizeof *small);
     double *room = cs_pool_take(&pool, 4 * count, sizeof *room);
     *size = 0;
     cs_status status = pool.status;
@@ -155,11 +158,14 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
         measure_margin(&prior, member[i]);
         p[i] =
             member[i]->p; /* of what is open too: baselines are met where a side came out large */
+        small[i] = member[i]->small;
         *size += !isnan(p[i]);
     }
     if (status == CS_OK) status = cs_holm(count, p, adjusted);
+    if (status == CS_OK) status = cs_holm(count, small, room);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         member[i]->adjusted = adjusted[i];
+        member[i]->small = room[i];
         decide(member[i], &prior, cs_holm_level(count, adjusted, alpha));
     }
     cs_pool_free(&pool);

@@ -113,7 +113,9 @@ typedef struct {
     double margin;      /* M at .05, of this comparison alone */
     double p, adjusted; /* the least level at which d is decided; Holm's, over the family */
     double resolution;  /* the least |d| that would have been decided */
-    cs_prior prior;     /* of its family's seeds, and the level for one more decision */
+    double
+        small; /* Holm's p, over the family, of a difference as large as matters; NaN: not asked */
+    cs_prior prior; /* of its family's seeds, and the level for one more decision */
     double level;
     double seeds_needed; /* a side, for d as it is; infinite: documents hide it; NaN: not asked */
     char *unmet;         /* the first of its needs that is not met, in words; NULL: none */
@@ -155,7 +157,7 @@ void cs_claims_free(cs_claims *claims);
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
 const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
 
-/* Whether no difference as large as what matters is left: |d| plus the resolution is below that. */
+/* Whether a difference as large as what matters is ruled out at .05 among the claims of the family. */
 bool cs_claim_is_small(const cs_claim_point *c);
 
 /* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
@@ -174,11 +176,11 @@ cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict
                            char **out) CS_MUST_CHECK;
 
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value, right_se, seeds,
- * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed, agree_at,
- * disagree_at, budgets, verdict, why, scope; numbers are those of the largest budget. */
+ * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed, matters,
+ * p_small, agree_at, disagree_at, budgets, verdict, why, scope; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,
- * high, p, p_holm, resolution, seeds_needed, verdict, why. *count: rows; none, no file. */
+ * high, p, p_holm, resolution, seeds_needed, matters, p_small, verdict, why. *count: rows; none, no file. */
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
                                   int64_t *count) CS_MUST_CHECK;

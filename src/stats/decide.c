@@ -70,6 +70,12 @@ double cs_decision_p(int count, const cs_error_part *part, double d)
     return exp(high);
 }
 
+double cs_small_p(int count, const cs_error_part *part, double d, double most)
+{
+    const double p = cs_decision_p(count, part, most - fabs(d));
+    return isnan(p) || fabs(d) < most ? 0.5 * p : 1;
+}
+
 /* --- families --- */
 
 typedef struct {

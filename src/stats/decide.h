@@ -54,6 +54,12 @@ double cs_margin(int count, const cs_error_part *part, double alpha);
  * where d or an error is. */
 double cs_decision_p(int count, const cs_error_part *part, double d);
 
+/* The least level at which a difference as large as `most` > 0 is ruled out, by two one-sided tests
+ * (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987): half the p of most - |d|, 1 where |d| is not
+ * below `most`. The errors are symmetric, so that where the mean of d is -+ most, or beyond, d is
+ * wrongly found small with probability alpha at most. */
+double cs_small_p(int count, const cs_error_part *part, double d, double most);
+
 /* Adjusted for a family (Holm, Scand. J. Statist. 6, 1979): of the sorted p, max_{j <= i} min(1, (m -
  * j + 1) p_(j)), m the number of those that are not NaN, which stay. All decisions p_i <= alpha
  * together are wrong anywhere with probability alpha at most. CS_ERR_MEMORY is all that can fail. */

@@ -181,13 +181,13 @@ static void print_rows(int repetitions)
 static void print_worst(int repetitions)
 {
     static const int seeds[] = {3, 4, 5, 8}, sides[] = {3, 4, 8, 14, 30};
-    static const double ratio[] = {1.5, 2, 3, 5, 8, 14, 40}, alpha[] = {.05, .005};
+    static const double ratio[] = {1.5, 2, 3, 5, 8, 14, 40}, alpha[] = {.1, .05, .005};
     printf("\n| alpha | seeds | sides |");
     for (int r = 0; r < RULES; ++r) {
         printf(" %s |", rule_name[r]);
     }
     printf("\n|---|---|---|---|---|---|---|\n");
-    for (size_t a = 0; a < 2; ++a) {
+    for (size_t a = 0; a < sizeof alpha / sizeof *alpha; ++a) {
         for (size_t n = 0; n < 4; ++n) {
             for (size_t g = 0; g < 5; ++g) {
                 double worst[RULES] = {0}, wrong[RULES], right[RULES];

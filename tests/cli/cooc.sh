@@ -224,11 +224,15 @@ test_interrupt_while_writing() {
     awk 'BEGIN { srand(3); for (d = 0; d < 3000; ++d) { for (i = 0; i < 100; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
     set -- --corpus big.txt --tokenizer whitespace --objective ar --context nearest:3 --mtx -o d
     for s in INT TERM; do
-        rm -rf d
-        "$COSPEC" cooc "$@" > out 2> err & pid=$!
-        tries=0
-        until ls d/matrix.*.partial > /dev/null 2>&1 || [ $tries = 3000 ]; do sleep 0.01; tries=$((tries + 1)); done
-        kill -$s $pid; wait $pid; got=$?
+        late=0 got=0
+        while [ $got = 0 ] && [ $late -lt 10 ]; do # a busy machine may see the file when it is whole already
+            rm -rf d
+            "$COSPEC" cooc "$@" > out 2> err & pid=$!
+            tries=0
+            until ls d/matrix.*.partial > /dev/null 2>&1 || [ -e d/matrix.json ] || [ $tries = 3000 ]; do sleep 0.01; tries=$((tries + 1)); done
+            kill -$s $pid 2> /dev/null; wait $pid; got=$?
+            late=$((late + 1))
+        done
         [ $got = 130 ] && grep -qF "interrupted when all was computed: the result is whole, and --resume keeps it" err || { fail "$s: exit $got: $(head -c 200 err)"; return 1; }
         [ -s d/matrix.json ] && [ -s d/manifest.json ] && [ -s out ] && ! ls d/*.partial > /dev/null 2>&1 || { fail "$s: left $(ls -A d)"; return 1; }
         exits 0 "$COSPEC" cooc "$@" --resume && says "finished already; kept" && exits 0 "$COSPEC" svd d -k 3 || return 1
