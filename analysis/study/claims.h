@@ -176,11 +176,12 @@ cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict
                            char **out) CS_MUST_CHECK;
 
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value, right_se, seeds,
- * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed, matters,
- * p_small, agree_at, disagree_at, budgets, verdict, why, scope; numbers are those of the largest budget. */
+ * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed, agree_at,
+ * disagree_at, budgets, verdict, why, scope, matters, p_small; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,
- * high, p, p_holm, resolution, seeds_needed, matters, p_small, verdict, why. *count: rows; none, no file. */
+ * high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small. *count: rows; none, no
+ * file. */
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
                                   int64_t *count) CS_MUST_CHECK;

@@ -78,7 +78,7 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
     static const cs_view view = {
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
                     "seeds difference low high interval family family_size p p_holm resolution "
-                    "seeds_needed matters p_small agree_at disagree_at budgets verdict why scope"};
+                    "seeds_needed agree_at disagree_at budgets verdict why scope matters p_small"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");
     cs_status status = CS_OK;
@@ -129,7 +129,7 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
 {
     static const cs_view view = {"budgets[]",
                                  "series claim budget wanted difference low high p p_holm "
-                                 "resolution seeds_needed matters p_small verdict why"};
+                                 "resolution seeds_needed verdict why matters p_small"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "budgets");
     *count = 0;
