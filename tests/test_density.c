@@ -220,6 +220,22 @@ TEST(the_identity_is_exact)
     operator_free(&m);
 }
 
+/* n samples leave n - 1 degrees of freedom: one and two of them in closed form, as above. */
+TEST(a_sample_is_spent_on_the_mean)
+{
+    csr_operator m;
+    operator_of(&m, diagonal(200, half), 1);
+    for (int samples = 2; samples <= 3; ++samples) {
+        const double want = samples == 2 ? tan(0.95 * M_PI / 2) : 0.95 * sqrt(2 / (1 - 0.9025));
+        cs_density_options o = options_of(samples, 4, 1);
+        cs_density d;
+        OK(cs_density_of(&m.op, &o, &d));
+        assert_true(fabs(d.factor / want - 1) < 1e-12);
+        cs_density_free(&d);
+    }
+    operator_free(&m);
+}
+
 /* Hypercube of dimension 8, edges over 8: sigma = |8 - 2 k| / 8 with multiplicity C(8, k): five
  * values, so five steps give what twenty do, and the intervals hold the counts. */
 TEST(a_hypercube_ends_in_five_steps)

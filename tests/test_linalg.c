@@ -28,6 +28,8 @@ TEST(sizes_are_checked)
     assert_null(a.ptr);
     cs_csr tall = {.rows = 3000000000};
     assert_fails(cs_csr_transpose(&tall, &a), CS_ERR_INPUT, "3000000000 rows");
+    cs_dense nothing = {.rows = 3000000000, .ld = 3000000000};
+    OK(cs_dense_svd(&nothing, NULL, NULL, NULL)); /* no values: LAPACK is not asked */
 }
 
 TEST(gemm_agrees_with_the_definition)
@@ -408,6 +410,42 @@ TEST(product_has_the_same_bits_for_any_threads)
     cs_csr_free(&long_row);
 }
 
+/* So many columns that a tile of eight and one of six are packed in several parts; small integers,
+ * whose sums are exact. */
+TEST(long_vectors_are_packed_whole)
+{
+    enum { ROWS = 3, COLS = 140000, APART = 7, N = COLS / APART, WIDTH = 15 };
+    static int64_t row[N], col[N];
+    static double val[N];
+    for (int e = 0; e < N; ++e) {
+        row[e] = e % ROWS;
+        col[e] = (int64_t)APART * e + e % APART;
+        val[e] = e % 9 - 3;
+    }
+    cs_csr a;
+    cs_dense x, y, want;
+    OK(cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
+    OK(cs_dense_init(&x, COLS, WIDTH));
+    OK(cs_dense_init(&y, ROWS, WIDTH));
+    OK(cs_dense_init(&want, ROWS, WIDTH));
+    for (int64_t j = 0; j < WIDTH; ++j) {
+        for (int64_t i = 0; i < COLS; ++i) {
+            x.data[i + j * COLS] = (double)((i + 3 * j) % 101 - 20);
+        }
+        for (int e = 0; e < N; ++e) {
+            want.data[row[e] + j * ROWS] += val[e] * x.data[col[e] + j * COLS];
+        }
+    }
+    for (int threads = 1; threads <= 3; ++threads) {
+        OK(cs_csr_apply(&a, &x, &y, threads));
+        assert_memory_equal(y.data, want.data, ROWS * WIDTH * sizeof(double));
+    }
+    cs_dense_free(&x);
+    cs_dense_free(&y);
+    cs_dense_free(&want);
+    cs_csr_free(&a);
+}
+
 /* n terms are added in any order with an error of at most (n - 1) eps / 2 of their sizes: of a long
  * column as of a long row, a column in a pass over rows. */
 TEST(rounding_is_that_of_the_longest_sum)
@@ -507,5 +545,20 @@ TEST(large_transposes)
         }
     }
     cs_csr_free(&first);
+    cs_csr_free(&a);
+}
+
+/* Last: the flag cannot be taken back. */
+TEST(an_interrupted_product_says_so)
+{
+    cs_csr a = random_sparse(30, 20, 0.2, 5);
+    cs_dense x, y;
+    OK(cs_dense_init(&x, 20, 3));
+    OK(cs_dense_init(&y, 30, 3));
+    OK(cs_csr_apply(&a, &x, &y, 1));
+    cs_interrupt_set();
+    assert_fails(cs_csr_apply(&a, &x, &y, 1), CS_ERR_INTERRUPT, "interrupted");
+    cs_dense_free(&x);
+    cs_dense_free(&y);
     cs_csr_free(&a);
 }

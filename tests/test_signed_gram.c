@@ -71,6 +71,15 @@ static cs_dense dense_of(const cs_signed_gram *p)
     return d;
 }
 
+TEST(what_is_freed_is_empty)
+{
+    cs_signed_gram p = random_gram(5, 0.5, false, 1);
+    cs_signed_gram_free(&p);
+    assert_true(!p.plus.ptr && !p.minus.ptr && !p.diagonal);
+    assert_int_equal(p.plus.cols, 0);
+    cs_signed_gram_free(&p);
+}
+
 /* Sizes within an octet and beyond, rows that touch few columns (which are looked up one by one)
  * and frequent columns (whole vectors). Sums of some thousand terms: relative to the sum of moduli,
  * 1e-12 leaves three digits. */

@@ -109,6 +109,62 @@ TEST(small_values_by_golub_kahan)
     operator_free(&f);
 }
 
+/* The floor of the Gram form is sqrt(rows eps) sigma_1, that of Golub-Kahan rows eps sigma_1: which
+ * of them ran. 2.5 times the former is the Gram form's, half of it is not. */
+TEST(the_gram_form_ends_at_its_floor)
+{
+    enum { ROWS = 4003, COLS = 130, K = 20 };
+    const double deep = sqrt(ROWS * DBL_EPSILON);
+    assert_true(2 * deep > 1e-6); /* rows decide, not the least limit, 1e-6 */
+    for (int small = 0; small < 2; ++small) {
+        double value[K];
+        for (int j = 0; j < K; ++j) {
+            value[j] = j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep;
+        }
+        csr_operator f;
+        operator_of(&f, scattered(ROWS, COLS, K, value), 0);
+        cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
+        cs_svd s;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        check_triplets(&s, 1e-9);
+        assert_int_equal(s.k, K);
+        for (int j = 0; j < K; ++j) {
+            assert_true(fabs(s.sigma[j] - value[j]) <= s.residual[j] + 1e-14);
+        }
+        const double floor = (small ? deep : 1) * deep;
+        assert_true(fabs(s.floor / floor - 1) < 1e-9);
+        cs_svd_free(&s);
+        operator_free(&f);
+    }
+}
+
+/* Without a negative eigenvalue A itself is applied, once a step where A^T A takes two products,
+ * and its values have A's own floor, rows eps sigma_1, not the square root's. */
+TEST(a_semidefinite_matrix_is_applied_itself)
+{
+    enum { N = 700, K = 6 };
+    csr_operator f;
+    falling_operator(&f, N);
+    int64_t applications[2];
+    for (int direct = 0; direct < 2; ++direct) {
+        f.op.semidefinite = direct;
+        cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
+        cs_svd s;
+        OK(cs_svd_compute(&f.op, &o, &s));
+        check_triplets(&s, 1e-10);
+        assert_int_equal(s.k, K);
+        for (int j = 0; j < K; ++j) {
+            assert_true(fabs(s.sigma[j] - (N - j)) <= 1e-10 * N);
+        }
+        const double floor = N * DBL_EPSILON;
+        assert_true(fabs(s.floor / (N * (direct ? floor : sqrt(floor))) - 1) < 1e-9);
+        applications[direct] = s.applications;
+        cs_svd_free(&s);
+    }
+    assert_true(applications[1] < applications[0]);
+    operator_free(&f);
+}
+
 /* Lauchli's matrix: sqrt(n + mu^2), then mu n - 1 times, mu = 1e-10. */
 TEST(lauchli_is_not_lost)
 {
