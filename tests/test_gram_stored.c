@@ -36,6 +36,43 @@ static cs_gram ten_rows(const cs_gram_options *options)
     return g;
 }
 
+/* Eight groups of one row, the last of length 100, the others of 1: a sum that leaves few of them out is
+ * made from that over all, which is marked here; one that leaves half of them out is not, nor one that
+ * leaves out what has most of the trace. */
+TEST(few_groups_are_taken_away)
+{
+    enum { EACH = 8 };
+    static const struct {
+        cs_gram_range without;
+        bool away;
+    } cases[] = {{{0, 0}, true}, {{0, 1}, true}, {{5, 7}, true}, {{2, 6}, false}, {{7, 8}, false}};
+    const cs_gram_options o = {.wide = true, .threads = 1};
+    double x[EACH * D] = {0};
+    for (int i = 0; i < EACH; ++i) {
+        x[i * D + i % D] = i == EACH - 1 ? 100 : 1;
+    }
+    cs_gram g = {0};
+    cs_gram_all all = {0};
+    const cs_rows rows = cs_rows_of_f64(EACH, D, x, "x");
+    OK(cs_gram_init(D, EACH, &o, &g));
+    OK(cs_gram_add(&g, &rows, NULL, &o));
+    OK(cs_gram_all_of(&g, &all));
+    all.sum.data[1] += 1;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const cs_gram_range without[2] = {cases[c].without};
+        cs_dense sum = {0};
+        int64_t n = 0;
+        OK(cs_gram_without(&g, &all, without, false, &sum, &n));
+        const double trace = (double)n + (without->end == EACH ? 0 : 9999);
+        assert_int_equal(n, EACH - (without->end - without->from));
+        assert_true(sum.data[1] == cases[c].away);
+        assert_true(sum.data[0] + sum.data[1 + D] + sum.data[2 + 2 * D] == trace);
+        cs_dense_free(&sum);
+    }
+    cs_gram_all_free(&all);
+    cs_gram_free(&g);
+}
+
 TEST_IN_DIR(all_of_it_is_stored)
 {
     const char *path = in_dir(state, "gram.npz");

@@ -129,6 +129,9 @@ TEST(bad_dense_input_is_named)
     assert_fails(cs_dense_orthonormalise(&u), CS_ERR_INPUT, "not finite");
     cs_dense huge = {.rows = 30000, .cols = 30000, .ld = 30000};
     assert_fails(cs_dense_svd(&huge, sigma, NULL, NULL), CS_ERR_INPUT, "gesdd workspace");
+    /* The first side whose workspace, 4 p^2 + 7 p doubles, an int does not count. */
+    huge.rows = huge.cols = huge.ld = 23170;
+    assert_fails(cs_dense_svd(&huge, sigma, NULL, NULL), CS_ERR_INPUT, "workspace 2147557790");
     huge.rows = huge.cols = huge.ld = 40000;
     assert_fails(cs_dense_eigh(&huge, sigma, true), CS_ERR_INPUT, "syevd workspace");
     cs_dense_free(&a);
