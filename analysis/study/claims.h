@@ -113,9 +113,8 @@ typedef struct {
     double margin;      /* M at .05, of this comparison alone */
     double p, adjusted; /* the least level at which d is decided; Holm's, over the family */
     double resolution;  /* the least |d| that would have been decided */
-    double
-        small; /* Holm's p, over the family, of a difference as large as matters; NaN: not asked */
-    cs_prior prior; /* of its family's seeds, and the level for one more decision */
+    double small;       /* Holm's p that |d| is as large as matters; NaN: not asked */
+    cs_prior prior;     /* of its family's seeds, and the level for one more decision */
     double level;
     double seeds_needed; /* a side, for d as it is; infinite: documents hide it; NaN: not asked */
     char *unmet;         /* the first of its needs that is not met, in words; NULL: none */
