@@ -4,12 +4,14 @@
  * linalg_sparse.cu; what is deflated is kept as panels U diag(-s) and V. Inner products and updates
  * of panels are own kernels: they read each panel once, where a product of cuBLAS for each panel
  * would read and write W as often as there are panels; sums are formed over fixed runs of rows and
- * added in their order. Rotations are arithmetic, and go to cuBLAS by runs of rows. Random entries
- * are drawn by the host, whose bits they have.
+ * added in their order. Rotations are arithmetic: squares of 8 x 8 on the tensor cores, whose results
+ * wait in one packed copy of a run of rows until all of the run has been read. Random entries are
+ * drawn by the host, whose bits they have.
  *
  * Limits: one stream, one caller.
  */
 #include "cuda/linalg.cuh"
+#include "cuda/mma.cuh"
 
 static constexpr int B = CS_PANEL, SQUARE = B * B;
 static constexpr int SLICES = 4;               /* of a run, summed side by side */
@@ -35,8 +37,9 @@ struct Space {
     cs_panel **left, **right;
     double *sums, *squares; /* partial sums; coefficients */
     int64_t sums_room, squares_room;
-    double *from, *to, *turn; /* of a rotation */
-    int64_t from_room, to_room, turn_room;
+    double *turned, *turn; /* of a rotation: its results, its matrix */
+    double **places;       /* and where its panels lie */
+    int64_t turned_room, turn_room, places_room;
 };
 
 /* By value to a kernel. */
@@ -53,8 +56,8 @@ static Space *space_of(cs_space *s)
     return static_cast<Space *>(s->ctx);
 }
 
-/* *room becomes at least `count` doubles. */
-static cs_status grow(const Gpu *g, int64_t count, double **room, int64_t *has)
+/* *room becomes at least `count` items. */
+template <typename T> static cs_status grow(const Gpu *g, int64_t count, T **room, int64_t *has)
 {
     if (count <= *has) {
         return CS_OK;
@@ -298,41 +301,124 @@ static cs_status combine_panels(cs_space *space, int64_t p, cs_panel *const *pan
 
 /* --- rotations -------------------------------------------------------------------------------- */
 
-/* Rows of panels side by side, or (back) the other way: a thread a row of a panel (blockIdx.y);
- * `wide` doubles a row there. */
-static __global__ void side_by_side_kernel(int64_t rows, int64_t first, Panels panels, int64_t wide,
-                                           int back, double *all)
+static constexpr int TILE = 64,
+                     DEPTH = 2 * B;       /* a block makes TILE x TILE, DEPTH terms at a time */
+static constexpr int PITCH = DEPTH + 4;   /* eight rows of a tile in different banks */
+static constexpr int WARPS = 4, SPAN = 4; /* of a block; a warp makes SPAN x SPAN squares */
+static constexpr int CHUNKS = TILE * DEPTH / 2 / (WARPS * WARP); /* of 16 bytes, a thread's */
+
+static_assert(WARPS * SPAN * SPAN * SQUARE == TILE * TILE && WARPS == 4, "2 x 2 warps make a tile");
+
+/* Y = X C for the rows from `first` on: X the p panels, C of 8 p x narrow by columns; Y by panels.
+ * Blocks along rows (x) and columns (y). */
+static __global__ void rotate_kernel(int64_t first, int64_t rows, int64_t p,
+                                     const double *const *panels, int64_t narrow, const double *c,
+                                     double *y)
 {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < rows) {
-        double *in = panels.at[blockIdx.y] + (first + i) * B;
-        double *out = all + i * wide + (int64_t)blockIdx.y * B;
+    __shared__ Two x_tile[2][TILE * PITCH / 2], c_tile[2][TILE * PITCH / 2];
+    int64_t row0 = (int64_t)blockIdx.x * TILE, col0 = (int64_t)blockIdx.y * TILE;
+    int64_t stages = (p + 1) / 2;
+    int thread = (int)threadIdx.x, lane = thread % WARP, group = lane / 4, in = lane % 4;
+    int down = thread / WARP % 2 * (TILE / 2), across = thread / WARP / 2 * (TILE / 2);
+    double sum[SPAN][SPAN][2] = {};
+    Two x[CHUNKS], w[CHUNKS];
+
+    auto fetch = [&](int64_t stage) {
 #pragma unroll
-        for (int j = 0; j < B; ++j) {
-            if (back) {
-                in[j] = out[j];
-            } else {
-                out[j] = in[j];
+        for (int t = 0; t < CHUNKS; ++t) {
+            int i = thread + t * WARPS * WARP;
+            int64_t row = row0 + i / 4 % TILE, panel = 2 * stage + i / (4 * TILE);
+            int64_t col = col0 + i / B, k = stage * DEPTH + i % B * 2;
+            x[t] =
+                row < rows && panel < p
+                    ? *reinterpret_cast<const Two *>(panels[panel] + (first + row) * B + i % 4 * 2)
+                    : Two{};
+            w[t] = col < narrow && k < p * B ? *reinterpret_cast<const Two *>(c + col * p * B + k)
+                                             : Two{};
+        }
+    };
+    auto keep = [&](int64_t stage) {
+#pragma unroll
+        for (int t = 0; t < CHUNKS; ++t) {
+            int i = thread + t * WARPS * WARP;
+            x_tile[stage % 2][i / 4 % TILE * (PITCH / 2) + i / (4 * TILE) * 4 + i % 4] = x[t];
+            c_tile[stage % 2][i / B * (PITCH / 2) + i % B] = w[t];
+        }
+    };
+
+    fetch(0);
+    keep(0);
+    __syncthreads();
+    for (int64_t stage = 0; stage < stages; ++stage) {
+        if (stage + 1 < stages) {
+            fetch(stage + 1); /* on their way while this stage is computed */
+        }
+        const double *xs = &x_tile[stage % 2][0].x + (down + group) * PITCH + in;
+        const double *cs = &c_tile[stage % 2][0].x + (across + group) * PITCH + in;
+#pragma unroll
+        for (int k = 0; k < DEPTH; k += 4) {
+            double a[SPAN], b[SPAN];
+#pragma unroll
+            for (int s = 0; s < SPAN; ++s) {
+                a[s] = xs[s * B * PITCH + k];
+                b[s] = cs[s * B * PITCH + k];
+            }
+#pragma unroll
+            for (int s = 0; s < SPAN; ++s) {
+#pragma unroll
+                for (int t = 0; t < SPAN; ++t) {
+                    mma(sum[s][t], a[s], b[t]);
+                }
+            }
+        }
+        if (stage + 1 < stages) {
+            keep(stage + 1);
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int s = 0; s < SPAN; ++s) {
+        int64_t row = row0 + down + s * B + group;
+#pragma unroll
+        for (int t = 0; t < SPAN; ++t) {
+            int64_t col = col0 + across + t * B;
+            if (row < rows && col < narrow) {
+                *reinterpret_cast<Two *>(y + (col / B * rows + row) * B + 2 * in) =
+                    Two{sum[s][t][0], sum[s][t][1]};
             }
         }
     }
 }
 
-static cs_status side_by_side(const Space *s, int64_t p, cs_panel *const *panels, int64_t first,
-                              int64_t rows, bool back, double *all)
+/* The run's rows to a panel (blockIdx.y): a thread 16 bytes. */
+static __global__ void put_back_kernel(int64_t first, int64_t rows, const double *y,
+                                       double *const *panels)
 {
-    return by_groups(p, panels, [=](Panels group, int count, int64_t q) {
-        return launch(&s->g->cuda, "rows of panels", side_by_side_kernel,
-                      dim3((unsigned)ceil_div(rows, MAX_BLOCK), (unsigned)count), dim3(MAX_BLOCK),
-                      0, rows, first, group, p * B, back ? 1 : 0, all + q * B);
-    });
+    int64_t i = 2 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x), items = rows * B;
+    if (i < items) {
+        *reinterpret_cast<Two *>(panels[blockIdx.y] + first * B + i) =
+            *reinterpret_cast<const Two *>(y + (int64_t)blockIdx.y * items + i);
+    }
 }
 
-/* A row of all panels is a column of X, so that Y = C^T X. */
+/* Where the panels lie, to the device. */
+static cs_status put_places(Space *s, int64_t p, cs_panel *const *panels)
+{
+    double **at = static_cast<double **>(s->g->host->alloc(p, sizeof *at));
+    cs_status status = at ? grow(s->g, p, &s->places, &s->places_room) : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < p; ++i) {
+        at[i] = panels[i]->data;
+    }
+    status = status ? status : gpu_put(s->g, s->places, at, p * (int64_t)sizeof *at);
+    s->g->host->free(at);
+    return status;
+}
+
 static cs_status rotate_panels(cs_space *space, int64_t p, int64_t q, cs_panel *const *panels,
                                const cs_dense *c)
 {
     Space *s = space_of(space);
+    const Device *device = &s->g->cuda;
     if (q == 0) {
         return CS_OK;
     }
@@ -342,16 +428,19 @@ static cs_status rotate_panels(cs_space *space, int64_t p, int64_t q, cs_panel *
     used.rows = wide;
     used.cols = narrow;
     cs_status status = grow(s->g, wide * narrow, &s->turn, &s->turn_room);
-    status = status ? status : grow(s->g, run * wide, &s->from, &s->from_room);
-    status = status ? status : grow(s->g, run * narrow, &s->to, &s->to_room);
+    status = status ? status : grow(s->g, run * narrow, &s->turned, &s->turned_room);
+    status = status ? status : put_places(s, p, panels);
     status = status ? status : gpu_put_columns(s->g, s->turn, &used, NULL);
     for (int64_t first = 0; status == CS_OK && first < rows; first += run) {
         int64_t now = rows - first < run ? rows - first : run;
-        Dgemm d = {true, false,   narrow, now, wide,  1,     s->turn,
-                   wide, s->from, wide,   0,   s->to, narrow};
-        status = side_by_side(s, p, panels, first, now, false, s->from);
-        status = status ? status : gpu_gemm(s->g, &d);
-        status = status ? status : side_by_side(s, q, panels, first, now, true, s->to);
+        status =
+            launch(device, "rotation", rotate_kernel,
+                   dim3((unsigned)ceil_div(now, TILE), (unsigned)ceil_div(narrow, TILE)),
+                   dim3(WARPS * WARP), 0, first, now, p, s->places, narrow, s->turn, s->turned);
+        status = status ? status
+                        : launch(device, "rotated rows", put_back_kernel,
+                                 dim3((unsigned)ceil_div(now * B / 2, MAX_BLOCK), (unsigned)q),
+                                 dim3(MAX_BLOCK), 0, first, now, s->turned, s->places);
     }
     return status;
 }
@@ -388,7 +477,7 @@ void space_free(cs_space *space)
         g->host->free(s->right);
         sparse_free(g, &s->a);
         sparse_free(g, &s->at);
-        gpu_release(g, {s->sums, s->squares, s->from, s->to, s->turn});
+        gpu_release(g, {s->sums, s->squares, s->turned, s->turn, s->places});
         g->host->free(s);
     }
     memset(space, 0, sizeof *space);

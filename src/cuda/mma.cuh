@@ -1,4 +1,4 @@
-/* Instructions of PTX: mma.m16n8k16, ldmatrix, cp.async, cvt, ex2. Where the fragments of the first
+/* Instructions of PTX: mma.m16n8k16, mma.m8n8k4, ldmatrix, cp.async, cvt, ex2. Where the fragments of the first
  * two lie: a warp's lane is group * 4 + in, group = lane / 4, in = lane % 4, and
  *
  *   C, D 16 x 8 (float[4]):  item i at row group + 8 (i / 2), column 2 in + i % 2
@@ -22,6 +22,19 @@ static __device__ inline void mma(float d[4], const uint32_t a[4], const uint32_
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+/* d += a b in double: d 8 x 8 (item i at row group, column 2 in + i), a 8 x 4 (row group, column
+ * in), b 4 x 8 (row in, column group). */
+static __device__ inline void mma(double d[2], double a, double b)
+{
+#ifdef CS_CUDA_EMULATION
+    emulate_mma_double(d, a, b);
+#else
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
 #endif
 }
 

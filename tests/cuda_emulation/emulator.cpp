@@ -386,6 +386,23 @@ void emulate_mma(float d[4], const uint32_t a[4], const uint32_t b[2])
     }
 }
 
+/* PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f64 floating point type": a at row lane / 4, column
+ * lane % 4; b at row lane % 4, column lane / 4; d_i at row lane / 4, column 2 (lane % 4) + i. */
+void emulate_mma_double(double d[2], double a, double b)
+{
+    double own[2] = {a, b};
+    const double *all =
+        reinterpret_cast<const double *>(emulate_exchange(MEET_MATRIX, own, sizeof own));
+    const int slot = SLOT / (int)sizeof(double);
+    int lane = emulate_lane();
+    for (int i = 0; i < 2; ++i) {
+        int row = lane / 4, col = lane % 4 * 2 + i;
+        for (int k = 0; k < 4; ++k) {
+            d[i] = fma(all[(row * 4 + k) * slot], all[(col * 4 + k) * slot + 1], d[i]);
+        }
+    }
+}
+
 void emulate_ldmatrix(uint32_t out[4], const void *row, bool transposed)
 {
     if ((uintptr_t)row % 16 != 0 || !in_shared(row, 16)) {

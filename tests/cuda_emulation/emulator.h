@@ -153,6 +153,8 @@ static inline float __int_as_float(int x)
 
 /* d += a b; a 16 x 16, b 16 x 8, bf16; d 16 x 8, float; fragments as of mma.m16n8k16. */
 void emulate_mma(float d[4], const uint32_t a[4], const uint32_t b[2]);
+/* d += a b; a 8 x 4, b 4 x 8, d 8 x 8, double; fragments as of mma.m8n8k4. */
+void emulate_mma_double(double d[2], double a, double b);
 /* Four 8 x 8 matrices of 16-bit items; lane l gives the address of row l % 8 of matrix l / 8. */
 void emulate_ldmatrix(uint32_t out[4], const void *row, bool transposed);
 /* 16 bytes to shared memory; `bytes` of them read, the rest zero. They arrive when waited for. */
