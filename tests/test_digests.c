@@ -148,18 +148,23 @@ TEST_IN_DIR(large_files_have_the_fast_hash)
     assert_fails(cs_digest_check_all(dir), CS_ERR_INPUT, hex);
 }
 
+static void write_text(void **state, const char *text)
+{
+    OK(cs_file_write(in_dir(state, "r/manifest.json"), text, (int64_t)strlen(text)));
+}
+
 TEST_IN_DIR(other_manifests_are_no_record)
 {
     (void)folder(state);
     OK(cs_file_write(in_dir(state, "r/a.csv"), "abc", 3));
-    static const char *const other[] = {"",
-                                        "{",
+    static const char *const other[] = {"{\"audio\": 1}\n{\"audio\": 2}\n",
+                                        "/* an extension */ {}",
                                         "[]",
                                         "{\"outputs\": 3}",
                                         "{\"outputs\": [1, {}]}",
                                         "{\"outputs\": [{\"path\": \"a.csv\", \"sha256\": 4}]}"};
     for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
-        OK(cs_file_write(in_dir(state, "r/manifest.json"), other[i], (int64_t)strlen(other[i])));
+        write_text(state, other[i]);
         OK(hash(in_dir(state, "r/a.csv")));
         OK(hash(in_dir(state, "r")));
         OK(cs_digest_check_all(in_dir(state, "r")));
@@ -168,6 +173,66 @@ TEST_IN_DIR(other_manifests_are_no_record)
     assert_int_equal(unlink(in_dir(state, "r/manifest.json")), 0);
     OK(cs_dir_make(in_dir(state, "r/manifest.json")));
     OK(hash(in_dir(state, "r/a.csv")));
+}
+
+/* One of ours that is cut anywhere, or has another byte anywhere, is not taken for nobody's. */
+TEST_IN_DIR(damaged_manifests_are_refused)
+{
+    make_result(state);
+    const char *path = in_dir(state, "r/manifest.json");
+    json_t *m = NULL;
+    char own[65], *text = NULL;
+    int64_t size = 0;
+    OK(cs_json_read(path, &m));
+    OK(cs_json_set(m, "program_sha256", json_string(ABC)));
+    OK(cs_digest_json(m, own));
+    OK(cs_json_set(m, "sha256", json_string(own)));
+    json_t *whole = json_pack("{s:s}", "command", "rank");
+    assert_int_equal(json_object_update(whole, m), 0);
+    OK(cs_digest_json(whole, own));
+    OK(cs_json_set(whole, "sha256", json_string(own)));
+    OK(cs_json_write(path, whole));
+    json_decref(m);
+    json_decref(whole);
+    OK(hash(in_dir(state, "r/a.csv")));
+    OK(hash(in_dir(state, "r/sub/b.csv")));
+    OK(hash(in_dir(state, "r")));
+    OK(cs_file_read(path, 1 << 20, &text, &size));
+    for (int64_t n = 0; n < size - 2; ++n) { /* the last two: a brace and a line's end */
+        OK(cs_file_write(path, text, n));
+        assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT,
+                     "manifest.json: was changed or damaged");
+    }
+    int refused = 0;
+    for (int64_t n = 0; n < size; ++n) {
+        text[n] ^= 1;
+        OK(cs_file_write(path, text, size));
+        cs_status status = hash(in_dir(state, "r/sub/b.csv"));
+        assert_true(status == CS_ERR_INPUT || status == CS_OK);
+        refused += status == CS_ERR_INPUT;
+        cs_reason_clear();
+        text[n] ^= 1;
+    }
+    /* Passing: blanks that are others, and a byte of the two keys that say what it is. */
+    assert_true(refused >= size - 2 * (int64_t)strlen("program_sha256") - 4);
+    cs_free(text);
+    json_t *outputs = json_array();
+    OK(cs_file_write(path, "", 0));
+    OK(cs_digest_keep(outputs, in_dir(state, "r")));
+    assert_int_equal(json_array_size(outputs), 0);
+    json_decref(outputs);
+}
+
+TEST_IN_DIR(a_link_is_what_it_leads_to)
+{
+    make_result(state);
+    OK(cs_dir_make(in_dir(state, "far")));
+    assert_int_equal(symlink("../r/a.csv", in_dir(state, "far/link.csv")), 0);
+    OK(hash(in_dir(state, "far/link.csv")));
+    OK(hash(in_dir(state, "far")));
+    OK(cs_file_write(in_dir(state, "r/a.csv"), "abd", 3));
+    assert_fails(hash(in_dir(state, "far/link.csv")), CS_ERR_INPUT, "r/a.csv: its SHA-256");
+    assert_fails(hash(in_dir(state, "far")), CS_ERR_INPUT, "r/a.csv: its SHA-256");
 }
 
 TEST_IN_DIR(records_of_other_runs_stay)

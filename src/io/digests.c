@@ -1,5 +1,5 @@
-/* What a manifest says of files. A folder's manifest.json may be anything's (web pages have one): what
- * is not of the form is not a record. */
+/* What a manifest says of files. A folder's manifest.json may be anything's (web pages and data sets
+ * have one): what is not of our form is not a record, and what was of it once is damaged. */
 #include "io/digests.h"
 
 #include <stdlib.h>
@@ -65,22 +65,61 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
     return status;
 }
 
+/* No JSON, but ours by how it begins, as far as it goes, or by a word of it. */
+static bool was_ours(const char *text, int64_t size)
+{
+    static const char opening[] = "{\n  \"command\": \"", word[] = "\"program_sha256\"";
+    const int64_t length = (int64_t)strlen(opening);
+    return memcmp(text, opening, (size_t)(size < length ? size : length)) == 0 ||
+           memmem(text, (size_t)size, word, strlen(word));
+}
+
+/* Its own digest, which older ones lack, is right. */
+static cs_status check_own(json_t *manifest, bool *whole)
+{
+    char hex[65];
+    const char *own = json_string_value(json_object_get(manifest, "sha256"));
+    cs_status status = own ? cs_digest_json(manifest, hex) : CS_OK;
+    *whole = !own || status != CS_OK || strcmp(own, hex) == 0;
+    return status;
+}
+
+static cs_status read_record(const char *path, json_t **outputs)
+{
+    enum { MOST = 256 << 20 };
+    char *text = NULL;
+    int64_t size = 0;
+    json_t *manifest = NULL;
+    bool whole = true;
+    cs_status status = cs_file_read(path, MOST, &text, &size);
+    if (status == CS_OK) {
+        status = cs_json_parse(path, text, size, &manifest);
+        whole = status != CS_ERR_INPUT || !was_ours(text, size);
+    }
+    if (status == CS_OK && json_object_get(manifest, "program_sha256"))
+        status = check_own(manifest, &whole);
+    if (status == CS_OK && whole) *outputs = json_incref(json_object_get(manifest, "outputs"));
+    if (status == CS_ERR_INPUT || status == CS_ERR_IO) {
+        cs_reason_clear();
+        status = CS_OK;
+    }
+    if (status == CS_OK && !whole)
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: was changed or damaged after cospec wrote it, so the files of its "
+                         "result cannot be checked; to read them as they are, take it away",
+                         path);
+    json_decref(manifest);
+    cs_free(text);
+    return status;
+}
+
 cs_status cs_digest_record(const char *dir, json_t **outputs)
 {
-    json_t *manifest = NULL;
     struct stat st;
     char *path = cs_path_join(dir, manifest_name);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     *outputs = NULL;
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-        status = cs_json_read(path, &manifest);
-        if (status == CS_OK) *outputs = json_incref(json_object_get(manifest, "outputs"));
-        if (status == CS_ERR_INPUT || status == CS_ERR_IO) {
-            cs_reason_clear();
-            status = CS_OK;
-        }
-    }
-    json_decref(manifest);
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) status = read_record(path, outputs);
     cs_free(path);
     return status;
 }
@@ -90,6 +129,10 @@ cs_status cs_digest_keep(json_t *outputs, const char *dir)
     size_t i = 0;
     json_t *entry = NULL, *before = NULL;
     cs_status status = cs_digest_record(dir, &before);
+    if (status == CS_ERR_INPUT) { /* damaged: nothing of it is kept */
+        cs_reason_clear();
+        status = CS_OK;
+    }
     json_array_foreach(before, i, entry)
     {
         const char *name = json_string_value(json_object_get(entry, "path"));
@@ -131,7 +174,8 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
     return status;
 }
 
-cs_status cs_digest_check(const char *path, const char *sha256)
+/* Against the records of the folder that `path` is in and of those above. */
+static cs_status check_where(const char *path, const char *sha256)
 {
     char *dir = cs_strdup(path);
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
@@ -151,6 +195,18 @@ cs_status cs_digest_check(const char *path, const char *sha256)
         }
     }
     cs_free(dir);
+    return status;
+}
+
+cs_status cs_digest_check(const char *path, const char *sha256)
+{
+    struct stat st;
+    cs_status status = check_where(path, sha256);
+    if (status == CS_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        char *target = realpath(path, NULL);
+        if (target) status = check_where(target, sha256);
+        free(target);
+    }
     return status;
 }
 

@@ -5,7 +5,8 @@
  * path below the folder; above CS_DIGEST_LARGE bytes "xxh3" (XXH3-128) stands in place of "sha256",
  * which would take as long as writing. What reads a file of a result as an input has it checked
  * (cs_path_sha256), and a file that no manifest.json of its folder, or of the two above, records
- * passes.
+ * passes; through a link also where the link leads. The manifest's own "sha256" (cs_digest_json) says
+ * whether it is whole.
  */
 #pragma once
 
@@ -26,7 +27,8 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name) CS_M
  * `outputs` does not have: those of another run into the same folder. */
 cs_status cs_digest_keep(json_t *outputs, const char *dir) CS_MUST_CHECK;
 
-/* CS_ERR_INPUT, with what to do, where the file is not the one that was recorded. sha256: of the
+/* CS_ERR_INPUT, with what to do, where the file is not the one that was recorded or the record is
+ * damaged. sha256: of the
  * file. O(1) files read, but for the file itself where it is large. */
 cs_status cs_digest_check(const char *path, const char *sha256) CS_MUST_CHECK;
 
@@ -45,7 +47,7 @@ cs_status cs_digest_check_tables(const char *dir) CS_MUST_CHECK;
 cs_status cs_digest_check_each(const json_t *outputs, const char *dir) CS_MUST_CHECK;
 
 /* What the manifest.json in a folder records, for many checks of files there; NULL: nothing.
- * CS_ERR_MEMORY. */
+ * CS_ERR_MEMORY; CS_ERR_INPUT where it is damaged. */
 cs_status cs_digest_record(const char *dir, json_t **outputs) CS_MUST_CHECK;
 cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char *name,
                              const char *sha256) CS_MUST_CHECK;

@@ -94,6 +94,8 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     char hex[65];
     status = cs_sha256_file(path, hex);
     if (status == CS_OK) status = check_digest(path, in, hex);
+    if (status == CS_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        status = cs_digest_check(path, hex);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;

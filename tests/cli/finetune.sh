@@ -116,7 +116,7 @@ test_resume() {
     [ "$(head -1 text | tr -s ' ')" = "metric value low high coverage constant se n seed" ] && ! grep -q ' [012]$' text && [ "$(grep -c ' median$' text)" = 4 ] &&
         exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o whole --resume && cmp -s out text || { fail "${why:-$(cat text out)}"; return 1; }
     rm part/finetune.* part/predictions.csv && rm -r part/runs/lr-0.01-seed-1
-    sed -i 's/"finished": true/"finished": false/' part/manifest.json
+    sed -i 's/"finished": true/"finished": false/; s/^  "sha256"/  "sha256 before"/' part/manifest.json
     touch -d '2001-01-01' part/runs/lr-0.01-seed-0/run.json
     exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json || return 1
     cmp -s whole/finetune.json part/finetune.json && cmp -s whole/predictions.csv part/predictions.csv || { fail "other numbers"; return 1; }
@@ -149,7 +149,7 @@ test_damaged_runs() {
     rm $runs-0/model.safetensors && made "$runs-0/run.json " missing || return 1
     sed -i 's/"test_loss": [0-9]/"test_loss": 7/' $runs-0/run.json && made "$runs-0/run.json " "a number" || return 1
     # also where the study was not finished, so that its manifest has no digests
-    rm d/finetune.* d/predictions.csv && sed -i 's/"finished": true/"finished": false/; s/"outputs"/"outputs before"/' d/manifest.json
+    rm d/finetune.* d/predictions.csv && sed -i 's/"finished": true/"finished": false/; s/^  "sha256"/  "sha256 before"/; s/"outputs"/"outputs before"/' d/manifest.json
     cp $runs-0/model.safetensors $runs-1/ && made "$runs-1/run.json " unfinished || return 1
     # of before there were digests: whether the model is the run's is not known
     sed -i 's/"outputs"/"outputs before"/; s/"sha256"/"sha256 before"/' $runs-0/run.json && made "$runs-0/run.json " "without digests"
