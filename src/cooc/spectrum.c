@@ -146,7 +146,8 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.interrupted = parts.interrupted;
-    if (s.interrupted) { /* what is known by now is lifted all the same */
+    if (s.interrupted) { /* what is known by now is lifted all the same, for no certificate */
+        keep = !options->values_only;
         cs_interrupt_hold(true);
     }
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);

@@ -78,7 +78,7 @@ typedef struct {
     double floor;     /* singular values below it cannot be told from 0 by this solver */
     bool converged;   /* all wanted triplets reached tol; otherwise these are the best ones known */
     int64_t iterations, applications; /* solver iterations; operator columns applied */
-    bool interrupted; /* the block solver was: these triplets had converged by then */
+    bool interrupted; /* the block solver was: these, the first that had converged by then */
 } cs_svd;
 
 void cs_svd_free(cs_svd *svd);

@@ -37,6 +37,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -85,6 +86,7 @@ typedef struct {
     bool verifying;      /* a fresh block looks for what was missed */
     int64_t since_fresh; /* its steps */
     double *known;       /* k values, as they were before; 0 where there was none */
+    int64_t most_kept;   /* of the triplets in the end */
     stop_reason stop;
 } search;
 
@@ -459,6 +461,14 @@ static cs_status search_open(cs_space *space, const cs_svd_options *o, bool bidi
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* After an interrupt as many triplets as can be finished in a second: with vectors, residuals and
+ * what its caller makes of it, a panel takes what some five steps take, and seven on a busy machine. */
+static int64_t kept_in_a_second(int64_t steps, double seconds)
+{
+    const double panels = (double)steps / (7 * fmax(seconds, 1e-9));
+    return B * (int64_t)fmin(fmax(panels, 1), 1e9);
+}
+
 /* The wanted triplets that have converged become the basis: s->value, n of them. */
 static cs_status keep_wanted(search *s, double floor, int64_t *n)
 {
@@ -466,7 +476,7 @@ static cs_status keep_wanted(search *s, double floor, int64_t *n)
     bool sorted = s->locked == 0 || !k->bidiagonal;
     int64_t most = 0, converged = 0;
     cs_status status = s->stop == SETTLED ? CS_OK : find_ritz(s); /* the last look was earlier */
-    while (status == CS_OK && most < s->options->k && most < s->count &&
+    while (status == CS_OK && most < s->options->k && most < s->most_kept && most < s->count &&
            s->value[most] > floor * s->value[0]) {
         ++most;
     }
@@ -517,8 +527,11 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
     search s = {0};
     cs_status status = search_open(space, o, bidiagonal, &s);
     if (status != CS_OK) return status;
+    const double start = cs_seconds();
     status = run(&s);
     *stop = s.stop;
+    s.most_kept = s.stop == STOPPED_BY_INTERRUPT ? kept_in_a_second(s.steps, cs_seconds() - start)
+                                                 : INT64_MAX;
     if (status == CS_OK && s.stop != TOO_DEEP) {
         cs_interrupt_hold(true); /* what is known by now is brought home */
         status = collect(&s, svd);
