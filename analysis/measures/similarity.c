@@ -18,25 +18,37 @@ void cs_similarity_free(cs_similarity *s)
     *s = (cs_similarity){0};
 }
 
+enum { CHECKED_ROWS = 4096 }; /* between two looks for an interrupt */
+
+static cs_status check_at(int64_t row)
+{
+    return row % CHECKED_ROWS == 0 ? cs_interrupt_check() : CS_OK;
+}
+
 /* Both sides, centred, side by side: row i is (a_i, b_i). */
 static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
 {
     const int64_t n = a->rows, p = a->cols, d = p + b->cols;
-    for (int64_t i = 0; i < n; ++i) {
-        cs_status status = cs_rows_read_finite(a, i, 1, x + i * d);
-        if (status == CS_OK) status = cs_rows_read_finite(b, i, 1, x + i * d + p);
-        if (status != CS_OK) return status;
-    }
     double *mean = cs_calloc(d, sizeof *mean);
-    if (!mean) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < n * d; ++i) {
-        mean[i % d] += x[i] / (double)n;
+    cs_status status = mean ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        double *row = x + i * d;
+        status = check_at(i);
+        if (status == CS_OK) status = cs_rows_read_finite(a, i, 1, row);
+        if (status == CS_OK) status = cs_rows_read_finite(b, i, 1, row + p);
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            mean[j] += row[j] / (double)n;
+        }
     }
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] -= mean[i % d];
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        double *row = x + i * d;
+        status = check_at(i);
+        for (int64_t j = 0; j < d; ++j) {
+            row[j] -= mean[j];
+        }
     }
     cs_free(mean);
-    return CS_OK;
+    return status;
 }
 
 /* Sum of squares of the block of `g` at (i0, j0). */
