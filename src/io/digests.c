@@ -2,6 +2,7 @@
  * have one): what is not of our form is not a record, and what was of it once is damaged. */
 #include "io/digests.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -201,12 +202,13 @@ static cs_status check_where(const char *path, const char *sha256)
 cs_status cs_digest_check(const char *path, const char *sha256)
 {
     struct stat st;
+    char *target = NULL;
     cs_status status = check_where(path, sha256);
-    if (status == CS_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
-        char *target = realpath(path, NULL);
-        if (target) status = check_where(target, sha256);
-        free(target);
-    }
+    if (status == CS_OK &&
+        (lstat(path, &st) != 0 || (S_ISLNK(st.st_mode) && !(target = realpath(path, NULL)))))
+        status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    if (status == CS_OK && target) status = check_where(target, sha256);
+    free(target);
     return status;
 }
 

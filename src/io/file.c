@@ -1,8 +1,7 @@
 /* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
  * file system, so the temporary file is in the destination's own directory).
  *
- * Limits: the directory is not fsynced, so after a power cut the old file may be back, whole. What
- * a killed process leaves of a file (".partial") is removed by the next write of that file, which
+ * Limits: what a killed process leaves of a file (".partial") is removed by the next write of that file, which
  * recognises a dead writer by its process id: writers of one file on two machines, or in two containers,
  * are not to share a folder. */
 #include "io/file.h"
@@ -359,10 +358,14 @@ cs_status cs_disk_check(const char *dir, double bytes, const char *what)
 
 static cs_status make_one(const char *path)
 {
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && cs_path_is_dir(path))) {
-        return CS_OK;
+    if (mkdir(path, 0777) != 0) {
+        return errno == EEXIST && cs_path_is_dir(path) ? CS_OK
+                                                       : io_error(path, "cannot make directory");
     }
-    return io_error(path, "cannot make directory");
+    char *above = folder_of(path);
+    cs_status status = above ? cs_dir_sync(above) : CS_ERR_MEMORY;
+    cs_free(above);
+    return status;
 }
 
 cs_status cs_dir_make(const char *path)

@@ -70,7 +70,11 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     struct stat st;
     cs_status status = cs_interrupt_check();
     if (status != CS_OK) return status;
-    if (stat(path, &st) != 0) {
+    if (lstat(path, &st) != 0) {
+        return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    const bool link = S_ISLNK(st.st_mode);
+    if (link && stat(path, &st) != 0) {
         return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
     if (S_ISDIR(st.st_mode)) {
@@ -94,8 +98,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     char hex[65];
     status = cs_sha256_file(path, hex);
     if (status == CS_OK) status = check_digest(path, in, hex);
-    if (status == CS_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-        status = cs_digest_check(path, hex);
+    if (status == CS_OK && link) status = cs_digest_check(path, hex);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;
