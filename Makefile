@@ -197,7 +197,8 @@ $(B)/tests/test_cuda_linalg: $(B)/tests/cuda_emulation/test_cuda_linalg.o $(B)/t
   $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
-$(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/cuda_cases.o \
+$(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/test_cuda_search.o \
+  $(B)/tests/cuda_emulation/cuda_cases.o \
   $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 

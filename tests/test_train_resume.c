@@ -287,6 +287,11 @@ static void large_batch(training *t)
 {
     t->options.batch = 1 << 21;
 }
+static void by_clock(training *t)
+{
+    t->model.params.backend->by_clock = true;
+}
+
 static void other_seed(training *t)
 {
     t->options.seed = 8;
@@ -328,6 +333,7 @@ TEST_IN_DIR(test_other_settings)
     refuse(state, no_eps, CS_ERR_USAGE, "adam-eps 0 is not in [1e-30, 1]");
     refuse(state, large_batch, CS_ERR_USAGE, "batch 2097152 is not in [1, 1048576]");
     refuse(state, other_seed, CS_ERR_USAGE, "--seed 7, not 8");
+    refuse(state, by_clock, CS_ERR_USAGE, "--search-products false, not true");
     refuse(state, other_objective, CS_ERR_USAGE, "--objective");
     refuse(state, more_steps, CS_ERR_USAGE, "under --schedule constant");
     refuse(state, other_text, CS_ERR_INPUT, "other text");

@@ -154,10 +154,17 @@ typedef struct {
 static cs_status open_backend(const cs_args *args, cs_backend **out)
 {
     const bool automatic = cs_args_is(args, "precision", "auto");
-    if (cs_args_is(args, "precision", "bf16") && !cs_device_is_cuda(cs_args_text(args, "device"))) {
+    const bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
+    const cs_device_options options = {.f32 = cs_args_is(args, "precision", "fp32"),
+                                       .search_products = cs_args_flag(args, "search-products")};
+    if (cs_args_is(args, "precision", "bf16") && !cuda) {
         return cs_fail(CS_ERR_USAGE, "--precision bf16 needs --device cuda");
     }
-    cs_status status = cs_args_backend(args, !cs_args_is(args, "precision", "fp32"), out);
+    if (options.search_products && (!cuda || options.f32)) {
+        return cs_fail(CS_ERR_USAGE, "--search-products needs --device cuda, and activations in "
+                                     "bf16 (--precision)");
+    }
+    cs_status status = cs_args_backend(args, options, out);
     if (status == CS_OK && automatic && (*out)->activation == CS_REAL_BF16)
         cs_output_note(args, "activations in bf16 on the GPU (--precision fp32 for float)");
     return status;

@@ -60,10 +60,10 @@ const cs_opt cs_group_sources[] = {
     {0},
 };
 
-cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out)
+cs_status cs_args_backend(const cs_args *args, cs_device_options options, cs_backend **out)
 {
-    const cs_device_options options = {.threads = cs_args_threads(args), .f32 = !half};
     char why[512];
+    options.threads = cs_args_threads(args);
     cs_status status = cs_device_open(cs_args_text(args, "device"), &options, why, sizeof why, out);
     if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device"))
         cs_output_note(args, "on the CPU: %s", why);
@@ -184,7 +184,8 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 {
     cs_status status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
     if (status == CS_OK) status = cs_args_model_inputs(args, dir);
-    if (status == CS_OK) status = cs_args_backend(args, false, &out->backend);
+    if (status == CS_OK)
+        status = cs_args_backend(args, (cs_device_options){.f32 = true}, &out->backend);
     if (status == CS_OK) status = cs_model_text_read(dir, out);
     if (status == CS_OK) status = input_record(args, dir, &out->kind);
     if (status == CS_OK && out->model.params.place)

@@ -4,6 +4,7 @@
 #include "cli/opt.h"
 #include "image/images.h"
 #include "infer/model_text.h"
+#include "tensor/device.h"
 #include "text/labelled_text.h"
 
 /* --split --limit --limit-tokens --special --max-length --batch. Goes with cs_group_corpus_form. */
@@ -16,9 +17,10 @@ extern const cs_opt cs_group_attention[];
 extern const cs_opt cs_group_stack[];
 extern const cs_opt cs_group_sources[];
 
-/* The backend of --device for models, in float or half precision; why there is no GPU is noted
- * where --device asks for one. */
-cs_status cs_args_backend(const cs_args *args, bool half, cs_backend **out) CS_MUST_CHECK;
+/* The backend of --device and --threads for models; why there is no GPU is noted where --device asks
+ * for one. */
+cs_status cs_args_backend(const cs_args *args, cs_device_options options,
+                          cs_backend **out) CS_MUST_CHECK;
 /* Notes the products that a GPU's library refused: they make a step many times slower. */
 cs_status cs_args_note_refused(const cs_args *args, cs_backend *backend) CS_MUST_CHECK;
 

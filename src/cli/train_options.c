@@ -100,6 +100,10 @@ const cs_opt cs_group_train_model[] = {
     CS_CHOICE("precision", "auto|fp32|bf16", "auto",
               "Activations; bf16 needs a GPU. auto: bf16 on a GPU, fp32 on the CPU. Parameters and "
               "moments are fp32."),
+    CS_FLAG("search-products",
+            "On a GPU, in bf16: for each shape of a weight gradient time what algorithms cuBLASLt "
+            "offers and take the fastest, not the first. They split sums in different ways: the "
+            "bits of a run then depend on the clock, also of one that --resume goes on with."),
     {0},
 };
 
@@ -433,7 +437,8 @@ cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *conf
 cs_status cs_args_refuse_model(const cs_args *args)
 {
     for (const cs_opt *o = cs_group_train_model; o->name; ++o) {
-        bool own = strcmp(o->name, "init-from") == 0 || strcmp(o->name, "precision") == 0;
+        bool own = strcmp(o->name, "init-from") == 0 || strcmp(o->name, "precision") == 0 ||
+                   strcmp(o->name, "search-products") == 0;
         if (!own && cs_args_given(args, o->name)) {
             return cs_fail(CS_ERR_USAGE, "--%s: the model of --init-from %s has its own", o->name,
                            cs_args_text(args, "init-from"));

@@ -451,6 +451,7 @@ static void fill_table(Cuda *c)
     t->name = c->half ? "cuda (bf16)" : "cuda (fp32)";
     t->asynchronous = true;
     t->basic = true;
+    t->by_clock = c->search;
     t->activation = c->half ? CS_REAL_BF16 : CS_REAL_F32;
     t->parameter = CS_REAL_F32;
     t->state = c;
@@ -476,6 +477,7 @@ static cs_status cuda_open(const cs_plugin_host *host, const cs_plugin_options *
     c->host = host;
     c->fail = host->fail;
     c->half = !options->f32;
+    c->search = options->search_products && c->half && !options->own_products;
     c->graphs = options->graphs != 0 && !options->timed;
     fill_table(c);
     char name[256];

@@ -1,7 +1,9 @@
 /* Matrix products: cuBLASLt, loaded when a device is there, with one plan for each shape.
  *
  * The first algorithm that the heuristic offers is kept for the life of the backend; split sums may
- * only be reduced through the workspace, so that results repeat bit for bit. float products use
+ * only be reduced through the workspace, so that results repeat bit for bit. On request weight
+ * gradients take the fastest of several by a clock instead: they repeat within one backend, but
+ * another may choose another, whose sums are split in another way. float products use
  * plain float arithmetic (no TF32). What cuBLASLt refuses (odd alignments) goes to a tiled kernel of
  * our own, far slower, and is counted and named (cs_backend.counted): any shape, sums in rising
  * order of k in float.
@@ -90,7 +92,8 @@ static cs_status own(Cuda *c, const Product *p)
     return status;
 }
 
-enum { MAX_PLANS = 1024 };
+/* Weight gradients chosen by time: algorithms asked for, runs of each that are timed. */
+enum { MAX_PLANS = 1024, OFFERS = 8, RUNS = 3 };
 static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for Hopper */
 
 /* What tells two plans apart. */
@@ -287,15 +290,13 @@ static uint32_t output_alignment(const PlanKey *key)
     return key->align_before > 0 && key->align_before < least ? key->align_before : least;
 }
 
-/* Asks for one algorithm under our conditions. */
-static void choose(Gemm *g, Plan *plan)
+/* Asks for at most `most` algorithms under our conditions; how many came, those preferred first. */
+static int offers(Gemm *g, const Plan *plan, int most, cublasLtMatmulHeuristicResult_t *result)
 {
     cublasLtMatmulPreference_t list = NULL;
-    cublasLtMatmulHeuristicResult_t result;
     int found = 0;
-    memset(&result, 0, sizeof result);
     if (g->wish_create(&list) != CUBLAS_STATUS_SUCCESS) {
-        return;
+        return 0;
     }
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     const PlanKey *key = &plan->key;
@@ -306,15 +307,95 @@ static void choose(Gemm *g, Plan *plan)
               wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_b) &&
               wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, align_d) &&
               wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align_d);
-    if (ok &&
-        g->heuristic(g->handle, plan->what, plan->a, plan->b, plan->d, plan->d, list, 1, &result,
-                     &found) == CUBLAS_STATUS_SUCCESS &&
-        found == 1 && result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= WORKSPACE) {
-        plan->algorithm = result.algo;
-        plan->workspace = result.workspaceSize;
-        plan->usable = true;
-    }
+    ok = ok && g->heuristic(g->handle, plan->what, plan->a, plan->b, plan->d, plan->d, list, most,
+                            result, &found) == CUBLAS_STATUS_SUCCESS;
     (void)g->wish_destroy(list);
+    return ok ? found : 0;
+}
+
+/* Makes an algorithm the plan's, where it can be used. */
+static bool take(Plan *plan, const cublasLtMatmulHeuristicResult_t *result)
+{
+    plan->algorithm = result->algo;
+    plan->workspace = result->workspaceSize;
+    return result->state == CUBLAS_STATUS_SUCCESS && result->workspaceSize <= WORKSPACE;
+}
+
+static cublasStatus_t multiply(const Cuda *c, Gemm *g, const Plan *plan, const Product *p, void *d)
+{
+    float one = 1.0F, beta = p->add ? 1.0F : 0.0F;
+    return g->multiply(g->handle, plan->what, &one, p->a, plan->a, p->b, plan->b, &beta, d, plan->d,
+                       d, plan->d, &plan->algorithm, g->workspace, plan->workspace, c->stream);
+}
+
+/* The least time of RUNS runs of the plan's algorithm into d, in ms; INFINITY where it fails. One
+ * more run before them warms up, and keeps the device busy while the host puts these in line. */
+static float least_time(const Cuda *c, Gemm *g, const Plan *plan, const Product *p, void *d,
+                        const cudaEvent_t mark[RUNS + 1])
+{
+    float least = INFINITY, ms = 0;
+    bool ok = multiply(c, g, plan, p, d) == CUBLAS_STATUS_SUCCESS &&
+              cudaEventRecord(mark[0], c->stream) == cudaSuccess;
+    for (int r = 1; r <= RUNS && ok; ++r) {
+        ok = multiply(c, g, plan, p, d) == CUBLAS_STATUS_SUCCESS &&
+             cudaEventRecord(mark[r], c->stream) == cudaSuccess;
+    }
+    ok = ok && cudaEventSynchronize(mark[RUNS]) == cudaSuccess;
+    for (int r = 1; r <= RUNS && ok; ++r) {
+        ok = cudaEventElapsedTime(&ms, mark[r - 1], mark[r]) == cudaSuccess;
+        least = ms < least ? ms : least;
+    }
+    if (!ok) {
+        (void)cudaGetLastError(); /* not to be the next launch's */
+    }
+    return ok ? least : INFINITY;
+}
+
+/* The fastest of what is offered, by a clock, on memory of its own in place of D: neither D nor
+ * scratch, which captured graphs may hold, is touched. None that runs: the plan is not usable. */
+static cs_status choose_by_time(Cuda *c, Gemm *g, Plan *plan, const Product *p)
+{
+    cublasLtMatmulHeuristicResult_t offer[OFFERS] = {};
+    const size_t bytes = (size_t)(p->n * p->ldd) * sizeof(float);
+    const int count = offers(g, plan, OFFERS, offer);
+    cudaEvent_t mark[RUNS + 1] = {};
+    void *d = NULL;
+    float best = INFINITY;
+    int fastest = 0;
+    if (count == 0) return CS_OK;
+    cs_status status = cuda_memory(c, (int64_t)bytes, &d);
+    if (status == CS_OK) /* it is added to */
+        status = cuda_check(c, cudaMemsetAsync(d, 0, bytes, c->stream), "zero");
+    for (int r = 0; r <= RUNS && status == CS_OK; ++r) {
+        status = cuda_check(c, cudaEventCreateWithFlags(&mark[r], 0), "an event");
+    }
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        float ms = take(plan, &offer[i]) ? least_time(c, g, plan, p, d, mark) : INFINITY;
+        if (ms < best) {
+            best = ms;
+            fastest = i;
+        }
+    }
+    plan->usable = best < INFINITY && take(plan, &offer[fastest]);
+    (void)cudaStreamSynchronize(c->stream); /* of one that failed half-way */
+    (void)cudaFree(d);
+    for (cudaEvent_t event : mark) {
+        if (event) {
+            (void)cudaEventDestroy(event);
+        }
+    }
+    return status;
+}
+
+static cs_status choose(Cuda *c, Gemm *g, Plan *plan, const Product *p)
+{
+    const bool weight_gradient = p->half_in && !p->half_out && p->add;
+    if (c->search && weight_gradient && !c->capturing) {
+        return choose_by_time(c, g, plan, p);
+    }
+    cublasLtMatmulHeuristicResult_t first = {};
+    plan->usable = offers(g, plan, 1, &first) == 1 && take(plan, &first);
+    return CS_OK;
 }
 
 static void name_plan(Plan *plan, const Product *p)
@@ -326,53 +407,56 @@ static void name_plan(Plan *plan, const Product *p)
         p->add ? ", added" : "", p->bias ? ", bias" : "", p->before ? ", GELU" : "");
 }
 
-/* NULL when no more plans fit; usable says whether cuBLASLt does it. */
-static Plan *plan_for(Gemm *g, const Product *p)
+/* *out NULL when no more plans fit; usable says whether cuBLASLt does it. */
+static cs_status plan_for(Cuda *c, Gemm *g, const Product *p, Plan **out)
 {
     PlanKey key = key_of(p);
+    *out = NULL;
     for (int i = 0; i < g->plans; ++i) {
         if (memcmp(&g->plan[i].key, &key, sizeof key) == 0) {
-            return &g->plan[i];
+            *out = &g->plan[i];
+            return CS_OK;
         }
     }
     if (g->plans == MAX_PLANS) {
-        return NULL;
+        return CS_OK;
     }
-    Plan *plan = &g->plan[g->plans++];
+    Plan *plan = &g->plan[g->plans];
     plan->key = key;
     name_plan(plan, p);
-    if (describe(g, plan, p)) {
-        choose(g, plan);
+    cs_status status = describe(g, plan, p) ? choose(c, g, plan, p) : CS_OK;
+    if (status != CS_OK) {
+        plan_clear(g, plan);
+        memset(plan, 0, sizeof *plan);
+        return status;
     }
-    return plan;
+    ++g->plans;
+    *out = plan;
+    return CS_OK;
 }
 
 bool gemm_fuses(Cuda *c, const Product *p)
 {
-    Plan *plan = c->gemm ? plan_for(c->gemm, p) : NULL;
-    return plan && plan->usable;
+    Plan *plan = NULL;
+    return c->gemm && plan_for(c, c->gemm, p, &plan) == CS_OK && plan && plan->usable;
 }
 
 cs_status gemm_run(Cuda *c, const Product *p)
 {
     Gemm *g = c->gemm;
-    Plan *plan = g ? plan_for(g, p) : NULL;
+    Plan *plan = NULL;
+    cs_status status = g ? plan_for(c, g, p, &plan) : CS_OK;
+    if (status != CS_OK) return status;
     if (!plan || !plan->usable) {
-        cs_status status =
-            g ? counts_refused(c->counts, plan ? plan->name : "products beyond the 1024th shape")
-              : CS_OK;
+        if (g)
+            status =
+                counts_refused(c->counts, plan ? plan->name : "products beyond the 1024th shape");
         return status ? status : own(c, p);
     }
     if (!set_pointers(g, plan, p)) {
         return c->host->fail(CS_ERR_DEVICE, "cuBLASLt refuses the pointer of a bias");
     }
-    float one = 1.0F, beta = p->add ? 1.0F : 0.0F;
-    cs_status status = c->clock ? clock_start(c->clock, plan->name) : CS_OK;
-    if (status != CS_OK) return status;
-    status = check(c, g,
-                   g->multiply(g->handle, plan->what, &one, p->a, plan->a, p->b, plan->b, &beta,
-                               p->d, plan->d, p->d, plan->d, &plan->algorithm, g->workspace,
-                               plan->workspace, c->stream),
-                   "product");
+    status = c->clock ? clock_start(c->clock, plan->name) : CS_OK;
+    if (status == CS_OK) status = check(c, g, multiply(c, g, plan, p, p->d), "product");
     return status == CS_OK && c->clock ? clock_stop(c->clock) : status;
 }

@@ -50,7 +50,8 @@ struct Buckets {
 struct Cuda : Device {
     cs_backend table; /* table.state points back here */
     const cs_plugin_host *host;
-    bool half; /* bf16 activations */
+    bool half;   /* bf16 activations */
+    bool search; /* weight gradients by the fastest of cuBLASLt's algorithms */
     bool graphs, capturing;
 
     unsigned char *pinned; /* PIN_SLOTS buffers on the way to the device, one back */

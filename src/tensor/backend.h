@@ -3,7 +3,7 @@
  * ref (float and double) is the specification, cpu the fast one, cuda a plug-in. Functions of the
  * table may assume that shapes fit (cs_graph checked them) and that indices are in range (the host
  * that builds batches checks them). They are deterministic: same bits for any thread count and
- * every run.
+ * every run (but where by_clock is set).
  */
 #pragma once
 
@@ -56,6 +56,9 @@ struct cs_backend {
     void *state;
     bool asynchronous; /* calls return before the work is done; get waits for it. Batches keep one
                           shape, and numbers are read rarely. */
+
+    bool by_clock; /* products by the fastest algorithm: bits repeat as long as this backend is
+                      open, another may choose another */
 
     bool streams; /* computes on floats in the host's memory: parameters may be streamed */
 

@@ -24,7 +24,8 @@ cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *optio
                              .f32 = options->f32,
                              .graphs = !options->no_graphs,
                              .own_products = options->own_products,
-                             .timed = options->timed};
+                             .timed = options->timed,
+                             .search_products = options->search_products};
     int32_t size[CS_PLUGIN_SIZES];
     cs_plugin_sizes(size);
     cs_status status = cs_plugin_compare(plugin ? plugin->version : -1, CS_PLUGIN_VERSION,

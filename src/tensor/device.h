@@ -19,6 +19,10 @@ typedef struct {
     bool no_graphs;    /* cuda: launch every operation anew, to find a fault */
     bool own_products; /* cuda: matrix products without cuBLASLt, to find a fault */
     bool timed;        /* cuda: every kernel between two events, nothing replayed (backend.h) */
+    /* cuda, with bf16: of cuBLASLt's algorithms for a weight gradient the fastest, timed when its
+     * shape first comes, in memory of the gradient's size; false: the first. They split sums in
+     * different ways: bits depend on the clock (cs_backend.by_clock) */
+    bool search_products;
 } cs_device_options;
 
 /* The CUDA backend out of the plug-in: the file `plugin`, or where NULL the one named by

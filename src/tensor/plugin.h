@@ -31,11 +31,12 @@ typedef struct {
 } cs_plugin_host;
 
 typedef struct {
-    int device;       /* number of the GPU */
-    int f32;          /* 1: everything in float, no TF32 (parity); 0: bf16 activations */
-    int graphs;       /* 1: replay steps as CUDA graphs */
-    int own_products; /* 1: matrix products by the plug-in's own kernel, cuBLASLt not loaded */
-    int timed;        /* 1: kernels between events, no graphs */
+    int device;          /* number of the GPU */
+    int f32;             /* 1: everything in float, no TF32 (parity); 0: bf16 activations */
+    int graphs;          /* 1: replay steps as CUDA graphs */
+    int own_products;    /* 1: matrix products by the plug-in's own kernel, cuBLASLt not loaded */
+    int timed;           /* 1: kernels between events, no graphs */
+    int search_products; /* 1: weight gradients of bf16 by the fastest of cuBLASLt's algorithms */
 } cs_plugin_options;
 
 typedef struct {

@@ -97,6 +97,7 @@ static void put_recipe(const cs_train_options *o, const cs_backend *backend, jso
         [CS_REAL_F32] = "fp32", [CS_REAL_F64] = "fp64", [CS_REAL_BF16] = "bf16"};
     cs_json_put(status, record, "device", json_string(backend->name));
     cs_json_put(status, record, "precision", json_string(precision[backend->activation]));
+    cs_json_put(status, record, "search-products", json_boolean(backend->by_clock));
     cs_json_put(status, record, "steps", json_integer(o->steps));
     cs_json_put(status, record, "batch", json_integer(o->batch));
     cs_json_put(status, record, "accumulate", json_integer(o->accumulate));
@@ -213,6 +214,7 @@ static cs_status match_record(const char *where, json_t *recorded, const json_t 
         status =
             young(recorded, "query-position", json_incref(json_object_get(now, "query-position")));
     if (status == CS_OK) status = young(recorded, "augmentation", json_string(""));
+    if (status == CS_OK) status = young(recorded, "search-products", json_false());
     if (status == CS_OK) status = cs_objective_renew(recorded, "objective");
     if (status == CS_OK) status = match_steps(where, recorded, now, step);
     return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;

@@ -18,15 +18,15 @@ runs() { exits "$1" env OUT="$PWD/kept" SHORTER="${SHORTER:-1}" ./run "$2"; }
 test_plan() {
     stubs "" "" ""
     exits 0 ./run --dry-run && [ ! -e gpu-out ] || return 1
-    # limits of steps add up to those of parts, each within a command of 600 s, 22 minutes in all
+    # limits of steps add up to those of parts, each within a command of 600 s, 23 minutes in all
     awk '/^[ABCD]$/ { part = part $1; sum = 0; next } / in all$/ { if ($1 != sum || sum > 600) bad = 1; all += sum; next } / for / { total = $1; next } { sum += $1; if ($1 < 10) bad = 1 }
-        END { exit bad || part != "ABCD" || total != all || all > 22 * 60 }' out || { fail "$(cat out)"; return 1; }
+        END { exit bad || part != "ABCD" || total != all || all > 23 * 60 }' out || { fail "$(cat out)"; return 1; }
     exits 0 ./run --dry-run B && ! grep -q sanitizer out && exits 2 ./run E && says "E is not A, B, C, D"
 }
 
 test_all_well() {
     stubs "" "" 'echo "ok train"'
-    runs 0 A && grep -q '^11 passed, 0 failed, 0 skipped$' out && [ "$(grep -c '^ok ' kept/gpu-A.log)" = 11 ] && ! grep -q '^ok ' out || fail "$(cat out)"
+    runs 0 A && grep -q '^12 passed, 0 failed, 0 skipped$' out && [ "$(grep -c '^ok ' kept/gpu-A.log)" = 12 ] && ! grep -q '^ok ' out || fail "$(cat out)"
 }
 
 # Lines "not ok" count although the programs exit 0; so do exit codes without a line; reasons are kept; what is after a failure runs.
@@ -35,16 +35,16 @@ test_failures() {
 "check bf16 "*) echo "ok a"; echo "not ok b: reason"; echo "not ok c: other reason" ;; parity*) exit 0 ;; device) echo stub ;;' \
         'check*) echo "ok d"; kill -9 $$ ;;' 'echo "not ok train: losses apart"; exit 0'
     runs 1 A || return 1
-    # agree fp32, agree bf16; two of check; parity ran nothing; svd died; train
-    grep -q '^7 passed, 7 failed, 0 skipped$' out && grep -q 'why: too far off' out && grep -q 'not ok c: other reason' kept/gpu-A.log && grep -q '^FAILED parity.*nothing ran' out &&
-        grep -q '^FAILED svd check.*: exit status 137' out && tail -1 kept/gpu-A.log | grep -q 'passed, 7 failed' || fail "$(cat out)"
+    # agree fp32, agree bf16, agree bf16-searched; two of check; parity ran nothing; svd died; train
+    grep -q '^7 passed, 8 failed, 0 skipped$' out && grep -q 'why: too far off' out && grep -q 'not ok c: other reason' kept/gpu-A.log && grep -q '^FAILED parity.*nothing ran' out &&
+        grep -q '^FAILED svd check.*: exit status 137' out && tail -1 kept/gpu-A.log | grep -q 'passed, 8 failed' || fail "$(cat out)"
 }
 
 # A step that hangs takes its own time only.
 test_hangs() {
     stubs 'check*bf16-launched*) echo "ok before"; sleep 30; echo "ok never" ;;' "" 'echo "ok train"'
     SHORTER=10
-    runs 1 A && unset SHORTER && grep -q 'FAILED check: .*bf16-launched: more than 2 s' out && grep -q '^11 passed, 1 failed' out && grep -q '^ok before' kept/gpu-A.log || fail "$(cat out)"
+    runs 1 A && unset SHORTER && grep -q 'FAILED check: .*bf16-launched: more than 2 s' out && grep -q '^12 passed, 1 failed' out && grep -q '^ok before' kept/gpu-A.log || fail "$(cat out)"
 }
 
 # What the sanitizer finds fails whatever its exit status; our library path is for our programs alone.
@@ -68,7 +68,7 @@ test_no_device() {
 test_programs() {
     [ -x "$build/tests/gpu/test_gpu" ] && [ -f "$emulated" ] || { skip programs "test_gpu or the emulation is not built"; return 0; }
     COSPEC_PLUGIN=$emulated; export COSPEC_PLUGIN
-    for mode in fp32-own bf16-own fp32 bf16; do
+    for mode in fp32-own bf16-own fp32 bf16 bf16-searched; do
         exits 0 "$build/tests/gpu/test_gpu" agree $mode 1 32 2 50 4 8 $mode $([ $mode = fp32-own ] || echo fp32-own) && grep -q "^ok agree, $mode" out || { fail "$why $(cat out)"; return 1; }
     done
     exits 1 "$build/tests/gpu/test_gpu" agree fp32 1 32 2 50 4 9 other fp32-own && grep -q '^not ok, fp32-own does not hold' out || return 1
@@ -78,6 +78,7 @@ test_programs() {
     exits 1 env COSPEC_EMULATED_WITHOUT=libcublasLt.so.13 "$build/tests/gpu/test_gpu" check bf16 linear && grep -q '^not ok, the device is there but .*cuBLASLt' out || return 1
     exits 0 env COSPEC_EMULATED_STRICT=1 "$build/tests/gpu/test_gpu" step bf16 1 32 2 50 4 8 2 && exits 1 env COSPEC_EMULATED_STRICT=1 "$build/tests/gpu/test_gpu" step bf16 1 36 2 50 4 8 2 &&
         grep -q '^not ok, cuBLASLt refuses product 108 x 32 x 36' out || { fail "$why $(cat out)"; return 1; }
+    for what in step kernels; do exits 0 "$build/tests/gpu/test_gpu" $what bf16-searched 1 32 2 50 4 8 2 && grep -q bf16-searched out || { fail "$why $(cat out)"; return 1; }; done
     exits 0 "$build/tests/gpu/test_gpu" kernels bf16-own 1 32 2 50 4 8 2 && grep -q ' product$' out && exits 0 "$build/tests/gpu/test_gpu" step fp32 1 32 2 50 4 8 2 &&
         exits 0 "$build/tests/gpu/test_svd" check "61 x 37"
 }

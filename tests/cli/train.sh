@@ -388,6 +388,7 @@ test_bad_options() {
         refuses 2 "warmup 50 is not in [0, 10]" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 10 --warmup 50 -o d &&
         refuses 2 "--steps and --epochs" "$COSPEC" train --corpus c.tsv --objective ar --steps 3 --epochs 2 -o d &&
         refuses 2 "bf16 needs --device cuda" "$COSPEC" train --corpus c.tsv --objective ar --precision bf16 -o d &&
+        refuses 2 "--search-products needs --device cuda" "$COSPEC" train --corpus c.tsv --objective ar --search-products -o d &&
         refuses 2 "csv" "$COSPEC" train --corpus c.tsv --objective ar --csv -o d &&
         refuses 2 "--keep needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --keep 0.1 -o d &&
         refuses 2 "--random needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --random 0.1 -o d &&

@@ -40,6 +40,23 @@ test_same_bytes_again() {
     [ "$(sort -u sums | wc -l)" = 1 ] || fail "$(cat sums)"
 }
 
+# The fastest algorithm, which in the emulation splits sums in another way than the first; recorded, so that a run goes on with it.
+test_search_products() {
+    [ -f "$plugin" ] || { skip search_products "no C++ compiler"; return 0; }
+    small_corpus c.tsv
+    form="--objective ar --layers 1 --heads 2"
+    # shellcheck disable=SC2086
+    on_cpu $form -o cpu && on_cuda $form -o first && on_cuda $form --search-products -o d && ! grep -q slow err && same_losses cpu d 0.06 || { fail "$why $(cat err)"; return 1; }
+    [ -n "${CUDA_PLUGIN:-}" ] || ! cmp -s first/model.safetensors d/model.safetensors || { fail "the first algorithm was taken"; return 1; }
+    grep -q '"search-products": true' d/manifest.json && grep -q '"search-products": true' d/checkpoint-5/trainer.json && grep -q '"search-products": false' first/checkpoint-5/trainer.json ||
+        { fail "not recorded"; return 1; }
+    # shellcheck disable=SC2086
+    refuses 2 "d holds a run with another --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
+        refuses 2 "--search-products needs --device cuda, and activations in bf16" env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $form --device cuda --precision fp32 --search-products -o e &&
+        refuses 2 "--search-products needs --device cuda" "$COSPEC" train $small $form --device auto --search-products -o e &&
+        exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --search-products --resume -o d
+}
+
 # The library has no algorithm: told, by the product's sizes.
 test_refused_products() {
     [ -f "$plugin" ] || { skip refused_products "no C++ compiler"; return 0; }
@@ -62,5 +79,6 @@ test_plugin_absent() {
 
 check every_form
 check same_bytes_again
+check search_products
 check refused_products
 check plugin_absent

@@ -94,6 +94,11 @@ extern "C" void emulate_wrong_values(bool on); /* gesvd leaves one out and says 
 extern "C" void emulate_without(const char *names);
 extern "C" void emulate_largest(int64_t side); /* cuSOLVER refuses the sizes of larger matrices */
 extern "C" void emulate_strict(bool on); /* cuBLASLt refuses what is not aligned to 16 bytes */
+/* Its algorithms, in the order that they are offered: those from `count` on fail when run; how many
+ * products each was called for. */
+enum { EMULATED_ALGORITHMS = 6 };
+extern "C" void emulate_usable_algorithms(int count);
+extern "C" int64_t emulate_algorithm_calls(int algorithm);
 /* Pieces of device memory in use. */
 extern "C" int64_t emulate_pieces();
 

@@ -1,7 +1,8 @@
 /* cuBLASLt on the CPU, as far as src/cuda/gemm.cu calls it: plain loops in float. Refuses what the
  * manual refuses; strict (emulate_strict, $COSPEC_EMULATED_STRICT) also every matrix that does not
  * begin, or have rows, at multiples of 16 bytes, as a library without kernels for those would.
- * Workspaces are written over to their last byte. */
+ * Workspaces are written over to their last byte. Of the algorithms offered the first is not the
+ * fastest, and some cannot be used. */
 #include "cublasLt.h"
 #include "libraries.h"
 
@@ -22,8 +23,26 @@ struct EmulatedWishes {
 
 namespace
 {
-enum { WORKSPACE = 4096 };
+enum { WORKSPACE = 4096, TOO_MUCH = 1 << 30 };
 bool strict;
+
+/* Offered in this order. */
+struct Algorithm {
+    cublasStatus_t state, run; /* what the heuristic says, what a call does */
+    size_t workspace;
+    int idle;  /* pieces of work beyond its own: the emulated clock's microseconds */
+    int parts; /* that sums are split into */
+};
+const Algorithm algorithms[EMULATED_ALGORITHMS] = {
+    {CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_SUCCESS, WORKSPACE, 3, 1},
+    {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_SUCCESS, WORKSPACE, 0, 1},
+    {CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_SUCCESS, TOO_MUCH, 0, 1},
+    {CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_EXECUTION_FAILED, WORKSPACE, 0, 1},
+    {CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_SUCCESS, WORKSPACE, 1, 2},
+    {CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_SUCCESS, WORKSPACE, 2, 1},
+};
+int64_t calls[EMULATED_ALGORITHMS]; /* products asked of each */
+int usable = EMULATED_ALGORITHMS;   /* those from here on fail when run */
 
 float item(cudaDataType type, const void *x, int64_t i)
 {
@@ -38,6 +57,14 @@ void set_item(cudaDataType type, void *x, int64_t i, float value)
     } else {
         static_cast<float *>(x)[i] = value;
     }
+}
+
+/* What memory holds that nobody has written (runtime.cpp). */
+bool unwritten(cudaDataType type, const void *x, int64_t i)
+{
+    static const unsigned char fresh[] = {0xff, 0xff, 0xff, 0xff};
+    const size_t size = type == CUDA_R_16BF ? 2 : 4;
+    return memcmp(static_cast<const unsigned char *>(x) + (size_t)i * size, fresh, size) == 0;
 }
 
 int64_t row_bytes(const EmulatedLayout *layout)
@@ -63,6 +90,16 @@ bool shapes_fit(const EmulatedDesc *what, const EmulatedLayout *a, const Emulate
 extern "C" void emulate_strict(bool on)
 {
     strict = on;
+}
+
+extern "C" void emulate_usable_algorithms(int count)
+{
+    usable = count;
+}
+
+extern "C" int64_t emulate_algorithm_calls(int algorithm)
+{
+    return calls[algorithm];
 }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
@@ -162,6 +199,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
                                               cublasLtMatmulHeuristicResult_t *result, int *found)
 {
     *found = 0;
+    if (library_fails()) {
+        return CUBLAS_STATUS_ALLOC_FAILED;
+    }
     if (!handle || asked < 1 || c != d || wishes->bytes < WORKSPACE ||
         wishes->reduction & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE ||
         !shapes_fit(desc, a, b, d)) {
@@ -174,9 +214,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     if (odd && (strict || getenv("COSPEC_EMULATED_STRICT"))) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-    memset(result, 0, sizeof *result);
-    result->workspaceSize = WORKSPACE;
-    *found = 1;
+    for (; *found < asked && *found < EMULATED_ALGORITHMS; ++*found, ++result) {
+        memset(result, 0, sizeof *result);
+        result->algo.data[0] = (uint64_t)*found;
+        result->workspaceSize = algorithms[*found].workspace;
+        result->state = algorithms[*found].state;
+    }
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -184,13 +227,19 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               const void *A, cublasLtMatrixLayout_t a, const void *B,
                               cublasLtMatrixLayout_t b, const void *beta, const void *C,
                               cublasLtMatrixLayout_t, void *D, cublasLtMatrixLayout_t d,
-                              const cublasLtMatmulAlgo_t *, void *workspace, size_t bytes,
+                              const cublasLtMatmulAlgo_t *chosen, void *workspace, size_t bytes,
                               cudaStream_t)
 {
+    const int number = (int)chosen->data[0];
+    const Algorithm how = algorithms[number];
+    ++calls[number];
+    if (library_fails() || how.run != CUBLAS_STATUS_SUCCESS || number >= usable) {
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    }
     EmulatedDesc what = *desc;
     EmulatedLayout la = *a, lb = *b, ld = *d;
     float x = *static_cast<const float *>(alpha), y = *static_cast<const float *>(beta);
-    if (!handle || !shapes_fit(&what, a, b, d) || bytes < WORKSPACE || (y != 0 && C != D)) {
+    if (!handle || !shapes_fit(&what, a, b, d) || bytes < how.workspace || (y != 0 && C != D)) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
     emulate_perform([=]() {
@@ -202,9 +251,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
         for (int64_t j = 0; j < ld.cols; ++j) {
             for (int64_t i = 0; i < ld.rows; ++i) {
                 float sum = 0;
-                for (int64_t k = 0; k < inner; ++k) {
-                    sum += item(la.type, A, what.trans_a ? k + i * la.ld : i + k * la.ld) *
-                           item(lb.type, B, what.trans_b ? j + k * lb.ld : k + j * lb.ld);
+                for (int part = 0; part < how.parts; ++part) {
+                    float some = 0;
+                    for (int64_t k = part; k < inner; k += how.parts) {
+                        some += item(la.type, A, what.trans_a ? k + i * la.ld : i + k * la.ld) *
+                                item(lb.type, B, what.trans_b ? j + k * lb.ld : k + j * lb.ld);
+                    }
+                    sum += some;
+                }
+                if (y != 0 && unwritten(ld.type, D, i + j * ld.ld)) {
+                    emulate_stop("a product is added to memory that nobody wrote");
                 }
                 sum = x * sum + (y != 0 ? y * item(ld.type, D, i + j * ld.ld) : 0);
                 sum += bias ? item(ld.type, what.bias, i) : 0;
@@ -217,5 +273,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
             }
         }
     });
+    for (int i = 0; i < how.idle; ++i) {
+        emulate_perform([]() {});
+    }
     return CUBLAS_STATUS_SUCCESS;
 }

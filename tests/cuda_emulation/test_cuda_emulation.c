@@ -8,15 +8,14 @@
 
 #include "../test.h"
 #include "base/status.h"
-#include "cuda_cases.h"
-#include "tensor/device.h"
+#include "emulated.h"
 #include "tensor/plugin.h"
 
 const cs_plugin *cs_cuda_plugin(void);
 void emulate_shuffle(bool on);
 void emulate_strict(bool on);
 
-static cs_backend *open_with(cs_device_options options)
+cs_backend *open_with(cs_device_options options)
 {
     cs_backend *backend = NULL;
     cs_tensor_must(cs_plugin_open(cs_cuda_plugin(), &options, &backend), "emulation");
@@ -30,7 +29,7 @@ static cs_backend *open_backend(bool f32, bool no_graphs)
     return open_with((cs_device_options){.f32 = f32, .no_graphs = no_graphs, .own_products = true});
 }
 
-static void compare_on(cs_backend *backend, const cs_tensor_case *list, const char *word)
+void compare_on(cs_backend *backend, const cs_tensor_case *list, const char *word)
 {
     const bool f32 = backend->activation == CS_REAL_F32;
     int bad = 0;
@@ -61,8 +60,7 @@ TEST(products_of_the_library)
     }
 }
 
-/* How many products were refused; each has a name. */
-static int refused(cs_backend *backend)
+int refused(cs_backend *backend)
 {
     cs_backend_count row = {.what = ""};
     int found = 0;
@@ -213,14 +211,13 @@ TEST(no_leaks)
 
 /* --- promises of the plug-in's memory and replay ---------------------------------------------- */
 
-static void step_from_zero(cs_tensor_world *world, cs_tensor_result *out)
+void step_from_zero(cs_tensor_world *world, cs_tensor_result *out)
 {
     cs_tensor_must(cs_params_zero_grad(&world->net.params), "gradients");
     cs_tensor_step(world, out);
 }
 
-/* Bit for bit. */
-static bool equal(const cs_tensor_result *a, const cs_tensor_result *b)
+bool equal(const cs_tensor_result *a, const cs_tensor_result *b)
 {
     bool same = a->blocks == b->blocks;
     for (int i = 0; same && i < a->blocks; ++i) {
@@ -263,7 +260,7 @@ static void larger_net(cs_tensor_net *net)
     linear_of(net, 900);
 }
 
-static const cs_tensor_case small_case = {"small", small_net, NULL, NULL};
+const cs_tensor_case small_case = {"small", small_net, NULL, NULL};
 static const cs_tensor_case larger_case = {"larger", larger_net, NULL, NULL};
 
 /* One run at two sizes: what was captured for the one is not replayed for the other. */

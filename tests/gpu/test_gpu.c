@@ -18,7 +18,8 @@
  * test_gpu kernels MODE SHAPE STEPS the time of each kernel in it, by CUDA events
  *
  * MODE: fp32 or bf16 (cuBLASLt's products, replayed graphs), fp32-own or bf16-own (neither),
- * bf16-launched (cuBLASLt, no graphs). SHAPE: LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH. A product
+ * bf16-launched (cuBLASLt, no graphs), bf16-searched (of cuBLASLt's algorithms for weight gradients
+ * the fastest). SHAPE: LAYERS WIDTH HEADS VOCABULARY BATCH LENGTH. A product
  * that cuBLASLt refuses, which a slow kernel does in its place, fails agree, step and kernels.
  *
  * Without a GPU: one line SKIP with the reason, exit code 77.
@@ -43,6 +44,7 @@ static const struct {
     {"fp32-own", {.f32 = true, .own_products = true, .no_graphs = true}},
     {"bf16", {.f32 = false}},
     {"bf16-launched", {.no_graphs = true}},
+    {"bf16-searched", {.search_products = true}},
     {"bf16-own", {.own_products = true, .no_graphs = true}},
 };
 
