@@ -87,7 +87,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install install-python uninstall uninstall-python bench train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install install-python uninstall uninstall-python bench gpu-bundle train-demo clean"
 
 deps:
 	@sh tests/deps.sh

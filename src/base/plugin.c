@@ -4,6 +4,7 @@
 #include "base/plugin.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -101,7 +102,9 @@ static cs_status load(const char *path, const char *name, const void **table)
 {
     char whole[PATH_MAX]; /* a name without a slash would be looked for where libraries are */
     if (!realpath(path, whole)) {
-        return cs_fail(CS_ERR_DEVICE, "no GPU: the plug-in was not built (make CUDA=1 needs nvcc)");
+        return *path ? cs_fail(CS_ERR_DEVICE, "no GPU: the plug-in %s: %s", path, strerror(errno))
+                     : cs_fail(CS_ERR_DEVICE,
+                               "no GPU: the plug-in was not built (make CUDA=1 needs nvcc)");
     }
     void *handle = dlopen(whole, RTLD_NOW | RTLD_LOCAL);
     void *symbol = handle ? dlsym(handle, name) : NULL;

@@ -11,10 +11,11 @@
 #include "cli/commands.h"
 #include "version.h"
 
-/* The first signal asks long loops to stop; the second ends the program at once. */
+/* The first signal asks long loops to stop; the second ends the program at once, but for that of a
+ * limit of processor time, which comes again every second. */
 static void on_signal(int number)
 {
-    if (cs_interrupted()) {
+    if (cs_interrupted() && number != SIGXCPU) {
         (void)signal(number, SIG_DFL);
         (void)raise(number);
     }
@@ -27,6 +28,11 @@ static void set_signals(void)
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGXCPU, &action, NULL);
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) { /* no nohup */
+        (void)sigaction(SIGHUP, &action, NULL);
+    }
     /* A reader that went away, and a file over the size limit, are write errors like any other. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);

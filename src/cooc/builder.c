@@ -492,18 +492,24 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     return status;
 }
 
+static cs_windows_job windows_job(const build *b)
+{
+    return (cs_windows_job){.corpus = b->corpus,
+                            .sequences = &b->sequences,
+                            .plan = b->plan,
+                            .options = b->options,
+                            .scale = b->scale,
+                            .blocks = b->blocks,
+                            .block = b->block,
+                            .workers = b->may_use.workers,
+                            .budget = b->may_use.budget};
+}
+
 static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
 {
-    cs_windows_job job = {.corpus = b->corpus,
-                          .sequences = &b->sequences,
-                          .plan = b->plan,
-                          .options = b->options,
-                          .scale = b->scale,
-                          .blocks = b->blocks,
-                          .block = b->block,
-                          .workers = b->may_use.workers,
-                          .budget = b->may_use.budget};
-    cs_status status = !b->checkpoint && !b->options->comm && cs_windows_apply(&job)
+    const cs_windows_job job = windows_job(b);
+    double lacking = 0;
+    cs_status status = !b->checkpoint && !b->options->comm && cs_windows_apply(&job, &lacking)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
     status = status || !b->options->comm ? status : share_dropped(b);
@@ -517,6 +523,19 @@ cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     build b;
     cs_status status = prepare(corpus, options, &b);
+    release(&b);
+    return status;
+}
+
+cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options, double *bytes)
+{
+    build b;
+    cs_status status = prepare(corpus, options, &b);
+    *bytes = 0;
+    if (status == CS_OK && !options->comm) {
+        const cs_windows_job job = windows_job(&b);
+        (void)cs_windows_apply(&job, bytes);
+    }
     release(&b);
     return status;
 }

@@ -90,6 +90,11 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
 /* Every error of cs_cooc_build that is known before anything is counted. O(tokens + tables). */
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options) CS_MUST_CHECK;
 
+/* *bytes: the memory_budget with which the build would count row by row, many times faster than by
+ * sorted records, where that alone is lacking; else 0. */
+cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options,
+                          double *bytes) CS_MUST_CHECK;
+
 /* Removes the checkpoint of a folder, and the folder unless it holds something else. None is no
  * error. CS_ERR_IO names what cannot be removed. */
 cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;

@@ -27,9 +27,10 @@ double cs_window_row_bytes(const cs_windows_job *job)
     return (double)job->corpus->vocab * 40 * (job->workers + 1);
 }
 
-bool cs_windows_apply(const cs_windows_job *job)
+bool cs_windows_apply(const cs_windows_job *job, double *bytes)
 {
     const cs_cooc_options *o = job->options;
+    *bytes = 0;
     if (job->corpus->weight) {
         return false;
     }
@@ -42,8 +43,10 @@ bool cs_windows_apply(const cs_windows_job *job)
         return false;
     }
     int64_t cells;
-    double bytes = cs_window_stream_bytes(job, &cells) + cs_window_row_bytes(job);
-    return cells < UINT32_MAX && bytes <= (double)job->budget;
+    const double need = cs_window_stream_bytes(job, &cells) + cs_window_row_bytes(job);
+    const bool fits = need <= (double)job->budget;
+    *bytes = fits || cells >= UINT32_MAX ? 0 : need;
+    return cells < UINT32_MAX && fits;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

@@ -20,8 +20,9 @@ typedef struct {
 } cs_windows_job;
 
 /* Whether the job can be counted so: `unique`; or `each` without offsets, exact, under `ar` or an
- * invariant objective; its stream within the budget. */
-bool cs_windows_apply(const cs_windows_job *job);
+ * invariant objective; its stream within the budget. *bytes: the budget that it would take, where that
+ * alone is lacking; else 0. */
+bool cs_windows_apply(const cs_windows_job *job, double *bytes);
 
 /* Counts into the assembler (before cs_assembler_finish), fills the blocks' dropped mass, and adds
  * contributions; the same bits as the general way. */

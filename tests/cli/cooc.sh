@@ -185,6 +185,16 @@ test_no_permission() {
     refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
 }
 
+# What row by row would take is said where --memory alone rules it out, and is enough.
+test_lacking_memory() {
+    awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
+    build="--corpus c.txt --tokenizer whitespace --objective ar --context each:4"
+    exits 0 "$COSPEC" cooc $build --memory 1M -o less && need=$(sed -n 's/.*counted by sorted records; with --memory \([0-9]*M\) row by row.*/\1/p' err) && [ -n "$need" ] || { fail "${why:-no note: $(cat err)}"; return 1; }
+    exits 0 "$COSPEC" cooc $build --memory "$need" -o enough && ! says "sorted records" || { fail "${why:-$need is not enough}"; return 1; }
+    exits 0 "$COSPEC" cooc $build --memory "$((${need%M} - 1))M" -o short && says "with --memory $need row by row" || { fail "${why:-less than $need is enough}"; return 1; }
+    cmp -s less/matrix.npz enough/matrix.npz || fail "other matrices"
+}
+
 # Interrupts a build once it has spilled runs: the runs go, a checkpoint stays, and --resume ends with the
 # matrix of a build that was left alone.
 test_interrupt() {
@@ -263,6 +273,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
-    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission interrupt interrupt_while_writing interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
     check $t
 done

@@ -94,6 +94,23 @@ test_study_ends_with_its_step() {
     [ $? = 130 ] && says "interrupted in step m; run again with --resume" && ls r/m/checkpoint-* > /dev/null || fail "$(cat err r/m/stderr.txt)"
 }
 
+# A closed terminal and the end of processor time are interrupts too; with nohup the first is not.
+test_other_signals() {
+    long="toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2"
+    for signal in HUP XCPU; do
+        "$COSPEC" $long -o d > out 2> err & pid=$!
+        sleep 0.5; kill -$signal $pid; wait $pid; got=$?
+        [ $got = 130 ] && says interrupted && [ ! -e d/toy.json ] || { fail "$signal: exit $got: $(head -c 200 err)"; return 1; }
+    done
+    (ulimit -St 1; exec "$COSPEC" $long -o d > out 2> err); got=$?
+    [ $got = 130 ] && says interrupted || { fail "a limit of processor time: exit $got: $(head -c 200 err)"; return 1; }
+    (trap '' HUP; exec "$COSPEC" $long -o d > out 2> err) & pid=$!
+    sleep 0.5; kill -HUP $pid; sleep 0.5
+    kill -0 $pid || { fail "ended by a signal that is ignored"; return 1; }
+    kill -TERM $pid; wait $pid
+    [ $? = 130 ] || fail "no end"
+}
+
 matrix() {
     awk 'BEGIN { srand(1); n = 60; print "%%MatrixMarket matrix coordinate real general"; print n, n, n * n
         for (i = 1; i <= n; ++i) for (j = 1; j <= n; ++j) print i, j, rand() }' > "$1"
@@ -118,4 +135,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done
+for name in other_signals plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done

@@ -83,7 +83,7 @@ test_words() {
 test_what_is_not_there() {
     here what_is_not_there || return 0
     blocks
-    refuses 5 "no GPU: the plug-in was not built" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx --device cuda || return 1
+    refuses 5 "no GPU: the plug-in /nonexistent.so: No such file" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx --device cuda || return 1
     exits 0 env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx -k 3 || return 1
     emulation what_is_not_there || return 0
     refuses 5 "cannot load libcusolver.so.12, libcusparse.so.12" env COSPEC_EMULATED_WITHOUT="libcusolver.so.12 libcusparse.so.12" "$COSPEC" svd blocks.mtx --device cuda

@@ -71,7 +71,7 @@ test_refused_products() {
 test_plugin_absent() {
     small_corpus c.tsv
     # shellcheck disable=SC2086
-    refuses 5 "no GPU: the plug-in was not built" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" train $small --objective ar --device cuda -o d && [ ! -e d/log.csv ] || return 1
+    refuses 5 "no GPU: the plug-in /nonexistent.so: No such file" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" train $small --objective ar --device cuda -o d && [ ! -e d/log.csv ] || return 1
     # shellcheck disable=SC2086
     exits 0 env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" train $small --objective ar --layers 1 --heads 2 --device auto -o d &&
         { grep -q "on the CPU: /nonexistent.so: no GPU" err || fail "no note: $(cat err)"; }
