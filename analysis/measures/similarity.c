@@ -229,11 +229,12 @@ static cs_status components(const side *s, cs_pool *pool, int64_t *k, cs_dense *
     }
     *k = rank < *k ? rank : *k;
     *out = cs_dense_in(pool, s->n, *k);
-    for (int64_t c = 0; c < *k && out->data; ++c) {
+    for (int64_t c = 0; c < *k && out->data && status == CS_OK; ++c) {
         const double *axis = v.data + (cols - 1 - c) * v.ld;
         kept += lambda[cols - 1 - c];
-        for (int64_t i = 0; i < s->n; ++i) {
+        for (int64_t i = 0; i < s->n && status == CS_OK; ++i) {
             double sum = 0.0;
+            status = check_at(i);
             for (int64_t j = 0; j < cols; ++j) {
                 sum += s->x[i * s->d + s->from + j] * axis[j];
             }
@@ -241,7 +242,7 @@ static cs_status components(const side *s, cs_pool *pool, int64_t *k, cs_dense *
         }
     }
     *share = kept / total;
-    return pool->status;
+    return status ? status : pool->status;
 }
 
 static cs_status fill_angles(const side *first, const side *second, int64_t wanted,
@@ -304,6 +305,7 @@ static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, co
     out->cka_se = out->cka_unbiased_se = NAN;
     cs_status status = options->blocks > 1 ? jackknife(x, n, p, q, total, options, out) : CS_OK;
     if (status == CS_OK) status = nuclear_norm(total, p, q, &nuclear);
+    if (status == CS_OK) status = cs_interrupt_check();
     if (status != CS_OK) return status;
     out->procrustes_similarity = fmin(nuclear / sqrt(own_a * own_b), 1.0);
     out->procrustes = 2.0 - 2.0 * out->procrustes_similarity;
