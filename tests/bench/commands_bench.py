@@ -174,19 +174,23 @@ with tempfile.TemporaryDirectory() as work:
 
     # c. rank, d. pairs
     n, d = (20_000, 256) if small else (300_000, 768)
+    m, k = (1000, 10_000) if small else (8000, 100_000)
     np.save("rows.npy", rng.standard_normal((n, d), dtype=np.float32))
+    np.save("fewer.npy", rng.standard_normal((m, 768), dtype=np.float32) + 0.3 * rng.standard_normal(768, dtype=np.float32))
     pythons = list(numpys())
-    report(f"whole command: rank of {n} x {d} with its jackknife", ours("rank", "rows.npy"),
-           {f"{name}, {what}": (lambda python=python, form=form: once([python, "-c", GRAM, "rows.npy", form]))
-            for name, python in pythons for form, what in (("gram", "Gram matrix alone"), ("eigh", "Gram matrix and eigenvalues, no interval"))},
-           "ours: 80 matrices of the jackknife, sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
-           "the products of ours, whose sums are in double, take 1.5 s of two cores alone; theirs are in single precision, of which a vector holds twice as many (docs/architecture.md)")
-    n, k = (1000, 10_000) if small else (8000, 100_000)
-    np.save("rows.npy", rng.standard_normal((n, 768), dtype=np.float32) + 0.3 * rng.standard_normal(768, dtype=np.float32))
-    report(f"whole command: the {k} most similar of the pairs of {n} x 768 rows", ours("connectivity", "rows.npy", "--pairs", k, "--features", n, "--jackknife", 0),
-           {f"{name}, {form}": (lambda python=python, form=form: once([python, "-c", PAIRS, "rows.npy", k, form])) for name, python in pythons for form in ("whole", "by blocks")},
-           "ours with mean and quantiles of all", lambda name: 2.5,
-           "six tenths of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles")
+    grams = (("gram", "Gram matrix alone"), ("eigh", "Gram matrix and eigenvalues, no interval"))
+    for core, form, gram_forms, pair_forms in ((None, "", grams, ("whole", "by blocks")), ("Haswell", ", OpenBLAS held to AVX2 on both sides", grams[:1], ("by blocks",))):
+        if core:
+            os.environ["OPENBLAS_CORETYPE"] = core
+        report(f"whole command: rank of {n} x {d} with its jackknife{form}", ours("rank", "rows.npy"),
+               {f"{name}, {what}": (lambda python=python, gram=gram: once([python, "-c", GRAM, "rows.npy", gram])) for name, python in pythons for gram, what in gram_forms},
+               "ours: 80 matrices of the jackknife, sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
+               "the products of ours, whose sums are in double, take 1.5 s of two cores alone; theirs are in single precision, of which a vector holds twice as many (docs/architecture.md)")
+        report(f"whole command: the {k} most similar of the pairs of {m} x 768 rows{form}", ours("connectivity", "fewer.npy", "--pairs", k, "--features", m, "--jackknife", 0),
+               {f"{name}, {pairs}": (lambda python=python, pairs=pairs: once([python, "-c", PAIRS, "fewer.npy", k, pairs])) for name, python in pythons for pairs in pair_forms},
+               "ours with mean and quantiles of all", lambda name: 2.5,
+               "six tenths of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles")
+    os.environ.pop("OPENBLAS_CORETYPE")
 
     # e. connectivity of a corpus: of a real one, since words drawn independently have no spectrum of a language to converge to
     compared = ["ar", "masked:unmasked=2"] if small else ["ar", "masked:unmasked=3", "masked:unmasked=2", "diverse-ar:t=2"]
