@@ -98,7 +98,7 @@ test_study_ends_with_its_step() {
 test_other_signals() {
     long="toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2"
     for signal in HUP XCPU; do
-        "$COSPEC" $long -o d > out 2> err & pid=$!
+        env --default-signal=HUP "$COSPEC" $long -o d > out 2> err & pid=$!
         sleep 0.5; kill -$signal $pid; wait $pid; got=$?
         [ $got = 130 ] && says interrupted && [ ! -e d/toy.json ] || { fail "$signal: exit $got: $(head -c 200 err)"; return 1; }
     done
