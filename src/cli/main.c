@@ -11,11 +11,11 @@
 #include "cli/commands.h"
 #include "version.h"
 
-/* The first signal asks long loops to stop; the second ends the program at once, but for that of a
- * limit of processor time, which comes again every second. */
+/* The first signal asks long loops to stop; a second of a user's ends the program at once. Those of
+ * the system repeat: SIGXCPU every second, SIGHUP from the shell and then from the terminal. */
 static void on_signal(int number)
 {
-    if (cs_interrupted() && number != SIGXCPU) {
+    if (cs_interrupted() && (number == SIGINT || number == SIGTERM)) {
         (void)signal(number, SIG_DFL);
         (void)raise(number);
     }

@@ -218,7 +218,7 @@ static const char exit_codes[][2][80] = {
     {"3", "bad input, a file that cannot be read or written, not enough memory"},
     {"4", "an iteration did not converge (the partial result is printed), or inconclusive"},
     {"5", "the device asked for is not there"},
-    {"130", "interrupted: Ctrl-C, SIGTERM, SIGHUP, SIGXCPU; a second one ends it at once"},
+    {"130", "interrupted by Ctrl-C, SIGTERM, SIGHUP, SIGXCPU; a second Ctrl-C ends it at once"},
 };
 enum { EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0] };
 

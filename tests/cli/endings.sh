@@ -94,6 +94,15 @@ test_study_ends_with_its_step() {
     [ $? = 130 ] && says "interrupted in step m; run again with --resume" && ls r/m/checkpoint-* > /dev/null || fail "$(cat err r/m/stderr.txt)"
 }
 
+# Where a terminal closes, the shell sends SIGHUP, ends, and then the kernel sends it again.
+test_closed_terminal() {
+    small_corpus c.tsv
+    env --default-signal=HUP "$COSPEC" train --corpus c.tsv --objective ar --steps 100000 --width 16 --layers 1 --heads 1 --batch 2 --log-every 1 -o d > out 2> err & pid=$!
+    appears d/log.csv && until [ "$(wc -l < d/log.csv)" -gt 2 ] || ! kill -0 $pid; do sleep 0.05; done
+    kill -HUP $pid; sleep 0.05; kill -HUP $pid; wait $pid; got=$?
+    [ $got = 130 ] && says interrupted && ls d/checkpoint-* > /dev/null || fail "exit $got: $(head -c 200 err)"
+}
+
 # A closed terminal and the end of processor time are interrupts too; with nohup the first is not.
 test_other_signals() {
     long="toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2"
@@ -135,4 +144,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in other_signals plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done
+for name in other_signals closed_terminal plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done
