@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/threads.h"
@@ -93,6 +94,19 @@ static void hold_standard_streams(void)
     }
 }
 
+/* Ours would overflow below 256 KiB. OpenBLAS's threads, made before main(), have a stack of this
+ * limit too, so that raising it here would come too late. */
+static cs_status check_stack(void)
+{
+    const rlim_t kib = 1024, needed = 512 * kib;
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < needed
+               ? cs_fail(CS_ERR_MEMORY,
+                         "the stack is limited to %lld KiB (ulimit -s) and %lld KiB are needed",
+                         (long long)(limit.rlim_cur / kib), (long long)(needed / kib))
+               : CS_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -108,7 +122,8 @@ static int dispatch(int argc, char **argv)
     }
     const cs_command *command = NULL;
     if (cs_command_by_name(name, &command) != CS_OK) return 2;
-    return cs_command_run(command, argc - 2, argv + 2);
+    cs_status status = check_stack();
+    return status == CS_OK ? cs_command_run(command, argc - 2, argv + 2) : cs_exit_code(status);
 }
 
 int main(int argc, char **argv)

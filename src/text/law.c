@@ -263,7 +263,7 @@ static cs_status draw_rows(const spec *s, cs_law *law)
     if (status != CS_OK) goto done;
     base_law(v, s->zipf, p);
     base_law(h, 0, even);
-    for (int64_t i = 0; i < law->classes * h; ++i) {
+    for (int64_t i = 0; i < law->classes * h && status == CS_OK; ++i) {
         const int64_t drawn = s->order > 0 || s->kind == HMM ? i : i - i % h;
         draw_row((uint64_t)s->seed, (uint64_t)(2 * drawn), s->concentration, wide,
                  s->kind == HMM ? even : p, row);
@@ -276,6 +276,7 @@ static cs_status draw_rows(const spec *s, cs_law *law)
         } else {
             law->emit[i * v + i % v] = 1;
         }
+        status = cs_interrupt_check();
     }
 done:
     cs_pool_free(&pool);
@@ -295,10 +296,11 @@ static cs_status draw_grammar(const spec *s, cs_law *law)
     if (status != CS_OK) goto done;
     base_law(v, s->zipf, p);
     base_law(pairs, 0, even);
-    for (int64_t i = 0; i < n; ++i) {
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         draw_row((uint64_t)s->seed, (uint64_t)(2 * i), s->concentration, pairs, even,
                  rule + i * pairs);
         draw_row((uint64_t)s->seed, (uint64_t)(2 * i + 1), s->emission, v, p, word + i * v);
+        status = cs_interrupt_check();
     }
     for (int64_t c = 0; c < law->classes && status == CS_OK; ++c) {
         for (int64_t i = 0; i < n; ++i) {

@@ -81,7 +81,7 @@ static cs_status add_documents(const cs_law *law, cs_corpus_builder *b)
                                       .label = label,
                                       .label_size = label_of(law, class, label)};
         status = cs_corpus_builder_add(b, &document);
-        if (status == CS_OK && d % 1024 == 0) status = cs_interrupt_check();
+        if (status == CS_OK) status = cs_interrupt_check();
     }
     cs_pool_free(&pool);
     return status;
@@ -123,23 +123,26 @@ void cs_law_step(int64_t states, const double *a, const double *next, double *ou
 }
 
 /* The mean law of the state where sequences of this length begin. */
-static void start_of(const cs_law *law, int64_t label, const cs_sequences *s, int32_t length,
-                     double *at, double *further, double *out)
+static cs_status start_of(const cs_law *law, int64_t label, const cs_sequences *s, int32_t length,
+                          double *at, double *further, double *out)
 {
     const int64_t h = law->states;
+    cs_status status = CS_OK;
     int64_t found = 0;
     memcpy(at, law->start + label * h, (size_t)h * sizeof *at);
     memset(out, 0, (size_t)h * sizeof *out);
-    for (int64_t i = 0, place = 0; i < s->count; ++i) {
-        for (; place < s->start[i]; ++place) {
+    for (int64_t i = 0, place = 0; i < s->count && status == CS_OK; ++i) {
+        for (; place < s->start[i] && status == CS_OK; ++place) {
             cs_law_step(h, at, law->next + label * h * h, further);
             memcpy(at, further, (size_t)h * sizeof *at);
+            status = cs_interrupt_check();
         }
         for (int64_t z = 0; z < h && s->length[i] == length; ++z) {
             out[z] = (out[z] * (double)found + at[z]) / (double)(found + 1);
         }
         found += s->length[i] == length;
     }
+    return status;
 }
 
 /* The different lengths of the sequences of a document, and how many have each: two at most. */
@@ -229,8 +232,8 @@ cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t s
     status = status ? status : pool.status;
     for (int64_t i = 0; i < law.classes * c.lengths && status == CS_OK; ++i) {
         const int64_t label = i / c.lengths, k = i % c.lengths;
-        start_of(&law, label, &s, c.length[k], at, further,
-                 made.population->start + i * law.states);
+        status = start_of(&law, label, &s, c.length[k], at, further,
+                          made.population->start + i * law.states);
         add_frame(&law, label, c.length[k], (double)c.count[k] / (double)s.count, &made);
     }
     cs_pool_free(&pool);
@@ -271,18 +274,20 @@ static double read_token(const cs_law *law, int64_t word, double *a, double *fur
     return p;
 }
 
-static void score_document(const cs_law *law, const cs_corpus *corpus, int64_t d, double *a,
-                           double *further, cs_law_score *score)
+static cs_status score_document(const cs_law *law, const cs_corpus *corpus, int64_t d, double *a,
+                                double *further, cs_law_score *score)
 {
+    cs_status status = CS_OK;
     const int64_t first = corpus->doc_ptr[d], h = law->states;
     double most = 0;
     int64_t best = 0;
     for (int64_t i = 0; i < law->classes * h; ++i) {
         a[i] = law->weight[i / h] * law->start[i];
     }
-    for (int64_t i = first; i < corpus->doc_ptr[d + 1]; ++i) {
+    for (int64_t i = first; i < corpus->doc_ptr[d + 1] && status == CS_OK; ++i) {
         const double nats = -log(read_token(law, corpus->token[i] - 1, a, further));
         *(i == first ? &score->first : &score->next) += nats;
+        status = cs_interrupt_check();
     }
     for (int64_t c = 0; c < law->classes; ++c) {
         double p = 0;
@@ -296,6 +301,7 @@ static void score_document(const cs_law *law, const cs_corpus *corpus, int64_t d
     score->tokens += corpus->doc_ptr[d + 1] - first;
     score->bayes_error += law->classes > 1 && best != corpus->label[d];
     score->bayes_risk += law->classes > 1 ? 1 - most : 0;
+    return status;
 }
 
 cs_status cs_law_score_of(const cs_law *law, const cs_corpus *corpus, bool held_out,
@@ -310,8 +316,7 @@ cs_status cs_law_score_of(const cs_law *law, const cs_corpus *corpus, bool held_
         status = cs_fail(CS_ERR_INPUT, "%s: its words are not those of the law", corpus->name);
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         if ((corpus->held_out[d] != 0) == held_out) {
-            score_document(law, corpus, d, a, further, &score);
-            if (d % 64 == 0) status = cs_interrupt_check();
+            status = score_document(law, corpus, d, a, further, &score);
         }
     }
     const double n = (double)score.documents;

@@ -134,6 +134,14 @@ test_little_address_space() {
         OPENBLAS_NUM_THREADS=2 exits 3 timeout -s KILL 60 "$COSPEC" svd m.mtx -k 3 --threads 1 && says "336 MiB; OPENBLAS_NUM_THREADS=1 with --threads 1 makes") || fail "$(cat err)"
 }
 
+test_little_stack() {
+    small_corpus c.tsv
+    for kib in 64 256; do
+        (ulimit -s $kib; refuses 3 "the stack is limited to $kib KiB (ulimit -s) and 512 KiB are needed" "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar) || return 1
+    done
+    (ulimit -s 512; exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar) || fail "$(cat err)"
+}
+
 test_no_threads() {
     [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null || { skip no_threads "needs root and setpriv, for a user without processes"; return 0; }
     matrix m.mtx
@@ -144,4 +152,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in other_signals closed_terminal plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space no_threads; do check "$name"; done
+for name in other_signals closed_terminal plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space little_stack no_threads; do check "$name"; done

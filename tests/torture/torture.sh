@@ -9,7 +9,7 @@
 set -u
 : "${COSPEC:?}" "${TORTURE:?}" # the program; the folder of preload.so
 cases="toy cooc spill svd rank connectivity train finetune features perplexity tokenize reproduce"
-faults="malloc malloc-on short write open rename sync mmap read kill interrupt as fsize nofile disk two"
+faults="malloc malloc-on short write open rename sync mmap read kill interrupt as fsize nofile stack disk two"
 only_case= only_fault= seed=$(date +%s) trials=100 keep=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -140,24 +140,26 @@ disturbed() {
     mmap) inject mmap,mremap error=ENOMEM "$(draw 100 220)" "$@" ;;
     read) inject read,pread64 error=EIO "$(draw 30 120)" "$@" ;;
     kill|interrupt)
-        [ $fault = kill ] && signal=KILL allowed="$allowed 137" || signal=INT allowed="$allowed 130"
+        [ $fault = kill ] && signal=KILL allowed="$allowed 137" || signal=$(pick INT TERM HUP XCPU) allowed="$allowed 130"
         if [ $fault = kill ] && [ "$(draw 1 2)" = 1 ]; then # where files change: those moments are short
             inject "$(pick rename,renameat,renameat2 fsync,fdatasync mkdir,rmdir,unlink,unlinkat openat,write)" signal=KILL "$(draw 1 "$(pick 3 12 40)")" "$@"
             [ -z "$skipped" ] && return
             skipped=
         fi
         us=$(cat "$c.us") # of the undisturbed run
-        what="after $(draw 0 $((us + us / 10))) us"; us=${what#after }; us=${us% us}
+        what="SIG$signal after $(draw 0 $((us + us / 10))) us"; us=${what#*after }; us=${us% us}
         pause=$(awk -v u="$us" 'BEGIN { print u / 1e6 }')
         "$@" > out 2> err < /dev/null &
         pid=$!
         sleep "$pause"
         command kill -$signal $pid 2> /dev/null
         wait $pid 2> /dev/null
-        code=$? ;;
+        code=$?
+        case $code in 129|130|143|152) [ -d "$dir" ] || grep -q . err || code=137 allowed=137 ;; esac ;; # before main()
     as) what="address space of $(draw 60 900) MB"; n=${what#address space of }; run sh -c 'ulimit -v '"$((${n% MB} * 1024))"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
     fsize) what="files of at most $(draw 1 12) blocks"; n=${what#files of at most }; run sh -c 'ulimit -f '"${n% blocks}"'; exec "$@"' sh "$@" ;;
     nofile) what="at most $(draw 3 24) open files"; n=${what#at most }; run sh -c 'ulimit -n '"${n% open files}"'; exec "$@"' sh "$@"; allowed="$allowed 127" ;;
+    stack) what="a stack of $(draw 32 1024) KiB"; n=${what#a stack of }; run sh -c 'ulimit -s '"${n% KiB}"'; exec "$@"' sh "$@" ;;
     disk)
         what="a disk of $(draw 1 60) pages"; n=${what#a disk of }
         mount -t tmpfs -o size=$((${n% pages} * 4096)) none "$work/disk" 2> /dev/null || { skipped="no tmpfs can be mounted"; return; }
