@@ -103,6 +103,15 @@ test_closed_terminal() {
     [ $got = 130 ] && says interrupted && ls d/checkpoint-* > /dev/null || fail "exit $got: $(head -c 200 err)"
 }
 
+# timeout(1) sends its signal to the process and to its group: twice within one step.
+test_signal_twice() {
+    small_corpus c.tsv
+    "$COSPEC" train --corpus c.tsv --objective ar --steps 100 --width 384 --layers 4 --heads 4 --batch 64 --log-every 1 -o d > out 2> err & pid=$!
+    until grep -q '^1,' d/log.csv 2> /dev/null || ! kill -0 $pid; do sleep 0.05; done
+    kill -TERM $pid; sleep 0.02; kill -TERM $pid; wait $pid; got=$?
+    [ $got = 130 ] && says "is kept: --resume goes on from there" || fail "exit $got: $(head -c 200 err)"
+}
+
 # A closed terminal and the end of processor time are interrupts too; with nohup the first is not.
 test_other_signals() {
     long="toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2"
@@ -152,4 +161,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in other_signals closed_terminal plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space little_stack no_threads; do check "$name"; done
+for name in other_signals closed_terminal signal_twice plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space little_stack no_threads; do check "$name"; done
