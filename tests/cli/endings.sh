@@ -129,6 +129,21 @@ test_other_signals() {
     [ $? = 130 ] || fail "no end"
 }
 
+# soon COMMAND...: interrupted after half a second, it ends within the next two.
+soon() {
+    timeout -s INT -k 2 0.5 "$COSPEC" "$@" > out 2> err
+    soon_got=$?
+    [ $soon_got = 124 ] && says interrupted || fail "'$*': exit $soon_got: $(head -c 200 err)"
+}
+
+test_interrupt_ends_soon() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 300 -o t || return 1
+    awk 'BEGIN { for (line = 0; line < 1000; ++line) { for (i = 0; i < 2000; ++i) printf "the cat number %d sat ", i * line; print "" } }' > long.txt
+    soon data stats markov:states=4000,concentration=0.1,documents=4000 && soon data stats markov:states=400,documents=1000,length=20000 && soon data stats grammar:symbols=60,depth=1,classes=8 &&
+        soon tokenize encode t/tokenizer.json long.txt
+}
+
 matrix() {
     awk 'BEGIN { srand(1); n = 60; print "%%MatrixMarket matrix coordinate real general"; print n, n, n * n
         for (i = 1; i <= n; ++i) for (j = 1; j <= n; ++j) print i, j, rand() }' > "$1"
@@ -161,4 +176,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in other_signals closed_terminal signal_twice plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space little_stack no_threads; do check "$name"; done
+for name in other_signals closed_terminal signal_twice plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step interrupt_ends_soon little_address_space little_stack no_threads; do check "$name"; done
