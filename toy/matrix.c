@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/threads.h"
 #include "base/reals.h"
+#include "base/threads.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
 
