@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/spectrum.h"
 #include "toy/spectrum_private.h"
 
@@ -30,16 +31,19 @@ static cs_status by_svd(const cs_csr *abar, cs_toy_values *values, cs_toy_spectr
 }
 
 /* G += x x^T over the rows x. */
-static void add_outer_products(const cs_csr *a, cs_dense *gram)
+static cs_status add_outer_products(const cs_csr *a, cs_dense *gram)
 {
-    for (int64_t i = 0; i < a->rows; ++i) {
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < a->rows && status == CS_OK; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             double *column = gram->data + (int64_t)a->col[e] * gram->ld;
             for (int64_t f = a->ptr[i]; f < a->ptr[i + 1]; ++f) {
                 column[a->col[f]] += a->val[e] * a->val[f];
             }
         }
+        status = cs_interrupt_check();
     }
+    return status;
 }
 
 /* Largest ||G v - lambda v|| / sqrt(lambda) over lambda above the floor: with u = A v / sigma, the
@@ -65,9 +69,9 @@ static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spe
     cs_pool pool = {0};
     cs_dense gram = cs_dense_in(&pool, n, n), gv = cs_dense_in(&pool, n, n);
     double *lambda = cs_pool_take(&pool, n, sizeof *lambda);
-    if (gram.data) add_outer_products(narrow, &gram);
+    cs_status status = gram.data ? add_outer_products(narrow, &gram) : CS_OK;
     cs_dense v = cs_dense_copy_in(&pool, &gram);
-    cs_status status = pool.status;
+    status = status ? status : pool.status;
     status = status == CS_OK ? cs_dense_eigh(&v, lambda, false) : status;
     status = status == CS_OK ? cs_gemm(false, false, 1, &gram, &v, 0, &gv) : status;
     double floor = 4 * (double)n * DBL_EPSILON; /* of lambda; lambda_1 = 1 */
@@ -96,6 +100,7 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
     cs_toy_values values = {0};
     cs_status status = cs_toy_matrix(toy, limit, &full);
     status = status == CS_OK ? cs_normalise(&full.a, &abar, NULL, NULL) : status;
+    status = status == CS_OK ? cs_interrupt_check() : status;
     if (status != CS_OK) goto done;
     const cs_csr *a = &abar;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;

@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/reals.h"
+#include "base/threads.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
 
@@ -246,6 +247,7 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
         } else {
             add_set(b, e, next);
         }
+        status = cs_interrupt_check();
     }
     if (status == CS_OK) {
         b->a.rows = b->row_label.rows = b->rows; /* merged contents leave room unused */

@@ -8,15 +8,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "version.h"
 
 /* The first signal asks long loops to stop; a second of a user's ends the program at once. Those of
- * the system repeat: SIGXCPU every second, SIGHUP from the shell and then from the terminal. */
+ * the system repeat: SIGXCPU every second, SIGHUP from the shell and then from the terminal. And
+ * timeout(1) sends its signal to the process and to its group, which is twice at one time. */
 static void on_signal(int number)
 {
-    if (cs_interrupted() && (number == SIGINT || number == SIGTERM)) {
+    static _Atomic double first;
+    const double apart = 0.2, now = cs_seconds();
+    if (!cs_interrupted()) {
+        first = now;
+    } else if ((number == SIGINT || number == SIGTERM) && now - first > apart) {
         (void)signal(number, SIG_DFL);
         (void)raise(number);
     }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "image/draw_private.h"
 #include "image/images_private.h"
 
@@ -206,11 +207,12 @@ cs_status cs_scenes_draw(cs_images *m)
     m->box = cs_alloc((int64_t)SCENES * CS_SCENE_SHAPES, sizeof *m->box);
     if (!m->mirror || !m->mask || !m->box_ptr || !m->box) return CS_ERR_MEMORY;
     memset(m->mirror, 1, (size_t)m->labels);
-    for (int64_t i = 0; i < SCENES; ++i) {
+    for (int64_t i = 0; i < SCENES && status == CS_OK; ++i) {
         m->box_ptr[i + 1] =
             m->box_ptr[i] + cs_scene_draw(0, i, m->pixel + 3 * i * pixels, m->mask + i * pixels,
                                           m->box + m->box_ptr[i], &m->label[i]);
+        status = cs_interrupt_check();
     }
-    cs_images_hold_out(&(cs_images_options){.test_share = 0.2}, m);
-    return CS_OK;
+    if (status == CS_OK) cs_images_hold_out(&(cs_images_options){.test_share = 0.2}, m);
+    return status;
 }

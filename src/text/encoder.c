@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "text/tokenizer_private.h"
 #include "text/unicode.h"
 #include "text/utf8_private.h"
 
 /* Longer pieces, and those past the limit, are encoded each time. */
-enum { CACHE_PIECES = 1 << 20, CACHE_BYTES = 64 };
+enum { CACHE_PIECES = 1 << 20, CACHE_BYTES = 64, CHECKED = 1 << 16 };
 
 void cs_encoder_init(cs_encoder *e, const cs_tokenizer *tokenizer)
 {
@@ -169,6 +170,7 @@ static cs_status encode_plain(cs_encoder *e, const char *text, int64_t size, boo
     for (int64_t i = 0; i < p->spans && status == CS_OK; ++i) {
         const cs_span piece = p->span[i];
         status = encode_parts(e, p->text + piece.from, piece.to - piece.from);
+        if (status == CS_OK && i % CHECKED == 0) status = cs_interrupt_check();
     }
     return status;
 }

@@ -19,7 +19,7 @@ static cs_status each_line(const cs_token_lines *j, line_fn fn, void *ctx)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         status = fn(ctx, j, at, (stop ? stop : end) - at);
         if (status == CS_ERR_INPUT) return cs_blame(status, "%s:%lld", j->name, (long long)number);
-        if (status == CS_OK && number % 4096 == 0) status = cs_interrupt_check();
+        if (status == CS_OK) status = cs_interrupt_check();
         at = stop ? stop + 1 : end;
     }
     return status;

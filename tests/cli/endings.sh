@@ -103,6 +103,15 @@ test_closed_terminal() {
     [ $got = 130 ] && says interrupted && ls d/checkpoint-* > /dev/null || fail "exit $got: $(head -c 200 err)"
 }
 
+# timeout(1) sends its signal to the process and to its group: twice within one step.
+test_signal_twice() {
+    small_corpus c.tsv
+    "$COSPEC" train --corpus c.tsv --objective ar --steps 100 --width 384 --layers 4 --heads 4 --batch 64 --log-every 1 -o d > out 2> err & pid=$!
+    until grep -q '^1,' d/log.csv 2> /dev/null || ! kill -0 $pid; do sleep 0.05; done
+    kill -TERM $pid; sleep 0.02; kill -TERM $pid; wait $pid; got=$?
+    [ $got = 130 ] && says "is kept: --resume goes on from there" || fail "exit $got: $(head -c 200 err)"
+}
+
 # A closed terminal and the end of processor time are interrupts too; with nohup the first is not.
 test_other_signals() {
     long="toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2"
@@ -118,6 +127,21 @@ test_other_signals() {
     kill -0 $pid || { fail "ended by a signal that is ignored"; return 1; }
     kill -TERM $pid; wait $pid
     [ $? = 130 ] || fail "no end"
+}
+
+# soon COMMAND...: interrupted after half a second, it ends within the next two.
+soon() {
+    timeout -s INT -k 2 0.5 "$COSPEC" "$@" > out 2> err
+    soon_got=$?
+    [ $soon_got = 124 ] && says interrupted || fail "'$*': exit $soon_got: $(head -c 200 err)"
+}
+
+test_interrupt_ends_soon() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 300 -o t || return 1
+    awk 'BEGIN { for (line = 0; line < 1000; ++line) { for (i = 0; i < 2000; ++i) printf "the cat number %d sat ", i * line; print "" } }' > long.txt
+    soon data stats markov:states=4000,concentration=0.1,documents=4000 && soon data stats markov:states=400,documents=1000,length=20000 && soon data stats grammar:symbols=60,depth=1,classes=8 &&
+        soon tokenize encode t/tokenizer.json long.txt
 }
 
 matrix() {
@@ -152,4 +176,4 @@ test_no_threads() {
     [ "$(wc -l < out)" = "$(wc -l < all)" ] && grep -q "pthread_create failed" err || fail "$(cat out)"
 }
 
-for name in other_signals closed_terminal plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step little_address_space little_stack no_threads; do check "$name"; done
+for name in other_signals closed_terminal signal_twice plot_ends_with_its_child preparation_ends_with_its_child preparation_ends_with_its_tools child_that_fails pipe_is_no_manifest study_ends_with_its_step interrupt_ends_soon little_address_space little_stack no_threads; do check "$name"; done
