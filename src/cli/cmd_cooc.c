@@ -67,7 +67,7 @@ static cs_status note_lacking(const cs_args *args, const cs_corpus *corpus,
     cs_status status = cs_cooc_lacking(corpus, options, &bytes);
     if (bytes > 0)
         cs_output_note(args,
-                       "counted by sorted records; with --memory %.0fM row by row, some ten times "
+                       "counted by sorted records; with --memory %.0fM row by row, several times "
                        "as fast",
                        ceil(bytes / 0x1p20));
     return status;
@@ -418,9 +418,9 @@ const cs_command cs_cmd_cooc = {
         "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
         "--threads and any --memory.\n\n"
         "An interrupt (Ctrl-C, SIGTERM) while it counts or merges leaves what is counted in "
-        "DIR/checkpoint (seconds a gigabyte). The same command with --resume goes on from there "
-        "and ends with the same "
-        "matrix; --threads, --memory and --scratch may differ.\n\n"
+        "DIR/checkpoint, which takes seconds a gigabyte. The same command with --resume goes on "
+        "from there and ends with the same matrix; --threads, --memory and --scratch may "
+        "differ.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
         "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz and "

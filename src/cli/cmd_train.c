@@ -78,9 +78,9 @@ static cs_status take_same(const char *path, cs_tokenizer **tokenizer)
     if (status == CS_OK) {
         cs_tokenizer_free(tokenizer);
         *tokenizer = there;
-        there = NULL;
+    } else {
+        cs_tokenizer_free(&there);
     }
-    cs_tokenizer_free(&there);
     return status;
 }
 
@@ -153,19 +153,16 @@ typedef struct {
 
 static cs_status open_backend(const cs_args *args, cs_backend **out)
 {
-    const bool automatic = cs_args_is(args, "precision", "auto");
-    const bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
+    const bool half = cs_args_is(args, "precision", "bf16");
     const cs_device_options options = {.f32 = cs_args_is(args, "precision", "fp32"),
                                        .search_products = cs_args_flag(args, "search-products")};
-    if (cs_args_is(args, "precision", "bf16") && !cuda) {
-        return cs_fail(CS_ERR_USAGE, "--precision bf16 needs --device cuda");
-    }
-    if (options.search_products && (!cuda || options.f32)) {
-        return cs_fail(CS_ERR_USAGE, "--search-products needs --device cuda, and activations in "
-                                     "bf16 (--precision)");
-    }
+    const char *only = half ? "precision bf16" : options.search_products ? "search-products" : NULL;
+    if (only && !cs_device_is_cuda(cs_args_text(args, "device")))
+        return cs_fail(CS_ERR_USAGE, "--%s needs --device cuda", only);
+    if (options.search_products && options.f32)
+        return cs_fail(CS_ERR_USAGE, "--search-products is for products in bf16 (--precision)");
     cs_status status = cs_args_backend(args, options, out);
-    if (status == CS_OK && automatic && (*out)->activation == CS_REAL_BF16)
+    if (status == CS_OK && !half && !options.f32 && (*out)->activation == CS_REAL_BF16)
         cs_output_note(args, "activations in bf16 on the GPU (--precision fp32 for float)");
     return status;
 }

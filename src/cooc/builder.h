@@ -90,7 +90,7 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
 /* Every error of cs_cooc_build that is known before anything is counted. O(tokens + tables). */
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options) CS_MUST_CHECK;
 
-/* *bytes: the memory_budget with which the build would count row by row, many times faster than by
+/* *bytes: the memory_budget with which the build would count row by row, several times faster than by
  * sorted records, where that alone is lacking; else 0. */
 cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options,
                           double *bytes) CS_MUST_CHECK;

@@ -28,8 +28,7 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name) CS_M
 cs_status cs_digest_keep(json_t *outputs, const char *dir) CS_MUST_CHECK;
 
 /* CS_ERR_INPUT, with what to do, where the file is not the one that was recorded or the record is
- * damaged. sha256: of the
- * file. O(1) files read, but for the file itself where it is large. */
+ * damaged. sha256: of the file. O(1) files read, but for the file itself where it is large. */
 cs_status cs_digest_check(const char *path, const char *sha256) CS_MUST_CHECK;
 
 /* The same of a file whose digest is not known; one that is not there passes. */

@@ -1,9 +1,9 @@
 /* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
  * file system, so the temporary file is in the destination's own directory).
  *
- * Limits: what a killed process leaves of a file (".partial") is removed by the next write of that file, which
- * recognises a dead writer by its process id: writers of one file on two machines, or in two containers,
- * are not to share a folder. */
+ * Limits: what a killed process leaves of a file (".partial") is removed by the next write of that
+ * file, which recognises a dead writer by its process id: writers of one file on two machines, or in
+ * two containers, are not to share a folder. */
 #include "io/file.h"
 
 #include <assert.h>

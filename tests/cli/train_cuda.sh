@@ -52,7 +52,7 @@ test_search_products() {
         { fail "not recorded"; return 1; }
     # shellcheck disable=SC2086
     refuses 2 "d holds a run with another --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
-        refuses 2 "--search-products needs --device cuda, and activations in bf16" env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $form --device cuda --precision fp32 --search-products -o e &&
+        refuses 2 "--search-products is for products in bf16" env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $form --device cuda --precision fp32 --search-products -o e &&
         refuses 2 "--search-products needs --device cuda" "$COSPEC" train $small $form --device auto --search-products -o e &&
         exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --search-products --resume -o d
 }
