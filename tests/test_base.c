@@ -12,6 +12,7 @@
 #include <cblas.h>
 
 #include "base/hash.h"
+#include "base/leavable.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/scored.h"
@@ -466,6 +467,71 @@ TEST(interrupts_stop_loops)
                   : 1);
     }
     assert_int_equal(code_of(child), 7);
+}
+
+typedef struct {
+    int of, twice;
+    atomic_int *began;
+} doubling;
+
+static void twice(void *problem)
+{
+    doubling *d = problem;
+    d->twice = 2 * d->of;
+}
+
+/* As a library that looks for no interrupt, but not before one has come. */
+static void for_ever(void *problem)
+{
+    doubling *d = problem;
+    cs_interrupt_set();
+    atomic_store(d->began, 1);
+    for (;;) {
+        (void)pause();
+    }
+}
+
+static void interrupted_and_done(void *problem)
+{
+    cs_interrupt_set();
+    twice(problem);
+}
+
+static int held_to_its_end(void)
+{
+    doubling d = {.of = 3};
+    cs_interrupt_hold(true);
+    cs_status status = cs_leavable(interrupted_and_done, &d, sizeof d);
+    cs_interrupt_hold(false);
+    if (status != CS_OK || d.twice != 6 || cs_mem_kept()) return 2;
+    return cs_leavable(twice, &d, sizeof d) == CS_ERR_INTERRUPT ? 7 : 3; /* no new one begins */
+}
+
+static int left_behind(void)
+{
+    atomic_int *began = cs_calloc(1, sizeof *began);
+    char *kept = cs_strdup("kept");
+    doubling d = {.of = 3, .began = began};
+    if (cs_leavable(for_ever, &d, sizeof d) != CS_ERR_INTERRUPT || !atomic_load(began)) return 2;
+    if (d.twice != 0 || strcmp(cs_reason(), "interrupted") != 0) return 3;
+    cs_free(kept); /* which frees nothing now */
+    return cs_mem_kept() && strcmp(kept, "kept") == 0 ? 7 : 4;
+}
+
+TEST(interrupts_leave_a_library_behind)
+{
+    FORK_TEST();
+    doubling d = {.of = 21};
+    OK(cs_leavable(twice, &d, sizeof d));
+    assert_int_equal(d.twice, 42);
+    int (*const part[])(void) = {held_to_its_end, left_behind};
+    for (size_t i = 0; i < sizeof part / sizeof *part; ++i) {
+        pid_t child = fork_limited();
+        if (child == 0) {
+            _exit(part[i]());
+        }
+        assert_int_equal(code_of(child), 7);
+    }
 }
 
 TEST(sha256_known_answer)

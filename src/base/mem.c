@@ -14,6 +14,7 @@
 
 static _Atomic int64_t made;
 static _Atomic int64_t fail_at;
+static atomic_bool kept;
 
 /* True when this request may proceed. Allocations are numbered from the last cs_mem_fail_at(). */
 static bool admitted(int64_t count, size_t size)
@@ -236,9 +237,21 @@ void cs_append(char **text, const char *format, ...)
     cs_free(more);
 }
 
+void cs_mem_keep(void)
+{
+    atomic_store(&kept, true);
+}
+
+bool cs_mem_kept(void)
+{
+    return atomic_load(&kept);
+}
+
 void cs_free(void *p)
 {
-    free(p);
+    if (!cs_mem_kept()) {
+        free(p);
+    }
 }
 
 void cs_drop(void *held)

@@ -79,6 +79,11 @@ void cs_mem_populate(void *p, int64_t bytes);
 void cs_free(void *p);
 void cs_drop(void *held);
 
+/* From now on cs_free frees nothing: a computation that was left behind uses it, and the program is
+ * to end (base/leavable.h). */
+void cs_mem_keep(void);
+bool cs_mem_kept(void);
+
 /* Members of the struct at `of`: CS_FREE_FIELDS(matrix, row, column, value) */
 #define CS_FREE_FIELDS(of, ...)                                                                    \
     do {                                                                                           \

@@ -210,10 +210,7 @@ __attribute__((destructor)) static void join_workers(void)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-/* Starts workers until there are `count`, as far as the system allows: fewer are slower, not wrong.
- * Signals go to the program's own threads, where a system call may be waiting for one; those that a
- * thread raises by a fault of its own stay. Holds pool.lock. */
-static void start_workers(int count)
+bool cs_thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGXFSZ};
     sigset_t blocked, before;
@@ -222,11 +219,18 @@ static void start_workers(int count)
         (void)sigdelset(&blocked, own[i]);
     }
     (void)pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    while (pool.workers < count &&
-           pthread_create(&pool.thread[pool.workers], NULL, serve, NULL) == 0) {
+    bool started = pthread_create(thread, NULL, fn, ctx) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+/* Starts workers until there are `count`, as far as the system allows: fewer are slower, not wrong.
+ * Holds pool.lock. */
+static void start_workers(int count)
+{
+    while (pool.workers < count && cs_thread_start(&pool.thread[pool.workers], serve, NULL)) {
         ++pool.workers;
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Puts the loop at the end of the list and wakes as many workers as it can use. */

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -26,6 +27,11 @@ cs_status cs_parallel_workers(int64_t items, int threads, cs_worker_fn fn, void 
 
 /* The same without a look at the interrupt flag: for what must not be left half done. */
 cs_status cs_parallel_through(int64_t items, int threads, cs_worker_fn fn, void *ctx) CS_MUST_CHECK;
+
+/* A thread that receives no signal from outside, which go to the program's own threads, where a system
+ * call may be waiting for one; those that it raises by a fault of its own stay. False where the
+ * system gives none. */
+bool cs_thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx);
 
 /* The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the online
  * cores. */

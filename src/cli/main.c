@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "version.h"
@@ -76,14 +77,15 @@ static void take_held_interrupt(void)
 }
 
 /* Ends the program without the exit handlers of libraries: OpenBLAS would wait for threads that
- * have failed. All output is written; a leak checker that is there has its say. */
+ * have failed. All output is written; a leak checker that is there has its say, but on what is kept
+ * for a computation left behind. */
 extern void __lsan_do_leak_check(void) __attribute__((weak));
 
 _Noreturn static void leave(int code)
 {
     (void)signal(SIGINT, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
-    if (__lsan_do_leak_check) {
+    if (__lsan_do_leak_check && !cs_mem_kept()) {
         __lsan_do_leak_check();
     }
     _exit(code);

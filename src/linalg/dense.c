@@ -3,10 +3,11 @@
  * Methods: thin SVD by divide and conquer (dgesdd; Gu and Eisenstat 1995), which reduces a very
  * tall or wide matrix by its own QR first, and by implicit QR (dgesvd; Demmel and Kahan 1990) when
  * that fails; symmetric eigenproblem by dsyevd; L D L^T by dsytrf_rk (Ashcraft, Grimes and Lewis
- * 1998); Householder QR by dgeqrf and dorgqr.
+ * 1998); Householder QR by dgeqrf and dorgqr; tridiagonal form by dsytrd.
  * Limits: LAPACK's sizes and workspaces are 32-bit ints, which holds the smaller side of an SVD
  * below about 23,000 and of an eigenproblem below about 32,000; larger ones are refused. Bits
  * depend on the BLAS kernel, and those of problems above SHARED_WORK on the number of BLAS threads.
+ * None of the libraries looks for an interrupt: calls above LONG_WORK are left behind when one comes.
  */
 #include "linalg/dense.h"
 
@@ -18,6 +19,7 @@
 #include <lapacke.h>
 
 #include "base/ints.h"
+#include "base/leavable.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -25,9 +27,27 @@
  * eigenproblem of 8 x 8 already, and its threads wait for one another at each step. */
 static const double SHARED_WORK = 1e8;
 
-static void hold_small(double flops, bool hold)
+/* A tenth of a second of a core, and more. */
+static const double LONG_WORK = 1e9;
+
+/* A call of BLAS or LAPACK with what it is given, and what it returns. */
+typedef struct {
+    char job;
+    bool trans_a, trans_b;
+    int rows, cols, inner, lda, ldb, ldc, room, *pivot;
+    double alpha, beta, *a, *b, *c; /* matrices: A and products, or A, U and V^T */
+    double *x, *work;               /* singular values, eigenvalues, a diagonal, tau; room */
+    lapack_int info;
+} library_call;
+
+static cs_status compute(double flops, void (*fn)(void *), library_call *call)
 {
-    if (flops < SHARED_WORK) cs_threads_blas_hold(hold);
+    if (flops >= LONG_WORK) return cs_leavable(fn, call, sizeof *call);
+    const bool hold = flops < SHARED_WORK;
+    if (hold) cs_threads_blas_hold(true);
+    fn(call);
+    if (hold) cs_threads_blas_hold(false);
+    return CS_OK;
 }
 
 cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
@@ -86,6 +106,14 @@ static cs_status shape_of(const cs_dense *a, const char *name, blas_shape *out)
     return cs_blame(status, "%s", name);
 }
 
+static void gemm(void *call)
+{
+    const library_call *p = call;
+    cblas_dgemm(CblasColMajor, p->trans_a ? CblasTrans : CblasNoTrans,
+                p->trans_b ? CblasTrans : CblasNoTrans, p->rows, p->cols, p->inner, p->alpha, p->a,
+                p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
+}
+
 cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, const cs_dense *b,
                   double beta, cs_dense *c)
 {
@@ -102,13 +130,20 @@ cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, c
     if (status == CS_OK) status = shape_of(b, "right factor", &sb);
     if (status == CS_OK) status = shape_of(c, "product", &sc);
     if (status != CS_OK || m == 0 || n == 0) return status;
-    const double flops = 2 * (double)m * (double)n * (double)inner;
-    hold_small(flops, true);
-    cblas_dgemm(CblasColMajor, trans_a ? CblasTrans : CblasNoTrans,
-                trans_b ? CblasTrans : CblasNoTrans, sc.rows, sc.cols, trans_a ? sa.rows : sa.cols,
-                alpha, a->data, sa.ld, b->data, sb.ld, beta, c->data, sc.ld);
-    hold_small(flops, false);
-    return CS_OK;
+    library_call call = {.trans_a = trans_a,
+                         .trans_b = trans_b,
+                         .rows = sc.rows,
+                         .cols = sc.cols,
+                         .inner = trans_a ? sa.rows : sa.cols,
+                         .alpha = alpha,
+                         .a = a->data,
+                         .lda = sa.ld,
+                         .b = b->data,
+                         .ldb = sb.ld,
+                         .beta = beta,
+                         .c = c->data,
+                         .ldc = sc.ld};
+    return compute(2 * (double)m * (double)n * (double)inner, gemm, &call);
 }
 
 /* LAPACK may loop or return nonsense on NaN and infinity. lower: below the diagonal, and on it. */
@@ -129,11 +164,6 @@ static cs_status part_finite(const cs_dense *a, bool lower)
 static cs_status all_finite(const cs_dense *a)
 {
     return part_finite(a, false);
-}
-
-cs_status cs_dense_lower_finite(const cs_dense *a)
-{
-    return part_finite(a, true);
 }
 
 /* A LAPACKE return value as a status. */
@@ -180,36 +210,51 @@ double cs_dense_squares(const cs_dense *a)
     return sum;
 }
 
+static void gesdd(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, p->job, p->rows, p->cols, p->a, p->lda, p->x, p->b,
+                             p->ldb, p->c, p->ldc);
+}
+
+static void gesvd(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, p->job, p->job, p->rows, p->cols, p->a, p->lda, p->x,
+                             p->b, p->ldb, p->c, p->ldc, p->work);
+}
+
 static cs_status svd_with_fallback(cs_dense *a, const blas_shape *s, double *sigma, cs_dense *u,
                                    cs_dense *vt)
 {
     double unused = 0;
-    double *pu = u ? u->data : &unused, *pv = vt ? vt->data : &unused;
-    int ldu = u ? (int)u->ld : 1, ldvt = vt ? (int)vt->ld : 1;
-    char job = u ? 'S' : 'N';
     cs_dense kept; /* gesdd destroys A before it is known to fail */
-    double *superb = NULL;
-    int p = s->rows < s->cols ? s->rows : s->cols;
+    library_call call = {.job = u ? 'S' : 'N',
+                         .rows = s->rows,
+                         .cols = s->cols,
+                         .a = a->data,
+                         .lda = s->ld,
+                         .x = sigma,
+                         .b = u ? u->data : &unused,
+                         .ldb = u ? (int)u->ld : 1,
+                         .c = vt ? vt->data : &unused,
+                         .ldc = vt ? (int)vt->ld : 1};
+    const int p = s->rows < s->cols ? s->rows : s->cols;
+    const double flops = 4 * (double)s->rows * s->cols * p;
     cs_status status = cs_dense_init(&kept, a->rows, a->cols);
     if (status != CS_OK) return status;
     cs_dense_copy(a, &kept);
-    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, s->rows, s->cols, a->data, s->ld, sigma,
-                                     pu, ldu, pv, ldvt);
-    if (info <= 0) {
-        status = lapack_status(info, "gesdd", a->rows, a->cols);
-        goto done;
+    status = compute(flops, gesdd, &call);
+    if (status == CS_OK && call.info <= 0) {
+        status = lapack_status(call.info, "gesdd", a->rows, a->cols);
+    } else if (status == CS_OK) {
+        call.work = cs_alloc(p, sizeof *call.work);
+        status = call.work ? CS_OK : CS_ERR_MEMORY;
+        cs_dense_copy(&kept, a);
+        if (status == CS_OK) status = compute(flops, gesvd, &call);
+        if (status == CS_OK) status = lapack_status(call.info, "gesvd", a->rows, a->cols);
+        cs_free(call.work);
     }
-    superb = cs_alloc(p, sizeof *superb);
-    if (!superb) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    cs_dense_copy(&kept, a);
-    info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, job, job, s->rows, s->cols, a->data, s->ld, sigma, pu,
-                          ldu, pv, ldvt, superb);
-    status = lapack_status(info, "gesvd", a->rows, a->cols);
-done:
-    cs_free(superb);
     cs_dense_free(&kept);
     return status;
 }
@@ -238,11 +283,7 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
     if (status == CS_OK) status = cs_blas_int(4 * p * p + 7 * p, "gesdd workspace", &work);
     if (status == CS_OK) status = all_finite(a);
     if (status != CS_OK) return status;
-    const double flops = 4 * (double)a->rows * (double)a->cols * (double)p;
-    hold_small(flops, true);
-    status = svd_with_fallback(a, &s, sigma, u, vt);
-    hold_small(flops, false);
-    return status;
+    return svd_with_fallback(a, &s, sigma, u, vt);
 }
 
 /* Of a square matrix, of which a problem is to be solved. */
@@ -251,6 +292,12 @@ static cs_status square_shape(const cs_dense *a, const char *problem, blas_shape
     return a->rows == a->cols ? shape_of(a, "matrix", out)
                               : cs_fail(CS_ERR_USAGE, "%s of %lld x %lld: not square", problem,
                                         (long long)a->rows, (long long)a->cols);
+}
+
+static void syevd(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, p->job, 'L', p->rows, p->a, p->lda, p->x);
 }
 
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
@@ -262,12 +309,48 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only)
         status = cs_blas_int(1 + 6 * a->rows + 2 * a->rows * a->rows, "syevd workspace", &work);
     if (status == CS_OK) status = all_finite(a);
     if (status != CS_OK || a->rows == 0) return status;
-    const double n = s.rows, flops = (values_only ? 2 : 4) * n * n * n;
-    hold_small(flops, true);
-    lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, values_only ? 'N' : 'V', 'L', s.rows,
-                                     a->data, s.ld, values);
-    hold_small(flops, false);
-    return lapack_status(info, "syevd", a->rows, a->cols);
+    const double n = s.rows;
+    library_call call = {
+        .job = values_only ? 'N' : 'V', .rows = s.rows, .a = a->data, .lda = s.ld, .x = values};
+    status = compute((values_only ? 2 : 4) * n * n * n, syevd, &call);
+    return status ? status : lapack_status(call.info, "syevd", a->rows, a->cols);
+}
+
+/* Fails for bad arguments only. */
+static void sytrd(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', p->rows, p->a, p->lda, p->x, p->b, p->c,
+                                  p->work, p->room);
+}
+
+cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e)
+{
+    enum {
+        BLOCK = 64
+    }; /* columns of dsytrd's workspace, of which it uses as many as it reduces at once */
+    blas_shape s = {0};
+    cs_pool pool = {0};
+    library_call call = {.a = a->data, .x = d, .b = e};
+    cs_status status = square_shape(a, "eigenproblem", &s);
+    if (status == CS_OK) status = cs_blas_int(BLOCK * a->rows, "sytrd workspace", &call.room);
+    if (status == CS_OK) status = part_finite(a, true);
+    if (status != CS_OK || a->rows == 0) return status;
+    call.rows = s.rows;
+    call.lda = s.ld;
+    call.c = cs_pool_take(&pool, a->rows, sizeof *call.c);
+    call.work = cs_pool_take(&pool, BLOCK * a->rows, sizeof *call.work);
+    const double n = s.rows;
+    status = pool.status ? pool.status : compute(4 * n * n * n / 3, sytrd, &call);
+    if (status == CS_OK) status = lapack_status(call.info, "sytrd", a->rows, a->cols);
+    cs_pool_free(&pool);
+    return status;
+}
+
+static void sytrf(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dsytrf_rk(LAPACK_COL_MAJOR, 'L', p->rows, p->a, p->lda, p->x, p->pivot);
 }
 
 cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot)
@@ -276,12 +359,24 @@ cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot)
     cs_status status = square_shape(a, "L D L^T", &s);
     if (status == CS_OK) status = part_finite(a, true);
     if (status != CS_OK || a->rows == 0) return status;
-    const double n = s.rows, flops = n * n * n / 3;
-    hold_small(flops, true);
-    lapack_int info = LAPACKE_dsytrf_rk(LAPACK_COL_MAJOR, 'L', s.rows, a->data, s.ld, below, pivot);
-    hold_small(flops, false);
+    const double n = s.rows;
+    library_call call = {.rows = s.rows, .a = a->data, .lda = s.ld, .x = below, .pivot = pivot};
+    status = compute(n * n * n / 3, sytrf, &call);
+    if (status != CS_OK) return status;
     below[a->rows - 1] = 0;
-    return lapack_status(info > 0 ? 0 : info, "sytrf_rk", a->rows, a->cols);
+    return lapack_status(call.info > 0 ? 0 : call.info, "sytrf_rk", a->rows, a->cols);
+}
+
+static void geqrf(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, p->rows, p->cols, p->a, p->lda, p->x);
+}
+
+static void orgqr(void *call)
+{
+    library_call *p = call;
+    p->info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, p->rows, p->cols, p->cols, p->a, p->lda, p->x);
 }
 
 cs_status cs_dense_orthonormalise(cs_dense *a)
@@ -294,17 +389,14 @@ cs_status cs_dense_orthonormalise(cs_dense *a)
     cs_status status = shape_of(a, "matrix", &s);
     if (status == CS_OK) status = all_finite(a);
     if (status != CS_OK || a->cols == 0) return status;
-    double *tau = cs_alloc(a->cols, sizeof *tau);
-    if (!tau) return CS_ERR_MEMORY;
+    library_call call = {.rows = s.rows, .cols = s.cols, .a = a->data, .lda = s.ld};
+    call.x = cs_alloc(a->cols, sizeof *call.x);
+    if (!call.x) return CS_ERR_MEMORY;
     const double n = s.cols, flops = 4 * n * n * s.rows;
-    hold_small(flops, true);
-    lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, s.rows, s.cols, a->data, s.ld, tau);
-    status = lapack_status(info, "geqrf", a->rows, a->cols);
-    if (status == CS_OK) {
-        info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, s.rows, s.cols, s.cols, a->data, s.ld, tau);
-        status = lapack_status(info, "orgqr", a->rows, a->cols);
-    }
-    hold_small(flops, false);
-    cs_free(tau);
+    status = compute(flops, geqrf, &call);
+    if (status == CS_OK) status = lapack_status(call.info, "geqrf", a->rows, a->cols);
+    if (status == CS_OK) status = compute(flops, orgqr, &call);
+    if (status == CS_OK) status = lapack_status(call.info, "orgqr", a->rows, a->cols);
+    cs_free(call.x);
     return status;
 }

@@ -49,8 +49,10 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS
  * values_only). */
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
 
-/* CS_ERR_INPUT names the first entry on the diagonal or below that is not finite. */
-cs_status cs_dense_lower_finite(const cs_dense *a) CS_MUST_CHECK;
+/* A = Q T Q^T of a symmetric matrix by sytrd, whose lower triangle is read and destroyed: T's diagonal
+ * d, n values, and what is beside it, e, n - 1 of n. 4/3 n^3 flops. CS_ERR_USAGE: not square;
+ * CS_ERR_INPUT names an entry that is not finite. */
+cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e) CS_MUST_CHECK;
 
 /* A = P L D L^T P^T of a symmetric matrix by bounded Bunch-Kaufman ("rook") pivoting, dsytrf_rk;
  * the lower triangle is read. On return it holds the unit lower triangular L below the diagonal of

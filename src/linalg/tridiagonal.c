@@ -14,8 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <lapacke.h>
-
 #include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/tridiagonal_private.h"
@@ -189,29 +187,11 @@ cs_status cs_tridiagonal_values(int64_t n, const double *d, const double *e, dou
 
 cs_status cs_symmetric_values(cs_dense *a, double *values)
 {
-    const int64_t n = a->rows;
-    int size = 0, ld = 0;
-    if (a->rows != a->cols)
-        return cs_fail(CS_ERR_USAGE, "eigenproblem of %lld x %lld: not square", (long long)n,
-                       (long long)a->cols);
-    cs_status status = cs_blas_int(n, "number of rows", &size);
-    if (status == CS_OK) status = cs_blas_int(a->ld, "leading dimension", &ld);
-    if (status == CS_OK) status = cs_dense_lower_finite(a);
-    if (status != CS_OK || n == 0) return status;
-    enum {
-        BLOCK = 64
-    }; /* columns of dsytrd's workspace, of which it uses as many as it reduces at once */
     cs_pool pool = {0};
-    double *d = cs_pool_take(&pool, n, sizeof *d), *e = cs_pool_take(&pool, n, sizeof *e);
-    double *tau = cs_pool_take(&pool, n, sizeof *tau);
-    double *work = cs_pool_take(&pool, BLOCK * n, sizeof *work);
-    int room = 0;
-    status = pool.status ? pool.status : cs_blas_int(BLOCK * n, "sytrd workspace", &room);
-    if (status == CS_OK) {
-        /* Fails for bad arguments only. */
-        (void)LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', size, a->data, ld, d, e, tau, work, room);
-        status = cs_tridiagonal_values(n, d, e, values);
-    }
+    double *d = cs_pool_take(&pool, a->rows, sizeof *d);
+    double *e = cs_pool_take(&pool, a->rows, sizeof *e);
+    cs_status status = pool.status ? pool.status : cs_dense_tridiagonalise(a, d, e);
+    if (status == CS_OK) status = cs_tridiagonal_values(a->rows, d, e, values);
     cs_pool_free(&pool);
     return status;
 }

@@ -1,0 +1,64 @@
+/* Waits for the thread by pthread_timedjoin_np (glibc), which returns at once when it ends, and looks
+ * for the interrupt in between. Where the system gives no thread, fn is computed here, to its end. */
+#include "base/leavable.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/threads.h"
+
+typedef struct {
+    void (*fn)(void *problem);
+    _Alignas(max_align_t) char problem[];
+} work;
+
+static void *compute(void *ctx)
+{
+    work *w = ctx;
+    w->fn(w->problem);
+    return NULL;
+}
+
+/* CS_ERR_INTERRUPT: left behind. */
+static cs_status wait_for(pthread_t thread)
+{
+    const long look = 20 * 1000 * 1000, second = 1000 * 1000 * 1000;
+    for (;;) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (until.tv_nsec + look) / second;
+        until.tv_nsec = (until.tv_nsec + look) % second;
+        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT) {
+            return CS_OK;
+        }
+        cs_status status = cs_interrupt_check();
+        if (status != CS_OK) {
+            cs_mem_keep();
+            (void)pthread_detach(thread);
+            return status;
+        }
+    }
+}
+
+cs_status cs_leavable(void (*fn)(void *), void *problem, size_t size)
+{
+    pthread_t thread;
+    work *w = NULL;
+    cs_status status = cs_interrupt_check();
+    if (status == CS_OK && !(w = cs_alloc(1, sizeof *w + size))) status = CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
+    w->fn = fn;
+    memcpy(w->problem, problem, size);
+    if (cs_thread_start(&thread, compute, w)) {
+        status = wait_for(thread);
+    } else {
+        (void)compute(w);
+    }
+    if (status == CS_OK) memcpy(problem, w->problem, size);
+    cs_free(w);
+    return status;
+}
