@@ -104,9 +104,8 @@ cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a, int64_t mult
     cs_dense copy = cs_dense_copy_in(&pool, a);
     double *sigma = cs_pool_take(&pool, p, sizeof *sigma);
     cs_status status = pool.status;
-    if (status == CS_OK) status = cs_interrupt_check(); /* LAPACK cannot be interrupted */
-    if (status == CS_OK) status = cs_dense_svd(a, sigma, &u, &vt);
     if (status == CS_OK) status = cs_interrupt_check();
+    if (status == CS_OK) status = cs_dense_svd(a, sigma, &u, &vt);
     if (status == CS_OK) status = cs_gemm(false, true, 1, &copy, &vt, 0, &av);
     if (status == CS_OK) status = cs_gemm(true, false, 1, &copy, &u, 0, &atu);
     if (status == CS_OK) {

@@ -50,7 +50,7 @@ cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_ker
     for (int64_t i = 0; i < s * s && status == CS_OK; ++i) {
         local.target_weight[i / s] += r.data[i];
     }
-    if (status == CS_OK) status = cs_interrupt_check(); /* LAPACK cannot be interrupted */
+    if (status == CS_OK) status = cs_interrupt_check();
     if (status == CS_OK) {
         local.kappa = cs_kernel_collision(r.data, s);
         status = cs_dense_eigh(&r, ascending, true);
