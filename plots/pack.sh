@@ -1,6 +1,6 @@
 #!/bin/sh
 # Packs what a study has found: tables, numbers and figures of the steps that have ended, their commands
-# and times, without models, states, logs and predictions. usage: sh plots/pack.sh STUDY OUT.tar.xz
+# and times, without models, states, logs, predictions and claims, which are decided anew. usage: sh plots/pack.sh STUDY OUT.tar.xz
 # Unpacked into an empty folder, `cospec reproduce -o FOLDER --resume --any-version` goes on with it
 # (docs/formats.md, Order and resuming).
 set -eu
@@ -12,10 +12,10 @@ list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 {
     grep -l '"exit": [014],' */step.json | while read -r record; do
-        find "${record%/*}" -maxdepth 1 -type f \( -name '*.csv' -o -name '*.json' -o -name '*.svg' -o -name '*.png' \) \
+        find "${record%/*}" -maxdepth 1 -type f \( -name '*.csv' -o -name '*.json' -o -name '*.svg' -o -name '*.png' -o -name '*.pdf' -o -name '*.gp' \) \
             ! -name manifest.json ! -name 'tokenizer*.json' ! -name predictions.csv ! -name log.csv
     done
-    find . -maxdepth 2 \( -path './claims*.csv' -o -path './curves/*' -o -path './course/*' \) -type f
+    find . -maxdepth 2 \( -path './curves/*' -o -path './course/*' \) -type f
 } | sort > "$list"
 tar --mtime=@0 --owner=0 --group=0 --mode=u+rw,go+r-w -cf - -T "$list" | xz -6 > "$out.part"
 mv "$out.part" "$out"

@@ -172,7 +172,7 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     return status;
 }
 
-/* What a claim over budgets comes to. */
+/* What a claim over budgets comes to; one of every budget is refuted at one. */
 static void conclude(cs_study_claim *c)
 {
     int64_t of[CS_CLAIM_TURNS + 1] = {0};
@@ -181,12 +181,14 @@ static void conclude(cs_study_claim *c)
     }
     const int64_t agree = of[CS_CLAIM_AGREES], disagree = of[CS_CLAIM_DISAGREES];
     const cs_claim_point *last = cs_claim_last(c);
-    c->verdict = agree && disagree                ? CS_CLAIM_TURNS
-                 : agree                          ? CS_CLAIM_AGREES
-                 : disagree                       ? CS_CLAIM_DISAGREES
-                 : of[CS_CLAIM_OPEN] == c->points ? CS_CLAIM_OPEN
-                                                  : CS_CLAIM_UNDECIDED;
+    const bool partly = c->everywhere && agree < c->points;
+    c->verdict = disagree && (!agree || c->everywhere) ? CS_CLAIM_DISAGREES
+                 : agree && disagree                   ? CS_CLAIM_TURNS
+                 : agree && !partly                    ? CS_CLAIM_AGREES
+                 : of[CS_CLAIM_OPEN] == c->points      ? CS_CLAIM_OPEN
+                                                       : CS_CLAIM_UNDECIDED;
     c->why = c->points == 1 || agree + disagree == 0 ? last->why
+             : agree && partly                       ? "the claim is of every budget"
              : agree && disagree                     ? "the sign changes with the budget"
              : agree + disagree == c->points         ? "at every budget"
                                                      : "at some budgets and at none otherwise";
@@ -304,30 +306,36 @@ static bool is_met(const cs_study_comparison *need)
     return *need->want == '>' ? d > margin : d < -margin;
 }
 
-static char *unmet(const cs_study_comparison *need)
+static void put_unmet(char **out, const cs_study_comparison *need)
 {
     const bool above = *need->want == '>';
     const cs_claim_side *left = &need->left, *right = &need->right;
     const double d = left->value - right->value;
-    const char *relation = above ? "above" : "below",
-               *error = (above ? d > 0 : d < 0) ? " by more than the error" : "";
-    return right->file ? cs_format("%s (%.3g) is not %s %s (%.3g)%s", left->label, left->value,
-                                   relation, right->label, right->value, error)
-                       : cs_format("%s (%.3g) is not %s %s%s", left->label, left->value, relation,
-                                   right->label, error);
+    cs_append(out, "%s%s (%.3g) is not %s %s", **out ? ", and " : "", left->label, left->value,
+              above ? "above" : "below", right->label);
+    if (right->file) cs_append(out, " (%.3g)", right->value);
+    if (above ? d > 0 : d < 0) cs_append(out, " by more than the error");
 }
 
+/* The first need that is not met, with what would do in its place, which is not either. */
 static cs_status measure_point(const cs_study *study, cs_claim_point *c)
 {
     cs_status status = measure_both(study, &c->sides);
-    bool met = true;
-    for (int64_t i = 0; i < c->needs && status == CS_OK; ++i) {
-        status = measure_both(study, &c->need[i]);
-        met = status == CS_OK && ((met && c->need[i].joined) || is_met(&c->need[i]));
-        const bool more = i + 1 < c->needs && c->need[i + 1].joined;
-        if (status == CS_OK && !met && !more && !c->unmet) {
-            c->unmet = unmet(&c->need[i]);
-            if (!c->unmet) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < c->needs && status == CS_OK;) {
+        bool met = false;
+        char *reasons = cs_strdup("");
+        for (bool first = true; reasons && i < c->needs && (first || c->need[i].joined); ++i) {
+            first = false;
+            status = measure_both(study, &c->need[i]);
+            if (status != CS_OK) break;
+            met = is_met(&c->need[i]) || met;
+            put_unmet(&reasons, &c->need[i]);
+        }
+        if (!reasons) return CS_ERR_MEMORY;
+        if (status == CS_OK && !met && !c->unmet) {
+            c->unmet = reasons;
+        } else {
+            cs_free(reasons);
         }
     }
     return status;

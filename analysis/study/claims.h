@@ -125,6 +125,7 @@ typedef struct {
 typedef struct {
     const char *name, *source, *says, *scope;
     const char *title;     /* of its panel in the figure over budgets; NULL: its name */
+    int everywhere;        /* a claim of every budget, not of some */
     const char *no_need;   /* why there are no baselines; NULL: there are, or none is wanted */
     const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */

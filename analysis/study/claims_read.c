@@ -199,11 +199,11 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
 {
     json_t *left = NULL, *right = NULL, *needs = NULL, *matters = NULL;
     const char *budgets = NULL, *want = NULL;
-    cs_status status =
-        cs_json_unpack(json, "ssss?s?s?s?o?o?o?s?o?s?", "source", &c->source, "says", &c->says,
-                       "scope", &c->scope, "family", &c->family, "not_at", &c->not_at, "statement",
-                       &c->statement, "want", &want, "left", &left, "right", &right, "needs",
-                       &needs, "budgets", &budgets, "matters", &matters, "title", &c->title);
+    cs_status status = cs_json_unpack(
+        json, "ssss?s?s?s?o?o?o?s?b?o?s?", "source", &c->source, "says", &c->says, "scope",
+        &c->scope, "family", &c->family, "not_at", &c->not_at, "statement", &c->statement, "want",
+        &want, "left", &left, "right", &right, "needs", &needs, "budgets", &budgets, "everywhere",
+        &c->everywhere, "matters", &matters, "title", &c->title);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     bool sides = left && right && want;
@@ -219,6 +219,7 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     }
     c->no_need = json_string_value(needs);
     written w = {.left = left, .right = right, .want = want, .matters = json_number_value(matters)};
+    if (c->everywhere && !budgets) return cs_fail(CS_ERR_INPUT, "everywhere is of budgets");
     if (matters && !(w.matters > 0)) {
         return cs_fail(CS_ERR_INPUT, "matters: want a number above 0");
     }

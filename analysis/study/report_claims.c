@@ -49,8 +49,8 @@ static void put_settled(FILE *out, const cs_claims *claims)
         small += c->verdict == CS_CLAIM_UNDECIDED && cs_claim_is_small(cs_claim_last(c));
     }
     (void)fprintf(out,
-                  "<p>Of %lld claims that compare numbers, %lld are decided, and of %lld the "
-                  "difference is smaller than what matters.</p>\n",
+                  "<p>Claims that compare numbers: %lld; decided: %lld; <em>no difference that "
+                  "matters</em> (smaller than what their claim says): %lld.</p>\n",
                   (long long)numeric, (long long)decided, (long long)small);
 }
 
@@ -120,6 +120,8 @@ static cs_status put_verdict(FILE *out, const cs_study_claim *c)
 {
     cs_html_put(out, "<b class=\"v %\">%</b>", colour[c->verdict],
                 cs_claim_verdict_name(c->verdict));
+    if (c->verdict == CS_CLAIM_UNDECIDED && c->points > 0 && cs_claim_is_small(cs_claim_last(c)))
+        cs_html_put(out, " <i>no difference that matters</i>");
     char *agree = NULL, *disagree = NULL;
     cs_status status = cs_claim_budgets(c, CS_CLAIM_AGREES, &agree);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_DISAGREES, &disagree);
@@ -237,6 +239,9 @@ cs_status cs_put_claim(cs_report *r)
         if (last) {
             cs_html_put(r->out, last->budget ? " (at %: " : " (", last->budget);
             if (status == CS_OK) status = put_comparison(r, last);
+            if (last->sides.left.chance)
+                (void)fprintf(r->out, ", %.2g among %lld", last->adjusted,
+                              (long long)c->family_size);
             cs_html_put(r->out, ")");
         }
         return status;

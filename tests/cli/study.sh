@@ -173,7 +173,7 @@ test_scales_and_claims() {
     done
     # joined by "or": one of both is enough, whichever; a third that stands alone is not made good by them
     met="{\"left\": $ones, \"want\": \">\", \"right\": 5" unmet="{\"left\": $ones, \"want\": \">\", \"right\": 8"
-    for case in "agree,|$met}, $unmet, \"or\": true}" "agree,|$unmet}, $met, \"or\": true}" "open,ones of ar (6) is not above 8|$unmet}, $unmet, \"or\": true}" "open,ones of ar (6) is not above 8|$met}, $met, \"or\": true}, $unmet}"; do
+    for case in "agree,|$met}, $unmet, \"or\": true}" "agree,|$unmet}, $met, \"or\": true}" "open,\"ones of ar (6) is not above 8, and ones of ar (6) is not above 8\"|$unmet}, $unmet, \"or\": true}" "open,ones of ar (6) is not above 8|$met}, $met, \"or\": true}, $unmet}"; do
         study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [${case#*|}]}}"
         exits 0 "$COSPEC" $run -o r --resume --force && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
     done
@@ -237,19 +237,19 @@ test_claims_over_budgets() {
     side='{"label": "ones", "file": "t-#-%/toy.csv", "value": "multiplicity where=index:1", "exact": true}'
     over() { echo '"'$1'": {"source": "S", "says": "-", "family": "F", "budgets": "'"$2"'", "left": '$side', "want": "'$3'", "right": '$4', "scope": "-"'"${5:-}"'}'; }
     toy() { echo '{"label": "at %", "file": "b/toy.csv", "value": "multiplicity where=index:1", "exact": true}'; }
-    study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 8), $(over falls '2 3 4' '<' 8), $(over always '2 4' '>' 5), $(over never '2 4' '<' 5), $(over half '2 3' '>' 9), $(over some '2 3' '<' 9),
+    study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 8), $(over falls '2 3 4' '<' 8), $(over always '2 4' '>' 5), $(over never '2 4' '<' 5), $(over half '2 3' '>' 9), $(over some '2 3' '<' 9), $(over once '$budgets' '>' 8 ', "everywhere": true'), $(over partly '2 3' '<' 9 ', "everywhere": true'), $(over all '2 4' '>' 5 ', "everywhere": true'),
         $(over unmet '3 4' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": 9}]"), $(over none '2 3' '>' 5 ", \"needs\": [{\"left\": $side, \"want\": \">\", \"right\": $(toy)}]")}"
-    exits 0 "$COSPEC" $run -o r && [ -f r/t-4-3/toy.csv ] && [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 4) }' r/claims.csv)" = 'turns:turns;falls:turns;always:agree;never:disagree;half:disagree;some:agree;unmet:agree;none:open;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
-    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,18,0,0,0,,"3, 4",2,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
+    exits 0 "$COSPEC" $run -o r && [ -f r/t-4-3/toy.csv ] && [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 4) }' r/claims.csv)" = 'turns:turns;falls:turns;always:agree;never:disagree;half:disagree;some:agree;once:disagree;partly:cannot tell;all:agree;unmet:agree;none:open;' ] || { fail "$(cat err r/claims.csv)"; return 1; }
+    grep -q '^turns,.*,12,0,>,8,8,0,3,4,4,4,.*,F,25,0,0,0,,"3, 4",2,2: -2 (-2 to -2) disagree; 3: 1 (1 to 1) agree; 4: 4 (4 to 4) agree,turns,the sign changes' r/claims.csv &&
         grep -q '^unmet,.*,3: 4 (4 to 4) open; 4: 7 (7 to 7) agree,agree,at some budgets' r/claims.csv && grep -q '^none,.*,open,ones (9) is not above at % (9),-,,$' r/claims.csv &&
         grep -q '^half,.*,2: -3 (-3 to -3) disagree; 3: 0 (0 to 0) cannot tell,disagree,' r/claims.csv || { fail "$(cat r/claims.csv)"; return 1; }
-    [ "$(wc -l < r/claims-budgets.csv)" = 19 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
+    [ "$(wc -l < r/claims-budgets.csv)" = 26 ] && grep -q '^falls: 8 . ones,falls,4,-1,4,4,4,0,0,0,,disagree,' r/claims-budgets.csv && grep -q '^always: ones . 5,always,2,1,1,' r/claims-budgets.csv &&
         [ -f r/curves/budgets.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html && grep -q '(budget 4)\. By budget, each with its interval: 2: -2 (-2 to -2) disagree; 3' r/report.html || { fail "$(cat r/claims-budgets.csv)"; return 1; }
     # a line says at which budgets, links to the first seed's file, and a family has the verdicts that are in it
     grep -q '<i>as claimed at 3, 4, the other way at 2</i>' r/report.html && grep -q '<i>at 2, 4 (of 2 budgets)</i>' r/report.html && grep -q '<a href="t-2-4/toy.csv" title="the mean of 3 seeds' r/report.html &&
-        ! grep -q 'href="[^"]*#[^"]*/' r/report.html && grep -q '<section class="family agree disagree open turns"><h4>F</h4>' r/report.html || { fail "$(cat r/report.html)"; return 1; }
+        ! grep -q 'href="[^"]*#[^"]*/' r/report.html && grep -q '<section class="family agree disagree undecided open turns"><h4>F</h4>' r/report.html || { fail "$(cat r/report.html)"; return 1; }
     printf '{{tally}}{{tally source}}{{claim turns}}|{{claim always}}{{claims}}\n' > more.html
-    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Of the claims over budgets 3 <em>agree</em> at one or more: 1 of them at every budget, 2 at the largest' r/report.html &&
+    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Of the claims over budgets 4 <em>agree</em> at one or more: 2 of them at every budget, 3 at the largest' r/report.html &&
         grep -q '<th>source</th>' r/report.html && grep -q '</i> (at 4: <a href="t-2-4/toy.csv"[^>]*>ones</a> 12 &gt;? 8; difference 4, 95 % interval 4 to 4)|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
     # other claims of the same steps: the manifest of the first run does not speak of their tables
     study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 7 ', "title": "T"'), $(over same '2' '>' 7 ', "title": "T"'), $(over other '2' '>' 6 ', "title": "T"')}"
