@@ -1,6 +1,6 @@
 #!/bin/sh
 # Packs what a study has found: tables, numbers and figures of the steps that have ended, their commands
-# and times, without models, states, logs, predictions and claims, which are decided anew. usage: sh plots/pack.sh STUDY OUT.tar.xz
+# and times, without models, states, predictions and claims, which are decided anew. usage: sh plots/pack.sh STUDY OUT.tar.xz
 # Unpacked into an empty folder, `cospec reproduce -o FOLDER --resume --any-version` goes on with it
 # (docs/formats.md, Order and resuming).
 set -eu
@@ -13,7 +13,7 @@ trap 'rm -f "$list"' EXIT
 {
     grep -l '"exit": [014],' */step.json | while read -r record; do
         find "${record%/*}" -maxdepth 1 -type f \( -name '*.csv' -o -name '*.json' -o -name '*.svg' -o -name '*.png' -o -name '*.pdf' -o -name '*.gp' \) \
-            ! -name manifest.json ! -name 'tokenizer*.json' ! -name predictions.csv ! -name log.csv
+            ! -name manifest.json ! -name 'tokenizer*.json' ! -name predictions.csv
     done
     find . -maxdepth 2 \( -path './curves/*' -o -path './course/*' \) -type f ! -name manifest.json
 } | sort > "$list"
