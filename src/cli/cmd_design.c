@@ -233,7 +233,11 @@ const cs_command cs_cmd_design = {
         "events, weighted anew), or a mixture mix:SHARE*OBJECTIVE+... (its shares).\n\n"
         "The toy model's sum is convex where the weights of contexts or those of targets are "
         "fixed. DIR receives plan.json, a plan file (--objective file), for sequences "
-        "of this length; a mixture's is one for any length.",
+        "of this length; a mixture's is one for any length.\n\n"
+        "With --corpus its documents are one closed stream, one behind the other and the last "
+        "token "
+        "before the first; what cooc --context unique makes of the plan, from sequences that begin "
+        "with documents, is a little different.",
     .positional = "[FAMILY]",
     .groups = (const cs_opt *const[]){design_options, cs_group_corpus, NULL},
     .examples =

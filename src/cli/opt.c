@@ -14,7 +14,9 @@
 const cs_opt cs_opt_common[] = {
     CS_FLAG("json", "Print the result as JSON."),
     CS_FLAG("csv", "Print the result as CSV, one observation a row."),
-    CS_TEXTS("metric", "NAME", "Print the rows of this metric; may be given several times."),
+    CS_TEXTS(
+        "metric", "NAME",
+        "Print the rows of this metric, without --json and --csv; may be given several times."),
     CS_FLAG("all", "Print every row and column of the result, as files and --csv have them."),
     {"output", 'o', CS_OPT_TEXT, "DIR", NULL, 0, 0,
      "Write results and manifest.json into DIR, which is made.", false},
