@@ -118,6 +118,20 @@ TEST_IN_DIR(a_missing_file_is_missed)
     make_result(state);
     assert_int_equal(unlink(in_dir(state, "r/a.csv")), 0);
     assert_fails(cs_digest_check_all(in_dir(state, "r")), CS_ERR_INPUT, "a.csv: is missing");
+    assert_fails(cs_digest_check_file(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "a.csv: is missing");
+    assert_int_equal(unlink(in_dir(state, "r/sub/b.csv")), 0);
+    assert_fails(cs_digest_check_file(in_dir(state, "r/sub/b.csv")), CS_ERR_INPUT,
+                 "b.csv: is missing");
+    OK(cs_digest_check_file(in_dir(state, "r/sub/never.csv")));
+}
+
+/* A regular file whose first byte cannot be read (proc(5): nothing is mapped at 0). */
+TEST_IN_DIR(an_unreadable_manifest_is_no_foreign_one)
+{
+    make_result(state);
+    assert_int_equal(unlink(in_dir(state, "r/manifest.json")), 0);
+    assert_int_equal(symlink("/proc/self/mem", in_dir(state, "r/manifest.json")), 0);
+    assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_IO, "manifest.json");
 }
 
 /* Above 64 MiB the fast hash, which streams to the value of the one-shot function. */
@@ -215,6 +229,9 @@ TEST_IN_DIR(damaged_manifests_are_refused)
     }
     /* Passing: blanks that are others, and a byte of the two keys that say what it is. */
     assert_true(refused >= size - 2 * (int64_t)strlen("program_sha256") - 4);
+    memset(text, 0, (size_t)size); /* as a file system leaves what it had no time to write */
+    OK(cs_file_write(path, text, size));
+    assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "was changed or damaged");
     cs_free(text);
     json_t *outputs = json_array();
     OK(cs_file_write(path, "", 0));

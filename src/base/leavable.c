@@ -1,4 +1,4 @@
-/* Waits for the thread by pthread_timedjoin_np (glibc), which returns at once when it ends, and looks
+/* Waits for the thread by pthread_clockjoin_np (glibc), which returns at once when it ends, and looks
  * for the interrupt in between. Where the system gives no thread, fn is computed here, to its end. */
 #include "base/leavable.h"
 
@@ -29,10 +29,10 @@ static cs_status wait_for(pthread_t thread)
     const long look = 20 * 1000 * 1000, second = 1000 * 1000 * 1000;
     for (;;) {
         struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += (until.tv_nsec + look) / second;
         until.tv_nsec = (until.tv_nsec + look) % second;
-        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT) {
+        if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
             return CS_OK;
         }
         cs_status status = cs_interrupt_check();

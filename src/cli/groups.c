@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "cooc/moments.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/parameter.h"
@@ -249,12 +250,13 @@ bool cs_args_target_given(const cs_args *args)
     return cs_args_is(args, "target-position", "given");
 }
 
-/* NULL where there is none: a matrix from elsewhere. */
+/* NULL where there is none: a matrix from elsewhere, and not one of ours that has lost it. */
 static cs_status stored_sidecar(const char *path, json_t **out)
 {
     char *file = cs_path_join(path, "matrix.json");
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && cs_path_exists(file)) status = cs_cooc_sidecar(path, out);
+    if (status == CS_OK)
+        status = cs_path_exists(file) ? cs_cooc_sidecar(path, out) : cs_digest_check_file(file);
     cs_free(file);
     return status;
 }
@@ -291,7 +293,8 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given)
     const char *path = cs_args_matrix_file(args, given);
     const char *sidecar = cs_args_join(args, given, "matrix.json");
     cs_status status = path && sidecar ? cs_output_input(args, path) : CS_ERR_MEMORY;
-    return status == CS_OK && cs_path_exists(sidecar) ? cs_output_input(args, sidecar) : status;
+    if (status != CS_OK) return status;
+    return cs_path_exists(sidecar) ? cs_output_input(args, sidecar) : cs_digest_check_file(sidecar);
 }
 
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,

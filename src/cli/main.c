@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <lapacke.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -89,6 +91,14 @@ _Noreturn static void leave(int code)
         __lsan_do_leak_check();
     }
     _exit(code);
+}
+
+/* In place of LAPACKE's own, which writes to standard output; what it says is in the return value too. */
+void LAPACKE_xerbla(const char *routine, lapack_int info);
+void LAPACKE_xerbla(const char *routine, lapack_int info)
+{
+    (void)routine;
+    (void)info;
 }
 
 /* A standard stream that the caller closed would lend its number to the first file opened; a

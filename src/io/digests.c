@@ -66,12 +66,14 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
     return status;
 }
 
-/* No JSON, but ours by how it begins, as far as it goes, or by a word of it. */
+/* No JSON, but ours by how it begins, as far as it goes, or by a word of it; or no text at all, as a
+ * file system leaves a file whose blocks were not written. */
 static bool was_ours(const char *text, int64_t size)
 {
     static const char opening[] = "{\n  \"command\": \"", word[] = "\"program_sha256\"";
     const int64_t length = (int64_t)strlen(opening);
-    return memcmp(text, opening, (size_t)(size < length ? size : length)) == 0 ||
+    return (size > 0 && text[0] == '\0') ||
+           memcmp(text, opening, (size_t)(size < length ? size : length)) == 0 ||
            memmem(text, (size_t)size, word, strlen(word));
 }
 
@@ -100,7 +102,7 @@ static cs_status read_record(const char *path, json_t **outputs)
     if (status == CS_OK && json_object_get(manifest, "program_sha256"))
         status = check_own(manifest, &whole);
     if (status == CS_OK && whole) *outputs = json_incref(json_object_get(manifest, "outputs"));
-    if (status == CS_ERR_INPUT || status == CS_ERR_IO) {
+    if (status == CS_ERR_INPUT) {
         cs_reason_clear();
         status = CS_OK;
     }
@@ -158,6 +160,11 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
     const char *now = sha256, *kind = "SHA-256";
     const char *was = json_string_value(json_object_get(entry, "sha256"));
     cs_status status = CS_OK;
+    if (!sha256) {
+        return entry ? cs_fail(CS_ERR_INPUT, "%s/%s: is missing, %s/%s has it", dir, name, dir,
+                               manifest_name)
+                     : CS_OK;
+    }
     if (!was && (was = json_string_value(json_object_get(entry, "xxh3")))) {
         char *path = cs_path_join(dir, name);
         status = path ? cs_xxh3_file(path, hex) : CS_ERR_MEMORY;
@@ -175,7 +182,8 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
     return status;
 }
 
-/* Against the records of the folder that `path` is in and of those above. */
+/* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not
+ * there. */
 static cs_status check_where(const char *path, const char *sha256)
 {
     char *dir = cs_strdup(path);
@@ -216,7 +224,7 @@ cs_status cs_digest_check_file(const char *path)
 {
     char hex[65];
     int64_t bytes = 0;
-    return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : CS_OK;
+    return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : check_where(path, NULL);
 }
 
 /* What is read of a result without its models and arrays. */
@@ -242,13 +250,10 @@ static cs_status check_each(const json_t *outputs, const char *dir, bool tables)
         }
         char *path = cs_path_join(dir, name);
         status = path ? CS_OK : CS_ERR_MEMORY;
-        if (path && !cs_path_exists(path)) {
-            status =
-                cs_fail(CS_ERR_INPUT, "%s: is missing, %s/%s has it", path, dir, manifest_name);
-        } else if (path && json_object_get(entry, "sha256")) {
-            status = cs_sha256_file(path, hex);
-        }
-        if (path && status == CS_OK) status = cs_digest_check_in(outputs, dir, name, hex);
+        const bool there = path && cs_path_exists(path);
+        if (there && json_object_get(entry, "sha256")) status = cs_sha256_file(path, hex);
+        if (path && status == CS_OK)
+            status = cs_digest_check_in(outputs, dir, name, there ? hex : NULL);
         cs_free(path);
     }
     return status;

@@ -31,7 +31,7 @@ cs_status cs_digest_keep(json_t *outputs, const char *dir) CS_MUST_CHECK;
  * damaged. sha256: of the file. O(1) files read, but for the file itself where it is large. */
 cs_status cs_digest_check(const char *path, const char *sha256) CS_MUST_CHECK;
 
-/* The same of a file whose digest is not known; one that is not there passes. */
+/* The same of a file whose digest is not known; one that is not there passes where nothing records it. */
 cs_status cs_digest_check_file(const char *path) CS_MUST_CHECK;
 
 /* The same of every file that the manifest.json in `dir` records; CS_ERR_INPUT also where one is
@@ -46,7 +46,8 @@ cs_status cs_digest_check_tables(const char *dir) CS_MUST_CHECK;
 cs_status cs_digest_check_each(const json_t *outputs, const char *dir) CS_MUST_CHECK;
 
 /* What the manifest.json in a folder records, for many checks of files there; NULL: nothing.
- * CS_ERR_MEMORY; CS_ERR_INPUT where it is damaged. */
+ * CS_ERR_MEMORY; CS_ERR_IO where it cannot be read; CS_ERR_INPUT where it is damaged. sha256 NULL: the
+ * file is not there. */
 cs_status cs_digest_record(const char *dir, json_t **outputs) CS_MUST_CHECK;
 cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char *name,
                              const char *sha256) CS_MUST_CHECK;

@@ -469,12 +469,24 @@ static int64_t kept_in_a_second(int64_t steps, double seconds)
     return B * (int64_t)fmin(fmax(panels, 1), 1e9);
 }
 
+/* Whether the Ritz values of the basis as it is, which its last look has not, come in a fraction of a
+ * second: dsyevd's 4 n^3 flops, of one thread. */
+static bool ritz_in_a_second(const search *s)
+{
+    const double n = (double)cs_basis_columns(&s->k.v);
+    return 4 * n * n * n < 2e9;
+}
+
 /* The wanted triplets that have converged become the basis: s->value, n of them. */
 static cs_status keep_wanted(search *s, double floor, int64_t *n)
 {
     cs_krylov *k = &s->k;
     bool sorted = s->locked == 0 || !k->bidiagonal;
     int64_t most = 0, converged = 0;
+    if (s->stop == STOPPED_BY_INTERRUPT && !ritz_in_a_second(s)) {
+        *n = s->count = 0;
+        return CS_OK;
+    }
     cs_status status = s->stop == SETTLED ? CS_OK : find_ritz(s); /* the last look was earlier */
     while (status == CS_OK && most < s->options->k && most < s->most_kept && most < s->count &&
            s->value[most] > floor * s->value[0]) {

@@ -70,6 +70,8 @@ test_changed_sidecar() {
         refuses 3 "m/matrix.json: its SHA-256 is $(sha256sum < m/matrix.json | cut -d' ' -f1), but manifest.json says $(sha256sum < whole | cut -d' ' -f1)" "$COSPEC" $command || return 1
         echo '{}' > m/matrix.json
         refuses 3 "m/matrix.json: its SHA-256" "$COSPEC" $command && refuses 3 "m/matrix.json: its SHA-256" "$COSPEC" rerun d || return 1
+        rm m/matrix.json
+        refuses 3 "m/matrix.json: is missing, m/manifest.json has it" "$COSPEC" $command || return 1
         cp whole m/matrix.json
     done
 }
