@@ -311,8 +311,8 @@ static void put_unmet(char **out, const cs_study_comparison *need)
     const bool above = *need->want == '>';
     const cs_claim_side *left = &need->left, *right = &need->right;
     const double d = left->value - right->value;
-    cs_append(out, "%s%s (%.3g) is not %s %s", **out ? ", and " : "", left->label, left->value,
-              above ? "above" : "below", right->label);
+    cs_append(out, "%s%s (%.3g) is not %s %s", *out && **out ? ", and " : "", left->label,
+              left->value, above ? "above" : "below", right->label);
     if (right->file) cs_append(out, " (%.3g)", right->value);
     if (above ? d > 0 : d < 0) cs_append(out, " by more than the error");
 }
@@ -324,14 +324,12 @@ static cs_status measure_point(const cs_study *study, cs_claim_point *c)
     for (int64_t i = 0; i < c->needs && status == CS_OK;) {
         bool met = false;
         char *reasons = cs_strdup("");
-        for (bool first = true; reasons && i < c->needs && (first || c->need[i].joined); ++i) {
-            first = false;
+        do {
             status = measure_both(study, &c->need[i]);
-            if (status != CS_OK) break;
             met = is_met(&c->need[i]) || met;
             put_unmet(&reasons, &c->need[i]);
-        }
-        if (!reasons) return CS_ERR_MEMORY;
+        } while (status == CS_OK && ++i < c->needs && c->need[i].joined);
+        if (!reasons) status = CS_ERR_MEMORY;
         if (status == CS_OK && !met && !c->unmet) {
             c->unmet = reasons;
         } else {

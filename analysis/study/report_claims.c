@@ -37,6 +37,12 @@ static bool same_family(const cs_study_claim *a, const cs_study_claim *b)
     return strcmp(a->family, b->family) == 0;
 }
 
+/* Not told, but known to be smaller than what matters. */
+static bool is_small(const cs_study_claim *c)
+{
+    return c->points > 0 && c->verdict == CS_CLAIM_UNDECIDED && cs_claim_is_small(cs_claim_last(c));
+}
+
 /* Of the claims that compare numbers: how many this study has settled. */
 static void put_settled(FILE *out, const cs_claims *claims)
 {
@@ -46,7 +52,7 @@ static void put_settled(FILE *out, const cs_claims *claims)
         numeric += c->points > 0;
         if (c->points == 0 || c->verdict == CS_CLAIM_OPEN) continue;
         decided += c->verdict != CS_CLAIM_UNDECIDED;
-        small += c->verdict == CS_CLAIM_UNDECIDED && cs_claim_is_small(cs_claim_last(c));
+        small += is_small(c);
     }
     (void)fprintf(out,
                   "<p>Claims that compare numbers: %lld; decided: %lld; <em>no difference that "
@@ -120,8 +126,7 @@ static cs_status put_verdict(FILE *out, const cs_study_claim *c)
 {
     cs_html_put(out, "<b class=\"v %\">%</b>", colour[c->verdict],
                 cs_claim_verdict_name(c->verdict));
-    if (c->verdict == CS_CLAIM_UNDECIDED && c->points > 0 && cs_claim_is_small(cs_claim_last(c)))
-        cs_html_put(out, " <i>no difference that matters</i>");
+    if (is_small(c)) cs_html_put(out, " <i>no difference that matters</i>");
     char *agree = NULL, *disagree = NULL;
     cs_status status = cs_claim_budgets(c, CS_CLAIM_AGREES, &agree);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_DISAGREES, &disagree);
