@@ -15,7 +15,7 @@ trap 'rm -f "$list"' EXIT
         find "${record%/*}" -maxdepth 1 -type f \( -name '*.csv' -o -name '*.json' -o -name '*.svg' -o -name '*.png' -o -name '*.pdf' -o -name '*.gp' \) \
             ! -name manifest.json ! -name 'tokenizer*.json' ! -name predictions.csv
     done
-    find . -maxdepth 2 \( -path './curves/*' -o -path './course/*' \) -type f ! -name manifest.json
+    find . -maxdepth 2 \( -path './curves/*' -o -path './differences/*' -o -path './course/*' \) -type f ! -name manifest.json
 } | sort > "$list"
 tar --mtime=@0 --owner=0 --group=0 --mode=u+rw,go+r-w -cf - -T "$list" | xz -6 > "$out.part"
 mv "$out.part" "$out"

@@ -185,3 +185,9 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHE
  * file. */
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
                                   int64_t *count) CS_MUST_CHECK;
+
+/* The other comparisons that have an interval, a row each: series (the family), claim, place (in its
+ * family, from 1), label, wanted, difference, low, high, p, p_holm, verdict, matters, p_small. *count:
+ * rows; none, no file. */
+cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
+                                      int64_t *count) CS_MUST_CHECK;

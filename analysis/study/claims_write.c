@@ -1,4 +1,5 @@
-/* Claims as tables: one row a claim, and one a budget of those that are stated over budgets. */
+/* Claims as tables: one row a claim; for figures one a budget of those that are stated over budgets, and one of
+ * each other difference, family by family. */
 #include <math.h>
 #include <string.h>
 
@@ -104,22 +105,30 @@ static bool shares_title(const cs_claims *claims, const cs_study_claim *c)
     return false;
 }
 
-static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p,
-                          bool shared)
+/* "TITLE: ABOVE - BELOW", the side that is said to be larger in front, and the sign of left less right that is
+ * as claimed. */
+static void record_drawn(cs_item *row, const char *key, const cs_study_claim *c,
+                         const cs_study_comparison *s, const char *more_of_title)
 {
-    const cs_study_comparison *s = &p->sides;
     const bool more = *s->want == '>';
     const char *above = more ? s->left.label : s->right.label;
     const char *below = more ? s->right.label : s->left.label;
     const bool alone = more && !s->right.file && s->right.value == 0;
     const char *title = c->title ? c->title : c->name;
-    cs_item_take(row, "series",
-                 cs_format("%s%s%s%s: %s%s%s", title, shared ? " (" : "", shared ? c->name : "",
-                           shared ? ")" : "", above, alone ? "" : " \342\210\222 ",
-                           alone ? "" : below));
+    cs_item_take(row, key,
+                 cs_format("%s%s: %s%s%s", title, more_of_title, above,
+                           alone ? "" : " \342\210\222 ", alone ? "" : below));
+    cs_item_int(row, "wanted", more ? 1 : -1);
+}
+
+static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p,
+                          bool shared)
+{
+    char *name = shared ? cs_format(" (%s)", c->name) : NULL;
+    record_drawn(row, "series", c, &p->sides, name ? name : "");
+    cs_free(name);
     cs_item_text(row, "claim", c->name);
     cs_item_text(row, "budget", p->budget);
-    cs_item_int(row, "wanted", more ? 1 : -1);
     record_test(row, p);
     cs_item_text(row, "verdict", cs_claim_verdict_name(p->verdict));
     cs_item_text(row, "why", p->why);
@@ -139,6 +148,48 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
         for (int64_t p = 0; p < c->points && c->point[p].budget; ++p, ++*count) {
             record_budget(cs_item_object(rows, NULL), c, &c->point[p], shared);
         }
+    }
+    cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
+    cs_result_free(&result);
+    return status;
+}
+
+/* Whether it is one comparison of numbers with an interval. */
+static bool has_interval(const cs_study_claim *c)
+{
+    return c->points == 1 && !c->point->budget && c->point->margin > 0 &&
+           isfinite(c->point->margin);
+}
+
+/* How many claims of its family with an interval stand before one, itself too. */
+static int64_t place_in_family(const cs_claims *claims, int64_t of)
+{
+    int64_t place = 0;
+    for (int64_t i = 0; i <= of; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        place += has_interval(c) && strcmp(c->family, claims->claim[of].family) == 0;
+    }
+    return place;
+}
+
+cs_status cs_claims_write_differences(const cs_claims *claims, const char *path, int64_t *count)
+{
+    static const cs_view view = {"differences[]", "series claim place label wanted difference low "
+                                                  "high p p_holm verdict matters p_small"};
+    cs_result *result = cs_result_new();
+    cs_item *rows = cs_item_array(cs_result_root(result), "differences");
+    *count = 0;
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        if (!has_interval(c)) continue;
+        cs_item *row = cs_item_object(rows, NULL);
+        cs_item_text(row, "series", c->family);
+        cs_item_text(row, "claim", c->name);
+        cs_item_int(row, "place", place_in_family(claims, i));
+        record_drawn(row, "label", c, &c->point->sides, "");
+        record_test(row, c->point);
+        cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
+        ++*count;
     }
     cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
     cs_result_free(&result);

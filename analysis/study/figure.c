@@ -1,4 +1,4 @@
-/* gnuplot splits even quoted fields at commas: series names have none. */
+/* gnuplot splits even quoted fields at commas: cells have none. */
 #include "analysis/study/figure.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "io/file.h"
 #include "io/share.h"
 
-enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 64 };
+enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 256 };
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -73,6 +73,15 @@ static void without_commas(char *text)
     if (to) *to = '\0';
 }
 
+static cs_status append_cell(cs_table *to, const char *column, const char *text)
+{
+    char *plain = cs_strdup(text);
+    without_commas(plain);
+    cs_status status = plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
+    cs_free(plain);
+    return status;
+}
+
 static cs_status append_rows(const cs_figure *f, const cs_table *from, const char *label,
                              cs_table *to)
 {
@@ -83,14 +92,11 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
             continue;
         }
         const char *name = label ? label : own < 0 ? "" : from->cell[r * from->columns + own];
-        char *series = cs_strdup(name);
-        without_commas(series);
-        status = series ? cs_table_row(to) : CS_ERR_MEMORY;
-        if (status == CS_OK) status = cs_table_text(to, "series", series);
-        cs_free(series);
+        status = cs_table_row(to);
+        if (status == CS_OK) status = append_cell(to, "series", name);
         for (int c = 0; c < from->columns && status == CS_OK; ++c) {
             if (strcmp(from->name[c], "series") != 0) {
-                status = cs_table_text(to, from->name[c], from->cell[r * from->columns + c]);
+                status = append_cell(to, from->name[c], from->cell[r * from->columns + c]);
             }
         }
     }

@@ -147,24 +147,32 @@ static cs_status put_standings(cs_report *r)
     return CS_OK;
 }
 
-/* {{curves caption...}}: the claims over budgets, where there are any */
-static cs_status put_curves(cs_report *r)
+/* A figure that the study draws of its claims, where there are any of the kind. */
+static cs_status put_own_figure(cs_report *r, const char *folder, const char *figure)
 {
-    bool any = false;
-    for (int64_t i = 0; i < r->claims->count; ++i) {
-        any = any || r->claims->claim[i].course;
-    }
-    return any ? put_figure_of(r, "curves", "budgets", 1) : CS_OK;
-}
-
-/* {{course caption...}}: the measures over checkpoints, where there are any */
-static cs_status put_course(cs_report *r)
-{
-    char *path = cs_format("%s/course/course.svg", r->study->dir);
+    char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     const bool there = path && cs_path_exists(path);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     cs_free(path);
-    return there ? put_figure_of(r, "course", "course", 1) : status;
+    return there ? put_figure_of(r, folder, figure, 1) : status;
+}
+
+/* {{curves caption...}}: the claims over budgets */
+static cs_status put_curves(cs_report *r)
+{
+    return put_own_figure(r, "curves", "budgets");
+}
+
+/* {{differences caption...}}: the others */
+static cs_status put_differences(cs_report *r)
+{
+    return put_own_figure(r, "differences", "differences");
+}
+
+/* {{course caption...}}: the measures over checkpoints */
+static cs_status put_course(cs_report *r)
+{
+    return put_own_figure(r, "course", "course");
 }
 
 /* {{machine}} */
@@ -320,6 +328,7 @@ static cs_status directive(cs_report *r, char *text)
                  {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
                  {"tally", put_tally, 1, 2, "[source]"},
                  {"curves", put_curves, 1, MOST_WORDS, "caption"},
+                 {"differences", put_differences, 1, MOST_WORDS, "caption"},
                  {"course", put_course, 1, MOST_WORDS, "caption"},
                  {"head", put_head, 2, MOST_WORDS, "TITLE"},
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},

@@ -24,6 +24,7 @@
  *   {{claim NAME}}                      its verdict, numbers and interval, in a sentence
  *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
  *   {{curves caption...}}               the figure of the claims over budgets, where there are any
+ *   {{differences caption...}}          that of the claims at one budget, family by family
  *   {{course caption...}}               the figure of measures over checkpoints, where there are any
  *   {{text WORD...}}                    prose with variables of the study
  *   {{steps}}                           all steps with commands, times, exit codes

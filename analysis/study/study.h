@@ -28,7 +28,10 @@ enum {
 /* What is in the folder of a study beside those of its steps: tables, and the rest. */
 #define CS_STUDY_TABLES "claims.csv, scores.csv, models.csv"
 #define CS_STUDY_FILES                                                                             \
-    CS_STUDY_TABLES ", report.html, claims-budgets.csv, curves, course, study.json, manifest.json"
+    CS_STUDY_TABLES                                                                                \
+    ", report.html, claims-budgets.csv, curves, differences.csv, differences, course, "            \
+    "study.json, "                                                                                 \
+    "manifest.json"
 
 typedef struct {
     char *name;

@@ -110,14 +110,28 @@ static cs_status draw(cs_study_job *j, const char *figure, const char *table, co
                : status;
 }
 
-/* The claims over budgets, and of a comparison the numbers of all models, with their figures. */
+typedef cs_status write_claims(const cs_claims *claims, const char *path, int64_t *count);
+
+/* A table of claims and its figure, where there are rows. */
+static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *name,
+                             const char *figure, const char *folder)
+{
+    const char *table = NULL;
+    int64_t count = 0;
+    cs_status status = cs_output_path(j->args, name, &table);
+    if (status == CS_OK) status = write(&j->claims, table, &count);
+    return status == CS_OK && count > 0 ? draw(j, figure, table, folder) : status;
+}
+
+/* Claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */
 static cs_status write_tables(cs_study_job *j)
 {
-    const char *table = NULL, *scores = NULL;
-    int64_t count = 0;
-    cs_status status = cs_output_path(j->args, "claims-budgets.csv", &table);
-    if (status == CS_OK) status = cs_claims_write_budgets(&j->claims, table, &count);
-    if (status == CS_OK && count > 0) status = draw(j, "budgets", table, "curves");
+    const char *scores = NULL;
+    cs_status status =
+        write_drawn(j, cs_claims_write_budgets, "claims-budgets.csv", "budgets", "curves");
+    if (status == CS_OK && !j->compares)
+        status = write_drawn(j, cs_claims_write_differences, "differences.csv", "differences",
+                             "differences");
     if (status == CS_OK && j->compares) status = cs_output_path(j->args, "scores.csv", &scores);
     if (status == CS_OK && scores) status = cs_scores_write(&j->study, &j->claims, scores);
     return status == CS_OK && j->series ? draw(j, "course", scores, "course") : status;

@@ -182,6 +182,14 @@ test_scales_and_claims() {
         study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 5, \"matters\": ${case#*|}, \"scope\": \"-\"}}"
         exits 0 "$COSPEC" $run -o r --resume --force && grep -q "^a,.*cannot tell,.*${case%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
     done
+    # a claim at one budget that has an interval is drawn, turned so that right of 0 is as claimed; others, and a study without one, are not
+    cp t.html kept.html && printf '{{differences All of them.}}\n' > t.html
+    study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $wide, \"want\": \"<\", \"right\": $three, \"matters\": 20, \"scope\": \"-\"}, \"b\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\"}}"
+    exits 0 "$COSPEC" $run -o r --resume --force && [ "$(wc -l < r/differences.csv)" = 2 ] && grep -q '^"S, 1",a,1,a: three . ones of ar,-1,-3,.*,agree,20,' r/differences.csv && grep -q '^S 1,a,1,' r/differences/differences.csv &&
+        [ -s r/differences/differences.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html || { fail "$(cat err r/differences.csv)"; return 1; }
+    study s.json "$steps" "$scaled, \"claims\": {\"b\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\"}}"
+    exits 0 "$COSPEC" $run -o without --force && [ ! -e without/differences ] && ! grep -q 'All of them' without/report.html || { fail "$(cat err)"; return 1; }
+    mv kept.html t.html
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 5, \"matters\": 0, \"scope\": \"-\"}}"
     refuses 3 'claim a: matters: want a number above 0' "$COSPEC" $run -o r --resume --force || return 1
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [$met, \"or\": true}]}}"
@@ -313,7 +321,7 @@ test_names_are_restricted() {
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
         refuses 3 "want a name of letters" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/esc ] && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
-    for name in report.html claims.csv claims-budgets.csv curves manifest.json; do
+    for name in report.html claims.csv claims-budgets.csv curves differences.csv differences manifest.json; do
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
         refuses 3 "step $name: a file of the study has that name" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
