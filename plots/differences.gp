@@ -44,6 +44,7 @@ do for [i=1:|S|] {
     least = least < -MATTERS[i] ? least : -MATTERS[i]
     most = most > MATTERS[i] ? most : MATTERS[i]
     set yrange [COUNT[i] + 0.5:0.5]
+    if (most == least) { most = least + 1 }
     left = least - 0.03 * (most - least)
     set xrange [left:most + 0.03 * (most - least)]
     set arrow 1 from 0,graph 0 to 0,graph 1 nohead lc rgb "#444444"

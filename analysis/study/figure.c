@@ -251,6 +251,8 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
                *filter = figure->filters > 0 ? figure->filter[figure->filters - 1] : "";
     char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
     cs_status status = check_quoted("--where", filter);
+    if (status == CS_OK && joined->rows == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: no row to draw%s", name, *filter ? " fits" : "");
     if (status == CS_OK) status = read_script("style", &style);
     if (status == CS_OK) status = read_script(name, &body);
     if (status == CS_OK) status = check_columns(figure, joined, body);

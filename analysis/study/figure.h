@@ -31,7 +31,7 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
                         cs_table *joined) CS_MUST_CHECK;
 
 /* Writes DIR/NAME.gp: style, series of the table in order of appearance, body. CS_ERR_INPUT: the
- * table lacks a column that the script draws. */
+ * table has no row, or lacks a column that the script draws. */
 cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined) CS_MUST_CHECK;
 
 /* Runs gnuplot in DIR for one format (svg, png, pdf). */

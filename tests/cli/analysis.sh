@@ -241,6 +241,7 @@ test_plot() {
     refuses 3 "spectra draws spectrum.csv of cospec connectivity: there is no column index in what was given" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 2 "no figure no-such; there are: toy-spectra, " "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "--where: lenght:6: want COLUMN:VALUE with a column of t/toy.csv; did you mean length?" "$COSPEC" plot toy-spectra t/toy.csv --where lenght:6 -o g &&
         refuses 2 "--where: length: want COLUMN:VALUE" "$COSPEC" plot toy-spectra t/toy.csv --where length -o g &&
+        refuses 3 "toy-spectra: no row to draw fits" "$COSPEC" plot toy-spectra t/toy.csv --where index:-1 -o g &&
         refuses 2 "exists" "$COSPEC" plot toy-spectra t/toy.csv -o f
 }
 
