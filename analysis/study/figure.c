@@ -1,4 +1,4 @@
-/* gnuplot splits even quoted fields at commas: cells have none. */
+/* gnuplot splits even quoted fields at commas, and ends them at any quote: cells have neither. */
 #include "analysis/study/figure.h"
 
 #include <string.h>
@@ -77,6 +77,8 @@ static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
     char *plain = cs_strdup(text);
     without_commas(plain);
+    for (char *at = plain; at && *at; ++at)
+        if (*at == '"') *at = '\'';
     cs_status status = plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
     cs_free(plain);
     return status;

@@ -112,6 +112,25 @@ static cs_status draw(cs_study_job *j, const char *figure, const char *table, co
 
 typedef cs_status write_claims(const cs_claims *claims, const char *path, int64_t *count);
 
+/* Takes away a table and its figure that a run before has left. */
+static cs_status forget(cs_study_job *j, const char *table, const char *figure, const char *folder)
+{
+    static const char *const kind[] = {"csv", "gp", "svg", "png", "pdf"};
+    const char *manifest = cs_args_format(j->args, "%s/%s/manifest.json", j->study.dir, folder);
+    const char *old = cs_args_join(j->args, j->study.dir, table);
+    const char *of = cs_args_join(j->args, j->study.dir, folder);
+    if (!manifest || !old || !of) return CS_ERR_MEMORY;
+    (void)unlink(old);
+    (void)unlink(manifest);
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
+        const char *path = cs_args_format(j->args, "%s/%s.%s", of, figure, kind[i]);
+        if (!path) return CS_ERR_MEMORY;
+        (void)unlink(path);
+    }
+    (void)rmdir(of);
+    return CS_OK;
+}
+
 /* A table of claims and its figure, where there are rows. */
 static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *name,
                              const char *figure, const char *folder)
@@ -120,7 +139,8 @@ static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *n
     int64_t count = 0;
     cs_status status = cs_output_path(j->args, name, &table);
     if (status == CS_OK) status = write(&j->claims, table, &count);
-    return status == CS_OK && count > 0 ? draw(j, figure, table, folder) : status;
+    if (status != CS_OK) return status;
+    return count > 0 ? draw(j, figure, table, folder) : forget(j, name, figure, folder);
 }
 
 /* Claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */

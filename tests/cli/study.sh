@@ -189,6 +189,7 @@ test_scales_and_claims() {
         [ -s r/differences/differences.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html || { fail "$(cat err r/differences.csv)"; return 1; }
     study s.json "$steps" "$scaled, \"claims\": {\"b\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o without --force && [ ! -e without/differences ] && ! grep -q 'All of them' without/report.html || { fail "$(cat err)"; return 1; }
+    exits 0 "$COSPEC" $run -o r --resume --force && [ ! -e r/differences ] && [ ! -e r/differences.csv ] && ! grep -q 'All of them' r/report.html && ! grep -q differences r/manifest.json || { fail "a figure of claims of before: $(cat err)"; return 1; }
     mv kept.html t.html
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 5, \"matters\": 0, \"scope\": \"-\"}}"
     refuses 3 'claim a: matters: want a number above 0' "$COSPEC" $run -o r --resume --force || return 1
