@@ -105,10 +105,10 @@ static bool shares_title(const cs_claims *claims, const cs_study_claim *c)
     return false;
 }
 
-/* "TITLE: ABOVE - BELOW", the side that is said to be larger in front, and the sign of left less right that is
- * as claimed. */
+/* "TITLE: ABOVE - BELOW", the side that is said to be larger in front, with the name behind a title that
+ * another claim shares; and the sign of left less right that is as claimed. */
 static void record_drawn(cs_item *row, const char *key, const cs_study_claim *c,
-                         const cs_study_comparison *s, const char *more_of_title)
+                         const cs_study_comparison *s, bool shared)
 {
     const bool more = *s->want == '>';
     const char *above = more ? s->left.label : s->right.label;
@@ -116,17 +116,16 @@ static void record_drawn(cs_item *row, const char *key, const cs_study_claim *c,
     const bool alone = more && !s->right.file && s->right.value == 0;
     const char *title = c->title ? c->title : c->name;
     cs_item_take(row, key,
-                 cs_format("%s%s: %s%s%s", title, more_of_title, above,
-                           alone ? "" : " \342\210\222 ", alone ? "" : below));
+                 cs_format("%s%s%s%s: %s%s%s", title, shared ? " (" : "", shared ? c->name : "",
+                           shared ? ")" : "", above, alone ? "" : " \342\210\222 ",
+                           alone ? "" : below));
     cs_item_int(row, "wanted", more ? 1 : -1);
 }
 
 static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p,
                           bool shared)
 {
-    char *name = shared ? cs_format(" (%s)", c->name) : NULL;
-    record_drawn(row, "series", c, &p->sides, name ? name : "");
-    cs_free(name);
+    record_drawn(row, "series", c, &p->sides, shared);
     cs_item_text(row, "claim", c->name);
     cs_item_text(row, "budget", p->budget);
     record_test(row, p);
@@ -186,7 +185,7 @@ cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
         cs_item_text(row, "series", c->family);
         cs_item_text(row, "claim", c->name);
         cs_item_int(row, "place", place_in_family(claims, i));
-        record_drawn(row, "label", c, &c->point->sides, "");
+        record_drawn(row, "label", c, &c->point->sides, false);
         record_test(row, c->point);
         cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
         ++*count;

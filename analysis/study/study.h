@@ -30,8 +30,7 @@ enum {
 #define CS_STUDY_FILES                                                                             \
     CS_STUDY_TABLES                                                                                \
     ", report.html, claims-budgets.csv, curves, differences.csv, differences, course, "            \
-    "study.json, "                                                                                 \
-    "manifest.json"
+    "study.json, manifest.json"
 
 typedef struct {
     char *name;
