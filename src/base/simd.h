@@ -71,33 +71,44 @@ typedef float vf __attribute__((vector_size(SIMD_BYTES)));
 typedef double vd __attribute__((vector_size(SIMD_BYTES)));
 typedef int32_t vi __attribute__((vector_size(SIMD_BYTES)));
 typedef uint32_t vu __attribute__((vector_size(SIMD_BYTES)));
+typedef uint64_t vw __attribute__((vector_size(SIMD_BYTES)));
 /* In memory, at any address of an item. */
 typedef float vf_any __attribute__((vector_size(SIMD_BYTES), aligned(4), may_alias));
 typedef double vd_any __attribute__((vector_size(SIMD_BYTES), aligned(8), may_alias));
 
-/* fused: a b + c, rounded once where the set can; greater: a > b ? a : b; root: square roots;
- * signs: a bit for each negative lane. */
+/* fused: a b + c, rounded once where the set can; greater: a > b ? a : b; lesser: a < b ? a : b;
+ * root: square roots; signs: a bit for each negative lane; pick: the items of x at the indices i;
+ * even_products: of words 0, 2, ..., whole. */
 #if CS_SIMD == 512
 #define SIMD_NAME "avx512"
 #define fused(a, b, c) ((vf)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define fused_wide(a, b, c) ((vd)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #define greater(a, b) ((vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define lesser(a, b) ((vf)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define root(a) ((vf)_mm512_sqrt_ps((__m512)(a)))
 #define signs(v) bits_of_mask(_mm512_cmplt_epi32_mask((__m512i)(v), _mm512_setzero_si512()))
+#define pick(x, i) ((vf)_mm512_i32gather_ps((__m512i)(i), x, 4))
+#define even_products(a, b) ((vw)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 #elif CS_SIMD == 256
 #define SIMD_NAME "avx2"
 #define fused(a, b, c) ((vf)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define fused_wide(a, b, c) ((vd)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define greater(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define lesser(a, b) ((vf)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define root(a) ((vf)_mm256_sqrt_ps((__m256)(a)))
 #define signs(v) ((uint32_t)_mm256_movemask_ps((__m256)(v)))
+#define pick(x, i) ((vf)_mm256_i32gather_ps(x, (__m256i)(i), 4))
+#define even_products(a, b) ((vw)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #else
 #define SIMD_NAME "base"
 #define fused(a, b, c) ((a) * (b) + (c))
 #define fused_wide(a, b, c) ((a) * (b) + (c))
 #define greater(a, b) choose((a) > (b), (a), (b))
+#define lesser(a, b) choose((a) < (b), (a), (b))
 #define root(a) root_by_item(a)
 #define signs(v) signs_by_item(v)
+#define pick(x, i) pick_by_item(x, i)
+#define even_products(a, b) (((vw)(a)&0xffffffffU) * ((vw)(b)&0xffffffffU))
 #endif
 
 ALWAYS vf all(float x)
@@ -141,6 +152,15 @@ ALWAYS uint32_t signs_by_item(vi v)
         bits |= (uint32_t)(v[i] < 0) << i;
     }
     return bits;
+}
+
+ALWAYS vf pick_by_item(const float *x, vi at)
+{
+    vf v;
+    for (int i = 0; i < WF; ++i) {
+        v[i] = x[at[i]];
+    }
+    return v;
 }
 #endif
 

@@ -51,6 +51,7 @@ static int64_t lay_out(const cs_cpu_attend *t, float *base, bool backward, cs_cp
     items += take(at, &s->p, CS_CPU_BLOCK * s->ld);
     items += take(at, &s->out, CS_CPU_BLOCK * wide);
     items += take(at, &s->keep, 2 * lk);
+    items += take(at, &s->key_at, lk);
     items += take(at, &s->row, CS_CPU_BLOCK);
     if (t->places > 0) {
         items += take(at, &s->places, cs_cpu_packed_b(kernels, t->places, w));
@@ -76,7 +77,7 @@ static int64_t lay_out(const cs_cpu_attend *t, float *base, bool backward, cs_cp
 static bool has_lookup(const cs_cpu_attend *t)
 {
     return t->table.x && !t->o->slopes && t->o->max_distance > t->table.rows &&
-           t->o->max_distance < 1 << 20;
+           t->o->max_distance < 1 << 16;
 }
 
 /* Sizes scratch, sorts the masks, tabulates the buckets of relative positions. */
@@ -102,6 +103,7 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
     cs_cpu_attend_scratch s;
     cs_status status = cs_cpu_local(t->cpu, lay_out(t, NULL, backward, &s));
     const int64_t distances = has_lookup(t) ? 2 * o->max_distance + 1 : 0;
+    const int64_t lookup = (1 + o->heads) * distances; /* buckets, then biases by head */
     t->farthest = t->places > 0 ? cs_most(t->q.length, t->k.length) : 0;
     const int64_t places = t->places > 0 ? 2 * t->farthest + 1 : 0;
     const int64_t vectors = backward ? 2 * o->heads * t->places * t->width : 0;
@@ -109,7 +111,7 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
     t->pos_q = cs_run_ints(run, o->pos_q);
     t->pos_k = cs_run_ints(run, o->pos_k);
     if (status == CS_OK && (t->table.x || places > 0)) {
-        status = cs_cpu_partial(t->cpu, parts + distances + places + vectors + 1);
+        status = cs_cpu_partial(t->cpu, parts + lookup + places + vectors + 1);
         t->table_part = t->cpu->partial;
     }
     if (status == CS_OK && distances > 0) {
@@ -117,21 +119,26 @@ static cs_status open_attention(const cs_run *run, const cs_op *op, bool backwar
         for (int64_t d = -o->max_distance; d <= o->max_distance; ++d) {
             t->bucket[d] = cs_relative_bucket(d, t->table.rows, o->max_distance, o->bidirectional);
         }
+        t->by_distance = t->cpu->partial + parts + distances;
+        for (int64_t i = 0; i < o->heads * distances; ++i) {
+            const int64_t bucket = t->bucket[i % distances - o->max_distance];
+            t->by_distance[i] = t->table.x[bucket * t->table.ld + i / distances];
+        }
     }
     if (status == CS_OK && places > 0) {
-        t->place = (int32_t *)(void *)(t->cpu->partial + parts + distances) + t->farthest;
+        t->place = (int32_t *)(void *)(t->cpu->partial + parts + lookup) + t->farthest;
         for (int64_t d = -t->farthest; d <= t->farthest; ++d) {
             t->place[d] = (int32_t)cs_cpu_place_of(t, d);
         }
-        t->place_part = t->cpu->partial + parts + distances + places;
+        t->place_part = t->cpu->partial + parts + lookup + places;
     }
     return status == CS_OK ? cs_cpu_rank(run, o->vis, o->lim) : status;
 }
 
-/* Bucket of query and key rows. Farther than max_distance is as max_distance. */
-static int64_t bucket_of(const cs_cpu_attend *t, int64_t i, int64_t j)
+/* Bucket of a distance. Farther than max_distance is as max_distance. */
+static inline int64_t bucket_of(const cs_cpu_attend *t, int64_t distance)
 {
-    int64_t distance = (int64_t)t->pos_k[j] - t->pos_q[i], most = t->o->max_distance;
+    const int64_t most = t->o->max_distance;
     if (!t->bucket) {
         return cs_relative_bucket(distance, t->table.rows, most, t->o->bidirectional);
     }
@@ -165,6 +172,10 @@ static void open_piece(const cs_cpu_attend *t, int64_t item, int worker, bool ba
     gather(c, c->keys, true, 1, &t->k, t->k.x, c->s.k);
     gather(c, c->keys, true, 1, &t->v, t->v.x, c->s.v);
     cs_cpu_pack_b(kernels, c->keys, w, c->s.k, t->wide, true, c->s.k_by_key);
+    c->key_at = (int32_t *)(void *)c->s.key_at;
+    for (int64_t j = 0; t->pos_k && j < c->keys; ++j) {
+        c->key_at[j] = t->pos_k[cs_cpu_key_row(c, j)];
+    }
     if (backward) {
         gather(c, t->q.length, false, 1, &t->y, t->y.grad, c->s.dy);
         cs_cpu_pack_b(kernels, c->keys, w, c->s.v, t->wide, true, c->s.v_by_key);
@@ -253,14 +264,20 @@ static void add_bias(const cs_cpu_head *c, int64_t i, float *score)
         }
         kernels->scale(seen, cap, score, score);
     }
+    const int64_t at = t->pos_q ? t->pos_q[row] : 0;
     for (int64_t j = 0; t->o->slopes && j < seen; ++j) {
-        score[j] += (float)(t->pos_k[cs_cpu_key_row(c, j)] - t->pos_q[row]) * t->table.x[c->head];
+        score[j] += (float)(c->key_at[j] - at) * t->table.x[c->head];
     }
-    for (int64_t j = 0; t->table.x && !t->o->slopes && j < seen; ++j) {
-        score[j] += t->table.x[bucket_of(t, row, cs_cpu_key_row(c, j)) * t->table.ld + c->head];
+    if (t->by_distance) {
+        const int64_t most = t->o->max_distance, first = c->head * (2 * most + 1);
+        kernels->add_by_distance(seen, t->by_distance + first + most, (int32_t)most, c->key_at,
+                                 (int32_t)at, score);
+    }
+    for (int64_t j = 0; t->table.x && !t->o->slopes && !t->by_distance && j < seen; ++j) {
+        score[j] += t->table.x[bucket_of(t, c->key_at[j] - at) * t->table.ld + c->head];
     }
     for (int64_t j = 0; t->o->window > 0 && j < seen; ++j) {
-        const int64_t distance = (int64_t)t->pos_k[cs_cpu_key_row(c, j)] - t->pos_q[row];
+        const int64_t distance = c->key_at[j] - at;
         if (distance >= t->o->window || distance <= -t->o->window) {
             score[j] = -INFINITY;
         }
@@ -367,7 +384,7 @@ static void softmax_row_back(const cs_cpu_head *c, int64_t i, float *table_part)
         kernels->softmax_back(seen, lse == -INFINITY ? 0 : lse, /* as forward: zeros */
                               mean, keep_of(c, i), p, dp);
         for (int64_t j = 0; table_part && j < seen; ++j) {
-            table_part[bucket_of(t, row, cs_cpu_key_row(c, j))] += dp[j];
+            table_part[bucket_of(t, (int64_t)c->key_at[j] - t->pos_q[row])] += dp[j];
         }
         if (c->s.slope) {
             kernels->multiply(seen, c->s.slope, dp);

@@ -12,10 +12,11 @@ typedef struct {
     cs_cpu *cpu;
     cs_cpu_matrix q, k, v, table, lse, y, place_k, place_q;
     const int32_t *pos_q, *pos_k;
-    float *table_part; /* batch x heads x buckets: gradients of the table */
-    float *place_part; /* heads x 2 x vectors x width: gradients of vectors of distances */
-    int32_t *bucket;   /* of distances -max_distance .. max_distance; NULL: computed */
-    int32_t *place;    /* of distances -farthest .. farthest: their vectors */
+    float *table_part;  /* batch x heads x buckets: gradients of the table */
+    float *place_part;  /* heads x 2 x vectors x width: gradients of vectors of distances */
+    int32_t *bucket;    /* of distances -max_distance .. max_distance; NULL: computed */
+    float *by_distance; /* heads x these distances: the biases; NULL: computed */
+    int32_t *place;     /* of distances -farthest .. farthest: their vectors */
     int64_t width, blocks, farthest;
     int64_t wide;   /* width in whole vectors */
     int64_t places; /* vectors of distances; 0: none */
@@ -33,6 +34,7 @@ typedef struct {
     float *place_rows;                /* packed B: steps are these distances */
     float *dq_by_place, *dk_by_place; /* BLOCK, keys x these distances */
     float *keep;                      /* keys, in order of places, then of ranks */
+    float *key_at;                    /* keys: room for their positions */
     float *slope;                     /* keys: derivatives of capped scores; NULL: not wanted */
     float *row;                       /* BLOCK: 1 / sum, or D */
     int64_t ld;                       /* of p and dp */
@@ -46,6 +48,7 @@ typedef struct {
     cs_cpu_drop drop;
     cs_cpu_attend_scratch s;
     int64_t keys;                /* seen by any query */
+    int32_t *key_at;             /* their positions */
     int64_t first_place, places; /* of the distances that occur */
     int64_t from, rows, seen;    /* of the block: sorted queries, keys seen by any of them */
 } cs_cpu_head;

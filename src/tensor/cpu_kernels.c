@@ -12,6 +12,7 @@
 
 enum { W = WF, TWO = 2 * W, FOUR = 4 * W };
 typedef double vd_all __attribute__((vector_size(8 * W))); /* the lanes of a vf as doubles */
+typedef uint8_t vb __attribute__((vector_size(W)));        /* and as bytes */
 
 /* --- plain loops ------------------------------------------------------------------------------ */
 
@@ -70,6 +71,20 @@ static void scatter(int64_t n, int64_t w, const int32_t *index, const float *x, 
             vf v = load(x + i, w - i);
             store(to + i, w - i, add ? load(to + i, w - i) + v : v);
         }
+    }
+}
+
+static void add_by_distance(int64_t n, const float *by_distance, int32_t most, const int32_t *at,
+                            int32_t from, float *y)
+{
+    const vi far = most - (vi){0}, near = -most - (vi){0};
+    for (int64_t i = 0; i < n; i += W) {
+        vi d = (vi)load((const float *)(const void *)(at + i), n - i) - from;
+        const vi beyond = d > far;
+        d = (far & beyond) | (d & ~beyond);
+        const vi before = d < near;
+        d = (near & before) | (d & ~before);
+        store(y + i, n - i, load(y + i, n - i) + pick(by_distance, d));
     }
 }
 
@@ -286,10 +301,9 @@ static void adamw(const cs_cpu_adamw *part)
         vf v = all(h->beta2) * load(part->v + i, n - i) + all(1.0F - h->beta2) * g * g;
         vf value = load(part->value + i, n - i);
         vf step = m * all(unbias1) / (root(v * all(unbias2)) + all(h->eps));
-        vf decay = {0};
-        for (int j = 0; j < W && i + j < n; ++j) {
-            decay[j] = part->decay[i + j] ? h->weight_decay : 0.0F;
-        }
+        vb decays = {0};
+        memcpy(&decays, part->decay + i, n - i < W ? (size_t)(n - i) : sizeof decays);
+        vf decay = all(h->weight_decay) * __builtin_convertvector(decays, vf);
         store(part->m + i, n - i, m);
         store(part->v + i, n - i, v);
         store(part->value + i, n - i, value - all(h->learning_rate) * (step + decay * value));
@@ -298,34 +312,56 @@ static void adamw(const cs_cpu_adamw *part)
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
+/* The upper and the lower words of m a. */
+ALWAYS vu whole_products(vu a, uint32_t m, vu *low)
+{
+    const vu by = m - (vu){0};
+    const vw even = even_products(a, by), odd = even_products((vw)a >> 32, by);
+    const vw lower = 0xffffffffU - (vw){0};
+    *low = (vu)((even & lower) | odd << 32);
+    return (vu)(even >> 32 | (odd & ~lower));
+}
+
+/* Of words: 0 below the threshold. */
+ALWAYS vf factors_of(const cs_cpu_drop *d, vu word)
+{
+    return choose((vi)(word >= d->threshold), all(d->scale), all(0.0F));
+}
+
 /* W groups of four columns at a time, as cs_drop_words. */
 static void drop(const cs_cpu_drop *d, int64_t n, float *keep)
 {
+    vu group = {0};
+    for (int j = 0; j < W; ++j) {
+        group[j] = (uint32_t)j;
+    }
     for (int64_t i = 0; i < n; i += FOUR) {
-        uint32_t c0[W], c1[W], c2[W], c3[W];
+        vu c0 = group + (uint32_t)(i / 4), c1 = d->row - (vu){0};
+        vu c2 = (d->purpose ^ (d->micro << 16)) - (vu){0}, c3 = d->step - (vu){0};
         uint32_t k0 = (uint32_t)d->seed ^ 0x44524f50U, k1 = (uint32_t)(d->seed >> 32);
-        for (int j = 0; j < W; ++j) {
-            c0[j] = (uint32_t)(i / 4 + j);
-            c1[j] = d->row;
-            c2[j] = d->purpose ^ (d->micro << 16);
-            c3[j] = d->step;
-        }
+        UNROLL
         for (int round = 0; round < 10; ++round) {
-            for (int j = 0; j < W; ++j) {
-                uint64_t p0 = (uint64_t)0xD2511F53U * c0[j], p1 = (uint64_t)0xCD9E8D57U * c2[j];
-                c0[j] = (uint32_t)(p1 >> 32) ^ c1[j] ^ k0;
-                c1[j] = (uint32_t)p1;
-                c2[j] = (uint32_t)(p0 >> 32) ^ c3[j] ^ k1;
-                c3[j] = (uint32_t)p0;
-            }
+            vu low0, low1;
+            const vu high0 = whole_products(c0, 0xD2511F53U, &low0);
+            const vu high1 = whole_products(c2, 0xCD9E8D57U, &low1);
+            c0 = high1 ^ c1 ^ k0;
+            c1 = low1;
+            c2 = high0 ^ c3 ^ k1;
+            c3 = low0;
             k0 += 0x9E3779B9U;
             k1 += 0xBB67AE85U;
         }
-        for (int64_t j = 0; j < W; ++j) {
-            const uint32_t word[4] = {c0[j], c1[j], c2[j], c3[j]};
-            for (int q = 0; q < 4 && i + 4 * j + q < n; ++q) {
-                keep[i + 4 * j + q] = word[q] >= d->threshold ? d->scale : 0.0F;
-            }
+        const vf f0 = factors_of(d, c0), f1 = factors_of(d, c1);
+        const vf f2 = factors_of(d, c2), f3 = factors_of(d, c3);
+        const vf even[2] = {__builtin_shufflevector(f0, f2, LOW),
+                            __builtin_shufflevector(f0, f2, HIGH)};
+        const vf odd[2] = {__builtin_shufflevector(f1, f3, LOW),
+                           __builtin_shufflevector(f1, f3, HIGH)};
+        for (int64_t half = 0, at = i; half < 2; ++half, at += TWO) { /* column by column */
+            const vf low = __builtin_shufflevector(even[half], odd[half], LOW);
+            const vf high = __builtin_shufflevector(even[half], odd[half], HIGH);
+            if (at < n) store(keep + at, n - at, low);
+            if (at + W < n) store(keep + at + W, n - at - W, high);
         }
     }
 }
@@ -344,6 +380,7 @@ const cs_cpu_kernels CS_SIMD_TABLE(cs_cpu_kernels) = {
     .multiply = multiply,
     .gather = gather,
     .scatter = scatter,
+    .add_by_distance = add_by_distance,
     .dot = dot,
     .squares = squares,
     .activate = activate,

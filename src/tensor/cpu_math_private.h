@@ -8,8 +8,7 @@
 ALWAYS vf exp_of(vf x)
 {
     const float shifter = 12582912.0F; /* 1.5 * 2^23: adding it rounds to an integer */
-    vf y = choose(x > all(88.0F), all(88.0F), x);
-    y = choose(y < all(-87.0F), all(-87.0F), y);
+    vf y = greater(all(-87.0F), lesser(all(88.0F), x)); /* not-a-number stays */
     vf moved = fused(y, all(1.44269504F), all(shifter));
     vf n = moved - all(shifter);
     vf r = fused(n, all(-0.693359375F), y);
@@ -22,9 +21,14 @@ ALWAYS vf exp_of(vf x)
     p = fused(p, r, all(0.5F));
     p = fused(p, r, all(1.0F));
     p = fused(p, r, all(1.0F));
+#if CS_SIMD == 512
+    return (vf)_mm512_maskz_scalef_ps(
+        _mm512_cmp_ps_mask((__m512)x, (__m512)all(-87.0F), _CMP_NLT_UQ), (__m512)p, (__m512)n);
+#else
     vf e = (vf)((vi)p + ((vi)moved << 23)); /* the shifter's own bits leave at the top */
     e = choose(x < all(-87.0F), all(0.0F), e);
     return choose(x == x, e, x); /* NOLINT(misc-redundant-expression): is it a number? */
+#endif
 }
 
 /* 1 / (1 + exp(-x)) */

@@ -46,8 +46,8 @@ typedef struct {
     int64_t n;
     float *value, *m, *v;
     const float *grad;
-    const uint8_t *decay;
-    float c; /* clipping factor */
+    const uint8_t *decay; /* 0 or 1 */
+    float c;              /* clipping factor */
     cs_adamw hyper;
 } cs_cpu_adamw;
 
@@ -104,6 +104,9 @@ typedef struct {
     /* Row index[r] of y (+)= row r of x (rows of whole vectors). */
     void (*scatter)(int64_t n, int64_t w, const int32_t *index, const float *x, float *y,
                     int64_t ld, bool add);
+    /* y[i] += by_distance[at[i] - from], a distance beyond `most` as `most` to its side. */
+    void (*add_by_distance)(int64_t n, const float *by_distance, int32_t most, const int32_t *at,
+                            int32_t from, float *y);
     float (*dot)(int64_t n, const float *x, const float *y); /* sum x y */
     double (*squares)(int64_t n, const float *x);            /* sum x^2, in double */
 
