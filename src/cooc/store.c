@@ -37,7 +37,7 @@ void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS])
 static cs_status write_members(const char *path, int count, const cs_store_member *member)
 {
     cs_npz_writer *w = NULL;
-    cs_status status = cs_npz_create(path, false, &w);
+    cs_status status = cs_npz_create(path, &w);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         const cs_store_member *m = &member[i];
         status = cs_npz_add(w, m->name, m->dtype, m->shape[1] > 0 ? 2 : 1, m->shape,

@@ -32,6 +32,11 @@ void cs_outfile_abort(cs_outfile *file);
 /* The next bytes of it; the failure says why. */
 cs_status cs_outfile_put(cs_outfile *file, const void *bytes, int64_t size) CS_MUST_CHECK;
 
+/* Bytes at a place, whatever is before it: several threads may write at once, and nobody has used the
+ * stream. */
+cs_status cs_outfile_put_at(cs_outfile *file, const void *bytes, int64_t size,
+                            int64_t offset) CS_MUST_CHECK;
+
 /* Removes what killed processes left of the file `path`, as opening it does; what cannot be removed
  * does no harm. locked: whoever asks holds the folder's lock, so that no other process writes it and
  * what bears the number of a living one is left too (numbers are given out again). CS_ERR_MEMORY. */

@@ -49,7 +49,7 @@ typedef struct cs_npz_writer cs_npz_writer; /* an archive being written, atomica
 
 /* The bytes written depend on the members alone: all dates are 1980-01-01. Members above 4 GiB make
  * a zip64 archive. */
-cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out) CS_MUST_CHECK;
+cs_status cs_npz_create(const char *path, cs_npz_writer **out) CS_MUST_CHECK;
 
 /* Adds a member from memory; `data` is borrowed until commit. CS_ERR_USAGE when the name is taken
  * or the dtype is text. */
