@@ -1,5 +1,5 @@
-/* A hash table with linear probing over XXH3, words kept end to end in one block. Its result does
- * not depend on the hash: words are numbered by first appearance and ranked by count and bytes. */
+/* A hash table with linear probing over XXH3, words kept end to end in one block, short ones in their
+ * slots as well, where they are compared. Its result does not depend on the hash: words are numbered by first appearance and ranked by count and bytes. */
 #include "text/vocab.h"
 
 #include <stdlib.h>
@@ -27,9 +27,17 @@ static cs_status grow_words(cs_word_table *t)
     return CS_OK;
 }
 
-static cs_word_slot slot_of(uint64_t hash, int64_t word)
+static cs_word_key key_of(const char *word, int64_t size, uint64_t hash)
 {
-    return (cs_word_slot){.tag = (uint32_t)(hash >> 32), .word = (int32_t)word + 1};
+    enum { SHORT = 7 }; /* the eighth byte has the size, or says that there are more */
+    uint64_t spelling = 0;
+    if (size <= SHORT) {
+        memcpy(&spelling, word, (size_t)size);
+        spelling = spelling << 8 | (uint64_t)size;
+    } else {
+        spelling = hash | 0xff;
+    }
+    return (cs_word_key){word, size, hash, spelling};
 }
 
 /* At most half of the slots are taken: short probes. */
@@ -40,11 +48,13 @@ static cs_status grow_slots(cs_word_table *t)
     if (!slot) return CS_ERR_MEMORY;
     uint64_t mask = (uint64_t)slots - 1;
     for (int64_t w = 0; w < t->words; ++w) {
-        uint64_t s = t->hash[w] & mask;
+        const int64_t size = t->start[w + 1] - t->start[w];
+        const cs_word_key key = key_of(t->text + t->start[w], size, t->hash[w]);
+        uint64_t s = key.hash & mask;
         while (slot[s].word != 0) {
             s = (s + 1) & mask;
         }
-        slot[s] = slot_of(t->hash[w], w);
+        slot[s] = (cs_word_slot){key.spelling, (int32_t)w + 1};
     }
     cs_free(t->slot);
     t->slot = slot;
@@ -66,49 +76,67 @@ static cs_status make_room(cs_word_table *t, int64_t size)
     return status;
 }
 
+static bool same(const cs_word_table *t, int32_t word, const cs_word_key *key)
+{
+    const int64_t start = t->start[word];
+    return (key->spelling & 0xff) != 0xff ||
+           (t->start[word + 1] - start == key->size &&
+            memcmp(t->text + start, key->text, (size_t)key->size) == 0);
+}
+
 /* The slot of the word, or the free one where it belongs. At least one slot is free. */
-static uint64_t probe(const cs_word_table *t, const char *word, int64_t size, uint64_t hash)
+static cs_word_slot *probe(const cs_word_table *t, const cs_word_key *key)
 {
     uint64_t mask = (uint64_t)t->slots - 1;
-    uint64_t s = hash & mask;
-    for (; t->slot[s].word != 0; s = (s + 1) & mask) {
-        int32_t w = t->slot[s].word - 1;
-        if (t->slot[s].tag == (uint32_t)(hash >> 32) && t->start[w + 1] - t->start[w] == size &&
-            memcmp(t->text + t->start[w], word, (size_t)size) == 0) {
-            break;
-        }
+    uint64_t s = key->hash & mask;
+    while (t->slot[s].word != 0 &&
+           !(t->slot[s].spelling == key->spelling && same(t, t->slot[s].word - 1, key))) {
+        s = (s + 1) & mask;
     }
-    return s;
+    return &t->slot[s];
+}
+
+cs_word_key cs_word_table_fetch(const cs_word_table *t, const char *word, int64_t size)
+{
+    const cs_word_key key = key_of(word, size, cs_hash(word, (size_t)size, 0).low);
+    if (t->slots > 0) {
+        __builtin_prefetch(&t->slot[key.hash & ((uint64_t)t->slots - 1)]);
+    }
+    return key;
 }
 
 int32_t cs_word_table_get(const cs_word_table *t, const char *word, int64_t size)
 {
-    return t->slots == 0
-               ? -1
-               : t->slot[probe(t, word, size, cs_hash(word, (size_t)size, 0).low)].word - 1;
+    const cs_word_key key = cs_word_table_fetch(t, word, size);
+    return t->slots == 0 ? -1 : probe(t, &key)->word - 1;
+}
+
+cs_status cs_word_table_find_key(cs_word_table *t, const cs_word_key *key, int32_t *out)
+{
+    /* Room first, so that the free slot found below is the one to fill. */
+    cs_status status = make_room(t, key->size);
+    if (status != CS_OK) return status;
+    cs_word_slot *slot = probe(t, key);
+    if (slot->word != 0) {
+        *out = slot->word - 1;
+        return CS_OK;
+    }
+    int32_t w = (int32_t)t->words;
+    memcpy(t->text + t->text_size, key->text, (size_t)key->size);
+    t->text_size += key->size;
+    t->words += 1;
+    t->start[t->words] = t->text_size;
+    t->count[w] = 0;
+    t->hash[w] = key->hash;
+    *slot = (cs_word_slot){key->spelling, w + 1};
+    *out = w;
+    return CS_OK;
 }
 
 cs_status cs_word_table_find(cs_word_table *t, const char *word, int64_t size, int32_t *out)
 {
-    uint64_t hash = cs_hash(word, (size_t)size, 0).low;
-    /* Room first, so that the free slot found below is the one to fill. */
-    cs_status status = make_room(t, size);
-    if (status != CS_OK) return status;
-    uint64_t s = probe(t, word, size, hash);
-    if (t->slot[s].word != 0) {
-        *out = t->slot[s].word - 1;
-        return CS_OK;
-    }
-    int32_t w = (int32_t)t->words;
-    memcpy(t->text + t->text_size, word, (size_t)size);
-    t->text_size += size;
-    t->words += 1;
-    t->start[t->words] = t->text_size;
-    t->count[w] = 0;
-    t->hash[w] = hash;
-    t->slot[s] = slot_of(hash, w);
-    *out = w;
-    return CS_OK;
+    const cs_word_key key = cs_word_table_fetch(t, word, size);
+    return cs_word_table_find_key(t, &key, out);
 }
 
 char *cs_word_table_text(const cs_word_table *t, int64_t w)
