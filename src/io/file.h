@@ -26,6 +26,13 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out) CS_MUST_CHECK;
 /* Flushes, checks, fsyncs, closes, renames and syncs the folder. On failure the partial file is removed. Frees. */
 cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
 
+/* Has it written to disk piece by piece, which may take long, until `stop` says otherwise: fsync alone
+ * would take notice of nobody. What it cannot write, commit tells of. Commit after it ends soon. */
+cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void)) CS_MUST_CHECK;
+
+/* cs_outfile_commit without waiting for the disk. */
+cs_status cs_outfile_commit_unsynced(cs_outfile *file) CS_MUST_CHECK;
+
 /* Closes and removes the partial file; accepts a zeroed or committed object. */
 void cs_outfile_abort(cs_outfile *file);
 

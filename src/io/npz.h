@@ -66,6 +66,7 @@ cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, in
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;
 
 /* Writes and renames into place; consumes the writer (sets *w NULL) even when it fails. An archive
- * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt. */
+ * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt,
+ * also while the disk is waited for. */
 cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;
 void cs_npz_abort(cs_npz_writer **w); /* accepts a pointer to NULL */

@@ -338,8 +338,8 @@ static cs_status write_headers(cs_npz_writer *w, int64_t directory)
         pack_local(&p, m);
         status = cs_outfile_put_at(&w->file, buffer, p.at - buffer, m->at);
         if (status == CS_OK)
-            status = cs_outfile_put_at(&w->file, m->header, m->header_size,
-                                       m->begin - m->header_size);
+            status =
+                cs_outfile_put_at(&w->file, m->header, m->header_size, m->begin - m->header_size);
     }
     packer p = {buffer};
     for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
@@ -358,12 +358,12 @@ cs_status cs_npz_commit(cs_npz_writer **writer)
     cs_npz_writer *w = *writer;
     assert(w);
     const int64_t directory = lay_out(w);
-    cs_status status =
-        w->members > 0
-            ? CS_OK
-            : cs_fail(CS_ERR_USAGE, "%s: an archive without members", w->file.path);
+    cs_status status = w->members > 0
+                           ? CS_OK
+                           : cs_fail(CS_ERR_USAGE, "%s: an archive without members", w->file.path);
     if (status == CS_OK) status = cs_blame(write_pieces(w), "%s", w->file.path);
     if (status == CS_OK) status = write_headers(w, directory);
+    if (status == CS_OK) status = cs_outfile_settle(&w->file, cs_interrupt_check);
     if (status == CS_OK) status = cs_outfile_commit(&w->file);
     cs_npz_abort(writer);
     return status;
