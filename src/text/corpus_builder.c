@@ -135,7 +135,8 @@ static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
             const cs_word_key key = cs_word_table_fetch(&b->words, s->token, s->size);
             if ((status = look_up(b, &key)) != CS_OK) return status;
         } else {
-            char *text = memcpy(a->text[a->count], s->token, (size_t)s->size);
+            /* of a size that is known, since the splitter's buffer has that much */
+            char *text = memcpy(a->text[a->count], s->token, CS_WORD_AHEAD_SIZE);
             a->key[a->count++] = cs_word_table_fetch(&b->words, text, s->size);
         }
     }

@@ -1,11 +1,13 @@
-/* A hash table with linear probing over XXH3, words kept end to end in one block, short ones in their
- * slots as well, where they are compared. Its result does not depend on the hash: words are numbered by first appearance and ranked by count and bytes. */
+/* A hash table with linear probing (XXH3 of long words), words kept end to end in one block, short
+ * ones in their slots as well, where they are compared. Its result does not depend on the hash: words
+ * are numbered by first appearance and ranked by count and bytes. */
 #include "text/vocab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/ints.h"
 #include "base/mem.h"
 
 enum { FIRST_ROOM = 1024 };
@@ -19,25 +21,48 @@ static cs_status grow_words(cs_word_table *t)
     int64_t *count = cs_realloc(t->count, room, sizeof *count);
     if (!count) return CS_ERR_MEMORY;
     t->count = count;
-    uint64_t *hash = cs_realloc(t->hash, room, sizeof *hash);
-    if (!hash) return CS_ERR_MEMORY;
-    t->hash = hash;
     t->start[t->words] = t->text_size;
     t->room = room;
     return CS_OK;
 }
 
-static cs_word_key key_of(const char *word, int64_t size, uint64_t hash)
+/* Four bytes as a number, which compilers make one load of. */
+static uint64_t four(const char *text)
 {
-    enum { SHORT = 7 }; /* the eighth byte has the size, or says that there are more */
-    uint64_t spelling = 0;
-    if (size <= SHORT) {
-        memcpy(&spelling, word, (size_t)size);
-        spelling = spelling << 8 | (uint64_t)size;
-    } else {
-        spelling = hash | 0xff;
+    const uint8_t *t = (const uint8_t *)text;
+    return (uint64_t)t[0] | (uint64_t)t[1] << 8 | (uint64_t)t[2] << 16 | (uint64_t)t[3] << 24;
+}
+
+/* Up to 7 bytes as a number, read without a loop: from both ends, which may meet. */
+static uint64_t short_spelling(const char *text, int64_t size)
+{
+    if (size >= 4) {
+        return four(text) | four(text + size - 4) << 8 * (size - 4);
     }
-    return (cs_word_key){word, size, hash, spelling};
+    const uint8_t *t = (const uint8_t *)text;
+    const int64_t middle = size / 2, last = size - 1;
+    return size == 0
+               ? 0
+               : (uint64_t)t[0] | (uint64_t)t[middle] << 8 * middle | (uint64_t)t[last] << 8 * last;
+}
+
+/* Mixes all bits into the lowest (MurmurHash3's finaliser, Appleby). */
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return x ^ x >> 33;
+}
+
+static cs_word_key key_of(const char *word, int64_t size)
+{
+    enum { SHORT = 7 }; /* the lowest byte has the size, or says that there are more */
+    if (size <= SHORT) {
+        const uint64_t spelling = short_spelling(word, size) << 8 | (uint64_t)size;
+        return (cs_word_key){word, size, mixed(spelling), spelling};
+    }
+    const uint64_t hash = cs_hash(word, (size_t)size, 0).low;
+    return (cs_word_key){word, size, hash, hash | 0xff};
 }
 
 /* At most half of the slots are taken: short probes. */
@@ -49,7 +74,7 @@ static cs_status grow_slots(cs_word_table *t)
     uint64_t mask = (uint64_t)slots - 1;
     for (int64_t w = 0; w < t->words; ++w) {
         const int64_t size = t->start[w + 1] - t->start[w];
-        const cs_word_key key = key_of(t->text + t->start[w], size, t->hash[w]);
+        const cs_word_key key = key_of(t->text + t->start[w], size);
         uint64_t s = key.hash & mask;
         while (slot[s].word != 0) {
             s = (s + 1) & mask;
@@ -98,7 +123,7 @@ static cs_word_slot *probe(const cs_word_table *t, const cs_word_key *key)
 
 cs_word_key cs_word_table_fetch(const cs_word_table *t, const char *word, int64_t size)
 {
-    const cs_word_key key = key_of(word, size, cs_hash(word, (size_t)size, 0).low);
+    const cs_word_key key = key_of(word, size);
     if (t->slots > 0) {
         __builtin_prefetch(&t->slot[key.hash & ((uint64_t)t->slots - 1)]);
     }
@@ -127,7 +152,6 @@ cs_status cs_word_table_find_key(cs_word_table *t, const cs_word_key *key, int32
     t->words += 1;
     t->start[t->words] = t->text_size;
     t->count[w] = 0;
-    t->hash[w] = key->hash;
     *slot = (cs_word_slot){key->spelling, w + 1};
     *out = w;
     return CS_OK;
@@ -158,31 +182,53 @@ int cs_word_table_compare(const cs_word_table *t, int64_t a, int64_t b)
     return order != 0 ? order : (size_a > size_b) - (size_a < size_b);
 }
 
-static int by_byte_order(const void *a, const void *b, void *table)
+/* A word with most of what its place depends on, so that few comparisons read the table. */
+typedef struct {
+    int64_t count;
+    uint64_t start; /* its first bytes, the first one highest */
+    int32_t word;
+} ranked_word;
+
+static ranked_word ranked_of(const cs_word_table *t, int32_t w, bool by_bytes)
 {
-    return cs_word_table_compare(table, *(const int32_t *)a, *(const int32_t *)b);
+    const int64_t from = t->start[w];
+    ranked_word r = {.count = by_bytes ? 0 : t->count[w], .word = w};
+    for (int64_t i = 0; i < (int64_t)sizeof r.start; ++i) {
+        const bool within = from + i < t->start[w + 1];
+        r.start = r.start << 8 | (within ? (uint8_t)t->text[from + i] : 0);
+    }
+    return r;
 }
 
-static int by_falling_count(const void *a, const void *b, void *table)
+static int by_rank(const void *a, const void *b, void *table)
 {
-    const cs_word_table *t = table;
-    int64_t count_a = t->count[*(const int32_t *)a], count_b = t->count[*(const int32_t *)b];
-    return count_a != count_b ? (count_a < count_b ? 1 : -1) : by_byte_order(a, b, table);
+    const ranked_word *x = a, *y = b;
+    return x->count != y->count   ? CS_ORDER(y->count, x->count)
+           : x->start != y->start ? CS_ORDER(x->start, y->start)
+                                  : cs_word_table_compare(table, x->word, y->word);
 }
 
 cs_status cs_word_table_rank(const cs_word_table *t, bool by_bytes, int32_t **out, int64_t *ranked)
 {
     int32_t *word = cs_alloc(t->words, sizeof *word);
-    if (!word) return CS_ERR_MEMORY;
+    ranked_word *order = cs_alloc(t->words, sizeof *order);
+    if (!word || !order) {
+        cs_free(word);
+        cs_free(order);
+        return CS_ERR_MEMORY;
+    }
     int64_t count = 0;
     for (int64_t w = 0; w < t->words; ++w) {
         if (t->count[w] > 0) {
-            word[count++] = (int32_t)w;
+            order[count++] = ranked_of(t, (int32_t)w, by_bytes);
         }
     }
     /* qsort_r orders distinct words without ties, so an unstable sort gives one result. */
-    qsort_r(word, (size_t)count, sizeof *word, by_bytes ? by_byte_order : by_falling_count,
-            (void *)(uintptr_t)t);
+    qsort_r(order, (size_t)count, sizeof *order, by_rank, (void *)(uintptr_t)t);
+    for (int64_t i = 0; i < count; ++i) {
+        word[i] = order[i].word;
+    }
+    cs_free(order);
     *out = word;
     *ranked = count;
     return CS_OK;
@@ -190,6 +236,6 @@ cs_status cs_word_table_rank(const cs_word_table *t, bool by_bytes, int32_t **ou
 
 void cs_word_table_free(cs_word_table *t)
 {
-    CS_FREE_FIELDS(t, text, start, count, hash, slot);
+    CS_FREE_FIELDS(t, text, start, count, slot);
     memset(t, 0, sizeof *t);
 }

@@ -25,7 +25,6 @@ typedef struct {
     int64_t text_size, text_room;
     int64_t *start; /* words + 1 offsets into text */
     int64_t *count; /* words */
-    uint64_t *hash; /* words */
     int64_t words, room;
     cs_word_slot *slot; /* open addressing */
     int64_t slots;      /* a power of two */
