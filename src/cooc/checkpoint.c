@@ -271,8 +271,12 @@ static cs_status write_index(const char *path, const json_t *identity, int64_t f
         json_pack("{s:s, s:i, s:O, s:I, s:s, s:I, s:s}", "format", CS_CHECKPOINT_FORMAT, "version",
                   CS_CHECKPOINT_VERSION, "build", identity, "finished_blocks", (json_int_t)finished,
                   "records", records, "bytes", (json_int_t)bytes, "digest", digest);
+    cs_outfile file = {0};
     cs_status status =
-        json ? cs_json_write(path, json) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+        json ? cs_outfile_open(path, &file) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+    if (status == CS_OK) status = cs_blame(cs_json_print(file.stream, json), "%s", path);
+    if (status == CS_OK) status = commit(&file);
+    cs_outfile_abort(&file);
     json_decref(json);
     return status;
 }
