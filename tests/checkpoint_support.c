@@ -48,6 +48,7 @@ cs_cooc_options checkpoint_options(const char *spec, const char *context)
 typedef struct {
     int64_t blocks; /* stops when so many more are done; -1: at the merge */
     int64_t calls;
+    bool late;
 } stopper;
 
 static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -57,13 +58,13 @@ static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
     stopper *s = ctx;
     if (strcmp(stage, "merge") == 0 ? s->blocks < 0 : ++s->calls == s->blocks) {
         cs_interrupt_set();
+        (void)usleep(s->late ? (useconds_t)(1e6 * CS_INTERRUPT_GRACE) + 1000 : 0);
     }
 }
 
-void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,
-                 cs_status expected, const char *words)
+static void interrupt(const cs_corpus *corpus, cs_cooc_options o, stopper s, rlim_t limit,
+                      cs_status expected, const char *words)
 {
-    stopper s = {.blocks = blocks};
     cs_progress progress = {stop, &s};
     o.progress = &progress;
     (void)fflush(NULL);
@@ -84,4 +85,15 @@ void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rli
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,
+                 cs_status expected, const char *words)
+{
+    interrupt(corpus, o, (stopper){.blocks = blocks}, limit, expected, words);
+}
+
+void interrupted_late(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, const char *words)
+{
+    interrupt(corpus, o, (stopper){.blocks = blocks, .late = true}, 0, CS_ERR_INTERRUPT, words);
 }

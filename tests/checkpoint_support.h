@@ -19,3 +19,7 @@ cs_cooc_options checkpoint_options(const char *spec, const char *context);
  * files; its status must be `expected`, with `words` in the reason. */
 void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,
                  cs_status expected, const char *words);
+
+/* The same of CS_ERR_INTERRUPT, so long after it came that there is no time for a checkpoint. */
+void interrupted_late(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks,
+                      const char *words);

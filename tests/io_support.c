@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <zip.h>
+
 #include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
@@ -141,4 +143,14 @@ void fail_each_allocation(cs_status (*fn)(const char *path), const char *path)
     OK(status);
     assert_true(n > 3); /* at least some failed */
     cs_reason_clear();
+}
+
+void deflate_archive(const char *path)
+{
+    zip_t *zip = zip_open(path, 0, NULL);
+    assert_non_null(zip);
+    for (zip_int64_t i = 0; i < zip_get_num_entries(zip, 0); ++i) {
+        assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)i, ZIP_CM_DEFLATE, 0), 0);
+    }
+    assert_int_equal(zip_close(zip), 0);
 }

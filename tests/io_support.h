@@ -39,6 +39,9 @@ bool comma_locale(void **state);
  * CS_ERR_MEMORY with a reason. */
 void fail_each_allocation(cs_status (*fn)(const char *path), const char *path);
 
+/* Deflates the members of an archive, as other programs write them. */
+void deflate_archive(const char *path);
+
 /* The BF16 of a float, rounded towards zero. */
 static inline uint16_t bf16_of(float x)
 {

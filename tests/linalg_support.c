@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "io/npz.h"
+#include "io_support.h"
 #include "test.h"
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
@@ -117,13 +118,14 @@ void sparse_archive(const char *path, const char *format, const int64_t shape[2]
 {
     const int64_t two = 2;
     cs_npz_writer *w = NULL;
-    OK(cs_npz_create(path, true, &w));
+    OK(cs_npz_create(path, &w));
     OK(cs_npz_add_text(w, "format", format));
     OK(cs_npz_add(w, "shape", CS_I64, 1, &two, shape));
     for (int i = 0; i < 3; ++i) {
         OK(cs_npz_add(w, part[i].name, part[i].dtype, 1, &part[i].items, part[i].data));
     }
     OK(cs_npz_commit(&w));
+    deflate_archive(path);
 }
 
 cs_dense ldl_product(const cs_dense *f, const double *below, bool absolute)

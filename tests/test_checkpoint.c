@@ -273,6 +273,7 @@ static void kept_init(kept *k)
                              .sequence = i % KEPT_SEQUENCES};
         OK(cs_collector_add(&k->held, &r));
     }
+    OK(cs_collector_finish(&k->held));
     k->collector[0] = &k->held;
     k->state.runs = &k->runs;
     k->state.block = k->block;

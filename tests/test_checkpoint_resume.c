@@ -1,6 +1,7 @@
 /* cooc/checkpoint: a build that was interrupted and goes on ends as one that was not, for other
  * threads and budgets; and where memory ends in its midst. */
 #include "base/mem.h"
+#include "base/threads.h"
 #include "checkpoint_support.h"
 #include "cooc_compare.h"
 #include "io/file.h"
@@ -45,6 +46,75 @@ TEST(resumed_is_uninterrupted)
         cs_cooc_free(&whole);
     }
     OK(cs_cooc_checkpoint_remove(checkpoint_dir)); /* none */
+    cs_corpus_free(&corpus);
+}
+
+static void assert_resumes(const cs_corpus *corpus, cs_cooc_options o)
+{
+    cs_cooc whole = {0}, m = {0};
+    o.resume = true;
+    OK(cs_cooc_build(corpus, &o, &m));
+    o.checkpoint = NULL;
+    OK(cs_cooc_build(corpus, &o, &whole));
+    assert_same_cooc(&whole, &m);
+    cs_cooc_free(&m);
+    cs_cooc_free(&whole);
+    OK(cs_cooc_checkpoint_remove(checkpoint_dir));
+}
+
+/* Checkpoints between blocks change no bit, whether tables are kept or spilled. */
+TEST(checkpoints_may_be_written_at_any_time)
+{
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    for (int way = 0; way < 4; ++way) {
+        cs_cooc_options o = checkpoint_options("ar", "nearest:3");
+        o.checkpoint_every = 1e-9;
+        o.threads = 1 + way % 2;
+        o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
+        cs_cooc m = {0};
+        OK(cs_cooc_build(&corpus, &o, &m));
+        cs_cooc_free(&m);
+        assert_true(cs_path_exists(checkpoint_index)); /* the last one */
+        assert_resumes(&corpus, o);
+    }
+    cs_corpus_free(&corpus);
+}
+
+/* Where an interrupt leaves no time, the checkpoint before it stays, or none. */
+TEST(late_ones_keep_what_was_written)
+{
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    cs_cooc_options o = checkpoint_options("ar", "nearest:3");
+    interrupted_late(&corpus, o, 3, "time to write: nothing is kept");
+    interrupted_late(&corpus, o, -1, "time to write: nothing is kept");
+    assert_false(cs_path_exists(checkpoint_dir));
+    interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
+    o.resume = true;
+    interrupted_late(&corpus, o, 3, "of which 1 are kept in ");
+    assert_resumes(&corpus, o);
+    cs_corpus_free(&corpus);
+}
+
+static cs_status is_interrupted(void *ctx, const cs_cooc *made)
+{
+    assert_true(made->matrix.a.rows > 0 && ctx);
+    cs_interrupt_set();
+    return cs_interrupt_check();
+}
+
+/* The matrix is there, and what it was counted from. */
+TEST(an_interrupt_of_the_use_leaves_a_checkpoint)
+{
+    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    for (int way = 0; way < 2; ++way) {
+        cs_cooc_options o = checkpoint_options("ar", "nearest:3");
+        o.memory_budget = way ? 1 << 20 : 1 << 28;
+        o.use = is_interrupted;
+        o.use_ctx = &o;
+        interrupted(&corpus, o, 0, 0, CS_ERR_INTERRUPT, checkpoint_dir);
+        o.use = NULL;
+        assert_resumes(&corpus, o);
+    }
     cs_corpus_free(&corpus);
 }
 

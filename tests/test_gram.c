@@ -412,7 +412,7 @@ TEST_IN_DIR(stored_blocks_are_checked)
     cs_npz_writer *w = NULL;
     cs_gram g = {0};
     const double sum[6] = {0};
-    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_create(path, &w));
     OK(cs_npz_add(w, "sum", CS_F64, 2, (int64_t[]){2, 3}, sum));
     OK(cs_npz_commit(&w));
     assert_fails(cs_gram_read(path, &g), CS_ERR_INPUT, "no member 'counts.npy'");

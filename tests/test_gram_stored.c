@@ -167,7 +167,7 @@ TEST_IN_DIR(members_are_checked)
             cs_gram g = {0};
             char part[96];
             double data[MEMBERS][GROUPS * D * D + 1];
-            OK(cs_npz_create(path, false, &w));
+            OK(cs_npz_create(path, &w));
             for (int m = 0; m < MEMBERS; ++m) {
                 const int64_t size = member[m].size + (m == bad && way == 1);
                 double *x = data[m]; /* read when the file is completed */

@@ -166,7 +166,7 @@ static cs_status write_stream(const char *path)
 static cs_status write_npz(const char *path)
 {
     cs_npz_writer *w = NULL;
-    cs_status status = cs_npz_create(path, true, &w);
+    cs_status status = cs_npz_create(path, &w);
     if (status == CS_OK) status = cs_npz_add(w, "x", CS_F64, 2, shape, numbers);
     if (status == CS_OK) status = cs_npz_add_text(w, "t", "text");
     if (status == CS_OK) status = cs_npz_commit(&w);

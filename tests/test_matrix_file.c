@@ -183,7 +183,7 @@ static const char *archive(void **state, int count, const member *m)
 {
     const char *path = in_dir(state, "a.npz");
     cs_npz_writer *w = NULL;
-    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_create(path, &w));
     for (int i = 0; i < count; ++i) {
         if (m[i].dtype == CS_BYTES) {
             OK(cs_npz_add_text(w, m[i].name, m[i].data));

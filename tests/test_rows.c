@@ -81,7 +81,7 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
     cs_rows_close(&r);
 
     cs_npz_writer *w = NULL;
-    OK(cs_npz_create(in_dir(state, "two.npz"), true, &w));
+    OK(cs_npz_create(in_dir(state, "two.npz"), &w));
     OK(cs_npz_add(w, "a", CS_F32, 2, shape, x));
     OK(cs_npz_add(w, "b", CS_F16, 3, deep, h));
     OK(cs_npz_commit(&w));
@@ -173,7 +173,7 @@ TEST_IN_DIR(every_allocation_may_fail)
     cs_npz_writer *w = NULL;
     OK(cs_npy_write(in_dir(state, "f.npy"), CS_F32, 2, shape, x));
     fail_each_allocation(open_and_read, in_dir(state, "f.npy"));
-    OK(cs_npz_create(in_dir(state, "one.npz"), true, &w));
+    OK(cs_npz_create(in_dir(state, "one.npz"), &w));
     OK(cs_npz_add(w, "a", CS_F32, 2, shape, x));
     OK(cs_npz_commit(&w));
     fail_each_allocation(open_and_read, in_dir(state, "one.npz"));

@@ -88,7 +88,7 @@ static cs_status verify_written(void **state, const bad_reference *r)
     cs_model model = {0};
     cs_state_difference d[8];
     int count = 0;
-    OK(cs_npz_create(path, false, &w));
+    OK(cs_npz_create(path, &w));
     OK(cs_npz_add(w, "input_ids", CS_I32, 2, id_shape, ids));
     if (r->mask > 0) {
         OK(cs_npz_add(w, "attention_mask", CS_U8, 2, mask_shape, ones));

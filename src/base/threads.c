@@ -27,13 +27,15 @@
 
 #include <cblas.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { MAX_THREADS = 256, REASON_SIZE = 1024, SPINS = 200 };
 
 static atomic_int configured;
 static volatile sig_atomic_t interrupted;
-static atomic_int held; /* cs_interrupt_hold */
+static _Atomic double interrupted_at; /* cs_seconds */
+static atomic_int held;               /* cs_interrupt_hold */
 static atomic_bool blas_is_broken;
 
 static struct {
@@ -445,6 +447,9 @@ void cs_threads_blas_broken(void)
 
 void cs_interrupt_set(void)
 {
+    if (!interrupted) {
+        atomic_store(&interrupted_at, cs_seconds());
+    }
     interrupted = 1;
 }
 
@@ -457,6 +462,13 @@ cs_status cs_interrupt_check(void)
 {
     bool stop = interrupted && atomic_load(&held) <= 0;
     return stop ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
+}
+
+cs_status cs_interrupt_late(void)
+{
+    const bool late =
+        interrupted && cs_seconds() - atomic_load(&interrupted_at) > CS_INTERRUPT_GRACE;
+    return late ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
 }
 
 void cs_interrupt_hold(bool hold)

@@ -63,7 +63,12 @@ bool cs_interrupted(void);
 /* CS_OK, or CS_ERR_INTERRUPT with its reason. */
 cs_status cs_interrupt_check(void) CS_MUST_CHECK;
 
+/* The same for work that saves what an interrupt would lose: only once CS_INTERRUPT_GRACE seconds have
+ * passed since it came, which leave the rest of two seconds for tidying up on a loaded machine. */
+#define CS_INTERRUPT_GRACE 0.75
+cs_status cs_interrupt_late(void) CS_MUST_CHECK;
+
 /* While held, cs_interrupt_check and parallel loops take no notice of the flag; cs_interrupted
- * still reports it. For work that must end whole once begun: a training step, the checkpoint that
- * an interrupt asks for. Holds nest; each hold(true) has its hold(false). */
+ * still reports it. For work that must end whole once begun and is short: a training
+ * step. Holds nest; each hold(true) has its hold(false). */
 void cs_interrupt_hold(bool hold);

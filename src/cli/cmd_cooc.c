@@ -53,11 +53,23 @@ static cs_status store(cs_args *args, const cs_corpus *corpus, const cs_cooc_opt
         const char *path = cs_args_join(args, dir, cs_cooc_file(i));
         status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
     }
-    cs_interrupt_hold(true); /* what is counted would be lost */
-    status = status ? status
-                    : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
-    cs_interrupt_hold(false);
-    return status;
+    return status ? status
+                  : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+}
+
+/* What a built matrix is stored with. */
+typedef struct {
+    cs_args *args;
+    const cs_corpus *corpus;
+    const cs_cooc_options *options;
+    const char *dir;
+    bool force;
+} storing;
+
+static cs_status store_built(void *ctx, const cs_cooc *cooc)
+{
+    const storing *s = ctx;
+    return store(s->args, s->corpus, s->options, s->dir, s->force, cooc);
 }
 
 static cs_status note_lacking(const cs_args *args, const cs_corpus *corpus,
@@ -82,6 +94,9 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
     cs_cooc_options resumable = *options;
     resumable.checkpoint = checkpoint;
     resumable.resume = resume && !force;
+    storing with = {args, corpus, options, dir, force || resume};
+    resumable.use = store_built;
+    resumable.use_ctx = &with;
     cs_status status = cs_link_refuse(checkpoint);
     if (status != CS_OK) return status;
     if (cs_path_exists(checkpoint) && !force && !resume) {
@@ -91,7 +106,6 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
     }
     status = note_lacking(args, corpus, options);
     status = status ? status : cs_cooc_build(corpus, &resumable, cooc);
-    status = status ? status : store(args, corpus, options, dir, force || resume, cooc);
     if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;
 }
@@ -417,11 +431,13 @@ const cs_command cs_cmd_cooc = {
         "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
         "class masses, the corpus as token ids and the vocabulary. The matrix is the same for any "
         "--threads and any --memory.\n\n"
-        "An interrupt (Ctrl-C, SIGTERM) while it counts or merges leaves what is counted in "
-        "DIR/checkpoint, which takes seconds a gigabyte. The same command with --resume goes on "
+        "An interrupt (Ctrl-C, SIGTERM) ends it within two seconds, also while matrix.npz is "
+        "written, and leaves in DIR/checkpoint what is counted, as far as there is time to write "
+        "it. Gigabytes take longer: of these it has what was counted some minutes before, for a "
+        "long count is written there from time to time. The same command with --resume goes on "
         "from there and ends with the same matrix; --threads, --memory and --scratch may "
-        "differ. One that comes while matrix.npz is written lets it be finished, which takes as "
-        "long; a second one ends it at once.\n\n"
+        "differ. Contexts each:N and unique that fit in --memory are counted in less time than a "
+        "checkpoint takes and leave none.\n\n"
         "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
         "same matrix (docs/scaling.md).\n\n"
         "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz and "

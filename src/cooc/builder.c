@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -72,7 +73,10 @@ typedef struct {
     cs_build_resources may_use;
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
-    bool whole; /* every block is wholly in the sums, or not at all */
+    bool whole;   /* every block is wholly in the sums, or not at all */
+    double due;   /* cs_seconds of the next checkpoint, for which blocks that have not begun wait */
+    int64_t kept; /* blocks of the last one */
+    bool collects; /* the general way, of which there are checkpoints */
     json_t *identity;
     cs_checkpoint *checkpoint; /* to go on from */
 } build;
@@ -199,7 +203,7 @@ static cs_status run_block(void *ctx, int64_t item, int number)
     cs_block *k = &b->block[item];
     worker *w = &b->worker[number];
     cs_status status = CS_OK;
-    if (k->done) { /* before the interrupt */
+    if (k->done || cs_seconds() > b->due) { /* before the interrupt; after the checkpoint */
         return CS_OK;
     }
     if (k->to > 0) {
@@ -361,21 +365,74 @@ static cs_status take_up(build *b)
     for (int64_t i = 0; i < b->blocks; ++i) {
         b->done += b->block[i].done;
     }
+    b->kept = b->done;
     return status;
 }
 
-/* After an interrupt: returns it with the place of the checkpoint, or the failure to write one. */
-static cs_status save(build *b)
+static cs_status finish_collector(void *ctx, int64_t item, int number)
+{
+    (void)number;
+    build *b = ctx;
+    return cs_collector_finish(&b->worker[item].collector); /* may spill a run */
+}
+
+static cs_status finish_collectors(build *b)
+{
+    return cs_parallel_through(b->may_use.workers, b->may_use.workers, finish_collector, b);
+}
+
+static cs_status write_checkpoint(build *b)
 {
     cs_collector *collector[CS_BUILD_WORKERS];
-    cs_checkpoint_state s = state_of(b, collector);
-    cs_reason_clear();
+    const cs_checkpoint_state s = state_of(b, collector);
     cs_status status = cs_checkpoint_write(b->options->checkpoint, b->identity, &s);
+    if (status == CS_OK) b->kept = b->done;
+    return status;
+}
+
+/* Between blocks, for the interrupt that leaves no time to write all of it. A disk that has no room
+ * for it ends no build. */
+static cs_status save_meanwhile(build *b)
+{
+    enum { SHARE = 20 };
+    const double start = cs_seconds(), every = b->options->checkpoint_every;
+    cs_status status = finish_collectors(b);
+    if (status != CS_OK) return status;
+    const bool written = write_checkpoint(b) == CS_OK;
+    const double end = cs_seconds();
+    b->due = written ? end + fmax(every > 0 ? every : CS_CHECKPOINT_EVERY, SHARE * (end - start))
+                     : INFINITY;
+    if (!written) cs_reason_clear();
+    for (int i = 0; i < b->may_use.workers; ++i) {
+        cs_collector_resume(&b->worker[i].collector);
+    }
+    return CS_OK;
+}
+
+/* After an interrupt: returns it with what the checkpoint has, or the failure to write one. */
+static cs_status save(build *b)
+{
+    const long long blocks = b->blocks;
+    cs_reason_clear();
+    cs_status status = b->whole ? cs_interrupt_late() : CS_ERR_INTERRUPT;
+    if (status == CS_OK) status = finish_collectors(b);
+    if (status == CS_OK) status = write_checkpoint(b);
+    if (status != CS_OK && status != CS_ERR_INTERRUPT)
+        return cs_blame(status, "interrupted, and no checkpoint could be written");
+    cs_reason_clear();
     return status == CS_OK
                ? cs_fail(CS_ERR_INTERRUPT,
                          "interrupted after %lld of %lld blocks of sequences, kept in %s",
-                         (long long)b->done, (long long)b->blocks, b->options->checkpoint)
-               : cs_blame(status, "interrupted, and no checkpoint could be written");
+                         (long long)b->done, blocks, b->options->checkpoint)
+           : b->kept > 0
+               ? cs_fail(CS_ERR_INTERRUPT,
+                         "interrupted after %lld of %lld blocks of sequences, of which %lld are "
+                         "kept in %s: there was no time to write the others",
+                         (long long)b->done, blocks, (long long)b->kept, b->options->checkpoint)
+               : cs_fail(CS_ERR_INTERRUPT,
+                         "interrupted after %lld of %lld blocks of sequences, which there was no "
+                         "time to write: nothing is kept",
+                         (long long)b->done, blocks);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -473,22 +530,32 @@ static cs_status add_up(const build *b, cs_cooc *out)
     return CS_OK;
 }
 
+static cs_status collect(build *b)
+{
+    const double every = b->options->checkpoint_every;
+    cs_status status = CS_OK;
+    b->whole = b->collects = true;
+    b->due = !b->options->checkpoint ? INFINITY
+                                     : cs_seconds() + (every > 0 ? every : CS_CHECKPOINT_EVERY);
+    while (b->done < b->blocks && status == CS_OK) {
+        status = cs_parallel_workers(b->blocks, b->may_use.workers, run_block, b);
+        if (b->done < b->blocks && status == CS_OK) status = save_meanwhile(b);
+    }
+    return status;
+}
+
 /* The general way: records. */
 static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *result)
 {
     cs_status status = start_workers(b);
     if (status == CS_OK && b->checkpoint) status = take_up(b);
-    if (status == CS_OK) {
-        b->whole = true;
-        status = cs_parallel_workers(b->blocks, b->may_use.workers, run_block, b);
-    }
+    if (status == CS_OK) status = collect(b);
     if (status == CS_OK) status = add_up(b, result);
     if (status == CS_OK) {
         cs_progress_report(b->options->progress, "merge", 0, 0);
         status = b->options->comm ? merge_over_ranks(b, assembler, &result->runs)
                                   : merge_all(b, assembler, &result->runs);
     }
-    if (status == CS_ERR_INTERRUPT && b->whole && b->options->checkpoint) status = save(b);
     return status;
 }
 
@@ -573,6 +640,8 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
         status = cs_law_witnesses(&b.law, &b.sequences, &result);
         result.sequences = result.matrix.a.rows;
     }
+    if (status == CS_OK && options->use) status = options->use(options->use_ctx, &result);
+    if (status == CS_ERR_INTERRUPT && b.collects && options->checkpoint) status = save(&b);
     if (status == CS_OK) {
         *out = result;
     } else {

@@ -7,13 +7,14 @@
  * 2^-k units, so every sum is the same for any number of threads, any budget, any order. Rows are
  * in ascending order of their 128-bit keys.
  *
- * For the same reason an interrupted build can go on: with `checkpoint` set, an interrupt lets each
- * thread finish its block of sequences (milliseconds, or the time to sort and spill a full table)
- * and writes the sums so far to that folder; a build with `resume` takes them up, under any threads
- * and budget, and ends with the same bits as one that was never interrupted. `each:w` counted row
- * by row (where its positions fit in the budget; seconds on any corpus that does) and `unique`
- * (windows_unique.c) write no checkpoint and start again, unless they find one that the general way
- * has left.
+ * For the same reason an interrupted build can go on: with `checkpoint` set, the sums so far are
+ * written to that folder from time to time, for a twentieth of the time at most, and when an interrupt
+ * comes, after which each thread finishes its block of sequences. What takes longer than
+ * CS_INTERRUPT_GRACE then (gigabytes) is not waited for: the checkpoint before stays. A build with
+ * `resume` takes it up, under any threads and budget, and ends with the same bits as one that was never
+ * interrupted. `each:w` counted row by row (where its positions fit in the budget; seconds on any
+ * corpus that does) and `unique` (windows_unique.c) write no checkpoint and start again, unless they
+ * find one that the general way has left.
  */
 #pragma once
 
@@ -27,6 +28,11 @@
 #include "text/corpus.h"
 
 typedef enum { CS_SPLIT_ALL, CS_SPLIT_TRAIN, CS_SPLIT_TEST } cs_split;
+
+typedef struct cs_cooc cs_cooc;
+
+/* An interrupt may lose what was counted since the last one. */
+#define CS_CHECKPOINT_EVERY 60.0
 
 typedef struct {
     cs_objective objective;
@@ -44,19 +50,24 @@ typedef struct {
     const char *scratch;    /* directory of these files; NULL: $TMPDIR or /tmp */
     const char *checkpoint; /* folder for the state of an interrupted build, made when it is needed;
                                NULL: none is written */
-    bool by_document;       /* rows are (context, document), the documents of a context side by side
+    double checkpoint_every; /* seconds between two at least; 0: CS_CHECKPOINT_EVERY */
+    bool by_document; /* rows are (context, document), the documents of a context side by side
                          (cooc/by_document.h); without checkpoint */
-    bool resume; /* go on from the checkpoint of the folder, if any; false: begin anew, and an
+    bool resume;      /* go on from the checkpoint of the folder, if any; false: begin anew, and an
                     interrupt replaces it */
     int threads;
     const cs_progress *progress;
+    /* Called with the matrix before what it was counted from is freed, if not NULL: an interrupt of it,
+     * such as one while the matrix is written, is one of the build, which leaves its checkpoint. */
+    cs_status (*use)(void *use_ctx, const cs_cooc *made);
+    void *use_ctx;
     cs_comm *comm; /* processes that share the work, all with the same corpus and options: each
                       walks its part of the sequences, rows are added up by the rank that owns their
                       keys, and rank 0 alone receives the matrix (the others an empty one), the same
                       bits as one process makes. Without checkpoint. NULL: one process */
 } cs_cooc_options;
 
-typedef struct {
+struct cs_cooc {
     cs_labelled
         matrix; /* a.val: integer units when exact, else mass in predicted tokens (or documents) */
     bool exact;
@@ -74,14 +85,14 @@ typedef struct {
                         witnesses lead to them. Else empty */
     struct cs_cooc_files *files; /* scratch files in which the arrays lie; NULL: in memory. Arrays
                                    must not be taken out then */
-} cs_cooc;
+};
 
 void cs_cooc_free(cs_cooc *cooc);
 
 /* CS_ERR_USAGE/INPUT as for plans and corpora; CS_ERR_IO when a run cannot be written (the runs are
  * removed). CS_ERR_INTERRUPT: where a checkpoint could be written, the reason names its folder;
- * where writing it failed, that failure is returned instead, and an older checkpoint stays as it
- * was. Under `resume`, CS_ERR_USAGE names the option or size in which the checkpoint is of another
+ * where there was no time for it, the reason says so; where writing it failed, that failure is returned
+ * instead; an older checkpoint stays as it was then. Under `resume`, CS_ERR_USAGE names the option or size in which the checkpoint is of another
  * build, CS_ERR_INPUT the file that is damaged. The checkpoint outlives the build: its caller
  * removes it once the matrix is stored. */
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,

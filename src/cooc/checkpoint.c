@@ -21,6 +21,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/plan_file.h"
@@ -146,7 +147,8 @@ typedef struct {
 static cs_status flush(sink *s)
 {
     s->digest = cs_checkpoint_chain(s->digest, s->buffer, s->held);
-    cs_status status = cs_outfile_put(&s->file, s->buffer, (int64_t)s->held);
+    cs_status status = cs_interrupt_late();
+    if (status == CS_OK) status = cs_outfile_put(&s->file, s->buffer, (int64_t)s->held);
     s->bytes += (int64_t)s->held;
     s->held = 0;
     return status;
@@ -203,16 +205,12 @@ static cs_status put_records(sink *s, const cs_checkpoint_state *state)
 
 static cs_status put_state(sink *s, const cs_checkpoint_state *state)
 {
-    cs_status status = CS_OK;
-    for (int i = 0; i < state->collectors && status == CS_OK; ++i) {
-        status = cs_collector_finish(state->collector[i]); /* may spill a run */
-    }
     const cs_checkpoint_header h = {.runs = state->runs->count + state->collectors,
                                     .blocks = state->blocks,
                                     .contributions = state->contributions,
                                     .units = state->units,
                                     .overflow = state->overflow};
-    if (status == CS_OK) status = put(s, &h, sizeof h);
+    cs_status status = put(s, &h, sizeof h);
     if (status == CS_OK) status = put_records(s, state);
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
         double dropped = state->block[i].done ? state->block[i].dropped : 0;
@@ -225,13 +223,22 @@ static cs_status put_state(sink *s, const cs_checkpoint_state *state)
     return status == CS_OK && s->held > 0 ? flush(s) : status;
 }
 
+/* Whether it has reached the disk its digest tells. */
+static cs_status commit(cs_outfile *file)
+{
+    cs_status status = cs_outfile_settle(file, cs_interrupt_late);
+    if (status != CS_ERR_INTERRUPT) return status ? status : cs_outfile_commit(file);
+    cs_reason_clear();
+    return cs_outfile_commit_unsynced(file);
+}
+
 static cs_status write_records(const char *path, const cs_checkpoint_state *state, int64_t *bytes,
                                char digest[CS_CHECKPOINT_DIGEST])
 {
     sink s = {.buffer = cs_alloc(PIECE, 1)};
     cs_status status = s.buffer ? cs_outfile_open(path, &s.file) : CS_ERR_MEMORY;
     if (status == CS_OK) status = put_state(&s, state);
-    if (status == CS_OK) status = cs_outfile_commit(&s.file);
+    if (status == CS_OK) status = commit(&s.file);
     cs_outfile_abort(&s.file);
     cs_free(s.buffer);
     *bytes = s.bytes;
@@ -264,8 +271,12 @@ static cs_status write_index(const char *path, const json_t *identity, int64_t f
         json_pack("{s:s, s:i, s:O, s:I, s:s, s:I, s:s}", "format", CS_CHECKPOINT_FORMAT, "version",
                   CS_CHECKPOINT_VERSION, "build", identity, "finished_blocks", (json_int_t)finished,
                   "records", records, "bytes", (json_int_t)bytes, "digest", digest);
+    cs_outfile file = {0};
     cs_status status =
-        json ? cs_json_write(path, json) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+        json ? cs_outfile_open(path, &file) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+    if (status == CS_OK) status = cs_blame(cs_json_print(file.stream, json), "%s", path);
+    if (status == CS_OK) status = commit(&file);
+    cs_outfile_abort(&file);
     json_decref(json);
     return status;
 }
@@ -293,6 +304,7 @@ cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
             write_index(index, identity, finished, cs_checkpoint_records[number], bytes, digest);
     if (status == CS_OK && unlink(old) != 0 && errno != ENOENT)
         status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", old, strerror(errno));
+    if (status != CS_OK) (void)rmdir(dir); /* where nothing is in it */
     cs_free(index);
     cs_free(path);
     cs_free(old);

@@ -15,7 +15,7 @@ typedef struct {
     int64_t contributions, units; /* sums over the finished blocks */
     bool overflow;                /* of `units` */
     cs_runs *runs;
-    int collectors; /* patient ones; writing finishes them */
+    int collectors; /* finished */
     cs_collector **collector;
     int64_t vocab, labels, sequences; /* what records may name */
 } cs_checkpoint_state;
@@ -27,7 +27,8 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
                                  double scale, int64_t blocks, json_t **out) CS_MUST_CHECK;
 
 /* Writes `state` to the folder, which is made when it is not there; a checkpoint that is there
- * is replaced at the end by one rename. Polls no interrupt. CS_ERR_IO names the file. */
+ * is replaced at the end by one rename. Ends late after an interrupt (cs_interrupt_late) with
+ * CS_ERR_INTERRUPT, or, where only the disk is waited for, without waiting. CS_ERR_IO names the file. */
 cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
                               const cs_checkpoint_state *state) CS_MUST_CHECK;
 

@@ -160,7 +160,7 @@ static cs_status sort_from(cs_record *r, int64_t n, int known, bool patient)
         end[b] = sum += end[b];
     }
     permute(r, at / 64, 64 - size - at % 64, mask, end, next);
-    cs_status status = n >= CHECKED && !patient ? cs_interrupt_check() : CS_OK;
+    cs_status status = n < CHECKED ? CS_OK : patient ? cs_interrupt_late() : cs_interrupt_check();
     for (unsigned b = 0; b <= mask && status == CS_OK; ++b) {
         int64_t begin = b > 0 ? end[b - 1] : 0;
         if (end[b] - begin > 1) {
@@ -312,6 +312,11 @@ cs_status cs_collector_finish(cs_collector *c)
         c->finished = status == CS_OK;
     }
     return status;
+}
+
+void cs_collector_resume(cs_collector *c)
+{
+    c->finished = false;
 }
 
 void cs_collector_cut(cs_collector *c, cs_cut *out)

@@ -3,7 +3,7 @@
 
 #include "cooc/runs_private.h"
 
-/* Sorts in place; CS_ERR_INTERRUPT when asked to stop (unless `patient`). */
+/* Sorts in place; CS_ERR_INTERRUPT when asked to stop (`patient`: when that was too long ago). */
 cs_status cs_records_sort(cs_record *r, int64_t n, bool patient) CS_MUST_CHECK;
 
 enum { CS_COLLECT_BATCH = 32 };
@@ -18,7 +18,7 @@ typedef struct {
     int64_t added, passed; /* records since the two were empty, and those that left the table */
     bool append;           /* the table would add up too little: records go straight to the slots */
     bool repeats;          /* that was wrong once: they come again later */
-    bool patient;          /* sorts are not interrupted: a checkpoint needs whole blocks */
+    bool patient;          /* sorts stop late alone: a checkpoint needs whole blocks */
     bool finished;         /* see cs_collector_finish */
     cs_record pending[CS_COLLECT_BATCH]; /* whose places in the table are being fetched */
     int count;
@@ -59,8 +59,10 @@ static inline cs_status cs_collector_add(cs_collector *c, const cs_record *recor
     return c->count < CS_COLLECT_BATCH ? CS_OK : cs_collector_insert(c);
 }
 
-/* Sorts what is held into slot[0..used-1]; no more can be added. Again: nothing. */
+/* Sorts what is held into slot[0..used-1]. Again: nothing, until cs_collector_resume, before which no
+ * more can be added. */
 cs_status cs_collector_finish(cs_collector *c) CS_MUST_CHECK;
+void cs_collector_resume(cs_collector *c);
 
 /* Moves what is held to slot[0..used-1], in any order; may spill a run. */
 cs_status cs_collector_gather(cs_collector *c) CS_MUST_CHECK;

@@ -17,7 +17,7 @@
 #include "cooc/runs_private.h"
 #include "io/file.h"
 
-enum { BUFFER = 256, CHECKED = 1 << 16 };
+enum { BUFFER = 256, CHECKED = 1 << 16, PIECE = 4 << 20 };
 
 void cs_runs_init(cs_runs *runs, const char *dir)
 {
@@ -62,7 +62,9 @@ static cs_status write_at(const cs_runs *runs, const void *bytes, int64_t size, 
 {
     const char *from = bytes;
     while (size > 0) {
-        ssize_t wrote = pwrite(runs->fd, from, (size_t)size, at);
+        cs_status status = cs_interrupt_late();
+        if (status != CS_OK) return status;
+        ssize_t wrote = pwrite(runs->fd, from, (size_t)cs_least(size, PIECE), at);
         if (wrote < 0 && errno == EINTR) {
             continue;
         }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/store_private.h"
 #include "io/file.h"
 #include "io/npz.h"
@@ -37,7 +38,7 @@ void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS])
 static cs_status write_members(const char *path, int count, const cs_store_member *member)
 {
     cs_npz_writer *w = NULL;
-    cs_status status = cs_npz_create(path, false, &w);
+    cs_status status = cs_npz_create(path, &w);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         const cs_store_member *m = &member[i];
         status = cs_npz_add(w, m->name, m->dtype, m->shape[1] > 0 ? 2 : 1, m->shape,
@@ -170,6 +171,37 @@ static cs_status write_matrices(char *const *path, const cs_cooc *m, bool mtx)
     return status;
 }
 
+/* What the files are written from. */
+typedef struct {
+    char *const *path;
+    const cs_cooc *cooc;
+    const cs_corpus *corpus;
+    const cs_cooc_options *options;
+    bool mtx;
+} store;
+
+/* Files that do not wait for the disk one after the other: the largest first. */
+enum { MATRICES, CORPUS, ROWS, OTHERS, PARTS };
+
+static cs_status write_part(void *ctx, int64_t part)
+{
+    const store *s = ctx;
+    cs_status status = CS_OK;
+    switch (part) {
+    case MATRICES:
+        return write_matrices(s->path, s->cooc, s->mtx);
+    case CORPUS:
+        return write_corpus(s->path[CS_STORE_CORPUS_FILE], s->corpus);
+    case ROWS:
+        return write_rows(s->path[CS_STORE_ROWS_FILE], s->cooc);
+    default:
+        if (s->corpus->word) status = write_vocab(s->path[CS_STORE_VOCAB], s->corpus);
+        if (status == CS_OK && s->options->objective.kind == CS_OBJ_FILE)
+            status = write_plans(s->path[CS_STORE_PLAN], s->options->objective.file);
+        return status;
+    }
+}
+
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force)
 {
@@ -181,12 +213,8 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
     if (status == CS_OK) status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK) status = clear_old(dir, path, force);
-    if (status == CS_OK) status = write_matrices(path, cooc, mtx);
-    if (status == CS_OK) status = write_rows(path[CS_STORE_ROWS_FILE], cooc);
-    if (status == CS_OK) status = write_corpus(path[CS_STORE_CORPUS_FILE], corpus);
-    if (status == CS_OK && corpus->word) status = write_vocab(path[CS_STORE_VOCAB], corpus);
-    if (status == CS_OK && options->objective.kind == CS_OBJ_FILE)
-        status = write_plans(path[CS_STORE_PLAN], options->objective.file);
+    store s = {path, cooc, corpus, options, mtx};
+    if (status == CS_OK) status = cs_parallel(PARTS, options->threads, write_part, &s);
     if (status == CS_OK) status = cs_json_write(path[CS_STORE_SIDECAR], sidecar);
     cs_pool_free(&pool);
     json_decref(sidecar);

@@ -266,7 +266,7 @@ cs_status cs_images_write(const char *path, const cs_images *images)
     const int64_t ends = images->count + 1;
     const int64_t boxes[2] = {images->box_ptr ? images->box_ptr[images->count] : 0, 5};
     cs_npz_writer *w = NULL;
-    cs_status status = cs_npz_create(path, false, &w);
+    cs_status status = cs_npz_create(path, &w);
     if (status == CS_OK)
         status = cs_npz_add(w, "image", CS_U8, images->channels == 1 ? 3 : 4, shape, images->pixel);
     if (status == CS_OK) status = cs_npz_add(w, "label", CS_I32, 1, shape, images->label);

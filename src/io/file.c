@@ -131,16 +131,35 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out)
     return CS_DELIVER(status, out, f, cs_outfile_abort);
 }
 
-static cs_status flush_to_disk(cs_outfile *file)
+static cs_status flush_to_disk(cs_outfile *file, bool synced)
 {
     if (ferror(file->stream)) {
         /* The write that failed is long past, and errno with it. */
         return cs_fail(CS_ERR_IO, "%s: a write failed (disk full?)", file->path);
     }
-    if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0) {
+    if (fflush(file->stream) != 0 || (synced && fsync(fileno(file->stream)) != 0)) {
         return io_error(file->path, "cannot write");
     }
     return CS_OK;
+}
+
+cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
+{
+    enum { STEP = 16 << 20 };
+    const int fd = fileno(file->stream);
+    struct stat st;
+    cs_status status = stop();
+    if (ferror(file->stream)) {
+        return CS_OK; /* commit says so */
+    }
+    if (fflush(file->stream) != 0 || fstat(fd, &st) != 0) {
+        return io_error(file->path, "cannot write");
+    }
+    for (off_t at = 0; at < st.st_size && status == CS_OK; at += STEP) {
+        (void)sync_file_range(fd, at, STEP, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+        status = stop();
+    }
+    return cs_blame(status, "%s", file->path);
 }
 
 cs_status cs_dir_sync(const char *dir)
@@ -155,11 +174,11 @@ cs_status cs_dir_sync(const char *dir)
     return ok ? CS_OK : cs_fail(CS_ERR_IO, "%s: cannot sync: %s", dir, strerror(code));
 }
 
-cs_status cs_outfile_commit(cs_outfile *file)
+static cs_status commit(cs_outfile *file, bool synced)
 {
     assert(file->stream);
     char *dir = folder_of(file->path);
-    cs_status status = dir ? flush_to_disk(file) : CS_ERR_MEMORY;
+    cs_status status = dir ? flush_to_disk(file, synced) : CS_ERR_MEMORY;
     if (fclose(file->stream) != 0 && status == CS_OK) status = io_error(file->path, "cannot write");
     file->stream = NULL;
     if (status == CS_OK) status = check_destination(file->path);
@@ -168,11 +187,21 @@ cs_status cs_outfile_commit(cs_outfile *file)
     if (status == CS_OK) {
         cs_free(file->partial);
         file->partial = NULL;
-        status = cs_dir_sync(dir);
+        status = synced ? cs_dir_sync(dir) : CS_OK;
     }
     cs_free(dir);
     cs_outfile_abort(file);
     return status;
+}
+
+cs_status cs_outfile_commit(cs_outfile *file)
+{
+    return commit(file, true);
+}
+
+cs_status cs_outfile_commit_unsynced(cs_outfile *file)
+{
+    return commit(file, false);
 }
 
 void cs_outfile_abort(cs_outfile *file)
@@ -192,6 +221,25 @@ cs_status cs_outfile_put(cs_outfile *file, const void *bytes, int64_t size)
     return size == 0 || fwrite(bytes, 1, (size_t)size, file->stream) == (size_t)size
                ? CS_OK
                : io_error(file->path, "cannot write");
+}
+
+cs_status cs_outfile_put_at(cs_outfile *file, const void *bytes, int64_t size, int64_t offset)
+{
+    const int fd = fileno(file->stream);
+    const char *from = bytes;
+    const int64_t end = offset + size;
+    for (int64_t at = offset; at < end;) {
+        const ssize_t wrote = pwrite(fd, from, (size_t)(end - at), at);
+        if (wrote < 0 && errno == EINTR) {
+            continue;
+        }
+        if (wrote < 0) {
+            return io_error(file->path, "cannot write");
+        }
+        from += wrote;
+        at += wrote;
+    }
+    return CS_OK;
 }
 
 cs_status cs_file_write(const char *path, const void *bytes, int64_t size)

@@ -26,11 +26,23 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out) CS_MUST_CHECK;
 /* Flushes, checks, fsyncs, closes, renames and syncs the folder. On failure the partial file is removed. Frees. */
 cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
 
+/* Has it written to disk piece by piece, which may take long, until `stop` says otherwise: fsync alone
+ * would take notice of nobody. What it cannot write, commit tells of. Commit after it ends soon. */
+cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void)) CS_MUST_CHECK;
+
+/* cs_outfile_commit without waiting for the disk. */
+cs_status cs_outfile_commit_unsynced(cs_outfile *file) CS_MUST_CHECK;
+
 /* Closes and removes the partial file; accepts a zeroed or committed object. */
 void cs_outfile_abort(cs_outfile *file);
 
 /* The next bytes of it; the failure says why. */
 cs_status cs_outfile_put(cs_outfile *file, const void *bytes, int64_t size) CS_MUST_CHECK;
+
+/* Bytes at a place, whatever is before it: several threads may write at once, and nobody has used the
+ * stream. */
+cs_status cs_outfile_put_at(cs_outfile *file, const void *bytes, int64_t size,
+                            int64_t offset) CS_MUST_CHECK;
 
 /* Removes what killed processes left of the file `path`, as opening it does; what cannot be removed
  * does no harm. locked: whoever asks holds the folder's lock, so that no other process writes it and

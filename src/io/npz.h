@@ -49,7 +49,7 @@ typedef struct cs_npz_writer cs_npz_writer; /* an archive being written, atomica
 
 /* The bytes written depend on the members alone: all dates are 1980-01-01. Members above 4 GiB make
  * a zip64 archive. */
-cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out) CS_MUST_CHECK;
+cs_status cs_npz_create(const char *path, cs_npz_writer **out) CS_MUST_CHECK;
 
 /* Adds a member from memory; `data` is borrowed until commit. CS_ERR_USAGE when the name is taken
  * or the dtype is text. */
@@ -66,6 +66,7 @@ cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, in
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;
 
 /* Writes and renames into place; consumes the writer (sets *w NULL) even when it fails. An archive
- * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt. */
+ * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt,
+ * also while the disk is waited for. */
 cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;
 void cs_npz_abort(cs_npz_writer **w); /* accepts a pointer to NULL */

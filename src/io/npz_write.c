@@ -1,283 +1,97 @@
-/* NPZ archives, writing (libzip).
+/* NPZ archives, writing: stored members only, for hashes and counts do not deflate.
  *
- * libzip pulls each member through a callback when the archive is closed and pushes the archive
- * through another one into a cs_outfile, so that errors, renaming and refusals are those of every
- * other file. A member is its NPY header followed by bytes from memory, or made in pieces as it is
- * asked for. */
+ * Sizes are known beforehand, and so is the place of every byte: members are cut into pieces, which
+ * several threads make, sum up and write at their places at once; the CRC-32 of a member is combined
+ * from those of its pieces (Adler's crc32_combine), and headers and directory are written last. Those
+ * are what libzip writes of the same members (PKWARE's APPNOTE.TXT 6.3.9, zip64 where a size or a
+ * place passes 32 bits). The file is a cs_outfile, so that errors, renaming and refusals are those of
+ * every other file. */
 #include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include <zip.h>
+#include <zlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/npy_load_private.h"
 #include "io/npz.h"
 
-struct cs_npz_writer {
-    cs_outfile file;
-    zip_t *zip;
-    zip_error_t error; /* of the archive's own stream */
-    cs_status status;  /* the first failure inside a callback */
-    bool compress;
-    int64_t members;
-};
+enum { PIECE = 1 << 20, ITEM = 8 }; /* bytes of a piece, which stays in the cache; of a made item */
 
 typedef struct {
-    char *header;
+    char *name, *header; /* of the entry; of the array */
     int64_t header_size;
     const void *data; /* borrowed, or NULL */
     cs_npz_fill fill; /* makes items from data, or NULL */
     char *text;       /* owned data, or NULL */
-    int64_t data_size, at;
-    zip_error_t error;
+    int64_t data_size;
+    int64_t at;    /* of the entry in the archive */
+    int64_t begin; /* of the data */
+    int64_t piece; /* number of its first one */
+    uint32_t crc;
 } member;
 
-/* 1980-01-01, the first date a zip file can say: equal content gives equal bytes. */
-enum { NO_TIME = 0, FIRST_DATE = 1 << 5 | 1 };
+struct cs_npz_writer {
+    cs_outfile file;
+    member *member;
+    int64_t members, room, pieces;
+    uint32_t *crc; /* pieces */
+    char *made;    /* PIECE a worker, where items are made */
+};
 
-/* --- a member as libzip reads it -------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
-static void member_free(member *m)
-{
-    if (m) {
-        zip_error_fini(&m->error);
-        CS_FREE_FIELDS(m, header, text);
-        cs_free(m);
-    }
-}
-
-/* Items that are made in pieces, cut to the bytes asked for. */
-static void make_bytes(const member *m, int64_t from, int64_t bytes, char *out)
-{
-    enum { ITEM = 8, PIECE = 512 };
-    char piece[ITEM * PIECE];
-    while (bytes > 0) {
-        const int64_t first = from / ITEM, skip = from % ITEM, left = m->data_size / ITEM - first;
-        const int64_t count = left < PIECE ? left : PIECE;
-        int64_t n = count * ITEM - skip;
-        n = n < bytes ? n : bytes;
-        m->fill(m->data, first, count, piece);
-        memcpy(out, piece + skip, (size_t)n);
-        from += n;
-        out += n;
-        bytes -= n;
-    }
-}
-
-static zip_int64_t member_read(member *m, char *out, int64_t want)
-{
-    int64_t left = m->header_size + m->data_size - m->at;
-    int64_t n = want < left ? want : left;
-    if (m->at < m->header_size) {
-        n = n < m->header_size - m->at ? n : m->header_size - m->at;
-        memcpy(out, m->header + m->at, (size_t)n);
-    } else if (m->fill) {
-        make_bytes(m, m->at - m->header_size, n, out);
-    } else if (n > 0) {
-        memcpy(out, (const char *)m->data + (m->at - m->header_size), (size_t)n);
-    }
-    m->at += n;
-    return n;
-}
-
-static zip_int64_t member_call(void *ctx, void *data, zip_uint64_t length, zip_source_cmd_t command)
-{
-    member *m = ctx;
-    switch (command) {
-    case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
-                                              ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
-                                              -1);
-    case ZIP_SOURCE_OPEN:
-        m->at = 0;
-        return 0;
-    case ZIP_SOURCE_READ:
-        return member_read(m, data, (int64_t)length);
-    case ZIP_SOURCE_CLOSE:
-        return 0;
-    case ZIP_SOURCE_STAT: {
-        zip_stat_t *st = data;
-        zip_stat_init(st);
-        st->size = (zip_uint64_t)(m->header_size + m->data_size);
-        st->valid = ZIP_STAT_SIZE;
-        return sizeof *st;
-    }
-    case ZIP_SOURCE_ERROR:
-        return zip_error_to_data(&m->error, data, length);
-    case ZIP_SOURCE_FREE:
-        member_free(m);
-        return 0;
-    default:
-        zip_error_set(&m->error, ZIP_ER_OPNOTSUPP, 0);
-        return -1;
-    }
-}
-
-/* --- the archive as libzip writes it ---------------------------------------------------------- */
-
-static zip_int64_t archive_fails(cs_npz_writer *w)
-{
-    if (w->status == CS_OK)
-        w->status = cs_fail(CS_ERR_IO, "%s: cannot write: %s", w->file.path, strerror(errno));
-    zip_error_set(&w->error, ZIP_ER_WRITE, errno);
-    return -1;
-}
-
-static zip_int64_t archive_seek(cs_npz_writer *w, void *data, zip_uint64_t length)
-{
-    const zip_source_args_seek_t *to =
-        ZIP_SOURCE_GET_ARGS(zip_source_args_seek_t, data, length, &w->error);
-    if (!to) {
-        return -1;
-    }
-    return fseeko(w->file.stream, (off_t)to->offset, to->whence) == 0 ? 0 : archive_fails(w);
-}
-
-static zip_int64_t archive_call(void *ctx, void *data, zip_uint64_t length,
-                                zip_source_cmd_t command)
-{
-    cs_npz_writer *w = ctx;
-    switch (command) {
-    case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(
-            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
-            ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_BEGIN_WRITE,
-            ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE, ZIP_SOURCE_WRITE,
-            ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_REMOVE, -1);
-    case ZIP_SOURCE_STAT: {
-        zip_stat_t *st = data; /* before the first write: an empty file */
-        zip_stat_init(st);
-        st->size = 0;
-        st->valid = ZIP_STAT_SIZE;
-        return sizeof *st;
-    }
-    case ZIP_SOURCE_ERROR:
-        return zip_error_to_data(&w->error, data, length);
-    case ZIP_SOURCE_WRITE:
-        return fwrite(data, 1, length, w->file.stream) == length ? (zip_int64_t)length
-                                                                 : archive_fails(w);
-    case ZIP_SOURCE_SEEK:
-    case ZIP_SOURCE_SEEK_WRITE:
-        return archive_seek(w, data, length);
-    case ZIP_SOURCE_TELL:
-    case ZIP_SOURCE_TELL_WRITE:
-        return ftello(w->file.stream);
-    case ZIP_SOURCE_COMMIT_WRITE:
-        return fflush(w->file.stream) == 0 ? 0 : archive_fails(w);
-    case ZIP_SOURCE_OPEN:
-    case ZIP_SOURCE_READ: /* nothing is there to read */
-    case ZIP_SOURCE_CLOSE:
-    case ZIP_SOURCE_FREE:
-    case ZIP_SOURCE_BEGIN_WRITE:
-    case ZIP_SOURCE_ROLLBACK_WRITE: /* the writer's owner aborts the file */
-    case ZIP_SOURCE_REMOVE:
-        return 0;
-    default:
-        zip_error_set(&w->error, ZIP_ER_OPNOTSUPP, 0);
-        return -1;
-    }
-}
-
-static int stop_on_interrupt(zip_t *zip, void *ctx)
-{
-    (void)zip;
-    (void)ctx;
-    const bool stop = cs_interrupt_check() != CS_OK; /* not while it is held */
-    if (stop) {
-        cs_reason_clear(); /* zip_failure names the file */
-    }
-    return stop;
-}
-
-/* --- the writer ------------------------------------------------------------------------------- */
-
-static cs_status open_zip(cs_npz_writer *w)
-{
-    zip_error_t error;
-    zip_error_init(&error);
-    zip_source_t *source = zip_source_function_create(archive_call, w, &error);
-    w->zip = source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error) : NULL;
-    cs_status status = CS_OK;
-    if (!w->zip) {
-        status = cs_fail(CS_ERR_MEMORY, "%s: %s", w->file.path, zip_error_strerror(&error));
-        zip_source_free(source); /* accepts NULL */
-    } else if (zip_register_cancel_callback_with_state(w->zip, stop_on_interrupt, NULL, NULL) !=
-               0) {
-        status = cs_fail(CS_ERR_MEMORY, "%s: %s", w->file.path, zip_strerror(w->zip));
-    }
-    zip_error_fini(&error);
-    return status;
-}
-
-cs_status cs_npz_create(const char *path, bool compress, cs_npz_writer **out)
+cs_status cs_npz_create(const char *path, cs_npz_writer **out)
 {
     cs_npz_writer *w = cs_calloc(1, sizeof *w);
     if (!w) return CS_ERR_MEMORY;
-    w->compress = compress;
-    zip_error_init(&w->error);
     cs_status status = cs_outfile_open(path, &w->file);
-    if (status == CS_OK) status = open_zip(w);
     return CS_DELIVER(status, out, w, cs_npz_abort);
 }
 
-void cs_npz_abort(cs_npz_writer **w)
+void cs_npz_abort(cs_npz_writer **writer)
 {
-    if (*w) {
-        if ((*w)->zip) {
-            zip_discard((*w)->zip); /* frees the members too */
+    cs_npz_writer *w = *writer;
+    if (w) {
+        for (int64_t i = 0; i < w->members; ++i) {
+            CS_FREE_FIELDS(&w->member[i], name, header, text);
         }
-        cs_outfile_abort(&(*w)->file);
-        zip_error_fini(&(*w)->error);
-        cs_free(*w);
-        *w = NULL;
+        cs_outfile_abort(&w->file);
+        CS_FREE_FIELDS(w, member, crc, made);
+        cs_free(w);
+        *writer = NULL;
     }
 }
 
-static cs_status zip_failure(cs_npz_writer *w)
+static cs_status check_name(const cs_npz_writer *w, const char *name)
 {
-    int code = zip_error_code_zip(zip_get_error(w->zip));
-    cs_status status = w->status != CS_OK         ? w->status
-                       : code == ZIP_ER_MEMORY    ? CS_ERR_MEMORY
-                       : code == ZIP_ER_CANCELLED ? CS_ERR_INTERRUPT
-                       : code == ZIP_ER_EXISTS    ? CS_ERR_USAGE
-                       : code == ZIP_ER_INVAL     ? CS_ERR_USAGE
-                                                  : CS_ERR_IO;
-    return cs_fail(status, "%s: cannot write: %s", w->file.path, zip_strerror(w->zip));
+    bool bad = strlen(name) > UINT16_MAX;
+    for (int64_t i = 0; i < w->members; ++i) {
+        bad = bad || strcmp(w->member[i].name, name) == 0;
+    }
+    return bad ? cs_fail(CS_ERR_USAGE, "%s: member %.80s: its name is %s", w->file.path, name,
+                         strlen(name) > UINT16_MAX ? "too long" : "taken")
+               : CS_OK;
 }
 
-/* Hands the member to the archive; takes it over whatever happens. */
-static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_info *info, member *m)
+/* An entry of the archive, whose text it takes over whatever happens. */
+static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_info *info,
+                            const member *of)
 {
-    zip_source_t *source = NULL;
-    char *entry = cs_format("%s.npy", name);
-    cs_status status = entry ? CS_OK : CS_ERR_MEMORY;
-    m->data_size = info->bytes;
-    zip_error_init(&m->error);
-    if (status == CS_OK) status = cs_npy_info_header(info, &m->header, &m->header_size);
-    if (status == CS_OK && !(source = zip_source_function(w->zip, member_call, m)))
-        status = zip_failure(w);
-    if (status != CS_OK) {
-        member_free(m);
-        cs_free(entry);
-        return status;
-    }
-    zip_int64_t index = zip_file_add(w->zip, entry, source, ZIP_FL_ENC_UTF_8);
-    if (index < 0) {
-        zip_source_free(source); /* and the member with it */
-        status = cs_blame(zip_failure(w), "member %s", entry);
-    } else if (zip_set_file_compression(w->zip, (zip_uint64_t)index,
-                                        w->compress ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) != 0 ||
-               zip_file_set_dostime(w->zip, (zip_uint64_t)index, NO_TIME, FIRST_DATE, 0) != 0) {
-        status = zip_failure(w);
+    member m = *of;
+    m.data_size = info->bytes;
+    m.name = cs_format("%s.npy", name);
+    cs_status status = m.name ? check_name(w, m.name) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_npy_info_header(info, &m.header, &m.header_size);
+    if (status == CS_OK)
+        status = cs_reserve(&w->member, &w->room, w->members + 1, sizeof *w->member);
+    if (status == CS_OK) {
+        w->member[w->members++] = m;
     } else {
-        w->members += 1;
+        CS_FREE_FIELDS(&m, name, header, text);
     }
-    cs_free(entry);
     return status;
 }
 
@@ -287,11 +101,7 @@ static cs_status add_data(cs_npz_writer *w, const char *name, cs_dtype dtype, in
     cs_npy_info info = {0};
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
     if (status != CS_OK) return cs_blame(status, "%s: member %s.npy", w->file.path, name);
-    member *m = cs_calloc(1, sizeof *m);
-    if (!m) return CS_ERR_MEMORY;
-    m->data = data;
-    m->fill = fill;
-    return add_member(w, name, &info, m);
+    return add_member(w, name, &info, &(member){.data = data, .fill = fill});
 }
 
 cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
@@ -303,7 +113,7 @@ cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndi
 cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
                           cs_npz_fill fill, const void *ctx)
 {
-    assert(cs_dtype_size(dtype) == 8);
+    assert(cs_dtype_size(dtype) == ITEM);
     return add_data(w, name, dtype, 1, &items, fill, ctx);
 }
 
@@ -311,28 +121,250 @@ cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text)
 {
     int64_t length = (int64_t)strlen(text);
     cs_npy_info info = {.dtype = CS_BYTES, .item_size = length, .size = 1, .bytes = length};
-    member *m = cs_calloc(1, sizeof *m);
-    if (!m || !(m->text = cs_strdup(text))) {
-        cs_free(m);
+    char *own = cs_strdup(text);
+    return own ? add_member(w, name, &info, &(member){.data = own, .text = own}) : CS_ERR_MEMORY;
+}
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+static const int64_t WIDE = UINT32_MAX; /* what stands for a number that the extra field has */
+
+typedef struct {
+    char *at;
+} packer;
+
+/* The lowest bytes of a number, the lowest first. */
+static void pack(packer *p, int bytes, uint64_t value)
+{
+    for (int i = 0; i < bytes; ++i) {
+        *p->at++ = (char)(value >> 8 * i);
+    }
+}
+
+static void pack_32(packer *p, int64_t value)
+{
+    pack(p, 4, (uint64_t)cs_least(value, WIDE));
+}
+
+static int64_t size_of(const member *m)
+{
+    return m->header_size + m->data_size;
+}
+
+/* Bytes of the field that has the numbers of more than 32 bits: the size, twice, and the place. */
+static int extra_size(bool size, bool place)
+{
+    return size || place ? 4 + 16 * size + 8 * place : 0;
+}
+
+static void pack_extra(packer *p, const member *m, bool size, bool place)
+{
+    if (size || place) {
+        pack(p, 2, 1);
+        pack(p, 2, (uint64_t)(extra_size(size, place) - 4));
+    }
+    for (int i = 0; size && i < 2; ++i) {
+        pack(p, 8, (uint64_t)size_of(m));
+    }
+    if (place) {
+        pack(p, 8, (uint64_t)m->at);
+    }
+}
+
+/* What a member's own header and its entry of the directory have in common: made 1980-01-01, the
+ * first date there is, so that equal content gives equal bytes. */
+static void pack_common(packer *p, const member *m, bool wide, int extra)
+{
+    enum { FIRST_DATE = 1 << 5 | 1, UTF_8 = 1 << 11, PLAIN = 10, ZIP64 = 45 };
+    bool ascii = true;
+    for (const char *c = m->name; *c; ++c) {
+        ascii = ascii && !(*c & 0x80);
+    }
+    pack(p, 2, wide ? ZIP64 : PLAIN);
+    pack(p, 2, ascii ? 0 : UTF_8);
+    pack(p, 2, 0); /* stored */
+    pack(p, 2, 0);
+    pack(p, 2, FIRST_DATE);
+    pack(p, 4, m->crc);
+    pack_32(p, size_of(m));
+    pack_32(p, size_of(m));
+    pack(p, 2, strlen(m->name));
+    pack(p, 2, (uint64_t)extra);
+}
+
+static void pack_name(packer *p, const member *m)
+{
+    const size_t length = strlen(m->name);
+    memcpy(p->at, m->name, length);
+    p->at += length;
+}
+
+static bool is_wide(const member *m)
+{
+    return size_of(m) >= WIDE;
+}
+
+static int64_t local_size(const member *m)
+{
+    return 30 + (int64_t)strlen(m->name) + extra_size(is_wide(m), false);
+}
+
+static void pack_local(packer *p, const member *m)
+{
+    pack(p, 4, 0x04034b50);
+    pack_common(p, m, is_wide(m), extra_size(is_wide(m), false));
+    pack_name(p, m);
+    pack_extra(p, m, is_wide(m), false);
+}
+
+static void pack_entry(packer *p, const member *m)
+{
+    enum { UNIX = 3 << 8, VERSION = 63 };
+    const bool far = m->at >= WIDE;
+    const int extra = extra_size(is_wide(m), far);
+    pack(p, 4, 0x02014b50);
+    pack(p, 2, UNIX | VERSION);
+    pack_common(p, m, extra > 0, extra);
+    pack(p, 6, 0);                       /* no comment, of the first disk, bytes */
+    pack(p, 4, UINT64_C(0100666) << 16); /* a file that all may read and write */
+    pack_32(p, m->at);
+    pack_name(p, m);
+    pack_extra(p, m, is_wide(m), far);
+}
+
+/* Where the directory is. Too many members, or too far away: once more in 64 bits. */
+static void pack_end(packer *p, int64_t members, int64_t at, int64_t size)
+{
+    if (members >= UINT16_MAX || at >= WIDE || size >= WIDE) {
+        pack(p, 4, 0x06064b50);
+        pack(p, 8, 44); /* bytes to come */
+        pack(p, 4, 45 | 45 << 16);
+        pack(p, 8, 0);
+        pack(p, 8, (uint64_t)members);
+        pack(p, 8, (uint64_t)members);
+        pack(p, 8, (uint64_t)size);
+        pack(p, 8, (uint64_t)at);
+        pack(p, 4, 0x07064b50);
+        pack(p, 4, 0);
+        pack(p, 8, (uint64_t)(at + size));
+        pack(p, 4, 1);
+    }
+    pack(p, 4, 0x06054b50);
+    pack(p, 4, 0);
+    pack(p, 2, (uint64_t)cs_least(members, UINT16_MAX));
+    pack(p, 2, (uint64_t)cs_least(members, UINT16_MAX));
+    pack_32(p, size);
+    pack_32(p, at);
+    pack(p, 2, 0);
+}
+
+/* --- the archive ------------------------------------------------------------------------------ */
+
+/* Gives members and pieces their places; returns that of the directory. */
+static int64_t lay_out(cs_npz_writer *w)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < w->members; ++i) {
+        member *m = &w->member[i];
+        m->at = at;
+        m->begin = at + local_size(m) + m->header_size;
+        m->piece = w->pieces;
+        w->pieces += (m->data_size + PIECE - 1) / PIECE;
+        at = m->begin + m->data_size;
+    }
+    return at;
+}
+
+static int64_t piece_size(const member *m, int64_t piece)
+{
+    return cs_least(m->data_size - (piece - m->piece) * PIECE, PIECE);
+}
+
+static cs_status write_piece(void *ctx, int64_t piece, int worker)
+{
+    cs_npz_writer *w = ctx;
+    const member *m = &w->member[w->members - 1];
+    while (m->piece > piece || m->data_size == 0) {
+        --m;
+    }
+    const int64_t from = (piece - m->piece) * PIECE, size = piece_size(m, piece);
+    const char *bytes = (const char *)m->data + from;
+    if (m->fill) {
+        char *made = w->made + (ptrdiff_t)worker * PIECE;
+        m->fill(m->data, from / ITEM, size / ITEM, made);
+        bytes = made;
+    }
+    w->crc[piece] = (uint32_t)crc32_z(0, (const Bytef *)bytes, (z_size_t)size);
+    return cs_outfile_put_at(&w->file, bytes, size, m->begin + from);
+}
+
+static cs_status write_pieces(cs_npz_writer *w)
+{
+    const int threads = cs_threads();
+    bool makes = false;
+    for (int64_t i = 0; i < w->members; ++i) {
+        makes = makes || w->member[i].fill;
+    }
+    w->crc = cs_alloc(w->pieces, sizeof *w->crc);
+    w->made = makes ? cs_alloc(cs_least(threads, w->pieces), PIECE) : NULL;
+    if (!w->crc || (makes && !w->made)) {
         return CS_ERR_MEMORY;
     }
-    m->data = m->text;
-    return add_member(w, name, &info, m);
+    cs_status status = cs_parallel_workers(w->pieces, threads, write_piece, w);
+    for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
+        member *m = &w->member[i];
+        uLong crc = crc32_z(0, (const Bytef *)m->header, (z_size_t)m->header_size);
+        for (int64_t at = 0; at < m->data_size; at += PIECE) {
+            const int64_t piece = m->piece + at / PIECE;
+            crc = crc32_combine(crc, w->crc[piece], piece_size(m, piece));
+        }
+        m->crc = (uint32_t)crc;
+    }
+    return status;
+}
+
+static cs_status write_headers(cs_npz_writer *w, int64_t directory)
+{
+    enum { END = 98 };
+    int64_t room = END;
+    for (int64_t i = 0; i < w->members; ++i) {
+        room += 46 + 28 + (int64_t)strlen(w->member[i].name);
+    }
+    char *buffer = cs_alloc(room, 1);
+    cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
+        const member *m = &w->member[i];
+        packer p = {buffer};
+        pack_local(&p, m);
+        status = cs_outfile_put_at(&w->file, buffer, p.at - buffer, m->at);
+        if (status == CS_OK)
+            status =
+                cs_outfile_put_at(&w->file, m->header, m->header_size, m->begin - m->header_size);
+    }
+    packer p = {buffer};
+    for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
+        pack_entry(&p, &w->member[i]);
+    }
+    if (status == CS_OK) {
+        pack_end(&p, w->members, directory, p.at - buffer);
+        status = cs_outfile_put_at(&w->file, buffer, p.at - buffer, directory);
+    }
+    cs_free(buffer);
+    return status;
 }
 
 cs_status cs_npz_commit(cs_npz_writer **writer)
 {
     cs_npz_writer *w = *writer;
     assert(w);
-    cs_status status = CS_OK;
-    if (w->members == 0) {
-        status = cs_fail(CS_ERR_USAGE, "%s: an archive without members", w->file.path);
-    } else if (zip_close(w->zip) != 0) {
-        status = zip_failure(w);
-    } else {
-        w->zip = NULL; /* freed by zip_close */
-        status = cs_outfile_commit(&w->file);
-    }
+    const int64_t directory = lay_out(w);
+    cs_status status = w->members > 0
+                           ? CS_OK
+                           : cs_fail(CS_ERR_USAGE, "%s: an archive without members", w->file.path);
+    if (status == CS_OK) status = cs_blame(write_pieces(w), "%s", w->file.path);
+    if (status == CS_OK) status = write_headers(w, directory);
+    if (status == CS_OK) status = cs_outfile_settle(&w->file, cs_interrupt_check);
+    if (status == CS_OK) status = cs_outfile_commit(&w->file);
     cs_npz_abort(writer);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,11 +368,30 @@ cs_status cs_csr_check(const cs_csr *a, bool non_negative)
     return cs_csr_check_rows(a, NULL, non_negative);
 }
 
+enum { TESTED = 1 << 16 }; /* values of a piece */
+
+typedef struct {
+    const cs_csr *a;
+    atomic_bool broken; /* by a value that is no integer */
+} integer_test;
+
+static cs_status test_integers(void *ctx, int64_t piece, int worker)
+{
+    (void)worker;
+    integer_test *t = ctx;
+    const int64_t from = piece * TESTED, end = cs_least(from + TESTED, cs_csr_nnz(t->a));
+    bool all = !atomic_load(&t->broken);
+    for (int64_t p = from; p < end && all; ++p) {
+        all = fabs(t->a->val[p]) < 0x1p53 && t->a->val[p] == trunc(t->a->val[p]);
+    }
+    if (!all) atomic_store(&t->broken, true);
+    return CS_OK;
+}
+
 bool cs_csr_is_integer(const cs_csr *a)
 {
-    bool all = true;
-    for (int64_t p = 0; p < cs_csr_nnz(a) && all; ++p) {
-        all = fabs(a->val[p]) < 0x1p53 && a->val[p] == trunc(a->val[p]);
-    }
-    return all;
+    integer_test t = {.a = a};
+    cs_status status =
+        cs_parallel_through((cs_csr_nnz(a) + TESTED - 1) / TESTED, 0, test_integers, &t);
+    return status == CS_OK && !t.broken;
 }

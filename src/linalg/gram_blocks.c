@@ -284,7 +284,7 @@ cs_status cs_gram_write(const cs_gram *g, const char *path)
                               g->normalise, g->shift, g->vanished, g->slabs};
     double squares[2] = {g->heaviest_square, g->square};
     list_members(g, counts, squares, m);
-    cs_status status = cs_npz_create(path, false, &w);
+    cs_status status = cs_npz_create(path, &w);
     for (int i = 0; status == CS_OK && i < MEMBERS; ++i) {
         status = cs_npz_add(w, m[i].name, m[i].dtype, m[i].dims, m[i].shape, m[i].data);
     }

@@ -378,7 +378,7 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
     const int64_t shape[] = {a->rows, a->cols};
     const uint8_t gram = 1;
     cs_npz_writer *w = NULL;
-    cs_status status = cs_npz_create(path, false, &w);
+    cs_status status = cs_npz_create(path, &w);
     status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col);
     status = status ? status : cs_npz_add(w, "indptr", CS_I64, 1, &pointers, a->ptr);
     status = status ? status : cs_npz_add_text(w, "format", "csr");

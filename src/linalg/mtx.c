@@ -305,9 +305,10 @@ cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
     return cs_blame(status, "%s", path);
 }
 
-static void write_entries(FILE *stream, const cs_csr *a, bool integers)
+static cs_status write_entries(FILE *stream, const cs_csr *a, bool integers)
 {
-    for (int64_t i = 0; i < a->rows && !ferror(stream); ++i) {
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < a->rows && !ferror(stream) && status == CS_OK; ++i) {
         for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
             long long row = (long long)i + 1, col = (long long)a->col[p] + 1;
             if (integers) {
@@ -316,7 +317,9 @@ static void write_entries(FILE *stream, const cs_csr *a, bool integers)
                 (void)fprintf(stream, "%lld %lld %.17g\n", row, col, a->val[p]);
             }
         }
+        status = cs_interrupt_check();
     }
+    return status;
 }
 
 cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers)
@@ -330,7 +333,10 @@ cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers)
                   "%%%%MatrixMarket matrix coordinate %s general\n%s%s%lld %lld %lld\n",
                   integers ? "integer" : "real", a->gram ? GRAM_FORM : "", a->gram ? "\n" : "",
                   (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a));
-    write_entries(file.stream, a, integers);
+    status = write_entries(file.stream, a, integers);
     cs_locale_leave(before);
-    return cs_outfile_commit(&file); /* finds every write error */
+    if (status == CS_OK) status = cs_outfile_settle(&file, cs_interrupt_check);
+    if (status == CS_OK) status = cs_outfile_commit(&file); /* finds every write error */
+    cs_outfile_abort(&file);
+    return status;
 }

@@ -1,6 +1,6 @@
 /* Tokenizes each document once into words numbered by first appearance, then renumbers by rank:
  * one pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a
- * text may have builders of their own, side by side, whose words become one. Words of dropped
+ * text are read side by side, each thread with a builder of its own, whose words become one. Words of dropped
  * documents do not count towards the vocabulary; those of held-out documents do. */
 #include "text/corpus_builder_private.h"
 
@@ -93,27 +93,52 @@ static cs_status reserve_document(cs_corpus_builder *b)
     cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_room, n + 1, sizeof *c->doc_ptr);
     if (status == CS_OK) status = cs_reserve(&c->label, &b->label_room, n, sizeof *c->label);
     if (status == CS_OK) status = cs_reserve(&c->held_out, &b->held_room, n, sizeof *c->held_out);
-    if (status == CS_OK && b->part)
+    if (status == CS_OK && b->in_parts)
         status = cs_reserve(&b->number, &b->number_room, n, sizeof *b->number);
     if (status == CS_OK) c->doc_ptr[0] = 0;
     return status;
 }
 
-/* Appends the document's tokens and counts their words. */
+static cs_status look_up(cs_corpus_builder *b, const cs_word_key *key)
+{
+    int32_t word = 0;
+    cs_status status = reserve_tokens(b, 1);
+    if (status == CS_OK) status = cs_word_table_find_key(&b->words, key, &word);
+    if (status == CS_OK) b->made.token[b->made.tokens++] = word;
+    return status;
+}
+
+static cs_status look_up_ahead(cs_corpus_builder *b)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; i < b->ahead.count && status == CS_OK; ++i) {
+        status = look_up(b, &b->ahead.key[i]);
+    }
+    b->ahead.count = 0;
+    return status;
+}
+
+/* Appends the document's tokens. */
 static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
 {
+    const cs_splitter *s = &b->splitter;
+    cs_words_ahead *a = &b->ahead;
     cs_splitter_start(&b->splitter, document->text, document->size);
     for (;;) {
-        bool found = false;
+        bool found = false, is_long = false;
         cs_status status = cs_splitter_next(&b->splitter, &found);
+        is_long = found && s->size > CS_WORD_AHEAD_SIZE;
+        if (status == CS_OK && (!found || is_long || a->count == CS_WORDS_AHEAD))
+            status = look_up_ahead(b);
         if (status != CS_OK || !found) return status;
-        status = reserve_tokens(b, 1);
-        int32_t word = 0;
-        if (status == CS_OK)
-            status = cs_word_table_find(&b->words, b->splitter.token, b->splitter.size, &word);
-        if (status != CS_OK) return status;
-        b->words.count[word] += 1;
-        b->made.token[b->made.tokens++] = word;
+        if (is_long) {
+            const cs_word_key key = cs_word_table_fetch(&b->words, s->token, s->size);
+            if ((status = look_up(b, &key)) != CS_OK) return status;
+        } else {
+            /* of a size that is known, since the splitter's buffer has that much */
+            char *text = memcpy(a->text[a->count], s->token, CS_WORD_AHEAD_SIZE);
+            a->key[a->count++] = cs_word_table_fetch(&b->words, text, s->size);
+        }
     }
 }
 
@@ -162,12 +187,12 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
     if (status == CS_OK) status = b->options.encoder ? encode(b, document) : tokenize(b, document);
     if (status != CS_OK) return status;
     if (b->made.tokens - first < b->options.min_tokens) {
-        for (int64_t i = first; i < b->made.tokens && !b->options.encoder; ++i) {
-            b->words.count[b->made.token[i]] -= 1;
-        }
         b->made.tokens = first;
         b->made.dropped_documents += 1;
         return CS_OK;
+    }
+    for (int64_t i = first; i < b->made.tokens && !b->options.encoder; ++i) {
+        b->words.count[b->made.token[i]] += 1;
     }
     int32_t label = -1;
     if (document->label_size > 0) {
@@ -177,7 +202,7 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
     }
     b->made.label[b->made.documents] = label;
     b->made.held_out[b->made.documents] = held_out(b, document);
-    if (b->part) {
+    if (b->in_parts) {
         b->number[b->made.documents] = number_of(b, document);
     }
     b->made.documents += 1;
@@ -187,27 +212,47 @@ cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *documen
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* Where a part goes, and what its words and labels are called there. */
+/* Where a part goes. */
 typedef struct {
     int64_t token, document, number; /* the first */
-    int32_t *word, *label;
 } place;
 
+/* What the words and labels of a builder are called in the whole. */
 typedef struct {
-    cs_corpus_builder *b, *part;
+    int32_t *word, *label;
+} names;
+
+typedef struct {
+    cs_corpus_builder *b;
+    cs_corpus_part *part;
     place *place;
+    names *names;
 } joining;
 
-/* The words of a part in the table of all, with their counts. */
-static cs_status take_words(const cs_word_table *part, cs_word_table *all, int32_t **out)
+void cs_corpus_builder_cut(cs_corpus_builder *b, int of, cs_corpus_part *out)
 {
-    int32_t *map = cs_alloc(part->words, sizeof *map);
+    *out = (cs_corpus_part){of, b->made, b->number};
+    b->made = (cs_corpus){.unknown = b->made.unknown};
+    b->number = NULL;
+    b->token_room = b->ptr_room = b->label_room = b->held_room = b->number_room = 0;
+}
+
+void cs_corpus_part_free(cs_corpus_part *part)
+{
+    cs_corpus_free(&part->made);
+    cs_free(part->number);
+}
+
+/* The words of a builder in the table of all, with their counts. */
+static cs_status take_words(const cs_word_table *from, cs_word_table *all, int32_t **out)
+{
+    int32_t *map = cs_alloc(from->words, sizeof *map);
     cs_status status = map ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t w = 0; w < part->words && status == CS_OK; ++w) {
-        const int64_t start = part->start[w], size = part->start[w + 1] - start;
-        status = cs_word_table_find(all, part->text + start, size, &map[w]);
+    for (int64_t w = 0; w < from->words && status == CS_OK; ++w) {
+        const int64_t start = from->start[w], size = from->start[w + 1] - start;
+        status = cs_word_table_find(all, from->text + start, size, &map[w]);
         if (status == CS_OK) {
-            all->count[map[w]] += part->count[w];
+            all->count[map[w]] += from->count[w];
         }
     }
     *out = map;
@@ -218,52 +263,53 @@ static cs_status copy_part(void *ctx, int64_t item)
 {
     const joining *j = ctx;
     const place *at = &j->place[item];
-    cs_corpus_builder *part = &j->part[item];
+    cs_corpus_part *part = &j->part[item];
+    const names *called = &j->names[part->builder];
+    const cs_corpus_options *o = &j->b->options;
     cs_corpus *to = &j->b->made, *from = &part->made;
     for (int64_t i = 0; i < from->tokens; ++i) {
-        to->token[at->token + i] =
-            part->options.encoder ? from->token[i] : at->word[from->token[i]];
+        to->token[at->token + i] = o->encoder ? from->token[i] : called->word[from->token[i]];
     }
     for (int64_t d = 0; d < from->documents; ++d) {
         const int64_t n = at->number + part->number[d];
         to->doc_ptr[at->document + d + 1] = at->token + from->doc_ptr[d + 1];
-        to->label[at->document + d] = from->label[d] < 0 ? -1 : at->label[from->label[d]];
-        to->held_out[at->document + d] = part->number[d] < 0
-                                             ? from->held_out[d]
-                                             : cs_corpus_holds_out(&part->options, &n, sizeof n);
+        to->label[at->document + d] = from->label[d] < 0 ? -1 : called->label[from->label[d]];
+        to->held_out[at->document + d] =
+            part->number[d] < 0 ? from->held_out[d] : cs_corpus_holds_out(o, &n, sizeof n);
     }
     cs_free(from->token);
     from->token = NULL;
     return CS_OK;
 }
 
-cs_status cs_corpus_builder_join(cs_corpus_builder *b, cs_corpus_builder *parts, int64_t count)
+cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *from, int builders,
+                                 cs_corpus_part *part, int64_t parts)
 {
     cs_corpus *c = &b->made;
-    joining j = {b, parts, cs_calloc(count, sizeof *j.place)};
-    cs_status status = j.place ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t p = 0; p < count && status == CS_OK; ++p) {
-        const cs_corpus *from = &parts[p].made;
-        place *at = &j.place[p];
-        at->token = c->tokens;
-        at->document = c->documents;
-        at->number = c->documents + c->dropped_documents;
-        status = take_words(&parts[p].words, &b->words, &at->word);
-        if (status == CS_OK) status = take_words(&parts[p].labels, &b->labels, &at->label);
-        c->tokens += from->tokens;
-        c->documents += from->documents;
-        c->dropped_documents += from->dropped_documents;
-        b->rules.bytes += parts[p].rules.bytes;
-        b->rules.documents += parts[p].rules.documents;
+    cs_pool pool = {0};
+    joining j = {b, part, cs_pool_take(&pool, parts, sizeof *j.place),
+                 cs_pool_take(&pool, builders, sizeof *j.names)};
+    cs_status status = pool.status;
+    for (int i = 0; i < builders && status == CS_OK; ++i) {
+        status = take_words(&from[i].words, &b->words, &j.names[i].word);
+        if (status == CS_OK) status = take_words(&from[i].labels, &b->labels, &j.names[i].label);
+        b->rules.bytes += from[i].rules.bytes;
+        b->rules.documents += from[i].rules.documents;
+    }
+    for (int64_t p = 0; p < parts && status == CS_OK; ++p) {
+        const cs_corpus *made = &part[p].made;
+        j.place[p] = (place){c->tokens, c->documents, c->documents + c->dropped_documents};
+        c->tokens += made->tokens;
+        c->documents += made->documents;
+        c->dropped_documents += made->dropped_documents;
     }
     if (status == CS_OK) status = reserve_tokens(b, 0);
     if (status == CS_OK) status = reserve_document(b);
-    if (status == CS_OK) status = cs_parallel(count, b->options.threads, copy_part, &j);
-    for (int64_t p = 0; p < count && j.place; ++p) {
-        cs_free(j.place[p].word);
-        cs_free(j.place[p].label);
+    if (status == CS_OK) status = cs_parallel(parts, b->options.threads, copy_part, &j);
+    for (int i = 0; i < builders && j.names; ++i) {
+        CS_FREE_FIELDS(&j.names[i], word, label);
     }
-    cs_free(j.place);
+    cs_pool_free(&pool);
     return status;
 }
 

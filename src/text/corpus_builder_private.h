@@ -10,9 +10,19 @@
 #include "text/text_file_private.h"
 #include "text/vocab.h"
 
+enum { CS_WORDS_AHEAD = 32, CS_WORD_AHEAD_SIZE = 32 };
+
+/* Words that are cut out of the text and not looked for yet. */
+typedef struct {
+    cs_word_key key[CS_WORDS_AHEAD];
+    char text[CS_WORDS_AHEAD][CS_WORD_AHEAD_SIZE]; /* of longer ones none waits */
+    int count;
+} cs_words_ahead;
+
 typedef struct {
     cs_corpus_options options; /* defaults filled in */
     cs_splitter splitter;
+    cs_words_ahead ahead;
     cs_encoder encoder; /* when the options name a tokenizer */
     cs_word_table words, labels;
     /* Grows; until the end words and labels are numbered by first appearance, but the ids of an
@@ -20,9 +30,9 @@ typedef struct {
     cs_corpus made;
     int64_t token_room, ptr_room, label_room, held_room;
     bool enough;     /* the rest is not wanted */
-    int64_t *number; /* of a part: by document, that of keyless ones among the part's, -1 */
+    int64_t *number; /* in parts: by document, that of keyless ones among the part's, -1 */
     int64_t number_room;
-    bool part;           /* its documents follow on those of other parts (cs_corpus_builder_join) */
+    bool in_parts;       /* its documents are for cs_corpus_builder_join */
     bool in_order;       /* ids by first appearance: the vocabulary was put into `words` before */
     cs_text_rules rules; /* what was met by the readers of text */
     cs_refused refused;  /* where the options have no place for it */
@@ -41,11 +51,23 @@ void cs_corpus_builder_init(cs_corpus_builder *builder, const cs_corpus_options 
 cs_status cs_corpus_builder_add(cs_corpus_builder *builder,
                                 const cs_document *document) CS_MUST_CHECK;
 
-/* Appends what `count` parts were given, in their order, as if it had been given here; their tokens
- * are gone. Parts have the options of this builder and `part` set; words become one in their order,
- * tokens are renumbered on all threads. */
-cs_status cs_corpus_builder_join(cs_corpus_builder *builder, cs_corpus_builder *parts,
-                                 int64_t count) CS_MUST_CHECK;
+/* Documents that follow on those of other parts: their words and labels are numbers of the builder
+ * that made them. */
+typedef struct {
+    int builder;
+    cs_corpus made;
+    int64_t *number;
+} cs_corpus_part;
+
+/* Moves what the builder, number `of`, was given into a part; its words and labels stay. */
+void cs_corpus_builder_cut(cs_corpus_builder *builder, int of, cs_corpus_part *out);
+void cs_corpus_part_free(cs_corpus_part *part);
+
+/* Appends the parts in their order, as if their documents had been given here; their tokens are
+ * gone. The builders have the options of this one and `in_parts` set; words become one, tokens are
+ * renumbered on all threads. */
+cs_status cs_corpus_builder_join(cs_corpus_builder *builder, const cs_corpus_builder *from,
+                                 int builders, cs_corpus_part *part, int64_t parts) CS_MUST_CHECK;
 
 /* Gives a corpus the vocabulary of an encoder, whose ids its tokens are, and counts its unknown
  * ones. */

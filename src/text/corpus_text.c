@@ -1,5 +1,5 @@
 /* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a time;
- * parts of a large one side by side, each with a builder of its own. A line ends at LF or CR LF; empty
+ * parts of a large one side by side, each thread with a builder of its own. A line ends at LF or CR LF; empty
  * lines are no documents. Columns are split at every tab, without quoting. */
 #include <ctype.h>
 #include <string.h>
@@ -308,7 +308,8 @@ typedef struct {
     const reader *whole;
     document_of document;
     int64_t parts;
-    cs_corpus_builder *builder; /* of each part */
+    cs_corpus_part *part;
+    cs_corpus_builder *builder; /* of each thread */
     cs_text_file *file;         /* whose checksum is an item more, the first */
 } division;
 
@@ -331,10 +332,8 @@ static cs_status read_part(void *ctx, int64_t item, int worker)
         cs_text_hash(d->file);
         return CS_OK;
     }
-    cs_corpus_builder *builder = &d->builder[item];
+    cs_corpus_builder *builder = &d->builder[worker];
     reader r = *d->whole;
-    cs_corpus_builder_init(builder, r.options);
-    builder->part = true;
     r.at = part_begin(d, item);
     r.end = part_begin(d, item + 1);
     r.begin = r.at;
@@ -343,6 +342,7 @@ static cs_status read_part(void *ctx, int64_t item, int worker)
     r.progress = worker == 0 ? r.progress : NULL; /* which is for one thread at a time */
     cs_status status = add_lines(&r, d->document, d->whole->end - d->whole->at, builder);
     reader_free(&r);
+    cs_corpus_builder_cut(builder, worker, &d->part[item]);
     return status;
 }
 
@@ -357,14 +357,23 @@ static cs_status read_all(reader *r, document_of document, cs_text_file *file,
     if (threads == 1 || d.parts < 2 || r->options->take) {
         return add_lines(r, document, size, builder);
     }
-    d.builder = cs_calloc(d.parts, sizeof *d.builder);
-    if (!d.builder) return CS_ERR_MEMORY;
-    cs_status status = cs_parallel_workers(d.parts + 1, threads, read_part, &d);
-    if (status == CS_OK) status = cs_corpus_builder_join(builder, d.builder, d.parts);
-    for (int64_t p = 0; p < d.parts; ++p) {
-        cs_corpus_builder_free(&d.builder[p]);
+    d.part = cs_calloc(d.parts, sizeof *d.part);
+    d.builder = cs_calloc(threads, sizeof *d.builder);
+    cs_status status = d.part && d.builder ? CS_OK : CS_ERR_MEMORY;
+    for (int i = 0; i < threads && status == CS_OK; ++i) {
+        cs_corpus_builder_init(&d.builder[i], r->options);
+        d.builder[i].in_parts = true;
     }
-    cs_free(d.builder);
+    if (status == CS_OK) status = cs_parallel_workers(d.parts + 1, threads, read_part, &d);
+    if (status == CS_OK)
+        status = cs_corpus_builder_join(builder, d.builder, threads, d.part, d.parts);
+    for (int64_t p = 0; p < d.parts && d.part; ++p) {
+        cs_corpus_part_free(&d.part[p]);
+    }
+    for (int i = 0; i < threads && d.builder; ++i) {
+        cs_corpus_builder_free(&d.builder[i]);
+    }
+    CS_FREE_FIELDS(&d, part, builder);
     return status;
 }
 

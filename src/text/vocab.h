@@ -5,11 +5,19 @@
 
 #include "base/status.h"
 
-/* The upper half of a word's hash, which tells nearly all others apart, and word + 1; 0 when free. */
+/* What a search compares lies in one place, since each other place is a miss of the cache. */
 typedef struct {
-    uint32_t tag;
-    int32_t word;
+    uint64_t spelling; /* as a key's */
+    int32_t word;      /* + 1; 0 when free */
 } cs_word_slot;
+
+/* A word to be looked for, borrowed. */
+typedef struct {
+    const char *text;
+    int64_t size;
+    uint64_t hash;
+    uint64_t spelling; /* all of a word of up to 7 bytes, and its size; else of its hash */
+} cs_word_key;
 
 /* Words in order of first appearance. Zero-initialise; the table grows as needed. */
 typedef struct {
@@ -17,7 +25,6 @@ typedef struct {
     int64_t text_size, text_room;
     int64_t *start; /* words + 1 offsets into text */
     int64_t *count; /* words */
-    uint64_t *hash; /* words */
     int64_t words, room;
     cs_word_slot *slot; /* open addressing */
     int64_t slots;      /* a power of two */
@@ -27,6 +34,11 @@ typedef struct {
  * past 2^31 - 2 words. Expected cost: O(size). */
 cs_status cs_word_table_find(cs_word_table *table, const char *word, int64_t size,
                              int32_t *out) CS_MUST_CHECK;
+
+/* The same in two steps, so that the memory of one word is on its way while others are looked for. */
+cs_word_key cs_word_table_fetch(const cs_word_table *table, const char *word, int64_t size);
+cs_status cs_word_table_find_key(cs_word_table *table, const cs_word_key *key,
+                                 int32_t *out) CS_MUST_CHECK;
 
 /* The number of the word, -1 when the table lacks it. */
 int32_t cs_word_table_get(const cs_word_table *table, const char *word, int64_t size);

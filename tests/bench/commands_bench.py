@@ -151,7 +151,7 @@ with tempfile.TemporaryDirectory() as work:
     for form, objective, symmetric in (("one-sided", "ar", 0), ("symmetric", "permuted-ar", 1)):
         report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours("cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10", "--tokenizer", "whitespace", "--vocab", "all"),
                {"GloVe's own cooccur, its vocabulary given": glove(symmetric)}, "all words, and ours makes its vocabulary too", lambda name: 10,
-               "half of our time is writing and hashing the matrix on one core, and a third reading the text, whose vocabulary theirs is given")
+               "a quarter of our time is reading the text, whose vocabulary theirs is given, and a third first touches of memory, the disk and digests")
     shutil.rmtree("result")
     os.remove("text.txt")
 

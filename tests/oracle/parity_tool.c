@@ -188,7 +188,7 @@ static cs_status one(const json_t *what, const char *path)
     results *r = cs_calloc(1, sizeof *r);
     cs_status status = r ? parity_backend(name ? name : "ref64", &backend) : CS_ERR_MEMORY;
     if (status == CS_OK) status = parity_open(what, &backend, &world);
-    if (status == CS_OK) status = cs_npz_create(path, false, &r->npz);
+    if (status == CS_OK) status = cs_npz_create(path, &r->npz);
     if (status == CS_OK) status = steps(r, what, &world);
     if (status == CS_OK) status = add_results(r, &world);
     if (status == CS_OK) status = finish(r, what, &world);
