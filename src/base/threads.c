@@ -33,8 +33,7 @@
 enum { MAX_THREADS = 256, REASON_SIZE = 1024, SPINS = 200 };
 
 static atomic_int configured;
-static volatile sig_atomic_t interrupted;
-static _Atomic double interrupted_at; /* cs_seconds */
+static _Atomic double interrupted_at; /* cs_seconds, which are above 0; 0: not */
 static atomic_int held;               /* cs_interrupt_hold */
 static atomic_bool blas_is_broken;
 
@@ -447,27 +446,26 @@ void cs_threads_blas_broken(void)
 
 void cs_interrupt_set(void)
 {
-    if (!interrupted) {
+    if (!cs_interrupted()) {
         atomic_store(&interrupted_at, cs_seconds());
     }
-    interrupted = 1;
 }
 
 bool cs_interrupted(void)
 {
-    return interrupted != 0;
+    return atomic_load(&interrupted_at) > 0;
 }
 
 cs_status cs_interrupt_check(void)
 {
-    bool stop = interrupted && atomic_load(&held) <= 0;
+    bool stop = cs_interrupted() && atomic_load(&held) <= 0;
     return stop ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
 }
 
 cs_status cs_interrupt_late(void)
 {
     const bool late =
-        interrupted && cs_seconds() - atomic_load(&interrupted_at) > CS_INTERRUPT_GRACE;
+        cs_interrupted() && cs_seconds() - atomic_load(&interrupted_at) > CS_INTERRUPT_GRACE;
     return late ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
 }
 

@@ -145,7 +145,7 @@ static cs_status flush_to_disk(cs_outfile *file, bool synced)
 
 cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
 {
-    enum { STEP = 16 << 20 };
+    enum { STEP = 16 << 20, AHEAD = 4 * STEP }; /* what the disk has to do while it is waited for */
     const int fd = fileno(file->stream);
     struct stat st;
     cs_status status = stop();
@@ -155,8 +155,9 @@ cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
     if (fflush(file->stream) != 0 || fstat(fd, &st) != 0) {
         return io_error(file->path, "cannot write");
     }
-    for (off_t at = 0; at < st.st_size && status == CS_OK; at += STEP) {
-        (void)sync_file_range(fd, at, STEP, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    for (off_t at = 0; at < st.st_size + AHEAD && status == CS_OK; at += STEP) {
+        (void)sync_file_range(fd, at, STEP, SYNC_FILE_RANGE_WRITE);
+        if (at >= AHEAD) (void)sync_file_range(fd, at - AHEAD, STEP, SYNC_FILE_RANGE_WAIT_BEFORE);
         status = stop();
     }
     return cs_blame(status, "%s", file->path);
