@@ -1,6 +1,7 @@
 /* gnuplot splits even quoted fields at commas, and ends them at any quote: cells have neither. */
 #include "analysis/study/figure.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/study/label.h"
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "io/file.h"
+#include "io/number.h"
 #include "io/share.h"
 
 enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 256 };
@@ -225,6 +227,25 @@ static cs_status read_script(const char *name, char **out)
     return status;
 }
 
+/* Columns that name things; all others that a script draws are numbers, or empty. */
+static const char named[] =
+    "series, similarity, with, metric, estimate, states, ask, kind, object, outcome, given, claim, "
+    "measure, label, verdict, target_position, trivial";
+
+static cs_status check_numbers(const cs_figure *f, const cs_table *joined, int column)
+{
+    const char *name = joined->name[column];
+    for (int64_t r = 0; !cs_listed(named, name) && r < joined->rows; ++r) {
+        const char *cell = joined->cell[r * joined->columns + column];
+        double x = 0;
+        if (*cell && (!cs_real_scan(cell, &x) || isnan(x))) {
+            return cs_fail(CS_ERR_INPUT, "%s draws column %s: '%s' in row %lld is no number",
+                           f->name, name, cell, (long long)r + 1);
+        }
+    }
+    return CS_OK;
+}
+
 /* A script says which columns it draws: "# input: WHAT (columns A, B, ...", on one line. */
 static cs_status check_columns(const cs_figure *f, const cs_table *joined, const char *body)
 {
@@ -235,12 +256,13 @@ static cs_status check_columns(const cs_figure *f, const cs_table *joined, const
          at += strspn(at, ", ")) {
         const size_t length = strcspn(at, ",)\n");
         char *name = cs_format("%.*s", (int)length, at);
-        status =
-            !name ? CS_ERR_MEMORY
-            : length == 0 || cs_table_column(joined, name) >= 0
-                ? CS_OK
-                : cs_fail(CS_ERR_INPUT, "%s draws %.*s: there is no column %s in what was given",
-                          f->name, (int)(columns - what), what, name);
+        const int column = name ? cs_table_column(joined, name) : -1;
+        status = !name         ? CS_ERR_MEMORY
+                 : length == 0 ? CS_OK
+                 : column >= 0 ? check_numbers(f, joined, column)
+                               : cs_fail(CS_ERR_INPUT,
+                                         "%s draws %.*s: there is no column %s in what was given",
+                                         f->name, (int)(columns - what), what, name);
         cs_free(name);
         at = at[length] == ',' ? at + length : "";
     }

@@ -238,6 +238,8 @@ test_plot() {
     printf 'series,next_token_weight,tail\nar,1,9\ndiverse-ar(t=4),.3,4\n"masked(mask-ratio=0.15:0.3,event-weight=mask)",.1,1\nmine (own),.1,1\nmix:0.5*ar+0.5*masked(unmasked=2),.2,2\n' > o.csv
     exits 0 "$COSPEC" plot heavy-tails o.csv --label 'diverse-ar(t=4)=four, at,most' -o words && [ "$(sed -n 's/^LABEL.*= //p' words/heavy-tails.gp | tr '\n' ' ')" = '"autoregressive" "four at most" "masked, 15 to 30 %, event-weight mask" "mine (own)" "mix:0.5*ar+0.5*masked, 2 shown" ' ] || { fail "$(cat err; grep LABEL words/heavy-tails.gp)"; return 1; }
     refuses 3 "label \`x\` holds a quote, backquote" "$COSPEC" plot heavy-tails o.csv --label 'ar=`x`' -o worse || return 1
+    printf 'series,index,sigma\nar,1,1\nar,2,much\n' > words.csv
+    refuses 3 "spectra draws column sigma: 'much' in row 2 is no number" "$COSPEC" plot spectra words.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 3 "spectra draws spectrum.csv of cospec connectivity: there is no column index in what was given" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 2 "no figure no-such; there are: toy-spectra, " "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "--where: lenght:6: want COLUMN:VALUE with a column of t/toy.csv; did you mean length?" "$COSPEC" plot toy-spectra t/toy.csv --where lenght:6 -o g &&
         refuses 2 "--where: length: want COLUMN:VALUE" "$COSPEC" plot toy-spectra t/toy.csv --where length -o g &&
