@@ -28,8 +28,8 @@ static const char *const held_name[CS_POP_HOLDS * CS_POP_OF_HOLD] = {
     "sum_sigma2_drift_16", "sum_sigma4_drift_16", "mass_seen_16"};
 static const char *const held_definition[CS_POP_OF_HOLD] = {
     "tr M / m from contexts of at least so many documents, less that of all seen",
-    "tr M_a M_b / (m_a m_b) from contexts of at least so many documents a half, less that of all "
-    "seen",
+    ("tr M_a M_b / (m_a m_b) from contexts of at least so many documents a half, less that of all "
+     "seen"),
     "share of mass in contexts of at least so many documents"};
 static const char tail_definition[] = "sum sigma^4 less those of sigma_1 .. sigma_t";
 

@@ -23,8 +23,9 @@ static const int64_t READ_LIMIT = (int64_t)256 << 20;
 /* An allocation has failed since it was last asked. */
 static _Thread_local bool short_of_memory;
 
-/* Jansson 2.14 writes beyond a buffer that it could not enlarge while it parses: the tests'
- * failures by request leave parsing out. */
+/* Jansson 2.14 writes beyond a buffer that it could not enlarge while it parses, or leaves a letter
+ * out: the tests' failures by request leave parsing out, and what was parsed without memory is
+ * dropped. */
 static _Thread_local bool parsing;
 
 static void *allocate(size_t size)
@@ -131,6 +132,7 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t
     parsing = false;
     short_of_memory = before_short;
     cs_locale_leave(before);
+    if (missed) cs_json_free(&value);
     if (!value && (json_error_code(&error) == json_error_null_character ||
                    json_error_code(&error) == json_error_null_byte_in_key)) {
         return cs_fail(CS_ERR_INPUT, "%s:%d: \\u0000, a NUL byte", name, error.line);
