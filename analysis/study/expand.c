@@ -129,25 +129,36 @@ static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
     return json_object_del(of, "each") == 0 ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* {NAME: COMMAND, ...}, row by row. */
-static cs_status expand_section(const json_t *tables, json_t *section)
+/* The section, with {NAME: COMMAND, ...} row by row, goes into `steps`; where its seeds are a field of
+ * the rows, each row is a section. */
+static cs_status expand_section(const json_t *tables, json_t *section, json_t *steps)
 {
     json_t *run = json_object_get(section, "run"), *command = NULL, *rows = NULL, *row = NULL;
-    json_t *all = json_object();
-    const char *name = NULL;
+    json_t *made = section;
+    const char *name = NULL, *seeds = json_string_value(json_object_get(section, "seeds"));
+    const bool apart = seeds && strchr(seeds, '{');
     size_t i = 0;
-    cs_status status = all ? rows_of(tables, section, &rows) : CS_ERR_MEMORY;
+    cs_status status = rows_of(tables, section, &rows);
+    if (status == CS_OK && !rows && json_array_append(steps, section) != 0) status = CS_ERR_MEMORY;
     json_array_foreach(rows, i, row)
     {
+        const place at = {tables, row};
+        if (status == CS_OK && (i == 0 || apart)) {
+            made = json_copy(section);
+            if (json_is_object(run)) status = cs_json_set(made, "run", json_object());
+            if (json_array_append_new(steps, made) != 0) status = CS_ERR_MEMORY;
+            if (status == CS_OK && apart) {
+                (void)json_object_del(made, "seeds");
+                status = add_filled(made, "seeds", json_object_get(section, "seeds"), &at);
+            }
+        }
         json_object_foreach(run, name, command)
         {
-            if (status == CS_OK) status = add_filled(all, name, command, &(place){tables, row});
+            if (status == CS_OK)
+                status = add_filled(json_object_get(made, "run"), name, command, &at);
         }
     }
-    if (status == CS_OK && json_is_object(run) && rows)
-        status = cs_json_set(section, "run", json_incref(all));
     json_decref(rows);
-    json_decref(all);
     return status;
 }
 
@@ -241,13 +252,14 @@ static cs_status name_table(json_t *variables, const char *name, const json_t *r
 
 cs_status cs_study_expand(json_t *study)
 {
-    json_t *section = NULL, *claims = json_object(), *rows = NULL;
+    json_t *section = NULL, *claims = json_object(), *rows = NULL, *steps = json_array();
     const char *name = NULL;
     size_t i = 0;
     json_t *tables = json_object_get(study, "tables");
     json_t *variables = json_object_get(study, "variables");
-    cs_status status = CS_OK;
-    if (tables && !variables) status = cs_json_set(study, "variables", variables = json_object());
+    cs_status status = steps && claims ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && tables && !variables)
+        status = cs_json_set(study, "variables", variables = json_object());
     json_object_foreach(tables, name, rows)
     {
         if (status == CS_OK) status = name_table(variables, name, rows);
@@ -255,12 +267,15 @@ cs_status cs_study_expand(json_t *study)
     if (status == CS_OK) status = expand_variables(tables, variables);
     json_array_foreach(json_object_get(study, "steps"), i, section)
     {
-        if (status == CS_OK) status = cs_blame(expand_section(tables, section), "steps %zu", i + 1);
+        if (status == CS_OK)
+            status = cs_blame(expand_section(tables, section, steps), "steps %zu", i + 1);
     }
+    if (status == CS_OK) status = cs_json_set(study, "steps", json_incref(steps));
     if (status == CS_OK)
         status =
             cs_blame(expand_claims(tables, json_object_get(study, "claims"), claims), "claims");
     if (status == CS_OK) status = cs_json_set(study, "claims", json_incref(claims));
     json_decref(claims);
+    json_decref(steps);
     return status;
 }

@@ -478,8 +478,9 @@ static cs_status read_study(cs_study *study, const char *scale)
     if (status == CS_OK) status = cs_study_expand(study->json);
     if (status == CS_OK) status = choose_scale(study, scale, &chosen);
     if (status == CS_OK) status = choose_values(study, chosen);
+    steps = json_object_get(study->json, "steps"); /* those of all rows */
+    claims = json_object_get(study->json, "claims");
     if (status == CS_OK) status = cs_study_put_texts(steps, put_values, study);
-    claims = json_object_get(study->json, "claims"); /* those of all rows */
     if (status == CS_OK) status = cs_blame(cs_study_put_texts(claims, put_values, study), "claims");
     return status == CS_OK ? add_steps(study) : status;
 }

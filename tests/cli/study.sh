@@ -231,6 +231,14 @@ test_seeds_and_blocks() {
     study s.json "$steps" "\"variables\": {\"seeds\": \"2 3 4 5\"}, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1)}" && sed 's/{"run"/{"seeds": "3", "run"/' s.json > w.json
     exits 0 "$COSPEC" reproduce --steps w.json --template t.html -o three && [ -f three/t-4/toy.csv ] && [ ! -e three/t-5 ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' three/claims.csv || { fail "${why:-$(cat err three/claims.csv)}"; return 1; }
     sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: want 1 to 4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
+    # a row of a table has seeds of its own
+    cat > rows.json << 'END'
+{"variables": {"seeds": "2 3 4", "few": "1"}, "tables": {"rows": [{"name": "ar", "seeds": "$few"}, {"name": "prefix-lm", "seeds": "3"}]},
+ "steps": [{"each": "rows", "seeds": "{seeds}", "run": {"t-{name}-#": "toy --objective {name} --classes # --length 4 --tokens 2"}}]}
+END
+    exits 0 "$COSPEC" reproduce --steps rows.json --template t.html -o rows && [ "$(echo $(ls -d rows/t-*))" = "rows/t-ar-2 rows/t-prefix-lm-2 rows/t-prefix-lm-3 rows/t-prefix-lm-4" ] || { fail "${why:-$(cat err; ls rows)}"; return 1; }
+    sed 's/{seeds}/{sees}/' rows.json > w.json && refuses 3 'w.json: steps 1: seeds: no field {sees}' "$COSPEC" reproduce --steps w.json --template t.html -o x &&
+        sed 's/"3"}/"4"}/' rows.json > w.json && refuses 3 'w.json: seeds: want 1 to 3, got 4' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     # a claim about a trained model, or what was made with one, wants baselines or a reason
     trained='"m": "train --corpus c.txt --objective ar --steps 1", "p": "perplexity @m c.txt"' ppl='{"label": "l", "file": "p/perplexity.csv", "value": "value where=metric:nll"}'
     study s.json "$trained" "\"claims\": {$(claim a "$ppl" 1)}" && refuses 3 "claim a: a claim about trained models needs baselines" "$COSPEC" $run -o x || return 1
