@@ -194,6 +194,7 @@ trial() {
     dir=run-$1 skipped= reason= what=
     echo 10 > "$work/drawn"
     rm -rf "$dir" "$work/trace"
+    : > err # a signal may come before the shell opens it
     disturbed "$1" "$2"
     settle
     if [ -n "$skipped" ]; then echo "skip $1 $2: $skipped"; return 0; fi
