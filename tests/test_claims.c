@@ -176,6 +176,54 @@ TEST(large_differences_are_rarely_found_small)
     }
 }
 
+/* Seeds that both sides share, of any deviation, are none of the error of pairs; a difference of 0 is
+ * decided in .05 of cases, as Student's test of pairs has it. */
+TEST(pairs_of_seeds)
+{
+    enum { SEEDS = 5, REPEATED = 400 };
+    int wrong = 0, told = 0, apart = 0;
+    for (int k = 0; k < REPEATED; ++k) {
+        cs_rng rng = cs_rng_at(16, CS_STREAM_TEST, (uint64_t)k);
+        for (int large = 0; large < 2; ++large) {
+            cs_study_comparison s = {.want = ">", .paired = 1};
+            double none[SEEDS] = {0}, shared[SEEDS], sum = 0, squares = 0;
+            for (int i = 0; i < SEEDS; ++i) {
+                shared[i] = 10 * cs_rng_normal(&rng);
+            }
+            draw_side(&rng, SEEDS, 0, 0, none, &s.left);
+            s.right = s.left;
+            for (int i = 0; i < SEEDS; ++i) {
+                s.left.run[i] = shared[i] + cs_rng_normal(&rng) + (large ? 4 : 0);
+                s.right.run[i] = shared[i] + 3 * cs_rng_normal(&rng);
+                const double d = s.left.run[i] - s.right.run[i];
+                s.left.value += s.left.run[i] / SEEDS;
+                s.right.value += s.right.run[i] / SEEDS;
+                sum += d;
+                squares += d * d;
+            }
+            s.left.variance = s.right.variance = 100;
+            cs_claim_point point = {.sides = s};
+            cs_study_claim claim = {.name = "c", .family = "F", .points = 1, .point = &point};
+            cs_claims claims = {1, &claim};
+            OK(cs_claims_decide(&claims));
+            const double se = sqrt((squares - sum * sum / SEEDS) / (SEEDS * (SEEDS - 1)));
+            assert_true(fabs(point.margin - 2.7764451051977987 * se) <
+                        1e-9 * se); /* Student's, 4 */
+            const bool decided = claim.verdict < CS_CLAIM_UNDECIDED;
+            assert_true(decided == (fabs(sum / SEEDS) > point.margin));
+            wrong += decided && !large;
+            told += decided && large;
+            point.sides.paired = 0;
+            OK(cs_claims_decide(&claims));
+            apart += claim.verdict < CS_CLAIM_UNDECIDED;
+        }
+    }
+    print_message("%.4f of nothing decided, %.2f of a difference; %.3f apart\n",
+                  (double)wrong / REPEATED, (double)told / REPEATED, (double)apart / REPEATED / 2);
+    assert_true(fabs(wrong - 0.05 * REPEATED) < 4 * sqrt(0.05 * 0.95 * REPEATED));
+    assert_true(told > REPEATED / 3 && apart < REPEATED / 100);
+}
+
 /* Nothing is small where nobody has said what matters, or a side has no error. */
 TEST(small_needs_a_size_and_an_error)
 {

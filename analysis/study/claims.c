@@ -22,14 +22,32 @@ const cs_claim_point *cs_claim_last(const cs_study_claim *claim)
 
 /* --- errors --- */
 
-/* The parts of the error of a difference: documents, seeds of either side by `prior`. */
+/* Over the seeds: of the left number less the right one. */
+static double variance_of_pairs(const cs_study_comparison *c)
+{
+    const double mean = c->left.value - c->right.value;
+    double squares = 0;
+    for (int64_t i = 0; i < c->left.runs; ++i) {
+        const double off = c->left.run[i] - c->right.run[i] - mean;
+        squares += off * off;
+    }
+    return squares / (double)(c->left.runs - 1);
+}
+
+/* The parts of the error of a difference: documents, seeds, those of either side by `prior`. */
 static void parts_of(const cs_study_comparison *c, const cs_prior *prior, cs_error_part part[PARTS])
 {
     const cs_seeds left = {c->left.runs, c->left.variance},
                    right = {c->right.runs, c->right.variance};
     cs_sides_documents(&c->left, &c->right, part);
-    part[2] = cs_error_of_seeds(prior, left, right);
-    part[3] = cs_error_of_seeds(prior, right, left);
+    if (c->paired) {
+        part[2] =
+            cs_error_of(sqrt(variance_of_pairs(c) / (double)left.count), (double)(left.count - 1));
+        part[3] = (cs_error_part){0};
+    } else {
+        part[2] = cs_error_of_seeds(prior, left, right);
+        part[3] = cs_error_of_seeds(prior, right, left);
+    }
 }
 
 static bool few(const cs_claim_side *side)
@@ -66,13 +84,15 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
 /* Seeds a side, as many for both, that would tell the difference seen. */
 static double seeds_needed(const cs_claim_point *c)
 {
-    const cs_prior *prior = &c->prior;
+    const bool pairs = c->sides.paired;
+    const cs_prior none = {0}, *prior = pairs ? &none : &c->prior;
     const cs_claim_side *side[] = {&c->sides.left, &c->sides.right};
     cs_plan_of_seeds plan = {.prior = prior, .d = c->difference, .fixed = c->part[0]};
-    for (int s = 0; s < 2; ++s) {
+    for (int s = 0; s < 2 && !pairs; ++s) {
         const cs_variance own = {side[s]->variance, fmax(1, (double)side[s]->runs - 1)};
         plan.variance[s] = side[s]->runs > 0 ? cs_moderated(prior, own).variance : 0;
     }
+    if (pairs) plan.variance[0] = variance_of_pairs(&c->sides);
     if (c->part[1].variance > 0) {
         plan.fixed = cs_error_of(sqrt(c->part[0].variance + c->part[1].variance),
                                  fmin(c->part[0].freedom, c->part[1].freedom));
@@ -120,14 +140,14 @@ static const cs_claim_side *side_at(cs_claim_point *const *member, int64_t i)
     return i % 2 ? &member[i / 2]->sides.right : &member[i / 2]->sides.left;
 }
 
-/* The variances over seeds in a family, those of each side once. room: 4 numbers a comparison. */
+/* The variances over seeds in a family, those of each side once, but for pairs. room: 4 numbers a comparison. */
 static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *room, cs_prior *out)
 {
     double *variance = room, *freedom = room + 2 * count;
     int64_t sides = 0;
     for (int64_t i = 0; i < 2 * count; ++i) {
         const cs_claim_side *side = side_at(member, i);
-        bool seen = side->runs < 2 || side->chance;
+        bool seen = side->runs < 2 || side->chance || member[i / 2]->sides.paired;
         for (int64_t j = 0; j < i && !seen; ++j) {
             const cs_claim_side *other = side_at(member, j);
             seen = same_text(side->file, other->file) && same_text(side->pick, other->pick) &&
@@ -291,8 +311,9 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 static cs_status measure_both(const cs_study *study, cs_study_comparison *c)
 {
     cs_status status = CS_OK;
-    if (c->left.file) status = cs_side_measure(study, &c->left);
-    if (status == CS_OK && c->right.file) status = cs_side_measure(study, &c->right);
+    if (c->left.file) status = cs_side_measure(study, &c->left, c->paired ? &c->right : NULL);
+    if (status == CS_OK && c->right.file)
+        status = cs_side_measure(study, &c->right, c->paired ? &c->left : NULL);
     return status;
 }
 

@@ -36,7 +36,8 @@
  *
  *   documents   where both sides have X-blocks.csv of the same documents, the paired jackknife of d;
  *               else the jackknife of each, or its `se` with `df`
- *   seeds       of either side, their variance moderated over the sides of the family (moderated.h)
+ *   seeds       of either side, their variance moderated over the sides of the family (moderated.h);
+ *               in pairs that of their differences, by itself
  *
  * and M is the margin of them all. Of a comparison:
  *
@@ -64,6 +65,8 @@
 #include "base/status.h"
 #include "stats/decide.h"
 
+enum { CS_CLAIM_RUNS = 24 };
+
 /* Texts are the study's, but for those at a budget and of a number. */
 typedef struct {
     const char *label;
@@ -74,6 +77,7 @@ typedef struct {
     double value, se, freedom; /* the mean over runs; se: the mean of theirs */
     double p;                  /* the largest over runs */
     int64_t runs;              /* seeds; 0: the file names none */
+    double run[CS_CLAIM_RUNS]; /* the number of each */
     double variance;           /* over them */
     int64_t blocks;            /* of documents, the same for all runs; 0: not known */
     double *left_out;          /* the mean without each */
@@ -88,6 +92,7 @@ typedef struct {
     cs_claim_side left, right;
     const char *want;
     int joined; /* a need that is met where the one before it is */
+    int paired; /* of the seeds that both have, whose differences count */
 } cs_study_comparison;
 
 typedef enum {

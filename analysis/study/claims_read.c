@@ -113,6 +113,7 @@ typedef struct {
     const json_t *left, *right;
     const char *want, *budget;
     double matters;
+    int paired;
 } written;
 
 static cs_status read_comparison(cs_study *study, const written *w, cs_study_comparison *out)
@@ -157,6 +158,11 @@ static cs_status read_needs(cs_study *study, const json_t *list, cs_claim_point 
     return cs_blame(status, "needs");
 }
 
+static bool has_seeds(const cs_claim_side *side)
+{
+    return side->file && strchr(side->file, '#');
+}
+
 /* The comparison at a budget, NULL without. */
 static cs_status read_point(cs_study *study, written *w, const json_t *needs, cs_study_claim *c)
 {
@@ -164,6 +170,10 @@ static cs_status read_point(cs_study *study, written *w, const json_t *needs, cs
     cs_status status = own_text(w->budget, NULL, &point->budget);
     point->matters = w->matters;
     if (status == CS_OK) status = read_comparison(study, w, &point->sides);
+    point->sides.paired = w->paired;
+    if (status == CS_OK && w->paired &&
+        !(has_seeds(&point->sides.left) && has_seeds(&point->sides.right)))
+        status = cs_fail(CS_ERR_INPUT, "paired: both sides want seeds, a '#' in their file");
     if (status == CS_OK && needs && !c->no_need) status = read_needs(study, needs, point);
     const bool trained = point->sides.left.trained || point->sides.right.trained;
     if (status == CS_OK && !point->needs && !c->no_need && trained)
@@ -199,15 +209,16 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
 {
     json_t *left = NULL, *right = NULL, *needs = NULL, *matters = NULL;
     const char *budgets = NULL, *want = NULL;
+    written w = {0};
     cs_status status = cs_json_unpack(
-        json, "ssss?s?s?s?o?o?o?s?b?o?s?", "source", &c->source, "says", &c->says, "scope",
+        json, "ssss?s?s?s?o?o?o?s?b?o?s?b?", "source", &c->source, "says", &c->says, "scope",
         &c->scope, "family", &c->family, "not_at", &c->not_at, "statement", &c->statement, "want",
         &want, "left", &left, "right", &right, "needs", &needs, "budgets", &budgets, "everywhere",
-        &c->everywhere, "matters", &matters, "title", &c->title);
+        &c->everywhere, "matters", &matters, "title", &c->title, "paired", &w.paired);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     bool sides = left && right && want;
-    bool any = left || right || want || needs || budgets || matters;
+    bool any = left || right || want || needs || budgets || matters || w.paired;
     if (c->statement ? any : !sides) {
         return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
     }
@@ -218,7 +229,10 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
         return status;
     }
     c->no_need = json_string_value(needs);
-    written w = {.left = left, .right = right, .want = want, .matters = json_number_value(matters)};
+    w.left = left;
+    w.right = right;
+    w.want = want;
+    w.matters = json_number_value(matters);
     if (c->everywhere && !budgets) return cs_fail(CS_ERR_INPUT, "everywhere is of budgets");
     if (matters && !(w.matters > 0)) {
         return cs_fail(CS_ERR_INPUT, "matters: want a number above 0");

@@ -63,7 +63,9 @@ static cs_status record_claim(cs_item *row, const cs_study_claim *c)
     if (seeds_of(&p->sides) > 0) cs_item_int(row, "seeds", seeds_of(&p->sides));
     record_test(row, p);
     if (!isnan(p->margin))
-        cs_item_text(row, "interval", "95 % of this comparison alone: documents and seeds");
+        cs_item_text(row, "interval",
+                     p->sides.paired ? "95 % of this comparison alone: documents and pairs of seeds"
+                                     : "95 % of this comparison alone: documents and seeds");
     CS_ITEM_FIELDS(row, c, family, family_size);
     if (c->course) cs_item_text(row, "budgets", c->course);
     char *agree = NULL, *disagree = NULL;

@@ -176,7 +176,8 @@ static cs_status measure_run(const cs_study *study, const cs_claim_side *side, c
 static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squares)
 {
     const double off = run->value - side->value;
-    const bool first = side->runs++ == 0;
+    const bool first = side->runs == 0;
+    side->run[side->runs++] = run->value;
     side->value += off / (double)side->runs;
     *squares += off * (run->value - side->value);
     if (side->chance) {
@@ -199,13 +200,32 @@ static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squ
     }
 }
 
-cs_status cs_side_measure(const cs_study *study, cs_claim_side *side)
+/* Keeps of the words those that `file` has too. */
+static cs_status keep_common(const cs_study *study, const char *file, char **word, int *count)
+{
+    char *seeds = NULL, *own[CS_CLAIM_RUNS];
+    int n = 0, kept = 0;
+    cs_status status = cs_study_seeds(study, file, CS_CLAIM_RUNS, &seeds, own, &n);
+    for (int i = 0, j = 0; i < *count && status == CS_OK; ++i) {
+        for (j = 0; j < n && strcmp(word[i], own[j]) != 0; ++j)
+            continue;
+        if (j < n) word[kept++] = word[i];
+    }
+    *count = kept;
+    cs_free(seeds);
+    return status;
+}
+
+cs_status cs_side_measure(const cs_study *study, cs_claim_side *side, const cs_claim_side *other)
 {
     const bool each = strchr(side->file, '#') != NULL;
-    char *seeds = NULL, *word[MOST_WORDS];
+    char *seeds = NULL, *word[CS_CLAIM_RUNS];
     double squares = 0;
     int n = 0;
-    cs_status status = cs_study_seeds(study, side->file, MOST_WORDS, &seeds, word, &n);
+    cs_status status = cs_study_seeds(study, side->file, CS_CLAIM_RUNS, &seeds, word, &n);
+    if (status == CS_OK && other) status = keep_common(study, other->file, word, &n);
+    if (status == CS_OK && n == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s and %s have no seed in common", side->file, other->file);
     cs_free(side->left_out);
     side->left_out = NULL;
     side->value = side->se = side->bias = side->variance = side->p = 0;

@@ -4,8 +4,10 @@
 #include "analysis/study/claims.h"
 
 /* The side's number: in "STEP/FILE.csv", or where the step's name holds '#' the mean over the seeds of
- * the study, with their variance. CS_ERR_INPUT as cs_claims_measure. */
-cs_status cs_side_measure(const cs_study *study, cs_claim_side *side) CS_MUST_CHECK;
+ * the study, with their variance; in a pair, over those that the other side has too (NULL: no pair).
+ * CS_ERR_INPUT as cs_claims_measure. */
+cs_status cs_side_measure(const cs_study *study, cs_claim_side *side,
+                          const cs_claim_side *other) CS_MUST_CHECK;
 void cs_side_free(cs_claim_side *side);
 
 /* The error of left less right from the documents: one part where both sides have blocks of the same

@@ -302,14 +302,22 @@ static bool next_round(const mark_words words[MARKS], int round[MARKS])
     return false;
 }
 
-/* Of the words of `seeds` the first few, for a section that has its own number of them. */
-static cs_status only_the_first(const char *seeds, mark_words *words)
+/* Of the words of `seeds` those that a section has for its own: "N", the first N, or "A-B". */
+static cs_status only_some(const char *seeds, mark_words *words)
 {
-    int64_t count = 0;
-    cs_status status = cs_int_parse(seeds, &count);
-    if (status == CS_OK && (count < 1 || count > words->count))
-        status = cs_fail(CS_ERR_INPUT, "want 1 to %d, got %s", words->count, seeds);
-    if (status == CS_OK) words->count = (int)count;
+    const char *dash = strchr(seeds, '-');
+    char *start = cs_format("%.*s", (int)strcspn(seeds, "-"), dash ? seeds : "1");
+    int64_t first = 1, last = 0;
+    cs_status status = start ? cs_int_parse(start, &first) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_int_parse(dash ? dash + 1 : seeds, &last);
+    if (status == CS_OK && (first < 1 || last < first - 1 || last > words->count))
+        status = cs_fail(CS_ERR_INPUT, "want N of 0 to %d, or A-B of 1 to %d, got %s", words->count,
+                         words->count, seeds);
+    if (status == CS_OK) {
+        words->count = (int)(last - first + 1);
+        memmove(words->word, words->word + first - 1, (size_t)words->count * sizeof *words->word);
+    }
+    cs_free(start);
     return cs_blame(status, "seeds");
 }
 
@@ -324,8 +332,8 @@ static cs_status add_section(cs_study *study, json_t *run, const char *seeds)
     cs_status status = CS_OK;
     for (int m = 0; m < MARKS && status == CS_OK; ++m)
         status = words_of(study, marks[m].variable, &words[m]);
-    if (status == CS_OK && seeds) status = only_the_first(seeds, &words[MARKS - 1]);
-    bool more = status == CS_OK;
+    if (status == CS_OK && seeds) status = only_some(seeds, &words[MARKS - 1]);
+    bool more = status == CS_OK && !(seeds && words[MARKS - 1].count == 0);
     for (; more && status == CS_OK; more = next_round(words, round)) {
         json_object_foreach(run, name, command)
         {
@@ -449,7 +457,7 @@ static cs_status order_steps(cs_study *study)
     return status == CS_OK ? follow_needs(study) : status;
 }
 
-/* [{"about": TEXT, "seeds": "NUMBER", "run": {NAME: COMMAND, ...}}, ...] */
+/* [{"about": TEXT, "seeds": "N" or "A-B", "run": {NAME: COMMAND, ...}}, ...] */
 static cs_status add_steps(cs_study *study)
 {
     json_t *section = NULL;

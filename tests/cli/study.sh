@@ -230,7 +230,7 @@ test_seeds_and_blocks() {
     # a section of three of four seeds: the mean is over those
     study s.json "$steps" "\"variables\": {\"seeds\": \"2 3 4 5\"}, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1)}" && sed 's/{"run"/{"seeds": "3", "run"/' s.json > w.json
     exits 0 "$COSPEC" reproduce --steps w.json --template t.html -o three && [ -f three/t-4/toy.csv ] && [ ! -e three/t-5 ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,agree,' three/claims.csv || { fail "${why:-$(cat err three/claims.csv)}"; return 1; }
-    sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: want 1 to 4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
+    sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: want N of 0 to 4, or A-B of 1 to 4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     # a row of a table has seeds of its own
     cat > rows.json << 'END'
 {"variables": {"seeds": "2 3 4", "few": "1"}, "tables": {"rows": [{"name": "ar", "seeds": "$few"}, {"name": "prefix-lm", "seeds": "3"}]},
@@ -239,7 +239,16 @@ END
     echo '<p>' > plain.html
     exits 0 "$COSPEC" reproduce --steps rows.json --template plain.html -o rows && [ "$(echo $(ls -d rows/t-*))" = "rows/t-ar-2 rows/t-prefix-lm-2 rows/t-prefix-lm-3 rows/t-prefix-lm-4" ] || { fail "${why:-$(cat err; ls rows)}"; return 1; }
     sed 's/{seeds}/{sees}/' rows.json > w.json && refuses 3 'w.json: steps 1: seeds: no field {sees}' "$COSPEC" reproduce --steps w.json --template t.html -o x &&
-        sed 's/"3"}/"4"}/' rows.json > w.json && refuses 3 'w.json: seeds: want 1 to 3, got 4' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
+        sed 's/"3"}/"4"}/' rows.json > w.json && refuses 3 'w.json: seeds: want N of 0 to 3, or A-B of 1 to 3, got 4' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
+    sed 's/"few": "1"/"few": "0"/; s/"3"}/"2-3"}/' rows.json > w.json && exits 0 "$COSPEC" reproduce --steps w.json --template plain.html -o some && [ "$(echo $(ls -d some/t-*))" = "some/t-prefix-lm-3 some/t-prefix-lm-4" ] || { fail "${why:-$(ls some)}"; return 1; }
+    # pairs of the seeds that both have: 9, 12 and 15 ones less 12, 16 and 20: mean -4, standard deviation 1, margin 4.30265 / sqrt 3 = 2.4842, p .0202
+    cat > pairs.json << END
+{"variables": {"seeds": "2 3 4 5"}, "steps": [{"run": {"t-#": "toy --objective ar --classes # --length 4 --tokens 2"}}, {"seeds": "2-4", "run": {"u-#": "toy --objective ar --classes # --length 5 --tokens 2"}}],
+ "claims": {"p": {"source": "S", "says": "-", "left": $(side 't-#' '"exact": true'), "want": ">", "right": $(side 'u-#' '"exact": true'), "paired": true, "scope": "-"}}}
+END
+    exits 0 "$COSPEC" reproduce --steps pairs.json --template t.html -o pairs && grep -q '^p,.*,12,0,>,l,16,0,3,-4,-6\.484[0-9]*,-1\.515[0-9]*,95 % of this comparison alone: documents and pairs of seeds,S,1,0\.0202[0-9]*,.*,disagree,' pairs/claims.csv || { fail "$(cat err pairs/claims.csv)"; return 1; }
+    sed 's/"u-#\/toy/"u-3\/toy/' pairs.json > w.json && refuses 3 "claim p: paired: both sides want seeds, a '#' in their file" "$COSPEC" reproduce --steps w.json --template t.html -o x &&
+        sed 's/"seeds": "2-4"/"seeds": "4-4"/; s/{"run": {"t/{"seeds": "2", "run": {"t/' pairs.json > w.json && refuses 3 'claim p: t-#/toy.csv and u-#/toy.csv have no seed in common' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     # a claim about a trained model, or what was made with one, wants baselines or a reason
     trained='"m": "train --corpus c.txt --objective ar --steps 1", "p": "perplexity @m c.txt"' ppl='{"label": "l", "file": "p/perplexity.csv", "value": "value where=metric:nll"}'
     study s.json "$trained" "\"claims\": {$(claim a "$ppl" 1)}" && refuses 3 "claim a: a claim about trained models needs baselines" "$COSPEC" $run -o x || return 1
