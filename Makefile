@@ -67,7 +67,7 @@ SIMD_512 := $(SIMD_256) -mavx512f -mavx512dq -mavx512vl -mavx512bw
 LIB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out $(KERNEL_SRC),$(LIB_SRC))) $(foreach bits,$(SIMD_SETS),$(KERNEL_SRC:%.c=$(B)/%.$(bits).o))
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
 TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
-FUZZ_OBJ := $(patsubst %,$(B)/tests/fuzz/%.o,readers readers_files readers_text fixtures)
+FUZZ_OBJ := $(patsubst %,$(B)/tests/fuzz/%.o,readers readers_counts readers_files readers_text fixtures)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 CUDA_SRC := $(sort $(wildcard src/cuda/*.cu))
 CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/%.o)

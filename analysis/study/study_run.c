@@ -248,9 +248,11 @@ static bool goes_on(const char *folder)
     return unfinished;
 }
 
+/* A new file: what an earlier run of the step left may still be written to by one that is ending. */
 static int open_log(const char *folder, const char *name)
 {
     char *path = cs_path_join(folder, name);
+    if (path) (void)unlink(path);
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
     if (path && fd < 0) {
         (void)cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));

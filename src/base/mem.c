@@ -307,11 +307,18 @@ static int64_t address_space_left(void)
     return left > 0 ? left : 1;
 }
 
+static _Atomic int64_t available_at_most = INT64_MAX;
+
+void cs_mem_available_at_most(int64_t bytes)
+{
+    atomic_store(&available_at_most, bytes);
+}
+
 int64_t cs_mem_available(void)
 {
     const int64_t available = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024,
-                  left = address_space_left();
-    return available < left ? available : left;
+                  left = cs_least(address_space_left(), atomic_load(&available_at_most));
+    return cs_least(available, left);
 }
 
 int64_t cs_mem_quarter(int64_t most)

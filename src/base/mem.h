@@ -95,6 +95,9 @@ bool cs_mem_kept(void);
  * many allocations were made since the last call. Counts over all threads. */
 int64_t cs_mem_fail_at(int64_t n);
 
+/* Test hook: from now on no more than this is available. */
+void cs_mem_available_at_most(int64_t bytes);
+
 /* Bytes of physical memory that are free to use now (MemAvailable), and within the address space
  * that the process may take (RLIMIT_AS); 0 if unknown. */
 int64_t cs_mem_available(void);

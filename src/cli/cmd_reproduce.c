@@ -178,6 +178,18 @@ static cs_status prepare(cs_args *args, cs_study_job *j)
     return status;
 }
 
+/* The manifest has the records of the steps, so that a folder that is gone is missed. */
+static cs_status record_steps(const cs_study_job *j)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < j->study.steps && status == CS_OK; ++i) {
+        const char *record =
+            cs_args_format(j->args, "%s/%s/step.json", j->study.dir, j->study.step[i].name);
+        status = record ? cs_output_begin(j->args, record) : CS_ERR_MEMORY;
+    }
+    return status;
+}
+
 cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
 {
     ssize_t length = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
@@ -192,6 +204,7 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     CS_ARGS_FIELDS(args, &options, resume, jobs);
     if (status == CS_OK && j->begin) status = j->begin(args, j->ctx);
     if (status == CS_OK) status = cs_study_run(&j->study, &options);
+    if (status == CS_OK) status = record_steps(j);
     if (status == CS_OK) status = cs_claims_measure(&j->study, &j->claims);
     if (status == CS_OK && j->verdicts) status = cs_claims_write(&j->claims, j->verdicts);
     if (status == CS_OK && j->verdicts) status = write_tables(j);

@@ -125,8 +125,15 @@ static cs_status run_rerun(cs_args *args)
     cs_status status = path ? cs_json_read(path, &manifest) : CS_ERR_MEMORY;
     if (status != CS_OK) return status;
     const char *name = json_string_value(json_object_get(manifest, "command"));
+    bool whole = true;
     status = name ? cs_command_by_name(name, &command)
                   : cs_fail(CS_ERR_INPUT, "%s: not a manifest (\"command\" is missing)", path);
+    if (status == CS_OK) status = cs_digest_is_whole(manifest, &whole);
+    if (status == CS_OK && !whole && !cs_args_flag(args, "force"))
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: was changed or damaged after cospec wrote it; --force repeats it as "
+                         "it is",
+                         path);
     if (status == CS_OK) status = cs_blame(add_given(&w, manifest), "%s", path);
     if (status == CS_OK) status = cs_blame(add_own(&w, args, manifest), "%s", path);
     if (status == CS_OK) status = check_inputs(args, manifest);

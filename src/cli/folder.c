@@ -14,9 +14,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
 #include "io/file.h"
@@ -78,16 +80,24 @@ static bool is_at(int fd, const char *path)
            held.st_dev == there.st_dev;
 }
 
+/* Waits a little: a run whose parent was killed, or that was interrupted, takes a moment to end. */
 static cs_status take_lock(const char *dir, const char *path, int *out)
 {
-    for (;;) {
+    enum { MOST_SECONDS = 5, LOOKS_PER_SECOND = 50 };
+    const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
+    for (int looks = 0;; ++looks) {
         int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd < 0) {
             return cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
         }
         if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             (void)close(fd);
-            return cs_fail(CS_ERR_IO, "%s: another run is writing there", dir);
+            if (looks == MOST_SECONDS * LOOKS_PER_SECOND)
+                return cs_fail(CS_ERR_IO, "%s: another run is writing there", dir);
+            cs_status status = cs_interrupt_check();
+            if (status != CS_OK) return status;
+            (void)nanosleep(&look, NULL);
+            continue;
         }
         if (is_at(fd, path)) {
             *out = fd;

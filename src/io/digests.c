@@ -13,7 +13,24 @@
 #include "io/json.h"
 #include "io/path_hash.h"
 
-static const char manifest_name[] = "manifest.json";
+static const char manifest_name[] = "manifest.json", checkpoint_name[] = "trainer.json";
+
+static bool has_file(const char *dir, const char *name)
+{
+    struct stat st;
+    char *path = cs_path_join(dir, name);
+    const bool there = path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    cs_free(path);
+    return there;
+}
+
+/* Where a folder's digests are; NULL: nowhere. */
+static const char *record_in(const char *dir)
+{
+    return has_file(dir, manifest_name)     ? manifest_name
+           : has_file(dir, checkpoint_name) ? checkpoint_name
+                                            : NULL;
+}
 
 static json_t *find(const json_t *outputs, const char *name)
 {
@@ -77,13 +94,29 @@ static bool was_ours(const char *text, int64_t size)
            memmem(text, (size_t)size, word, strlen(word));
 }
 
-/* Its own digest, which older ones lack, is right. */
-static cs_status check_own(json_t *manifest, bool *whole)
+cs_status cs_digest_is_whole(json_t *manifest, bool *whole)
 {
     char hex[65];
     const char *own = json_string_value(json_object_get(manifest, "sha256"));
     cs_status status = own ? cs_digest_json(manifest, hex) : CS_OK;
     *whole = !own || status != CS_OK || strcmp(own, hex) == 0;
+    return status;
+}
+
+/* "files" of a checkpoint as outputs. */
+static cs_status list_files(const json_t *checkpoint, json_t **outputs)
+{
+    const char *name = NULL;
+    json_t *entry = NULL, *all = json_array();
+    cs_status status = all ? CS_OK : CS_ERR_MEMORY;
+    json_object_foreach(json_object_get(checkpoint, "files"), name, entry)
+    {
+        json_t *copy = json_deep_copy(entry);
+        if (status == CS_OK) status = cs_json_set(copy, "path", json_string(name));
+        if (status == CS_OK && json_array_append(all, copy) != 0) status = CS_ERR_MEMORY;
+        json_decref(copy);
+    }
+    *outputs = all;
     return status;
 }
 
@@ -99,9 +132,15 @@ static cs_status read_record(const char *path, json_t **outputs)
         status = cs_json_parse(path, text, size, &manifest);
         whole = status != CS_ERR_INPUT || !was_ours(text, size);
     }
-    if (status == CS_OK && json_object_get(manifest, "program_sha256"))
-        status = check_own(manifest, &whole);
-    if (status == CS_OK && whole) *outputs = json_incref(json_object_get(manifest, "outputs"));
+    const char *format = json_string_value(json_object_get(manifest, "format"));
+    const bool checkpoint = format && strcmp(format, "cospec-training") == 0;
+    if (status == CS_OK && (checkpoint || json_object_get(manifest, "program_sha256")))
+        status = cs_digest_is_whole(manifest, &whole);
+    if (status == CS_OK && whole && checkpoint) {
+        status = list_files(manifest, outputs);
+    } else if (status == CS_OK && whole) {
+        *outputs = json_incref(json_object_get(manifest, "outputs"));
+    }
     if (status == CS_ERR_INPUT) {
         cs_reason_clear();
         status = CS_OK;
@@ -118,11 +157,11 @@ static cs_status read_record(const char *path, json_t **outputs)
 
 cs_status cs_digest_record(const char *dir, json_t **outputs)
 {
-    struct stat st;
-    char *path = cs_path_join(dir, manifest_name);
-    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    const char *name = record_in(dir);
+    char *path = name ? cs_path_join(dir, name) : NULL;
+    cs_status status = name && !path ? CS_ERR_MEMORY : CS_OK;
     *outputs = NULL;
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) status = read_record(path, outputs);
+    if (path) status = read_record(path, outputs);
     cs_free(path);
     return status;
 }
@@ -162,7 +201,7 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
     cs_status status = CS_OK;
     if (!sha256) {
         return entry ? cs_fail(CS_ERR_INPUT, "%s/%s: is missing, %s/%s has it", dir, name, dir,
-                               manifest_name)
+                               record_in(dir))
                      : CS_OK;
     }
     if (!was && (was = json_string_value(json_object_get(entry, "xxh3")))) {
@@ -172,14 +211,16 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
         now = hex;
         kind = "XXH3";
     }
-    if (status == CS_OK && was && strcmp(was, now) != 0)
-        status =
-            cs_fail(CS_ERR_INPUT,
-                    "%s/%s: its %s is %s, but %s says %s: it was changed or damaged after "
-                    "cospec wrote it. 'cospec rerun %s/%s -o NEW' makes it again; to read it "
-                    "as it is, take %s away",
-                    dir, name, kind, now, manifest_name, was, dir, manifest_name, manifest_name);
-    return status;
+    if (status != CS_OK || !was || strcmp(was, now) == 0) return status;
+    const char *record = record_in(dir);
+    const bool checkpoint = record == checkpoint_name;
+    return cs_fail(CS_ERR_INPUT,
+                   "%s/%s: its %s is %s, but %s says %s: it was changed or damaged after cospec "
+                   "wrote it. %s%s%s; to read it as it is, take %s away",
+                   dir, name, kind, now, record, was,
+                   checkpoint ? "Another checkpoint may be whole" : "'cospec rerun ",
+                   checkpoint ? "" : dir, checkpoint ? "" : "/manifest.json -o NEW' makes it again",
+                   record);
 }
 
 /* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not

@@ -6,7 +6,7 @@
  * which would take as long as writing. What reads a file of a result as an input has it checked
  * (cs_path_sha256), and a file that no manifest.json of its folder, or of the two above, records
  * passes; through a link also where the link leads. The manifest's own "sha256" (cs_digest_json) says
- * whether it is whole.
+ * whether it is whole. In a checkpoint of training, trainer.json has its place, with "files".
  */
 #pragma once
 
@@ -44,6 +44,9 @@ cs_status cs_digest_check_tables(const char *dir) CS_MUST_CHECK;
 
 /* The same of every file of `outputs`, a record that is not in a manifest.json. */
 cs_status cs_digest_check_each(const json_t *outputs, const char *dir) CS_MUST_CHECK;
+
+/* Whether a manifest's own digest is right; older ones have none. CS_ERR_MEMORY is all that can fail. */
+cs_status cs_digest_is_whole(json_t *manifest, bool *whole) CS_MUST_CHECK;
 
 /* What the manifest.json in a folder records, for many checks of files there; NULL: nothing.
  * CS_ERR_MEMORY; CS_ERR_IO where it cannot be read; CS_ERR_INPUT where it is damaged. sha256 NULL: the

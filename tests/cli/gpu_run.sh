@@ -47,9 +47,21 @@ test_hangs() {
     runs 1 A && unset SHORTER && grep -q 'FAILED check: .*bf16-launched: more than 2 s' out && grep -q '^12 passed, 1 failed' out && grep -q '^ok before' kept/gpu-A.log || fail "$(cat out)"
 }
 
+# What a step leaves behind may hold its output open; a peer that skips a part and then dies has failed.
+test_left_behind() {
+    stubs 'agree*) echo "ok agree"; setsid sleep 20 & exit 0 ;;
+check*) printf half; echo "not ok b" ;;' "" 'echo "ok train"'
+    start=$(date +%s)
+    runs 1 A && [ $(($(date +%s) - start)) -lt 20 ] && grep -q '^8 passed, 4 failed, 0 skipped$' out || { fail "$(cat out)"; return 1; }
+    mkdir -p tools && printf '#!/bin/sh\ncase "$*" in *bench*) echo "SKIP CuPy: none"; kill -SEGV $$ ;; esac\n' > tools/python3 && chmod +x tools/python3
+    exits 1 env PATH="$PWD/tools:$PATH" OUT="$PWD/kept" ./run D && grep -q '^6 passed, 3 failed, 3 skipped$' out && grep -q 'FAILED sparse, peers: exit status 139' out || { fail "$(cat out)"; return 1; }
+    printf '#!/bin/sh\necho "SKIP CuPy: none"\n' > tools/python3
+    exits 0 env PATH="$PWD/tools:$PATH" OUT="$PWD/kept" ./run D && grep -q '^6 passed, 0 failed, 3 skipped$' out || fail "$(cat out)"
+}
+
 # What the sanitizer finds fails whatever its exit status; our library path is for our programs alone.
 test_sanitizer() {
-    stubs 'check*) echo "$LD_LIBRARY_PATH" > path; echo "ok x" ;;' 'check*) echo "ok y"; echo "========= ERROR SUMMARY: 2 errors" ;;' ""
+    stubs 'check*) echo "$LD_LIBRARY_PATH" > path; echo "ok x" ;;' 'check*) echo "ok y"; echo "========= RACECHECK SUMMARY: 4 hazards displayed (4 errors, 0 warnings)" ;;' ""
     mkdir -p tools nvidia/cu13/lib
     printf '#!/bin/sh\necho "${LD_LIBRARY_PATH:-none}" >> sanitizer\nwhile [ "$1" != env ]; do shift; done\nexec "$@"\n' > tools/compute-sanitizer
     chmod +x tools/compute-sanitizer
@@ -83,6 +95,6 @@ test_programs() {
         exits 0 "$build/tests/gpu/test_svd" check "61 x 37"
 }
 
-for t in plan all_well failures hangs sanitizer no_device programs; do
+for t in plan all_well failures hangs left_behind sanitizer no_device programs; do
     check $t
 done

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "cooc/checkpoint_private.h"
 #include "cooc/store.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -115,6 +116,25 @@ const char *fuzz_model_folder(const char *bytes, int64_t size)
     return dir;
 }
 
+/* A JSON object with its own digest put right; other bytes as they are. */
+static void put_signed(const char *path, const char *bytes, int64_t size)
+{
+    json_t *index = json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL);
+    char *text = NULL, hex[65];
+    if (json_is_object(index)) {
+        (void)json_object_del(index, "sha256");
+        text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+        sure(text);
+        cs_sha256(text, strlen(text), hex);
+        free(text);
+        sure(json_object_set_new(index, "sha256", json_string(hex)) == 0);
+        sure((text = json_dumps(index, 0)) != NULL);
+    }
+    put(path, text ? text : bytes, text ? strlen(text) : (size_t)size);
+    free(text);
+    json_decref(index);
+}
+
 const char *fuzz_trainer_folder(const char *bytes, int64_t size)
 {
     static char dir[PATH];
@@ -130,21 +150,37 @@ const char *fuzz_trainer_folder(const char *bytes, int64_t size)
             put(in_root(path, file), "x", 1);
         }
     }
-    json_t *index = json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL);
-    char *text = NULL, hex[65];
-    if (json_is_object(index)) {
-        (void)json_object_del(index, "sha256");
-        text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-        sure(text);
-        cs_sha256(text, strlen(text), hex);
-        free(text);
-        sure(json_object_set_new(index, "sha256", json_string(hex)) == 0);
-        sure((text = json_dumps(index, 0)) != NULL);
-    }
     (void)in_root(path, "run/checkpoint-5/trainer.json");
-    put(path, text ? text : bytes, text ? strlen(text) : (size_t)size);
-    free(text);
-    json_decref(index);
+    put_signed(path, bytes, size);
+    return dir;
+}
+
+const char *fuzz_result_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH];
+    char path[PATH];
+    if (!dir[0]) {
+        (void)folder(dir, "result");
+        put(in_root(path, "result/rank.csv"), "x", 1);
+    }
+    put_signed(in_root(path, "result/manifest.json"), bytes, size);
+    return dir;
+}
+
+const char *fuzz_counts_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH];
+    char path[PATH], name[64], index[512], digest[CS_CHECKPOINT_DIGEST];
+    if (!dir[0]) (void)folder(dir, "counts");
+    (void)snprintf(name, sizeof name, "counts/%s", cs_checkpoint_records[0]);
+    put(in_root(path, name), bytes, (size_t)size);
+    cs_checkpoint_digest(cs_checkpoint_chain((cs_hash128){0}, bytes, (size_t)size), digest);
+    (void)snprintf(index, sizeof index,
+                   "{\"format\": \"%s\", \"version\": %d, \"build\": {}, \"records\": \"%s\", "
+                   "\"bytes\": %lld, \"digest\": \"%s\"}",
+                   CS_CHECKPOINT_FORMAT, CS_CHECKPOINT_VERSION, cs_checkpoint_records[0],
+                   (long long)size, digest);
+    put(in_root(path, "counts/" CS_CHECKPOINT_INDEX), index, strlen(index));
     return dir;
 }
 

@@ -15,11 +15,15 @@ const char *fuzz_file(const char *ending, const void *bytes, size_t size);
 /* Folders with the input in its place: model.safetensors.index.json beside one shard with tensors
  * "a" and "b"; config.json beside the weights of a golden GPT-2; trainer.json of checkpoint-5,
  * whose own digest is put right first, beside files of one letter "x"; one file of a built matrix,
- * which the first byte chooses (cs_cooc_file), beside the others as they were built. */
+ * which the first byte chooses (cs_cooc_file), beside the others as they were built; manifest.json,
+ * its own digest put right, beside a table; the records of a checkpoint of counts, their digest in
+ * its checkpoint.json. */
 const char *fuzz_index_folder(const char *bytes, int64_t size);
 const char *fuzz_model_folder(const char *bytes, int64_t size);
 const char *fuzz_trainer_folder(const char *bytes, int64_t size);
 const char *fuzz_store_folder(const char *bytes, int64_t size);
+const char *fuzz_result_folder(const char *bytes, int64_t size);
+const char *fuzz_counts_folder(const char *bytes, int64_t size);
 
 /* A study of two steps. */
 const char *fuzz_study_file(void);

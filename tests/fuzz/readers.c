@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "readers_private.h"
 
 #define FUZZ_ROW(name, ending, function) {name, ending, function},
@@ -67,6 +68,7 @@ cs_status fuzz_read(const fuzz_reader *reader, const uint8_t *bytes, size_t size
         memcpy(copy, bytes, size);
     }
     copy[size] = '\0';
+    cs_mem_available_at_most((int64_t)256 << 20); /* half of what run.sh has for a finding */
     cs_reason_clear();
     const cs_status status = reader->read(path, copy, (int64_t)size);
     check(status);

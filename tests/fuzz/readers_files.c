@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/measures/row_blocks.h"
 #include "analysis/study/claims.h"
 #include "analysis/study/report.h"
 #include "analysis/study/study.h"
 #include "base/mem.h"
 #include "cooc/store.h"
+#include "image/patches.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/npz.h"
@@ -234,6 +237,52 @@ cs_status fuzz_trainer(const char *path, const char *bytes, int64_t size)
     json_t *run = NULL;
     const cs_status status = cs_train_open(fuzz_trainer_folder(bytes, size), 5, &state, &run);
     json_decref(run);
+    return status;
+}
+
+cs_status fuzz_manifest(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    json_t *manifest = NULL, *kept = json_array();
+    char *change = NULL;
+    bool whole = true;
+    const char *dir = fuzz_result_folder(bytes, size);
+    char *file = cs_path_join(dir, "manifest.json");
+    const cs_status read = cs_json_read(file, &manifest);
+    fuzz_also(read);
+    if (read == CS_OK) {
+        fuzz_also(cs_digest_is_whole(manifest, &whole));
+        fuzz_also(cs_digest_changed_input(manifest, &change));
+    }
+    fuzz_also(cs_digest_keep(kept, dir));
+    cs_free(file);
+    cs_free(change);
+    json_decref(manifest);
+    json_decref(kept);
+    return cs_digest_check_all(dir);
+}
+
+cs_status fuzz_dropped_rows(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    int32_t *block = NULL;
+    int64_t blocks = 3, kept = 0;
+    const cs_row_choice choice = {.drop = path};
+    const cs_status status = cs_row_blocks(&choice, 8, &block, &blocks, &kept);
+    if (block) fuzz_touch(block, 8 * (int64_t)sizeof *block);
+    cs_free(block);
+    return status;
+}
+
+cs_status fuzz_patch_order(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    char name[64];
+    int32_t *order = NULL;
+    cs_status status = cs_patch_order_file(path, 2, 3, sizeof name, name);
+    if (status == CS_OK) status = cs_patch_order_named(name, 2, 3, 0, &order);
+    if (order) fuzz_touch(order, 6 * (int64_t)sizeof *order);
+    cs_free(order);
     return status;
 }
 

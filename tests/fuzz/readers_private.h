@@ -20,6 +20,10 @@
     X("config", NULL, fuzz_config)                                                                 \
     X("model", NULL, fuzz_model)                                                                   \
     X("trainer", NULL, fuzz_trainer)                                                               \
+    X("manifest", NULL, fuzz_manifest)                                                             \
+    X("counts", NULL, fuzz_counts)                                                                 \
+    X("dropped-rows", ".txt", fuzz_dropped_rows)                                                   \
+    X("patch-order", ".txt", fuzz_patch_order)                                                     \
     X("plan", ".json", fuzz_plan)                                                                  \
     X("study", ".json", fuzz_study)                                                                \
     X("template", ".html", fuzz_template)                                                          \

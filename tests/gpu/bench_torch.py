@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 layers, width, heads, vocabulary, batch, length, steps = map(int, sys.argv[1:8])
 if not torch.cuda.is_available():
-    sys.exit("SKIP no GPU for PyTorch")
+    sys.exit(print("SKIP no GPU for PyTorch"))
 torch.manual_seed(1)
 
 
