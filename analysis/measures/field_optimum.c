@@ -164,7 +164,7 @@ static cs_status draw_plans(const cs_objective *objective, const cs_field_case *
     plan.factor = factor;
     for (int64_t d = 0; d < f->draws && status == CS_OK; ++d) {
         cs_rng rng = cs_rng_at(f->seed, CS_STREAM_PLAN, (uint64_t)d);
-        status = cs_plan_sample(objective, &rng, &plan);
+        status = cs_plan_sample_training(objective, &rng, &plan);
         if (status == CS_OK) status = plan_error(f, &plan, r, &sum[d], &weight[d]);
         total += status == CS_OK ? sum[d] : 0;
         weights += status == CS_OK ? weight[d] : 0;

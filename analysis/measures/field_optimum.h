@@ -30,7 +30,7 @@ typedef struct {
     int64_t height, width, patch;
     const int32_t *order; /* of the patches (image/patches.h), NULL: along rows */
     int64_t draws;        /* plans: all where there are no more, else so many drawn; at least 2 */
-    uint64_t seed;
+    uint64_t seed;        /* draw d is the plan of sequence d of an evaluation with this seed */
 } cs_field_case;
 
 /* The smallest mean squared error a pixel that a model can have which predicts the pixels of patches from

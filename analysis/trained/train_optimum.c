@@ -1,4 +1,6 @@
-/* The floor is of all held-out fields in expectation; the loss beside it is of those evaluated. */
+/* The floor is of all held-out fields in expectation, under the plans of those evaluated, as far as
+ * they are not too many: plans differ more than fields do, and so does not count in the loss beside
+ * it, which is of the same. */
 #include "analysis/trained/train_optimum.h"
 
 #include <math.h>
@@ -7,23 +9,25 @@
 #include "base/mem.h"
 #include "image/field.h"
 
-enum { LEAST_PLANS = 64, MOST_PLANS = 4096 };
+enum { LEAST_PLANS = 64 };
 
-/* What a few seconds are enough for. */
-static int64_t plans_of(double pixels)
+/* Those evaluated, or what a few seconds are enough for. */
+static int64_t plans_of(double pixels, int64_t evaluated)
 {
-    const double flops = 0x1p34;
-    return (int64_t)fmin(fmax(flops / (pixels * pixels * pixels), LEAST_PLANS), MOST_PLANS);
+    const double flops = 0x1p39;
+    return (int64_t)fmin(fmax(flops / (pixels * pixels * pixels), LEAST_PLANS),
+                         (double)(evaluated > 2 ? evaluated : 2));
 }
 
 cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config *c,
                                   const cs_train_options *o, double loss, cs_item *item)
 {
-    cs_field_case of = {.height = images->height,
-                        .width = images->width,
-                        .patch = c->patch,
-                        .draws = plans_of((double)(images->height * images->width)),
-                        .seed = o->seed};
+    cs_field_case of = {
+        .height = images->height,
+        .width = images->width,
+        .patch = c->patch,
+        .draws = plans_of((double)(images->height * images->width), o->batch * o->eval_batches),
+        .seed = o->seed};
     double optimum = 0, se = 0;
     int32_t *order = NULL;
     if (images->count == 0 || !cs_field_is(images, &of.rho) || c->target != CS_TARGET_PIXELS ||
