@@ -378,11 +378,12 @@ static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *opt
     cs_status status = print_spectrum(args, options, s);
     cs_interrupt_hold(false);
     if (status != CS_OK) return status;
-    return cs_fail(
-        CS_ERR_INTERRUPT,
-        "interrupted: %lld of %lld triplets had converged and could be finished, larger ones among "
-        "those missing are possible",
-        (long long)s->k, (long long)(options->k > 0 ? options->k : side));
+    const int64_t wanted = options->k > 0 ? options->k : side;
+    return cs_fail(CS_ERR_INTERRUPT,
+                   "interrupted: %lld of %lld triplets had converged and could be finished, %s",
+                   (long long)s->k, (long long)wanted,
+                   s->k == wanted ? "what was not certified yet is not"
+                                  : "larger ones among those missing are possible");
 }
 
 /* The vectors' files, before anything is solved. */
@@ -495,7 +496,7 @@ const cs_command cs_cmd_svd = {
         "printed as far as it is known, with exit code 4. An interrupt (Ctrl-C, SIGTERM) in the "
         "block solver, which is the default for large sparse matrices, prints and writes the "
         "triplets that have converged, the first of them and as many as can be finished in a "
-        "second, not certified, with exit code 130.\n\n"
+        "second, not certified, with exit code 130; one that comes later, all of them.\n\n"
         "--estimate distinct-document takes a folder of cospec cooc for what it says of the "
         "language: the leading eigenvalues lambda of M / m, which estimate sigma^2 of the "
         "language's matrix, from pairs of tokens of two documents that share a context, sums, "

@@ -146,22 +146,26 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.interrupted = parts.interrupted;
-    if (s.interrupted) { /* what is known by now is lifted all the same, for no certificate */
-        keep = !options->values_only;
-        cs_interrupt_hold(true);
-    }
+    /* What is known by now is lifted all the same, for no certificate. */
+    if (s.interrupted) keep = !options->values_only;
+    if (options->partial) cs_interrupt_hold(true);
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);
-    if (s.interrupted) {
+    if (options->partial) {
         cs_interrupt_hold(false);
+        s.interrupted = cs_interrupted();
     }
     if (status != CS_OK) goto done;
     cs_certificate_facts facts = cs_certificate_facts_of(&system, options, &parts, &s);
     cs_parts_free(&parts);
     if ((status = cs_spectrum_certify(&system, options, &facts, &s)) != CS_OK) goto done;
-    if (options->departure && !s.interrupted && isnan(s.departure) && s.u.data && s.v.data &&
-        (status = cs_spectrum_departure(&system.reduced, &s, &s.departure)) != CS_OK) {
-        goto done;
+    if (options->departure && !s.interrupted && isnan(s.departure) && s.u.data && s.v.data)
+        status = cs_spectrum_departure(&system.reduced, &s, &s.departure);
+    if (status == CS_ERR_INTERRUPT && options->partial) {
+        cs_reason_clear();
+        s.interrupted = true;
+        status = CS_OK;
     }
+    if (status != CS_OK) goto done;
     cs_spectrum_restore(&s);
     if (options->values_only) {
         cs_dense_free(&s.u);

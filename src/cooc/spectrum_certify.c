@@ -295,24 +295,37 @@ static unsigned asked_for(const cs_spectrum_options *options)
     return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
 }
 
-static cs_status certify(const cs_system *system, const cs_spectrum_options *options,
-                         const cs_certificate_facts *known, cs_spectrum *s)
+static cs_status run_certificates(const cs_system *system, const cs_spectrum_options *options,
+                                  const cs_certificate_facts *known, cs_spectrum *s)
 {
     unsigned asked = asked_for(options);
     cs_certificate_facts facts = *known;
     s->probe_failure = 1;
-    if (s->interrupted) {
-        begin(&facts, s);
-        s->sum_sigma2 = s->sum_sigma4 = s->sum_sigma4_error = (double)NAN;
-        s->sum4 = cs_sum4_exact(NAN, 0);
-        return CS_OK;
-    }
     cs_status status = sum_moments(system, options, &facts, s);
     facts.probed = (asked & CS_CERTIFY_PROBE) && !no_probe(facts.complete, s);
     if (status == CS_OK && facts.probed) status = run_probe(system, options, s, &facts.probe);
     if (status != CS_OK) return status;
     cs_certificates_of(options, &facts, s);
     return asked & CS_CERTIFY_INERTIA ? cs_spectrum_inertia(system, options, &facts, s) : CS_OK;
+}
+
+/* None after an interrupt, nor where one comes meanwhile and triplets are wanted without. */
+static cs_status certify(const cs_system *system, const cs_spectrum_options *options,
+                         const cs_certificate_facts *known, cs_spectrum *s)
+{
+    cs_status status = CS_OK;
+    if (!s->interrupted) status = run_certificates(system, options, known, s);
+    if (status == CS_ERR_INTERRUPT && options->partial) {
+        cs_reason_clear();
+        s->interrupted = true;
+        status = CS_OK;
+    }
+    if (!s->interrupted) return status;
+    begin(known, s);
+    s->probe_failure = 1;
+    s->sum_sigma2 = s->sum_sigma4 = s->sum_sigma4_error = (double)NAN;
+    s->sum4 = cs_sum4_exact(NAN, 0);
+    return CS_OK;
 }
 
 /* Of a Gram form the sums are of powers of sigma, and the stages' values its squares. */
