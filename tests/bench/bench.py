@@ -19,6 +19,8 @@ import scipy
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 
+from numpys import numpys
+
 program, out_dir = sys.argv[1], sys.argv[2]
 small = "--small" in sys.argv
 SLOW = 10  # seconds
@@ -203,17 +205,19 @@ with tempfile.TemporaryDirectory() as work:
                seconds, f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
 
     # OpenBLAS chooses its kernel when it is loaded, and an old one does not know a new processor: numpy runs as it is
-    # installed and, where there is AVX-512, told of it.
+    # installed and, where there is AVX-512, told of it; a newer one as it is and held to AVX2, as ours then is too.
     with open("/proc/cpuinfo") as f:
-        kernels = [None, "SkylakeX"] if " avx512f " in f.read() else [None]
+        wide = " avx512f " in f.read()
+    peers = list(numpys())
+    kernels = [(*peers[0], None)] + [(*peers[0], "SkylakeX")] * wide + [(*peer, kernel) for peer in peers[1:] for kernel in (None, "Haswell")]
 
     def rows_bench(what, form, path, note, *more):
         here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rows_peer.py")
-        for kernel in kernels:
+        for name, python, kernel in kernels:
             env = dict(os.environ, **({"OPENBLAS_CORETYPE": kernel} if kernel else {}))
             mine, peer = None, None
             for _ in range(3):  # in turns: the machine's other work meets both
-                for side, line in (("ours", [program, what, path, 1, *more]), ("peer", [sys.executable, here, form, path, 1, *more])):
+                for side, line in (("ours", [program, what, path, 1, *more]), ("peer", [python, here, form, path, 1, *more])):
                     got = json.loads(subprocess.run([*map(str, line)], check=True, capture_output=True, text=True, env=env).stdout)
                     if side == "ours":
                         mine = mine or dict(got, seconds=[], ssyrk=0, sgemm=0)
@@ -222,7 +226,7 @@ with tempfile.TemporaryDirectory() as work:
                     else:
                         peer = peer or dict(got, seconds=[])
                         peer["seconds"] += got["seconds"]
-            report(f"{what} of {note}", mine["seconds"], f"numpy, {peer['how']}, OpenBLAS {'as installed' if not kernel else kernel}",
+            report(f"{what} of {note}", mine["seconds"], f"{name}, {peer['how']}, OpenBLAS {'as installed' if not kernel else kernel}",
                    peer["seconds"], check_rows(what, path, mine, peer))
 
     def check_rows(what, path, mine, peer):

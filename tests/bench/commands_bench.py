@@ -21,6 +21,8 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from numpys import numpys
+
 cospec, out, matrix = (os.path.abspath(name) for name in sys.argv[1:4])
 small = "--small" in sys.argv
 REPEATS, SLOW, LIMIT = 3, 10, 240  # seconds
@@ -86,21 +88,6 @@ def text(path, tokens, vocabulary):
 def glove_program(name):
     beside = os.path.join(os.environ.get("GLOVE", ""), name)
     return beside if os.environ.get("GLOVE") and os.access(beside, os.X_OK) else shutil.which(name)
-
-
-def numpys():
-    """(name, Python) of every numpy at hand."""
-    ask = "import numpy; print(numpy.__version__, numpy.__file__)"
-    found = {}
-    for python in [sys.executable, *os.environ.get("BENCH_NUMPY", "python3").split(":")]:
-        done = subprocess.run([python, "-c", ask], capture_output=True, text=True)
-        if done.returncode == 0:
-            version, file = done.stdout.split()
-            whose = "Debian's" if file.startswith("/usr/lib/python3/dist-packages") else "PyPI's"
-            found.setdefault(file, (f"numpy {version} ({whose})", python))
-    if not any("PyPI" in name for name, _ in found.values()):
-        print("commands: numpy of PyPI is not here; skipped (BENCH_NUMPY names a Python that has it)", file=sys.stderr)
-    return found.values()
 
 
 SVDS = """import sys, numpy as np, scipy.sparse as sp
@@ -188,7 +175,7 @@ with tempfile.TemporaryDirectory() as work:
         report(f"whole command: rank of {n} x {d} with its jackknife{form}", ours("rank", "rows.npy"),
                {f"{name}, {what}": (lambda python=python, gram=gram: once([python, "-c", GRAM, "rows.npy", gram])) for name, python in pythons for gram, what in gram_forms},
                "ours: 80 matrices of the jackknife, sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
-               "the products of ours, whose sums are in double, take 1.5 s of two cores alone; theirs are in single precision, of which a vector holds twice as many (docs/architecture.md)")
+               "the products of ours, whose sums are in double, take 1.5 s of two cores alone, and the eigenproblems of the jackknife 1 s; theirs are in single precision, of which a vector holds twice as many (docs/architecture.md)")
         report(f"whole command: the {k} most similar of the pairs of {m} x 768 rows{form}", ours("connectivity", "fewer.npy", "--pairs", k, "--features", m, "--jackknife", 0),
                {f"{name}, {pairs}": (lambda python=python, pairs=pairs: once([python, "-c", PAIRS, "fewer.npy", k, pairs])) for name, python in pythons for pairs in pair_forms},
                "ours with mean and quantiles of all", lambda name: 2.5,
