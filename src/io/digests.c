@@ -3,6 +3,8 @@
 #include "io/digests.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,10 +20,9 @@ static const char manifest_name[] = "manifest.json", checkpoint_name[] = "traine
 static bool has_file(const char *dir, const char *name)
 {
     struct stat st;
-    char *path = cs_path_join(dir, name);
-    const bool there = path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-    cs_free(path);
-    return there;
+    char path[PATH_MAX]; /* of no allocation, which may fail */
+    const int length = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return length < (int)sizeof path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Where a folder's digests are; NULL: nowhere. */

@@ -243,7 +243,10 @@ test_damaged_checkpoint() {
     refuses 3 "d/checkpoint-6/optimizer.safetensors: its SHA-256 is" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 6 --save-every 3 --resume -o d &&
         says "recorded is" && says "Remove d/checkpoint-6 to resume from checkpoint-3 (3 steps are trained again)" || return 1
     rm -r d/checkpoint-6
-    exits 0 train --objective ar --steps 6 --save-every 3 --resume -o d && [ "$(number step out)" = 6 ]
+    exits 0 train --objective ar --steps 6 --save-every 3 --resume -o d && [ "$(number step out)" = 6 ] || return 1
+    # what reads a checkpoint holds its files against trainer.json
+    exits 0 "$COSPEC" perplexity d/checkpoint-6 c.tsv && echo >> d/checkpoint-6/config.json
+    refuses 3 "d/checkpoint-6/config.json: its SHA-256 is" "$COSPEC" perplexity d/checkpoint-6 c.tsv && says "but trainer.json says" && says "to read it as it is, take trainer.json away"
 }
 
 test_divergence() {
