@@ -234,7 +234,7 @@ with tempfile.TemporaryDirectory() as work:
             assert abs(mine["first"] - peer["first"]) < 1e-5 and abs(mine["last"] - peer["last"]) < 1e-5, (mine, peer)
             return "numpy without mean and quantiles"
         global blas_kernel
-        blas_kernel = mine["kernel"]
+        blas_kernel = blas_kernel or mine["kernel"]  # as installed
         n, d = np.load(path, mmap_mode="r").shape
         assert abs(mine["trace"] - peer["trace"]) < 1e-5 * mine["trace"] and abs(mine["corner"] - peer["corner"]) < 1e-5 * mine["trace"]
         rate, best = n * d * d / statistics.median(mine["seconds"]), max(mine["ssyrk"], mine["sgemm"])
