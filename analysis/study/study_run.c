@@ -17,6 +17,7 @@
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/lock.h"
 #include "io/path_hash.h"
 #include "version.h"
 
@@ -261,6 +262,15 @@ static int open_log(const char *folder, const char *name)
     return fd;
 }
 
+/* A run of this step that is still ending may finish it: what it leaves is looked at then. */
+static cs_status wait_for_earlier(const char *folder)
+{
+    int lock = -1;
+    cs_status status = cs_dir_lock(folder, false, &lock);
+    if (lock >= 0) (void)close(lock);
+    return status;
+}
+
 /* Runs the child with its output in files. */
 static cs_status spawn_step(const char *program, const cs_step *step, const char *folder,
                             bool resume, int *exit_code)
@@ -469,6 +479,7 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     char *folder = cs_path_join(s->study->dir, step->name);
     char *record = folder ? cs_path_join(folder, "step.json") : NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
+    if (status == CS_OK) status = wait_for_earlier(folder);
     if (status == CS_OK) {
         (void)pthread_mutex_lock(&s->lock);
         options->announce(options->ctx, s->study, i, before, time_left(s));

@@ -12,19 +12,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/lock.h"
 
-static const char lock_name[] = ".cospec.lock";
+static const char lock_name[] = CS_LOCK_NAME;
 
 static void look(cs_opt_output *output)
 {
@@ -72,41 +70,6 @@ void cs_output_discard(cs_args *args)
 
 /* --- the lock --------------------------------------------------------------------------------- */
 
-/* Whether the file behind `fd` is still the one at `path`: its holder removes it at the end. */
-static bool is_at(int fd, const char *path)
-{
-    struct stat held, there;
-    return fstat(fd, &held) == 0 && lstat(path, &there) == 0 && held.st_ino == there.st_ino &&
-           held.st_dev == there.st_dev;
-}
-
-/* Waits a little: a run whose parent was killed, or that was interrupted, takes a moment to end. */
-static cs_status take_lock(const char *dir, const char *path, int *out)
-{
-    enum { MOST_SECONDS = 5, LOOKS_PER_SECOND = 50 };
-    const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
-    for (int looks = 0;; ++looks) {
-        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (fd < 0) {
-            return cs_fail(CS_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
-        }
-        if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-            (void)close(fd);
-            if (looks == MOST_SECONDS * LOOKS_PER_SECOND)
-                return cs_fail(CS_ERR_IO, "%s: another run is writing there", dir);
-            cs_status status = cs_interrupt_check();
-            if (status != CS_OK) return status;
-            (void)nanosleep(&look, NULL);
-            continue;
-        }
-        if (is_at(fd, path)) {
-            *out = fd;
-            return CS_OK;
-        }
-        (void)close(fd);
-    }
-}
-
 /* What a killed run recorded in the lock file, NULL where there was none. */
 static cs_status read_left(cs_args *args)
 {
@@ -138,7 +101,7 @@ static cs_status open_folder(cs_args *args, const char *dir)
     args->made_folder = !cs_path_exists(dir);
     cs_status status = cs_dir_make(dir);
     const char *path = status == CS_OK ? cs_args_join(args, dir, lock_name) : NULL;
-    if (status == CS_OK) status = path ? take_lock(dir, path, &args->lock) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = path ? cs_dir_lock(dir, true, &args->lock) : CS_ERR_MEMORY;
     args->lock_path = status == CS_OK ? path : NULL;
     return status == CS_OK ? read_left(args) : status;
 }
