@@ -233,19 +233,21 @@ static cs_status write_record(const char *record, const char *dir, const cs_step
     return status;
 }
 
-/* Whether the folder holds a run that its command may go on with: without a manifest, or with one that
- * says so. */
+/* Whether the folder holds a run that its command may go on with: its manifest says so, or it was killed
+ * before it had one and has left its lock. Tables alone are an archive's. */
 static bool goes_on(const char *folder)
 {
     json_t *json = NULL;
-    char *path = cs_path_join(folder, "manifest.json");
-    bool unfinished = path && !cs_path_exists(path);
-    if (path && !unfinished && cs_json_read(path, &json) == CS_OK) {
+    char *path = cs_path_join(folder, "manifest.json"), *lock = cs_path_join(folder, CS_LOCK_NAME);
+    const bool there = path && cs_path_exists(path);
+    bool unfinished = path && !there && lock && cs_path_exists(lock);
+    if (there && cs_json_read(path, &json) == CS_OK) {
         unfinished = json_is_false(json_object_get(json, "finished"));
     }
     cs_reason_clear();
     json_decref(json);
     cs_free(path);
+    cs_free(lock);
     return unfinished;
 }
 

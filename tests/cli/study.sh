@@ -315,12 +315,14 @@ test_begun() {
     printf '{{steps}}\n' > t.html
     printf 'the cat sat\nthe dog ran\nthe cat ran\n%.0s' 1 2 3 4 > c.txt
     train="train --corpus $PWD/c.txt --objective ar --arch gpt2 --max-length 8 --layers 1 --width 8 --heads 2 --batch 2 --steps 6 --save-every 2 --seed"
-    begun() { rm r/manifest.json r/report.html r/m/manifest.json && sed -i 's/"exit": 0/"exit": -1/' r/m/step.json; }
+    begun() { rm r/manifest.json r/report.html r/m/manifest.json && : > r/m/.cospec.lock && sed -i 's/"exit": 0/"exit": -1/' r/m/step.json; }
     study s.json "\"m\": \"$train 1\""
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && cp r/m/model.safetensors whole && begun &&
         exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q 'm: cospec train' err && grep -q '"resume": true' r/m/manifest.json && cmp r/m/model.safetensors whole || { fail "the same words: ${why:-$(cat err r/m/stderr.txt)}"; return 1; }
     study s.json "\"m\": \"$train 2\""
-    begun && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q '"force": true' r/m/manifest.json && ! cmp -s r/m/model.safetensors whole && grep -q '"exit": 0,' r/m/step.json || fail "other words: ${why:-$(cat err r/m/stderr.txt)}"
+    begun && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q '"force": true' r/m/manifest.json && ! cmp -s r/m/model.safetensors whole && grep -q '"exit": 0,' r/m/step.json || { fail "other words: ${why:-$(cat err r/m/stderr.txt)}"; return 1; }
+    # of an archive there are tables alone: begun anew
+    begun && rm r/m/.cospec.lock && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q '"force": true' r/m/manifest.json || fail "an archive: ${why:-$(cat err r/m/stderr.txt)}"
 }
 
 # A folder that was moved, or unpacked from an archive of records and tables, goes on where it stands.
