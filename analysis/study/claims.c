@@ -140,7 +140,8 @@ static const cs_claim_side *side_at(cs_claim_point *const *member, int64_t i)
     return i % 2 ? &member[i / 2]->sides.right : &member[i / 2]->sides.left;
 }
 
-/* The variances over seeds in a family, those of each side once, but for pairs. room: 4 numbers a comparison. */
+/* The variances over seeds in a family, those of each side once, but for pairs. room: 4 numbers a
+ * comparison. */
 static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *room, cs_prior *out)
 {
     double *variance = room, *freedom = room + 2 * count;

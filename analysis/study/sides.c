@@ -224,7 +224,7 @@ cs_status cs_side_measure(const cs_study *study, cs_claim_side *side, const cs_c
     int n = 0;
     cs_status status = cs_study_seeds(study, side->file, CS_CLAIM_RUNS, &seeds, word, &n);
     if (status == CS_OK && other) status = keep_common(study, other->file, word, &n);
-    if (status == CS_OK && n == 0)
+    if (status == CS_OK && other && n == 0)
         status = cs_fail(CS_ERR_INPUT, "%s and %s have no seed in common", side->file, other->file);
     cs_free(side->left_out);
     side->left_out = NULL;
