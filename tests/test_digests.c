@@ -1,4 +1,5 @@
 /* io/digests: what a manifest says of a result's files, and what is made of a file that differs. */
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -64,6 +66,40 @@ TEST_IN_DIR(digests_are_of_the_bytes)
     assert_string_equal(json_string_value(json_object_get(first, "sha256")), ABC);
     assert_int_equal(json_integer_value(json_object_get(first, "bytes")), 3);
     json_decref(outputs);
+}
+
+/* What was hashed while the disk was waited for is known without a second reading, for as long as the
+ * file is that one: replaced or changed in place it is read. */
+TEST_IN_DIR(a_settled_file_is_known)
+{
+    char known[33], now[33], expected[33];
+    char *text = cs_calloc(100000, 1);
+    const char *path = in_dir(state, "settled");
+    const struct timespec later[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
+    cs_outfile f = {0};
+    OK(cs_outfile_open(path, &f));
+    OK(cs_outfile_put(&f, text, 100000));
+    OK(cs_outfile_settle(&f, cs_interrupt_check));
+    OK(cs_outfile_commit(&f));
+    OK(cs_xxh3_file(path, known));
+    cs_hash_hex(cs_hash(text, 100000, 0), expected);
+    assert_string_equal(known, expected);
+    text[99999] = 1;
+    FILE *in_place = fopen(path, "r+b");
+    assert_non_null(in_place);
+    assert_int_equal(fwrite(text, 1, 100000, in_place), 100000);
+    assert_int_equal(fclose(in_place), 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, later, 0), 0); /* clocks of files are coarse */
+    OK(cs_xxh3_file(path, now));
+    cs_hash_hex(cs_hash(text, 100000, 0), expected);
+    assert_string_equal(now, expected);
+    assert_string_not_equal(now, known);
+    text[0] = 1;
+    OK(cs_file_write(path, text, 100000));
+    OK(cs_xxh3_file(path, now));
+    cs_hash_hex(cs_hash(text, 100000, 0), expected);
+    assert_string_equal(now, expected);
+    cs_free(text);
 }
 
 /* 64 folders, the first among them, are read; one more is not. */

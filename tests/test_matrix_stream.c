@@ -104,7 +104,7 @@ TEST_IN_DIR(damaged_archives_are_named)
     const cs_row_visitor any = {&sum, begin_any, row_any};
     const int64_t good[] = {0, 1, 1, 3}, falls[] = {0, 2, 1, 3}, beyond[] = {0, 1, 1, 9},
                   late[] = {1, 1, 1, 3};
-    const int32_t col[] = {3, 0, 1}, outside[] = {3, 0, 4};
+    const int32_t col[] = {3, 0, 1}, outside[] = {3, 0, 4}, negative[] = {3, -1, 0};
     const double val[] = {1, 2, 3}, bad[] = {1, NAN, 3};
     OK(cs_matrix_stream(archive(state, 4, good, 3, col, 3, val), &any));
     assert_true(sum == 1 * 3 + 2 * 2 + 3 * 3);
@@ -120,6 +120,8 @@ TEST_IN_DIR(damaged_archives_are_named)
                  "indices.npy has 3 items, data.npy 2");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, outside, 3, val), &any), CS_ERR_INPUT,
                  "indices.npy: item 2 is 4, not in 0..3");
+    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, negative, 3, val), &any),
+                 CS_ERR_INPUT, "indices.npy: item 1 is -1, not in 0..3");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 3, bad), &any), CS_ERR_INPUT,
                  "row 2, column 0: value nan is not finite");
 }

@@ -106,7 +106,7 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 {
     cs_gram g = {0};
     taking t = {s, text, &g};
-    cs_status status = cs_output_input_beside(s->args, text, s->gram.threads, take_blocks, &t);
+    cs_status status = cs_output_rows_beside(s->args, text, s->gram.threads, take_blocks, &t);
     return CS_DELIVER(status, out, g, cs_gram_free);
 }
 

@@ -288,13 +288,31 @@ const char *cs_args_matrix_file(cs_args *args, const char *given)
     return cs_path_is_dir(given) ? cs_args_join(args, given, "matrix.npz") : given;
 }
 
+static cs_status sidecar_input(cs_args *args, const char *given)
+{
+    const char *sidecar = cs_args_join(args, given, "matrix.json");
+    return !sidecar                  ? CS_ERR_MEMORY
+           : cs_path_exists(sidecar) ? cs_output_input(args, sidecar)
+                                     : cs_digest_check_file(sidecar);
+}
+
 cs_status cs_args_matrix_input(cs_args *args, const char *given)
 {
     const char *path = cs_args_matrix_file(args, given);
-    const char *sidecar = cs_args_join(args, given, "matrix.json");
-    cs_status status = path && sidecar ? cs_output_input(args, path) : CS_ERR_MEMORY;
-    if (status != CS_OK) return status;
-    return cs_path_exists(sidecar) ? cs_output_input(args, sidecar) : cs_digest_check_file(sidecar);
+    cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
+    return status == CS_OK ? sidecar_input(args, given) : status;
+}
+
+typedef struct {
+    const char *path;
+    cs_kept_rows *rows;
+    cs_csr *out;
+} matrix_reading;
+
+static cs_status read_matrix(void *ctx)
+{
+    const matrix_reading *r = ctx;
+    return cs_matrix_read_filled(r->path, r->rows, r->out);
 }
 
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
@@ -302,8 +320,11 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
 {
     cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    if (status == CS_OK) status = *path ? cs_args_matrix_input(args, given) : CS_ERR_MEMORY;
-    return status == CS_OK ? cs_matrix_read_filled(*path, rows, out) : status;
+    matrix_reading r = {*path, rows, out};
+    if (status == CS_OK)
+        status = *path ? cs_output_input_beside(args, *path, cs_args_threads(args), read_matrix, &r)
+                       : CS_ERR_MEMORY;
+    return status == CS_OK ? sidecar_input(args, given) : status;
 }
 
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out)

@@ -126,12 +126,12 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
     return status;
 }
 
-/* Makes a source ready to be read, and remembers it as an input. */
-static cs_status open_one(cs_args *args, const char *source)
+/* Makes a source ready to be read; *file: what is read, NULL where that is no file. */
+static cs_status make_ready(cs_args *args, const char *source, char **file)
 {
     const cs_corpus_source *named = cs_corpus_named(source, NULL);
     const bool law = cs_law_named(source);
-    char *prepared = NULL; /* of a law, its file */
+    *file = NULL;
     cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
     if (status != CS_OK) return status;
     if (cs_args_given_in(args, "extra")) {
@@ -146,17 +146,24 @@ static cs_status open_one(cs_args *args, const char *source)
                        cs_args_real(args, "test-share"), source);
     }
     if (named) {
-        status = ensure_prepared(args, source, &prepared);
-    } else if (law) {
-        status = cs_law_file(source, &prepared);
+        return ensure_prepared(args, source, file);
     }
-    if (status == CS_OK && (prepared || !law))
-        status = cs_output_input(args, prepared ? prepared : source);
-    cs_free(prepared);
+    if (law) {
+        return cs_law_file(source, file);
+    }
+    return (*file = cs_strdup(source)) ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status open_one(cs_args *args, const char *source)
+{
+    char *file = NULL;
+    cs_status status = make_ready(args, source, &file);
+    if (status == CS_OK && file) status = cs_output_input(args, file);
+    cs_free(file);
     return status;
 }
 
-/* The same of several. */
+/* Makes one or several ready, and remembers them as inputs. */
 static cs_status open_source(cs_args *args, const char *source)
 {
     if (!cs_corpus_joined(source)) {
@@ -194,6 +201,36 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
     if (status == CS_OK)
         cs_args_note_invalid(args, source, out->invalid_bytes, out->invalid_documents);
     return status;
+}
+
+typedef struct {
+    const char *source;
+    const cs_corpus_options *options;
+    cs_corpus *out;
+} reading;
+
+static cs_status read_corpus(void *ctx)
+{
+    const reading *r = ctx;
+    return cs_corpus_load(r->source, r->options, r->out);
+}
+
+/* The source and its hash at once, where it is one file. */
+static cs_status open_and_read(cs_args *args, const char *source, const cs_corpus_options *options,
+                               cs_corpus *out)
+{
+    char *file = NULL;
+    cs_corpus corpus = {0};
+    reading r = {source, options, &corpus};
+    cs_status status =
+        cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
+    if (status == CS_OK)
+        status = file ? cs_output_input_beside(args, file, options->threads, read_corpus, &r)
+                      : read_corpus(&r);
+    if (status == CS_OK)
+        cs_args_note_invalid(args, source, corpus.invalid_bytes, corpus.invalid_documents);
+    cs_free(file);
+    return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }
 
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
@@ -257,8 +294,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     cs_corpus_options options = text_options(args);
     cs_tokenizer *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);
-    if (status == CS_OK) status = open_source(args, source);
-    if (status == CS_OK) status = cs_args_read_corpus(args, source, &options, out);
+    if (status == CS_OK) status = open_and_read(args, source, &options, out);
     cs_tokenizer_free(&encoder);
     return status;
 }

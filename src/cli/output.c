@@ -420,17 +420,13 @@ static cs_status one_of_both(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-cs_status cs_output_input_beside(cs_args *args, const char *text, int threads, cs_output_work work,
+cs_status cs_output_input_beside(cs_args *args, const char *path, int threads, cs_output_work work,
                                  void *ctx)
 {
-    char *path = NULL, *name = NULL;
     int at = -1;
-    beside b = {.work = work, .ctx = ctx};
-    cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK) status = cs_rows_check_name(text, path);
-    if (status == CS_OK) status = add_input(args, path, &at);
-    if (status != CS_OK) goto done;
-    b.path = path;
+    beside b = {.path = path, .work = work, .ctx = ctx};
+    cs_status status = add_input(args, path, &at);
+    if (status != CS_OK) return status;
     if (at < 0) {
         status = work(ctx);
     } else if (threads == 1) {
@@ -443,21 +439,34 @@ cs_status cs_output_input_beside(cs_args *args, const char *text, int threads, c
         if (status == CS_OK && b.status != CS_OK)
             status = cs_fail(b.status, "%s", b.reason ? b.reason : "out of memory");
     }
-done:
     cs_free(b.reason);
-    cs_free(path);
-    cs_free(name);
     return status;
+}
+
+static cs_status file_of_rows(const char *text, char **path)
+{
+    char *name = NULL;
+    cs_status status = cs_rows_split(text, path, &name);
+    cs_free(name);
+    return status == CS_OK ? cs_rows_check_name(text, *path) : status;
 }
 
 cs_status cs_output_input_rows(cs_args *args, const char *text)
 {
-    char *path = NULL, *name = NULL;
-    cs_status status = cs_rows_split(text, &path, &name);
-    if (status == CS_OK && (status = cs_rows_check_name(text, path)) == CS_OK)
-        status = cs_output_input(args, path);
+    char *path = NULL;
+    cs_status status = file_of_rows(text, &path);
+    if (status == CS_OK) status = cs_output_input(args, path);
     cs_free(path);
-    cs_free(name);
+    return status;
+}
+
+cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs_output_work work,
+                                void *ctx)
+{
+    char *path = NULL;
+    cs_status status = file_of_rows(text, &path);
+    if (status == CS_OK) status = cs_output_input_beside(args, path, threads, work, ctx);
+    cs_free(path);
     return status;
 }
 

@@ -68,11 +68,14 @@ cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
 /* The same of the file of FILE or FILE:NAME (io/rows.h); and its rows as well. */
 cs_status cs_output_input_rows(cs_args *args, const char *text) CS_MUST_CHECK;
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_MUST_CHECK;
-/* cs_output_input_rows, and `work`, which reads the same rows, at once on two threads or more: a hash
- * is one thread's. Where both fail the failure is the hash's, as if that had come first. */
+/* cs_output_input (of rows: cs_output_input_rows), and `work`, which reads the same, at once on two
+ * threads or more: a hash is one thread's. Where both fail the failure is the hash's, as if that had
+ * come first. */
 typedef cs_status (*cs_output_work)(void *ctx);
-cs_status cs_output_input_beside(cs_args *args, const char *text, int threads, cs_output_work work,
+cs_status cs_output_input_beside(cs_args *args, const char *path, int threads, cs_output_work work,
                                  void *ctx) CS_MUST_CHECK;
+cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs_output_work work,
+                                void *ctx) CS_MUST_CHECK;
 
 /* A corrected statement failed: the run is complete and the program exits with 1. */
 void cs_output_refuted(cs_args *args);

@@ -15,7 +15,9 @@
 
 void cs_lumping_free(cs_lumping *lumping)
 {
-    cs_csr_free(&lumping->a);
+    if (!lumping->same) {
+        cs_csr_free(&lumping->a);
+    }
     cs_free(lumping->lump[CS_LEFT]);
     cs_free(lumping->lump[CS_RIGHT]);
     *lumping = (cs_lumping){0};
@@ -77,16 +79,22 @@ static cs_status lump_rows(const cs_csr *a, double tolerance, int32_t *lump, cs_
     return status || *out == a ? status : add_rows(a, lump, count, sum);
 }
 
-/* Proportional columns of by_row. */
-static cs_status lump_columns(const cs_csr *by_row, double tolerance, int32_t *lump, cs_csr *out)
+/* Proportional columns of by_row; *same: there are none, and no empty ones. */
+static cs_status lump_columns(const cs_csr *by_row, double tolerance, int32_t *lump, bool *same,
+                              cs_csr *out)
 {
     cs_csr transposed = {0}, sum = {0};
     const cs_csr *by_col = NULL;
     int64_t cols = 0;
     bool alike = false;
     cs_status status = cs_number_columns(by_row, lump, &cols, &alike);
-    if (status == CS_OK && (!alike || tolerance == CS_LUMP_NOTHING))
-        return cs_csr_select(by_row, by_row->rows, NULL, lump, cols, out);
+    if (status == CS_OK && (!alike || tolerance == CS_LUMP_NOTHING)) {
+        *same = *same && cols == by_row->cols;
+        if (!*same) return cs_csr_select(by_row, by_row->rows, NULL, lump, cols, out);
+        *out = *by_row;
+        return CS_OK;
+    }
+    *same = false;
     if (status == CS_OK) status = cs_csr_transpose(by_row, &transposed);
     if (status == CS_OK) status = lump_rows(&transposed, tolerance, lump, &sum, &by_col);
     if (by_col == &sum) {
@@ -128,7 +136,8 @@ cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance, cs_lump
     }
     if (status == CS_OK)
         status = lump_rows(zeros ? &nonzeros : a, tolerance, l.lump[CS_LEFT], &sum, &by_row);
-    if (status == CS_OK) status = lump_columns(by_row, tolerance, l.lump[CS_RIGHT], &l.a);
+    l.same = by_row == a;
+    if (status == CS_OK) status = lump_columns(by_row, tolerance, l.lump[CS_RIGHT], &l.same, &l.a);
     cs_csr_free(&sum);
     cs_csr_free(&nonzeros);
     return CS_DELIVER(status, out, l, cs_lumping_free);

@@ -46,6 +46,7 @@ cs_status cs_components_number(const cs_csr *a, int64_t *out) CS_MUST_CHECK;
 
 typedef struct {
     cs_csr a;         /* the lumped matrix, empty rows and columns dropped */
+    bool same;        /* as the original is: `a` is the caller's own */
     int32_t *lump[2]; /* of each row and column (cs_side) of the original; -1 for an empty one */
     int64_t size[2];  /* rows and columns of the original */
 } cs_lumping;

@@ -140,7 +140,9 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     int64_t wanted = options->k > 0 ? options->k : cs_least(options->rows->rows, a->cols);
     cs_moment4_cost cost = {0};
     describe(a, options->rows, &system, &s);
-    if (options->moment4 && (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
+    cost.multiply_adds = system.reduced.shared ? options->moment4_cost : 0;
+    if (options->moment4 && cost.multiply_adds == 0 &&
+        (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
         goto done;
     s.sum_sigma4_cost = cost.multiply_adds;
     bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);

@@ -60,6 +60,7 @@ typedef struct {
                               samples beside the triplets found and at least 32 vectors in all */
     double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
                               (moments.h), a positive value below 1: never exact */
+    double moment4_cost;   /* of the matrix as it is given, where that is known already; 0: not */
     bool moment4_sparing;  /* beyond CS_MOMENT4_CHEAP only where the certificate of moments may pass
                               with the exact sum, as the estimate says; never where all are found */
     const cs_progress *progress;

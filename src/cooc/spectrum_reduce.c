@@ -101,9 +101,10 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
 }
 
 /* Orders rows and columns by block: both sides but weights and lifts, and `a`, not yet normalised,
- * which takes that of the lumping over. A row's columns share its component and a component's
- * columns keep their order, so columns still ascend. */
-static cs_status order_blocks(cs_lumping *l, const cs_components *c, cs_reduction *r)
+ * which takes that of the lumping over; of one that is the input's own and stays as it is (`kept`)
+ * there is no copy. A row's columns share its component and a component's columns keep their order,
+ * so columns still ascend. */
+static cs_status order_blocks(cs_lumping *l, const cs_components *c, bool kept, cs_reduction *r)
 {
     cs_pool pool = {0};
     const int64_t lumps[] = {l->a.rows, l->a.cols};
@@ -116,7 +117,13 @@ static cs_status order_blocks(cs_lumping *l, const cs_components *c, cs_reductio
         place[t] = cs_pool_take(&pool, lumps[t], sizeof *place[t]);
         status = pool.status ? pool.status : order_side(l, c, t, order[t], place[t], r);
     }
-    if (status == CS_OK && c->count == 1) { /* all in order */
+    const bool in_order = c->count == 1;
+    if (status == CS_OK && in_order && l->same && kept) {
+        r->shared = true;
+        r->a = l->a;
+    } else if (status == CS_OK && in_order && l->same) {
+        status = cs_csr_copy(&l->a, &r->a);
+    } else if (status == CS_OK && in_order) {
         r->a = l->a;
         l->a = (cs_csr){0};
     } else if (status == CS_OK) {
@@ -187,14 +194,16 @@ static bool all_in_place(const int32_t *of, int64_t n)
 cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r)
 {
     cs_status status = CS_OK;
-    r->shared = all_in_place(r->side[CS_LEFT].of, abar->rows) &&
-                all_in_place(r->side[CS_RIGHT].of, abar->cols) && same_pattern(abar, &r->a);
+    const bool own = !r->shared;
+    r->shared =
+        !own || (all_in_place(r->side[CS_LEFT].of, abar->rows) &&
+                 all_in_place(r->side[CS_RIGHT].of, abar->cols) && same_pattern(abar, &r->a));
     r->a.gram = abar->gram;
-    if (r->shared) { /* one matrix in memory, not two that differ by rounding */
+    if (r->shared && own) { /* one matrix in memory, not two that differ by rounding */
         cs_csr_free(&r->a);
-    } else if (abar->gram) {
+    } else if (!r->shared && abar->gram) {
         r->at = r->a;
-    } else {
+    } else if (!r->shared) {
         status = cs_csr_transpose(&r->a, &r->at);
     }
     if (r->shared && abar->gram) {
@@ -249,7 +258,7 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_syst
     if (status == CS_OK) status = cs_components_of(&l.a, &c);
     system->components = c.count;
     if (status == CS_OK && options->no_reduction) join_blocks(&c, l.a.rows, l.a.cols);
-    if (status == CS_OK) status = order_blocks(&l, &c, &r);
+    if (status == CS_OK) status = order_blocks(&l, &c, kind == VALUES_KEPT, &r);
     if (status == CS_OK) status = normalise_reduced(w, kind, &r);
     if (status != CS_OK) cs_reduction_free(&r);
     system->reduced = r;

@@ -23,8 +23,10 @@ int cs_scale_exponent(double largest)
 
 void cs_scale_down(int exponent, cs_csr *a)
 {
+    const double factor = ldexp(1, -exponent); /* a product with it rounds as ldexp does */
+    const bool normal = isnormal(factor);
     for (int64_t e = 0; exponent != 0 && e < cs_csr_nnz(a); ++e) {
-        a->val[e] = ldexp(a->val[e], -exponent);
+        a->val[e] = normal ? a->val[e] * factor : ldexp(a->val[e], -exponent);
     }
 }
 

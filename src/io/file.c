@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { PARTIAL_TRIES = 1000, READ_STEP = 1 << 16 };
@@ -143,11 +144,29 @@ static cs_status flush_to_disk(cs_outfile *file, bool synced)
     return CS_OK;
 }
 
+enum { STEP = 16 << 20, AHEAD = 4 * STEP }; /* what the disk has to do while it is waited for */
+
+/* Bytes that stand in the file, for its digest; false: not all of them can be read. */
+static bool add_to_digest(int fd, off_t at, off_t end, char *buffer, cs_hasher *hasher)
+{
+    while (at < end) {
+        const size_t most = (size_t)(end - at < READ_STEP ? end - at : READ_STEP);
+        const ssize_t got = pread(fd, buffer, most, at);
+        if (got <= 0) {
+            return false;
+        }
+        cs_hasher_add(hasher, buffer, (size_t)got);
+        at += got;
+    }
+    return true;
+}
+
 cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
 {
-    enum { STEP = 16 << 20, AHEAD = 4 * STEP }; /* what the disk has to do while it is waited for */
     const int fd = fileno(file->stream);
     struct stat st;
+    char buffer[READ_STEP];
+    cs_hasher hasher = {0};
     cs_status status = stop();
     if (ferror(file->stream)) {
         return CS_OK; /* commit says so */
@@ -155,11 +174,17 @@ cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
     if (fflush(file->stream) != 0 || fstat(fd, &st) != 0) {
         return io_error(file->path, "cannot write");
     }
+    if (status == CS_OK) status = cs_hasher_make(0, &hasher);
+    bool whole = true;
     for (off_t at = 0; at < st.st_size + AHEAD && status == CS_OK; at += STEP) {
+        const off_t end = at + STEP < st.st_size ? at + STEP : st.st_size;
         (void)sync_file_range(fd, at, STEP, SYNC_FILE_RANGE_WRITE);
+        whole = whole && add_to_digest(fd, at, end, buffer, &hasher);
         if (at >= AHEAD) (void)sync_file_range(fd, at - AHEAD, STEP, SYNC_FILE_RANGE_WAIT_BEFORE);
         status = stop();
     }
+    if (status == CS_OK && whole) cs_xxh3_remember(fd, &hasher);
+    cs_hasher_free(&hasher);
     return cs_blame(status, "%s", file->path);
 }
 

@@ -27,7 +27,9 @@ cs_status cs_outfile_open(const char *path, cs_outfile *out) CS_MUST_CHECK;
 cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
 
 /* Has it written to disk piece by piece, which may take long, until `stop` says otherwise: fsync alone
- * would take notice of nobody. What it cannot write, commit tells of. Commit after it ends soon. */
+ * would take notice of nobody; the digest of the file, of which the process waiting for the disk has
+ * the time, is remembered (cs_xxh3_remember). What it cannot write, commit tells of. Commit after it
+ * ends soon. */
 cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void)) CS_MUST_CHECK;
 
 /* cs_outfile_commit without waiting for the disk. */

@@ -101,8 +101,30 @@ static int64_t longest_unsorted(const cs_csr *a)
     return longest;
 }
 
+/* Whether every row rises and holds no zero. */
+static bool is_tidy(const cs_csr *a)
+{
+    bool zero = false;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        bool rises = true;
+        for (int64_t p = a->ptr[i] + 1; p < a->ptr[i + 1]; ++p) {
+            rises &= a->col[p - 1] < a->col[p];
+        }
+        if (!rises) {
+            return false;
+        }
+    }
+    for (int64_t p = 0; p < cs_csr_nnz(a); ++p) {
+        zero |= a->val[p] == 0;
+    }
+    return !zero;
+}
+
 cs_status cs_csr_tidy(cs_csr *a)
 {
+    if (is_tidy(a)) {
+        return CS_OK;
+    }
     int64_t longest = longest_unsorted(a);
     entry *scratch = NULL;
     if (longest > 0) {

@@ -46,6 +46,37 @@ static cs_status open_members(stream *s)
     return status || s->ptr ? status : CS_ERR_MEMORY;
 }
 
+/* What nearly all files hold is looked over and copied at once; false: not of this type, or not all
+ * in its range. */
+static bool plain_columns(const cs_array *from, int64_t cols, int32_t *to)
+{
+    uint32_t most = 0;
+    if (from->dtype != CS_I32) {
+        return false;
+    }
+    memcpy(to, from->data, (size_t)from->size * sizeof *to);
+    for (int64_t e = 0; e < from->size; ++e) {
+        most = most > (uint32_t)to[e] ? most : (uint32_t)to[e]; /* what is negative is large */
+    }
+    return most < cols;
+}
+
+static bool plain_values(const cs_array *from, double *to)
+{
+    uint64_t infinite = 0;
+    if (from->dtype != CS_F64) {
+        return false;
+    }
+    memcpy(to, from->data, (size_t)from->size * sizeof *to);
+    for (int64_t e = 0; e < from->size; ++e) {
+        const uint64_t exponent = UINT64_C(0x7ff) << 52;
+        uint64_t bits;
+        memcpy(&bits, &to[e], sizeof bits);
+        infinite |= (bits & exponent) == exponent;
+    }
+    return infinite == 0;
+}
+
 /* The entries of rows `from` .. `to` - 1 of those at hand, the first of which is row `first` of the
  * matrix, into col and val. */
 static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to)
@@ -61,6 +92,10 @@ static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to
     }
     cs_status status = cs_npz_items_next(s->indices, count, &indices);
     status = status ? status : cs_npz_items_next(s->data, count, &data);
+    if (status != CS_OK || count == 0 ||
+        (plain_columns(indices, s->cols, s->col) && plain_values(data, s->val))) {
+        return status;
+    }
     const cs_index_items items = {s->path, "indices", indices, begin};
     for (int64_t e = 0; status == CS_OK && e < count; ++e) {
         int64_t j = 0;

@@ -119,7 +119,10 @@ with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
 
     def ours(*line):
-        return lambda: once([cospec, *line, "-o", "result", "--force"])
+        def run():
+            shutil.rmtree("result", ignore_errors=True)  # what an earlier run left is not this one's to remove
+            return once([cospec, *line, "-o", "result"])
+        return run
 
     # a. text to matrix
     tokens, vocabulary = (1_000_000, 50_000) if small else (20_000_000, 200_000)
