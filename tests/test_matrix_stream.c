@@ -120,8 +120,8 @@ TEST_IN_DIR(damaged_archives_are_named)
                  "indices.npy has 3 items, data.npy 2");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, outside, 3, val), &any), CS_ERR_INPUT,
                  "indices.npy: item 2 is 4, not in 0..3");
-    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, negative, 3, val), &any),
-                 CS_ERR_INPUT, "indices.npy: item 1 is -1, not in 0..3");
+    assert_fails(cs_matrix_stream(archive(state, 4, good, 3, negative, 3, val), &any), CS_ERR_INPUT,
+                 "indices.npy: item 1 is -1, not in 0..3");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 3, bad), &any), CS_ERR_INPUT,
                  "row 2, column 0: value nan is not finite");
 }
