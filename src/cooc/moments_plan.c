@@ -83,13 +83,14 @@ static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *room)
     int64_t *row = room, *col = room + a->rows;
     double rows_first = 0, cols_first = 0, by_degree = 0, nnz = (double)cs_csr_nnz(a);
     for (int64_t i = 0; i < a->rows; ++i) {
-        int64_t key = p->row.key[p->row.rank[i]];
+        int64_t key = p->row.key[p->row.rank[i]], before = 0;
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             int32_t j = a->col[e];
             bool row_first = key > p->col.key[p->col.rank[j]];
-            row[i] += !row_first;
+            before += !row_first;
             col[j] += row_first;
         }
+        row[i] = before;
     }
     for (int64_t i = 0; i < a->rows; ++i) {
         by_degree += wedges(row[i], p->row.degree[i]);
@@ -131,17 +132,21 @@ cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
     for (int64_t e = 0; e < nnz; ++e) {
         ++p->col.degree[a->col[e]];
     }
+    double *col_weight = weight + a->rows;
     for (int64_t i = 0; i < a->rows; ++i) {
+        const double degree = (double)p->row.degree[i];
+        int64_t sum = 0;
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            weight[i] += (double)p->col.degree[a->col[e]];
-            weight[a->rows + a->col[e]] += (double)p->row.degree[i];
+            sum += p->col.degree[a->col[e]];
+            col_weight[a->col[e]] += degree;
         }
+        weight[i] = (double)sum;
     }
     status = rank_by_degree(&p->row);
     if (status == CS_OK) status = rank_by_degree(&p->col);
     if (status == CS_OK) {
         group_side(&p->row, weight, (double)nnz);
-        group_side(&p->col, weight + a->rows, (double)nnz);
+        group_side(&p->col, col_weight, (double)nnz);
         choose(a, p, room);
     }
 done:

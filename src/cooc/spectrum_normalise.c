@@ -5,6 +5,7 @@
  * column of 500,000 entries keeps its last digits, on which the residual of the closed-form vectors
  * rests.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -113,7 +114,9 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
     }
     if (s.exponent != 0 && (status = cs_csr_copy(a, &s.own)) == CS_OK) {
         cs_scale_down(s.exponent, &s.own);
-        s.entries = cs_csr_entries_of(&s.own);
+        s.entries.least = ldexp(s.entries.least, -s.exponent);
+        s.entries.largest = ldexp(s.entries.largest, -s.exponent);
+        if (s.entries.least < DBL_MIN) s.entries = cs_csr_entries_of(&s.own); /* some may be 0 */
     }
     s.own.gram = a->gram;
     bool as_it_is = options->normalised && s.exponent == 0;

@@ -53,6 +53,17 @@ void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at,
                      cs_real_target to)
 {
     const cs_array items = {.dtype = dtype, .size = count, .data = (void *)(uintptr_t)raw};
+    if (stride == 1 && dtype == (to.wide ? CS_F64 : CS_F32)) {
+        const size_t size = to.wide ? sizeof(double) : sizeof(float);
+        memcpy((char *)to.items + (size_t)at * size, raw, (size_t)count * size);
+        return;
+    }
+    if (stride == 1 && dtype == CS_F32) {
+        for (int64_t i = 0; i < count; ++i) {
+            ((double *)to.items)[at + i] = (double)ITEM(float, &items, i);
+        }
+        return;
+    }
     for (int64_t i = 0; i < count; ++i, at += stride) {
         /* the two floats of 16 bits fill most large files */
         double x = dtype == CS_BF16  ? (double)cs_bf16_decode(ITEM(uint16_t, &items, i))
