@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as work:
             "SLEPc cross": slepc_with(1), "SLEPc cross, 2 ranks": slepc_with(2),
             "PRIMME": (lambda: once([sys.executable, "-c", SVDS.replace("from scipy.sparse.linalg", "from primme").replace("tol=1e-5", "tol=1e-10"), matrix, k, "theirs-"]))
             if primme else None}, "theirs: loading, solving, writing", lambda name: 3 if "scipy" in name else 2.5,
-           "half of ours is the solver itself, whose ratio is below; certificates, residuals and digests of what is written are the rest")
+           "two thirds of ours are the solver and its probe, whose ratio is below; an estimate of sum sigma^4, residuals, reading and writing are the rest (docs/architecture.md)")
 
     # c. rank, d. pairs
     n, d = (20_000, 256) if small else (300_000, 768)
@@ -182,7 +182,7 @@ with tempfile.TemporaryDirectory() as work:
         report(f"whole command: the {k} most similar of the pairs of {m} x 768 rows{form}", ours("connectivity", "fewer.npy", "--pairs", k, "--features", m, "--jackknife", 0),
                {f"{name}, {pairs}": (lambda python=python, pairs=pairs: once([python, "-c", PAIRS, "fewer.npy", k, pairs])) for name, python in pythons for pairs in pair_forms},
                "ours with mean and quantiles of all", lambda name: 2.5,
-               "six tenths of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles")
+               "two thirds of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles (docs/architecture.md)")
     os.environ.pop("OPENBLAS_CORETYPE")
 
     # e. connectivity of a corpus: of a real one, since words drawn independently have no spectrum of a language to converge to
