@@ -179,27 +179,34 @@ TEST(pictures_give_their_plane)
     cs_corpus corpus = small_corpus(2, s, 5, 0, 1);
     static const struct {
         int64_t length, stride;
-        bool fits;
-    } cut[] = {{4, 0, true},  {2, 0, true},  {4, 4, true},  {2, 2, true},  {4, 8, true},
-               {3, 0, false}, {0, 0, false}, {4, 1, false}, {8, 0, false}, {4, 2, false}};
+        bool rows, within; /* of windows; within one */
+    } cut[] = {{4, 0, true, true},   {2, 0, true, true},   {4, 4, true, true},
+               {2, 2, true, true},   {4, 8, true, true},   {0, 0, true, true},
+               {3, 0, false, false}, {4, 1, false, false}, {8, 0, false, false},
+               {4, 2, false, false}, {3, 4, false, true},  {1, 0, false, true}};
+    static const cs_context contexts[] = {{CS_CONTEXT_NEAREST, 1, true, 0},
+                                          {CS_CONTEXT_EACH, 1, true, 0},
+                                          {CS_CONTEXT_NEAREST, 1, true, 1}};
     for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
-        const cs_cooc_options o = {.max_length = cut[i].length, .stride = cut[i].stride};
-        cs_context near = {CS_CONTEXT_NEAREST, 1, true, 0}, each = {CS_CONTEXT_EACH, 1, true, 0},
-                   given = {CS_CONTEXT_NEAREST, 1, true, 1};
-        corpus.columns = corpus.window = 0;
-        OK(cs_cooc_in_plane(&corpus, &o, &near));
-        assert_int_equal(near.columns, 0);
-        corpus.columns = 2;
-        corpus.window = 4;
-        OK(cs_cooc_in_plane(&corpus, &o, &each));
-        OK(cs_cooc_in_plane(&corpus, &o, &given));
-        assert_true(each.columns == 0 && given.columns == 1);
-        if (cut[i].fits) {
-            OK(cs_cooc_in_plane(&corpus, &o, &near));
-            assert_int_equal(near.columns, 2);
-        } else {
-            assert_fails(cs_cooc_in_plane(&corpus, &o, &near), CS_ERR_USAGE,
-                         "windows of 2 x 2 patches into whole rows: give --max-length 4 alone");
+        for (size_t c = 0; c < sizeof contexts / sizeof *contexts; ++c) {
+            const bool near = c == 0;
+            cs_cooc_options o = {
+                .max_length = cut[i].length, .stride = cut[i].stride, .context = contexts[c]};
+            corpus.columns = corpus.window = 0;
+            OK(cs_cooc_in_plane(&corpus, &o));
+            assert_true(o.context.columns == contexts[c].columns && o.max_length == cut[i].length);
+            corpus.columns = 2;
+            corpus.window = 4;
+            if (near ? cut[i].rows : cut[i].within) {
+                OK(cs_cooc_in_plane(&corpus, &o));
+                assert_int_equal(o.context.columns, near ? 2 : contexts[c].columns);
+                assert_int_equal(o.max_length, cut[i].length > 0 ? cut[i].length : 4);
+            } else {
+                assert_fails(cs_cooc_in_plane(&corpus, &o), CS_ERR_USAGE,
+                             near ? "2 x 2 patches into whole rows: give --max-length 4 alone"
+                                  : "across windows of 2 x 2 patches, which overlap: give "
+                                    "--max-length 4, or none");
+            }
         }
     }
     cs_corpus_free(&corpus);

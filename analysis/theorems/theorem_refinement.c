@@ -124,13 +124,16 @@ static cs_status state(const cs_corpus *corpus, const cs_cooc_options *options,
                        const cs_theorem_input *in, const char *input, cs_theorem_report *report)
 {
     cs_context context[CONTEXTS];
+    cs_cooc_options build = *options;
     cs_refined_pairs r = {0};
     int64_t count = 0;
     cs_status status = list_contexts(context, &count);
     for (int64_t c = 0; c < count && status == CS_OK; ++c) {
-        status = cs_cooc_in_plane(corpus, options, &context[c]);
+        build.context = context[c];
+        status = cs_cooc_in_plane(corpus, &build);
+        context[c] = build.context;
     }
-    if (status == CS_OK) status = cs_refined_pairs_of(corpus, options, count, context, in, &r);
+    if (status == CS_OK) status = cs_refined_pairs_of(corpus, &build, count, context, in, &r);
     for (int64_t p = 0; p < r.count * r.count && status == CS_OK; ++p) {
         if (p / r.count != p % r.count) record_pair(&r, p, input, report->rows);
         if (r.pair[p].ordered) status = state_pair(&r, p, input, &report->statements);

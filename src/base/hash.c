@@ -96,15 +96,12 @@ static struct known {
 static uint64_t remembered;
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void cs_xxh3_remember(int fd, const cs_hasher *hasher)
+void cs_xxh3_remember(const struct stat *before, const cs_hasher *hasher)
 {
-    struct stat st;
-    if (fstat(fd, &st) == 0) {
-        (void)pthread_mutex_lock(&known_lock);
-        known[remembered++ % (sizeof known / sizeof *known)] =
-            (struct known){st.st_dev, st.st_ino, st.st_size, st.st_mtim, cs_hasher_value(hasher)};
-        (void)pthread_mutex_unlock(&known_lock);
-    }
+    (void)pthread_mutex_lock(&known_lock);
+    known[remembered++ % (sizeof known / sizeof *known)] = (struct known){
+        before->st_dev, before->st_ino, before->st_size, before->st_mtim, cs_hasher_value(hasher)};
+    (void)pthread_mutex_unlock(&known_lock);
 }
 
 static bool is_known(const char *path, char hex[33])

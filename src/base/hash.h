@@ -55,8 +55,10 @@ cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 cs_status cs_xxh3_file(const char *path, char hex[33]) CS_MUST_CHECK;
 
 /* Spares cs_xxh3_file a second reading of a file that this process has written, whose bytes `hasher`
- * (seed 0) has been given: as long as size and time of its last change stay. Of the last few files. */
-void cs_xxh3_remember(int fd, const cs_hasher *hasher);
+ * (seed 0) has been given: as long as size and time of its last change stay as `before` says, which
+ * is from before its bytes were read. Of the last few files. */
+struct stat;
+void cs_xxh3_remember(const struct stat *before, const cs_hasher *hasher);
 
 /* SHA-256 of bytes in memory. */
 void cs_sha256(const void *bytes, size_t size, char hex[65]);

@@ -229,7 +229,7 @@ static cs_status study_corpus(cs_args *args, study *t)
     if (status == CS_OK) status = measuring_options(args, &t->plan.spectrum);
     if (status == CS_OK) status = cs_args_compared(args, default_specs, &t->specs);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
-    if (status == CS_OK) status = cs_cooc_in_plane(&corpus, base, &base->context);
+    if (status == CS_OK) status = cs_cooc_in_plane(&corpus, base);
     if (status == CS_OK) status = check_specs(t, &corpus, *base);
     if (status == CS_OK) status = cs_corpus_hash(&corpus, t->input);
     if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base->context))))

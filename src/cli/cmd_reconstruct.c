@@ -67,7 +67,7 @@ static cs_status run_reconstruct(cs_args *args)
     const char *source = cs_args_positional(args, 1);
     cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
     if (status == CS_OK && !cs_images_are(source))
-        status = cs_fail(CS_ERR_USAGE, "%s has no pictures", source);
+        status = cs_args_no_pictures("reconstruct fills", source);
     if (status == CS_OK) status = cs_args_load_images(args, source, &images);
     if (status == CS_OK) status = reconstruct(args, &t, &images);
     cs_images_free(&images);
@@ -77,17 +77,18 @@ static cs_status run_reconstruct(cs_args *args)
 
 static const cs_opt reconstruct_options[] = {
     CS_EXTRA,
-    CS_REAL("mask-ratio", "R", "0.75", 0, 1, "Share of each picture's patches that are hidden."),
+    CS_REAL(
+        "mask-ratio", "R", "0.75", 0, 1,
+        "Share of each picture's patches that are hidden: the next whole number, at least one."),
     CS_CHOICE("masks", "uniform|blocks", "uniform",
               "Hidden patches uniform, or in blocks as block-masked has them."),
     CS_TEXT(
         "decode", "once|groups:K|token", "once",
         "Hidden patches at once, or in K groups of a drawn order, or one by one, each shown with "
         "its predicted values to those behind it."),
-    CS_TEXT(
-        "perceptual", "MODEL", NULL,
-        "A classifier of such pictures (cospec finetune --save-model): also the distance in its "
-        "features, which is not LPIPS."),
+    CS_TEXT("perceptual", "MODEL", NULL,
+            "A classifier of such pictures (cospec finetune --save-model, in DIR/runs): also the "
+            "distance in its features, which is not LPIPS."),
     CS_INT("limit", "N", NULL, 1, 1e9, "So many of the pictures held out, drawn by --seed."),
     CS_INT("shown", "N", "12", 1, 1000, "Pictures in reconstruction.png."),
     CS_INT("batch", "B", "64", 1, 65536, "Most pictures a forward pass."),

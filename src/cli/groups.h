@@ -121,6 +121,10 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
               "train did not make; before the texts of others the begin token that they had in "   \
               "training (--empty-prefix shared, --pooling first).")
 
+/* Why `source` is none: "<what> pictures, and SOURCE has none" (CS_ERR_USAGE), or there is no such
+ * source (CS_ERR_INPUT). what: "--arch vit reads". */
+cs_status cs_args_no_pictures(const char *what, const char *source) CS_MUST_CHECK;
+
 /* The pictures that load_corpus reads as codes of patches. */
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
 

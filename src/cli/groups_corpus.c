@@ -17,7 +17,8 @@
     CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
             "folder a class, several of these parted by commas, or a law: markov:..., hmm:... or " \
-            "grammar:... of text, field:... of pictures (docs/formats.md).")
+            "grammar:... Or pictures, one source: a name, field:..., a directory of PNG, JPEG or " \
+            "PPM, IDX, CIFAR-10, .npy or .npz (docs/formats.md).")
 
 #define CORPUS_TOKENS                                                                              \
     CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
@@ -27,8 +28,7 @@
         CS_INT("min-tokens", "N", "1", 1, 1e9, "Shorter documents are dropped and counted."),      \
         CS_INT("patch", "P", "4", 1, 65535, "Pictures: side of the patches that are tokens."),     \
         CS_INT("codes", "N", "256", 1, 1 << 20, "Pictures: codes of patches, by k-means."),        \
-        CS_TEXT("window", "RxC", NULL,                                                             \
-                "Pictures: windows of R x C patches behind one another (with --max-length R C).")
+        CS_TEXT("window", "RxC", NULL, "Pictures: windows of R x C patches, a sequence each.")
 
 #define CORPUS_TEXT                                                                                \
     CS_CHOICE(                                                                                     \
@@ -138,7 +138,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
         return cs_fail(CS_ERR_USAGE, "--extra goes with pictures, and %s has none", source);
     }
     if (!law && !named && !cs_path_exists(source)) {
-        return cs_corpus_unknown(source);
+        return cs_source_unknown(source);
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
         return cs_fail(CS_ERR_USAGE,
@@ -233,6 +233,16 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }
 
+cs_status cs_args_no_pictures(const char *what, const char *source)
+{
+    if (cs_corpus_joined(source) && !cs_path_exists(source)) {
+        return cs_fail(CS_ERR_USAGE, "%s one corpus of pictures, and %s are several", what, source);
+    }
+    return cs_corpus_named(source, NULL) || cs_law_named(source) || cs_path_exists(source)
+               ? cs_fail(CS_ERR_USAGE, "%s pictures, and %s has none", what, source)
+               : cs_source_unknown(source);
+}
+
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 {
     const char *other = cs_args_given_in(args, "vocab min-tokens format");
@@ -305,7 +315,7 @@ cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus 
                *other = cs_args_given_in(args, "tokenizer vocab min-tokens test-share split");
     if (!cs_args_flag(args, "population")) {
         cs_status loaded = cs_args_load_corpus(args, source, out);
-        return loaded ? loaded : cs_cooc_in_plane(out, options, &options->context);
+        return loaded ? loaded : cs_cooc_in_plane(out, options);
     }
     if (other) {
         return cs_fail(CS_ERR_USAGE, "--%s has no meaning with --population", other);

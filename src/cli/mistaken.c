@@ -92,24 +92,26 @@ static bool passes(cs_is found, cs_is wanted)
     }
 }
 
-/* Another argument that is what was wanted; NULL: none. */
+/* Another argument that is what was wanted; NULL: none, or `path` is of an option whose place they
+ * cannot have. */
 static const char *other_that_is(const cs_args *args, cs_is wanted, const char *path)
 {
     static const char *const options[] = {"corpus", "objective"};
-    for (int i = 0; i < cs_args_positionals(args); ++i) {
-        const char *other = cs_args_positional(args, i);
-        if (strcmp(other, path) != 0 && cs_what_is(other) == wanted) {
-            return other;
+    const int given = cs_args_positionals(args);
+    const char *found = NULL;
+    bool among = false;
+    for (int i = 0; i < given + 2; ++i) {
+        const char *option = i < given ? NULL : options[i - given];
+        const char *other = !option                          ? cs_args_positional(args, i)
+                            : cs_args_given_in(args, option) ? cs_args_text(args, option)
+                                                             : NULL;
+        const bool same = other && strcmp(other, path) == 0;
+        among = among || same;
+        if (other && !same && !found && cs_what_is(other) == wanted) {
+            found = other;
         }
     }
-    for (int i = 0; i < 2; ++i) {
-        const char *other =
-            cs_args_given_in(args, options[i]) ? cs_args_text(args, options[i]) : path;
-        if (strcmp(other, path) != 0 && cs_what_is(other) == wanted) {
-            return other;
-        }
-    }
-    return NULL;
+    return among ? found : NULL;
 }
 
 cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)

@@ -56,9 +56,11 @@ cs_status cs_tokenize_train_pictures(cs_args *args)
         cs_args_refuse(args, "vocab min-frequency special add-prefix-space split", "is for texts");
     if (status == CS_OK && !vq)
         status = cs_args_refuse(args, "width layers heads steps batch lr", "is for --model vq");
-    if (status == CS_OK && (!source || !cs_images_are(source)))
+    if (status == CS_OK && !source)
         status = cs_fail(CS_ERR_USAGE, "--model %s needs --corpus with pictures",
                          cs_args_text(args, "model"));
+    if (status == CS_OK && !cs_images_are(source))
+        status = cs_args_no_pictures("--model kmeans and vq read", source);
     if (status == CS_OK) status = cs_args_load_images(args, source, &images);
     if (status == CS_OK)
         status = cs_codes_fit(&images, o.patch, o.codes, o.seed, o.threads, &plain);

@@ -11,6 +11,7 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/tail_report.h"
+#include "cooc/build_sequences.h"
 #include "cooc/store.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
@@ -323,6 +324,7 @@ cs_status cs_verify_corpus(cs_verify *v)
     cs_status status = cs_args_objective(args, NULL, 0, NULL, &file, &build.objective);
     v->input.corpus_name = cs_args_text(args, "corpus");
     if (status == CS_OK) status = cs_args_load_corpus(args, v->input.corpus_name, &corpus);
+    if (status == CS_OK) status = cs_cooc_in_plane(&corpus, &build);
     v->input.corpus = &corpus;
     v->input.build = &build;
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {

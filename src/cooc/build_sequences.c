@@ -244,36 +244,49 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
     return status;
 }
 
-/* Whether a sequence is rows of one window of a picture. */
-static bool whole_rows(const cs_corpus *corpus, const cs_sequences *q, int64_t i)
+/* Whether a sequence lies in one window of a picture, and is rows of it. */
+static bool within_window(const cs_corpus *corpus, const cs_sequences *q, int64_t i, bool *rows)
 {
     const int64_t from = q->start[i] - corpus->doc_ptr[q->document[i]], length = q->length[i];
-    return from % corpus->columns == 0 && length % corpus->columns == 0 &&
-           (length == 0 || from / corpus->window == (from + length - 1) / corpus->window);
+    *rows = from % corpus->columns == 0 && length % corpus->columns == 0;
+    return length == 0 || from / corpus->window == (from + length - 1) / corpus->window;
 }
 
-cs_status cs_cooc_in_plane(const cs_corpus *corpus, const cs_cooc_options *options,
-                           cs_context *context)
+cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options)
 {
     cs_sequences q = {0};
+    cs_context *context = &options->context;
     const long long n = context->n, window = corpus->window, columns = corpus->columns;
-    if (columns == 0 || context->columns > 0 || !cs_context_plane(context)) {
+    const bool plane = columns > 0 && context->columns == 0 && cs_context_plane(context);
+    const bool several =
+        columns > 0 && corpus->documents > 0 && corpus->doc_ptr[1] - corpus->doc_ptr[0] > window;
+    if (!plane && !several) {
         return CS_OK;
     }
-    cs_status status = cs_sequences_of(corpus, options->max_length, options->stride, &q);
+    options->max_length = options->max_length > 0 ? options->max_length : window;
+    const long long length = options->max_length, stride = options->stride;
+    cs_status status = cs_sequences_of(corpus, length, stride, &q);
     for (int64_t i = 0; i < q.count && status == CS_OK; ++i) {
-        if (!whole_rows(corpus, &q, i))
+        bool rows = false;
+        const bool within = within_window(corpus, &q, i, &rows);
+        if (plane && !(within && rows)) {
             status =
                 cs_fail(CS_ERR_USAGE,
                         "nearest:%lld of pictures is by distance in the plane, and --max-length "
                         "%lld with --stride %lld does not cut their windows of %lld x %lld "
                         "patches into whole rows: give --max-length %lld alone, or nearest:"
                         "%lld@1 for distance in the sequence",
-                        n, (long long)options->max_length, (long long)options->stride,
-                        window / columns, columns, window, n);
+                        n, length, stride, window / columns, columns, window, n);
+        } else if (!within) {
+            status = cs_fail(CS_ERR_USAGE,
+                             "--max-length %lld with --stride %lld cuts sequences across windows "
+                             "of %lld x %lld patches, which overlap: give --max-length %lld, or "
+                             "none",
+                             length, stride, window / columns, columns, window);
+        }
     }
     cs_sequences_free(&q);
-    if (status == CS_OK) context->columns = columns;
+    if (status == CS_OK && plane) context->columns = columns;
     return status;
 }
 

@@ -28,11 +28,11 @@ cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *opti
 int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options, int64_t *longest,
                         cs_objective *of_longest);
 
-/* Gives a context that knows distance the plane of a corpus of pictures, unless it has one (in
- * columns of 1 distance is that in the sequence). CS_ERR_USAGE: max_length and stride cut sequences
- * that are not whole rows of one window. Of another corpus it stays as it is. O(sequences). */
-cs_status cs_cooc_in_plane(const cs_corpus *corpus, const cs_cooc_options *options,
-                           cs_context *context) CS_MUST_CHECK;
+/* For a corpus of pictures: sequences are windows where max_length does not say otherwise, and a
+ * context that knows distance gets their plane, unless it has one (in columns of 1 distance is that in
+ * the sequence). CS_ERR_USAGE: max_length and stride cut sequences across windows, or in the plane
+ * not into whole rows. Of another corpus all stays as it is. O(sequences). */
+cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options) CS_MUST_CHECK;
 
 /* The context options of a build; borrows its objective. */
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options);

@@ -7,7 +7,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/range.h"
 #include "image/draw_private.h"
 #include "image/field.h"
 #include "image/images_private.h"
@@ -202,25 +201,17 @@ typedef enum {
 static bool begins_as_idx(const char *path)
 {
     uint8_t first[4] = {0};
-    FILE *file = fopen(path, "rb");
-    const bool read = file && fread(first, 1, sizeof first, file) == sizeof first;
-    if (file) {
-        (void)fclose(file);
-    }
-    return read && ((first[0] == 0x1F && first[1] == 0x8B && cs_has_suffix(path, "-ubyte.gz")) ||
-                    cs_idx_is(first, sizeof first));
+    return cs_file_head(path, first, sizeof first) == sizeof first &&
+           ((first[0] == 0x1F && first[1] == 0x8B && cs_has_suffix(path, "-ubyte.gz")) ||
+            cs_idx_is(first, sizeof first));
 }
 
 /* An array of three dimensions or more: fewer are token ids. */
 static bool is_npy_of_pictures(const char *path)
 {
     char head[256] = "";
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(head, 1, sizeof head - 1, file) : 0;
-    if (file) {
-        (void)fclose(file);
-    }
-    for (size_t i = 0; i < size; ++i) {
+    const int64_t size = cs_file_head(path, head, sizeof head - 1);
+    for (int64_t i = 0; i < size; ++i) {
         head[i] = head[i] ? head[i] : ' '; /* the version has zeros */
     }
     const char *shape = strstr(head, "'shape': (");
@@ -328,10 +319,12 @@ cs_status cs_images_load(const char *source, const cs_images_options *options, c
     if (resolved.test_share < 0) {
         resolved.test_share = 0.2;
     }
-    const cs_range share = {"test share", resolved.test_share, 0, 1 - 0x1p-53};
     const bool named = cs_images_named(source) != NULL;
     char *path = NULL;
-    cs_status status = cs_ranges_check(1, &share);
+    cs_status status =
+        resolved.test_share < 1
+            ? CS_OK
+            : cs_fail(CS_ERR_USAGE, "test share %g is not below 1", resolved.test_share);
     if (status == CS_OK) status = named ? ready(source, &path) : kind_of(source, &found);
     if (status == CS_OK)
         status = read_kind(named ? IS_NPZ : found, named ? path : source, &resolved, &made);

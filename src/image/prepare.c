@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "image/draw_private.h"
+#include "io/file.h"
 #include "io/prepared.h"
 
 #define FONTS "fonts-*, see data/typefaces.tsv"
@@ -145,6 +146,38 @@ const cs_corpus_source *cs_source_at(int i)
     return i < texts ? &text[i] : i - texts < images ? &image[i - texts] : NULL;
 }
 
+/* Their names, but for the sets of glyphs; of all of them the most alike is considered. */
+static char *names_of_all(const char *source, cs_hint *hint)
+{
+    char *all = cs_strdup("");
+    const cs_corpus_source *s = NULL;
+    for (int i = 0; (s = cs_source_at(i)); ++i) {
+        cs_hint_consider(source, s->name, hint);
+        if (strncmp(s->name, "glyphs-", strlen("glyphs-")) != 0) {
+            cs_append(&all, "%s%s", i > 0 ? ", " : "", s->name);
+        }
+    }
+    return all;
+}
+
+cs_status cs_source_unknown(const char *source)
+{
+    static const char *const laws[] = {"markov:", "hmm:", "grammar:", "field:"};
+    cs_hint hint = {0};
+    char *all = names_of_all(strchr(source, '/') ? "" : source, &hint);
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        cs_hint_consider(source, laws[i], &hint);
+    }
+    cs_status status =
+        all ? cs_fail(CS_ERR_INPUT,
+                      "%s: no such file, and not a corpus known by name (%s) or law (markov:..., "
+                      "hmm:..., grammar:..., field:...)%s",
+                      source, all, cs_path_hint(source, &hint))
+            : CS_ERR_MEMORY;
+    cs_free(all);
+    return status;
+}
+
 cs_status cs_source_path(const char *name, char **out)
 {
     return cs_images_named(name) ? cs_images_prepared_path(name, out)
@@ -153,6 +186,17 @@ cs_status cs_source_path(const char *name, char **out)
 
 cs_status cs_source_prepare(const char *name, bool force, char **note)
 {
-    return cs_images_named(name) ? cs_images_prepare(name, force, note)
-                                 : cs_corpus_prepare(name, force, note);
+    if (cs_images_named(name)) {
+        return cs_images_prepare(name, force, note);
+    }
+    if (cs_corpus_named(name, NULL)) {
+        return cs_corpus_prepare(name, force, note);
+    }
+    cs_hint hint = {0};
+    char *all = names_of_all(name, &hint);
+    cs_status status = all ? cs_fail(CS_ERR_USAGE, "unknown corpus '%s' (%s)%s", name, all,
+                                     cs_hint_text("", &hint))
+                           : CS_ERR_MEMORY;
+    cs_free(all);
+    return status;
 }

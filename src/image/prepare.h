@@ -24,6 +24,9 @@ const cs_corpus_source *cs_images_named(const char *name); /* NULL: it names non
 
 /* Of any corpus known by name, of text or images; number i of them, NULL behind the last. */
 const cs_corpus_source *cs_source_at(int i);
+/* CS_ERR_INPUT of a source that is neither a file nor one of these nor a law, with the name that may
+ * have been meant. */
+cs_status cs_source_unknown(const char *source) CS_MUST_CHECK;
 cs_status cs_source_path(const char *name, char **out) CS_MUST_CHECK;
 cs_status cs_source_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
 

@@ -216,12 +216,8 @@ cs_status cs_images_directory_is(const char *path, bool *is)
     uint8_t begin[8] = {0};
     char *name = NULL;
     cs_status status = first_file(path, &name);
-    FILE *file = name ? fopen(name, "rb") : NULL;
-    const size_t size = file ? fread(begin, 1, sizeof begin, file) : 0;
-    if (file) {
-        (void)fclose(file);
-    }
-    *is = cs_picture_is(begin, (int64_t)size) || (name && is_named_picture(name));
+    const int64_t size = name ? cs_file_head(name, begin, sizeof begin) : 0;
+    *is = cs_picture_is(begin, size) || (name && is_named_picture(name));
     cs_free(name);
     return status;
 }

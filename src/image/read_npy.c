@@ -1,5 +1,6 @@
 /* NPY and NPZ: arrays of pictures and of what is known of each. The members of NPZ are those that
  * cs_images_write writes (docs/formats.md). */
+#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -164,6 +165,29 @@ static cs_status check_mask(const char *path, const cs_images *images)
     return CS_OK;
 }
 
+static cs_status check_value(const char *path, const cs_images *images)
+{
+    const int64_t numbers = images->height * images->width * images->channels;
+    for (int64_t i = 0; i < images->count * numbers; ++i) {
+        if (!isfinite(images->value[i])) {
+            return cs_fail(CS_ERR_INPUT, "%s: value: %g in picture %lld is not finite", path,
+                           (double)images->value[i], (long long)(i / numbers));
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status check_mirror(const char *path, const cs_images *images)
+{
+    for (int64_t c = 0; c < images->labels; ++c) {
+        if (images->mirror[c] > 1) {
+            return cs_fail(CS_ERR_INPUT, "%s: mirror: %d of class %lld is neither 0 nor 1", path,
+                           images->mirror[c], (long long)c);
+        }
+    }
+    return CS_OK;
+}
+
 /* One member, where it is there. Names come before what refers to them. */
 static cs_status take_member(const char *path, const char *what, cs_array *array, cs_npz *npz,
                              cs_images *out)
@@ -182,16 +206,21 @@ static cs_status take_member(const char *path, const char *what, cs_array *array
         return status != CS_OK || out->labels ? status : cs_images_number_classes(path, out);
     }
     if (strcmp(what, "group") == 0) {
+        if (out->groups == 0) {
+            return cs_fail(CS_ERR_INPUT, "%s: has a member group.npy, and no group_name.npy", path);
+        }
         out->group = cs_alloc(out->count, sizeof *out->group);
         return out->group
                    ? take_numbers(path, what, array, 0, out->groups - 1, out->group, out->count)
                    : CS_ERR_MEMORY;
     }
     if (strcmp(what, "value") == 0) {
-        return take_plane(path, what, array, CS_F32, pixels * out->channels, &out->value);
+        status = take_plane(path, what, array, CS_F32, pixels * out->channels, &out->value);
+        return status == CS_OK ? check_value(path, out) : status;
     }
     if (strcmp(what, "mirror") == 0) {
-        return take_plane(path, what, array, CS_U8, out->labels, &out->mirror);
+        status = take_plane(path, what, array, CS_U8, out->labels, &out->mirror);
+        return status == CS_OK ? check_mirror(path, out) : status;
     }
     if (strcmp(what, "mask") == 0) {
         status = take_plane(path, what, array, CS_U8, pixels, &out->mask);

@@ -65,8 +65,9 @@ cs_status cs_model_text_has_states(const cs_model_text *t)
 
 cs_status cs_model_text_has_tokenizer(const cs_model_text *t)
 {
-    return t->tokenizer
-               ? CS_OK
+    return t->tokenizer ? CS_OK
+           : t->model.config.patch > 0
+               ? cs_fail(CS_ERR_USAGE, "%s: is a model of pictures, and texts are read", t->dir)
                : cs_fail(CS_ERR_INPUT,
                          "%s/tokenizer.json: not there, and texts need it; of vocab.txt or "
                          "vocab.json transformers makes it: "

@@ -146,26 +146,24 @@ static cs_status flush_to_disk(cs_outfile *file, bool synced)
 
 enum { STEP = 16 << 20, AHEAD = 4 * STEP }; /* what the disk has to do while it is waited for */
 
-/* Bytes that stand in the file, for its digest; false: not all of them can be read. */
-static bool add_to_digest(int fd, off_t at, off_t end, char *buffer, cs_hasher *hasher)
+/* What stands in the file from `at` to `end`, for its digest. */
+static cs_status add_to_digest(const cs_outfile *file, off_t at, off_t end, cs_hasher *hasher)
 {
-    while (at < end) {
-        const size_t most = (size_t)(end - at < READ_STEP ? end - at : READ_STEP);
-        const ssize_t got = pread(fd, buffer, most, at);
-        if (got <= 0) {
-            return false;
-        }
-        cs_hasher_add(hasher, buffer, (size_t)got);
-        at += got;
+    char buffer[READ_STEP];
+    cs_status status = CS_OK;
+    while (at < end && status == CS_OK) {
+        const int64_t size = end - at < READ_STEP ? end - at : READ_STEP;
+        status = cs_file_read_at(fileno(file->stream), file->path, at, size, buffer);
+        if (status == CS_OK) cs_hasher_add(hasher, buffer, (size_t)size);
+        at += size;
     }
-    return true;
+    return status;
 }
 
 cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
 {
     const int fd = fileno(file->stream);
     struct stat st;
-    char buffer[READ_STEP];
     cs_hasher hasher = {0};
     cs_status status = stop();
     if (ferror(file->stream)) {
@@ -175,15 +173,14 @@ cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
         return io_error(file->path, "cannot write");
     }
     if (status == CS_OK) status = cs_hasher_make(0, &hasher);
-    bool whole = true;
     for (off_t at = 0; at < st.st_size + AHEAD && status == CS_OK; at += STEP) {
         const off_t end = at + STEP < st.st_size ? at + STEP : st.st_size;
         (void)sync_file_range(fd, at, STEP, SYNC_FILE_RANGE_WRITE);
-        whole = whole && add_to_digest(fd, at, end, buffer, &hasher);
+        status = add_to_digest(file, at, end, &hasher);
         if (at >= AHEAD) (void)sync_file_range(fd, at - AHEAD, STEP, SYNC_FILE_RANGE_WAIT_BEFORE);
-        status = stop();
+        if (status == CS_OK) status = stop();
     }
-    if (status == CS_OK && whole) cs_xxh3_remember(fd, &hasher);
+    if (status == CS_OK) cs_xxh3_remember(&st, &hasher);
     cs_hasher_free(&hasher);
     return cs_blame(status, "%s", file->path);
 }
@@ -324,30 +321,66 @@ static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room
     return CS_OK;
 }
 
-cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size)
+cs_status cs_file_open_any(const char *path, int *fd, int64_t *size)
 {
     struct stat st;
-    cs_status status = CS_OK;
+    *fd = -1;
+    if (lstat(path, &st) != 0) {
+        return io_error(path, "cannot read");
+    }
+    if (S_ISFIFO(st.st_mode)) {
+        return cs_fail(CS_ERR_IO, "%s: is a pipe, not a file to read", path);
+    }
+    /* a blocking open would wait for a writer for ever */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0 || fcntl(*fd, F_SETFL, 0) != 0 || fstat(*fd, &st) != 0) {
+        return io_error(path, "cannot read");
+    }
+    *size = S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+    return S_ISDIR(st.st_mode) ? cs_fail(CS_ERR_IO, "%s: is a directory, not a file to read", path)
+                               : CS_OK;
+}
+
+cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size)
+{
+    int fd = -1;
+    int64_t there = -1;
+    FILE *f = NULL;
     if (limit < 0 || limit == INT64_MAX) {
         return cs_fail(CS_ERR_USAGE, "%s: bad limit of %lld bytes", path, (long long)limit);
     }
-    FILE *f = fopen(path, "rbe");
-    if (!f || fstat(fileno(f), &st) != 0) {
-        status = io_error(path, "cannot read");
-    } else if (S_ISDIR(st.st_mode)) {
-        status = cs_fail(CS_ERR_IO, "%s: is a directory, not a file to read", path);
-    } else if (S_ISREG(st.st_mode) && st.st_size > limit) {
+    cs_status status = cs_file_open_any(path, &fd, &there);
+    if (status == CS_OK && !(f = fdopen(fd, "rb"))) status = io_error(path, "cannot read");
+    if (status == CS_OK && there > limit)
         status = cs_fail(CS_ERR_INPUT, "%s: %lld bytes, more than the limit of %lld", path,
-                         (long long)st.st_size, (long long)limit);
-    } else {
+                         (long long)there, (long long)limit);
+    if (status == CS_OK) {
         /* One byte more than the size, so that an unchanged file ends within the buffer. */
-        int64_t room = S_ISREG(st.st_mode) ? (int64_t)st.st_size + 1 : READ_STEP;
+        const int64_t room = there >= 0 ? there + 1 : READ_STEP;
         status = read_all(f, path, limit, room < limit ? room : limit, out, size);
     }
     if (f) {
         (void)fclose(f); /* opened for reading: nothing to lose */
+    } else if (fd >= 0) {
+        (void)close(fd);
     }
     return status;
+}
+
+int64_t cs_file_head(const char *path, void *head, int64_t most)
+{
+    int fd = -1;
+    int64_t size = 0;
+    ssize_t got = 0;
+    if (cs_file_open(path, &fd, &size) == CS_OK) {
+        got = pread(fd, head, (size_t)most, 0);
+    } else {
+        cs_reason_clear();
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return got > 0 ? got : 0;
 }
 
 cs_status cs_file_open(const char *path, int *fd, int64_t *size)

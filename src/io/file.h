@@ -55,7 +55,8 @@ cs_status cs_partials_sweep(const char *path, bool locked) CS_MUST_CHECK;
 cs_status cs_file_write(const char *path, const void *bytes, int64_t size) CS_MUST_CHECK;
 
 /* Reads a whole file of at most `limit` bytes into *out (NUL-terminated, *size excludes the NUL).
- * Refuses a larger one (CS_ERR_INPUT) before memory is taken for it; also bounds pipes. */
+ * Refuses a larger one (CS_ERR_INPUT) before memory is taken for it; also bounds what is no regular
+ * file, such as standard input (/dev/stdin). A pipe with a name is refused: CS_ERR_IO. */
 cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *size) CS_MUST_CHECK;
 
 /* The same of a text: CS_ERR_INPUT names the line of a NUL, which would end it for whoever reads it
@@ -73,6 +74,12 @@ cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size) CS_MUS
 /* Opens a regular file to be read by position, *size its bytes; *fd may be open after a failure,
  * else is -1. CS_ERR_IO. */
 cs_status cs_file_open(const char *path, int *fd, int64_t *size) CS_MUST_CHECK;
+
+/* The same of anything but a directory or a pipe with a name; *size is -1 where it is no regular file. */
+cs_status cs_file_open_any(const char *path, int *fd, int64_t *size) CS_MUST_CHECK;
+
+/* How a regular file begins: so many bytes, at most `most`; 0 where there is none to read. */
+int64_t cs_file_head(const char *path, void *head, int64_t most);
 
 /* Exactly `size` bytes from `offset`; `path` is for messages. CS_ERR_IO, also when the file has been
  * cut short since it was opened. */

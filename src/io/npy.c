@@ -6,10 +6,8 @@
 #include "io/npy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -198,19 +196,14 @@ cs_status cs_npy_read_file(void *ctx, void *out, int64_t want, int64_t *got)
 
 cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
 {
-    struct stat st;
-    cs_status status = CS_OK;
+    int64_t size = -1;
     if (limit < 0) {
         return cs_fail(CS_ERR_USAGE, "%s: limit of %" PRId64 " bytes", path, limit);
     }
-    cs_npy_file file = {path, open(path, O_RDONLY | O_CLOEXEC)};
-    if (file.fd < 0 || fstat(file.fd, &st) != 0) {
-        status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-    } else if (S_ISDIR(st.st_mode)) {
-        status = cs_fail(CS_ERR_IO, "%s: is a directory, not a file to read", path);
-    } else {
-        cs_npy_source source = {path, S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1, &file,
-                                cs_npy_read_file};
+    cs_npy_file file = {path, -1};
+    cs_status status = cs_file_open_any(path, &file.fd, &size);
+    if (status == CS_OK) {
+        cs_npy_source source = {path, size, &file, cs_npy_read_file};
         status = cs_npy_load(&source, limit, out);
     }
     if (file.fd >= 0) {

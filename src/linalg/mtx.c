@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
@@ -287,12 +288,18 @@ static cs_status read_entries(reader *r, triplets *t)
 
 cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
-    reader r = {.stream = fopen(path, "re")};
+    int fd = -1;
+    int64_t bytes = 0;
+    reader r = {0};
     triplets t = {0};
-    if (!r.stream) {
-        return cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+    cs_status status = cs_file_open(path, &fd, &bytes);
+    if (status == CS_OK && !(r.stream = fdopen(fd, "r")))
+        status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+    if (status != CS_OK) {
+        if (fd >= 0) (void)close(fd);
+        return status;
     }
-    cs_status status = read_banner(path, &r);
+    status = read_banner(path, &r);
     status = status ? status : read_size(&r);
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);
     status = status ? status : read_entries(&r, &t);

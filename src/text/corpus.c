@@ -69,9 +69,8 @@ cs_status cs_corpus_unknown(const char *source)
     cs_hint_consider(source, "hmm:", &hint);
     cs_hint_consider(source, "grammar:", &hint);
     return cs_fail(CS_ERR_INPUT,
-                   "%s: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, "
-                   "manpages, foldoc) or law (markov:..., hmm:..., grammar:...)%s",
-                   source, cs_path_hint(source, &hint));
+                   "%s: no such file, and not a corpus of text known by name or law%s", source,
+                   cs_path_hint(source, &hint));
 }
 
 static cs_status read_path(const char *path, const cs_corpus_options *options, cs_corpus *out)
@@ -92,8 +91,9 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
     }
     const bool packed = cs_has_suffix(path, ".xz") || cs_has_suffix(path, ".zst");
     return cs_fail(CS_ERR_INPUT,
-                   "%s: not a directory, .tsv, .txt, .jsonl (each also with .gz) or .npy; %s", path,
-                   packed ? "unpack it first" : "--format says what another file holds");
+                   "%s: not a directory, .tsv, .txt, .jsonl (each also with .gz) or .npy, nor "
+                   "pictures as IDX of bytes, .bin of CIFAR-10 or .npz; %s",
+                   path, packed ? "unpack it first" : "--format says what another file holds");
 }
 
 /* The last part of a path, without trailing slashes, in fresh memory. */

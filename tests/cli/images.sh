@@ -31,7 +31,17 @@ test_bad_pictures() {
     mkdir q && printf 'P3 1 1 255 1 1 1\n' > q/0.PPM && cp p/dark/1.pgm q/
     refuses 3 "q/0.PPM: begins as no PNG, JPEG, binary PGM (P5) or PPM (P6) does" data stats q || return 1
     printf '\000\000\010\003\377\377\377\377\000\000\000\001\000\000\000\001x' > idx
-    refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx
+    refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx || return 1
+    # nobody waits for the writer of a pipe
+    mkdir -p f/a && mkfifo f/a/y.png f.npy f-images-idx3-ubyte f.txt || return 1
+    refuses 3 "f/a/y.png: is a pipe, not a file to read" timeout -k 2 10 "$COSPEC" data stats f || return 1
+    for name in f.npy f-images-idx3-ubyte f.txt; do
+        refuses 3 "$name: is not a regular file" timeout -k 2 10 "$COSPEC" data stats $name || return 1
+    done
+    # what is not there is said to be so, by name or path
+    refuses 3 "glyhs: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field)" \
+        "$COSPEC" train --corpus glyhs --objective masked --arch vit -o t && grep -q 'did you mean glyphs?' err && refuses 2 "unknown corpus 'glyhs'" data prepare glyhs &&
+        refuses 2 "--arch vit reads one corpus of pictures, and p,q are several" "$COSPEC" train --corpus p,q --objective masked --arch vit -o t
 }
 
 # Pictures of noise: codes are tokens, a document a picture, read by every command of text.
@@ -47,6 +57,10 @@ test_codes_are_tokens() {
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 -o c &&
         [ "$(number sequences c/matrix.json)" = 108 ] && exits 0 "$COSPEC" connectivity c || { fail "${why:-$(number sequences c/matrix.json) windows}"; return 1; }
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 --threads 2 -o d && cmp c/matrix.npz d/matrix.npz || return 1
+    # a window is a sequence, and no sequence lies across windows
+    exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --objective masked --mask-ratio 0.5 -o g && cmp c/matrix.npz g/matrix.npz || { fail "${why:-windows are no sequences}"; return 1; }
+    refuses 2 "--max-length 8 with --stride 0 cuts sequences across windows of 2 x 2 patches, which overlap: give --max-length 4, or none" \
+        "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 8 --objective ar -o e || return 1
     # the nearest patch is one of the plane, in records, texts of rows and every command
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --unmasked 1 --context nearest:1 -o p &&
         grep -q '"context": "nearest:1@2"' p/matrix.json && exits 0 "$COSPEC" inspect p --top 100 && grep -q '\[+1,-1\]' out && grep -q '\[-1,+0\]' out ||

@@ -93,7 +93,7 @@ test_option_without_meaning() { refuses 2 "no meaning for 'help'" "$COSPEC" help
 test_mistaken() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 -o toy || return 1
     mkdir model && echo '{}' > model/config.json
-    refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc) or law (markov:..., hmm:..., grammar:...); did you mean wordnet?" \
+    refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) or law (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
         "$COSPEC" cooc --corpus wordnt --objective ar -o c &&
         refuses 2 "wordnet is a corpus and model is a model: they are in each other's place" "$COSPEC" features wordnet model -o f &&
         refuses 3 "wordnet: no directory of a model but a corpus" "$COSPEC" features wordnet wordnet -o f &&
@@ -128,7 +128,7 @@ test_mistaken() {
 # Values are suggested as options are: names of every list, and files beside the one that is not there.
 test_suggestions() {
     printf 'a\tb c\n' > d.tsv && mkdir model && echo '{}' > model/config.json || return 1
-    refuses 3 "w0rd: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc) or law (markov:..., hmm:..., grammar:...); did you mean wordnet?" \
+    refuses 3 "w0rd: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) or law (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
         "$COSPEC" cooc --corpus w0rd --objective ar -o c &&
         refuses 3 "did you mean d.tsv?" "$COSPEC" cooc --corpus d.tvs --objective ar -o c &&
         refuses 3 "did you mean model/../d.tsv?" "$COSPEC" data stats model/../d.tvs &&
