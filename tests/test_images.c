@@ -1,5 +1,6 @@
 /* Corpora of images: each reader on files made here, cut and contradictory ones; the members of NPZ;
  * the contact sheet. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -267,7 +268,7 @@ TEST_IN_DIR(npz_has_all_that_is_known)
 TEST_IN_DIR(npz_that_contradicts_itself_is_refused)
 {
     const char *path = in_dir(state, "x.npz");
-    for (int bad = 0; bad < 8; ++bad) {
+    for (int bad = 0; bad < 11; ++bad) {
         static const char *const reason[] = {"label: 2 of picture 0 is not in -1..1",
                                              "held_out: 2 of picture 1",
                                              "mask: 3 in picture 0, of 2 classes",
@@ -275,18 +276,26 @@ TEST_IN_DIR(npz_that_contradicts_itself_is_refused)
                                              "box 0: class 1 of 2, rows 0..3",
                                              "box_ptr: 2 at 1, of 1 boxes",
                                              "group: 1 of picture 0 is not in 0..0",
-                                             "box 0: class 1 of 2, rows 0..2, columns 2..2"};
+                                             "box 0: class 1 of 2, rows 0..2, columns 2..2",
+                                             "value: nan in picture 1 is not finite",
+                                             "mirror: 7 of class 1 is neither 0 nor 1",
+                                             "has a member group.npy, and no group_name.npy"};
         cs_images w = full_corpus(), m = {0};
         int32_t label[2] = {2, 0}, group[2] = {1, 0};
         uint8_t held_out[2] = {0, 2}, mask[8] = {3};
         cs_box box[3] = {{2, 0, 1, 2, 2}, {1, 0, 1, 3, 2}, {1, 0, 2, 2, 2}};
         int64_t box_ptr[3] = {0, 2, 1};
+        float value[8] = {0, 0, 0, 0, 0, NAN, 0, 0};
+        uint8_t mirror[2] = {1, 7};
         w.label = bad == 0 ? label : w.label;
         w.held_out = bad == 1 ? held_out : w.held_out;
         w.mask = bad == 2 ? mask : w.mask;
         w.box = bad == 3 ? box : bad == 4 ? box + 1 : bad == 7 ? box + 2 : w.box;
         w.box_ptr = bad == 5 ? box_ptr : w.box_ptr;
         w.group = bad == 6 ? group : w.group;
+        w.value = bad == 8 ? value : w.value;
+        w.mirror = bad == 9 ? mirror : w.mirror;
+        w.groups = bad == 10 ? 0 : w.groups;
         OK(cs_images_write(path, &w));
         assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, reason[bad]);
     }
