@@ -21,9 +21,10 @@ static const char NAME[] = "field", LAW[] = "field:";
 typedef struct {
     int64_t side, fields, seed;
     double correlation;
+    unsigned given; /* bit i: key i */
 } spec;
 
-static const spec USUAL = {CS_DRAWN_SIDE, 8000, 0, 0.9};
+static const spec USUAL = {CS_DRAWN_SIDE, 8000, 0, 0.9, 0};
 
 /* `lines` lines of `length` values `step` apart, which begin `next` apart. */
 static void filter(double *x, double rho, int64_t lines, int64_t next, int64_t length, int64_t step)
@@ -61,19 +62,24 @@ static cs_status take_item(void *to, const char *item)
     const char *equal = strchr(item, '='), *value = equal ? equal + 1 : "";
     const struct {
         const char *name;
-        int64_t low, high, *at;
+        int64_t low, high, *at; /* NULL: the correlation */
     } key[] = {{"side", 1, MOST_SIDE, &s->side},
                {"fields", 1, INT32_MAX, &s->fields},
-               {"seed", 0, INT64_MAX, &s->seed}};
+               {"seed", 0, INT64_MAX, &s->seed},
+               {"correlation", 0, 0, NULL}};
     const size_t length = (size_t)(equal ? equal - item : 0);
     for (size_t i = 0; i < sizeof key / sizeof *key; ++i) {
-        if (strlen(key[i].name) == length && strncmp(item, key[i].name, length) == 0) {
-            return cs_parse_int(value, key[i].name, key[i].low, key[i].high, key[i].at);
+        if (strlen(key[i].name) != length || strncmp(item, key[i].name, length) != 0) {
+            continue;
         }
+        if (s->given & 1U << i) {
+            return cs_fail(CS_ERR_USAGE, "%s is given twice, %s is the second", key[i].name, item);
+        }
+        s->given |= 1U << i;
+        return key[i].at ? cs_parse_int(value, key[i].name, key[i].low, key[i].high, key[i].at)
+                         : cs_parse_real(value, key[i].name, 0, CS_BELOW_1, &s->correlation);
     }
-    return strncmp(item, "correlation=", 12) == 0
-               ? cs_parse_real(value, "correlation", 0, CS_BELOW_1, &s->correlation)
-               : cs_fail(CS_ERR_USAGE, "'%s' is none of side=, correlation=, fields=, seed=", item);
+    return cs_fail(CS_ERR_USAGE, "'%s' is none of side=, correlation=, fields=, seed=", item);
 }
 
 static cs_status parse(const char *source, spec *out)
