@@ -9,8 +9,9 @@
 /* Adds to the record of a training on the corpus `field`: optimum, the least evaluation loss that any model
  * can have under the objective (measures/field_optimum.h, over all plans or those of the fields evaluated,
  * as far as a few seconds go), optimum_se, and above_optimum = loss / optimum - 1, loss the one measured
- * on held-out fields. Adds nothing of other corpora, or where the loss is of something else (normalised patches, codes, a schedule of objectives) or
- * the model reads less or more than its plans show (blind queries, tokens kept or replaced). */
+ * on held-out fields. Adds nothing of other corpora, or where the loss is of something else
+ * (normalised patches, codes, a schedule of objectives) or the model reads less or more than its plans
+ * show (blind queries, tokens kept or replaced). */
 cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config *config,
                                   const cs_train_options *options, double loss,
                                   cs_item *item) CS_MUST_CHECK;

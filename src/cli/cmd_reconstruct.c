@@ -77,9 +77,8 @@ static cs_status run_reconstruct(cs_args *args)
 
 static const cs_opt reconstruct_options[] = {
     CS_EXTRA,
-    CS_REAL(
-        "mask-ratio", "R", "0.75", 0, 1,
-        "Share of each picture's patches that are hidden: the next whole number, at least one."),
+    CS_REAL("mask-ratio", "R", "0.75", 0, 1,
+            "Share of each picture's patches that are hidden, rounded: at least one, never all."),
     CS_CHOICE("masks", "uniform|blocks", "uniform",
               "Hidden patches uniform, or in blocks as block-masked has them."),
     CS_TEXT(

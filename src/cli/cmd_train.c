@@ -321,7 +321,8 @@ static cs_status check_pictures(const cs_args *args)
     if (source && cs_args_is(args, "arch", "vit") && !are) {
         return cs_args_no_pictures("--arch vit reads", source);
     }
-    if (are && !cs_args_is(args, "input", "codes") && cs_args_given_in(args, "keep random"))
+    if (are && cs_args_is(args, "arch", "vit") && !cs_args_is(args, "input", "codes") &&
+        cs_args_given_in(args, "keep random"))
         return cs_args_refuse(args, "keep random", "goes with tokens, and patches are none");
     return are ? cs_args_refuse(args, "train-documents", "goes with text")
                : cs_args_refuse(args, "target input order position-table least-area flip extra",

@@ -309,6 +309,7 @@ test_refusals() {
         refuses 2 "a model that predicts values has the squared error" "$COSPEC" train $small $of_two --loss spectral -o a &&
         refuses 2 "width that 4 divides, not 18" "$COSPEC" train $small --patch 2 --width 18 --position-table sines -o a || return 1
     printf 'a b c\n' > t.txt
+    refuses 2 "--keep goes with tokens, and patches are none" "$COSPEC" train --corpus field:side=8,fields=40 --objective masked --arch vit --keep 0.1 -o a || return 1
     refuses 2 "--arch vit reads pictures, and t.txt has none" "$COSPEC" train --corpus t.txt --objective ar --arch vit -o a
 }
 
