@@ -21,7 +21,7 @@
 #include "cooc/moments_private.h"
 #include "stats/student.h"
 
-enum { SAMPLE_BLOCK = 8 };
+enum { SAMPLE_BLOCK = CS_PANEL };
 static const double LEVEL = 0.95;
 
 double cs_square_norm(const cs_csr *a)
@@ -62,6 +62,8 @@ typedef struct {
     cs_pool pool;
     const cs_dense *q; /* NULL: nothing is taken out */
     int64_t known, sketch;
+    cs_dense y;                      /* A z, or, where there is a product with A^T A, panels: */
+    double *from, *to, *normal_room; /* aligned */
 } estimate;
 
 /* x becomes the sum over the processes. */
@@ -109,13 +111,57 @@ static cs_status column_squares(const estimate *e, const cs_dense *a, double *ou
     return sum_over(e, a->cols, out);
 }
 
-/* z := A^T A z, at most SAMPLE_BLOCK columns; y has room for as many of A's rows. */
-static cs_status apply_gram(const estimate *e, cs_dense *z, const cs_dense *y)
+/* Whether A^T A z is one product: of a matrix that is here. */
+static bool multiplies_at_once(const estimate *e)
+{
+    return !e->a->comm && e->a->op->normal && e->a->op->room >= 0;
+}
+
+/* Room for A^T A z; released by release_room, also after a failure. */
+static cs_status take_room(estimate *e)
 {
     const cs_linop *op = e->a->op;
-    cs_dense part = {.rows = y->rows, .cols = z->cols, .ld = y->ld, .data = y->data};
-    cs_status status = cs_linop_apply(op, false, z, &part);
-    if (status == CS_OK) status = cs_linop_apply(op, true, &part, z);
+    if (!multiplies_at_once(e)) {
+        e->y = cs_dense_in(&e->pool, op->rows, SAMPLE_BLOCK);
+        return e->pool.status;
+    }
+    e->from = cs_csr_panel_alloc(op->cols);
+    e->to = cs_csr_panel_alloc(op->cols);
+    e->normal_room = cs_csr_panel_alloc((op->room + CS_PANEL - 1) / CS_PANEL);
+    return e->from && e->to && e->normal_room ? CS_OK : CS_ERR_MEMORY;
+}
+
+static void release_room(const estimate *e)
+{
+    cs_free_aligned(e->from);
+    cs_free_aligned(e->to);
+    cs_free_aligned(e->normal_room);
+}
+
+static cs_status apply_at_once(const estimate *e, cs_dense *z)
+{
+    for (int64_t i = 0; i < z->rows; ++i) {
+        for (int64_t c = 0; c < CS_PANEL; ++c) {
+            e->from[i * CS_PANEL + c] = c < z->cols ? z->data[i + c * z->ld] : 0;
+        }
+    }
+    cs_status status = cs_linop_normal(e->a->op, e->from, e->to, e->normal_room);
+    for (int64_t i = 0; i < z->rows && status == CS_OK; ++i) {
+        for (int64_t c = 0; c < z->cols; ++c) {
+            z->data[i + c * z->ld] = e->to[i * CS_PANEL + c];
+        }
+    }
+    return status;
+}
+
+/* z := A^T A z, at most SAMPLE_BLOCK columns. */
+static cs_status apply_gram(const estimate *e, cs_dense *z)
+{
+    const cs_linop *op = e->a->op;
+    cs_dense part = {.rows = e->y.rows, .cols = z->cols, .ld = e->y.ld, .data = e->y.data};
+    cs_status status =
+        multiplies_at_once(e) ? apply_at_once(e, z) : cs_linop_apply(op, false, z, &part);
+    if (status == CS_OK && !multiplies_at_once(e)) status = cs_linop_apply(op, true, &part, z);
     return status == CS_OK ? cs_interrupt_check() : status;
 }
 
@@ -151,7 +197,7 @@ static cs_status orthonormalise(const estimate *e, cs_dense *q)
 }
 
 /* Q = [V, a basis of M S beside it]. */
-static cs_status sketch(estimate *e, const cs_dense *y)
+static cs_status sketch(estimate *e)
 {
     const cs_moment4_sampling *s = e->s;
     e->own = cs_dense_in(&e->pool, e->held, e->known + e->sketch);
@@ -166,15 +212,15 @@ static cs_status sketch(estimate *e, const cs_dense *y)
         if (e->known > 0) {
             status = project_out(e, s->v, &z);
         }
-        if (status == CS_OK) status = apply_gram(e, &z, y);
-        if (status == CS_OK) status = apply_gram(e, &z, y);
+        if (status == CS_OK) status = apply_gram(e, &z);
+        if (status == CS_OK) status = apply_gram(e, &z);
     }
     e->q = &e->own;
     return status ? status : orthonormalise(e, &e->own);
 }
 
 /* tr Q^T M Q: the known values, and ||A^T A q||^2 for the sketched vectors. */
-static cs_status low_rank(const estimate *e, cs_dense *z, const cs_dense *y, double *out)
+static cs_status low_rank(const estimate *e, cs_dense *z, double *out)
 {
     double sum = 0, square[SAMPLE_BLOCK];
     cs_status status = CS_OK;
@@ -182,7 +228,7 @@ static cs_status low_rank(const estimate *e, cs_dense *z, const cs_dense *y, dou
         cs_dense q = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
         cs_dense part = columns_of(z, 0, q.cols);
         memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
-        status = apply_gram(e, &part, y);
+        status = apply_gram(e, &part);
         if (status == CS_OK) status = column_squares(e, &part, square);
         for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
             sum += square[c];
@@ -196,7 +242,7 @@ static cs_status low_rank(const estimate *e, cs_dense *z, const cs_dense *y, dou
 }
 
 /* value[i] = ||A^T A (I - Q Q^T) z_i||^2. */
-static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y, double *value)
+static cs_status draw_samples(const estimate *e, cs_dense *z, double *value)
 {
     const cs_moment4_sampling *s = e->s;
     cs_status status = CS_OK;
@@ -206,7 +252,7 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, const cs_dense *y,
         if (e->q) {
             status = project_out(e, e->q, &part);
         }
-        if (status == CS_OK) status = apply_gram(e, &part, y);
+        if (status == CS_OK) status = apply_gram(e, &part);
         if (status == CS_OK) status = column_squares(e, &part, value + i);
         cs_progress_report(s->progress, "fourth moment, samples", i + part.cols, s->samples);
     }
@@ -258,17 +304,17 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     double *value = cs_pool_take(&e.pool, s->samples, sizeof *value);
     cs_dense z = cs_dense_in(&e.pool, e.held, SAMPLE_BLOCK);
-    cs_dense y = cs_dense_in(&e.pool, a->op->rows, SAMPLE_BLOCK);
     if (a->comm) {
         cs_comm_slice(a->comm, a->comm->rank, a->cols, &e.first, &e.held);
         e.signs = cs_pool_take(&e.pool, a->cols, sizeof *e.signs);
     }
-    cs_status status = e.pool.status;
-    if (status == CS_OK && e.sketch > 0) status = sketch(&e, &y);
-    if (status == CS_OK) status = low_rank(&e, &z, &y, &part);
-    if (status == CS_OK) status = draw_samples(&e, &z, &y, value);
+    cs_status status = e.pool.status ? e.pool.status : take_room(&e);
+    if (status == CS_OK && e.sketch > 0) status = sketch(&e);
+    if (status == CS_OK) status = low_rank(&e, &z, &part);
+    if (status == CS_OK) status = draw_samples(&e, &z, value);
     if (status == CS_OK) *out = summary(&e, part, value);
     cs_threads_blas_hold(false);
+    release_room(&e);
     cs_pool_free(&e.pool);
     return status;
 }

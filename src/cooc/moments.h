@@ -90,7 +90,8 @@ typedef struct {
  * alone, and the bits not on the threads.
  *
  * Cost: 2 nnz multiply-adds a sample, 6 nnz a sketched vector, cols (samples + sketch)(p + sketch)
- * for the projections; memory: 16 vectors of either side and 2 (p + sketch) of the columns'.
+ * for the projections; memory: 24 vectors of the columns' side, 2 (p + sketch) more with a sketch,
+ * and the room of the product with A^T A (cs_csr_normal_room; of a group, 8 vectors of the rows').
  * CS_ERR_USAGE for fewer than 2 samples or a level not in (0, 1), CS_ERR_MEMORY, CS_ERR_INTERRUPT.
  */
 cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,

@@ -9,7 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
+#include "base/reals.h"
+#include "base/threads.h"
 #include "cooc/compensated_private.h"
 #include "cooc/spectrum_private.h"
 
@@ -33,43 +36,70 @@ cs_status cs_masses(const cs_csr *a, double *row, double *col)
     return CS_OK;
 }
 
-/* mass / its sum. */
-static void scale_to_one(int64_t n, const double *mass, double *out)
+/* Masses, in place, by their sum. */
+static void scale_to_one(int64_t n, double *mass)
 {
     double sum = cs_sum(n, mass);
-    for (int64_t i = 0; out && i < n; ++i) {
-        out[i] = sum > 0 ? mass[i] / sum : mass[i];
-    }
+    if (sum > 0) cs_divide(n, sum, mass);
 }
 
-/* cs_normalise of a matrix that was checked. */
-static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
+typedef struct {
+    cs_csr *a;
+    const double *row; /* sums */
+    double *col;       /* roots of sums */
+} division;
+
+enum { DIVIDED = 4096 }; /* rows of an item */
+
+static cs_status divide_rows(void *ctx, int64_t item)
 {
-    cs_pool pool = {0};
-    double *row = cs_pool_take(&pool, a->rows, sizeof *row);
-    double *col = cs_pool_take(&pool, a->cols, sizeof *col);
-    cs_status status = pool.status ? pool.status : cs_masses(a, row, col);
+    const division *d = ctx;
+    int64_t first = item * DIVIDED, end = cs_least(first + DIVIDED, d->a->rows);
+    for (int64_t i = first; i < end; ++i) {
+        const double root = sqrt(d->row[i]);
+        for (int64_t e = d->a->ptr[i]; e < d->a->ptr[i + 1]; ++e) {
+            double x = d->a->val[e];
+            d->a->val[e] = x > 0 ? x / root / d->col[d->a->col[e]] : 0;
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_divide_by_roots(cs_csr *a, const double *row, const double *col)
+{
+    division d = {a, row, cs_alloc(a->cols, sizeof *d.col)};
+    if (!d.col) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        d.col[j] = sqrt(col[j]);
+    }
+    cs_status status = cs_parallel((a->rows + DIVIDED - 1) / DIVIDED, 0, divide_rows, &d);
+    cs_free(d.col);
+    return status;
+}
+
+/* Abar of a matrix that was checked, and its marginals, not yet scaled to one. */
+static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row, double *col)
+{
+    cs_status status = cs_masses(a, row, col);
     if (status == CS_OK && !isfinite(cs_sum(a->rows, row)))
         status = cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
     if (status == CS_OK) status = cs_csr_copy(a, abar);
-    for (int64_t i = 0; i < a->rows && status == CS_OK; ++i) {
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            double x = a->val[e];
-            abar->val[e] = x > 0 ? x / sqrt(row[i]) / sqrt(col[a->col[e]]) : 0;
-        }
-    }
-    if (status == CS_OK) {
-        scale_to_one(a->rows, row, row_mass);
-        scale_to_one(a->cols, col, col_mass);
-    }
-    cs_pool_free(&pool);
-    return status;
+    return status ? status : cs_divide_by_roots(abar, row, col);
 }
 
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
 {
-    cs_status status = cs_csr_check(a, true);
-    return status == CS_OK ? normalise(a, abar, row_mass, col_mass) : status;
+    cs_pool pool = {0};
+    double *row = row_mass ? row_mass : cs_pool_take(&pool, a->rows, sizeof *row);
+    double *col = col_mass ? col_mass : cs_pool_take(&pool, a->cols, sizeof *col);
+    cs_status status = pool.status ? pool.status : cs_csr_check(a, true);
+    if (status == CS_OK) status = normalise(a, abar, row, col);
+    if (status == CS_OK) {
+        scale_to_one(a->rows, row);
+        scale_to_one(a->cols, col);
+    }
+    cs_pool_free(&pool);
+    return status;
 }
 
 void cs_system_free(cs_system *system)
@@ -122,6 +152,10 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
     bool as_it_is = options->normalised && s.exponent == 0;
     s.abar = as_it_is ? a : &s.own;
     if (status == CS_OK) status = cs_reduce(options->normalised ? s.abar : a, options, &s);
+    if (status == CS_OK && !options->normalised) { /* the reduction wants sums */
+        scale_to_one(a->rows, s.row_mass);
+        scale_to_one(a->cols, s.col_mass);
+    }
     if (status == CS_OK && a->gram) status = cs_gram_check(&s.reduced.a);
     if (status == CS_OK) status = cs_reduction_transpose(s.abar, &s.abar_t, &s.reduced);
     s.tol = options->tol;

@@ -72,8 +72,11 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
 /* Row and column sums, compensated. */
 cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 
+/* Entries of no negative sign over the square roots of these sums, one after the other; 0 stays. */
+cs_status cs_divide_by_roots(cs_csr *a, const double *row, const double *col) CS_MUST_CHECK;
+
 /* Fills `components` and `reduced`, `at` left empty, from A (Abar when normalised), whose entries
- * are known. */
+ * are known; of counts also Abar and the sums of rows and columns, not yet scaled to one. */
 cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options,
                     cs_system *system) CS_MUST_CHECK;
 

@@ -101,10 +101,11 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
 }
 
 /* Orders rows and columns by block: both sides but weights and lifts, and `a`, not yet normalised,
- * which takes that of the lumping over; of one that is the input's own and stays as it is (`kept`)
- * there is no copy. A row's columns share its component and a component's columns keep their order,
- * so columns still ascend. */
-static cs_status order_blocks(cs_lumping *l, const cs_components *c, bool kept, cs_reduction *r)
+ * which takes that of the lumping over; where the input stays as it is, its Abar, if it is at hand
+ * (`as_it_is`), is shared in place of a copy. A row's columns share its component and a component's
+ * columns keep their order, so columns still ascend. */
+static cs_status order_blocks(cs_lumping *l, const cs_components *c, const cs_csr *as_it_is,
+                              cs_reduction *r)
 {
     cs_pool pool = {0};
     const int64_t lumps[] = {l->a.rows, l->a.cols};
@@ -118,9 +119,9 @@ static cs_status order_blocks(cs_lumping *l, const cs_components *c, bool kept, 
         status = pool.status ? pool.status : order_side(l, c, t, order[t], place[t], r);
     }
     const bool in_order = c->count == 1;
-    if (status == CS_OK && in_order && l->same && kept) {
+    if (status == CS_OK && in_order && l->same && as_it_is) {
         r->shared = true;
-        r->a = l->a;
+        r->a = *as_it_is;
     } else if (status == CS_OK && in_order && l->same) {
         status = cs_csr_copy(&l->a, &r->a);
     } else if (status == CS_OK && in_order) {
@@ -136,34 +137,41 @@ static cs_status order_blocks(cs_lumping *l, const cs_components *c, bool kept, 
 typedef enum { VALUES_COUNTS, VALUES_SQUARES, VALUES_KEPT } value_kind;
 
 /* Turns the ordered lumped matrix into Abar and fills lifts, sqrt(mass / mass of the lump), and
- * weights. w: what was lumped; VALUES_KEPT: every row and column is its own lump. */
-static cs_status normalise_reduced(const cs_csr *w, value_kind kind, cs_reduction *r)
+ * weights. w: what was lumped, its masses those of the system where they are counts; VALUES_KEPT:
+ * every row and column is its own lump, as it is where the matrix is shared. */
+static cs_status normalise_reduced(const cs_csr *w, value_kind kind, const cs_system *system,
+                                   cs_reduction *r)
 {
     cs_pool pool = {0};
     const int64_t size[] = {w->rows, w->cols}, lumps[] = {r->a.rows, r->a.cols};
-    double *mass[2], *weight[2];
+    const bool alone = kind == VALUES_KEPT || r->shared;
+    const double *mass[2] = {system->row_mass, system->col_mass};
+    double *weight[2], *square[2];
     for (int t = 0; t < 2; ++t) {
-        mass[t] = cs_pool_take(&pool, size[t], sizeof *mass[t]);
         weight[t] = cs_pool_take(r->known ? &r->pool : &pool, lumps[t], sizeof *weight[t]);
+        square[t] = kind == VALUES_SQUARES ? cs_pool_take(&pool, size[t], sizeof *square[t]) : NULL;
     }
     cs_status status = pool.status ? pool.status : r->pool.status;
-    if (status == CS_OK && kind != VALUES_KEPT) status = cs_masses(w, mass[0], mass[1]);
-    if (status == CS_OK && kind != VALUES_KEPT) status = cs_masses(&r->a, weight[0], weight[1]);
+    if (status == CS_OK && kind == VALUES_SQUARES) {
+        status = cs_masses(w, square[0], square[1]);
+        mass[0] = square[0];
+        mass[1] = square[1];
+    }
+    if (status == CS_OK && !alone) status = cs_masses(&r->a, weight[0], weight[1]);
     for (int t = 0; t < 2 && status == CS_OK; ++t) {
         cs_reduction_side *s = &r->side[t];
         for (int64_t i = 0; i < size[t]; ++i) {
-            s->lift[i] = s->of[i] < 0          ? 0
-                         : kind == VALUES_KEPT ? 1
-                                               : sqrt(mass[t][i] / weight[t][s->of[i]]);
+            s->lift[i] = s->of[i] < 0 ? 0 : alone ? 1 : sqrt(mass[t][i] / weight[t][s->of[i]]);
+        }
+        if (kind == VALUES_COUNTS && r->shared) {
+            memcpy(weight[t], mass[t], (size_t)size[t] * sizeof *weight[t]);
         }
     }
-    for (int64_t i = 0; i < r->a.rows && status == CS_OK && kind != VALUES_KEPT; ++i) {
-        for (int64_t e = r->a.ptr[i]; e < r->a.ptr[i + 1]; ++e) {
-            double x = r->a.val[e];
-            r->a.val[e] = kind == VALUES_SQUARES
-                              ? sqrt(x)
-                              : x / sqrt(weight[0][i]) / sqrt(weight[1][r->a.col[e]]);
-        }
+    if (status == CS_OK && !alone && kind == VALUES_COUNTS)
+        status = cs_divide_by_roots(&r->a, weight[0], weight[1]);
+    for (int64_t e = 0;
+         status == CS_OK && !alone && kind == VALUES_SQUARES && e < cs_csr_nnz(&r->a); ++e) {
+        r->a.val[e] = sqrt(r->a.val[e]);
     }
     for (int t = 0; t < 2 && status == CS_OK && r->known; ++t) {
         r->side[t].weight = weight[t];
@@ -258,8 +266,9 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_syst
     if (status == CS_OK) status = cs_components_of(&l.a, &c);
     system->components = c.count;
     if (status == CS_OK && options->no_reduction) join_blocks(&c, l.a.rows, l.a.cols);
-    if (status == CS_OK) status = order_blocks(&l, &c, kind == VALUES_KEPT, &r);
-    if (status == CS_OK) status = normalise_reduced(w, kind, &r);
+    const cs_csr *as_it_is = kind == VALUES_COUNTS ? &system->own : kind == VALUES_KEPT ? a : NULL;
+    if (status == CS_OK) status = order_blocks(&l, &c, as_it_is, &r);
+    if (status == CS_OK) status = normalise_reduced(w, kind, system, &r);
     if (status != CS_OK) cs_reduction_free(&r);
     system->reduced = r;
     cs_lumping_free(&l);

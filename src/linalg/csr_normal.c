@@ -79,7 +79,8 @@ static inline __attribute__((always_inline)) void rows_of(const cs_csr *a, const
             for (; p < pause; ++p) {
                 int64_t at = (int64_t)col[p] * TILE, ahead = p + CS_CSR_AHEAD;
                 __builtin_prefetch(x + (int64_t)col[cs_least(ahead, last)] * TILE);
-                __builtin_prefetch(y + at, 1); /* for the second pass over the row */
+                __builtin_prefetch(y + at, 0, 2); /* for the second pass: the second cache, as
+                                                     lines of X need the first */
                 low += val[p] * *(const cs_v4 *)(x + at);
                 high += val[p] * *(const cs_v4 *)(x + at + 4);
             }
