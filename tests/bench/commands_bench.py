@@ -179,6 +179,11 @@ with tempfile.TemporaryDirectory() as work:
                {f"{name}, {what}": (lambda python=python, gram=gram: once([python, "-c", GRAM, "rows.npy", gram])) for name, python in pythons for gram, what in gram_forms},
                "ours: 80 matrices of the jackknife, sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
                "the products of ours, whose sums are in double, take 1.5 s of two cores alone, and the eigenproblems of the jackknife 1 s; theirs are in single precision, of which a vector holds twice as many (docs/architecture.md)")
+        if not core:
+            report(f"whole command: rank of {n} x {d} with its jackknife, --precision float", ours("rank", "rows.npy", "--precision", "float"),
+                   {f"{name}, Gram matrix alone": (lambda python=python: once([python, "-c", GRAM, "rows.npy", "gram"])) for name, python in pythons},
+                   "ours: 80 matrices of the jackknife, sums in single precision as theirs", lambda name: 1 / 1.3,
+                   "the input's SHA-256 and the products alone take 1.2 times theirs, and the eigenproblems of the jackknife 1 s (docs/architecture.md)")
         report(f"whole command: the {k} most similar of the pairs of {m} x 768 rows{form}", ours("connectivity", "fewer.npy", "--pairs", k, "--features", m, "--jackknife", 0),
                {f"{name}, {pairs}": (lambda python=python, pairs=pairs: once([python, "-c", PAIRS, "fewer.npy", k, pairs])) for name, python in pythons for pairs in pair_forms},
                "ours with mean and quantiles of all", lambda name: 2.5,
