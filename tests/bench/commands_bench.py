@@ -144,7 +144,7 @@ with tempfile.TemporaryDirectory() as work:
         report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours("cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10", "--tokenizer", "whitespace", "--vocab", "all"),
                {"GloVe's own vocab_count and cooccur": glove(symmetric, True), "GloVe's own cooccur, its vocabulary given": glove(symmetric, False)}, "all words, and ours makes its vocabulary too",
                lambda name: 10 if "vocab_count" in name else math.nan,
-               "a quarter of our time is reading the text, and a third first touches of memory, the disk and digests")
+               "0.7 s are reading the text; where the host of a virtual machine has taken free memory back, first touches of the result and of its file are most of the rest (docs/architecture.md)")
     shutil.rmtree("result")
     os.remove("text.txt")
 
