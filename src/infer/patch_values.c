@@ -42,7 +42,9 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
     const cs_model_config *c = &model->config;
     cs_network_options sizes = {.form = CS_FORM_SINGLE};
     if (c->target == CS_TARGET_IDS && !model->codes) {
-        return cs_fail(CS_ERR_USAGE, "the model (%s) predicts neither values nor codes of patches",
+        return cs_fail(CS_ERR_USAGE,
+                       "the model (%s) predicts neither values nor codes of patches: those of "
+                       "train --arch vit do",
                        cs_arch_name(c->arch));
     }
     *out = (cs_patch_reader){.model = model,
