@@ -138,30 +138,20 @@ static void release_room(const estimate *e)
     cs_free_aligned(e->normal_room);
 }
 
-static cs_status apply_at_once(const estimate *e, cs_dense *z)
-{
-    for (int64_t i = 0; i < z->rows; ++i) {
-        for (int64_t c = 0; c < CS_PANEL; ++c) {
-            e->from[i * CS_PANEL + c] = c < z->cols ? z->data[i + c * z->ld] : 0;
-        }
-    }
-    cs_status status = cs_linop_normal(e->a->op, e->from, e->to, e->normal_room);
-    for (int64_t i = 0; i < z->rows && status == CS_OK; ++i) {
-        for (int64_t c = 0; c < z->cols; ++c) {
-            z->data[i + c * z->ld] = e->to[i * CS_PANEL + c];
-        }
-    }
-    return status;
-}
-
 /* z := A^T A z, at most SAMPLE_BLOCK columns. */
 static cs_status apply_gram(const estimate *e, cs_dense *z)
 {
     const cs_linop *op = e->a->op;
     cs_dense part = {.rows = e->y.rows, .cols = z->cols, .ld = e->y.ld, .data = e->y.data};
-    cs_status status =
-        multiplies_at_once(e) ? apply_at_once(e, z) : cs_linop_apply(op, false, z, &part);
-    if (status == CS_OK && !multiplies_at_once(e)) status = cs_linop_apply(op, true, &part, z);
+    cs_status status = CS_OK;
+    if (multiplies_at_once(e)) {
+        cs_csr_panel_put(z, 0, z->cols, e->from);
+        status = cs_linop_normal(op, e->from, e->to, e->normal_room);
+        if (status == CS_OK) cs_csr_panel_get(e->to, 0, z->cols, z);
+    } else {
+        status = cs_linop_apply(op, false, z, &part);
+        if (status == CS_OK) status = cs_linop_apply(op, true, &part, z);
+    }
     return status == CS_OK ? cs_interrupt_check() : status;
 }
 

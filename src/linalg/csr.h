@@ -124,6 +124,11 @@ cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y,
  * NULL without memory; freed by cs_free_aligned. */
 double *cs_csr_panel_alloc(int64_t rows) CS_MUST_CHECK;
 
+/* Columns first..first+count-1 of a dense matrix into a panel of as many rows, whose other columns
+ * become zero, and back. */
+void cs_csr_panel_put(const cs_dense *from, int64_t first, int64_t count, double *panel);
+void cs_csr_panel_get(const double *panel, int64_t first, int64_t count, cs_dense *to);
+
 /* Y = A^T A X of such panels, both of cols rows, with one pass over A and without A^T. The bits
  * depend on neither threads nor room; no more threads than chunks of rows are used (4 to 32, one
  * for a small matrix). room: cs_csr_normal_room(a) doubles, aligned to 64, (chunks - 1) cols 8, at

@@ -201,6 +201,24 @@ double *cs_csr_panel_alloc(int64_t rows)
     return panel;
 }
 
+void cs_csr_panel_put(const cs_dense *from, int64_t first, int64_t count, double *panel)
+{
+    for (int64_t i = 0; i < from->rows; ++i) {
+        for (int64_t c = 0; c < TILE; ++c) {
+            panel[i * TILE + c] = c < count ? from->data[i + (first + c) * from->ld] : 0;
+        }
+    }
+}
+
+void cs_csr_panel_get(const double *panel, int64_t first, int64_t count, cs_dense *to)
+{
+    for (int64_t i = 0; i < to->rows; ++i) {
+        for (int64_t c = 0; c < count; ++c) {
+            to->data[i + (first + c) * to->ld] = panel[i * TILE + c];
+        }
+    }
+}
+
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y, int threads)
 {
     product t = {

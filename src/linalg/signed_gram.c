@@ -335,16 +335,9 @@ static cs_status apply(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
     cs_status status = CS_OK;
     for (int64_t first = 0; first < x->cols && status == CS_OK; first += CS_PANEL) {
         const int64_t count = x->cols - first < CS_PANEL ? x->cols - first : CS_PANEL;
-        memset(s->x, 0, (size_t)(x->rows * CS_PANEL) * sizeof *s->x);
-        for (int64_t e = 0; e < x->rows * count; ++e) {
-            s->x[e / count * CS_PANEL + e % count] =
-                x->data[e / count + (first + e % count) * x->ld];
-        }
+        cs_csr_panel_put(x, first, count, s->x);
         status = apply_panel(ctx, turn, s->x, s->y);
-        for (int64_t e = 0; e < x->rows * count && status == CS_OK; ++e) {
-            y->data[e / count + (first + e % count) * y->ld] =
-                s->y[e / count * CS_PANEL + e % count];
-        }
+        if (status == CS_OK) cs_csr_panel_get(s->y, first, count, y);
     }
     return status;
 }

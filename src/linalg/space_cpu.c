@@ -317,11 +317,7 @@ static cs_status put_columns(cs_space *s, const cs_dense *from, int64_t first, i
                              cs_panel *x)
 {
     (void)s;
-    for (int64_t i = 0; i < x->rows; ++i) {
-        for (int64_t j = 0; j < B; ++j) {
-            x->data[i * B + j] = j < count ? from->data[i + (first + j) * from->ld] : 0;
-        }
-    }
+    cs_csr_panel_put(from, first, count, x->data);
     return CS_OK;
 }
 
