@@ -318,7 +318,7 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
 
 # --- docs and install ------------------------------------------------------------------------------------------
 docs: all
-	$(B)/cospec help --markdown > docs/cli.md
+	$(B)/cospec help --markdown > docs/reference/cli.md
 
 # Where the loader looks by itself: elsewhere a program built with the .pc file carries the library's path.
 SYSTEM_PREFIXES := /usr /usr/local

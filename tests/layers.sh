@@ -1,5 +1,5 @@
 #!/bin/sh
-# Dependencies point one way: fails on an #include that runs against the layers of docs/architecture.md,
+# Dependencies point one way: fails on an #include that runs against the layers of docs/explanation/architecture.md,
 # or that takes a private header (*_private.h) of another room, and on a dependency allowed that no #include has.
 set -eu
 awk '

@@ -7,7 +7,7 @@
 #include "plan/spec.h"
 #include "test.h"
 
-/* Figures of docs/theory.md, printed to two or three digits: agreement to half a unit of the last
+/* Figures of docs/explanation/theory.md, printed to two or three digits: agreement to half a unit of the last
  * one. */
 TEST(heavy_tails_at_128)
 {

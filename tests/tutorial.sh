@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs/tutorial.md with its commands run in the current folder: every output is replaced by what stands on stdout now.
-# usage: COSPEC=... tests/tutorial.sh docs/tutorial.md > new.md ; the test compares the two, `make docs` keeps the second.
+# docs/tutorial/corpus-to-probe.md with its commands run in the current folder: every output is replaced by what stands on stdout now.
+# usage: COSPEC=... tests/tutorial.sh docs/tutorial/corpus-to-probe.md > new.md ; the test compares the two, `make docs` keeps the second.
 set -u
 PATH=$(dirname "$COSPEC"):$PATH
 export PATH

@@ -476,7 +476,7 @@ const cs_command cs_cmd_finetune = {
         "seeds' errors). constant is the score of the commonest training class (mean value), which "
         "reads nothing.\n\n"
         "The recipe is that of Geiping and Goldstein (2023) for GLUE, which LA 5.1 follows: 5 "
-        "epochs, batches of 16, peak 4e-5, warm-up over a tenth, cosine; docs/training.md has all "
+        "epochs, batches of 16, peak 4e-5, warm-up over a tenth, cosine; docs/reference/training-options.md has all "
         "defaults with their sources. Small models want a larger --lr (1e-4 to 1e-3).\n\n"
         "With --template the task is a cloze (MAE-LM, Table 7): the model fills the gap, and a "
         "class is the more probable the likelier its word of --verbalisers there. The head is that "

@@ -4,7 +4,7 @@
 static const cs_opt help_options[] = {
     CS_FLAG("man", "Print the man page (roff)."),
     CS_FLAG("completion", "Print the bash completion."),
-    CS_FLAG("markdown", "Print docs/cli.md."),
+    CS_FLAG("markdown", "Print docs/reference/cli.md."),
     {0},
 };
 static const cs_opt *const help_groups[] = {help_options, NULL};
@@ -37,7 +37,7 @@ const cs_command cs_cmd_help = {
     .name = "help",
     .summary = "Show the commands, or one command's options and examples",
     .description = "Without an argument lists the commands. The man page, the bash completion and "
-                   "docs/cli.md are printed from the same option tables.",
+                   "docs/reference/cli.md are printed from the same option tables.",
     .positional = "[COMMAND]",
     .groups = help_groups,
     .examples = "# options of the toy model\n"

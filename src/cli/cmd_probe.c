@@ -559,7 +559,7 @@ const cs_command cs_cmd_probe = {
         "With --head segmentation or detection the states of the patches are mapped linearly "
         "to what is known of the pictures (masks, boxes), which small analogues of "
         "segmentation and detection benchmarks are measured by: miou and pixel-accuracy, or "
-        "ap50 (docs/training.md has their equations). majority is the most frequent class of a "
+        "ap50 (docs/reference/training-options.md has their equations). majority is the most frequent class of a "
         "training pixel everywhere, targets what the patches of the test pictures would be "
         "taught. Errors leave out pictures.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "

@@ -249,7 +249,7 @@ const cs_opt cs_group_study_job[] = {
 static const cs_opt study_options[] = {
     CS_TEXT("steps", "FILE", NULL,
             "The study, a JSON file: steps to run, scales, variables, and claims to hold against "
-            "the results (docs/formats.md, Studies and claims). Default: the shared "
+            "the results (docs/reference/formats.md, Studies and claims). Default: the shared "
             "plots/reproduce.json."),
     CS_TEXT("scale", "NAME", NULL,
             "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "

@@ -571,7 +571,7 @@ const cs_command cs_cmd_train = {
     .description =
         "One network serves every objective, so that models differ in what they were trained on "
         "and nothing else. Defaults are small (a minute or two on two cores) and follow the recipe "
-        "of Geiping and Goldstein (2023); docs/training.md has all of them with their sources.\n\n"
+        "of Geiping and Goldstein (2023); docs/reference/training-options.md has all of them with their sources.\n\n"
         "DIR receives model.safetensors, config.json and tokenizer.json, which the Hugging Face "
         "libraries load (every --arch but linear, without the options that its class lacks); "
         "log.csv (cospec plot training); and the last two checkpoints, beside those "

@@ -184,7 +184,7 @@ cs_opt_writer cs_opt_help;       /* of the first command alone */
 cs_opt_writer cs_opt_overview;   /* the program's own help */
 cs_opt_writer cs_opt_man;        /* cospec.1, roff */
 cs_opt_writer cs_opt_completion; /* bash */
-cs_opt_writer cs_opt_markdown;   /* docs/cli.md */
+cs_opt_writer cs_opt_markdown;   /* docs/reference/cli.md */
 
 /* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
  * --resume --force --quiet --help. */

@@ -1,6 +1,6 @@
 /* Text from the option tables: --help, wrapped at 80 columns, with the options in the order of
  * their groups and the common ones last; the man page (man(7) macros), the bash completion and
- * docs/cli.md. */
+ * docs/reference/cli.md. */
 #include <stdio.h>
 #include <string.h>
 
@@ -490,7 +490,7 @@ static void markdown_command(FILE *out, const cs_command *c)
 /* The list of plan/objectives.h. */
 static void markdown_objectives(FILE *out)
 {
-    (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans (docs/theory.md), with the "
+    (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans (docs/explanation/theory.md), with the "
                 "options it takes beside `--event-weight`, `--target-weight` and `--empty-prefix`. "
                 "`cospec train` takes the values in the fifth column where none are given.\n\n"
                 "| objective | also | plans | options | in training | source |\n"

@@ -1,4 +1,4 @@
-/* Option groups of cospec train. Defaults and their sources: docs/training.md. */
+/* Option groups of cospec train. Defaults and their sources: docs/reference/training-options.md. */
 #include "cli/train_options.h"
 
 #include <string.h>
@@ -180,7 +180,7 @@ const cs_opt cs_group_train_recipe[] = {
 };
 
 /* The recipe of pictures: small steps, many of them, of a network that takes the fewest processor
- * seconds to a given error of hidden patches (docs/training.md has the runs). */
+ * seconds to a given error of hidden patches (docs/reference/training-options.md has the runs). */
 cs_status cs_args_picture_recipe(cs_args *args)
 {
     static const struct {

@@ -74,7 +74,7 @@ typedef struct {
 /* Steps over which the rate falls at the end, and those before them. */
 int64_t cs_train_cool(const cs_train_options *options);
 
-/* Defaults with their sources in docs/training.md: the recipe of Geiping and Goldstein (2023,
+/* Defaults with their sources in docs/reference/training-options.md: the recipe of Geiping and Goldstein (2023,
  * "cramming"): one-cycle, peak 1e-3, betas 0.9 and 0.98, eps 1e-12, decay 0.01, clip 0.5. The
  * objective is ar. */
 cs_train_options cs_train_defaults(void);

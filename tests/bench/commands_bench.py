@@ -144,7 +144,7 @@ with tempfile.TemporaryDirectory() as work:
         report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours("cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10", "--tokenizer", "whitespace", "--vocab", "all"),
                {"GloVe's own vocab_count and cooccur": glove(symmetric, True), "GloVe's own cooccur, its vocabulary given": glove(symmetric, False)}, "all words, and ours makes its vocabulary too",
                lambda name: 10 if "vocab_count" in name else math.nan,
-               "0.7 s are reading the text; where the host of a virtual machine has taken free memory back, first touches of the result and of its file are most of the rest (docs/architecture.md)")
+               "0.7 s are reading the text; where the host of a virtual machine has taken free memory back, first touches of the result and of its file are most of the rest (docs/explanation/architecture.md)")
     shutil.rmtree("result")
     os.remove("text.txt")
 
@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as work:
             "SLEPc cross": slepc_with(1), "SLEPc cross, 2 ranks": slepc_with(2),
             "PRIMME": (lambda: once([sys.executable, "-c", SVDS.replace("from scipy.sparse.linalg", "from primme").replace("tol=1e-5", "tol=1e-10"), matrix, k, "theirs-"]))
             if primme else None}, "theirs: loading, solving, writing", lambda name: 3 if "scipy" in name else 2.5,
-           "two thirds of ours are the solver and its probe, whose ratio is below; an estimate of sum sigma^4, residuals, reading and writing are the rest (docs/architecture.md)")
+           "two thirds of ours are the solver and its probe, whose ratio is below; an estimate of sum sigma^4, residuals, reading and writing are the rest (docs/explanation/architecture.md)")
 
     # c. rank, d. pairs
     n, d = (20_000, 256) if small else (300_000, 768)
@@ -178,16 +178,16 @@ with tempfile.TemporaryDirectory() as work:
         report(f"whole command: rank of {n} x {d} with its jackknife{form}", ours("rank", "rows.npy"),
                {f"{name}, {what}": (lambda python=python, gram=gram: once([python, "-c", GRAM, "rows.npy", gram])) for name, python in pythons for gram, what in gram_forms},
                "ours: 80 matrices of the jackknife, sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
-               "the products of ours, whose sums are in double, take 1.5 s of two cores alone, and the eigenproblems of the jackknife 1 s; theirs are in single precision, of which a vector holds twice as many (docs/architecture.md)")
+               "the products of ours, whose sums are in double, take 1.5 s of two cores alone, and the eigenproblems of the jackknife 1 s; theirs are in single precision, of which a vector holds twice as many (docs/explanation/architecture.md)")
         if not core:
             report(f"whole command: rank of {n} x {d} with its jackknife, --precision float", ours("rank", "rows.npy", "--precision", "float"),
                    {f"{name}, Gram matrix alone": (lambda python=python: once([python, "-c", GRAM, "rows.npy", "gram"])) for name, python in pythons},
                    "ours: 80 matrices of the jackknife, sums in single precision as theirs", lambda name: 1 / 1.3,
-                   "the input's SHA-256 and the products alone take 1.2 times theirs, and the eigenproblems of the jackknife 1 s (docs/architecture.md)")
+                   "the input's SHA-256 and the products alone take 1.2 times theirs, and the eigenproblems of the jackknife 1 s (docs/explanation/architecture.md)")
         report(f"whole command: the {k} most similar of the pairs of {m} x 768 rows{form}", ours("connectivity", "fewer.npy", "--pairs", k, "--features", m, "--jackknife", 0),
                {f"{name}, {pairs}": (lambda python=python, pairs=pairs: once([python, "-c", PAIRS, "fewer.npy", k, pairs])) for name, python in pythons for pairs in pair_forms},
                "ours with mean and quantiles of all", lambda name: 2.5,
-               "two thirds of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles (docs/architecture.md)")
+               "two thirds of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles (docs/explanation/architecture.md)")
     os.environ.pop("OPENBLAS_CORETYPE")
 
     # e. connectivity of a corpus: of a real one, since words drawn independently have no spectrum of a language to converge to
@@ -199,7 +199,7 @@ with tempfile.TemporaryDirectory() as work:
                               "--jackknife", 5, *(word for spec in compared for word in ("--compare", spec))), {}, "nobody else has it")
         if not small:
             million = seconds * 1e6 / words
-            verdict = "reached" if million < 120 else "missed: the corpus' own spectrum and two eigenproblems without each block are most of it (docs/architecture.md)"
+            verdict = "reached" if million < 120 else "missed: the corpus' own spectrum and two eigenproblems without each block are most of it (docs/explanation/architecture.md)"
             rows[-1]["note"] += f"; aim 120 s for 10^6 tokens, by their number {million:.0f}: {verdict}"
     else:
         print("commands: the corpus bible-kjv is not here; skipped", file=sys.stderr)

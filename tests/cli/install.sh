@@ -40,13 +40,13 @@ test_headers() {
     c++ -std=c++17 -fsyntax-only $(pkg-config --cflags cospec) all.cpp 2> err || fail "C++: $(head -3 err)"
 }
 
-# The example of docs/library.md, with the flags of pkg-config and nothing else, on [2 1; 1 2], whose Abar is [2 1; 1 2] / 3: sigma is
+# The example of docs/reference/c-api.md, with the flags of pkg-config and nothing else, on [2 1; 1 2], whose Abar is [2 1; 1 2] / 3: sigma is
 # 1 and 1/3. And the program runs from where it was installed.
 test_library() {
     make -s -C "$root" install PREFIX="$PWD/own" > out 2> err || { fail "make install: $(tail -3 err)"; return 1; }
     export PKG_CONFIG_PATH="$PWD/own/lib/pkgconfig"
     unset LD_LIBRARY_PATH
-    awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/library.md" > example.c
+    awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/reference/c-api.md" > example.c
     cc -std=c11 -Wall -Wextra -Werror example.c -o example $(pkg-config --cflags --libs cospec) 2> err || { fail "$(head -3 err)"; return 1; }
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n1 2 1\n2 1 1\n2 2 2\n' > m.mtx
     exits 0 ./example m.mtx || return 1

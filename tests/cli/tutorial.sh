@@ -1,11 +1,11 @@
-# docs/tutorial.md does what it shows: words are the same, numbers within 2 %, and within 15 % behind a training
+# docs/tutorial/corpus-to-probe.md does what it shows: words are the same, numbers within 2 %, and within 15 % behind a training
 # step, whose sums differ between processors.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
 
 test_tutorial() {
-    sh "$root/tests/tutorial.sh" "$root/docs/tutorial.md" > new.md 2> err || { fail "$(tail -4 err)"; return 1; }
-    paste -d '\n' "$root/docs/tutorial.md" new.md > both
+    sh "$root/tests/tutorial.sh" "$root/docs/tutorial/corpus-to-probe.md" > new.md 2> err || { fail "$(tail -4 err)"; return 1; }
+    paste -d '\n' "$root/docs/tutorial/corpus-to-probe.md" new.md > both
     awk '
     function number(x) { return x ~ /^[-+]?[0-9.]+(e[-+]?[0-9]+)?[,:;]?$/ }
     NR % 2 { old = $0; next }

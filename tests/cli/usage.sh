@@ -58,10 +58,10 @@ EOF
 test_docs_are_current() {
     exits 0 "$COSPEC" help --markdown || return 1
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
-    if [ -f "$root/docs/cli.md" ]; then
-        cmp -s out "$root/docs/cli.md" || fail "docs/cli.md is not what 'make docs' writes"
+    if [ -f "$root/docs/reference/cli.md" ]; then
+        cmp -s out "$root/docs/reference/cli.md" || fail "docs/reference/cli.md is not what 'make docs' writes"
     else
-        fail "docs/cli.md is missing"
+        fail "docs/reference/cli.md is missing"
     fi
 }
 
