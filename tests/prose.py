@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Checks what people read: the pages (Markdown, the generated page of all --help texts among them) and their links.
+
+usage: prose.py [FILE...]      without files: README.md and every other Markdown page of the repository
+
+For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
+for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics and
+addresses are not prose. Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
+"""
+import os
+import re
+import subprocess
+import sys
+
+MEAN_SENTENCE = 20       # words
+LONG_SENTENCE = 35       # words; at most LONG_SHARE of the sentences are longer
+LONG_SHARE = 0.05
+PARAGRAPH = 120          # words
+CELL = 35                # words in a table cell
+NUMBERS = 6              # per 100 words of prose; not in docs/results
+README_NUMBERS = 4
+README_WORDS = 600
+README_PARAGRAPH = 80
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ITEM = re.compile(r"\s*(?:[-*]|\d+\.|[a-z]\.) ")
+FENCE = re.compile(r"^([ ]*)```.*?^\1```[ ]*$", re.S | re.M)
+
+
+def without_code(text):
+    """The text with code blocks dropped and each code span, equation and address replaced by one word."""
+    text = FENCE.sub("", text)
+    text = re.sub(r"`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]+\$", "X", text, flags=re.S)
+    return re.sub(r"\]\([^)\s]*\)", "]", text)
+
+
+def parts(text):
+    """Paragraphs and list items of prose, and the words of each table cell."""
+    lines, cells, in_list = [], [0], False
+    for line in text.split("\n"):
+        if line.startswith("|"):
+            cells += [len(cell.split()) for cell in line.strip("|").split("|")]
+            lines.append("")
+            continue
+        if line.strip() and not line.startswith(" "):
+            in_list = bool(ITEM.match(line))
+        elif ITEM.match(line):
+            in_list = in_list or len(line) - len(line.lstrip()) < 4
+        if line.startswith(("#", "<")) or (line.startswith("    ") and not in_list):
+            lines.append("")
+            continue
+        if ITEM.match(line):
+            lines.append("")
+        lines.append(line)
+    paragraphs = [p.replace("\n", " ") for p in re.split(r"\n\s*\n", "\n".join(lines)) if p.strip()]
+    return paragraphs, cells
+
+
+def measure(name, text):
+    """Faults of length and of numbers."""
+    paragraphs, cells = parts(without_code(text))
+    words = [len(p.split()) for p in paragraphs]
+    sentences = [s for p in paragraphs for s in re.split(r"(?<=[.!?:;])\s+(?=[A-Z\"*\[(])", p) if s.strip()]
+    total = sum(words)
+    if not sentences:
+        return
+    mean = total / len(sentences)
+    share = sum(len(s.split()) > LONG_SENTENCE for s in sentences) / len(sentences)
+    numbers = 100 * sum(len(re.findall(r"(?<!\w)[\d.]*\d", p)) for p in paragraphs) / total
+    readme = name == "README.md"
+    if mean > MEAN_SENTENCE:
+        yield f"{mean:.1f} words a sentence, at most {MEAN_SENTENCE}"
+    if share > LONG_SHARE:
+        longest = max(sentences, key=lambda s: len(s.split()))
+        yield f"{share:.0%} of the sentences exceed {LONG_SENTENCE} words, at most {LONG_SHARE:.0%}; the longest: {longest[:60]}..."
+    for p, n in zip(paragraphs, words):
+        if n > (README_PARAGRAPH if readme else PARAGRAPH):
+            yield f"a paragraph of {n} words: {p[:60]}..."
+    if max(cells) > CELL:
+        yield f"a table cell of {max(cells)} words, at most {CELL}"
+    limit = README_NUMBERS if readme else NUMBERS
+    if not name.startswith("docs/results/") and numbers > limit:
+        yield f"{numbers:.1f} numbers per 100 words, at most {limit}"
+    if readme and total > README_WORDS:
+        yield f"{total} words of prose, at most {README_WORDS}"
+
+
+def word_list():
+    """(retired patterns with the words to use, allowed uses) of tests/prose_words.txt."""
+    retired, allowed = [], []
+    with open(os.path.join(ROOT, "tests", "prose_words.txt"), encoding="utf8") as file:
+        for line in file:
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            kind, _, rest = line.partition(" ")
+            pattern, _, instead = rest.partition("  ")
+            (retired if kind == "retired" else allowed).append((re.compile(pattern, re.I), instead.strip()))
+    return retired, allowed
+
+
+def retired_words(text, words):
+    """Each use of a retired word that no allowed use covers."""
+    retired, allowed = words
+    text = re.sub(r"\s+", " ", without_code(text))
+    free = [m.span() for pattern, _ in allowed for m in pattern.finditer(text)]
+    for pattern, instead in retired:
+        for m in pattern.finditer(text):
+            if not any(a <= m.start() and m.end() <= b for a, b in free):
+                yield f"retired '{m.group(0)}' (use: {instead}): ...{text[max(0, m.start() - 30):m.end() + 30]}..."
+
+
+def anchors(text):
+    """The anchors of a page's headings, as GitHub makes them."""
+    seen, result = {}, set()
+    for heading in re.findall(r"^#+ +(.*?)\s*$", FENCE.sub("", text), re.M):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        n = seen[anchor] = seen.get(anchor, -1) + 1
+        result.add(anchor if n == 0 else f"{anchor}-{n}")
+    return result | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
+def broken_links(name, text, pages):
+    """Links to files and headings of the repository that are not there."""
+    plain = re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+    for link in re.findall(r"\]\(([^)\s]+)\)", plain):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+        if not os.path.exists(os.path.join(ROOT, target)):
+            yield f"a link to {link}, which does not exist"
+        elif anchor and target.endswith(".md"):
+            if target not in pages:
+                with open(os.path.join(ROOT, target), encoding="utf8") as file:
+                    pages[target] = anchors(file.read())
+            if anchor not in pages[target]:
+                yield f"a link to {link}: {target} has no such heading"
+
+
+def main():
+    names = sys.argv[1:] or subprocess.check_output(["git", "ls-files", "*.md"], cwd=ROOT, text=True).split()
+    words, pages, faults = word_list(), {}, 0
+    for name in names:
+        name = os.path.relpath(os.path.abspath(name), ROOT) if sys.argv[1:] else name
+        with open(os.path.join(ROOT, name), encoding="utf8") as file:
+            text = file.read()
+        for fault in [*measure(name, text), *retired_words(text, words), *broken_links(name, text, pages)]:
+            print(f"{name}: {fault}")
+            faults += 1
+    return faults > 0
+
+
+sys.exit(main())
