@@ -323,10 +323,13 @@ docs: all
 # Where the loader looks by itself: elsewhere a program built with the .pc file carries the library's path.
 SYSTEM_PREFIXES := /usr /usr/local
 
+# Where the shells look for completion.
+COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
+
 # Stripped: debugging information names the folder of the build.
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/cospec/data $(DESTDIR)$(PREFIX)/share/cospec/plots
+	  $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%) $(DESTDIR)$(PREFIX)/share/cospec/data $(DESTDIR)$(PREFIX)/share/cospec/plots
 	install -s -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
 	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
 	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
@@ -340,7 +343,9 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PACKAGES@|$(PACKAGES)|' \
 	  -e 's|@RPATH@|$(if $(filter $(SYSTEM_PREFIXES),$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${libdir} )|' docs/cospec.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc
 	$(B)/cospec help --man > $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1
-	$(B)/cospec help --completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec
+	$(B)/cospec help --completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec
+	$(B)/cospec help --completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cospec
+	$(B)/cospec help --completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cospec.fish
 	install -m 755 data/*.sh $(DESTDIR)$(PREFIX)/share/cospec/data/
 	install -m 644 data/*.tsv data/*.md $(DESTDIR)$(PREFIX)/share/cospec/data/
 	install -m 644 plots/* $(DESTDIR)$(PREFIX)/share/cospec/plots/
@@ -365,9 +370,9 @@ uninstall-python:
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cospec $(DESTDIR)$(PREFIX)/lib/cospec $(DESTDIR)$(PREFIX)/lib/libcospec.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/cospec.pc \
 	  $(DESTDIR)$(PREFIX)/include/cospec $(DESTDIR)$(PREFIX)/share/man/man1/cospec.1 \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec $(DESTDIR)$(PREFIX)/share/cospec
+	  $(foreach file,bash-completion/completions/cospec zsh/site-functions/_cospec fish/vendor_completions.d/cospec.fish cospec,$(DESTDIR)$(PREFIX)/share/$(file))
 	$(if $(filter $(SYSTEM_PREFIXES),$(PREFIX)),,if [ -d $(DESTDIR)$(PREFIX) ]; then \
-	  (cd $(DESTDIR)$(PREFIX) && for d in bin lib/pkgconfig include share/man/man1 share/bash-completion/completions share; do \
+	  (cd $(DESTDIR)$(PREFIX) && for d in bin lib/pkgconfig include share/man/man1 $(COMPLETIONS:%=share/%) share; do \
 	    [ ! -d $$d ] || rmdir -p --ignore-fail-on-non-empty $$d; done) && rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX); fi)
 
 clean:

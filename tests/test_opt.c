@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/status.h"
+#include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/opt.h"
@@ -19,14 +20,19 @@
 
 static const cs_opt group_one[] = {
     {"rank", 'k', CS_OPT_INT, "K", "5", 1, 100, "Number of triplets.", false},
+    CS_HEADING("Numbers"),
     {"tol", 0, CS_OPT_REAL, "EPS", NULL, 0, 1, "Residual.", false},
     {"form", 0, CS_OPT_CHOICE, "fixed|random", "fixed", 0, 0, "How it is cut.", false},
     {"vectors", 0, CS_OPT_FLAG, NULL, NULL, 0, 0, "Write vectors.", false},
     {"memory", 0, CS_OPT_SIZE, "BYTES", NULL, 0, 0, "Budget.", false},
     {"name", 0, CS_OPT_TEXT, "NAME", NULL, 0, 0, "A name.", true},
+    {"read", 0, CS_OPT_TEXT, "OPTIONS", NULL, 0, 0, "Options.", false},
+    {"dir", 0, CS_OPT_TEXT, "DIR", NULL, 0, 0, "A folder.", false},
+    {"batch", 0, CS_OPT_INT, "B", NULL, 0, 0, "Batch size.", false},
     {NULL, 0, CS_OPT_FLAG, NULL, NULL, 0, 0, NULL, false},
 };
 static const cs_opt group_sweep[] = {
+    CS_HEADING("Sweeps"),
     {"length", 0, CS_OPT_TEXT, "S|A:B:STEP", NULL, 0, 0, "Positions.", false},
     {"classes", 0, CS_OPT_TEXT, "R|A:B:STEP", NULL, 0, 0, "Classes.", false},
     {"tokens", 0, CS_OPT_TEXT, "T|A:B:STEP", NULL, 0, 0, "Tokens.", false},
@@ -97,6 +103,43 @@ TEST(forms_of_options)
     assert_string_equal(cs_args_positional(args, 0), "-f");
     assert_string_equal(cs_args_positional(args, 1), "--rank");
     cs_args_free(&args);
+}
+
+TEST(underscores_and_values_with_dashes)
+{
+    cs_args *args = accepted("f --mask_ratio 0.5");
+    assert_string_equal(cs_args_text(args, "mask-ratio"), "0.5");
+    cs_args_free(&args);
+    args = accepted("f --mask_ratio=0.5 --read --split=all");
+    assert_string_equal(cs_args_text(args, "mask-ratio"), "0.5");
+    assert_string_equal(cs_args_text(args, "read"), "--split=all");
+    cs_args_free(&args);
+    args = accepted("f --read=--rank");
+    assert_string_equal(cs_args_text(args, "read"), "--rank");
+    cs_args_free(&args);
+    assert_refused("f --read --rank 3",
+                   "--read needs a value: OPTIONS; a value that begins with -- "
+                   "is given as --read='--rank'");
+    assert_refused("f --dir --mine",
+                   "--dir needs a value: DIR; a value that begins with -- is given "
+                   "as --dir='--mine'");
+    assert_refused("f --dir --rank 3", "--dir needs a value: DIR");
+    assert_null(strstr(cs_reason(), "given as"));
+}
+
+TEST(names_of_other_programs)
+{
+    assert_refused("f --k 3", "unknown option --k for probe; did you mean -k?");
+    assert_refused("f --n_components 3",
+                   "unknown option --n-components for probe; did you mean --rank?");
+    assert_refused("f --per_device_train_batch_size 3", "did you mean --batch?");
+    assert_refused("f --output_dir d", "did you mean --output?");
+    assert_refused("f --n-jobs 2", "did you mean --threads?");
+    assert_refused("f --mlm_probability 0.15", "did you mean --mask-ratio?");
+    assert_refused("f --gpu", "did you mean --device?");
+    assert_refused("f --device gpu",
+                   "'gpu' is not one of cpu|cuda|cuda:N|auto; did you mean cuda?");
+    assert_refused("f --dry_run", "--dry-run has no meaning for 'probe'");
 }
 
 TEST(fallbacks_and_unset)
@@ -184,8 +227,8 @@ TEST(refusals_name_the_value)
     assert_refused("f --name a --name b --name a", "--name a is given twice");
     assert_refused("f --rnak 3", "did you mean --rank?");
     assert_refused("f --vec", "did you mean --vectors?");
-    assert_refused("f --zzzzzz", "probe does not know it");
-    assert_refused("f -z", "-z");
+    assert_refused("f --zzzzzz", "unknown option --zzzzzz for probe");
+    assert_refused("f -z", "unknown option -z for probe");
     assert_refused("f --dry-run", "no meaning for 'probe'");
     assert_refused("", "an argument is missing: cospec probe FILE [MORE]");
     assert_refused("f g h", "unexpected argument 'h'");
@@ -230,10 +273,10 @@ TEST(config_fills_what_flags_left)
 TEST(config_refusals)
 {
     static const char *const bad[][2] = {
-        {"{\"rnak\": 3}", "rnak: probe does not know it; did you mean rank?"},
+        {"{\"rnak\": 3}", "unknown option rnak for probe; did you mean rank?"},
         {"{\"rank\": 1000}", "1000"},
         {"{\"rank\": [3]}", "--rank"},
-        {"{\"config\": \"x\"}", "cannot stand in a config file"},
+        {"{\"config\": \"x\"}", "is not allowed in a config file"},
         {"{\"form\": true}", "--form"},
     };
     char path[64], line[256];
@@ -431,16 +474,53 @@ TEST(texts_hold_every_option)
     assert_non_null(strstr(text, "\\fB\\-\\-mask\\-ratio\\fR"));
     assert_non_null(strstr(text, "\n\\&.dot"));
     free(text);
-    text = written(cs_opt_completion, commands);
-    assert_non_null(strstr(text, "--form) words=\"fixed random\" files=0"));
-    free(text);
     text = written(cs_opt_markdown, commands);
     assert_non_null(strstr(text, "| `-k, --rank K` | Number of triplets. | 5 |"));
     assert_non_null(strstr(text, "fixed\\|random"));
+    assert_non_null(strstr(text, "\n\n**Numbers**\n\n| option |"));
+    assert_non_null(strstr(text, "\n\n**Sweeps**\n\n| option |"));
     free(text);
     text = written(cs_opt_overview, commands);
     assert_non_null(strstr(text, "A command for tests"));
     free(text);
+}
+
+/* --help of a command with main options explains these and names the others under their headings;
+ * --help-all explains all. */
+TEST(main_options_come_first)
+{
+    cs_command many = command;
+    many.main = "classes rank output";
+    const cs_command *const one[] = {&many, NULL};
+    char *text = written(cs_opt_help, one);
+    const char *main = strstr(text, "Main options:\n"), *classes = strstr(text, "--classes R"),
+               *rank = strstr(text, "-k, --rank K"), *output = strstr(text, "-o, --output DIR"),
+               *more = strstr(text, "More options, explained by 'cospec probe --help-all':");
+    assert_true(main && main < classes && classes < rank && rank < output && output < more);
+    assert_non_null(strstr(more, "  Sweeps:\n      --length --tokens --unmasked"));
+    assert_null(strstr(more, "--classes"));
+    free(text);
+    text = written(cs_opt_help_all, one);
+    assert_non_null(strstr(text, "\nSweeps:\n      --length S"));
+    assert_null(strstr(text, "Main options"));
+    free(text);
+}
+
+/* A command with many options says which are the main ones, and these exist. */
+TEST(commands_with_many_options_have_main_ones)
+{
+    for (const cs_command *const *c = cs_commands; *c; ++c) {
+        if (cs_opt_each(*c, NULL, NULL) > 44) assert_non_null((*c)->main);
+        cs_args *args = NULL;
+        char help[] = "--help", *words[] = {help};
+        OK(cs_args_parse(*c, 1, words, &args));
+        for (const char *p = (*c)->main; p && *p; p += strspn(p, " ")) {
+            const size_t length = strcspn(p, " ");
+            if (!cs_args_find(args, p, length)) fail_msg("%s: no option %s", (*c)->name, p);
+            p += length;
+        }
+        cs_args_free(&args);
+    }
 }
 
 TEST(each_allocation_fails_once)

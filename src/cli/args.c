@@ -11,11 +11,19 @@
 #include "io/file.h"
 #include "io/json.h"
 
+static bool same_name(const char *known, const char *name, size_t length)
+{
+    size_t i = 0;
+    while (i < length && known[i] == (name[i] == '_' ? '-' : name[i])) {
+        ++i;
+    }
+    return i == length && known[i] == '\0';
+}
+
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length)
 {
     for (int i = 0; i < args->values; ++i) {
-        const char *known = args->value[i].opt->name;
-        if (strlen(known) == length && memcmp(known, name, length) == 0) {
+        if (same_name(args->value[i].opt->name, name, length)) {
             return &args->value[i];
         }
     }
@@ -92,7 +100,7 @@ static const cs_opt_value *value_of(const cs_args *args, const char *name)
     if (!v) {
         bool known = false;
         for (const cs_opt *o = cs_opt_common; o->name; ++o) {
-            known = known || strcmp(o->name, name) == 0;
+            known = known || same_name(o->name, name, strlen(name));
         }
         assert(known);
         (void)known;
@@ -113,7 +121,7 @@ const char *cs_args_said(const cs_args *args, const char *name)
 const char *cs_args_given_of(const cs_args *args, const cs_opt *group)
 {
     for (; group->name; ++group) {
-        if (cs_args_given(args, group->name)) {
+        if (group->kind != CS_OPT_HEADING && cs_args_given(args, group->name)) {
             return group->name;
         }
     }
@@ -203,19 +211,14 @@ const char *const *cs_args_texts(const cs_args *args, const char *name)
 void cs_args_field(const cs_args *args, const char *member, cs_opt_kind kind, size_t size,
                    void *out)
 {
-    char name[32] = "";
-    assert(strlen(member) < sizeof name);
-    for (size_t i = 0; member[i]; ++i) {
-        name[i] = (char)(member[i] == '_' ? '-' : member[i]);
-    }
-    const cs_opt_value *v = value_of(args, name);
+    const cs_opt_value *v = value_of(args, member);
     if (v->text.count == 0) {
         return;
     }
     assert(kind == CS_OPT_TEXT || v->opt->kind == kind ||
            (kind == CS_OPT_INT && v->opt->kind == CS_OPT_SIZE));
-    const int number = kind == CS_OPT_CHOICE ? cs_args_choice(args, name) : (int)v->integer;
-    const char *text = cs_args_text(args, name);
+    const int number = kind == CS_OPT_CHOICE ? cs_args_choice(args, member) : (int)v->integer;
+    const char *text = cs_args_text(args, member);
     const void *const from = kind == CS_OPT_FLAG   ? (const void *)&v->flag
                              : kind == CS_OPT_REAL ? (const void *)&v->real
                              : kind == CS_OPT_TEXT ? (const void *)&text

@@ -67,13 +67,15 @@ struct cs_args {
     bool delegated;  /* another command ran in its place and wrote the manifest */
 };
 
-/* The value of an option by the first `length` bytes of its name, NULL when there is none. */
+/* The value of an option by the first `length` bytes of its name ('_' is '-'), NULL when there is
+ * none. */
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length);
 
 /* The value, or NULL, freed, where something of it is missing: memory is all that can lack. */
 json_t *cs_json_whole(json_t *value, bool whole);
 
 /* Calls visit (NULL: nothing) for each option of the command in the order of its groups, then the
- * common ones; returns how many there are. */
-typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, bool common);
+ * common ones; returns how many there are. heading: the title above the option in its group,
+ * "Options" without one, and NULL for a common option. */
+typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, const char *heading);
 int cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx);

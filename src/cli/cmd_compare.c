@@ -7,7 +7,7 @@
 #include "analysis/trained/tasks.h"
 #include "base/mem.h"
 #include "cli/commands.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
@@ -136,7 +136,7 @@ static cs_status add_argument(job *j, const char *text)
     const char *config = m.path && m.name ? cs_args_join(j->args, m.path, "config.json") : NULL;
     if (!config) return CS_ERR_MEMORY;
     if (!cs_path_is_dir(m.path))
-        return cs_fail(CS_ERR_INPUT, "%s: no directory of a model", m.path);
+        return cs_fail(CS_ERR_INPUT, "%s: not a model directory", m.path);
     return cs_path_exists(config) ? add_model(j, m) : add_series(j, &m);
 }
 

@@ -15,7 +15,7 @@
 #include "cli/commands.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "cli/unfinished.h"
@@ -443,6 +443,7 @@ const cs_command cs_cmd_connectivity = {
         "the rows: what another training seed would change is not in them. DIR receives "
         "features.csv, features.json and similarity.csv (cospec plot similarity).",
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
+    .main = "corpus compare context max-length stride jackknife curve null pairs output",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
                                       cs_group_corpus, cs_group_cooc, cs_group_solver,
                                       cs_group_moments, NULL},

@@ -443,6 +443,7 @@ const cs_command cs_cmd_cooc = {
         "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz and "
         "of all files of DIR; of memory beside the corpus, and of scratch files; and names a "
         "--tail that would make the matrix ten times smaller (docs/reference/formats.md, Stored matrices).",
+    .main = "corpus objective mask-ratio unmasked context max-length stride vocab dry-run output",
     .groups = cooc_groups,
     .examples =
         "# n-gram contexts of an autoregressive model\n"

@@ -236,6 +236,7 @@ const cs_command cs_cmd_features = {
         "Rows are in the order of the corpus. Files are written as the states come; memory does "
         "not grow with them.",
     .positional = "MODEL CORPUS",
+    .main = "layers pooling mask-ratio split limit max-length batch dtype device output",
     .groups = (const cs_opt *const[]){features_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_attention, cs_group_corpus_form,
                                       NULL},

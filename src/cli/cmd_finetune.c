@@ -495,6 +495,7 @@ const cs_command cs_cmd_finetune = {
         "the k-th of the other, rows of finetune.csv whose seed is difference. --resume takes "
         "another --against without a new run.",
     .positional = "MODEL [TRAIN] [TEST]",
+    .main = "few epochs lr batch seeds metric head max-length tasks output",
     .groups = (const cs_opt *const[]){finetune_options, cs_group_labelled, cs_group_attention,
                                       cs_group_against, recipe_options, cs_group_tasks, NULL},
     .examples =

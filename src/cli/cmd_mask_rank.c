@@ -339,6 +339,7 @@ const cs_command cs_cmd_mask_rank = {
         "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as verify's: a corrected statement "
         "failed, or is inconclusive.",
     .positional = "[NAME=]MODEL... CORPUS",
+    .main = "mask-ratio rare layers tau split limit max-length blocks device output",
     .groups = (const cs_opt *const[]){mask_rank_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_attention, cs_group_corpus_form,
                                       NULL},

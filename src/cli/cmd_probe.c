@@ -9,7 +9,7 @@
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -569,6 +569,7 @@ const cs_command cs_cmd_probe = {
         "its class, hit), and predictions.png twelve pictures beside truth and what each layer "
         "says: of detections as many as there are boxes, those of the highest scores.",
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
+    .main = "labels test-labels layer pooling few seeds penalties tasks against output",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
                                       cs_group_stack, cs_group_labelled, cs_group_attention,
                                       cs_group_tasks, NULL},

@@ -10,7 +10,7 @@
 #include "base/pace.h"
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
 #include "io/share.h"

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/language.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/tail_report.h"

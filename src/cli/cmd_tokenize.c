@@ -57,7 +57,8 @@ static cs_status refuse_others(const cs_args *args, const char *verb, const char
 {
     for (int g = 0; tokenize_groups[g]; ++g) {
         for (const cs_opt *o = tokenize_groups[g]; o->name; ++o) {
-            if (cs_args_given(args, o->name) && !cs_listed(takes, o->name)) {
+            if (o->kind != CS_OPT_HEADING && cs_args_given(args, o->name) &&
+                !cs_listed(takes, o->name)) {
                 return cs_fail(CS_ERR_USAGE, "--%s has no meaning for 'tokenize %s'", o->name,
                                verb);
             }
@@ -298,7 +299,8 @@ const cs_command cs_cmd_tokenize = {
         "  cospec tokenize decode TOKENIZER [FILE]\n"
         "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
         "TOKENIZER is a tokenizer.json in the form of Hugging Face: BPE, Unigram, WordPiece or a "
-        "word list (docs/reference/formats.md). train writes DIR/tokenizer.json; of a corpus of pictures "
+        "word list (docs/reference/formats.md). train writes DIR/tokenizer.json; of a corpus of "
+        "pictures "
         "DIR/codes.safetensors, for --tokenizer of commands that read pictures, and the mean "
         "squared error that its codes leave of a value, beside k-means of the same size (vq begins "
         "as that). encode prints the ids of each line of FILE or of standard input, decode the "

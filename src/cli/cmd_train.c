@@ -584,6 +584,7 @@ const cs_command cs_cmd_train = {
         "A step whose gradient is not finite is skipped and counted; --bad-limit of them in a row "
         "end the run with 4, and the last good checkpoint is kept.\n\n"
         "--dry-run times some steps and prints parameters, memory and operations.",
+    .main = "corpus objective arch preset steps batch lr max-length device output",
     .groups = train_groups,
     .examples =
         "# a small GPT on verses of one's own, then the same with two tokens ahead\n"

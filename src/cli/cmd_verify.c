@@ -322,6 +322,7 @@ const cs_command cs_cmd_verify = {
         "\"attained\".",
 
     .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|trained|all]",
+    .main = "list objective classes length tokens matrix model corpus mask-ratio output",
     .groups = verify_groups,
     .examples = "# every statement on the default toy model\n"
                 "cospec verify all\n"

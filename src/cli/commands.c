@@ -19,8 +19,13 @@ cs_status cs_command_by_name(const char *name, const cs_command **out)
     cs_hint hint = {0};
     cs_hint_consider(name, "--version", &hint);
     cs_hint_consider(name, "--help", &hint);
+    char dashed[64];
+    (void)snprintf(dashed, sizeof dashed, "%s", name);
+    for (char *p = dashed; *p; ++p) {
+        *p = (char)(*p == '_' ? '-' : *p);
+    }
     for (int i = 0; cs_commands[i]; ++i) {
-        if (strcmp(name, cs_commands[i]->name) == 0) {
+        if (strcmp(dashed, cs_commands[i]->name) == 0) {
             *out = cs_commands[i];
             return CS_OK;
         }
@@ -143,7 +148,9 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
     cs_args *args = NULL;
     *refuted = false;
     cs_status status = cs_args_parse(command, argc, argv, &args);
-    if (status == CS_OK && cs_args_flag(args, "help")) {
+    if (status == CS_OK && cs_args_flag(args, "help-all")) {
+        status = cs_show(cs_opt_help_all, &command);
+    } else if (status == CS_OK && cs_args_flag(args, "help")) {
         status = cs_show(cs_opt_help, &command);
     } else if (status == CS_OK) {
         status = run(command, args);

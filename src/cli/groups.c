@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/plugin.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "cooc/moments.h"

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "cli/groups.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "image/field.h"

@@ -2,6 +2,7 @@
  * the last byte; the reason of a failure goes to standard error as one line. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "version.h"
 
 /* The first signal asks long loops to stop; a second of a user's ends the program at once. Those of
@@ -43,7 +45,7 @@ static void set_signals(void)
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) { /* no nohup */
         (void)sigaction(SIGHUP, &action, NULL);
     }
-    /* A reader that went away, and a file over the size limit, are write errors like any other. */
+    /* A closed pipe, and a file over the size limit, are write errors like any other. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* of children that are ignored nobody learns the end */
@@ -138,10 +140,21 @@ static int dispatch(int argc, char **argv)
     if (strcmp(name, "--version") == 0) {
         return puts("cospec " CS_VERSION " (" CS_COMMIT ")") == EOF ? 3 : 0;
     }
+    if (strcmp(name, "--complete") == 0) {
+        cs_complete(argc - 2, argv + 2, stdout);
+        return 0;
+    }
     const cs_command *command = NULL;
     if (cs_command_by_name(name, &command) != CS_OK) return 2;
     cs_status status = check_stack();
     return status == CS_OK ? cs_command_run(command, argc - 2, argv + 2) : cs_exit_code(status);
+}
+
+/* Whether the reader of standard output has closed it, as head(1) does. */
+static bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 int main(int argc, char **argv)
@@ -152,8 +165,13 @@ int main(int argc, char **argv)
     int code = dispatch(argc, argv);
     errno = 0;
     bool lost = ferror(stdout) != 0;
+    lost = fflush(stdout) != 0 || lost;
+    const bool left = lost && reader_left();
     lost = fclose(stdout) != 0 || lost;
-    if (lost && code == 0) {
+    if (left && (code == 0 || code == 3)) { /* the reader has what it wanted: no error */
+        code = 0;
+        cs_reason_clear();
+    } else if (lost && code == 0) {
         code = 3;
         cs_reason_clear();
         (void)cs_fail(CS_ERR_IO, "standard output: %s",

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/groups.h"
-#include "cli/mistaken.h"
+#include "cli/argument_kind.h"
 #include "cli/output.h"
 #include "image/prepare.h"
 #include "io/file.h"

@@ -13,28 +13,28 @@
 
 const cs_opt cs_opt_common[] = {
     CS_FLAG("json", "Print the result as JSON."),
-    CS_FLAG("csv", "Print the result as CSV, one observation a row."),
-    CS_TEXTS(
-        "metric", "NAME",
-        "Print the rows of this metric, without --json and --csv; may be given several times."),
-    CS_FLAG("all", "Print every row and column of the result, as files and --csv have them."),
+    CS_FLAG("csv", "Print the result as CSV, one observation per row."),
+    CS_TEXTS("metric", "NAME",
+             "Print only the rows of this metric. Has no effect on --json and --csv. May be "
+             "repeated."),
+    CS_FLAG("all", "Print every row and column of the result, as --csv and the files do."),
     {"output", 'o', CS_OPT_TEXT, "DIR", NULL, 0, 0,
-     "Write results and manifest.json into DIR, which is made.", false},
-    CS_INT("seed", "N", "0", 0, 9.2e18, "Seed of everything random."),
+     "Write the results and manifest.json into DIR, which is created.", false},
+    CS_INT("seed", "N", "0", 0, 9.2e18, "Seed of all random numbers."),
     CS_INT("threads", "N", NULL, 1, 256,
-           "Number of threads; default: OMP_NUM_THREADS, else all cores."),
-    CS_CHOICE(
-        "device", "cpu|cuda|cuda:N|auto", "auto",
-        "Where to compute. cuda (cuda:1 for the second one) fails where there is no GPU, and in "
-        "commands that have no use for one; auto runs and trains models on a GPU where there is "
-        "one, all else on the CPU."),
+           "Number of threads. Default: OMP_NUM_THREADS, else all cores."),
+    CS_CHOICE("device", "cpu|cuda|cuda:N|auto", "auto",
+              "Where to compute. auto trains and runs models on a GPU if there is one. cuda fails "
+              "without a GPU, and in commands that do not use one."),
     CS_TEXT("config", "FILE", NULL,
-            "Read options from a JSON object {\"option\": value}; the command line wins."),
-    CS_FLAG("dry-run", "Say what would be done, with an estimate of size and memory, and stop."),
+            "Read options from a JSON object {\"option\": value}. The command line takes "
+            "precedence."),
+    CS_FLAG("dry-run", "Estimate size and memory, and stop before the computation."),
     CS_FLAG("resume", "With -o: keep a finished result of the same program, options and inputs."),
     CS_FLAG("force", "Overwrite existing results."),
-    {"quiet", 'q', CS_OPT_FLAG, NULL, NULL, 0, 0, "No notes and no progress on stderr.", false},
+    {"quiet", 'q', CS_OPT_FLAG, NULL, NULL, 0, 0, "Print no notes and no progress.", false},
     {"help", 'h', CS_OPT_FLAG, NULL, NULL, 0, 0, "Show the command's help.", false},
+    CS_FLAG("help-all", "Show the command's help with all options explained."),
     {0},
 };
 
@@ -48,14 +48,19 @@ int cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx)
 {
     int count = 0;
     for (const cs_opt *const *group = command->groups; group && *group; ++group) {
+        const char *heading = "Options";
         for (const cs_opt *o = *group; o->name; ++o) {
-            if (visit) visit(ctx, o, false);
+            if (o->kind == CS_OPT_HEADING) {
+                heading = o->name;
+                continue;
+            }
+            if (visit) visit(ctx, o, heading);
             ++count;
         }
     }
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         if (!cs_command_without(command, o->name)) {
-            if (visit) visit(ctx, o, true);
+            if (visit) visit(ctx, o, NULL);
             ++count;
         }
     }
@@ -100,12 +105,15 @@ static cs_status check_value(cs_opt_value *v, const char *text)
         return in_choices(o->argument, text)
                    ? CS_OK
                    : cs_fail(CS_ERR_USAGE, "%s: '%s' is not one of %s%s", what, text, o->argument,
-                             cs_choice_hint(text, o->argument, &(cs_hint){0}));
+                             strcmp(text, "gpu") == 0 && in_choices(o->argument, "cuda")
+                                 ? "; did you mean cuda?"
+                                 : cs_choice_hint(text, o->argument, &(cs_hint){0}));
     case CS_OPT_FLAG:
         v->flag = strcmp(text, "true") == 0;
         return v->flag || strcmp(text, "false") == 0
                    ? CS_OK
                    : cs_fail(CS_ERR_USAGE, "%s takes no value, got '%s'", what, text);
+    case CS_OPT_HEADING: /* has no value */
     case CS_OPT_NAME:
     case CS_OPT_TEXT:
         return *text ? CS_OK : cs_fail(CS_ERR_USAGE, "%s: the value is empty", what);
@@ -135,37 +143,121 @@ static cs_status give_value(cs_opt_value *v, const char *text)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
+/* Names that other programs give to an option. The first one that the command has is suggested. */
+static const char *other_name(const cs_args *args, const char *name)
 {
     static const struct {
-        const char *said, *meant;
-    } other[] = {{"objective", "compare"},
-                 {"learning-rate", "lr"},
-                 {"batch-size", "batch"},
-                 {"dataset", "corpus"},
-                 {"hidden-size", "width"}};
-    cs_hint hint = {0};
-    for (int i = 0; i < args->values; ++i) {
-        const char *known = args->value[i].opt->name;
-        for (size_t j = 0; j < sizeof other / sizeof *other; ++j) {
-            const bool means = strcmp(name, other[j].said) == 0 && !strcmp(known, other[j].meant);
-            cs_hint_consider(means ? known : name, known, &hint);
+        const char *others, *known;
+    } names[] = {
+        {"learning-rate peak-lr max-lr", "lr"},
+        {"batch-size per-device-train-batch-size train-batch-size per-device-eval-batch-size "
+         "micro-batch-size",
+         "batch"},
+        {"max-steps num-steps n-steps num-train-steps total-steps iterations max-iter", "steps"},
+        {"num-train-epochs num-epochs n-epochs max-epochs", "epochs"},
+        {"max-iter n-iter maxiter iterations", "max-iterations"},
+        {"n-components num-components components n-singular-values num-singular-values", "rank"},
+        {"n-components num-components components top-k", "k"},
+        {"n-components num-components components", "dimensions"},
+        {"tolerance", "tol"},
+        {"window-size context-size context-window window-length", "context"},
+        {"window-size window", "max-length"},
+        {"max-seq-length max-seq-len max-sequence-length seq-length seq-len sequence-length "
+         "block-size context-length model-max-length max-position-embeddings",
+         "max-length"},
+        {"max-new-tokens max-tokens num-tokens", "length"},
+        {"num-return-sequences num-samples", "n"},
+        {"dataset dataset-name data data-dir train-file input text", "corpus"},
+        {"vocab-size vocabulary-size max-features", "vocab"},
+        {"hidden-size d-model n-embd embed-dim hidden-dim", "width"},
+        {"num-layers n-layers n-layer num-hidden-layers depth", "layers"},
+        {"num-heads n-heads n-head num-attention-heads", "heads"},
+        {"num-key-value-heads n-kv-heads", "kv-heads"},
+        {"intermediate-size ffn-dim d-ff n-inner mlp-dim", "inner"},
+        {"warmup-steps num-warmup-steps warmup-ratio lr-warmup", "warmup"},
+        {"lr-scheduler-type lr-scheduler lr-schedule scheduler", "schedule"},
+        {"gradient-accumulation-steps grad-accum accumulation-steps", "accumulate"},
+        {"max-grad-norm grad-clip gradient-clip clip-grad-norm", "clip"},
+        {"adam-beta1", "beta1"},
+        {"adam-beta2", "beta2"},
+        {"adam-epsilon epsilon", "adam-eps"},
+        {"wd", "weight-decay"},
+        {"label-smoothing-factor", "label-smoothing"},
+        {"hidden-dropout-prob attention-dropout dropout-rate", "dropout"},
+        {"logging-steps log-interval log-steps", "log-every"},
+        {"eval-steps eval-interval", "eval-every"},
+        {"save-steps save-interval checkpoint-every", "save-every"},
+        {"mlm-probability masking-ratio mask-prob mask-probability", "mask-ratio"},
+        {"model-name-or-path pretrained checkpoint", "init-from"},
+        {"resume-from-checkpoint", "resume"},
+        {"fp16 bf16 dtype mixed-precision amp", "precision"},
+        {"test-size validation-split val-split eval-split", "test-share"},
+        {"max-samples max-documents max-train-samples max-eval-samples n-samples", "limit"},
+        {"cv n-splits num-folds", "folds"},
+        {"metrics metric-name", "metric"},
+        {"objective", "compare"},
+        {"gpu cuda no-cuda use-gpu use-cuda", "device"},
+        {"n-jobs num-workers num-threads nthreads workers jobs dataloader-num-workers", "threads"},
+        {"random-state random-seed", "seed"},
+        {"output-dir out-dir outdir out save-dir output-path output-file", "output"},
+        {"overwrite overwrite-output-dir", "force"},
+        {"silent no-progress disable-tqdm", "quiet"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const char *known = names[i].known;
+        if (cs_listed(names[i].others, name) && cs_args_find(args, known, strlen(known))) {
+            return known;
         }
     }
-    return cs_fail(CS_ERR_USAGE, "%s%s: %s does not know it%s", place, name, args->command->name,
+    return NULL;
+}
+
+/* place: "--", or "" in a config file. A name of one letter may be meant as -k. */
+static cs_status unknown_option(const cs_args *args, const char *place, const char *name)
+{
+    cs_hint hint = {0};
+    const char *known = other_name(args, name);
+    for (int i = 0; i < args->values; ++i) {
+        const cs_opt *o = args->value[i].opt;
+        if (*place && o->letter && name[0] == o->letter && name[1] == '\0') {
+            return cs_fail(CS_ERR_USAGE, "unknown option --%s for %s; did you mean -%c?", name,
+                           args->command->name, o->letter);
+        }
+        if (!known) cs_hint_consider(name, o->name, &hint);
+    }
+    if (known) (void)snprintf(hint.name, sizeof hint.name, "%s", known);
+    return cs_fail(CS_ERR_USAGE, "unknown option %s%s for %s%s", place, name, args->command->name,
                    cs_hint_text(place, &hint));
 }
 
-/* An option of another spelling that the command leaves out on purpose deserves its own sentence.
- */
-static cs_status refuse_option(const cs_args *args, const char *name)
+/* A common option that the command leaves out on purpose deserves its own sentence. */
+static cs_status refuse_option(const cs_args *args, const char *given)
 {
-    for (const cs_opt *o = cs_opt_common; o->name; ++o) {
-        if (strcmp(o->name, name) == 0) {
-            return cs_fail(CS_ERR_USAGE, "--%s has no meaning for '%s'", name, args->command->name);
-        }
+    char *name = cs_strdup(given);
+    if (!name) return CS_ERR_MEMORY;
+    for (char *p = name; *p; ++p) {
+        *p = (char)(*p == '_' ? '-' : *p);
     }
-    return unknown_option(args, "--", name);
+    bool common = false;
+    for (const cs_opt *o = cs_opt_common; o->name; ++o) {
+        common = common || strcmp(o->name, name) == 0;
+    }
+    cs_status status =
+        common ? cs_fail(CS_ERR_USAGE, "--%s has no meaning for '%s'", name, args->command->name)
+               : unknown_option(args, "--", name);
+    cs_free(name);
+    return status;
+}
+
+/* The next word is the value of an option, unless it looks like an option. Options for another
+ * command (argument OPTIONS) do, so that only an option of this command is refused there. */
+static bool is_value(const cs_args *args, const cs_opt *o, const char *word)
+{
+    if (strncmp(word, "--", 2) != 0) {
+        return true;
+    }
+    return strcmp(o->argument, "OPTIONS") == 0 && word[2] &&
+           !cs_args_find(args, word + 2, strlen(word + 2));
 }
 
 /* Takes the option in argv[*i], moving *i over a value in a word of its own. */
@@ -187,7 +279,7 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
             v = args->value[j].opt->letter == word[1] ? &args->value[j] : NULL;
         }
         if (!v) {
-            return cs_fail(CS_ERR_USAGE, "-%c: %s does not know it", word[1], args->command->name);
+            return cs_fail(CS_ERR_USAGE, "unknown option -%c for %s", word[1], args->command->name);
         }
         (void)snprintf(v->said, sizeof v->said, "-%c", word[1]);
         value = word[2] ? word + 2 : NULL;
@@ -196,8 +288,16 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
         return give_value(v, value ? value : "true");
     }
     if (!value) {
-        if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
-            return cs_fail(CS_ERR_USAGE, "%s needs a value: %s", v->said, v->opt->argument);
+        const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+        if (!next || !is_value(args, v->opt, next)) {
+            const bool dashes = next && v->opt->kind == CS_OPT_TEXT &&
+                                (strcmp(v->opt->argument, "OPTIONS") == 0 ||
+                                 !cs_args_find(args, next + 2, strcspn(next + 2, "=")));
+            return cs_fail(CS_ERR_USAGE, "%s needs a value: %s%s%s%s%s%s", v->said,
+                           v->opt->argument,
+                           dashes ? "; a value that begins with -- is given as --" : "",
+                           dashes ? v->opt->name : "", dashes ? "='" : "", dashes ? next : "",
+                           dashes ? "'" : "");
         }
         value = argv[++*i];
     }
@@ -310,8 +410,8 @@ static cs_status take_config(cs_args *args, const char *path)
     {
         cs_opt_value *v = cs_args_find(args, key, strlen(key));
         if (status != CS_OK) break;
-        if (!v || strcmp(key, "config") == 0 || strcmp(key, "help") == 0) {
-            status = v ? cs_fail(CS_ERR_USAGE, "%s cannot stand in a config file", key)
+        if (!v || strcmp(key, "config") == 0 || strncmp(key, "help", 4) == 0) {
+            status = v ? cs_fail(CS_ERR_USAGE, "%s is not allowed in a config file", key)
                        : unknown_option(args, "", key);
         } else if (v->given || json_is_null(value)) {
             continue; /* the command line wins */
@@ -329,10 +429,10 @@ static cs_status take_config(cs_args *args, const char *path)
 
 /* --- whole ------------------------------------------------------------------------------------ */
 
-static void enter_option(void *ctx, const cs_opt *opt, bool common)
+static void enter_option(void *ctx, const cs_opt *opt, const char *heading)
 {
     cs_args *args = ctx;
-    (void)common;
+    (void)heading;
     assert(!cs_args_find(args, opt->name, strlen(opt->name)));
     cs_opt_value *v = &args->value[args->values++];
     *v = (cs_opt_value){.opt = opt, .integer = INT64_MIN, .real = (double)NAN};
@@ -379,7 +479,7 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_arg
         status = cs_words_take(&args->line, cs_strdup(argv[i]));
     }
     if (status == CS_OK) status = take_words(args, argc, argv);
-    bool help = status == CS_OK && cs_args_flag(args, "help");
+    bool help = status == CS_OK && (cs_args_flag(args, "help") || cs_args_flag(args, "help-all"));
     if (status == CS_OK && !help) status = check_positionals(args);
     cs_opt_value *config = cs_args_find(args, "config", strlen("config"));
     if (status == CS_OK && !help && config && config->text.count > 0)

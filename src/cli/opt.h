@@ -1,5 +1,5 @@
 /* One table of options gives parsing, --help, the man page, shell completion, the manifest, and
- * --config FILE.json.
+ * --config FILE.json. '_' and '-' are the same in the name of an option.
  *
  * A command lists the option groups it takes (plan options, corpus options, ...): a group is
  * written once, next to the function that turns it into the library's struct (cli/groups.c), and
@@ -23,8 +23,9 @@ typedef enum {
     CS_OPT_REAL,
     CS_OPT_TEXT,
     CS_OPT_CHOICE,
-    CS_OPT_NAME, /* one of the choices, or a longer text that the library reads */
-    CS_OPT_SIZE  /* bytes with K M G */
+    CS_OPT_NAME,   /* one of the choices, or a longer text that the library reads */
+    CS_OPT_SIZE,   /* bytes with K M G */
+    CS_OPT_HEADING /* not an option: the title, in `name`, of the options that follow in the group */
 } cs_opt_kind;
 
 typedef struct {
@@ -37,6 +38,11 @@ typedef struct {
     const char *help;     /* one or two sentences */
     bool repeated;        /* may be given several times */
 } cs_opt;
+
+#define CS_HEADING(title)                                                                          \
+    {                                                                                              \
+        .name = title, .kind = CS_OPT_HEADING                                                      \
+    }
 
 /* Options without a letter; `fallback` is text, or NULL for none. */
 #define CS_OPTION(name, kind, argument, fallback, low, high, help, repeated)                       \
@@ -65,6 +71,9 @@ typedef struct {
     const char *description;     /* paragraphs for help and man page; formulas welcome */
     const char *positional;      /* "FILE|DIR", "[CORPUS]", "DIR..."; NULL: none */
     const cs_opt *const *groups; /* NULL-terminated list of option groups */
+    const char *main;            /* names, separated by blanks, of the options that --help explains
+                                    first; it lists the others by name alone, and --help-all explains
+                                    all of them. NULL: --help explains all of them */
     const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
                              tests */
     cs_status (*run)(cs_args *args);
@@ -178,14 +187,14 @@ json_t *cs_args_json(const cs_args *args);
 json_t *cs_args_names_json(const cs_args *args, bool supposed);
 
 /* Generators from the same tables, of a NULL-terminated list of commands. A description is
- * paragraphs parted by blank lines; a line that starts with two spaces is set verbatim. */
+ * paragraphs separated by blank lines; a line that starts with two spaces is set verbatim. */
 typedef void cs_opt_writer(const cs_command *const *commands, FILE *out);
-cs_opt_writer cs_opt_help;       /* of the first command alone */
-cs_opt_writer cs_opt_overview;   /* the program's own help */
-cs_opt_writer cs_opt_man;        /* cospec.1, roff */
-cs_opt_writer cs_opt_completion; /* bash */
-cs_opt_writer cs_opt_markdown;   /* docs/reference/cli.md */
+cs_opt_writer cs_opt_help;     /* --help of the first command */
+cs_opt_writer cs_opt_help_all; /* --help-all of the first command */
+cs_opt_writer cs_opt_overview; /* the program's own help */
+cs_opt_writer cs_opt_man;      /* cospec.1, roff */
+cs_opt_writer cs_opt_markdown; /* docs/reference/cli.md */
 
 /* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
- * --resume --force --quiet --help. */
+ * --resume --force --quiet --help --help-all. */
 extern const cs_opt cs_opt_common[];

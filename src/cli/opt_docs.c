@@ -1,19 +1,19 @@
-/* Text from the option tables: --help, wrapped at 80 columns, with the options in the order of
- * their groups and the common ones last; the man page (man(7) macros), the bash completion and
+/* Text from the option tables: --help, wrapped at 80 columns, with the options under the headings
+ * of their groups and the common ones last; the man page (man(7) macros) and
  * docs/reference/cli.md. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "cli/args.h"
 #include "plan/objective.h"
 #include "version.h"
 
 #define WHAT_IS_PRINTED                                                                            \
-    "Data go to standard output, everything else to standard error. Text is what answers the "     \
-    "question: rows and columns that the command selects, the same on a terminal, in a pipe and "  \
-    "under --resume. --all prints all of them, --metric the rows of one metric; --json, --csv "    \
-    "and "                                                                                         \
-    "the files of -o DIR keep everything."
+    "Data go to standard output, everything else to standard error. Each command prints a "        \
+    "selection of the rows and columns of its result, the same on a terminal, in a pipe and "      \
+    "under --resume. --all prints all of them, --metric the rows of one metric. --json, --csv "    \
+    "and the files of -o DIR hold the whole result."
 
 enum { WIDTH = 80, OPTION_INDENT = 30 };
 
@@ -22,7 +22,7 @@ typedef const char *const escapes[128];
 static escapes in_roff = {['\\'] = "\\e",  ['-'] = "\\-",    ['^'] = "\\(ha",
                           ['~'] = "\\(ti", ['\''] = "\\(aq", ['`'] = "\\(ga"};
 static escapes in_cell = {['|'] = "\\|", ['<'] = "\\<", ['\n'] = " "};
-static escapes in_code = {['|'] = "\\|"}, in_words = {['|'] = " "};
+static escapes in_code = {['|'] = "\\|"};
 
 static void put(FILE *out, escapes escape, const char *text, size_t length)
 {
@@ -141,29 +141,40 @@ static void print_block(FILE *out, const char *text, size_t length, bool verbati
     (void)fputc('\n', out);
 }
 
+/* A list of options under headings, one for adjacent options with the same heading. */
 typedef struct {
     FILE *out;
-    bool common; /* the heading of the common options is printed */
-    bool any;
-} help_list;
+    const char *heading; /* the last one printed, NULL: none */
+    const char *only;    /* names to print, NULL: all */
+    const char *skip;    /* names to leave out, NULL: none */
+    int column;          /* of a list of names */
+    bool common;         /* whether to print the common options */
+} option_list;
 
-static void print_option(void *ctx, const cs_opt *o, bool common)
+static bool in_list(const option_list *list, const cs_opt *o, const char *heading)
 {
-    help_list *list = ctx;
-    if (common && !list->common) {
-        (void)fprintf(list->out, "%sCommon options:\n", list->any ? "\n" : "");
-        list->common = true;
-    } else if (!common && !list->any) {
-        (void)fprintf(list->out, "Options:\n");
-    }
-    list->any = true;
+    return (!list->only || cs_listed(list->only, o->name)) && !cs_listed(list->skip, o->name) &&
+           (heading || list->common);
+}
+
+/* Whether the option begins a section; *heading is its title. */
+static bool new_section(option_list *list, const char **heading)
+{
+    *heading = *heading ? *heading : "Common options";
+    const bool begins = !list->heading || strcmp(list->heading, *heading) != 0;
+    list->heading = *heading;
+    return begins;
+}
+
+static void print_option(FILE *out, const cs_opt *o)
+{
     char form[160];
     option_form(o, form, sizeof form);
-    int column = fprintf(list->out, "  %s%s", o->letter ? "" : "    ", form);
+    int column = fprintf(out, "  %s%s", o->letter ? "" : "    ", form);
     if (column + 2 > OPTION_INDENT) {
-        (void)fprintf(list->out, "\n%*s", OPTION_INDENT, "");
+        (void)fprintf(out, "\n%*s", OPTION_INDENT, "");
     } else {
-        (void)fprintf(list->out, "%*s", OPTION_INDENT - column, "");
+        (void)fprintf(out, "%*s", OPTION_INDENT - column, "");
     }
     char text[1024];
     option_help(o, text, sizeof text);
@@ -171,12 +182,64 @@ static void print_option(void *ctx, const cs_opt *o, bool common)
         size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, " [%s]", o->fallback);
     }
-    wrap(list->out, text, strlen(text), OPTION_INDENT, OPTION_INDENT);
+    wrap(out, text, strlen(text), OPTION_INDENT, OPTION_INDENT);
 }
 
-void cs_opt_help(const cs_command *const *one, FILE *out)
+static void print_section(void *ctx, const cs_opt *o, const char *heading)
 {
-    const cs_command *command = *one;
+    option_list *list = ctx;
+    if (!in_list(list, o, heading)) return;
+    const bool first = !list->heading;
+    if (new_section(list, &heading))
+        (void)fprintf(list->out, "%s%s:\n", first ? "" : "\n", heading);
+    print_option(list->out, o);
+}
+
+static void print_listed(void *ctx, const cs_opt *o, const char *heading)
+{
+    option_list *list = ctx;
+    if (in_list(list, o, heading)) print_option(list->out, o);
+}
+
+/* Names alone, wrapped. */
+static void print_name(void *ctx, const cs_opt *o, const char *heading)
+{
+    enum { INDENT = 6 };
+    option_list *list = ctx;
+    if (!in_list(list, o, heading)) return;
+    const bool first = !list->heading;
+    if (new_section(list, &heading)) {
+        (void)fprintf(list->out, "%s  %s:\n%*s", first ? "" : "\n", heading, INDENT - 1, "");
+        list->column = INDENT - 1;
+    }
+    const int length = (int)strlen(o->name) + 3;
+    if (list->column + length > WIDTH) {
+        (void)fprintf(list->out, "\n%*s", INDENT - 1, "");
+        list->column = INDENT - 1;
+    }
+    list->column += fprintf(list->out, " --%s", o->name);
+}
+
+/* The options of command.main in that order, then the names of the others. */
+static void print_main(const cs_command *command, FILE *out)
+{
+    (void)fputs("Main options:\n", out);
+    for (const char *p = command->main; *p; p += strspn(p, " ")) {
+        char name[64];
+        const size_t length = strcspn(p, " ");
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, p);
+        option_list one = {.out = out, .only = name, .common = true};
+        (void)cs_opt_each(command, print_listed, &one);
+        p += length;
+    }
+    (void)fprintf(out, "\nMore options, explained by 'cospec %s --help-all':\n", command->name);
+    option_list others = {.out = out, .skip = command->main, .common = true};
+    (void)cs_opt_each(command, print_name, &others);
+    (void)fputc('\n', out);
+}
+
+static void help(const cs_command *command, bool all, FILE *out)
+{
     int column = fprintf(out, "cospec %s: ", command->name);
     wrap(out, command->summary, strlen(command->summary), column, column);
     char usage[256];
@@ -186,8 +249,12 @@ void cs_opt_help(const cs_command *const *one, FILE *out)
     wrap(out, usage, strlen(usage), column, 7);
     (void)fputc('\n', out);
     put_description(out, command->description, print_block);
-    help_list list = {.out = out};
-    cs_opt_each(command, print_option, &list);
+    if (command->main && !all) {
+        print_main(command, out);
+    } else {
+        option_list list = {.out = out, .common = true};
+        (void)cs_opt_each(command, print_section, &list);
+    }
     if (command->examples) {
         (void)fprintf(out, "\nExamples:\n");
         for (const char *p = command->examples; *p;) {
@@ -196,6 +263,16 @@ void cs_opt_help(const cs_command *const *one, FILE *out)
             p += line + (p[line] == '\n');
         }
     }
+}
+
+void cs_opt_help(const cs_command *const *one, FILE *out)
+{
+    help(*one, false, out);
+}
+
+void cs_opt_help_all(const cs_command *const *one, FILE *out)
+{
+    help(*one, true, out);
 }
 
 void cs_opt_overview(const cs_command *const *commands, FILE *out)
@@ -211,13 +288,14 @@ void cs_opt_overview(const cs_command *const *commands, FILE *out)
 
 /* --- documents ------------------------------------------------------------------------------- */
 
-static const char exit_codes[][2][80] = {
-    {"0", "success"},
-    {"1", "a corrected statement failed (a false printed one is a finding, not an error)"},
+static const char *const exit_codes[][2] = {
+    {"0", "success, or the reader of standard output has closed it"},
+    {"1", "a corrected statement failed (a failure of a statement as printed is a finding, not an "
+          "error)"},
     {"2", "wrong usage"},
     {"3", "bad input, a file that cannot be read or written, not enough memory"},
     {"4", "an iteration did not converge (the partial result is printed), or inconclusive"},
-    {"5", "the device asked for is not there"},
+    {"5", "the requested device is not available"},
     {"130", "interrupted by Ctrl-C, SIGTERM, SIGHUP, SIGXCPU; a second Ctrl-C ends it at once"},
 };
 enum { EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0] };
@@ -274,11 +352,16 @@ static void roff_option(FILE *out, const cs_opt *o)
     (void)fputc('\n', out);
 }
 
-static void roff_own_option(void *ctx, const cs_opt *o, bool common)
+static void roff_section(void *ctx, const cs_opt *o, const char *heading)
 {
-    if (!common) {
-        roff_option(ctx, o);
+    option_list *list = ctx;
+    if (!in_list(list, o, heading)) return;
+    if (new_section(list, &heading)) {
+        (void)fputs(".PP\n\\fI", list->out);
+        roff_text(list->out, heading);
+        (void)fputs("\\fR\n", list->out);
     }
+    roff_option(list->out, o);
 }
 
 static void roff_command(FILE *out, const cs_command *c)
@@ -293,7 +376,8 @@ static void roff_command(FILE *out, const cs_command *c)
     roff_text(out, c->summary);
     (void)fputs(".\n", out);
     put_description(out, c->description, roff_block);
-    cs_opt_each(c, roff_own_option, out);
+    option_list list = {.out = out};
+    (void)cs_opt_each(c, roff_section, &list);
     if (c->examples) {
         (void)fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
         roff_text(out, c->examples);
@@ -312,8 +396,8 @@ void cs_opt_man(const cs_command *const *commands, FILE *out)
         out,
         "Builds co-occurrence matrices of conditional texts and target tokens under any "
         "pretraining objective, on a toy model or a corpus, computes their normalised "
-        "singular value decomposition with certificates, and audits the theorems that speak "
-        "about it.\n\n" WHAT_IS_PRINTED,
+        "singular value decomposition with certificates, and checks the theorems about it."
+        "\n\n" WHAT_IS_PRINTED,
         roff_block);
     (void)fputs(".SH COMMANDS\n", out);
     for (const cs_command *const *c = commands; *c; ++c) {
@@ -334,95 +418,6 @@ void cs_opt_man(const cs_command *const *commands, FILE *out)
         "$XDG_CACHE_HOME/cospec, else \\(ti/.cache/cospec.\n.TP\nOMP_NUM_THREADS\nDefault of "
         "\\-\\-threads.\n.TP\nTMPDIR\nDefault of \\-\\-scratch.\n",
         out);
-}
-
-/* --- bash completion -------------------------------------------------------------------------- */
-
-static void completion_name(void *ctx, const cs_opt *o, bool common)
-{
-    (void)common;
-    (void)fprintf(ctx, " --%s", o->name);
-}
-
-static void completion_choices(void *ctx, const cs_opt *o, bool common)
-{
-    FILE *out = ctx;
-    (void)common;
-    if (o->kind == CS_OPT_FLAG) {
-        return;
-    }
-    (void)fputs("            ", out);
-    if (o->letter) {
-        (void)fprintf(out, "-%c|", o->letter);
-    }
-    (void)fprintf(out, "--%s) words=", o->name);
-    if (o->kind == CS_OPT_CHOICE || o->kind == CS_OPT_NAME) {
-        (void)fputc('"', out);
-        put(out, in_words, o->argument, strlen(o->argument));
-        (void)fputs("\" files=0 ;;\n", out);
-    } else {
-        (void)fprintf(out, " files=%d ;;\n",
-                      strstr(o->argument, "FILE") || strstr(o->argument, "DIR"));
-    }
-}
-
-/* The arguments that the command's synopsis spells out ("3.1|4.1|all"): capitals name a kind of
- * argument, of which COMMAND is a known list. */
-static void completion_arguments(FILE *out, const cs_command *c, const cs_command *const *commands)
-{
-    const char *p = c->positional ? c->positional : "";
-    while (*p) {
-        size_t word = strcspn(p, "| []");
-        bool spelled = word > 0 && strcspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") >= word;
-        if (spelled) {
-            (void)fprintf(out, "%.*s ", (int)word, p);
-        } else if (word == 7 && memcmp(p, "COMMAND", 7) == 0) {
-            for (const cs_command *const *d = commands; *d; ++d) {
-                (void)fprintf(out, "%s ", (*d)->name);
-            }
-        }
-        p += word;
-        p += strspn(p, "| []");
-    }
-}
-
-static void completion_command(FILE *out, const cs_command *c, const cs_command *const *commands)
-{
-    (void)fprintf(out, "        %s)\n            options=\"", c->name);
-    cs_opt_each(c, completion_name, out);
-    (void)fputs("\"\n            arguments=\"", out);
-    completion_arguments(out, c, commands);
-    bool files = c->positional && (strstr(c->positional, "FILE") || strstr(c->positional, "DIR") ||
-                                   strstr(c->positional, "MANIFEST"));
-    (void)fprintf(out, "\" files=%d\n            case $previous in\n", files);
-    cs_opt_each(c, completion_choices, out);
-    (void)fputs("            *) case $current in -*) words=$options ;; '') words=\"$arguments "
-                "$options\" ;; *) words=$arguments ;; esac ;;\n            esac ;;\n",
-                out);
-}
-
-void cs_opt_completion(const cs_command *const *commands, FILE *out)
-{
-    (void)fputs(
-        "# bash completion for cospec, generated by 'cospec help --completion'\n_cospec()\n{\n"
-        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-        "    local words= files=0 options= arguments=\n"
-        "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words=\"",
-        out);
-    for (const cs_command *const *c = commands; *c; ++c) {
-        (void)fprintf(out, "%s ", (*c)->name);
-    }
-    (void)fputs("--help --version\"\n    else\n        case ${COMP_WORDS[1]} in\n", out);
-    for (const cs_command *const *c = commands; *c; ++c) {
-        completion_command(out, *c, commands);
-    }
-    (void)fputs("        esac\n    fi\n"
-                "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-                "    if [ \"$files\" = 1 ]; then\n"
-                "        case $current in -*) ;; *) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
-                "< <(compgen -f -- \"$current\") ;; esac\n    fi\n}\n"
-                "complete -o filenames -F _cospec cospec\n",
-                out);
 }
 
 /* --- markdown --------------------------------------------------------------------------------- */
@@ -448,20 +443,20 @@ static void markdown_option(FILE *out, const cs_opt *o)
     (void)fputc('\n', out);
 }
 
-typedef struct {
-    FILE *out;
-    bool headed;
-} markdown_list;
+#define TABLE_OF_OPTIONS "| option | meaning | default |\n|---|---|---|\n"
 
-static void markdown_own_option(void *ctx, const cs_opt *o, bool common)
+/* A table for each heading. A single table needs none. */
+static void markdown_section(void *ctx, const cs_opt *o, const char *heading)
 {
-    markdown_list *list = ctx;
-    if (!common) {
-        (void)fputs(list->headed ? "" : "| option | meaning | default |\n|---|---|---|\n",
-                    list->out);
-        list->headed = true;
-        markdown_option(list->out, o);
+    option_list *list = ctx;
+    if (!in_list(list, o, heading)) return;
+    const bool first = !list->heading;
+    if (new_section(list, &heading)) {
+        if (!first || strcmp(heading, "Options") != 0)
+            (void)fprintf(list->out, "%s**%s**\n\n", first ? "" : "\n", heading);
+        (void)fputs(TABLE_OF_OPTIONS, list->out);
     }
+    markdown_option(list->out, o);
 }
 
 static void markdown_block(FILE *out, const char *text, size_t length, bool verbatim)
@@ -475,10 +470,10 @@ static void markdown_command(FILE *out, const cs_command *c)
                   c->summary, c->name, c->positional ? " " : "",
                   c->positional ? c->positional : "");
     put_description(out, c->description, markdown_block);
-    markdown_list list = {.out = out};
-    cs_opt_each(c, markdown_own_option, &list);
+    option_list list = {.out = out};
+    (void)cs_opt_each(c, markdown_section, &list);
     if (c->without) {
-        (void)fprintf(out, "%sWithout the common options `%s`.\n", list.headed ? "\n" : "",
+        (void)fprintf(out, "%sWithout the common options `%s`.\n", list.heading ? "\n" : "",
                       c->without);
     }
     if (c->examples) {
@@ -490,7 +485,8 @@ static void markdown_command(FILE *out, const cs_command *c)
 /* The list of plan/objectives.h. */
 static void markdown_objectives(FILE *out)
 {
-    (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans (docs/explanation/theory.md), with the "
+    (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans "
+                "(docs/explanation/theory.md), with the "
                 "options it takes beside `--event-weight`, `--target-weight` and `--empty-prefix`. "
                 "`cospec train` takes the values in the fifth column where none are given.\n\n"
                 "| objective | also | plans | options | in training | source |\n"
@@ -516,7 +512,7 @@ void cs_opt_markdown(const cs_command *const *commands, FILE *out)
     for (int i = 0; i < EXIT_CODES; ++i) {
         (void)fprintf(out, "| %s | %s |\n", exit_codes[i][0], exit_codes[i][1]);
     }
-    (void)fputs("\n## Common options\n\n| option | meaning | default |\n|---|---|---|\n", out);
+    (void)fputs("\n## Common options\n\n" TABLE_OF_OPTIONS, out);
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         markdown_option(out, o);
     }

@@ -437,8 +437,8 @@ cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *conf
 cs_status cs_args_refuse_model(const cs_args *args)
 {
     for (const cs_opt *o = cs_group_train_model; o->name; ++o) {
-        bool own = strcmp(o->name, "init-from") == 0 || strcmp(o->name, "precision") == 0 ||
-                   strcmp(o->name, "search-products") == 0;
+        bool own = o->kind == CS_OPT_HEADING || strcmp(o->name, "init-from") == 0 ||
+                   strcmp(o->name, "precision") == 0 || strcmp(o->name, "search-products") == 0;
         if (!own && cs_args_given(args, o->name)) {
             return cs_fail(CS_ERR_USAGE, "--%s: the model of --init-from %s has its own", o->name,
                            cs_args_text(args, "init-from"));

@@ -236,7 +236,7 @@ test_models_of_another_kind() {
 test_bad_models() {
     ids c.npy 2 3 3 4 5 6 7 18
     refuses 3 "nowhere" "$COSPEC" features nowhere c.npy -o d &&
-        mkdir empty && refuses 3 "empty: no directory of a model" "$COSPEC" features empty c.npy -o d || return 1
+        mkdir empty && refuses 3 "empty: not a model directory" "$COSPEC" features empty c.npy -o d || return 1
     cp -r "$golden/gpt2" lfs
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 548105171\n' 7 > lfs/model.safetensors
     refuses 3 "LFS" "$COSPEC" features lfs c.npy -o d || return 1

@@ -203,7 +203,7 @@ test_spans_on_a_device() {
 test_refusals() {
     task; trained model masked; trained causal ar
     refuses 2 "finetune MODEL TRAIN [TEST]" "$COSPEC" finetune model || return 1
-    refuses 3 "nowhere: no directory of a model" "$COSPEC" finetune nowhere c.tsv c.tsv || return 1
+    refuses 3 "nowhere: not a model directory" "$COSPEC" finetune nowhere c.tsv c.tsv || return 1
     grep animal c.tsv > one.tsv
     refuses 3 "one.tsv: all 40 training rows are of class 'animal', two are needed" "$COSPEC" finetune model one.tsv c.tsv || return 1
     { cat c.tsv; printf 'stone\tthe rock\n'; } > more.tsv

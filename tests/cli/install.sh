@@ -7,7 +7,9 @@ test_install() {
     for f in "$root"/plots/* "$root"/data/*.sh "$root"/data/*.tsv; do
         [ -f "root/usr/share/cospec/${f#"$root"/}" ] || { fail "${f#"$root"/} is not installed"; return 1; }
     done
-    [ -s root/usr/share/man/man1/cospec.1 ] && [ -s root/usr/share/bash-completion/completions/cospec ] || { fail "man page or completion is missing"; return 1; }
+    for f in man/man1/cospec.1 bash-completion/completions/cospec zsh/site-functions/_cospec fish/vendor_completions.d/cospec.fish; do
+        [ -s root/usr/share/$f ] || { fail "share/$f is missing"; return 1; }
+    done
     [ "$(root/usr/bin/cospec --version)" = "$("$COSPEC" --version)" ] || { fail "the installed program is another"; return 1; }
     grep -rlF "$root" root > found && { fail "the folder of the build is in $(head -3 found)"; return 1; }
     # nothing of it stays, and what is another's does: the Python module goes where it was put, and not with a prefix

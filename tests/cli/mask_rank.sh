@@ -155,7 +155,7 @@ test_refusals() {
         refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 1.5 &&
         refuses 2 "an argument is missing: cospec mask-rank [NAME=]MODEL... CORPUS" "$COSPEC" mask-rank mlm &&
         refuses 2 "=mlm: want NAME=MODEL" "$COSPEC" mask-rank =mlm c.tsv &&
-        refuses 3 "none: no directory of a model" "$COSPEC" mask-rank X=none c.tsv &&
+        refuses 3 "none: not a model directory" "$COSPEC" mask-rank X=none c.tsv &&
         refuses 2 "--layers" "$COSPEC" mask-rank mlm c.tsv --layers 0,7 &&
         exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 90 --json && says "mlm: 80 documents, and so as many blocks" && [ "$(number blocks out)" = 80 ] &&
         exits 0 "$COSPEC" mask-rank mlm c.tsv --limit 1 --json && says "mlm: 1 document, and so no standard errors" && ! grep -q '"se": [0-9]' out || { fail "${why:-blocks of few documents}"; return 1; }

@@ -191,7 +191,7 @@ test_bad_input() {
         refuses 2 "exclude each other" "$COSPEC" probe x.npy x.npy $l --folds 3 --validation-share 0.5 || return 1
         refuses 2 "--pair goes with a MODEL" "$COSPEC" probe x.npy x.npy $l --pair || return 1
         refuses 5 "--device cuda goes with a MODEL" "$COSPEC" probe x.npy x.npy $l --device cuda || return 1
-        refuses 3 "none: no directory of a model" "$COSPEC" probe none x.npy x.npy $l || return 1
+        refuses 3 "none: not a model directory" "$COSPEC" probe none x.npy x.npy $l || return 1
         cp x.npy x.csv
         refuses 2 "a matrix is FILE.npy" "$COSPEC" probe x.csv x.npy $l || return 1
         refuses 3 "nowhere.npy" "$COSPEC" probe nowhere.npy x.npy $l || return 1

@@ -25,7 +25,7 @@ test_reproduce() {
     printf '{{steps}}\n' > steps.html
     exits 3 "$COSPEC" reproduce --steps bad.json --template steps.html -o b && says nonsense || return 1
     # what the last step, the claims or the template lack is found before the first step runs
-    for step in 'toy --objectve ar|--objectve: toy does not know it; did you mean --objective?' 'toyy|unknown command '"'toyy'"'; did you mean toy?' 'svd @a -k 3 --tol x|--tol'; do
+    for step in 'toy --objectve ar|unknown option --objectve for toy; did you mean --objective?' 'toyy|unknown command '"'toyy'"'; did you mean toy?' 'svd @a -k 3 --tol x|--tol'; do
         study late.json "\"a\": \"toy --objective ar --classes 2 --length 4 --tokens 2\", \"z\": \"${step%|*}\""
         refuses 3 "late.json: step z: ${step#*|}" "$COSPEC" reproduce --steps late.json --template steps.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done

@@ -110,7 +110,7 @@ test_rank_out_of_range() {
 
 test_bad_matrices() {
     refuses 3 "nowhere.npz" "$COSPEC" svd nowhere.npz || return 1
-    mkdir empty; refuses 3 "empty: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote)" "$COSPEC" svd empty || return 1
+    mkdir empty; refuses 3 "empty: not a matrix (FILE.npz, .npy, .mtx, or a folder written by cospec cooc)" "$COSPEC" svd empty || return 1
     mtx 2 2 "1 1 -3" "2 2 1" > m.mtx; refuses 3 "-3" "$COSPEC" svd m.mtx || return 1
     mtx 2 2 "1 1 nan" "2 2 1" > m.mtx; refuses 3 "m.mtx" "$COSPEC" svd m.mtx || return 1
     mtx 2 2 "3 1 1" > m.mtx; refuses 3 "m.mtx: line 3" "$COSPEC" svd m.mtx || return 1

@@ -33,26 +33,77 @@ test_man_page_is_clean() {
     grep -q 'EXIT STATUS' page
 }
 
+# Candidates without their descriptions, on one line.
+candidates() { "$COSPEC" --complete "$@" | cut -f1 | tr '\n' ' '; }
+
+completes() {
+    want=$1; shift
+    [ "$(candidates "$@")" = "$want" ] || fail "'$*' completes to '$(candidates "$@")', not '$want'"
+}
+
 test_completion() {
-    exits 0 "$COSPEC" help --completion || return 1
+    completes 'toy tokenize ' to && completes '--objective ' toy --obj && completes 'disjoint literal ' toy --token-sets '' && completes '--man --markdown ' help --m &&
+        completes '4.1 4.2 4.3 ' verify 4 && completes 'toy tokenize ' help to && completes 'stats ' data st && completes ':files ' svd file && completes ':files ' toy -o file &&
+        completes '' toy file && completes 'wordnet :files ' cooc --corpus wo && completes 'wordnet :files ' data stats wo && completes '--corpus=wordnet :files ' cooc --corpus=wo &&
+        completes 'wordnet :files ' cooc --corpus = wo && completes 'masked mntp mix ' toy --objective m && completes 'masked mntp mix ' kernel m &&
+        completes 'masked mntp mix ' connectivity --compare m && completes 'bound budgets by-layer ' plot b && completes 'all nearest: each: document unique ' cooc --context '' &&
+        completes 'rank_tau rank_tau_corrected rank_tau_interpolated ' rank --metric rank_ && completes 'bash zsh fish ' help --completion '' && completes '' toyy '' || return 1
+    printf 'stats\nwordnet\tglosses of 14 noun classes, 2,000 synsets each\n' > want
+    { "$COSPEC" --complete data sta; "$COSPEC" --complete features model word | head -1; } > words && cmp -s words want || fail "$(cat words)"
+}
+
+# The scripts, in the shells themselves.
+test_completion_in_bash() {
+    PATH=$(dirname "$COSPEC"):$PATH
+    "$COSPEC" help --completion bash > script || return 1
     cat > try.bash <<'EOF'
-. ./out
-complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _cospec; printf '%s ' "${COMPREPLY[@]}"; echo; }
-complete_words cospec to
-complete_words cospec toy --obj
-complete_words cospec toy --token-sets ''
-complete_words cospec help --m
-complete_words cospec verify 4
-complete_words cospec help to
-complete_words cospec data st
+. ./script
+words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _cospec; printf '%s ' "${COMPREPLY[@]}"; echo; }
+words cospec to
+words cospec toy --obj
+words cospec cooc --corpus wordn
+words cospec cooc --objective = mas
+words cospec plot toy
 : > file.npz
-complete_words cospec svd file
-complete_words cospec toy -o file
-complete_words cospec toy file
+words cospec svd file
 EOF
-    bash try.bash > words 2> errors || { fail "$(cat errors)"; return 1; }
-    printf 'toy tokenize \n--objective \ndisjoint literal \n--man --markdown \n4.1 4.2 4.3 \ntoy tokenize \nstats \nfile.npz \nfile.npz \n \n' > want
+    bash try.bash > words 2> errors && [ ! -s errors ] || { fail "$(cat errors)"; return 1; }
+    printf 'toy tokenize \n--objective \nwordnet \nmasked \ntoy-spectra \nfile.npz \n' > want
     cmp -s words want || fail "$(tr '\n' '/' < words)"
+}
+
+test_completion_in_fish() {
+    command -v fish > /dev/null || { skip completion_in_fish "there is no fish"; return 0; }
+    "$COSPEC" help --completion fish > script && : > file.npz || return 1
+    HOME=$PWD PATH=$(dirname "$COSPEC"):$PATH fish -N -c 'source script; for line in "to" "toy --obj" "cooc --corpus wordn" "cooc --objective=mas" "plot toy" "svd fil"; complete -C "cospec $line"; end' 2> errors |
+        cut -f1 | sort > words
+    [ ! -s errors ] || { fail "$(cat errors)"; return 1; }
+    printf '%s\n' toy tokenize --objective wordnet --objective=masked toy-spectra file.npz | sort > want
+    cmp -s words want || fail "$(tr '\n' '/' < words)"
+}
+
+# zsh completes in a terminal only: zpty makes one, and the tab key the list.
+test_completion_in_zsh() {
+    command -v zsh > /dev/null || { skip completion_in_zsh "there is no zsh"; return 0; }
+    mkdir functions && "$COSPEC" help --completion zsh > functions/_cospec && : > file.npz || return 1
+    cat > try.zsh <<'EOF'
+zmodload zsh/zpty
+zpty shell 'PS1= TERM=dumb zsh -f -i'
+zpty -w shell 'fpath=($PWD/functions $fpath); autoload -U compinit; compinit -u -D; unsetopt zle_bracketed_paste beep; zstyle ":completion:*" list-colors ""; print READY'
+zpty -r shell output '*READY*READY*'
+for line in $lines; do
+    zpty -n -w shell "cospec $line"$'\t'
+    sleep 0.5
+    zpty -n -w shell $'\025print -r -- END\n'
+    zpty -r shell output '*END*END*'
+    print -r -- "$output"
+done
+zpty -d shell
+EOF
+    HOME=$PWD PATH=$(dirname "$COSPEC"):$PATH timeout 60 zsh -f -c 'lines=("toy --obj" "cooc --corpus wordn" "cooc --objective=mas" "plot toy-" "svd fil"); . ./try.zsh' > words 2> errors
+    for want in 'toy --objective' 'cooc --corpus wordnet' 'cooc --objective=masked' 'plot toy-spectra' 'svd file.npz'; do
+        grep -qF -- "$want" words || { fail "no '$want' in: $(head -c 1500 words) $(head -c 300 errors)"; return 1; }
+    done
 }
 
 test_docs_are_current() {
@@ -75,9 +126,58 @@ test_closed_stdout() {
     [ $? = 3 ] && says "standard output"
 }
 
+# A reader that has what it wanted, as head(1), is no error; the files of -o are complete.
 test_reader_gone() {
-    { "$COSPEC" toy --objective masked --unmasked 1:2000:1 --classes 2 --length 2001 --tokens 2 --csv 2> err; echo $? > code; } | head -1 > out
-    [ "$(cat code)" = 3 ] && says "Broken pipe" || fail "exit $(cat code): $(head -c 200 err)"
+    for command in 'help cooc' 'cooc --help' 'toy --objective masked --unmasked 1:2000:1 --classes 2 --length 2001 --tokens 2 --csv -o d'; do
+        # shellcheck disable=SC2086
+        { "$COSPEC" $command 2> err; echo $? > code; } | sleep 0.2
+        [ "$(cat code)" = 0 ] && [ ! -s err ] || { fail "'$command' exits with $(cat code): $(head -c 200 err)"; return 1; }
+    done
+    [ -s d/manifest.json ] && [ "$(wc -l < d/toy.csv)" -gt 2000 ] || { fail "files are missing"; return 1; }
+    { "$COSPEC" svd gone.npz 2> err; echo $? > code; } | sleep 0.1
+    [ "$(cat code)" = 3 ] && says "gone.npz"
+}
+
+# The main options first, the names of the others under headings; --help-all explains all.
+test_help_of_many_options() {
+    exits 0 "$COSPEC" train --help && [ "$(sed -n '/^Main options/,/^More options/p' out | grep -c '^  *-')" = 10 ] && grep -q "^More options, explained by 'cospec train --help-all':" out || { fail "${why:-$(head -c 500 out)}"; return 1; }
+    for o in corpus objective steps lr output; do
+        sed -n '/^Main options/,/^More options/p' out | grep -q -- "--$o " || { fail "--$o is no main option"; return 1; }
+    done
+    sed -n '/^More options/,/^Examples/p' out | grep -q -- ' --weight-decay' && ! grep -q 'biases and norms' out || { fail "the others"; return 1; }
+    exits 0 "$COSPEC" train --help-all && cp out all && grep -q '^Common options:' all && exits 0 "$COSPEC" help train --all && cmp -s all out || { fail "${why:---help-all}"; return 1; }
+    # no option is lost
+    "$COSPEC" --complete train -- | cut -f1 | while read -r o; do grep -q -- "$o\( \|$\)" all || echo "$o"; done > lost
+    [ ! -s lost ] || fail "--help-all lacks $(cat lost)"
+}
+
+test_names_of_options() {
+    refuses 2 "cospec svd: unknown option --k for svd; did you mean -k?" "$COSPEC" svd m --k 3 || return 1
+    while read -r command given meant; do
+        # shellcheck disable=SC2086
+        refuses 2 "did you mean --$meant?" "$COSPEC" $command --"$given" 1 || return 1
+    done <<'EOF'
+train learning-rate lr
+train batch_size batch
+train max-steps steps
+train num-train-epochs epochs
+train max-seq-length max-length
+train hidden_size width
+train warmup_steps warmup
+train max_grad_norm clip
+train random-state seed
+train n-jobs threads
+train output_dir output
+svd n-components rank
+cooc window-size context
+finetune num_train_epochs epochs
+perplexity max-samples limit
+EOF
+    refuses 2 "'gpu' is not one of cpu|cuda|cuda:N|auto; did you mean cuda?" "$COSPEC" train --device gpu || return 1
+    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --empty_prefix shared --event_weight=mask || return 1
+    mkdir model && echo '{}' > model/config.json && echo 'a b' > c.txt || return 1
+    exits 2 "$COSPEC" compare a b c.txt --read --tasks x && says "--read needs a value: OPTIONS; a value that begins with -- is given as --read='--tasks'" || return 1
+    exits 3 "$COSPEC" compare model gone c.txt --read '--split all' --finetune '--epochs 1' -o d && ! grep -q 'needs a value' err || fail "${why:-$(cat err)}"
 }
 
 test_device() {
@@ -95,9 +195,9 @@ test_mistaken() {
     mkdir model && echo '{}' > model/config.json
     refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) or law (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
         "$COSPEC" cooc --corpus wordnt --objective ar -o c &&
-        refuses 2 "wordnet is a corpus and model is a model: they are in each other's place" "$COSPEC" features wordnet model -o f &&
-        refuses 3 "wordnet: no directory of a model but a corpus" "$COSPEC" features wordnet wordnet -o f &&
-        refuses 3 "model: no corpus but a model" "$COSPEC" cooc --corpus model --objective ar -o c &&
+        refuses 2 "wordnet is a corpus and model is a model: swap them" "$COSPEC" features wordnet model -o f &&
+        refuses 3 "wordnet: not a model directory, but a corpus" "$COSPEC" features wordnet wordnet -o f &&
+        refuses 3 "model: not a corpus, but a model" "$COSPEC" cooc --corpus model --objective ar -o c &&
         refuses 2 "toy/toy.json: figures are drawn from tables: give toy/toy.csv, which is in the same folder" "$COSPEC" plot toy-spectra a=toy/toy.json -o p &&
         refuses 2 "the figure comes first, then its tables" "$COSPEC" plot toy/toy.csv toy-spectra -o p || return 1
     # probe: the model behind its texts, labels in the place of features; both would have been read
@@ -105,23 +205,23 @@ test_mistaken() {
     f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)' && f32 0 1 | npy y.npy '<f4' '(2,)'
     for words in "l.tsv model l.tsv" "l.tsv model" "x.npy model"; do
         # shellcheck disable=SC2086
-        refuses 2 " and model is a model: they are in each other's place" "$COSPEC" probe $words || return 1
+        refuses 2 " and model is a model: swap them" "$COSPEC" probe $words || return 1
     done
-    refuses 2 "--labels x.npy: a matrix of 2 columns, and labels are one a row" "$COSPEC" probe y.npy y.npy --labels x.npy --test-labels x.npy &&
+    refuses 2 "--labels x.npy: a matrix of 2 columns, but labels have one per row" "$COSPEC" probe y.npy y.npy --labels x.npy --test-labels x.npy &&
         refuses 2 "--test-labels x.npy: a matrix of 2 columns" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels x.npy || return 1
     # what is no matrix is named as it was given, not by the files looked for in it
     mkdir other
-    refuses 3 "other: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote) but a folder without model or matrix" "$COSPEC" svd other &&
-        refuses 3 "model: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote) but a model" "$COSPEC" density model &&
-        refuses 3 "other: no matrix" "$COSPEC" connectivity other && refuses 3 "other: no folder that cospec cooc wrote" "$COSPEC" verify 4.1 --matrix other &&
-        refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" inspect x.npy &&
-        refuses 3 "gone: no folder that cospec cooc wrote: there is no such file" "$COSPEC" inspect gone &&
-        refuses 3 "x.npy: no folder that cospec cooc wrote but a matrix" "$COSPEC" angles x.npy x.npy || return 1
+    refuses 3 "other: not a matrix (FILE.npz, .npy, .mtx, or a folder written by cospec cooc): no matrix.npz" "$COSPEC" svd other &&
+        refuses 3 "model: not a matrix (FILE.npz, .npy, .mtx, or a folder written by cospec cooc), but a model" "$COSPEC" density model &&
+        refuses 3 "other: not a matrix" "$COSPEC" connectivity other && refuses 3 "other: not a folder written by cospec cooc" "$COSPEC" verify 4.1 --matrix other &&
+        refuses 3 "x.npy: not a folder written by cospec cooc, but a matrix" "$COSPEC" inspect x.npy &&
+        refuses 3 "gone: not a folder written by cospec cooc: no such file or directory" "$COSPEC" inspect gone &&
+        refuses 3 "x.npy: not a folder written by cospec cooc, but a matrix" "$COSPEC" angles x.npy x.npy || return 1
     # a model of which a part is missing
     for part in model.safetensors tokenizer.json vocab.txt; do
         rm -rf part && mkdir part && : > part/$part
-        refuses 3 "part: config.json is missing beside $part" "$COSPEC" features part l.tsv -o f &&
-            refuses 3 "part: config.json is missing beside $part" "$COSPEC" probe part l.tsv l.tsv || return 1
+        refuses 3 "part: not a model directory: no config.json, only $part" "$COSPEC" features part l.tsv -o f &&
+            refuses 3 "part: not a model directory: no config.json, only $part" "$COSPEC" probe part l.tsv l.tsv || return 1
     done
 }
 
@@ -132,10 +232,10 @@ test_suggestions() {
         "$COSPEC" cooc --corpus w0rd --objective ar -o c &&
         refuses 3 "did you mean d.tsv?" "$COSPEC" cooc --corpus d.tvs --objective ar -o c &&
         refuses 3 "did you mean model/../d.tsv?" "$COSPEC" data stats model/../d.tvs &&
-        refuses 3 "mdoel: no directory of a model: there is no such file; did you mean model?" "$COSPEC" features mdoel d.tsv -o f &&
-        refuses 3 "there is no such file; did you mean model?" "$COSPEC" verify 4.1 --matrix modle &&
+        refuses 3 "mdoel: not a model directory: no such file or directory; did you mean model?" "$COSPEC" features mdoel d.tsv -o f &&
+        refuses 3 "no such file or directory; did you mean model?" "$COSPEC" verify 4.1 --matrix modle &&
         refuses 3 "f.npy: No such file or directory" "$COSPEC" rank f.npy &&
-        refuses 3 "mdoel: there is no such file; a matrix is" "$COSPEC" rank mdoel && refuses 3 "mdoel: no directory of a model" "$COSPEC" probe mdoel d.tsv d.tsv &&
+        refuses 3 "mdoel: there is no such file; a matrix is" "$COSPEC" rank mdoel && refuses 3 "mdoel: not a model directory" "$COSPEC" probe mdoel d.tsv d.tsv &&
         refuses 3 "config.jsn: cannot read: No such file or directory; did you mean model/config.json?" "$COSPEC" toy --config model/config.jsn || return 1
     ln -s loop.txt loop.txt && ln -s gone.npz link.npz || return 1
     refuses 3 "; the symbolic link is there: Too many levels of symbolic links" "$COSPEC" cooc --corpus loop.txt --objective ar -o c &&
@@ -149,14 +249,14 @@ test_suggestions() {
         refuses 2 "unknown action 'trian' (train, encode, decode, stats); did you mean train?" "$COSPEC" tokenize trian &&
         refuses 2 "unknown action 'lst' (list, prepare, stats); did you mean list?" "$COSPEC" data lst &&
         refuses 2 "did you mean whitespace?" "$COSPEC" data stats d.tsv --tokenizer whitespaces || return 1
-    refuses 2 "wordnet is a corpus and ar is an objective: they are in each other's place" "$COSPEC" cooc --corpus ar --objective wordnet -o c &&
-        refuses 2 "wordnet is a corpus and gpt is an objective: they are in each other's place" "$COSPEC" train --corpus gpt --objective wordnet -o c &&
-        refuses 2 "wordnet: no objective but a corpus" "$COSPEC" train --corpus d.tsv --objective wordnet -o c &&
-        refuses 3 "ar: no corpus but an objective" "$COSPEC" cooc --corpus ar --objective ar -o c || return 1
+    refuses 2 "wordnet is a corpus and ar is an objective: swap them" "$COSPEC" cooc --corpus ar --objective wordnet -o c &&
+        refuses 2 "wordnet is a corpus and gpt is an objective: swap them" "$COSPEC" train --corpus gpt --objective wordnet -o c &&
+        refuses 2 "wordnet: not an objective, but a corpus" "$COSPEC" train --corpus d.tsv --objective wordnet -o c &&
+        refuses 3 "ar: not a corpus, but an objective" "$COSPEC" cooc --corpus ar --objective ar -o c || return 1
     # what is given where it does not belong is named by what it is
     refuses 2 "takes options only; did you mean --corpus d.tsv?" "$COSPEC" train d.tsv --objective ar -o c &&
         refuses 2 "did you mean --version?" "$COSPEC" --versoin &&
-        refuses 3 "d.tsv: no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote) but a corpus" "$COSPEC" svd d.tsv &&
+        refuses 3 "d.tsv: not a matrix (FILE.npz, .npy, .mtx, or a folder written by cospec cooc), but a corpus" "$COSPEC" svd d.tsv &&
         refuses 2 "--vocab N|all: 'al' is not an integer" "$COSPEC" cooc --corpus d.tsv --objective ar --vocab al -o c &&
         refuses 2 '"masked(unmasked=1": a parenthesis is not closed at the end' "$COSPEC" toy --objective 'masked(unmasked=1' --classes 2 &&
         refuses 2 "file needs a plan file: file(plan-file=FILE)" "$COSPEC" kernel file &&
@@ -202,7 +302,7 @@ test_config() {
     exits 0 "$COSPEC" toy --config c.json --json && grep -q '"masked(unmasked=2)' out || return 1
     exits 0 "$COSPEC" toy --config c.json --unmasked 1 --json && grep -q '"masked(unmasked=1)' out || return 1
     echo '{"objectve": "masked"}' > c.json
-    refuses 2 "config c.json: objectve: toy does not know it; did you mean objective?" "$COSPEC" toy --config c.json || return 1
+    refuses 2 "config c.json: unknown option objectve for toy; did you mean objective?" "$COSPEC" toy --config c.json || return 1
     echo '{"objective": ' > c.json
     refuses 3 "c.json:" "$COSPEC" toy --config c.json
 }
@@ -217,7 +317,8 @@ test_probe_looks_again() {
     (cd "$root" && sh tests/probe.sh "$here/p") > out 2>&1 && [ -s out ] && ! grep -q gone p/probe/ok || fail "the stamp still counted"
 }
 
-for t in probe_looks_again version no_command unknown_command unknown_option help_of_each_command man_page_is_clean completion \
-    docs_are_current full_stdout closed_stdout reader_gone device json_and_csv option_without_meaning mistaken suggestions selection metrics missing_config config; do
+for t in probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
+    completion completion_in_bash completion_in_fish completion_in_zsh docs_are_current full_stdout closed_stdout reader_gone device json_and_csv \
+    option_without_meaning mistaken suggestions selection metrics missing_config config; do
     check $t
 done

@@ -1,4 +1,4 @@
-/* Arguments in each other's place. */
+/* What an argument of a command names: a corpus, a matrix, a model, an objective. */
 #pragma once
 
 #include "cli/opt.h"
@@ -18,7 +18,7 @@ typedef enum {
 cs_is cs_what_is(const char *path);
 
 /* CS_OK where the path may name what is wanted (a corpus or matrix: where nothing says otherwise).
- * Else fails with `code`: "PATH: no directory of a model", adding what the path is instead; with
+ * Else fails with `code`: "PATH: not a model directory", adding what the path is instead; with
  * CS_ERR_USAGE where another argument is what was wanted, which it names. */
 cs_status cs_want(const cs_args *args, cs_status code, const char *path,
                   cs_is wanted) CS_MUST_CHECK;

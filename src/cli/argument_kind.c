@@ -1,4 +1,5 @@
-#include "cli/mistaken.h"
+/* What an argument names, and messages for an argument of another kind than the command expects. */
+#include "cli/argument_kind.h"
 
 #include <string.h>
 
@@ -14,16 +15,18 @@
 
 static const struct {
     const char *missing, *present;
+    const char *file; /* the file that makes a folder one */
 } words[] = {
-    [CS_IS_UNKNOWN] = {"not what was wanted", NULL},
-    [CS_IS_ABSENT] = {"", "there is no such file"},
-    [CS_IS_FOLDER] = {"no folder", "a folder without model or matrix"},
-    [CS_IS_CORPUS] = {"no corpus", "a corpus"},
-    [CS_IS_MATRIX] = {"no matrix (FILE.npz, .npy, .mtx, or a folder that cospec cooc wrote)",
-                      "a matrix"},
-    [CS_IS_STORE] = {"no folder that cospec cooc wrote", "a folder that cospec cooc wrote"},
-    [CS_IS_MODEL] = {"no directory of a model", "a model"},
-    [CS_IS_OBJECTIVE] = {"no objective", "an objective"},
+    [CS_IS_UNKNOWN] = {"not the expected kind of argument", NULL, NULL},
+    [CS_IS_ABSENT] = {"", "no such file or directory", NULL},
+    [CS_IS_FOLDER] = {"not a folder", "a folder", NULL},
+    [CS_IS_CORPUS] = {"not a corpus", "a corpus", NULL},
+    [CS_IS_MATRIX] = {"not a matrix (FILE.npz, .npy, .mtx, or a folder written by cospec cooc)",
+                      "a matrix", "matrix.npz"},
+    [CS_IS_STORE] = {"not a folder written by cospec cooc", "a folder written by cospec cooc",
+                     "matrix.npz"},
+    [CS_IS_MODEL] = {"not a model directory", "a model", "config.json"},
+    [CS_IS_OBJECTIVE] = {"not an objective", "an objective", NULL},
 };
 
 static bool holds(const char *dir, const char *name)
@@ -131,18 +134,22 @@ cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is w
         return cs_fail(code, "%s: %s", path, words[wanted].missing);
     }
     if (meant) {
-        return cs_fail(CS_ERR_USAGE, "%s is %s and %s is %s: they are in each other's place", path,
-                       words[found].present, meant, words[wanted].present);
+        return cs_fail(CS_ERR_USAGE, "%s is %s and %s is %s: swap them", path, words[found].present,
+                       meant, words[wanted].present);
     }
     static const char *const parts[] = {"model.safetensors", "pytorch_model.bin", "tokenizer.json",
                                         "vocab.txt"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && wanted == CS_IS_MODEL; ++i) {
         if (holds(path, parts[i]))
-            return cs_fail(code, "%s: config.json is missing beside %s", path, parts[i]);
+            return cs_fail(code, "%s: not a model directory: no config.json, only %s", path,
+                           parts[i]);
     }
     cs_hint hint = {0};
+    if (found == CS_IS_FOLDER && words[wanted].file) {
+        return cs_fail(code, "%s: %s: no %s", path, words[wanted].missing, words[wanted].file);
+    }
     return cs_fail(code, "%s: %s%s %s%s", path, words[wanted].missing,
-                   found == CS_IS_ABSENT ? ":" : " but", words[found].present,
+                   found == CS_IS_ABSENT ? ":" : ", but", words[found].present,
                    found == CS_IS_ABSENT ? cs_path_hint(path, &hint) : "");
 }
 
@@ -156,7 +163,7 @@ cs_status cs_want_labels(const char *option, const char *path)
     return !features || cols < 2
                ? CS_OK
                : cs_fail(CS_ERR_USAGE,
-                         "--%s %s: a matrix of %lld columns, and labels are one a row: features "
-                         "are named without an option",
+                         "--%s %s: a matrix of %lld columns, but labels have one per row; features "
+                         "are given as arguments, without an option",
                          option, path, (long long)cols);
 }
