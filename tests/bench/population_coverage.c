@@ -1,5 +1,5 @@
-/* Do the intervals of the distinct-document estimate cover what they are about? Corpora are drawn
- * from laws of text whose population is known (text/law.h): independent words, and Markov chains of two
+/* Coverage of the intervals of the distinct-document estimate. Corpora are drawn from synthetic
+ * languages whose population is known (text/law.h): independent words, and Markov chains of two
  * strengths. Prints the tables of docs/results/population.md: sums, and sigma_j and tails.
  *
  *     make build/release/tests/bench/population_coverage
@@ -236,8 +236,8 @@ int main(int count_of, char **word)
         {"strong chain, 150 states", "markov:states=150,concentration=0.1"}};
     int second = 0;
     printf("%d corpora a line, %lld blocks.\n\n", corpora, (long long)blocks);
-    printf("| law | objective | documents | mass seen (halves) | sum of | truth | plug-in | "
-           "cross-fit | distinct-document (sd) | middle of the interval | interval holds truth | "
+    printf("| synthetic language | objective | documents | mass seen (halves) | sum of | truth | "
+           "plug-in | cross-fit | distinct-document (sd) | middle of the interval | interval holds truth | "
            "ends below | value -+ t se holds truth | extrapolated (sd) | its interval holds "
            "truth |\n");
     printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
@@ -251,8 +251,8 @@ int main(int count_of, char **word)
         }
         const bool leads = i >= FIRST_LEADING;
         if (leads && !second++) {
-            printf("\n| law | objective | documents | number | truth | cross-fit | "
-                   "distinct-document (sd) | interval, mean ends | holds truth | ends below |\n"
+            printf("\n| synthetic language | objective | documents | number | truth | "
+                   "cross-fit | distinct-document (sd) | interval, mean ends | holds truth | ends below |\n"
                    "|---|---|---|---|---|---|---|---|---|---|\n");
         }
         (leads ? run_leading : run)(&laws[setting[i].law], setting[i].spec, setting[i].given,
