@@ -237,7 +237,8 @@ int main(int count_of, char **word)
     int second = 0;
     printf("%d corpora a line, %lld blocks.\n\n", corpora, (long long)blocks);
     printf("| synthetic language | objective | documents | mass seen (halves) | sum of | truth | "
-           "plug-in | cross-fit | distinct-document (sd) | middle of the interval | interval holds truth | "
+           "plug-in | cross-fit | distinct-document (sd) | middle of the interval | interval holds "
+           "truth | "
            "ends below | value -+ t se holds truth | extrapolated (sd) | its interval holds "
            "truth |\n");
     printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
@@ -252,7 +253,8 @@ int main(int count_of, char **word)
         const bool leads = i >= FIRST_LEADING;
         if (leads && !second++) {
             printf("\n| synthetic language | objective | documents | number | truth | "
-                   "cross-fit | distinct-document (sd) | interval, mean ends | holds truth | ends below |\n"
+                   "cross-fit | distinct-document (sd) | interval, mean ends | holds truth | ends "
+                   "below |\n"
                    "|---|---|---|---|---|---|---|---|---|---|\n");
         }
         (leads ? run_leading : run)(&laws[setting[i].law], setting[i].spec, setting[i].given,
