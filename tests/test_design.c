@@ -82,7 +82,7 @@ static bool rounds_to(double x, double printed)
     return fabs(x - printed) <= 0.005 + 1e-9;
 }
 
-/* docs/explanation/theory.md: tails of 1.09 against 1.33 (mix) and 5.03 (a window of two) at s = 16; of 0.13 against
+/* docs/explanation/designed-objectives.md: tails of 1.09 against 1.33 (mix) and 5.03 (a window of two) at s = 16; of 0.13 against
  * 0.42 at s = 32 and weight .24, here that of mix:0.125. */
 TEST(published_optima)
 {

@@ -1,5 +1,5 @@
 /* diffusion: its events against all plans and drawn ones, alone and mixed; its matrix is that of
- * permuted-ar, on the toy model and on a corpus (theory.md 10). */
+ * permuted-ar, on the toy model and on a corpus (theorem-4-2.md). */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* analysis: effective ranks against closed forms, the numbers of docs/explanation/theory.md, and the jackknife
+/* analysis: effective ranks against closed forms, the numbers of docs/explanation/effective-rank.md, and the jackknife
  * by its definition. */
 #include <math.h>
 #include <string.h>
@@ -99,7 +99,7 @@ TEST(spectra_at_the_edge)
     assert_true(v[CS_RANK_TAU] == 2);
 }
 
-/* The numbers of docs/explanation/theory.md for 20000 x 768 with lambda_k = 1/k: sampling leaves about the
+/* The numbers of docs/explanation/effective-rank.md for 20000 x 768 with lambda_k = 1/k: sampling leaves about the
  * jackknife's errors, of which five are allowed. */
 TEST(the_numbers_of_the_theory)
 {
@@ -537,7 +537,7 @@ TEST(the_corrected_rank_stays_in_its_range)
 
 /* What nominal 95 % intervals cover of the population's value, in 100 samples of Gaussian rows with
  * covariance diag(1/k): the plain rank's less, that of the corrected with its own error enough, which
- * is larger than the plain one. P(Bin(100, 0.95) < 86) < 2e-4. The table of docs/explanation/theory.md is by
+ * is larger than the plain one. P(Bin(100, 0.95) < 86) < 2e-4. The table of docs/explanation/effective-rank.md is by
  * tests/bench/rank_coverage.py. */
 static void covers(int d, int64_t n, uint64_t seed)
 {

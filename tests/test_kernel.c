@@ -1,4 +1,4 @@
-/* The position kernel: its collision probability in closed form (theory.md 10), by all plans, and
+/* The position kernel: its collision probability in closed form (refinement-and-kernel.md), by all plans, and
  * the quadratic form of a corpus whose contexts are all different, row by row. */
 #include <float.h>
 #include <math.h>

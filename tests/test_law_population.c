@@ -251,7 +251,7 @@ TEST(entropy_is_the_mean_score)
 }
 
 /* Every context seen once, at a length that no text is listed of: sigma^2 = kappa + (1 - kappa) c with
- * kappa = 1 / n of n masked tokens and c the mean of lambda^|k - l| over pairs (theory 10). */
+ * kappa = 1 / n of n masked tokens and c the mean of lambda^|k - l| over pairs (refinement-and-kernel.md). */
 TEST_IN_DIR(long_documents_need_no_texts)
 {
     enum { S = 40, SHOWN = 30 };

@@ -208,7 +208,7 @@ TEST(the_optimum_is_the_minimum)
             assert_true(l.left[j] < 1e-12 && l.right[j] < 1e-12);
         }
         assert_true(l.left_range < 1e-24 && l.right_range < 1e-24);
-        double sum = 0; /* masked: three ones; diverse-ar: three ones and 3 cos^2, theory 5 */
+        double sum = 0; /* masked: three ones; diverse-ar: three ones and 3 cos^2, theorem-4-2.md */
         for (int64_t j = 0; j < width; ++j) {
             sum += w.target.spectrum.sigma[j] * w.target.spectrum.sigma[j];
         }

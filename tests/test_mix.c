@@ -57,7 +57,7 @@ TEST(parts_weigh_by_their_tokens)
 }
 
 /* Laws of sizes mix at any length: two masks of the same kind are a mask in the mean, exactly
- * (variable-masked under token weights, theory.md 5). */
+ * (variable-masked under token weights, theorem-4-2.md). */
 TEST(invariant_parts_mix_at_any_length)
 {
     cs_plan_file file;

@@ -139,7 +139,7 @@ TEST(matrices_wider_than_the_tile)
     }
 }
 
-/* Spectra known in closed form: cycles, sum cos(pi j / n)^4 = 3 n / 8; the toy model (theory 5). */
+/* Spectra known in closed form: cycles, sum cos(pi j / n)^4 = 3 n / 8; the toy model (theorem-4-2.md). */
 TEST(closed_forms)
 {
     for (int64_t n = 3; n < 200; n += 49) {

@@ -47,7 +47,7 @@ TEST(nothing_unmasked_is_the_empty_set)
     }
 }
 
-/* theory.md 1: diverse-ar is the group plan with later groups of size t and first-group size j
+/* diverse-ar is the group plan with later groups of size t and first-group size j
  * weighted 1 / min(t, s-j) - [j > t] / t. */
 TEST(diverse_ar_is_a_signed_group_plan)
 {

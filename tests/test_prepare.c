@@ -189,7 +189,7 @@ TEST_HERE(wordnet_is_as_documented)
     assert_int_equal(c.documents + c.dropped_documents, 28000);
     assert_int_equal(c.labels, 14);
     assert_int_equal(c.vocab, 8001);
-    /* Another hash of the synsets moves theory.md's 27,541 glosses and 358,515 tokens slightly. */
+    /* Another hash of the synsets moves the 27,541 glosses and 358,515 tokens slightly. */
     assert_true(llabs((long long)c.documents - 27541) < 100);
     assert_true(llabs((long long)c.tokens - 358515) < 5000);
     double held = 0;

@@ -319,7 +319,7 @@ TEST(a_toy_is_all_its_sequences)
     cs_result *result = cs_result_new();
     cs_theorem_report report = {.rows = rows_of(result)};
     OK(entry->run[CS_ON_TOY](&in, &report));
-    /* theory.md 5: blind sqrt(m / ((s-m)(s-1))) at j = r + 1, given 1. */
+    /* theorem-4-2.md: blind sqrt(m / ((s-m)(s-1))) at j = r + 1, given 1. */
     const cs_statement *s = statement_of(&report.statements, "refinement-all-all+k", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_PASS);
     assert_true(fabs(s->lhs - 1 / sqrt(3)) < 1e-12 && fabs(s->rhs - 1) < 1e-12);

@@ -409,7 +409,7 @@ TEST(without_convergence_nothing_is_decided)
     cs_labelled_free(&m);
 }
 
-/* theory.md 4: on the toy model E = 0 for every rotation iff t >= r (s-1) for AR, iff t >= r for a
+/* theorems.md: on the toy model E = 0 for every rotation iff t >= r (s-1) for AR, iff t >= r for a
  * mask that leaves more than one token. */
 TEST(toy_models_are_perfect_from_the_known_t)
 {

@@ -1,5 +1,5 @@
 /* Theorem 4.2: the corrected statements hold on toys of many sizes and objectives, the printed ones
- * get the verdict that the mathematics gives, values are those of theory.md. */
+ * get the verdict that the mathematics gives, values are those of theorem-4-2.md. */
 #include <math.h>
 #include <string.h>
 
@@ -95,7 +95,7 @@ TEST(the_default_toy)
     expect(&list, "4.2-lemma-first", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-lemma-rest", CS_PRINTED, CS_PASS);
     expect(&list, "4.2-lemma-zeros", CS_PRINTED, CS_FAIL);
-    /* theory.md 5: 4.62 printed, 0.144 true. */
+    /* 4.62 printed, 0.144 true. */
     const cs_statement *s = statement_of(&list, "4.2-proof-normalised", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_true(fabs(s->rhs - sqrt(192) / 3) < 1e-12 && fabs(s->lhs - 1 / sqrt(48)) < 1e-12);
@@ -151,7 +151,7 @@ TEST(formulas_that_differ_fail)
     cs_statements_free(&list);
 }
 
-/* theory.md 1: s = 3, t = 2: second sigma 0.5 against 0.577. */
+/* objectives.md: s = 3, t = 2: second sigma 0.5 against 0.577. */
 TEST(group_and_diverse_differ)
 {
     cs_toy toy = toy_of(2, 3, 2, 1);

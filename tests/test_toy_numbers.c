@@ -1,4 +1,4 @@
-/* toy: the numbers quoted in theory.md 5, and any length. */
+/* toy: the numbers quoted in theorem-4-2.md, and any length. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "test.h"
 #include "toy_support.h"
 
-/* --- numbers of theory.md 5 --- */
+/* --- numbers of theorem-4-2.md --- */
 
 static double tail(const cs_toy_spectrum *s)
 {

@@ -1,4 +1,4 @@
-/* The trade-off of theory.md 5: the heavy-tail table at s = 128, and the frontier against all
+/* The trade-off of theorem-4-2.md: the heavy-tail table at s = 128, and the frontier against all
  * mixtures of two lengths. */
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "plan/spec.h"
 #include "test.h"
 
-/* Figures of docs/explanation/theory.md, printed to two or three digits: agreement to half a unit of the last
+/* Figures of docs/explanation/theorem-4-2.md, printed to two or three digits: agreement to half a unit of the last
  * one. */
 TEST(heavy_tails_at_128)
 {

@@ -231,7 +231,7 @@ TEST(entries_and_spectra_are_those_of_all_rows)
     cs_corpus_free(&corpus);
 }
 
-/* --- as a bound (theory.md 10, refinement) ------------------------------------------------------ */
+/* --- as a bound (refinement-and-kernel.md, refinement) ------------------------------------------------------ */
 
 static cs_spectrum values_of(const cs_corpus *corpus, const cs_cooc_options *o)
 {

@@ -1,4 +1,4 @@
-/* Closed spectra of the toy model (theory.md 5; LA Theorem 4.2 is the row `masked`).
+/* Closed spectra of the toy model (theorem-4-2.md; LA Theorem 4.2 is the row `masked`).
  *
  * A permutation-invariant objective has, per class, 1 once and sqrt(lambda) s - 1 times; with mass
  * q_0 on an empty set shared by all classes, 1 once in all, sqrt(1 - q_0) r - 1 times and
@@ -43,7 +43,7 @@ static long double one_minus_power(long double log_base, int64_t n)
 
 /* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
-/* An objective with the law of sizes of permuted-ar has its spectrum: masked diffusion (theory 10). */
+/* An objective with the law of sizes of permuted-ar has its spectrum: masked diffusion. */
 static cs_objective_kind law_of(const cs_objective *o)
 {
     const bool permuted =
@@ -92,14 +92,14 @@ static const char *lambda_masked(const cs_toy *toy, long double *lambda)
         *lambda = mean / ((long double)(s - 1) * ((long double)s - mean));
         return lo == hi ? "masked: 1; sqrt(m/((s-m)(s-1))) x (s-1) (LA Theorem 4.2)"
                         : "variable-masked, token weights: 1; sqrt(mu/((s-1)(s-mu))) x (s-1), "
-                          "mu = E m (theory 5)";
+                          "mu = E m (theorem-4-2.md)";
     }
     *lambda = 0;
     for (int64_t m = lo; m <= hi; ++m) {
         *lambda += (long double)m / (long double)(s - m);
     }
     *lambda /= (long double)(hi - lo + 1) * (long double)(s - 1);
-    return "variable-masked, mask weights: 1; sqrt(E m/((s-m)(s-1))) x (s-1) (theory 5)";
+    return "variable-masked, mask weights: 1; sqrt(E m/((s-m)(s-1))) x (s-1) (theorem-4-2.md)";
 }
 
 static const char *lambda_bernoulli(const cs_toy *toy, long double *lambda)
@@ -114,9 +114,9 @@ static const char *lambda_bernoulli(const cs_toy *toy, long double *lambda)
         /* m = 0, which adds nothing to lambda, is left out: the rest is divided by its mass. */
         *lambda /= one_minus_power(logl(rho), s - 1);
         return "bernoulli: sigma^2 = (1-rho)(1-(1-rho)^(s-1)) / (rho (s-1)(1-rho^(s-1))) x (s-1) "
-               "(theory 5, m >= 1)";
+               "(theorem-4-2.md, m >= 1)";
     }
-    return "bernoulli: sigma^2 = (1-rho)(1-(1-rho)^(s-1)) / (rho (s-1)) x (s-1) (theory 5)";
+    return "bernoulli: sigma^2 = (1-rho)(1-(1-rho)^(s-1)) / (rho (s-1)) x (s-1) (theorem-4-2.md)";
 }
 
 static const char *lambda_permuted(const cs_toy *toy, long double *lambda)
@@ -125,10 +125,11 @@ static const char *lambda_permuted(const cs_toy *toy, long double *lambda)
     long double n = (long double)(s - 1);
     if (toy->objective.empty_prefix == CS_PREFIX_NONE) {
         *lambda = ((long double)s * harmonic(s - 1) - n) / (n * n);
-        return "permuted-ar: sigma^2 = (s H_(s-1) - (s-1)) / (s-1)^2 x (s-1) (theory 5, K = s-1)";
+        return "permuted-ar: sigma^2 = (s H_(s-1) - (s-1)) / (s-1)^2 x (s-1) "
+               "(theorem-4-2.md, K = s-1)";
     }
     *lambda = (harmonic(s) - 1) / n;
-    return "permuted-ar, empty prefix: sigma^2 = (H_s - 1) / (s-1) x (s-1) (theory 5, E_q)";
+    return "permuted-ar, empty prefix: sigma^2 = (H_s - 1) / (s-1) x (s-1) (theorem-4-2.md, E_q)";
 }
 
 /* GVP mixed: numerator and denominator averaged apart over n_{K-1} = N. */
@@ -148,7 +149,7 @@ static const char *lambda_mixed(const cs_toy *toy, const long double *last, long
     }
     *lambda = above / below / (long double)(s - 1);
     return "gvp mixed: sigma^2 (s-1) = E[N + sum_(m<N) m/(s-m) (1 - C(m-1,K-1)/C(N-1,K-1))] / "
-           "E[s - N/K] x (s-1) (theory 5)";
+           "E[s - N/K] x (s-1) (theorem-4-2.md)";
 }
 
 static cs_status lambda_gvp(const cs_toy *toy, long double *lambda, const char **source)
@@ -162,8 +163,9 @@ static cs_status lambda_gvp(const cs_toy *toy, long double *lambda, const char *
         long double k = (long double)groups;
         *lambda = ((k + 1) * harmonic(groups) - k) / (k * (long double)(s - 1));
         *source = even
-                      ? "gvp fixed, (K+1) | s: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theory 5)"
-                      : "gvp random: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theory 5)";
+                      ? "gvp fixed, (K+1) | s: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) "
+                        "(theorem-4-2.md)"
+                      : "gvp random: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theorem-4-2.md)";
     } else if (o->segmentation == CS_SEGMENT_MIXED && o->event_weight == CS_EVENT_TOKEN &&
                s <= MIXED_LIMIT) {
         double clamped;
@@ -229,9 +231,9 @@ static bool is_next_token(const cs_toy *toy)
 static void closed_ar(closed *c)
 {
     static const char *const source[] = {
-        [CS_PREFIX_NONE] = "ar: 1 x r(s-1) in all (theory 5; LA prints rs)",
+        [CS_PREFIX_NONE] = "ar: 1 x r(s-1) in all (theorem-4-2.md; LA prints rs)",
         [CS_PREFIX_SHARED] =
-            "ar, shared empty prefix: 1 x (r(s-1) + 1) in all (theory 5; LA prints rs)",
+            "ar, shared empty prefix: 1 x (r(s-1) + 1) in all (theorem-4-2.md; LA prints rs)",
         [CS_PREFIX_CLASS] = "ar, class-tagged empty prefix: 1 x rs in all (LA Theorem 4.2)"};
     const cs_empty_prefix prefix = c->toy->objective.empty_prefix;
     int64_t classes = c->toy->classes, first = prefix == CS_PREFIX_SHARED ? 1 : classes;
@@ -279,18 +281,18 @@ static void closed_fixed(closed *c)
         for (int64_t j = 1; j < s; ++j) {
             cs_toy_values_add(&c->values, 1 / (double)j, classes);
         }
-        c->source = "group-ar, t >= s-1: 1/j, j = 1..s-1 (theory 5)";
+        c->source = "group-ar, t >= s-1: 1/j, j = 1..s-1 (theorem-4-2.md)";
     } else if (plain && token && o->kind == CS_OBJ_GROUP_AR && o->t == 2) {
         for (int64_t j = 0; j <= s - 2; ++j) {
             cs_toy_values_add(&c->values, cos((double)j * pi / (double)(2 * s - 3)), classes);
         }
-        c->source = "group-ar, t = 2: cos(j pi/(2s-3)), j = 0..s-2 (theory 5)";
+        c->source = "group-ar, t = 2: cos(j pi/(2s-3)), j = 0..s-2 (theorem-4-2.md)";
     } else if (plain && pair) {
         cs_toy_values_add(&c->values, 1, classes);
         for (int64_t j = 1; j <= s - 2; ++j) {
             cs_toy_values_add(&c->values, cos(diverse_root(s, j)), classes);
         }
-        c->source = "diverse-ar, t = 2: cos(x), 3 sin((2s-3)x) = sin((2s-5)x) (theory 5)";
+        c->source = "diverse-ar, t = 2: cos(x), 3 sin((2s-3)x) = sin((2s-5)x) (theorem-4-2.md)";
     }
 }
 
@@ -315,8 +317,8 @@ static void closed_given(closed *c)
     cs_toy_values_add_ones(&c->values, toy, empty, targets);
     c->source =
         toy->objective.empty_prefix == CS_PREFIX_SHARED && empty > 0
-            ? "target given, empty set shared: 1 x s, sqrt(1-q_0) x (r-1)s in all (theory 5)"
-            : "target given: 1 for every target position and class (theory 5)";
+            ? "target given, empty set shared: 1 x s, sqrt(1-q_0) x (r-1)s in all (theorem-4-2.md)"
+            : "target given: 1 for every target position and class (theorem-4-2.md)";
 }
 
 static cs_status closed_spectrum(const cs_toy *toy, cs_toy_spectrum *out)

@@ -1,4 +1,4 @@
-/* Position reduction (theory.md 5): the spectrum of the toy model for any r and T from one matrix
+/* Position reduction (theorem-4-2.md): the spectrum of the toy model for any r and T from one matrix
  * over positions.
  *
  * B has rows S, columns k and entries P(S, k) / sqrt(P(S) P(k)); per class Abar = D B D'^T with

@@ -1,4 +1,4 @@
-/* The toy model of LA 4.1.2 and its exact spectra by three methods (theory 5).
+/* The toy model of LA 4.1.2 and its exact spectra by three methods (theorem-4-2.md).
  *
  * r classes, s positions, T tokens for each (class, position); the class is uniform and the tokens
  * are independent and uniform given it. Token sets: `disjoint` k T r + (y-1) T + j, or `literal` k

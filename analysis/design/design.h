@@ -1,4 +1,4 @@
-/* Designed objectives (theory.md, Designed objectives): in a family of objectives, the law that is
+/* Designed objectives (designed-objectives.md): in a family of objectives, the law that is
  * best connected under linear constraints, with a bound on what any other law could reach.
  *
  * The family is linear: events (S, k) have weights w = B x of variables x >= 0. The sum to be made

@@ -1,4 +1,4 @@
-/* Components, gap and Cheeger sweep of a co-occurrence matrix (theory.md 2, Connectivity; Chung,
+/* Components, gap and Cheeger sweep of a co-occurrence matrix (spectra.md, Connectivity; Chung,
  * Spectral Graph Theory, 1997, chapter 2).
  *
  * The sweep is one pass over the sorted nodes: moving a node across changes the cut by its edges to

@@ -39,7 +39,7 @@
  * too small (Efron and Stein, Annals of Statistics 9, 1981); the second is the bias that is left: a
  * bias a / n + b / n^2 leaves about -b / n^2 in c and nothing in c'', the jackknife of second order
  * (Schucany, Gray and Owen, JASA 66, 1971), which itself varies too much. P (P + 1) / 2
- * eigenproblems more, P - 1 degrees of freedom, NaN below 3 parts. docs/explanation/theory.md has what the
+ * eigenproblems more, P - 1 degrees of freedom, NaN below 3 parts. docs/explanation/effective-rank.md has what the
  * interval covers.
  */
 #pragma once

@@ -1,4 +1,4 @@
-/* The spectrum of the position kernel R of an objective (plan/kernel.h, theory.md 10). */
+/* The spectrum of the position kernel R of an objective (plan/kernel.h, refinement-and-kernel.md). */
 #pragma once
 
 #include "base/mem.h"

@@ -4,7 +4,7 @@
  *
  * Either is symmetric and not positive semidefinite: what is positive in it may be the language's or
  * noise, what is negative is noise, so that the negative end of the density shows how far noise
- * reaches. Definitions and biases: docs/explanation/theory.md, What a corpus tells of its language.
+ * reaches. Definitions and biases: docs/explanation/population-estimates.md.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Connectivity of the language that a corpus was drawn from (docs/explanation/theory.md, What a corpus tells).
+/* Connectivity of the language that a corpus was drawn from (docs/explanation/population-estimates.md).
  *
  * Documents are independent draws of the language; the matrix of a corpus is not the language's: a
  * context seen once has one target, which pushes its singular values to 1. Of sum sigma^2, sum
@@ -88,7 +88,7 @@ typedef enum { CS_DISTINCT_DOCUMENT, CS_CROSS_FIT } cs_population_estimate;
 
 /* The matrix whose eigenvalues estimate sigma_j^2: M / m of the chosen folds (bits; CS_ALL_FOLDS: every
  * one) of the documents that part[] does not leave out, P_G of all of these, or Q, which takes all
- * folds: what they say of the language is in docs/explanation/theory.md. *seen: m, or the share of mass in the
+ * folds: what they say of the language is in population-estimates.md. *seen: m, or the share of mass in the
  * contexts of two quarters; scale: 1 / sqrt(P_G(v)), 0 of absent tokens, cols values, NULL: not
  * wanted. CS_ERR_INPUT: no context is in two documents (quarters). */
 cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t *part,

@@ -1,5 +1,5 @@
 /* Which of two series is the better connected: of the corpus by its own sums, of the language by the
- * rule of docs/explanation/theory.md (What a corpus tells of its language). */
+ * rule of docs/explanation/population-estimates.md. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

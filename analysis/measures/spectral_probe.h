@@ -1,4 +1,4 @@
-/* Spectral document features on held-out documents (theory 2, last item; the practical side of
+/* Spectral document features on held-out documents (theorems.md; the practical side of
  * Theorem 4.1).
  *
  * The matrix was built from the training documents alone. A document has two kinds of features:

@@ -1,4 +1,4 @@
-/* The refinement law (theory.md 10, ours): a context that knows more is worse connected.
+/* The refinement law (refinement-and-kernel.md, ours): a context that knows more is worse connected.
  *
  *   phi a function of phi', or a random garbling of it that does not look at the target, and token
  *   marginals equal:  Abar_phi^T Abar_phi <= Abar_phi'^T Abar_phi'  as quadratic forms,

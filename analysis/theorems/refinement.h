@@ -1,4 +1,4 @@
-/* Spectra of one corpus under many contexts, pair by pair (theory.md 10, refinement). */
+/* Spectra of one corpus under many contexts, pair by pair (refinement-and-kernel.md, refinement). */
 #pragma once
 
 #include <stdint.h>

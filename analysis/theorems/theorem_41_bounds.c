@@ -1,4 +1,4 @@
-/* Theorem 4.1: statements from the measured curve. theory.md 4.
+/* Theorem 4.1: statements from the measured curve. theorems.md.
  *
  *   E <= 2 p_max tail + 2 (1 + sigma_{t+1}^2) alpha~    sharpest
  *     <= 2 p_max tail + 4 alpha~

@@ -1,4 +1,4 @@
-/* Theorem 4.2 beyond the two objectives of the paper (theory.md 5): each spectrum by enumeration,
+/* Theorem 4.2 beyond the two objectives of the paper (theorem-4-2.md): each spectrum by enumeration,
  * position reduction and closed form, blind and given; and LA 5.1's "Eq. 6 is equivalent to Eq. 3".
  */
 #include <float.h>

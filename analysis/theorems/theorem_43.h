@@ -22,7 +22,7 @@
  * of eta.
  *
  * Everything is computed in double from q, k, v and W as they are; errors are bounds on rounding
- * (gamma_m = m u / (1 - m u)). theory.md, Theorem 4.3.
+ * (gamma_m = m u / (1 - m u)). theorem-4-3.md.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* Theorem 4.3: fixed models of one feature, q = k = v = the token's value, on which the printed
- * statements fail. Every number is computed by the audit; theory.md gives it in closed form.
+ * statements fail. Every number is computed by the audit; theorem-4-3.md gives it in closed form.
  *
  *   equal tokens   values 1, W = (a, 0)^T, X_- the token of z = 0: z(X_<k) = a (k-1)^p, N = 2.
  *                  p = 3, k = 2 and 3, a = 4: -18 > 49/4 - 32 + 1 = -18.75; k = 2 alone, a = 2:

@@ -1,5 +1,5 @@
 /* The theorems of Look Ahead or Look Around? as audits: each evaluates the printed and the
- * corrected statement. theory.md 3-5.
+ * corrected statement. theorems.md, theorem-4-2.md.
  */
 #pragma once
 

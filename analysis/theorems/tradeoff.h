@@ -1,4 +1,4 @@
-/* Connectivity against generation (theory.md 5, Heavy tails and Frontier; ours).
+/* Connectivity against generation (theorem-4-2.md, Heavy-tailed offsets; ours).
  *
  * Two questions on the toy model, per class, any length s (mixtures of the two kinds answer both):
  *

@@ -1,5 +1,5 @@
 /* What training learned against what the theory says it should: factors f, W of a model trained
- * with the spectral loss beside the SVD of the co-occurrence matrix (theory 3; LA Eq. 1).
+ * with the spectral loss beside the SVD of the co-occurrence matrix (theorems.md; LA Eq. 1).
  *
  * F[X] = sqrt(P_C(X)) f(X), W'[X+] = sqrt(P_G(X+)) W[X+], d columns each, M = F W'^T. With factor b
  * the loss is L_b = ||(b/2) Abar - M||^2 - (b/2)^2 ||Abar||^2, so that

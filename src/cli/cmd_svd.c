@@ -500,7 +500,7 @@ const cs_command cs_cmd_svd = {
         "language: the leading eigenvalues lambda of M / m, which estimate sigma^2 of the "
         "language's matrix, from pairs of tokens of two documents that share a context, sums, "
         "tails and jackknife errors over documents; cross-fit: the same of Q, of two quarters of "
-        "the documents (docs/explanation/theory.md).\n\n"
+        "the documents (docs/explanation/population-estimates.md).\n\n"
         "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
         "processes, each of which holds its part of the nonzeros and vectors (docs/how-to/many-machines.md). "
         "There mpirun takes the interrupt: it ends all processes without a partial result, with an "

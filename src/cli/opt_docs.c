@@ -486,7 +486,7 @@ static void markdown_command(FILE *out, const cs_command *c)
 static void markdown_objectives(FILE *out)
 {
     (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans "
-                "(docs/explanation/theory.md), with the "
+                "(docs/explanation/objectives.md), with the "
                 "options it takes beside `--event-weight`, `--target-weight` and `--empty-prefix`. "
                 "`cospec train` takes the values in the fifth column where none are given.\n\n"
                 "| objective | also | plans | options | in training | source |\n"

@@ -17,7 +17,7 @@
  *   document    the document; `given` adds k
  *   unique      every conditioning set of every sequence is a row of its own, and none is made: the
  *               matrix is the Gram form (cs_csr.gram), rows and columns tokens; `given` adds k, and
- *               every singular value is 1. Exact from pair counts (theory.md 10)
+ *               every singular value is 1. Exact from pair counts (refinement-and-kernel.md)
  *
  * Permutation-invariant objectives are never sampled under nearest and each. Order the positions
  * other than k by nearness, p_1, p_2, ...; with m = |S| of s,
@@ -25,7 +25,7 @@
  *   P(n positions with p_i the farthest are the nearest)        = C(s-1-i, m-n) / C(s-1, m)
  *   P(c of the W positions of the window around k are in S)     = C(W, c) C(s-1-W, m-c) / C(s-1, m)
  *
- * and each place of the window has the share (1 - P(c = 0)) / W. theory.md 2.
+ * and each place of the window has the share (1 - P(c = 0)) / W. spectra.md, Context modes.
  */
 #pragma once
 

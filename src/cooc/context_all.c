@@ -1,4 +1,4 @@
-/* Context `all`: the whole conditioning set with its positions (theory 2).
+/* Context `all`: the whole conditioning set with its positions (spectra.md).
  *
  * Under `all` the source has already summed the items' hashes, prefix by prefix or set by set, so
  * an event costs one addition. Exact on short windows; on whole documents nearly every row is

@@ -1,4 +1,4 @@
-/* Context `document`: the document of the target (theory 2). */
+/* Context `document`: the document of the target (spectra.md). */
 #include "cooc/context_private.h"
 
 static cs_status visit(cs_context_walker *w, int64_t target, double weight, int64_t ordinal)

@@ -1,5 +1,5 @@
 /* Context `each:w`: every conditioning token within w positions of the target is its own row, the
- * event's weight shared equally among them; the GloVe and LSA view (theory 2).
+ * event's weight shared equally among them; the GloVe and LSA view (spectra.md).
  *
  * Under an invariant law a window of W positions holds none of S with probability
  * P_0 = sum_m q(m) C(s-1-W, m) / C(s-1, m), and by symmetry each of its places gets (1 - P_0) / W.

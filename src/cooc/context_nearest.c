@@ -1,4 +1,4 @@
-/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target (theory 2).
+/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target (spectra.md).
  *
  * Order the s-1 positions other than k by nearness. Under an invariant law S is a uniform m-subset
  * of them with probability q(m), so a given set of n positions whose farthest has rank i is exactly

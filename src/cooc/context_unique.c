@@ -1,4 +1,4 @@
-/* Context `unique`: every context is a row of its own, and no row is made (theory.md 10).
+/* Context `unique`: every context is a row of its own, and no row is made (refinement-and-kernel.md).
  *
  * With the position kernel R of an objective (plan/kernel.h), and every pair of a sequence and a
  * conditioning set a different context, the Gram form of the matrix is a sum over pairs of positions

@@ -1,4 +1,4 @@
-/* Sums over the spectrum without a spectrum (theory 2, moment certificates).
+/* Sums over the spectrum without a spectrum (spectra.md, Moments).
  *
  *   sum sigma^2 = ||Abar||_F^2             exactly, from the nonzeros
  *   sum sigma^4 = ||Abar^T Abar||_F^2      exactly, by walks of length four, where that is cheap

@@ -1,4 +1,4 @@
-/* Exact reductions of a co-occurrence matrix before any solver (theory 2).
+/* Exact reductions of a co-occurrence matrix before any solver (spectra.md).
  *
  * Components: the connected components of the bipartite graph of A, by union-find. The SVD of Abar
  * is the union of the SVDs of its components, and the multiplicity of sigma = 1 equals their

@@ -1,4 +1,4 @@
-/* Which contexts refine which (theory.md 10): whether the rows of one are a function of the rows of
+/* Which contexts refine which (refinement-and-kernel.md): whether the rows of one are a function of the rows of
  * another, found by going through all events of a corpus, whatever the contexts are called.
  *
  * An event e = (sequence, S, k) has under a context one row, or several with equal shares. A context

@@ -1,5 +1,5 @@
 /* The normalised SVD of a co-occurrence matrix, with reductions before and certificates after
- * (theory 2).
+ * (spectra.md).
  *
  * A (rows X, columns X+; counts or probabilities, any scale) -> Abar = A / sqrt(P_C P_G). Rows and
  * columns of zero mass are dropped. Then: components (closed-form sigma = 1 triplets), exact

@@ -56,7 +56,7 @@ static inline int64_t cs_spectrum_rows(const cs_csr *a, const cs_spectrum_option
 }
 
 /* What residuals may be where no tolerance is asked for, of products of this rounding
- * (cs_csr_rounding; docs/explanation/theory.md). */
+ * (cs_csr_rounding; docs/explanation/spectra.md). */
 static inline double cs_default_tolerance(double rounding)
 {
     return fmax(1e-12, 4 * rounding);

@@ -6,7 +6,7 @@
  * the mean of 1 / t is B(n, s-n+1) / B(n+1, s-n+1) = (s+1) / n. That mean is the weight of its
  * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh
  * s + 1 together, and every number of unmasked tokens has the weight 1: the law of sizes, hence the
- * matrix, of permuted-ar (theory.md 10). Under `mask` weights too, where every n is as probable.
+ * matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as probable.
  */
 #include "plan/laws_private.h"
 

@@ -1,4 +1,4 @@
-/* The position kernel of an objective (theory.md 10).
+/* The position kernel of an objective (refinement-and-kernel.md).
  *
  * For event weights w(S, k) that sum to 1, W(S) = sum_k w(S, k):
  *

@@ -23,8 +23,8 @@ typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind
 #define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1]) /* NOLINT */
 #define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
-typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight;        /* theory 1: event weights */
-typedef enum { CS_TARGETS_PLAN, CS_TARGETS_UNIFORM } cs_target_weight; /* theory 1 */
+typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight;        /* objectives.md */
+typedef enum { CS_TARGETS_PLAN, CS_TARGETS_UNIFORM } cs_target_weight; /* objectives.md */
 typedef enum { CS_OFFSET_UNIFORM, CS_OFFSET_POWER, CS_OFFSET_MIX } cs_offset_kind;
 typedef enum { CS_SEGMENT_FIXED, CS_SEGMENT_RANDOM, CS_SEGMENT_MIXED } cs_segmentation;
 typedef enum { CS_PERMUTE_UNIFORM, CS_PERMUTE_NONE } cs_permutation;

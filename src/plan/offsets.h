@@ -1,5 +1,5 @@
 /* Distances of offset-ar, drawn for every prefix of a sequence: the trainer's view of the law whose
- * exact events are cs_pairs_of() (ar and diverse-ar are its uniform windows, theory.md 1).
+ * exact events are cs_pairs_of() (ar and diverse-ar are its uniform windows, objectives.md).
  */
 #pragma once
 

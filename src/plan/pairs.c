@@ -1,6 +1,6 @@
 /* Exact pair distributions by closed sums over plans.
  *
- * Fixed orders (theory.md 1): ar is offset-ar with a window of 1 and diverse-ar with one of t, so
+ * Fixed orders (objectives.md): ar is offset-ar with a window of 1 and diverse-ar with one of t, so
  * one loop over (prefix, distance) serves all three; group-ar counts, for each prefix, the first
  * group sizes that end a group there. Permutation-invariant objectives reduce to c(m), the expected
  * number of tokens of one plan predicted from m others (sizes.c): q(m) = c(m) / sum c.

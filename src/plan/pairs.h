@@ -10,7 +10,7 @@
  *               (uniform masks and orders)
  *
  * A mixture has what its parts have: an event may then have weight in both. The weights of both
- * parts sum to 1 together. Positions are 0-based. theory.md 1 and 5.
+ * parts sum to 1 together. Positions are 0-based. objectives.md.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * A plan gives each position i of a sequence of length s a group f(i) in 0..K, and each position a
  * weight (0: not predicted). Group 0 is given; a token of group k >= 1 is predicted from all
  * earlier groups, tokens of one group independently of each other (GVP Eq. 5 with z_{<=n_{k-1}}; LA
- * Eq. 6). theory.md 1.
+ * Eq. 6). objectives.md.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* Lists of plans: one JSON object, every defect named by the numbers of plan and position, both from 1,
- * as theory.md counts positions. */
+ * as the pages count positions. */
 #include "plan/plan_file.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Shares of a number of tokens: the one rule by which a mask ratio becomes a number of masked
- * tokens, in training, in analysis and in the exact sums. theory.md 1.
+ * tokens, in training, in analysis and in the exact sums. objectives.md, Rounding.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Sizes of conditioning sets of permutation-invariant objectives (theory.md 1).
+/* Sizes of conditioning sets of permutation-invariant objectives (objectives.md).
  *
  * Each law is a formula or a recurrence in m, so that nothing is stored. Under `mask` weights c(m)
  * shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli mask of

@@ -1,4 +1,4 @@
-/* Documents cut into pieces or windows (theory.md 1, last paragraph). Two passes: count, then fill,
+/* Documents cut into pieces or windows (docs/glossary.md, Window). Two passes: count, then fill,
  * so that the three arrays have their exact size. */
 #include "text/sequences.h"
 

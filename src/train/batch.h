@@ -32,7 +32,7 @@
  * An empty conditioning set (shared empty prefix) is a query row that sees nothing.
  *
  * Event weights: `token`, each predicted token counts 1 (offset-ar and diverse-ar: each prefix
- * counts 1); `mask`, the expected weights of one sequence sum to 1 (theory.md 1). Up to a factor a
+ * counts 1); `mask`, the expected weights of one sequence sum to 1 (objectives.md). Up to a factor a
  * sequence, the expected weight of (S, k) is cs_pairs_of().
  */
 #pragma once

@@ -1,5 +1,5 @@
 /* Sequences of the split at hand, their order by Fisher and Yates, and the exact distribution of
- * their targets (theory.md 2: a column's mass). */
+ * their targets (spectra.md: a column's mass). */
 #include "train/examples.h"
 
 #include <stdlib.h>

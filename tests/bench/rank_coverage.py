@@ -1,6 +1,6 @@
-"""What intervals about rank_tau and rank_tau_corrected cover of the population's value (docs/explanation/theory.md, Effective ranks).
+"""What intervals about rank_tau and rank_tau_corrected cover of the population's value (docs/explanation/effective-rank.md).
 
-usage: rank_coverage.py [SAMPLES] [SEED]      (400, 1: the table of docs/explanation/theory.md; about 20 minutes on a core)
+usage: rank_coverage.py [SAMPLES] [SEED]      (400, 1: the table of docs/explanation/effective-rank.md; about 20 minutes on a core)
 
 Gaussian rows of a known covariance, B = 20 blocks; numpy's eigenvalues, nothing of cospec. Errors: the jackknife of the
 plain rank (19 degrees of freedom), that of the corrected rank itself over 10 parts (9), and the printed one, which adds the

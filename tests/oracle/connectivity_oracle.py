@@ -1,5 +1,5 @@
 """Connectivity: sigma_2, gap, Cheeger bounds and the sweep cut of the heaviest component, against all
-subsets of its nodes and a sweep of our own (theory 2).
+subsets of its nodes and a sweep of our own (spectra.md).
 """
 import itertools
 import math
@@ -125,7 +125,7 @@ def main():
         a = group_ar(6, 2)
         checks.run("group-ar t=2 s=6", check, a, path, True)
         got = metrics(cospec("connectivity", path)["matrices"][0])
-        checks.run("group-ar t=2 s=6 as printed in theory 2", lambda: differ(
+        checks.run("group-ar t=2 s=6 as printed", lambda: differ(
             [0.93969, 0.03015, 0.34202], [got[k] for k in ("sigma2", "cheeger_lower", "cheeger_upper")],
             5e-6, "sigma_2 and bounds"))
     checks.exit()

@@ -1,7 +1,7 @@
 """Co-occurrence matrices against brute force on small random corpora.
 
 For every sequence every event (S, k) of the objective, from the definition of its plans, makes its
-rows by the context mode as theory 2 words it; no hypergeometric weight is used: all masks are listed.
+rows by the context mode as spectra.md words it; no hypergeometric weight is used: all masks are listed.
 Rows of the program are keyed by hashes, so the two matrices are compared as multisets of rows, each
 with its masses by word and by class; exactly where the program says that its units are exact.
 """

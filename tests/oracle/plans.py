@@ -1,4 +1,4 @@
-"""Objectives as distributions over group plans, written from their definitions (docs/explanation/theory.md 1).
+"""Objectives as distributions over group plans, written from their definitions (docs/explanation/objectives.md).
 
 events_of() returns {(S, k): weight} with S a sorted tuple of 0-based positions; weights sum to 1; and
 the expected number of predicted tokens of a sequence. Slow on purpose: plans are listed one by one.

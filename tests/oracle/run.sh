@@ -1,6 +1,6 @@
 #!/bin/sh
 # Development-time checks against numpy, scipy, scikit-learn and brute force (tests/oracle/*_oracle.py), and of models against torch and
-# transformers (*_parity.py). Nothing in them is shared with the C sources: they are written from docs/explanation/theory.md, the papers and
+# transformers (*_parity.py). Nothing in them is shared with the C sources: they are written from docs/explanation, the papers and
 # the headers. Prints "ok", "not ok" and "skip" lines and their sum.
 # usage: COSPEC=build/release/cospec [PYTHON=/usr/bin/python3] [TORCH_PYTHON=python3] sh tests/oracle/run.sh [AREA...]
 set -u

@@ -176,7 +176,7 @@ def check_long_prefix(objective, s, r, folder):
 
 
 def check_long_invariant(objective, s, r, folder):
-    """q(m) from the cuts, then sigma^2 = E_q[m / ((s-m)(s-1))] (theory 5)."""
+    """q(m) from the cuts, then sigma^2 = E_q[m / ((s-m)(s-1))] (theorem-4-2.md)."""
     q = np.zeros(s)
     for p, cut in plans.cuts(objective, s):
         for n, end in zip(cut, cut[1:] + (s,)):
@@ -211,7 +211,7 @@ def long_lengths(checks, rng, folder):
                        objective, s, 4, folder)
 
 
-# Tail sum_{j>=2} sigma_j^4 per class at s = 128 (theory 5, "Heavy tails beat windows").
+# Tail sum_{j>=2} sigma_j^4 per class at s = 128 (theorem-4-2.md, Heavy-tailed offsets).
 TAILS = [("ar", {}, 126.0), ("diverse-ar", {"t": 2}, 47.0), ("diverse-ar", {"t": 4}, 21.3),
          ("diverse-ar", {"t": 16}, 4.86), ("offset-ar", {"offset-weights": "mix:0.5"}, 13.6),
          ("offset-ar", {"offset-weights": "power:1"}, 2.58),
