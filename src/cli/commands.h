@@ -6,6 +6,7 @@
 
 /* In the order of the help. */
 #define CS_COMMANDS(X)                                                                             \
+    X(demo)                                                                                        \
     X(toy)                                                                                         \
     X(cooc)                                                                                        \
     X(svd)                                                                                         \
