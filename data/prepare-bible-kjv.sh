@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares the King James Bible: key TAB label TAB split TAB text, one verse a line (docs/reference/formats.md, "Prepared corpora").
+# Prepares the King James Bible: key TAB label TAB split TAB text, one verse a line (docs/reference/corpora.md, "Prepared corpora").
 # usage: sh data/prepare-bible-kjv.sh OUT.tsv
 #
 # The key is the reference that bible(1) prints (Ge1:1), the label its book; the split is that of split_sides.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares the Free On-line Dictionary of Computing: key TAB label TAB split TAB text, one entry a line (docs/reference/formats.md,
+# Prepares the Free On-line Dictionary of Computing: key TAB label TAB split TAB text, one entry a line (docs/reference/corpora.md,
 # "Prepared corpora").
 # usage: sh data/prepare-foldoc.sh OUT.tsv
 #

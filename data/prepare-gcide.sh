@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prepares the Collaborative International Dictionary of English: key TAB label TAB split TAB text, one entry a line
-# (docs/reference/formats.md, "Prepared corpora").
+# (docs/reference/corpora.md, "Prepared corpora").
 # usage: sh data/prepare-gcide.sh OUT.tsv
 #
 # Entries begin where gcide.index says; the key is the entry's byte offset, there is no label and no split. Marks of the

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares the Linux manual pages: key TAB label TAB split TAB text, one page a line (docs/reference/formats.md, "Prepared corpora").
+# Prepares the Linux manual pages: key TAB label TAB split TAB text, one page a line (docs/reference/corpora.md, "Prepared corpora").
 # usage: sh data/prepare-manpages.sh OUT.tsv
 #
 # The pages of the Debian packages manpages and manpages-dev, rendered by groff without hyphenation and without the header

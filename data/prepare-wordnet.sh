@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares WordNet glosses: key TAB label TAB split TAB text, one synset a line (docs/reference/formats.md, "Prepared corpora").
+# Prepares WordNet glosses: key TAB label TAB split TAB text, one synset a line (docs/reference/corpora.md, "Prepared corpora").
 # usage: sh data/prepare-wordnet.sh OUT.tsv
 #
 # The 14 noun classes (lexicographer files) with at least 2,000 synsets; of each the 2,000 synsets with the smallest hash

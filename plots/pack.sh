@@ -2,7 +2,7 @@
 # Packs what a study has found: tables, numbers and figures of the steps that have ended, their commands
 # and times, without models, states, predictions and claims, which are decided anew. usage: sh plots/pack.sh STUDY OUT.tar.xz
 # Unpacked into an empty folder, `cospec reproduce -o FOLDER --resume --any-version` goes on with it
-# (docs/reference/formats.md, Order and resuming).
+# (docs/reference/studies.md, Order and resuming).
 set -eu
 [ $# = 2 ] && [ -d "$1" ] || { echo 'usage: sh plots/pack.sh STUDY OUT.tar.xz' >&2; exit 2; }
 cd "$1"

@@ -1,4 +1,4 @@
-/* What a study leaves to be written out (docs/reference/formats.md): the sections and claims that are made once
+/* What a study leaves to be written out (docs/reference/studies.md): the sections and claims that are made once
  * for each row of a table, as papers print them. What follows sees steps and claims alone. */
 #include "analysis/study/expand_private.h"
 

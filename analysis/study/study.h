@@ -1,6 +1,6 @@
 /* A study: named cospec runs in order, at one of several scales, and claims to hold against them.
  *
- * One JSON file (docs/reference/formats.md has the schema):
+ * One JSON file (docs/reference/studies.md has the schema):
  *
  *   {"scales": ["smoke", "cpu", "gpu"],
  *    "variables": {"steps": ["20", "600", "20000"], "arch": "--layers 4 --width 96"},

@@ -442,7 +442,7 @@ const cs_command cs_cmd_cooc = {
         "same matrix (docs/how-to/many-machines.md).\n\n"
         "--dry-run estimates from above: contributions, rows and nonzeros; bytes of matrix.npz and "
         "of all files of DIR; of memory beside the corpus, and of scratch files; and names a "
-        "--tail that would make the matrix ten times smaller (docs/reference/formats.md, Stored matrices).",
+        "--tail that would make the matrix ten times smaller (docs/reference/matrices.md).",
     .main = "corpus objective mask-ratio unmasked context max-length stride vocab dry-run output",
     .groups = cooc_groups,
     .examples =
@@ -451,7 +451,7 @@ const cs_command cs_cmd_cooc = {
         "# exact windows of four, two tokens unmasked, target position unknown\n"
         "cospec cooc --corpus bible-kjv --objective masked --unmasked 2 --max-length 4 --stride 1 "
         "--split test -o masked2\n"
-        "# plans of one's own (docs/reference/formats.md, Plan files) on windows of four\n"
+        "# plans of one's own (docs/reference/plan-files.md) on windows of four\n"
         "cospec cooc --corpus verses.txt --objective file --plan-file plans.json --max-length 4 "
         "--stride 1 -o own\n"
         "# laws that depend on the length of the text (the same section)\n"

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/pace.h"
 #include "cli/args.h"
-#include "cli/commands.h"
 #include "cli/argument_kind.h"
+#include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
 #include "io/share.h"
@@ -249,7 +249,7 @@ const cs_opt cs_group_study_job[] = {
 static const cs_opt study_options[] = {
     CS_TEXT("steps", "FILE", NULL,
             "The study, a JSON file: steps to run, scales, variables, and claims to hold against "
-            "the results (docs/reference/formats.md, Studies and claims). Default: the shared "
+            "the results (docs/reference/studies.md). Default: the shared "
             "plots/reproduce.json."),
     CS_TEXT("scale", "NAME", NULL,
             "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "

@@ -299,7 +299,7 @@ const cs_command cs_cmd_tokenize = {
         "  cospec tokenize decode TOKENIZER [FILE]\n"
         "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
         "TOKENIZER is a tokenizer.json in the form of Hugging Face: BPE, Unigram, WordPiece or a "
-        "word list (docs/reference/formats.md). train writes DIR/tokenizer.json; of a corpus of "
+        "word list (docs/reference/tokenizers.md). train writes DIR/tokenizer.json; of a corpus of "
         "pictures "
         "DIR/codes.safetensors, for --tokenizer of commands that read pictures, and the mean "
         "squared error that its codes leave of a value, beside k-means of the same size (vq begins "

@@ -139,7 +139,7 @@ const cs_command cs_cmd_toy = {
                 "# a million classes\n"
                 "cospec toy --objective diverse-ar --t 4 --classes 1000000 --length 128 --tokens "
                 "50000 --json\n"
-                "# plans of one's own (docs/reference/formats.md, Plan files)\n"
+                "# plans of one's own (docs/reference/plan-files.md)\n"
                 "cospec toy --objective file --plan-file plans.json --classes 2 --length 4 "
                 "--tokens 3\n"
                 "# laws that depend on the length (the same section)\n"

@@ -94,13 +94,13 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given) CS_MUST_CHECK;
 /* Reads a directory of cospec cooc, which becomes an input. */
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 
-/* What the directory of cospec cooc says of itself, "context" or "target_position" (docs/reference/formats.md):
+/* What the directory of cospec cooc says of itself, "context" or "target_position" (docs/reference/results-of-commands.md):
  * args hold the text, "" for another matrix, whose rows are not known. */
 cs_status cs_args_stored(cs_args *args, const char *path, const char *term,
                          const char **out) CS_MUST_CHECK;
 
 /* "objective", "context", "target_position" of a directory of cospec cooc, in the form that all
- * results have (docs/reference/formats.md); nothing of another matrix. */
+ * results have (docs/reference/results-of-commands.md); nothing of another matrix. */
 cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
 
 /* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/names.h"
-#include "cli/groups.h"
 #include "cli/argument_kind.h"
+#include "cli/groups.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "image/field.h"
@@ -18,7 +18,7 @@
             "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
             "folder a class, several of these parted by commas, or a law: markov:..., hmm:... or " \
             "grammar:... Or pictures, one source: a name, field:..., a directory of PNG, JPEG or " \
-            "PPM, IDX, CIFAR-10, .npy or .npz (docs/reference/formats.md).")
+            "PPM, IDX, CIFAR-10, .npy or .npz (docs/reference/corpora.md).")
 
 #define CORPUS_TOKENS                                                                              \
     CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \

@@ -9,7 +9,8 @@
 const cs_opt cs_group_tasks[] = {
     CS_TEXT("tasks", "LIST", NULL,
             "In place of TRAIN and TEST: corpora known by name and folders of tasks (GLUE's "
-            "layouts, docs/reference/formats.md), parted by commas. Each is a run of its own in DIR/TASK; "
+            "layouts, docs/reference/corpora.md), parted by commas. Each is a run of its own in "
+            "DIR/TASK; "
             "tasks.csv has their scores and averages. Needs -o DIR."),
     {0},
 };

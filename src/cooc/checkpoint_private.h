@@ -1,5 +1,5 @@
 /* The state of an interrupted build on disk. A build is a sum over blocks of sequences, so the sums
- * over the blocks that are finished, and which these are, say all: docs/reference/formats.md.
+ * over the blocks that are finished, and which these are, say all: docs/reference/matrices.md.
  */
 #pragma once
 

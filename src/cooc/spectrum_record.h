@@ -6,7 +6,7 @@
 #include "cooc/spectrum_density.h"
 #include "io/result.h"
 
-/* Adds the members of svd.json (docs/reference/formats.md) to `root`; options are those of the spectrum, the
+/* Adds the members of svd.json (docs/reference/results-of-commands.md) to `root`; options are those of the spectrum, the
  * the budget as it was asked for. */
 void cs_spectrum_record(const char *name, const cs_spectrum_options *options, const cs_spectrum *s,
                         cs_item *root);

@@ -38,7 +38,7 @@ const char *cs_cooc_file(int index);
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 void cs_cooc_store_free(cs_cooc_store *store);
 
-/* The matrix.json of a directory alone, in the form of docs/reference/formats.md whatever its version. */
+/* The matrix.json of a directory alone, in the form of docs/reference/matrices.md whatever its version. */
 cs_status cs_cooc_sidecar(const char *dir, json_t **out) CS_MUST_CHECK;
 
 /* The row's text in the manner of its context mode; fresh memory.

@@ -8,7 +8,7 @@
  *            directory with data_batch_N.bin and test_batch.bin, which is the held-out side, and
  *            names of classes in batches.meta.txt
  *   NPY      uint8, count x height x width [x 1 or 3]; labels, integers from 0, in NAME.labels.npy
- *   NPZ      the members of a prepared corpus (docs/reference/formats.md), all but `image` optional
+ *   NPZ      the members of a prepared corpus (docs/reference/image-corpora.md), all but `image` optional
  *   field:...     Gaussian fields, drawn as they are read (image/field.h)
  *   a directory   of directories: a class each, of PNG, JPEG, PGM and PPM (image/picture.h); or of
  *            such files, unlabelled. Sorted by bytes; names that begin with a dot are passed over;
@@ -81,7 +81,7 @@ cs_status cs_images_side(const cs_images *images, int side, int64_t limit,
  * number of rows, a number that is not finite; errors of cs_rows_open. */
 cs_status cs_images_extra(const char *path, cs_images *images) CS_MUST_CHECK;
 
-/* Writes NPZ as prepared corpora are (docs/reference/formats.md); the bytes depend on the content alone. */
+/* Writes NPZ as prepared corpora are (docs/reference/image-corpora.md); the bytes depend on the content alone. */
 cs_status cs_images_write(const char *path, const cs_images *images) CS_MUST_CHECK;
 
 /* Adds sizes, splits and classes to a record (cospec data stats). */

@@ -1,5 +1,5 @@
 /* NPY and NPZ: arrays of pictures and of what is known of each. The members of NPZ are those that
- * cs_images_write writes (docs/reference/formats.md). */
+ * cs_images_write writes (docs/reference/image-corpora.md). */
 #include <math.h>
 #include <string.h>
 

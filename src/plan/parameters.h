@@ -43,4 +43,4 @@
         "square.")                                                                                 \
     PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
               "file: JSON with group plans and their probabilities, or a mixture whose shares "    \
-              "and parameters are expressions in the length (docs/reference/formats.md, Plan files).")
+              "and parameters are expressions in the length (docs/reference/plan-files.md).")

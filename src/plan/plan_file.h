@@ -1,5 +1,5 @@
 /* Objectives of the user's own, from a JSON file: plans with their probabilities, or a mixture of
- * objectives whose shares and parameters are expressions in the length (docs/reference/formats.md).
+ * objectives whose shares and parameters are expressions in the length (docs/reference/plan-files.md).
  *
  *   {"plans": [{"probability": 0.5, "groups": [0, 0, 1, 2], "weights": [0, 0, 1, 1]}, ...]}
  *   {"mixture": [{"share": "1/s", "objective": "masked", "parameters": {"mask-ratio": "2/s"}}, ...]}

@@ -7,7 +7,7 @@
  * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a
  * row, whose end may be padded with -1); or documents drawn from a law, markov:..., hmm:... and grammar:...
  * (text/law.h); or several of them but ids, parted by commas, whose documents have their sources as
- * classes. docs/reference/formats.md has the formats.
+ * classes. docs/reference/corpora.md has the formats.
  *
  * Text must be UTF-8 without NUL, or is met by `invalid`; the error names file, line and byte. A
  * byte order mark is skipped, a line ends at LF or CR LF, an empty line is no document. Tokenizers:

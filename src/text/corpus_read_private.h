@@ -10,7 +10,7 @@
 #include "text/text_file_private.h"
 
 /* A file of lines of that format (not AUTO), or of what the scripts in data/ write
- * (docs/reference/formats.md, "Prepared corpora"). */
+ * (docs/reference/corpora.md, "Prepared corpora"). */
 cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
                                const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
 cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,

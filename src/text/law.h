@@ -20,7 +20,7 @@
  *             classes=C (equally likely, each with rows of its own; of a grammar its root, symbol 0 ..
  *                       C - 1, under the same rules)
  *             seed=S    of the rows, sample=S: of the documents
- *             file=FILE.json  the rows from a file (docs/reference/formats.md, Laws of text) in their place
+ *             file=FILE.json  the rows from a file (docs/reference/synthetic-corpora.md) in their place
  *
  * The start is stationary but where a file says otherwise, of a grammar that of a sentence, whose root is
  * uniform where nothing says it. The words are "a", "b", ..., "z", "ba", ...

@@ -44,7 +44,7 @@ typedef enum {
 
 typedef struct cs_tokenizer cs_tokenizer;
 
-/* Reads tokenizer.json (docs/reference/formats.md says which parts; truncation and padding are kept as data).
+/* Reads tokenizer.json (docs/reference/tokenizers.md says which parts; truncation and padding are kept as data).
  * CS_ERR_INPUT names file and field of what is not supported or wrong: a key or kind that is not
  * known, ids with holes or given twice, merges of tokens that are not there; a Git LFS pointer, an
  * empty file, bad JSON. Cost: linear in the file, about 100 bytes a token and merge. */

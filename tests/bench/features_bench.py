@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-# The architectures of docs/reference/formats.md; t5-decoder: its second stack, which reads the text shifted right.
+# The architectures of docs/reference/model-config.md; t5-decoder: its second stack, which reads the text shifted right.
 FAMILIES = ["gpt2", "bert", "roberta", "roberta-prelayernorm", "distilbert", "electra", "albert", "llama", "mistral", "eurobert", "qwen2",
             "qwen3", "gpt_neox", "modernbert", "modernbert-decoder", "gemma2", "phi", "gptj", "bloom", "opt", "deberta-v2", "t5", "t5-decoder"]
 LAYERS, WIDTH, HEADS, INNER, VOCABULARY, BATCH, TURNS = 6, 384, 6, 1536, 8000, 32, 2

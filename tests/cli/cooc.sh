@@ -127,7 +127,7 @@ test_sampling_is_said() {
 }
 
 test_plan_files() {
-    # The example of docs/reference/formats.md: 2/3 x 3 + 1/3 x 2.5 predicted tokens a sequence of 4.
+    # The example of docs/reference/plan-files.md: 2/3 x 3 + 1/3 x 2.5 predicted tokens a sequence of 4.
     printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]},\n{"probability": 1, "groups": [1, 0, 0, 2], "weights": [2, 0, 0, 0.5]},\n{"probability": 1, "groups": [0, 0, 1]}]}\n' > p.json
     printf 'a b c d\n' > c.txt
     exits 0 cooc --corpus c.txt --objective file --plan-file p.json --json -o d && near "$(number mass out)" 2.8333333333333335 1e-12 && [ "$(number nonzeros out)" = 5 ] || { fail "$(tr -d '\n ' < out)"; return 1; }

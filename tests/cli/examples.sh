@@ -1,5 +1,5 @@
 # Every example of every command runs, in the order of its command, in one folder a command.
-formats=$(pwd)/docs/reference/formats.md
+plan_files=$(pwd)/docs/reference/plan-files.md
 golden=$(pwd)/tests/golden
 . tests/cli/lib.sh
 
@@ -27,9 +27,9 @@ for command in $commands; do
     small_corpus labelled.tsv
     cut -f2 labelled.tsv > verses.txt
     cp -r "$golden/models/gpt2" gpt2-tiny
-    # The plan files that docs/reference/formats.md shows, in their order.
-    awk '/^## /{on = /Plan files/} /^```/{if (on && /json/) file = ++n; else file = 0; next}
-        file{print > (n == 1 ? "plans.json" : n == 2 ? "mix.json" : "laws.json")}' "$formats"
+    # The plan files that docs/reference/plan-files.md shows, in their order.
+    awk '/^```/{file = /json/ ? ++n : 0; next}
+        file{print > (n == 1 ? "plans.json" : n == 2 ? "mix.json" : "laws.json")}' "$plan_files"
     if ! test_one; then echo "not ok examples of $command: $why"
     elif [ -n "$missing" ]; then skip "examples of $command" "a Debian package is missing for '$missing'"
     else echo "ok examples of $command"; fi

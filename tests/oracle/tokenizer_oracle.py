@@ -91,7 +91,7 @@ def wordpiece(lines, vocab, lowercase, accents):
 
 
 def word_list(lines, splitter):
-    """Made with the parts that docs/reference/formats.md names for the word, whitespace and char splitters."""
+    """Made with the parts that docs/reference/tokenizers.md names for the word, whitespace and char splitters."""
     words = []
     for line in lines:
         for w in {"word": line.lower, "whitespace": line.__str__, "char": line.__str__}[splitter]().split():

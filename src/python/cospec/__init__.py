@@ -157,7 +157,7 @@ def svd(matrix, k=0, *, normalised=False, gram=None, vectors=True, tol=None, mom
         threads=None, **other):
     """The k largest singular triplets (0: all) of A / sqrt(P_C P_G), with certificates.
 
-    The record of `cospec svd` (docs/reference/formats.md) with sigma and residual (k), u (rows x k),
+    The record of `cospec svd` (docs/reference/results-of-commands.md) with sigma and residual (k), u (rows x k),
     v (cols x k), row_mass and col_mass as arrays. normalised: the matrix as it stands. gram: the
     Gram form of A, as of context unique, which has no u; None: as cooc or read made the matrix."""
     arguments, _held = _csr("svd", matrix)
