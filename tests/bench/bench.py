@@ -1,4 +1,4 @@
-"""Ours against its peers on the same input in the same run: medians and ratios, to OUT_DIR/bench.md and bench.json, which hold this run and nothing else.
+"""Ours against its peers on the same input in the same run: medians and ratios, to OUT_DIR/bench.md and bench.json, which contain this run only.
 
 usage: bench.py BENCH_PROGRAM OUT_DIR [--small]      (a development aid; wants numpy and scipy, says so when they are absent)
 
@@ -19,6 +19,7 @@ import scipy
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 
+from bench_page import write_page
 from numpys import numpys
 
 program, out_dir = sys.argv[1], sys.argv[2]
@@ -183,7 +184,7 @@ with tempfile.TemporaryDirectory() as work:
     exact = value
     assert abs(value - mine["sum"]) < 1e-10 * value, (value, mine["sum"])
     report(f"sum sigma^4 exactly, {shape} (processor seconds)", mine["processor_seconds"], "scipy (A.T @ A).power(2).sum()", processor,
-           f"{mine['multiply_adds']:.3g} multiply-adds, {mine['bytes'] / 1e6:.0f} MB beside the matrix, cost count included")
+           f"{mine['multiply_adds']:.3g} multiply-adds, {mine['bytes'] / 1e6:.0f} MB in addition to the matrix, cost count included")
 
     samples = 8
     mine = ours("density", path, repeats, samples)
@@ -269,16 +270,4 @@ head = {"date": time.strftime("%Y-%m-%d", time.gmtime(begun)), "cospec": version
 os.makedirs(out_dir, exist_ok=True)
 with open(os.path.join(out_dir, "bench.json"), "w") as f:
     json.dump({**head, "results": results}, f, indent=1)
-with open(os.path.join(out_dir, "bench.md"), "w") as f:
-    f.write("# Benchmarks\n\nOurs and the peer on the same input in the same run, medians of the runs counted in the last column (peers slower than "
-            f"{SLOW} s run once). Ratios carry over between machines, times do not. Written by one run of `make bench`{' --small' if small else ''}, and by "
-            "nothing else.\n\n| | |\n|---|---|\n")
-    for key in ("date", "cospec", "machine", "kernel", "versions", "load", "minutes"):
-        f.write(f"| {key} | {head[key]} |\n")
-    for title, whole in (("Whole commands, files and start-up included", True), ("Kernels and parts", False)):
-        f.write(f"\n## {title}\n\n| workload | ours (s) | peer | peer (s) | peer / ours | note | runs, ours and peer |\n|---|---|---|---|---|---|---|\n")
-        for r in results:
-            if r["workload"].startswith("whole command: ") == whole:
-                theirs = f"{r['peer_median_s']:.4g} | {r['ratio_peer_over_ours']:.2f}" if r["peer_s"] else "- | -"
-                f.write(f"| {r['workload'].removeprefix('whole command: ')} | {r['ours_median_s']:.4g} | {r['peer']} | {theirs} | {r['note']} | "
-                        f"{len(r['ours_s'])}, {len(r['peer_s'])} |\n")
+write_page({**head, "results": results}, SLOW, os.path.join(out_dir, "bench.md"))

@@ -2,7 +2,7 @@
 
 usage: commands_bench.py COSPEC OUT.json MATRIX.npz [--small]      (called by bench.py; a development aid)
 
-Ours and the peer in turns. Peers: GloVe's own cooccur (its build folder in $GLOVE, or on PATH), scipy's svds, SLEPc, numpy as installed and, where
+Runs of ours and of the peer are interleaved. Peers: GloVe's own cooccur (its build folder in $GLOVE, or on PATH), scipy's svds, SLEPc, numpy as installed and, where
 $BENCH_NUMPY (default: python3) is another Python with numpy, that of PyPI with its own OpenBLAS. One that is not here is named and skipped. The time of a
 small model's training is in the rows of train_bench.py. A command that takes more than 10 seconds runs once; LIMIT seconds end it, and its time is then a
 lower bound.
@@ -55,14 +55,14 @@ def in_turns(*runs):
 
 
 def report(workload, ours, peers, note, aim=None, why=""):
-    """peers: {name: function}; those that are None are not here. aim(name): the least ratio wanted of that peer, NaN: none; why: where it is missed."""
+    """peers: {name: function}; those that are None are not installed. aim(name): the least ratio to that peer that was aimed for, NaN: none; why: the reason where it is missed."""
     there = {name: run for name, run in peers.items() if run}
     for name in peers:
         if name not in there:
-            print(f"commands: {name} is not here; skipped", file=sys.stderr)
-    absent = "".join(f"; {name}{f', aim {aim(name):.3g}' if aim else ''}: not at hand" for name in peers if name not in there)
+            print(f"commands: {name} is not installed; skipped", file=sys.stderr)
+    absent = "".join(f"; {name}{f', aim {aim(name):.3g}' if aim else ''}: not installed" for name in peers if name not in there)
     mine, *theirs = in_turns(ours, *there.values())
-    ended = "; ours ended after the limit: its time is a lower bound" if mine[0] >= LIMIT else ""
+    ended = "; ours stopped at the limit, so its time is a lower bound" if mine[0] >= LIMIT else ""
     for name, seconds in zip(there, theirs):
         least = aim(name) if aim else math.nan
         missed = statistics.median(seconds) / statistics.median(mine) < least
@@ -142,9 +142,9 @@ with tempfile.TemporaryDirectory() as work:
 
     for form, objective, symmetric in (("one-sided", "ar", 0), ("symmetric", "permuted-ar", 1)):
         report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours("cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10", "--tokenizer", "whitespace", "--vocab", "all"),
-               {"GloVe's own vocab_count and cooccur": glove(symmetric, True), "GloVe's own cooccur, its vocabulary given": glove(symmetric, False)}, "all words, and ours makes its vocabulary too",
+               {"GloVe's own vocab_count and cooccur": glove(symmetric, True), "GloVe's own cooccur, its vocabulary given": glove(symmetric, False)}, "all words; ours builds its vocabulary too",
                lambda name: 10 if "vocab_count" in name else math.nan,
-               "0.7 s are reading the text; where the host of a virtual machine has taken free memory back, first touches of the result and of its file are most of the rest (docs/explanation/architecture.md)")
+               "0.7 s read the text; where a host has reclaimed free memory, first touches of the result and its file are most of the rest")
     shutil.rmtree("result")
     os.remove("text.txt")
 
@@ -162,8 +162,8 @@ with tempfile.TemporaryDirectory() as work:
            {"scipy svds": lambda: once([sys.executable, "-c", SVDS, matrix, k, "theirs-"]),
             "SLEPc cross": slepc_with(1), "SLEPc cross, 2 ranks": slepc_with(2),
             "PRIMME": (lambda: once([sys.executable, "-c", SVDS.replace("from scipy.sparse.linalg", "from primme").replace("tol=1e-5", "tol=1e-10"), matrix, k, "theirs-"]))
-            if primme else None}, "theirs: loading, solving, writing", lambda name: 3 if "scipy" in name else 2.5,
-           "two thirds of ours are the solver and its probe, whose ratio is below; an estimate of sum sigma^4, residuals, reading and writing are the rest (docs/explanation/architecture.md)")
+            if primme else None}, "theirs loads, solves and writes", lambda name: 3 if "scipy" in name else 2.5,
+           "the solver and its probe take two thirds (ratio below); an estimate of sum sigma^4, residuals, reading and writing take the rest")
 
     # c. rank, d. pairs
     n, d = (20_000, 256) if small else (300_000, 768)
@@ -177,17 +177,17 @@ with tempfile.TemporaryDirectory() as work:
             os.environ["OPENBLAS_CORETYPE"] = core
         report(f"whole command: rank of {n} x {d} with its jackknife{form}", ours("rank", "rows.npy"),
                {f"{name}, {what}": (lambda python=python, gram=gram: once([python, "-c", GRAM, "rows.npy", gram])) for name, python in pythons for gram, what in gram_forms},
-               "ours: 80 matrices of the jackknife, sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
-               "the products of ours, whose sums are in double, take 1.5 s of two cores alone, and the eigenproblems of the jackknife 1 s; theirs are in single precision, of which a vector holds twice as many (docs/explanation/architecture.md)")
+               "ours has 80 matrices of the jackknife and sums in double", lambda name: 1 / 1.3 if "alone" in name else math.nan,
+               "our products (sums in double) take 1.5 s on two cores, the eigenproblems of the jackknife 1 s; numpy's products are in single precision, with twice the numbers in a vector")
         if not core:
             report(f"whole command: rank of {n} x {d} with its jackknife, --precision float", ours("rank", "rows.npy", "--precision", "float"),
                    {f"{name}, Gram matrix alone": (lambda python=python: once([python, "-c", GRAM, "rows.npy", "gram"])) for name, python in pythons},
-                   "ours: 80 matrices of the jackknife, sums in single precision as theirs", lambda name: 1 / 1.3,
-                   "the input's SHA-256 and the products alone take 1.2 times theirs, and the eigenproblems of the jackknife 1 s (docs/explanation/architecture.md)")
+                   "ours has 80 matrices of the jackknife and sums in single precision, as theirs", lambda name: 1 / 1.3,
+                   "the input's SHA-256 and the products take 1.2 times numpy's time, and the eigenproblems of the jackknife 1 s")
         report(f"whole command: the {k} most similar of the pairs of {m} x 768 rows{form}", ours("connectivity", "fewer.npy", "--pairs", k, "--features", m, "--jackknife", 0),
                {f"{name}, {pairs}": (lambda python=python, pairs=pairs: once([python, "-c", PAIRS, "fewer.npy", k, pairs])) for name, python in pythons for pairs in pair_forms},
-               "ours with mean and quantiles of all", lambda name: 2.5,
-               "two thirds of ours is the product in single precision, at the rate of theirs; a screen of lower precision would not give the quantiles (docs/explanation/architecture.md)")
+               "ours includes the mean and quantiles of all pairs", lambda name: 2.5,
+               "the product in single precision takes two thirds, at numpy's rate; lower precision would not give the quantiles")
     os.environ.pop("OPENBLAS_CORETYPE")
 
     # e. connectivity of a corpus: of a real one, since words drawn independently have no spectrum of a language to converge to
@@ -196,13 +196,13 @@ with tempfile.TemporaryDirectory() as work:
         words = 160_000 if small else 800_000
         seconds = report(f"whole command: connectivity of the bible's {words:,} tokens, {len(compared)} objectives, blind and given, 5 blocks",
                          ours("connectivity", "--corpus", "bible-kjv", "--split", "test" if small else "all", "--context", "all", "--max-length", 4, "--stride", 1,
-                              "--jackknife", 5, *(word for spec in compared for word in ("--compare", spec))), {}, "nobody else has it")
+                              "--jackknife", 5, *(word for spec in compared for word in ("--compare", spec))), {}, "no other program has it")
         if not small:
             million = seconds * 1e6 / words
-            verdict = "reached" if million < 120 else "missed: the corpus' own spectrum and two eigenproblems without each block are most of it (docs/explanation/architecture.md)"
-            rows[-1]["note"] += f"; aim 120 s for 10^6 tokens, by their number {million:.0f}: {verdict}"
+            verdict = "reached" if million < 120 else "missed: the spectrum of the corpus and two eigenproblems for each block take most of it"
+            rows[-1]["note"] += f"; aim 120 s for 10^6 tokens, scaled {million:.0f} s, {verdict}"
     else:
-        print("commands: the corpus bible-kjv is not here; skipped", file=sys.stderr)
+        print("commands: the corpus bible-kjv is not installed; skipped", file=sys.stderr)
 
 with open(out, "w") as f:
     json.dump(rows, f)

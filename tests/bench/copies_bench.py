@@ -69,7 +69,7 @@ for count in map(int, sys.argv[4:]):
         residual = got["residual"]
     for what, runs in mine.items():
         how = "components first" if what == "svd" else "without reduction"
-        their = f"svds finds {min(found)} of {count}, residual {residual:.1e}" if found else f"svds ended after {LIMIT} s: its time is a lower bound"
+        their = f"svds finds {min(found)} of {count}, residual {residual:.1e}" if found else f"svds stopped after {LIMIT} s, a lower bound"
         rows.append({"workload": f"{count} copies of sigma = 1, {a.shape[0]} x {a.shape[1]}, {a.nnz} nonzeros, {how}", "ours_s": [s for s, _ in runs],
                      "peer": "scipy svds (ARPACK)", "peer_s": [s for s, _ in peer] or [LIMIT],
                      "note": f"ours finds {count} of {count}, certified; {their}; processor seconds ours {min(p for _, p in runs):.2f}"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make bench: builds the timing program, runs it beside its peers. BENCH_ARGS=--small for a quick look, which leaves docs/results as it is.
+# make bench: builds the timing program and runs it and its peers. BENCH_ARGS=--small is a quick run that leaves docs/results unchanged.
 set -eu
 : "${BUILD:?}" "${PYTHON:?}"
 if ! "$PYTHON" -c 'import numpy, scipy' 2>/dev/null; then

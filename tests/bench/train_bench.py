@@ -126,7 +126,7 @@ with tempfile.TemporaryDirectory() as work:
         # 2 multiply-adds forward and 4 back of every weight but the table of tokens, and of the products of attention (half of each is masked).
         work_of_step = 6 * tokens * (12 * layers * width * width + vocabulary * width + layers * length * width)
         wanted = 2 * work_of_step / slow / 1e9
-        verdict = "reached" if slow / fast >= 2 else f"missed: it asks for {wanted:.0f} GFLOP/s of whole steps, more than sgemm alone has here (rows of gram)"
+        verdict = "reached" if slow / fast >= 2 else f"missed: it needs {wanted:.0f} GFLOP/s of whole steps, more than sgemm alone reaches here (rows of gram)"
         rows.append({
             "workload": f"GPT training step, L{layers} d{width} h{heads} V{vocabulary} S{length} B{batch}, fp32, {threads} threads",
             "ours_s": mine, "peer": b["setting"], "peer_s": peer,

@@ -101,7 +101,7 @@ for python in os.environ.get("BENCH_TORCH", "/usr/bin/python3 python3").split():
         peer.append(seconds)
     added = statistics.median(b - a for a, b in zip(plain, augmented))
     rows.append({
-        "workload": f"ViT training step, 75 % masked, L{layers} d{width} h{heads} B{batch}, 65 rows a picture, fp32, {threads} threads",
+        "workload": f"ViT training step, 75 % masked, L{layers} d{width} h{heads} B{batch}, 65 rows an image, fp32, {threads} threads",
         "ours_s": plain, "peer": f"PyTorch {version}, AdamW", "peer_s": peer,
         "note": f"ours with reading and masks, theirs from memory; random crops and mirror images add {1000 * added:.2f} ms to our step; "
                 f"aim 1.5 {'reached' if statistics.median(peer) >= 1.5 * statistics.median(plain) else 'missed'}",
