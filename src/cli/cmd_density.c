@@ -13,16 +13,16 @@
 
 static const cs_opt density_options[] = {
     {"known", 'k', CS_OPT_INT, "K", "0", 0, 1e6,
-     "Top singular triplets to compute and take out; tails are given for t = 0..K. 0: only the "
-     "ones of the components, which are known in closed form.",
+     "Number of top singular triplets to compute and treat exactly; tails are given for t = 0..K. "
+     "0: only the ones of the components.",
      false},
-    CS_INT("samples", "N", "32", 2, 1e6, "Random sign vectors."),
-    CS_INT("degree", "Q", "64", 4, 1e4, "Lanczos steps a sample."),
-    CS_INT("bins", "N", "50", 1, 1e5, "Steps of the curves between 0 and the bound."),
+    CS_INT("samples", "N", "32", 2, 1e6, "Number of random sign vectors."),
+    CS_INT("degree", "Q", "64", 4, 1e4, "Lanczos steps per sample."),
+    CS_INT("bins", "N", "50", 1, 1e5, "Number of steps of the curves."),
     CS_REAL("width", "H", NULL, 1e-6, 1,
             "Standard deviation of the Gaussian that smooths the density. Default: 1.5 / Q of the "
-            "bound."),
-    CS_REAL("level", "P", "0.95", 0.5, 0.9999, "Confidence of the intervals."),
+            "upper bound."),
+    CS_REAL("level", "P", "0.95", 0.5, 0.9999, "Confidence level of the intervals."),
     {0},
 };
 
@@ -139,30 +139,33 @@ const cs_command cs_cmd_density = {
     .summary = "Spectral density, counts and sums of a matrix too large for an SVD, with intervals",
     .description =
         "Reads a matrix as cospec svd does and estimates the distribution of all singular values "
-        "of Abar by stochastic Lanczos quadrature (Ubaru, Chen and Saad 2017): the density "
-        "smoothed by a Gaussian, N(sigma > x), the sum of sigma^4 over sigma <= x, and\n\n"
+        "of Abar by stochastic Lanczos quadrature (Ubaru, Chen and Saad 2017). The result has "
+        "the density smoothed by a Gaussian, the counts N(sigma > x), the sum of sigma^4 over "
+        "sigma <= x, and\n\n"
         "  tail(t) = sum_{j>t} sigma_j^4   (the right side of Theorem 4.1), t = 0..K\n\n"
-        "Components and the top K triplets are taken out exactly and added back, so that only the "
-        "rest has variance. Every interval holds both errors: that of sampling (Student's, at the "
-        "given level) and that of the quadrature, which is bounded, not estimated: "
-        "Chebyshev-Markov-Stieltjes inequalities for counts and partial sums, a polynomial "
-        "approximation bound for the density, none for sums of sigma^2 and sigma^4. Sum sigma^2 is "
-        "exact as well, and sum sigma^4 where its cost, printed first, is within --moment-budget; "
-        "the estimates can be held against them.\n\n"
-        "A count of one or two large values is skewed, and its interval misses them a little more "
-        "often than the level says: take them out with -k. DIR receives density.csv (the curves), "
-        "density.json and tail.csv; draw with cospec plot density.\n\n"
-        "--estimate: of the eigenvalues lambda of M / m or Q, the language's estimates (cospec "
-        "svd), which are noise about 0 but for the leading ones: the negative side says "
-        "how far noise reaches.",
+        "Components and the top K triplets are exact, so that only the rest has variance. Every "
+        "interval covers two errors. The sampling error uses Student's t at the given level. The "
+        "quadrature error is bounded, not estimated: by Chebyshev-Markov-Stieltjes inequalities "
+        "for counts and partial sums, and by a polynomial approximation bound for the density. "
+        "Sums of sigma^2 and sigma^4 have no quadrature error.\n\n"
+        "Sum sigma^2 is also exact, and so is sum sigma^4 if its cost, printed first, is within "
+        "--moment-budget. Compare the estimates with them.\n\n"
+        "The count of one or two large values is skewed, and its interval misses slightly more "
+        "often than the level says. Use -k to treat large values exactly.\n\n"
+        "DIR receives density.csv (the curves), density.json and tail.csv. cospec plot density "
+        "draws them.\n\n"
+        "--estimate treats the eigenvalues lambda of M / m or Q, which estimate the language's "
+        "spectrum (cospec svd). All but the leading ones are noise around 0; the negative side "
+        "shows the size of the noise.",
     .positional = "FILE|DIR",
     .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,
                                       cs_group_moments, NULL},
-    .examples = "# the spectrum of a bigram matrix, its five largest values known\n"
-                "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o "
-                "bigrams\n"
-                "cospec density bigrams -k 5 -o bigram-density\n"
-                "cospec plot density bigrams=bigram-density/density.csv -o density-figure\n",
+    .examples =
+        "# the spectrum of a bigram matrix, with its five largest values exact\n"
+        "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o "
+        "bigrams\n"
+        "cospec density bigrams -k 5 -o bigram-density\n"
+        "cospec plot density bigrams=bigram-density/density.csv -o density-figure",
     .run = run,
     .files = "density.json density.csv tail.csv",
     .shown = "sigma lambda density above fourth_below",

@@ -26,18 +26,16 @@
 
 static const cs_opt svd_options[] = {
     {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,
-     "Number of singular triplets; all: every one. Default: 10, or fewer where the matrix has "
-     "fewer.",
-     false},
+     "Number of singular triplets, or all. Default: 10, or fewer if the matrix is smaller.", false},
     CS_INT("after-ones", "K", NULL, 1, 1e9,
-           "In place of -k: K triplets behind those of sigma = 1, one a connected component, "
-           "which come first."),
-    CS_FLAG("vectors", "With -o: write u.npy, v.npy and sigma.npy as well."),
+           "Instead of -k: all triplets of sigma = 1, one per connected component, and K more."),
+    CS_FLAG("vectors", "With -o: also write u.npy, v.npy and sigma.npy."),
     CS_SIZE("memory", "BYTES", NULL,
-            "Budget of the block solver's basis (K, M, G allowed); less means more steps. "
+            "Memory of the block solver's basis (K, M, G allowed); less memory needs more steps. "
             "Default: 4G or a quarter of free memory."),
     CS_TEXT("start", "DIR", NULL,
-            "Start the block solver from u.npy and v.npy there, the vectors of a similar matrix."),
+            "Start the block solver from the vectors u.npy and v.npy in DIR, those of a similar "
+            "matrix."),
     {0},
 };
 static const cs_opt *const svd_groups[] = {svd_options,
@@ -472,51 +470,55 @@ const cs_command cs_cmd_svd = {
     .summary = "Normalised singular value decomposition with certificates",
     .description =
         "Reads a matrix of counts or probabilities (.npz of scipy.sparse, .npy, .mtx, or a "
-        "directory made by cospec cooc) and computes the largest singular triplets of\n\n"
+        "directory of cospec cooc) and computes the largest singular triplets of\n\n"
         "  Abar(X, X+) = A(X, X+) / sqrt(P_C(X) P_G(X+))\n\n"
-        "Rows and columns without mass are dropped. Connected components give every singular value "
-        "1 in closed form; proportional rows and columns are added up, which changes no nonzero "
-        "singular value; the rest goes to a solver. Residuals are recomputed through the whole "
-        "matrix. Certificates say what has been proved: components (the multiplicity of 1), "
-        "moments (nothing large is missing, from sums over the spectrum, which are taken for it), "
-        "probe (a random start finds nothing larger, with a stated probability of failure), "
-        "inertia (exactly k values exceed a number just below sigma_k: a factorisation of every "
-        "component, up to order 8192), residual. Each comes with the number above which nothing is "
-        "missing, and with the reason where it was not run or proves nothing.\n\n"
-        "With --device cuda, large components are solved on a GPU: dense by cuSOLVER, or truncated "
-        "by the block solver; residuals and certificates are the CPU's all the same. --dry-run "
-        "then says how much of its memory each way takes.\n\n"
-        "Tails sum_{j>t} sigma_j^4 (the right side of Theorem 4.1) for t = 0..K need no more "
-        "triplets: they are sum sigma^4 less the first t. That sum is exact where its cost, "
-        "printed first, is at most 1e8 multiply-adds or where it may prove something (within the "
-        "budget, where --moment-budget or --certify is given), else an estimate with an interval, "
-        "in tail.csv and in the result. Without any triplet: cospec density.\n\n"
-        "Singular values that are zero are counted apart. A result that did not converge is "
-        "printed as far as it is known, with exit code 4. An interrupt (Ctrl-C, SIGTERM) in the "
-        "block solver, which is the default for large sparse matrices, prints and writes the "
-        "triplets that have converged, the first of them and as many as can be finished in a "
-        "second, not certified, with exit code 130; one that comes later, all of them.\n\n"
-        "--estimate distinct-document takes a folder of cospec cooc for what it says of the "
-        "language: the leading eigenvalues lambda of M / m, which estimate sigma^2 of the "
-        "language's matrix, from pairs of tokens of two documents that share a context, sums, "
-        "tails and jackknife errors over documents; cross-fit: the same of Q, of two quarters of "
-        "the documents (docs/explanation/population-estimates.md).\n\n"
-        "mpirun -n R cospec svd MATRIX --mpi deals the larger side of the matrix out to R "
-        "processes, each of which holds its part of the nonzeros and vectors (docs/how-to/many-machines.md). "
-        "There mpirun takes the interrupt: it ends all processes without a partial result, with an "
-        "exit code of its own.",
+        "Rows and columns without mass are dropped. Each connected component has the singular "
+        "value 1 in closed form. Proportional rows and columns are merged, which changes no "
+        "nonzero singular value. A solver computes the rest, and residuals are recomputed with "
+        "the whole matrix. Zero singular values are counted separately.\n\n"
+        "Certificates state what is proved, above which value nothing is missing, and why a "
+        "certificate was not run or proves nothing:\n\n"
+        "  components  the multiplicity of 1\n"
+        "  moments     no large value is missing, from sums over the spectrum,\n"
+        "              which are assumed correct\n"
+        "  probe       a random start finds nothing larger, with a stated\n"
+        "              probability of failure\n"
+        "  inertia     exactly k values exceed a number just below sigma_k: a\n"
+        "              factorisation of every component, up to order 8192\n"
+        "  residual    the recomputed residuals\n\n"
+        "With --device cuda, a GPU solves large components: dense by cuSOLVER, or truncated by "
+        "the block solver. The CPU still computes residuals and certificates. --dry-run then "
+        "prints the GPU memory of both methods.\n\n"
+        "The tails sum_{j>t} sigma_j^4 (right side of Theorem 4.1) for t = 0..K are sum sigma^4 "
+        "minus the first t terms. They are in tail.csv and in the result. The sum is exact if it "
+        "costs at most 1e8 multiply-adds, or, with --moment-budget or --certify, if it fits the "
+        "budget; its cost is printed first. Otherwise it is an estimate with an interval. cospec "
+        "density needs no triplets for the same tails.\n\n"
+        "A result that did not converge is printed as far as it is known, with exit code 4. An "
+        "interrupt (Ctrl-C, SIGTERM) in the block solver, the default for large sparse matrices, "
+        "prints and writes the converged triplets without certificates, with exit code 130. It "
+        "keeps the leading triplets that can be finished in one second; an interrupt after the "
+        "solver keeps all of them.\n\n"
+        "--estimate needs a folder of cospec cooc and estimates the spectrum of the language "
+        "(docs/explanation/population-estimates.md). distinct-document computes the leading "
+        "eigenvalues lambda of M / m, which estimate sigma^2, from pairs of tokens of two "
+        "documents that share a context. It adds sums, tails and jackknife errors over "
+        "documents. cross-fit does the same for Q, from two quarters of the documents.\n\n"
+        "mpirun -n R cospec svd MATRIX --mpi divides the larger side of the matrix among R "
+        "processes (docs/how-to/many-machines.md). There mpirun handles the interrupt: it ends "
+        "all processes without a partial result, with its own exit code.",
     .positional = "FILE|DIR",
     .gpu = true,
     .groups = svd_groups,
     .examples =
-        "# a matrix of the toy kind, then its ten largest singular values\n"
+        "# a matrix of bigrams, then its ten largest singular values\n"
         "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o m\n"
         "cospec svd m -k 10\n"
-        "# with vectors, as numpy files\n"
+        "# with vectors, as NumPy files\n"
         "cospec svd m -k 5 --vectors -o svd5 --json\n"
-        "# what it says of the language\n"
+        "# estimate for the language\n"
         "cospec svd m -k 5 --estimate distinct-document\n"
-        "# proof that exactly 5 values are that large\n"
+        "# a proof that exactly 5 values are that large\n"
         "cospec svd m -k 5 --certify components,inertia --json",
     .run = run_svd,
     .most = 12,

@@ -17,20 +17,21 @@
 #include "plan/spec.h"
 
 const cs_opt cs_group_features[] = {
+    CS_HEADING("Estimate from features"),
     CS_INT("pairs", "K", NULL, 1, 1000000000,
-           "Estimate from features: the arguments are matrices of them, and the K most similar "
-           "pairs are taken (LA Figure 2: 100000)."),
+           "Estimate from features: the arguments are feature matrices, and the K most similar "
+           "pairs of rows count (LA Figure 2: 100000)."),
     CS_INT("features", "N", "8000", 1, 2147483647,
-           "With --pairs: rows taken of each matrix, drawn by --seed; the same ones of matrices "
-           "of equally many rows. Time grows with N^2."),
+           "With --pairs: rows drawn from each matrix by --seed, the same rows of matrices of "
+           "equal size. Time grows with N^2."),
     CS_CHOICE("similarity", "cosine|inner", "cosine",
-              "With --pairs: cosines, or inner products as they are."),
-    CS_FLAG("self", "With --pairs: pairs of a row and itself too."),
+              "With --pairs: cosines, or inner products."),
+    CS_FLAG("self", "With --pairs: include the pair of each row with itself."),
     CS_FLAG("center",
             "With --pairs: subtract the mean of the rows. A constant offset makes every cosine 1."),
     CS_TEXT("truth", "FILE", NULL,
-            "With --pairs: connectivity.csv of the true matrices of the corpus. Are models "
-            "ranked as their series of the same NAME are?"),
+            "With --pairs: connectivity.csv of the true matrices; compares the order of the models "
+            "with that of the series of the same names."),
     CS_FLAG("force-unequal", "With --pairs: compare matrices of unequal numbers of rows."),
     {0},
 };

@@ -41,110 +41,111 @@
 #define NUMBER(id, name, kind, member, argument, fallback, help)                                   \
     NUMBERS_##kind(name, argument, fallback, help)
 #define SWEEP(id, name, kind, member, argument, fallback, help)                                    \
-    NUMBERS_##kind(name, argument "|A:B:STEP", fallback, help " A:B:STEP sweeps it.")
+    NUMBERS_##kind(name, argument "|A:B:STEP", fallback, help " A:B:STEP is a sweep.")
 
 const cs_opt cs_group_objective[] = {
+    CS_HEADING("Objective"),
     {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES, NULL, 0, 0,
-     "The pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
+     "Pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
      "mix:SHARE*NAME+SHARE*NAME(...).",
      false},
     {0},
 };
 
 const cs_opt cs_group_plan[] = {
+    CS_HEADING("Objective"),
     CS_PARAMETERS(PLAN){0},
 };
 
 const cs_opt cs_group_target[] = {
+    CS_HEADING("Objective"),
     CS_CHOICE("target-position", "blind|given", "blind",
-              "Whether the position of the predicted token is part of the conditional text."),
+              "Whether the position of the predicted token is part of the context (given) or not "
+              "(blind)."),
     {0},
 };
 
 const cs_opt cs_group_plan_numbers[] = {
+    CS_HEADING("Objective"),
     CS_PARAMETERS(NUMBER){0},
 };
 
 const cs_opt cs_group_plan_sweeps[] = {
+    CS_HEADING("Objective"),
     CS_PARAMETERS(SWEEP){0},
 };
 
 const cs_opt cs_group_toy[] = {
-    CS_TEXT("classes", "R|A:B:STEP", NULL, "Toy model: number of classes."),
-    CS_TEXT("length", "S|A:B:STEP", NULL, "Toy model: positions of a sequence."),
-    CS_TEXT("tokens", "T|A:B:STEP", NULL, "Toy model: tokens for each class and position."),
-    CS_REAL(
-        "told", "THETA", NULL, 0, CS_BELOW_1,
-        "Toy model: the position that a text comes with is the target's with this probability, "
-        "and else drawn as the target is, given the text (0: blind; below 1). Of n masked tokens "
-        "it is right with probability THETA + (1 - THETA) / n."),
-    CS_CHOICE(
-        "token-sets", "disjoint|literal", "disjoint",
-        "Toy model: token sets apart, as the theorem needs, or as printed, where classes collide."),
+    CS_HEADING("Toy model"),
+    CS_TEXT("classes", "R|A:B:STEP", NULL, "Number of classes."),
+    CS_TEXT("length", "S|A:B:STEP", NULL, "Number of positions of a sequence."),
+    CS_TEXT("tokens", "T|A:B:STEP", NULL, "Number of tokens for each class and position."),
+    CS_REAL("told", "THETA", NULL, 0, CS_BELOW_1,
+            "Probability that the position given with a context is that of the target; else it is "
+            "random. 0 is blind (docs/explanation/spectra.md)."),
+    CS_CHOICE("token-sets", "disjoint|literal", "disjoint",
+              "disjoint: classes share no tokens, as the theorem requires. literal: token sets as "
+              "printed in the paper, where classes collide."),
     {0},
 };
 
 #define CONTEXT_FORM(mode, name, alias, number, what) "|" #name number
-#define CONTEXT_HELP(mode, name, alias, number, what) "; " #name number ": " what
+#define CONTEXT_HELP(mode, name, alias, number, what) " " #name number ": " what "."
 #define CONTEXT_FORMS &(CS_CONTEXT_MODES(CONTEXT_FORM))[1]
 
 const cs_opt cs_group_cooc[] = {
+    CS_HEADING("Contexts"),
     CS_TEXT("context", CONTEXT_FORMS, "all",
-            "What of the conditioning set makes a row" CS_CONTEXT_MODES(
-                CONTEXT_HELP) ". Of pictures, nearest is by distance in the plane (nearest:N@1: in "
-                              "the sequence)."),
+            "What a row is made from." CS_CONTEXT_MODES(CONTEXT_HELP)),
     CS_INT("max-length", "L", "0", 0, 1e9,
-           "Cut documents into pieces of at most L tokens; 0: whole documents."),
+           "Cut documents into pieces of at most L tokens. 0: whole documents."),
     CS_INT("stride", "N", "0", 0, 1e9,
-           "Slide windows of L tokens by N instead of cutting. Only full windows count (a "
-           "shorter document is one sequence): up to N-1 tokens at a document's end are in "
-           "none, and how many is printed."),
+           "Use overlapping windows of L tokens, each N tokens after the last, instead of pieces. "
+           "Only full windows count (a shorter document is one sequence)."),
     CS_CHOICE("weight", "token|document", "token",
-              "Sequences count by their number of predicted tokens (the expected one; plans that "
-              "predict nothing count as 0 tokens), or equally."),
+              "Weight of a sequence: its expected number of predicted tokens, or 1."),
     CS_CHOICE("split", "all|train|test", "all", "Which documents to use."),
-    CS_REAL(
-        "tail", "P", NULL, 1e-15, 0.5,
-        "Drop the far patterns of nearest:N that hold less than this share of an event, counted as "
-        "dropped mass; default 2^-50."),
+    CS_REAL("tail", "P", NULL, 1e-15, 0.5,
+            "nearest:N: drop distant patterns that hold less than this share of an event. The "
+            "result counts the dropped mass. Default: 2^-50."),
     CS_SIZE("memory", "BYTES", NULL,
-            "Budget of the builder (K, M, G allowed) for contributions, and as much again for the "
-            "matrix; beyond it sorted runs, and the matrix until it is written, go to --scratch. "
-            "Default: a quarter of free memory, and half of it."),
+            "Memory for counting, and the same again for the matrix (K, M, G allowed). The rest "
+            "goes to --scratch. Default: a quarter and half of free memory."),
     CS_TEXT("scratch", "DIR", NULL,
-            "Where runs and matrices beyond --memory are kept; default: $TMPDIR or /tmp."),
+            "Folder of temporary files beyond --memory. Default: $TMPDIR or /tmp."),
     {0},
 };
 
 const cs_opt cs_group_solver[] = {
-    CS_FLAG("normalised", "The matrix is normalised already: nothing is divided."),
+    CS_HEADING("Solver"),
+    CS_FLAG("normalised", "The matrix is normalised already: do not divide by its marginals."),
     CS_CHOICE("solver", "auto|lapack|arpack|block|cusolver", "auto",
-              "Solver of large components (small ones are dense whatever is named). cusolver is "
-              "dense and needs --device cuda, where block runs too."),
+              "Solver of large components; small ones are always dense. cusolver is dense and "
+              "needs --device cuda, where block runs too."),
     CS_REAL("tol", "EPS", NULL, 1e-16, 1e-1,
-            "Residual wanted, relative to sigma_1; default: 1e-12, or the floor of rounding of a "
-            "matrix with long rows or columns where that is more."),
+            "Largest residual, relative to sigma_1. Default: 1e-12, or the rounding error of a "
+            "matrix with long rows or columns where that is larger."),
     CS_INT("max-iterations", "N", NULL, 1, 1e9,
-           "Iterations allowed to the solver; default: its own."),
+           "Most iterations of the solver. Default: the solver's own limit."),
     CS_FLAG("no-reduction",
-            "Neither components nor lumping: one solver call on the whole matrix (a cross-check)."),
+            "Solve the whole matrix at once, without splitting components or merging proportional "
+            "rows (a cross-check)."),
     {0},
 };
 
 const cs_opt cs_group_moments[] = {
-    CS_REAL(
-        "moment-budget", "N", "2e10", 0, 1e300,
-        "Sum sigma^4 is exact where it costs at most N multiply-adds (2e10: about a minute on one "
-        "core), else an estimate with its error."),
+    CS_HEADING("Solver"),
+    CS_REAL("moment-budget", "N", "2e10", 0, 1e300,
+            "Compute sum sigma^4 exactly if it costs at most N multiply-adds (2e10: about a minute "
+            "on one core), else estimate it with an error."),
     {0},
 };
 
 const cs_opt cs_group_certify[] = {
-    CS_TEXT(
-        "certify", "LIST", NULL,
-        "Certificates to run, separated by commas: components, moments, probe, inertia; none: only "
-        "the residuals. Default: components,moments; in svd components,moments,probe. Exit code 4 "
-        "when one of them fails."),
+    CS_HEADING("Solver"),
+    CS_TEXT("certify", "LIST", NULL,
+            "Certificates, separated by commas: components, moments, probe, inertia, or none. "
+            "Default: components,moments, in svd also probe. A failure gives exit code 4."),
     {0},
 };
 

@@ -111,15 +111,14 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 #define CS_EXTRA                                                                                   \
     CS_TEXT(                                                                                       \
         "extra", "FILE", NULL,                                                                     \
-        "Of pictures: a matrix (.npy, .npz, .safetensors) of a row each, which the model reads "   \
-        "with its class token (GVP's y_extra).")
+        "Images: a matrix (.npy, .npz, .safetensors) with one row per image, which the model "     \
+        "reads with its class token (GVP's y_extra).")
 
 /* And of those that read texts. */
 #define CS_SPECIAL                                                                                 \
     CS_CHOICE("special", "auto|yes|no", "auto",                                                    \
-              "Put the tokenizer's special tokens around a text. auto: for models that cospec "    \
-              "train did not make; before the texts of others the begin token that they had in "   \
-              "training (--empty-prefix shared, --pooling first).")
+              "Put the tokenizer's special tokens around a text. auto: yes for models from "       \
+              "elsewhere; models of cospec train get the begin token they had in training.")
 
 /* Why `source` is none: "<what> pictures, and SOURCE has none" (CS_ERR_USAGE), or there is no such
  * source (CS_ERR_INPUT). what: "--arch vit reads". */

@@ -14,39 +14,41 @@
 #include "text/law.h"
 
 #define CORPUS_SOURCE                                                                              \
-    CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                       \
-            "A corpus by name (cospec data list), a .tsv, .txt or .npy file, a directory with a "  \
-            "folder a class, several of these parted by commas, or a law: markov:..., hmm:... or " \
-            "grammar:... Or pictures, one source: a name, field:..., a directory of PNG, JPEG or " \
-            "PPM, IDX, CIFAR-10, .npy or .npz (docs/reference/corpora.md).")
+    CS_HEADING("Corpus"),                                                                          \
+        CS_TEXT("corpus", "NAME|FILE|DIR", NULL,                                                   \
+                "Corpus: a name (cospec data list), a file, a directory, several separated by "    \
+                "commas, or a synthetic corpus such as markov:..., or images "                     \
+                "(docs/reference/corpora.md).")
 
 #define CORPUS_TOKENS                                                                              \
-    CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                                 \
-            "Tokens: lower-cased runs of letters, runs of non-space, single characters, or those " \
-            "of a tokenizer.json (cospec tokenize); pictures: codes.safetensors of the same."),    \
-        CS_TEXT("vocab", "N|all", "8000", "Most frequent words kept; the others become <unk>."),   \
-        CS_INT("min-tokens", "N", "1", 1, 1e9, "Shorter documents are dropped and counted."),      \
-        CS_INT("patch", "P", "4", 1, 65535, "Pictures: side of the patches that are tokens."),     \
-        CS_INT("codes", "N", "256", 1, 1 << 20, "Pictures: codes of patches, by k-means."),        \
-        CS_TEXT("window", "RxC", NULL, "Pictures: windows of R x C patches, a sequence each.")
+    CS_HEADING("Tokens"),                                                                          \
+        CS_TEXT("tokenizer", "word|whitespace|char|FILE.json", "word",                             \
+                "Tokens: lower-cased runs of letters, runs of non-space, characters, or those of " \
+                "a tokenizer.json. Images: codes.safetensors of cospec tokenize."),                \
+        CS_TEXT("vocab", "N|all", "8000",                                                          \
+                "Number of most frequent words to keep; the others become <unk>."),                \
+        CS_INT("min-tokens", "N", "1", 1, 1e9, "Drop shorter documents; they are counted."),       \
+        CS_INT("patch", "P", "4", 1, 65535,                                                        \
+               "Images: side of a patch in pixels; each patch is a token."),                       \
+        CS_INT("codes", "N", "256", 1, 1 << 20, "Images: number of k-means codes of patches."),    \
+        CS_TEXT("window", "RxC", NULL, "Images: one sequence for each window of R x C patches.")
 
 #define CORPUS_TEXT                                                                                \
-    CS_CHOICE(                                                                                     \
-        "format", "auto|text|tsv|space|jsonl", "auto",                                             \
-        "What a line of the file is: a document, columns parted by tabs, LABEL BLANK TEXT, a "     \
-        "JSON object. auto: by the ending (.txt, .tsv, .jsonl, also with .gz)."),                  \
-        CS_FLAG("whole-file", "Plain text: the file is one document, not each line."),             \
+    CS_HEADING("Text files"),                                                                      \
+        CS_CHOICE("format", "auto|text|tsv|space|jsonl", "auto",                                   \
+                  "What a line of the file is: a document, tab-separated columns, a label and a "  \
+                  "text, or a JSON object. auto: by the file name."),                              \
+        CS_FLAG("whole-file", "Plain text: the file is one document, not one per line."),          \
         CS_INT("label-column", "N", "1", 1, 1e6, "TSV: column of the label."),                     \
         CS_INT("text-column", "N", "2", 1, 1e6, "TSV: column of the text."),                       \
         CS_TEXT("label-field", "KEY", "label",                                                     \
-                "JSON lines: key of the label; objects without it are unlabelled."),               \
+                "JSON lines: key of the label. Objects without it are unlabelled."),               \
         CS_TEXT("text-field", "KEY", "text", "JSON lines: key of the text."),                      \
         CS_CHOICE("invalid", "refuse|replace|skip|latin1", "refuse",                               \
-                  "Text that is not UTF-8: an error that names every such file, U+FFFD for each "  \
-                  "bad part, lines (or files that are documents) left out, or each bad byte read " \
-                  "as Latin-1."),                                                                  \
+                  "Text that is not UTF-8: an error that names the files, U+FFFD for each bad "    \
+                  "part, skip the line or document, or read bad bytes as Latin-1."),               \
         CS_REAL("test-share", "P", "0.2", 0, 1,                                                    \
-                "Share of documents held out, chosen by a hash of each.")
+                "Share of held-out documents, chosen by a hash of each document.")
 
 const cs_opt cs_group_corpus_reading[] = {CORPUS_TOKENS, CORPUS_TEXT, {0}};
 
@@ -57,13 +59,14 @@ const cs_opt cs_group_corpus_text[] = {CORPUS_SOURCE, CORPUS_TEXT, {0}};
 const cs_opt cs_group_corpus[] = {CORPUS_SOURCE, CORPUS_TOKENS, CORPUS_TEXT, {0}};
 
 const cs_opt cs_group_labelled[] = {
+    CS_HEADING("Labelled texts"),
     CS_FLAG("pair", "Examples are pairs of texts."),
     CS_INT("pair-column", "N", "3", 1, 1e6,
            "TSV: column of the second text of a pair; implies --pair."),
     CS_TEXT("pair-field", "KEY", "pair",
             "JSON lines: key of the second text of a pair; implies --pair."),
     CS_INT("test-label-column", "N", NULL, 1, 1e6,
-           "TSV: column of the label on the test side, where it is another."),
+           "TSV: column of the label in the test file, if it differs."),
     CORPUS_TEXT,
     {0},
 };

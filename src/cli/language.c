@@ -5,11 +5,13 @@
 #include "linalg/vectors_file.h"
 
 const cs_opt cs_group_language[] = {
+    CS_HEADING("Estimate for the language"),
     CS_CHOICE("estimate", "plug-in|cross-fit|distinct-document", "plug-in",
-              "Of a folder of cospec cooc: the matrix of its corpus, or the language's, estimated "
-              "from pairs of quarters of the documents (too small) or of documents."),
+              "plug-in: the matrix of the corpus. The other two estimate the language's, from "
+              "quarters of the documents (biased downwards) or from pairs of documents."),
     CS_INT("jackknife", "B", "10", 0, 1000,
-           "Of the latter two: blocks of documents for the delete-block jackknife; 0 for none."),
+           "Of the latter two: number of blocks of documents for the delete-block jackknife; 0: "
+           "none."),
     {0},
 };
 

@@ -15,48 +15,45 @@
 #include "tensor/device.h"
 
 const cs_opt cs_group_model_text[] = {
+    CS_HEADING("Text that the model reads"),
     CS_CHOICE("split", "all|train|test", "all",
-              "Which documents: all, or those of one side of --test-share."),
-    CS_INT("limit", "N", NULL, 1, 1e15, "The first N of those documents only."),
-    CS_INT("limit-tokens", "N", NULL, 1, 1e15, "Whole documents until they have N tokens."),
+              "Which documents: all, or one side of --test-share."),
+    CS_INT("limit", "N", NULL, 1, 1e15, "Read only the first N of those documents."),
+    CS_INT("limit-tokens", "N", NULL, 1, 1e15, "Read whole documents until they have N tokens."),
     CS_SPECIAL,
-    CS_INT(
-        "max-length", "L", NULL, 1, 1 << 20,
-        "Most tokens of a piece, the tokenizer's special ones included. Default: the positions of "
-        "the model, at most 512."),
-    CS_INT("batch", "B", "16", 1, 65536, "Most pieces a forward pass."),
+    CS_INT("max-length", "L", NULL, 1, 1 << 20,
+           "Most tokens of a piece, special tokens included. Default: the positions of the model, "
+           "at most 512."),
+    CS_INT("batch", "B", "16", 1, 65536, "Most pieces per forward pass."),
     {0},
 };
 
 const cs_opt cs_group_attention[] = {
-    CS_CHOICE(
-        "attention", "auto|causal|full|bidirectional|plan", "auto",
-        "Which rows a row sees: those up to it, all (full and bidirectional are one), or what the "
-        "plans that the model was trained on let its content see. auto: as the model was trained "
-        "last."),
-    CS_INT(
-        "draws", "N", "4", 1, 100000,
-        "Attention by plans: how many are drawn for each text (by --seed); results are means over "
-        "them."),
+    CS_HEADING("Attention"),
+    CS_CHOICE("attention", "auto|causal|full|bidirectional|plan", "auto",
+              "Attention mask: causal, bidirectional (or full), or that of the plans of the "
+              "training objective. auto: as in the last training of the model."),
+    CS_INT("draws", "N", "4", 1, 100000,
+           "--attention plan: number of plans drawn for each text; results are their means."),
     {0},
 };
 
 const cs_opt cs_group_stack[] = {
+    CS_HEADING("Encoder and decoder (t5)"),
     CS_CHOICE("stack", "encoder|decoder", "encoder",
-              "decoder: the second stack of t5, by teacher forcing. The encoder reads a text, the "
-              "decoder the same shifted right behind decoder_start_token_id, as transformers does "
-              "with labels = input_ids: row i is that from which token i is predicted."),
+              "Which stack of t5. decoder: by teacher forcing, as transformers does with labels = "
+              "input_ids (docs/reference/hidden-states.md)."),
     {0},
 };
 
 const cs_opt cs_group_sources[] = {
+    CS_HEADING("Encoder and decoder (t5)"),
     CS_TEXT("source", "TEXT", NULL,
-            "--stack decoder: what the encoder reads for every text, in place of the text itself. "
-            "Without it the model has read what it predicts: no likelihood."),
+            "--stack decoder: the encoder reads TEXT for every document. Without it the encoder "
+            "reads what the decoder predicts, which gives no likelihood."),
     CS_TEXT("sources", "CORPUS", NULL,
-            "--stack decoder: what it reads for each, of pairs of source and target: as many "
-            "documents as CORPUS has."),
-    CS_FLAG("no-source", "--stack decoder: it reads the tokenizer's special tokens alone."),
+            "--stack decoder: the encoder reads the document of CORPUS with the same number."),
+    CS_FLAG("no-source", "--stack decoder: the encoder reads only special tokens."),
     {0},
 };
 

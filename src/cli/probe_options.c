@@ -11,28 +11,30 @@
 enum { USUAL_SEEDS = 5 };
 
 const cs_opt cs_group_probe[] = {
+    CS_HEADING("Probe"),
     CS_TEXT("labels", "FILE", NULL,
-            "Labels of TRAIN, one a row: FILE.npy (whole numbers; with --regression any), or "
-            "FILE.txt, FILE.tsv with a label a line."),
+            "Labels of TRAIN, one per row: FILE.npy (integers; with --regression any numbers), or "
+            "FILE.txt, FILE.tsv with one label per line."),
     CS_TEXT("test-labels", "FILE", NULL, "Labels of TEST."),
     CS_FLAG("regression", "Labels are numbers, predicted by ridge regression."),
     CS_TEXT("metric", "LIST", "auto",
-            "Of accuracy, f1 (two classes), f1-macro, matthews; with --regression of pearson, "
+            "Metrics: accuracy, f1 (two classes), f1-macro, matthews; with --regression pearson, "
             "spearman, mse. auto: all."),
     CS_TEXT("few", "all|P%|N", "all",
-            "Training examples used: all, a share of each class, or N of each class (--regression: "
-            "in all), drawn by the seed."),
+            "Training examples to use: all, a share of each class, or N of each class (with "
+            "--regression: in total), drawn by the seed."),
     CS_INT("seeds", "S", NULL, 1, 10000,
-           "Repetitions with the seeds N, N + 1, ... of --seed N, which draw the few examples and "
-           "the folds. Default: 5, or 1 with --few all, where they move the folds alone."),
+           "Number of repetitions with consecutive seeds, which draw the few examples and the "
+           "folds. Default: 5, or 1 with --few all."),
     CS_INT("folds", "K", "5", 2, 1000000,
-           "Stratified folds of the training examples that choose the penalty."),
+           "Number of stratified folds of the training examples that choose the penalty."),
     CS_REAL("validation-share", "P", NULL, CS_ABOVE_0, CS_BELOW_1,
-            "Choose it by this share of the training examples, held out once, instead of folds."),
+            "Choose the penalty on this share of the training examples, held out once, instead of "
+            "folds."),
     CS_TEXT("penalties", "LIST", NULL,
-            "Penalties to choose from, falling; one alone is taken as it is. Default: "
-            "10,1,0.1,0.01,1e-3,1e-4,1e-5."),
-    CS_FLAG("balanced", "Weigh examples by n / (classes x examples of their class)."),
+            "Penalties to choose from, in decreasing order; a single one is used as given. "
+            "Default: 10,1,0.1,0.01,1e-3,1e-4,1e-5."),
+    CS_FLAG("balanced", "Weight examples by n / (classes x examples of their class)."),
     CS_REAL("tolerance", "X", "1e-6", CS_ABOVE_0, 1,
             "Largest norm of the gradient at the end of a fit."),
     CS_INT("max-iterations", "N", "2000", 1, 1e9, "Most iterations of a fit."),
@@ -40,38 +42,33 @@ const cs_opt cs_group_probe[] = {
 };
 
 const cs_opt cs_group_probe_texts[] = {
+    CS_HEADING("Features from a model"),
     CS_TEXT("layer", "LIST|all|last", "last",
-            "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
+            "Layers to probe, as 0,3,6: 0 is the embeddings, N the output of layer N. Each gets a "
             "probe."),
-    CS_CHOICE(
-        "pooling", CS_PICTURE_POOLINGS, "mean",
-        "The row of a text: the mean of all rows that the model reads, its first row, its last; of "
-        "a picture also all patches side by side, their means over 4 x 4 cells of the plane, or "
-        "auto (pictures without --layer, then with --validation-share 0.2 --penalties "
-        "0.1,0.01,1e-3,1e-4 --tolerance 1e-4): of the layers and of mean, first, patches and cells "
-        "what has the least loss on a fifth of the training examples (of 4,000 at most)."),
+    CS_CHOICE("pooling", CS_PICTURE_POOLINGS, "mean",
+              "Features of a text: mean, first or last row. Images also: all patches, their means "
+              "over 4 x 4 cells, or auto (the best on training examples)."),
     CS_INT("limit", "N", NULL, 1, 1e15,
-           "The first N texts of either side only, whatever their classes: of what is sorted by "
-           "class, --few draws from every one."),
+           "Use only the first N texts of each side, whatever their classes. For files sorted by "
+           "class use --few."),
     CS_SPECIAL,
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
-           "Most tokens of a text that are read, special ones included. Default: the positions "
-           "of the model, at most 512."),
-    CS_INT("batch", "B", "16", 1, 65536, "Most texts a forward pass."),
+           "Most tokens of a text, special tokens included. Default: the positions of the model, "
+           "at most 512."),
+    CS_INT("batch", "B", "16", 1, 65536, "Most texts per forward pass."),
     CS_EXTRA,
-    CS_CHOICE(
-        "head", "class|segmentation|detection", "class",
-        "Of pictures: their class, the class of every pixel (mIoU) or boxes (AP50), the last two "
-        "predicted patch by patch, for pictures with masks or boxes."),
-    CS_INT(
-        "places", "N", "32768", 2, 1e9,
-        "--head: most training pixels (of boxes: patches), drawn by the seed from the pictures of "
-        "--few."),
+    CS_CHOICE("head", "class|segmentation|detection", "class",
+              "Images: predict their class, the class of every pixel (mIoU) or boxes (AP50). The "
+              "last two predict patch by patch."),
+    CS_INT("places", "N", "32768", 2, 1e9,
+           "segmentation, detection: most training pixels or patches, drawn by the seed from the "
+           "images of --few."),
     CS_CHOICE("baselines", "yes|no", "yes",
-              "Pictures: the network before training and the pixels too. With --tasks: no."),
+              "Images: also probe the untrained network and the pixels. With --tasks: no."),
     CS_FLAG("tokens",
-            "The share of each of the model's tokens in a text in place of its states: what "
-            "words tell without their order, a baseline."),
+            "Bag-of-words baseline: the features are the share of each token in the text, not the "
+            "model's states."),
     {0},
 };
 

@@ -7,18 +7,19 @@
 #include "io/number.h"
 
 const cs_opt cs_group_rank_rows[] = {
+    CS_HEADING("Rows"),
     CS_TEXT("groups", "FILE.npy", NULL,
-            "Group of each row (its document): n integers, or n rows of which the first column "
-            "counts, such as rows.npy of cospec features. Blocks hold whole groups. Default: rows "
-            "in their order."),
+            "Group (document) of each row: n integers, or n rows whose first column counts, as "
+            "rows.npy of cospec features. Blocks hold whole groups. Default: rows in order."),
     CS_TEXT("drop-rows", "FILE", NULL,
-            "Rows to leave out: their numbers from 0 (FILE.npy of integers, or a text of one a "
-            "line), or n booleans in FILE.npy, true for a row to drop."),
+            "Rows to leave out: numbers from 0 (FILE.npy of integers, or text, one per line), or "
+            "FILE.npy of n booleans."),
     CS_CHOICE("keep", "all|masked|unmasked", "all",
-              "Rows at [MASK] positions alone, or all but these; wants --groups rows.npy."),
-    CS_FLAG("drop-special", "Leave out rows of special tokens; wants --groups rows.npy."),
+              "Keep only the rows at [MASK] positions, or only the others; needs --groups "
+              "rows.npy."),
+    CS_FLAG("drop-special", "Leave out rows of special tokens; needs --groups rows.npy."),
     {"drop-position", 0, CS_OPT_INT, "P", NULL, 0, 2147483647,
-     "Leave out rows at this position of their piece (from 0); wants --groups rows.npy.", true},
+     "Leave out rows at this position of their piece (from 0); needs --groups rows.npy.", true},
     {0},
 };
 

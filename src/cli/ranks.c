@@ -11,9 +11,10 @@
 #include "version.h"
 
 const cs_opt cs_group_ranks[] = {
+    CS_HEADING("Parallel runs"),
     CS_FLAG("mpi",
-            "Share the work among the processes that mpirun has started (mpirun -n R cospec ...). "
-            "--threads is of each; default: the machine's threads shared among its processes."),
+            "Share the work among the processes that mpirun started. --threads is per process; "
+            "default: the machine's threads divided among its processes."),
     {0},
 };
 

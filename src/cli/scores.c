@@ -3,8 +3,9 @@
 #include "cli/output.h"
 
 const cs_opt cs_group_against[] = {
+    CS_HEADING("Comparison"),
     CS_TEXT("against", "FILE", NULL,
-            "predictions.csv of another run on the same test examples: paired differences, and "
+            "predictions.csv of another run on the same test examples: adds paired differences and "
             "McNemar's exact p."),
     {0},
 };

@@ -7,11 +7,11 @@
 #include "cli/output.h"
 
 const cs_opt cs_group_tasks[] = {
+    CS_HEADING("Several tasks"),
     CS_TEXT("tasks", "LIST", NULL,
-            "In place of TRAIN and TEST: corpora known by name and folders of tasks (GLUE's "
-            "layouts, docs/reference/corpora.md), parted by commas. Each is a run of its own in "
-            "DIR/TASK; "
-            "tasks.csv has their scores and averages. Needs -o DIR."),
+            "Replaces TRAIN and TEST: corpora and folders of tasks, separated by commas "
+            "(docs/reference/corpora.md). Each runs in DIR/TASK; tasks.csv has all scores. Needs "
+            "-o DIR."),
     {0},
 };
 

@@ -9,13 +9,14 @@
 #include "train/vq.h"
 
 const cs_opt cs_group_tokenize_pictures[] = {
-    CS_INT("patch", "P", "4", 1, 65535, "Pictures: side of the patches that have codes."),
-    CS_INT("codes", "N", "256", 1, 1 << 20, "Pictures: codes."),
+    CS_HEADING("Codes of images"),
+    CS_INT("patch", "P", "4", 1, 65535, "Side in pixels of the patches that get codes."),
+    CS_INT("codes", "N", "256", 1, 1 << 20, "Number of codes."),
     CS_INT("width", "D", "64", 1, 1 << 16, "vq: width of encoder and decoder."),
-    CS_INT("layers", "L", "2", 0, 64, "vq: layers of each."),
+    CS_INT("layers", "L", "2", 0, 64, "vq: layers of encoder and decoder, each."),
     CS_INT("heads", "H", "4", 1, 64, "vq: heads of each layer."),
-    CS_INT("steps", "N", "1000", 1, 1e9, "vq: updates."),
-    CS_INT("batch", "B", "16", 1, 1 << 16, "vq: pictures an update."),
+    CS_INT("steps", "N", "1000", 1, 1e9, "vq: number of updates."),
+    CS_INT("batch", "B", "16", 1, 1 << 16, "vq: images per update."),
     CS_REAL("lr", "RATE", "2e-3", 0, 1e30, "vq: peak learning rate."),
     {0},
 };

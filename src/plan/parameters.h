@@ -11,36 +11,33 @@
 
 #define CS_PARAMETERS(PARAMETER)                                                                   \
     PARAMETER(EVENT_WEIGHT, "event-weight", CHOICE, event_weight, "token|mask", "token",           \
-              "Whether every predicted token counts once, or every mask (its tokens share it).")   \
+              "What has weight 1: each predicted token, or each mask, whose tokens share it.")     \
     PARAMETER(TARGET_WEIGHT, "target-weight", CHOICE, target_weight, "plan|uniform", "plan",       \
-              "Whether target positions count as the plans make them, or all alike: events are "   \
-              "weighed by the inverse weight of the position that they predict.")                  \
+              "Weight of target positions: as the plans give it, or equal for all positions.")     \
     PARAMETER(EMPTY_PREFIX, "empty-prefix", CHOICE, empty_prefix, "none|shared|class", "none",     \
-              "Whether a token may be predicted from nothing: never, from one empty text, or "     \
-              "from one empty text a class (toy model).")                                          \
+              "Predict a token from an empty context: never, from one empty text, or (toy model) " \
+              "from one empty text per class.")                                                    \
     PARAMETER(UNMASKED, "unmasked", NUMBERS, unmasked, "M|LO:HI", NULL,                            \
-              "masked, variable-masked: number of unmasked tokens (LO:HI inclusive).")             \
+              "masked, variable-masked: number of unmasked tokens, or its inclusive range.")       \
     PARAMETER(MASK_RATIO, "mask-ratio", RATIOS, mask_ratio, "RHO|LO:HI", NULL,                     \
-              "The same as --unmasked s - round(RHO s) at length s, halves rounded away from "     \
-              "zero, clamped into 1..s-1; bernoulli-masked: the probability.")                     \
+              "Share of tokens that are masked, rounded to a number of tokens between 1 and s-1. " \
+              "bernoulli-masked: probability of masking a token.")                                 \
     PARAMETER(T, "t", NUMBER, t, "N", NULL,                                                        \
-              "A number of tokens: those ahead (diverse-ar), those predicted at once (group-ar), " \
-              "the side of a square (square-ar), or as the objective's plans say.")                \
+              "Number of tokens ahead (diverse-ar) or predicted at once (group-ar), mean length "  \
+              "of a span (span-masked), or side of a square (square-ar).")                         \
     PARAMETER(OFFSET_WEIGHTS, "offset-weights", OFFSETS, offset, "uniform:T|power:A|mix:L", NULL,  \
-              "offset-ar: weight of the token at distance d: equal up to T, d^-A, or L on the "    \
-              "next token and 1-L spread evenly over the n tokens left, that one too, which "      \
-              "then has L + (1-L)/n.")                                                             \
+              "offset-ar: weight of distance d. uniform: equal up to T. power: d^-A. mix: L for "  \
+              "the next token and 1-L spread evenly over all n later ones.")                       \
     PARAMETER(SEGMENTATION, "segmentation", CHOICE, segmentation, "fixed|random|mixed", NULL,      \
               "gvp: how the K groups are cut.")                                                    \
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \
     PARAMETER(                                                                                     \
         PERMUTATION, "permutation", CHOICE, permutation, "uniform|none", "uniform",                \
-        "gvp: whether groups are cut along a permutation drawn anew for every plan, or along "     \
-        "the sequence itself (of pictures, that of --order).")                                     \
-    PARAMETER(                                                                                     \
-        COLUMNS, "columns", NUMBER, columns, "N", NULL,                                            \
-        "block-masked, square-ar: patches of a row. Default: the picture's, else the side of a "   \
-        "square.")                                                                                 \
+        "gvp: order in which groups are cut: a new random permutation for each plan, or the "      \
+        "sequence itself (images: --order).")                                                      \
+    PARAMETER(COLUMNS, "columns", NUMBER, columns, "N", NULL,                                      \
+              "block-masked, square-ar: patches per row. Default: those of the image, else the "   \
+              "side of a square.")                                                                 \
     PARAMETER(PLAN_FILE, "plan-file", FILE, file, "FILE", NULL,                                    \
-              "file: JSON with group plans and their probabilities, or a mixture whose shares "    \
-              "and parameters are expressions in the length (docs/reference/plan-files.md).")
+              "file: JSON file of group plans with probabilities, or of a mixture whose "          \
+              "parameters depend on the length (docs/reference/plan-files.md).")
