@@ -139,11 +139,11 @@ const cs_command cs_cmd_angles = {
     .name = "angles",
     .summary = "Principal angles between the token subspaces of two objectives",
     .description =
-        "Angles between the spans of the top k right singular vectors of two matrices over the "
-        "same vocabulary (Bjorck and Golub 1973): cos theta_i = sigma_i(V1^T V2); "
-        "small angles are computed from their sines. mean_squared_cosine is 1 for equal subspaces. "
-        "Where sigma_k = sigma_{k+1} the subspace is not unique: a line says so when their gap is "
-        "within the error of the two values.",
+        "Computes the angles between the spans of the top k right singular vectors of two "
+        "matrices over the same vocabulary (Bjorck and Golub 1973): cos theta_i = sigma_i(V1^T "
+        "V2). Small angles are computed from their sines. mean_squared_cosine is 1 for equal "
+        "subspaces. If sigma_k = sigma_{k+1}, the subspace is not unique; a line says so when "
+        "the gap is within the error of the two values.",
     .positional = "DIR DIR",
     .groups = (const cs_opt *const[]){angles_options, cs_group_solver, cs_group_certify, NULL},
     .examples = "# autoregressive against masked on one corpus\n"

@@ -390,25 +390,22 @@ static cs_status run(cs_args *args)
 }
 
 static const cs_opt connectivity_options[] = {
-    CS_TEXTS(
-        "compare", "SPEC",
-        "An objective NAME[(KEY=VALUE,...)] to compare on --corpus, such as masked(unmasked=2). "
-        "Default: ar, masked at three ratios, variable-masked, diverse-ar with t = 2 and 4."),
+    CS_TEXTS("compare", "SPEC",
+             "An objective NAME[(KEY=VALUE,...)] to compare on --corpus. Default: ar, masked at "
+             "three ratios, variable-masked, diverse-ar with t = 2 and 4."),
     {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000,
-     "Singular values below 1 to compute for each matrix.", false},
+     "Number of singular values below 1 to compute for each matrix.", false},
     CS_INT("jackknife", "B", "10", 0, 1000,
-           "Blocks of documents, or of rows of features, for the delete-block jackknife; 0 for "
-           "none."),
+           "Blocks of documents, or of rows of features, for the delete-block jackknife; 0: none."),
     CS_INT("curve", "K", "0", 0, 20,
-           "With --corpus: the sums also of 1/2, 1/4, ... 1/2^K of the documents, and extrapolated "
-           "to contexts that were not seen."),
-    CS_FLAG(
-        "hold-back",
-        "With --corpus: how far the distinct-document sums drift where contexts of fewer than 4, "
-        "8, 16 documents count as not seen."),
+           "With --corpus: also compute the sums on 1/2, 1/4, ... 1/2^K of the documents, and "
+           "extrapolate to unseen contexts."),
+    CS_FLAG("hold-back",
+            "With --corpus: change of the distinct-document sums if contexts of fewer than 4, 8 or "
+            "16 documents count as unseen."),
     CS_INT("null", "N", "0", 0, 1000,
-           "With --corpus: the same of N shuffles of the tokens over the documents (series "
-           "\"... shuffled\"), whose sums are 1 in truth."),
+           "With --corpus: repeat on N shuffles of the tokens over the documents (series \"... "
+           "shuffled\"), whose true sums are 1."),
     {0},
 };
 
@@ -416,32 +413,35 @@ const cs_command cs_cmd_connectivity = {
     .name = "connectivity",
     .summary = "Connectivity of co-occurrence matrices, and its estimate from features",
     .description =
-        "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite graph, "
-        "the leading singular values, sum sigma^2 and sum sigma^4, and for the heaviest component "
-        "the Cheeger bounds (1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2) with the sweep cut. Sum "
-        "sigma^4 is exact where its cost, printed first, is within --moment-budget; else "
-        "sum_sigma4_samples is above 0, sum_sigma4_error is the standard error of the estimate, "
-        "and sum_sigma4_low and sum_sigma4_high are its 95% interval.\n\n"
-        "With --corpus, several objectives are compared on the same documents and contexts, target "
-        "position blind and given, with intervals by delete-block jackknife over documents. The "
-        "matrix of a corpus is mostly sampling: it is the estimate `plug-in`. Of the language "
-        "there are `cross-fit` (folds of documents; too small) and `distinct-document` (pairs of "
-        "tokens of a context from two documents, over the share mass_seen of such contexts), of "
-        "sum_sigma2, sum_sigma4, sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4. A claim "
-        "about the language rests on the last where its null holds 1 and its curve over documents "
-        "does not cross: verdicts.csv has, of each series against the first and of blind against "
-        "given, whether it is more or less connected, in the corpus and in the language (--null, "
-        "--curve). Of a law of text the rows `population` have the true values. DIR receives "
-        "connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv and "
-        "spectrum.csv.\n\n"
-        "With --pairs, the estimate of LA (Figure 2) from features, a row an input (FILE.npy, "
-        "FILE.npz:MEMBER, FILE.safetensors:TENSOR): the mean of the K most similar pairs, the mean "
-        "and quantiles of all. The K largest of many pairs are a tail whose mean grows with n, and "
-        "the mean of all cosines is the length of the mean direction and nothing else. --truth "
-        "compares the order of the models with that of the true matrices: sum_sigma4 (smaller is "
-        "better connected) and gap (larger is, of equally many components). Standard errors are of "
-        "the rows: what another training seed would change is not in them. DIR receives "
-        "features.csv, features.json and similarity.csv (cospec plot similarity).",
+        "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite "
+        "graph, the leading singular values, sum sigma^2 and sum sigma^4. For the heaviest "
+        "component it adds the Cheeger bounds (1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2) with "
+        "the sweep cut. Sum sigma^4 is exact if its cost, printed first, is within "
+        "--moment-budget. Otherwise sum_sigma4_samples is above 0, sum_sigma4_error is the "
+        "standard error of the estimate, and sum_sigma4_low and sum_sigma4_high are its 95% "
+        "interval.\n\n"
+        "With --corpus, several objectives are compared on the same documents and contexts, "
+        "target position blind and given, with intervals by delete-block jackknife over "
+        "documents. The estimate `plug-in` is the matrix of the corpus, which consists mostly of "
+        "sampling noise. Two estimates are for the language: `cross-fit` (folds of documents; "
+        "biased downwards) and `distinct-document` (pairs of tokens of one context from two "
+        "documents; mass_seen is the share of such contexts). They cover sum_sigma2, sum_sigma4, "
+        "sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4.\n\n"
+        "A claim about the language needs the distinct-document estimate, a --null interval that "
+        "contains 1, and --curve lines that do not cross. verdicts.csv compares each series with "
+        "the first, and blind with given: more or less connected, in the corpus and in the "
+        "language. For a synthetic corpus the rows `population` hold the true values. DIR "
+        "receives connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv and "
+        "spectrum.csv (docs/explanation/population-estimates.md).\n\n"
+        "With --pairs, connectivity is estimated from features as in LA, Figure 2. A row is an "
+        "input (FILE.npy, FILE.npz:MEMBER, FILE.safetensors:TENSOR). The result has the mean of "
+        "the K most similar pairs, and the mean and quantiles of all pairs. The K largest of "
+        "many pairs are a tail whose mean grows with n. The mean of all cosines depends only on "
+        "the length of the mean direction. --truth compares the order of the models with that of "
+        "the true matrices: sum_sigma4 (smaller is better connected) and gap (larger is, for "
+        "equal numbers of components). Standard errors are over rows; they do not include the "
+        "variation between training seeds. DIR receives features.csv, features.json and "
+        "similarity.csv (cospec plot similarity).",
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .main = "corpus compare context max-length stride jackknife curve null pairs output",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
@@ -462,18 +462,18 @@ const cs_command cs_cmd_connectivity = {
         "quantile_0.25,"
         "quantile_0.5,quantile_0.75,quantile_0.95,quantile_0.99,quantile_0.999,agree,disagree,"
         "cannot_tell",
-    .examples = "# two objectives on a file of your own, windows of 3\n"
-                "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
-                "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"
-                "# the estimate from the features of two models, ranked beside it\n"
-                "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
-                "--batch 8 -o ar\n"
-                "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 "
-                "--layers 2 --batch 8 -o masked\n"
-                "cospec features ar verses.txt --layers last -o ar-states\n"
-                "cospec features masked verses.txt --layers last -o masked-states\n"
-                "cospec connectivity ar=ar-states/layer-2.npy "
-                "masked:unmasked=1=masked-states/layer-2.npy --pairs 20 "
-                "--truth truth/connectivity.csv\n",
+    .examples =
+        "# two objectives on a file of your own, windows of 3\n"
+        "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
+        "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"
+        "# the estimate from the features of two models, compared with it\n"
+        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
+        "--batch 8 -o ar\n"
+        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
+        "--batch 8 -o masked\n"
+        "cospec features ar verses.txt --layers last -o ar-states\n"
+        "cospec features masked verses.txt --layers last -o masked-states\n"
+        "cospec connectivity ar=ar-states/layer-2.npy "
+        "masked:unmasked=1=masked-states/layer-2.npy --pairs 20 --truth truth/connectivity.csv",
     .run = run,
 };

@@ -143,13 +143,12 @@ static const cs_opt inspect_options[] = {
              "A singular vector (1-based): the contexts and tokens with the largest positive and "
              "negative entries."),
     CS_TEXT("neighbours", "WORD", NULL,
-            "Nearest tokens of a word by cosine of sigma_j v_j / sqrt(P_G), vectors of sigma = 1 "
-            "(one a component; of one component it is the constant) left out."),
+            "Nearest tokens of a word by cosine of sigma_j v_j / sqrt(P_G), without the vectors of "
+            "sigma = 1 (one per component)."),
     CS_INT("dimensions", "K", "64", 1, 100000,
-           "Singular vectors that make up the embedding for --neighbours, at most as many as "
-           "there are."),
-    CS_INT("skip", "N", "0", 0, 100000, "Leave out N vectors behind those of sigma = 1 as well."),
-    CS_INT("top", "N", "10", 1, 1000000, "Lines of each list."),
+           "Most singular vectors in the embedding of --neighbours."),
+    CS_INT("skip", "N", "0", 0, 100000, "Also leave out N vectors after those of sigma = 1."),
+    CS_INT("top", "N", "10", 1, 1000000, "Number of lines of each list."),
     {0},
 };
 
@@ -157,14 +156,15 @@ const cs_command cs_cmd_inspect = {
     .name = "inspect",
     .summary = "Rows, singular vectors and nearest neighbours of a built matrix",
     .description =
-        "Shows the rows, vectors and words behind the numbers of a matrix of cospec cooc. Without "
-        "options: the rows of largest mass. Vectors have unit length; `share` is an "
-        "entry's part of the squared length.",
+        "Shows the rows, vectors and words of a matrix of cospec cooc. Without options it prints "
+        "the rows of largest mass. Vectors have unit length; `share` is the part of an entry in "
+        "the squared length.",
     .positional = "DIR",
     .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, cs_group_certify, NULL},
-    .examples = "# what does the second singular vector separate?\n"
-                "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
-                "cospec inspect bigrams --vector 2 --top 5\n",
+    .examples =
+        "# what the second singular vector separates\n"
+        "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
+        "cospec inspect bigrams --vector 2 --top 5",
     .run = run,
     .files = "inspect.json inspect.csv",
 };

@@ -253,23 +253,23 @@ static const cs_opt rank_options[] = {
     CS_REAL("tau", "T", "0.9", CS_ABOVE_0, 1,
             "Share of the sum of squared singular values for rank_tau, above 0."),
     CS_FLAG("center", "Subtract the mean of the rows. The papers' ranks are uncentred."),
-    CS_FLAG("row-norm", "Divide each row by its norm, so that none outweighs the others."),
-    CS_CHOICE(
-        "precision", "float|double", "double",
-        "Type in which products of rows are summed. float is twice as fast; eigenvalues below "
-        "9.7e-6 of their sum then count as 0."),
+    CS_FLAG("row-norm", "Divide each row by its norm, so that all rows have equal weight."),
+    CS_CHOICE("precision", "float|double", "double",
+              "Type in which products of rows are summed. float is twice as fast; eigenvalues "
+              "below 9.7e-6 of their sum then count as 0."),
     CS_REAL("tolerance", "X", NULL, 0, 1,
-            "Singular values above X sigma_1 count in numerical_rank. Default: what differs "
+            "Singular values above X sigma_1 count in numerical_rank. Default: all that differ "
             "from 0."),
     CS_REAL("rankme-eps", "E", "1e-7", 0, 1, "eps of RankMe."),
     CS_INT("blocks", "B", "20", 1, 10000,
-           "Blocks of the jackknife, 8 d^2 bytes each; 1 for no standard errors, which take B + 55 "
-           "eigenproblems."),
-    CS_FLAG("curve", "The table has all measures at every number of blocks; rank_tau against n, at "
-                     "doublings, is always in the JSON."),
+           "Blocks of the jackknife, 8 d^2 bytes and one eigenproblem each. 1: no standard "
+           "errors."),
+    CS_FLAG("curve",
+            "Print all measures at every number of blocks. The JSON always has rank_tau at "
+            "doublings of n."),
     CS_FLAG("force-unequal", "Compare matrices of unequal numbers of rows."),
-    CS_FLAG("merge", "The files are shards of one matrix: their blocks add up."),
-    CS_FLAG("save-blocks", "Keep the Gram blocks in DIR/blocks.npz, which rank takes as a FILE."),
+    CS_FLAG("merge", "The files are shards of one matrix: add up their blocks."),
+    CS_FLAG("save-blocks", "Keep the Gram blocks in DIR/blocks.npz, which rank reads as a FILE."),
     {0},
 };
 
@@ -277,26 +277,29 @@ const cs_command cs_cmd_rank = {
     .name = "rank",
     .summary = "Effective ranks of hidden states, with intervals",
     .description =
-        "For each matrix of rows (FILE.npy, FILE.npz:MEMBER, FILE.safetensors:TENSOR; float16, "
-        "bfloat16, float32, float64, integers; an array of more than two dimensions as rows of its "
-        "last), streamed into Gram matrices: rank_tau as it is and corrected, entropy ranks, "
-        "RankMe, participation ratio, stable and numerical rank, and the exponent of spectral "
-        "decay. Each metric carries its definition. Standard errors: delete-block jackknife over "
-        "blocks of rows or of whole groups of rows.\n\n"
+        "Computes effective ranks of matrices of rows: FILE.npy, FILE.npz:MEMBER or "
+        "FILE.safetensors:TENSOR, of float16, bfloat16, float32, float64 or integers. An array "
+        "of more than two dimensions is read as rows of its last dimension. The rows are "
+        "streamed into Gram matrices.\n\n"
+        "The measures are rank_tau, uncorrected and bias-corrected, entropy ranks, RankMe, "
+        "participation ratio, stable and numerical rank, and the exponent of spectral decay. The "
+        "result holds the definition of each. Standard errors come from a delete-block jackknife "
+        "over blocks of rows or of whole groups of rows.\n\n"
         "Warnings name a row or a direction that holds more than half of the sum of squares. "
-        "Ranks grow with n, so several files must have equally many rows. rank_tau is that of the "
-        "rows at hand; rank_tau_corrected takes out the part of its bias that falls as 1/n and "
-        "estimates that of the population; its standard error, over at most 10 parts of the "
-        "blocks, has the bias left in it.",
+        "Ranks grow with n, so several files must have equal numbers of rows. rank_tau is the "
+        "value of the given rows. rank_tau_corrected removes the part of the bias that falls as "
+        "1/n and estimates the value of the population. Its standard error, over at most 10 "
+        "parts of the blocks, is not bias-corrected.",
     .positional = "[NAME=]FILE...",
     .groups = (const cs_opt *const[]){rank_options, cs_group_rank_rows, NULL},
-    .examples = "# ranks of token vectors that a factorisation gives, with definitions\n"
-                "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 "
-                "--stride 1 -o ar\n"
-                "cospec svd ar -k 8 --vectors -o factors\n"
-                "cospec rank factors/u.npy --tau 0.9 --json\n"
-                "# without their mean, all measures against n\n"
-                "cospec rank factors/u.npy --center --blocks 5 --curve\n",
+    .examples =
+        "# ranks of the token vectors of a factorisation, with definitions\n"
+        "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 --stride "
+        "1 -o ar\n"
+        "cospec svd ar -k 8 --vectors -o factors\n"
+        "cospec rank factors/u.npy --tau 0.9 --json\n"
+        "# without their mean, all measures against n\n"
+        "cospec rank factors/u.npy --center --blocks 5 --curve",
     .run = run,
     .files = "rank.json rank.csv rank-blocks.csv blocks.npz",
     .without = "seed device",

@@ -14,22 +14,19 @@
 #include "io/result.h"
 
 static const cs_opt verify_options[] = {
-    CS_FLAG("list",
-            "List the theorems: form, what each takes, statement, table; nothing is evaluated."),
-    CS_TEXT(
-        "matrix", "DIR|FILE", NULL,
-        "Audit 3.1 and 4.1 on this matrix instead of the toy model: a directory written by cospec "
-        "cooc (with its labels), or an .npz, .npy or .mtx file of counts or probabilities."),
+    CS_FLAG("list", "List the theorems with their statements, and evaluate nothing."),
+    CS_TEXT("matrix", "DIR|FILE", NULL,
+            "Check 3.1 and 4.1 on this matrix instead of the toy model: a directory of cospec cooc "
+            "(with its labels), or an .npz, .npy or .mtx file."),
     CS_TEXT("labels", "FILE", NULL,
-            "Labels of the rows of a matrix FILE: .npy of integers, or text with a label a line; "
-            "negative, '-' or empty for none."),
+            "Labels of the rows of a matrix FILE: .npy of integers, or text with one label per "
+            "line. Negative, '-' or empty: no label."),
     {"triplets", 'k', CS_OPT_INT, "K", NULL, 1, 1e9,
-     "4.1: features t = 1..K. Default: all where the smaller side has at most 512, else 64.",
-     false},
+     "4.1: features t = 1..K. Default: all if the smaller side has at most 512, else 64.", false},
     CS_INT("rotations", "N", "20", 1, 1e6,
-           "4.1: random rotations of each degenerate singular space."),
+           "4.1: number of random rotations of each degenerate singular space."),
     CS_INT("features", "T", "4", 1, 1e4, "3.1: columns of the random f and W."),
-    CS_INT("trials", "N", "5", 2, 1e6, "3.1: random pairs f, W."),
+    CS_INT("trials", "N", "5", 2, 1e6, "3.1: number of random pairs f, W."),
     CS_INT("width", "D", NULL, 1, 1e4,
            "trained: features of the spectral models. Default: the largest number up to 16 at "
            "which the spectrum has a gap."),
@@ -39,24 +36,26 @@ static const cs_opt verify_options[] = {
 };
 
 static const cs_opt model_options[] = {
+    CS_HEADING("Theorem 4.3 and refinement on a text"),
     CS_TEXT("model", "DIR", NULL,
-            "4.3: audit this model of cospec train --arch linear on --corpus instead of a random "
+            "4.3: check this model of cospec train --arch linear on --corpus, instead of a random "
             "one on the toy model."),
     CS_TEXT("against", "DIR", NULL,
-            "4.3: another linear model of the same tokens and loss, whose loss the degradation is "
-            "measured from. Default: the model's own loss on X_m."),
+            "4.3: measure degradation from the loss of this linear model with the same tokens and "
+            "loss. Default: the model's own loss on X_m."),
     CS_INT("masks", "M", "4", 1, 65536,
-           "4.3: unmasked sets X_m a prefix, drawn by --seed; all where there are no more."),
+           "4.3: number of unmasked sets X_m per prefix, drawn by --seed; all if there are no "
+           "more."),
     CS_CHOICE("split", "all|train|test", "all",
-              "4.3: which documents of --corpus: all, or those of one side of --test-share."),
-    CS_INT("limit", "N", NULL, 1, 1e15, "4.3: the first N of those documents only."),
-    CS_INT("limit-tokens", "N", NULL, 1, 1e15, "4.3: whole documents until they have N tokens."),
-    CS_INT(
-        "max-length", "L", NULL, 2, 1 << 20,
-        "Most tokens of a piece of --corpus. Default: of 4.3 the positions of the model, at most "
-        "512; of refinement whole documents."),
+              "4.3: which documents of --corpus: all, or one side of --test-share."),
+    CS_INT("limit", "N", NULL, 1, 1e15, "4.3: use only the first N of those documents."),
+    CS_INT("limit-tokens", "N", NULL, 1, 1e15,
+           "4.3: use whole documents until they have N tokens."),
+    CS_INT("max-length", "L", NULL, 2, 1 << 20,
+           "Most tokens of a piece of --corpus. Default: for 4.3 the positions of the model, at "
+           "most 512; for refinement whole documents."),
     CS_INT("stride", "N", NULL, 1, 1 << 20,
-           "refinement: windows of --max-length tokens of --corpus, every N."),
+           "refinement: overlapping windows of --max-length tokens of --corpus, every N tokens."),
     {0},
 };
 
@@ -262,85 +261,83 @@ const cs_command cs_cmd_verify = {
     .name = "verify",
     .summary = "Check the theorems of the paper: as printed, and as corrected",
     .description =
-        "Evaluates each statement of Theorems 3.1, 4.1, 4.2 and 4.3 of Look Ahead or Look Around? "
-        "on the toy model, 3.1 and 4.1 on a matrix, or 4.3 on a trained model: both sides, margin, "
-        "bound on the numerical error, and a verdict. 2.2 is the residual contraction of MAE-LM's "
-        "Theorem 2.2 on random attention layers (on a model's own: mask-rank).\n"
-        "\n"
+        "Evaluates each statement of Theorems 3.1, 4.1, 4.2 and 4.3 of Look Ahead or Look "
+        "Around?: both sides, margin, bound on the numerical error, and a verdict. The "
+        "statements run on the toy model; 3.1 and 4.1 also on a matrix, and 4.3 on a trained "
+        "model. 2.2 is the residual contraction of MAE-LM's Theorem 2.2 on random attention "
+        "layers (mask-rank evaluates it on a model's own layers).\n\n"
         "  PASS          holds beyond the numerical error\n"
         "  FAIL          violated beyond it, with a counterexample\n"
         "  VACUOUS       true, but no better than the trivial bound\n"
         "  INCONCLUSIVE  the margin is below the numerical error, or the solver\n"
         "                did not converge\n"
         "  UNSPECIFIED   the paper leaves a constant open, or both sides are one\n"
-        "                formula, so that nothing can fail\n"
-        "\n"
+        "                formula, so that nothing can fail\n\n"
         "Without --objective, 3.1 and 4.1 evaluate masked and autoregressive pretraining. The "
-        "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions masked. "
-        "Options of the toy model take sweeps A:B:STEP.\n"
-        "\n"
-        "4.1 on a matrix of a corpus (cospec cooc --corpus ... -o DIR, then --matrix DIR) needs no "
-        "full SVD: the tail sum_{j>t} sigma_j^4 is sum sigma^4 less the first t of K triplets "
-        "(-k), exact where that sum costs no more than --moment-budget, else estimated; then the "
-        "half-width of its interval at 99.73% is part of the numerical error, and tail_source says "
-        "so. cospec density gives the same tail with no triplet at all. With --estimate "
-        "distinct-document (and --matrix DIR) the bound is that of the language, its tail and "
-        "alpha~ estimated from pairs of documents, with their errors.\n"
-        "\n"
+        "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions "
+        "masked. Options of the toy model take sweeps A:B:STEP.\n\n"
+        "4.1 on a corpus (cospec cooc --corpus ... -o DIR, then --matrix DIR) needs no full SVD. "
+        "The tail sum_{j>t} sigma_j^4 is sum sigma^4 minus the first t of K triplets (-k). That "
+        "sum is exact if it costs no more than --moment-budget. Otherwise it is estimated, the "
+        "half-width of its interval at 99.73% adds to the numerical error, and tail_source says "
+        "so. With --estimate distinct-document the bound is that of the language: its tail and "
+        "alpha~ are estimated from pairs of documents, with their errors.\n\n"
         "4.3 takes a random model of linear attention on the toy model's sequences, or a trained "
-        "one (--model, cospec train --arch linear) on a text. It evaluates the printed bound with "
-        "its assumptions, each slip of the printed proof, and the sharpened bound ||W (f^(X_m) - "
-        "f^(X_<k))|| <= ||W|| eta (1 - ((k-1)/N)^p) = Delta_k for mean-pooled attention, p = 2 for "
-        "Q K^T V and 3 for the paper's expansion. N is the number of unmasked tokens that the "
-        "model was trained with, or that of --unmasked or --mask-ratio. Fixed examples on which "
-        "the printed statements fail are listed with it.\n"
-        "\n"
-        "trained trains small models on the toy model's sequences (not part of all; some seconds) "
-        "and holds them against the theory: linear attention under the spectral loss with factors "
-        "b = 2 and 1, a free vector a context under the same loss, and a small Transformer under "
-        "cross-entropy. It reports the loss against its known minimum, principal angles between "
-        "the top singular subspaces of F W'^T and of Abar, and cross-entropy on fresh sequences "
-        "against the least there is. Too little training is INCONCLUSIVE; an architecture that "
-        "does not hold the optimum is UNSPECIFIED, with what it can reach.\n"
-        "\n"
-        "refinement says of contexts that one whose rows are a function of another's is the better "
-        "connected: sigma_j(coarser) <= sigma_j(finer) for every j "
-        "(docs/explanation/refinement-and-kernel.md). The contexts "
-        "document, each:2, nearest:1 to 3, all and unique, blind and given, of the toy model's "
-        "sequences or of a --corpus are put in order by going through its events, and the spectra "
-        "of each pair in order compared; of random texts too. It is not part of all. feedback (LA, "
-        "Table 8) and query-position (GVP 4.1) are about pictures (docs/explanation/images.md).\n"
-        "\n"
-        "With -o DIR: statements.json, statements.csv, theorem41_curve.csv (error and bounds for "
-        "every t), theorem42.csv (spectra by enumeration, reduction and closed form), "
-        "theorem43_curve.csv (loss, misalignment and Delta_k by prefix length), refinement.csv (a "
-        "row a pair of contexts, in order or not), trained.csv (a row a model), and, for a matrix "
-        "built with --split train, probe.csv (accuracy on the held-out documents).\n"
-        "\n"
-        "Exit code 1: a corrected statement failed (a false printed one is a finding, not an "
-        "error); 4: one is inconclusive, unless it is a bound whose two sides agree to eight "
-        "digits: rounding cannot separate equality from either side, and the statement says "
-        "\"attained\".",
+        "one (--model, cospec train --arch linear) on a text. It evaluates the printed bound "
+        "with its assumptions, each error of the printed proof, and the sharpened bound for "
+        "mean-pooled attention:\n\n"
+        "  ||W (f^(X_m) - f^(X_<k))|| <= ||W|| eta (1 - ((k-1)/N)^p) = Delta_k\n\n"
+        "Here p is 2 for Q K^T V and 3 for the paper's expansion. N is the number of unmasked "
+        "tokens in the model's training, or that of --unmasked or --mask-ratio. Fixed examples "
+        "on which the printed statements fail are listed too (docs/explanation/theorem-4-3.md).\n\n"
+        "trained fits small models to the toy model's sequences in some seconds: linear "
+        "attention under the spectral loss with factors b = 2 and 1, one free vector per context "
+        "under the same loss, and a small Transformer under cross-entropy. It reports the loss "
+        "and its known minimum, the principal angles between the top singular subspaces of F "
+        "W'^T and of Abar, and cross-entropy on fresh sequences with its minimum. Too little "
+        "training is INCONCLUSIVE. An architecture that cannot represent the optimum is "
+        "UNSPECIFIED, with the value it can reach.\n\n"
+        "refinement compares contexts: one whose rows are a function of another's is better "
+        "connected, sigma_j(coarser) <= sigma_j(finer) for every j. It orders the contexts "
+        "document, each:2, nearest:1 to 3, all and unique, blind and given, by the events of the "
+        "toy model or of a --corpus, and compares their spectra; random texts too "
+        "(docs/explanation/refinement-and-kernel.md). feedback (LA, Table 8) and query-position "
+        "(GVP 4.1) are about images (docs/explanation/images.md). refinement and trained are not "
+        "part of all.\n\n"
+        "With -o DIR:\n\n"
+        "  statements.json, .csv   every statement\n"
+        "  theorem41_curve.csv     error and bounds for every t\n"
+        "  theorem42.csv           spectra by enumeration, reduction, closed form\n"
+        "  theorem43_curve.csv     loss, misalignment, Delta_k by prefix length\n"
+        "  refinement.csv          pairs of contexts, ordered or not\n"
+        "  trained.csv             the trained models\n"
+        "  probe.csv               accuracy on held-out documents, for a matrix\n"
+        "                          built with --split train\n\n"
+        "Exit code 1: a corrected statement failed; a failure of a statement as printed is a "
+        "finding, not an error. Exit code 4: a statement is inconclusive. A bound whose two "
+        "sides agree to eight digits counts as attained, not as inconclusive, because rounding "
+        "cannot separate equality from either side.",
 
     .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|trained|all]",
     .main = "list objective classes length tokens matrix model corpus mask-ratio output",
     .groups = verify_groups,
-    .examples = "# every statement on the default toy model\n"
-                "cospec verify all\n"
-                "# the bound of Theorem 4.1 for autoregressive pretraining\n"
-                "cospec verify 4.1 --objective ar --classes 4 --length 5 --tokens 2 --json\n"
-                "# Theorem 4.2 over mask ratios\n"
-                "cospec verify 4.2 --length 6 --mask-ratio 0.2:0.8:0.2 --csv\n"
-                "# Theorem 4.3 on a trained model of linear attention\n"
-                "cospec train --corpus verses.txt --objective linear --mask-ratio 0.5 --steps 5 "
-                "--width 16 --heads 2 --batch 8 -o linear\n"
-                "cospec verify 4.3 --model linear --corpus verses.txt --limit 20\n"
-                "# a context that knows more is worse connected\n"
-                "cospec verify refinement --corpus verses.txt --objective masked --mask-ratio 0.5 "
-                "--max-length 4\n"
-                "# does training find the singular vectors?\n"
-                "cospec verify trained --objective masked --unmasked 2 --classes 2 --length 4 "
-                "--tokens 2",
+    .examples =
+        "# every statement on the default toy model\n"
+        "cospec verify all\n"
+        "# the bound of Theorem 4.1 for autoregressive pretraining\n"
+        "cospec verify 4.1 --objective ar --classes 4 --length 5 --tokens 2 --json\n"
+        "# Theorem 4.2 over mask ratios\n"
+        "cospec verify 4.2 --length 6 --mask-ratio 0.2:0.8:0.2 --csv\n"
+        "# Theorem 4.3 on a trained model of linear attention\n"
+        "cospec train --corpus verses.txt --objective linear --mask-ratio 0.5 --steps 5 "
+        "--width 16 --heads 2 --batch 8 -o linear\n"
+        "cospec verify 4.3 --model linear --corpus verses.txt --limit 20\n"
+        "# a context with more information is worse connected\n"
+        "cospec verify refinement --corpus verses.txt --objective masked --mask-ratio 0.5 "
+        "--max-length 4\n"
+        "# does training find the singular vectors?\n"
+        "cospec verify trained --objective masked --unmasked 2 --classes 2 --length 4 --tokens "
+        "2",
     .run = run_verify,
     .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
              "theorem43_curve.csv refinement.csv trained.csv probe.csv theorems.json theorems.csv",
