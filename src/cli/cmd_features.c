@@ -194,27 +194,24 @@ static cs_status run_features(cs_args *args)
 static const cs_opt features_options[] = {
     CS_EXTRA,
     CS_TEXT("layers", "LIST|all|last", "all",
-            "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
+            "Layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
     CS_CHOICE("init", "pretrained|random", "pretrained",
-              "random: the same network with fresh parameters, by --seed: what its states are "
-              "before any training."),
+              "random: the same network with fresh parameters, by --seed: its states before any "
+              "training."),
     CS_CHOICE("pooling", "mean|first|last|each|none", "mean",
-              "A row a document (the mean of all rows that the model reads, its first row, its "
-              "last; each: all three of one pass, in layer-L-mean.npy and so on), or none: one row "
-              "per token."),
+              "One row per document: mean, first or last row that the model reads; each: all three "
+              "in one pass (layer-L-mean.npy, ...). none: one row per token."),
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
-              "Whether the last layer comes through the final norm of gpt2 and "
-              "roberta-prelayernorm; hf: as hidden_states of transformers 5 has it, which is yes. "
-              "bert and roberta have none."),
+              "Whether the final norm of gpt2 and roberta-prelayernorm applies to the last layer. "
+              "hf: yes, as in hidden_states of transformers 5."),
     CS_CHOICE("long", "truncate|split", "truncate",
-              "What becomes of a document longer than --max-length: its beginning is taken, or "
-              "all of its pieces."),
+              "Documents longer than --max-length: use the beginning only, or all pieces."),
     CS_REAL("mask-ratio", "P", "0", 0, 1,
             "Share of each piece's tokens that become [MASK]; rows.npy marks them."),
     CS_INT("mask-seed", "N", "1", 0, 9007199254740992.0, "Seed of the choice of those tokens."),
     CS_FLAG("drop-masked",
-            "Leave these tokens out instead, as the encoder of MAE-LM does; the others keep "
-            "their positions."),
+            "Leave these tokens out instead, as the encoder of MAE-LM does; the others keep their "
+            "positions."),
     CS_CHOICE("dtype", "float32|float16", "float32", "Type of the states in the files."),
     {0},
 };
@@ -224,17 +221,18 @@ const cs_command cs_cmd_features = {
     .summary = "Hidden states of a corpus, layer by layer, as NPY files",
     .description =
         "MODEL is a directory of cospec train or of Hugging Face (config.json, one or sharded "
-        "safetensors, tokenizer.json) with a model of type gpt2, bert, roberta, "
-        "roberta-prelayernorm, llama, mistral, eurobert, qwen2, qwen3, gpt_neox, modernbert, "
-        "modernbert-decoder, distilbert, electra, albert, xlm-roberta, camembert, opt, gemma2, "
-        "phi, gptj, bloom, t5 or deberta-v2, and of pictures vit or vit_mae. CORPUS is a corpus by "
-        "name (cospec data list), a .tsv or .txt file, a directory with a folder a class, an .npy "
-        "file of token ids (then MODEL needs no tokenizer), or one of pictures.\n\n"
-        "DIR receives layer-L.npy (rows x width) for each layer, rows.npy (rows x 5: document, "
-        "piece of the document, position in the piece, token id, 1 if masked + 2 if special) and, "
-        "of labelled corpora, labels.npy (a class number a row; features.json has their names). "
-        "Rows are in the order of the corpus. Files are written as the states come; memory does "
-        "not grow with them.",
+        "safetensors, tokenizer.json). Its type is gpt2, bert, roberta, roberta-prelayernorm, "
+        "llama, mistral, eurobert, qwen2, qwen3, gpt_neox, modernbert, modernbert-decoder, "
+        "distilbert, electra, albert, xlm-roberta, camembert, opt, gemma2, phi, gptj, bloom, t5 "
+        "or deberta-v2; for images vit or vit_mae.\n\n"
+        "CORPUS is text or images in any form of docs/reference/corpora.md, or an .npy file of "
+        "token ids, for which MODEL needs no tokenizer.\n\n"
+        "DIR receives layer-L.npy (rows x width) for each layer and rows.npy (rows x 5: "
+        "document, piece of the document, position in the piece, token id, 1 if masked + 2 if "
+        "special). Labelled corpora also give labels.npy, the class number of each row; "
+        "features.json has the names. Rows are in the order of the corpus. The files are written "
+        "as the states are computed, so memory does not grow with them. "
+        "docs/reference/hidden-states.md describes them.",
     .positional = "MODEL CORPUS",
     .main = "layers pooling mask-ratio split limit max-length batch dtype device output",
     .groups = (const cs_opt *const[]){features_options, cs_group_stack, cs_group_sources,

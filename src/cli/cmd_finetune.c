@@ -389,71 +389,73 @@ static cs_status run_finetune(cs_args *args)
 }
 
 static const cs_opt finetune_options[] = {
+    CS_HEADING("Task"),
     CS_EXTRA,
-    CS_FLAG("regression", "Labels are numbers to be predicted: one output, squared error."),
+    CS_FLAG("regression", "Labels are numbers: one output, squared error."),
     CS_INT("limit", "N", NULL, 1, 1e15,
-           "The first N training lines only, whatever their classes: of what is sorted by class, "
-           "--few draws from every one."),
-    CS_INT("test-limit", "N", NULL, 1, 1e15, "The first N test examples only."),
+           "Use only the first N training lines, whatever their classes. For files sorted by class "
+           "use --few."),
+    CS_INT("test-limit", "N", NULL, 1, 1e15, "Use only the first N test examples."),
     CS_TEXT("few", "all|P%|N", "all",
-            "Train on a share of each class, or on N of each (regression: of all): every seed "
+            "Train on a share of each class, or on N of each (regression: in total). Every seed "
             "draws its own."),
     CS_TEXT("metric", "LIST", "auto",
-            "Of accuracy, f1, f1-macro, matthews, pearson, spearman, mse, parted by commas; a "
-            "learning rate is chosen by the first. auto: all that go with the task (f1 with two "
-            "classes)."),
+            "Metrics: accuracy, f1, f1-macro, matthews, pearson, spearman, mse. The first one "
+            "chooses the learning rate. auto: all that suit the task."),
     CS_CHOICE("init", "pretrained|random", "pretrained",
-              "random: the same architecture with fresh parameters, the baseline that shows what "
-              "pretraining gave."),
+              "random: fresh parameters, the baseline without pretraining."),
     CS_CHOICE("pooling", "auto|first|last|mean", "auto",
-              "What the head reads of the last layer: the first token's state, the last one's, or "
-              "the mean over all. auto: last where attention is causal, the mean where it is by "
-              "plans, else first."),
+              "What the head reads: the last layer's first or last row, or its mean. auto: last "
+              "for causal attention, mean for attention by plans, else first."),
     CS_CHOICE("head", "class|spans", "class",
-              "What is taught: labels, or answers in a context (TRAIN, TEST: of SQuAD's form)."),
+              "What is learned: labels, or answers in a context (files in SQuAD's format)."),
     CS_INT("stride", "N", "128", 1, 1 << 20,
            "--head spans: tokens from one window of a long context to the next."),
     CS_INT("max-answer", "N", "30", 1, 1 << 20, "--head spans: most tokens of an answer."),
     CS_REAL("null-threshold", "X", "0", -1e30, 1e30,
-            "--head spans: no answer is given where its score is above the best answer's by more."),
+            "--head spans: predict no answer if its score exceeds the best answer's by more than "
+            "X."),
     CS_TEXT("template", "TEXT", NULL,
-            "Cloze: a text is {1} in it, of pairs {1} and {2}, and {mask} the word that tells the "
-            "class, as '{1} It was {mask}.'; the head is the language model's. Of a causal model "
-            "{mask} is its end."),
+            "Cloze task, as '{1} It was {mask}.': {1} and {2} are the texts, {mask} the word of "
+            "the class. Causal models need {mask} at the end."),
     CS_TEXT("verbalisers", "CLASS=WORD,...", NULL,
-            "--template: the word of each class, one token of the model; a blank before it "
+            "--template: the word of each class, one token of the model. A blank before it "
             "counts."),
     CS_SPECIAL,
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
-           "Most tokens of a text or pair; longer ones are cut at the end, the longer of a pair "
-           "first. Default: the positions of the model, at most 128; --head spans: 384."),
+           "Most tokens of a text or pair; the longer text is cut first. Default: the positions of "
+           "the model, at most 128; --head spans: 384."),
     {0},
 };
 
 static const cs_opt recipe_options[] = {
+    CS_HEADING("Training"),
     CS_INT("epochs", "N", "5", 0, 1e6,
-           "Passes over the training examples; 0, with --template: none (zero-shot)."),
-    CS_INT("batch", "B", "16", 1, 65536, "Texts a step."),
+           "Passes over the training examples. 0: no training (with --template: zero-shot)."),
+    CS_INT("batch", "B", "16", 1, 65536, "Texts per step."),
     CS_TEXT("lr", "RATE[,RATE]...", "4e-5",
-            "Peak learning rate. Of several the best is chosen with the first seed on 10 % of "
-            "each class of the training examples, held out for that; the test side has no part."),
+            "Peak learning rate. From several, the first seed chooses the best on a held-out 10% "
+            "of the training examples."),
     CS_CHOICE("schedule", "cosine|linear|one-cycle|constant", "cosine",
-              "Course of the learning rate after the warm-up."),
+              "Learning rate schedule after the warm-up."),
     CS_REAL("warmup", "P", "0.1", 0, 1, "Share of the steps in which the learning rate rises."),
     CS_REAL("dropout", "P", "0.1", 0, 0.99,
-            "In embeddings, attention, residual sums and the head."),
+            "Dropout of embeddings, attention, residual sums and head."),
     CS_REAL("label-smoothing", "E", "0", 0, 0.999,
-            "Classes: a share E of each target is dealt to all classes alike."),
+            "Classes: share of each target that is spread evenly over all classes."),
     CS_REAL("mixup", "A", "0", 0, 8,
-            "Pictures: mixed in pairs by a share from Beta(A, A), and their targets (MAE: 0.8)."),
-    CS_REAL("weight-decay", "W", "0", 0, 1000, "Of matrices."),
-    CS_REAL("clip", "NORM", "0", 0, 1e30, "Largest norm of a gradient; 0: any."),
+            "Images: mix pairs of images and their targets with a share from Beta(A, A) (MAE: "
+            "0.8)."),
+    CS_REAL("weight-decay", "W", "0", 0, 1000, "Weight decay of matrices."),
+    CS_REAL("clip", "NORM", "0", 0, 1e30, "Largest norm of a gradient. 0: no clipping."),
     CS_INT("seeds", "K", "5", 1, 1000,
-           "Runs, with the seeds --seed, --seed + 1, ...: head, order, dropout, draw of --few."),
+           "Number of runs, with seeds --seed, --seed + 1, ... for head, order, dropout and "
+           "--few."),
     CS_FLAG("save-model",
-            "Keep every run's model, in the form of Hugging Face's ...ForSequenceClassification."),
+            "Keep the model of every run, in the format of Hugging Face's "
+            "...ForSequenceClassification."),
     CS_INT("log-every", "N", "10", 0, 1e12,
-           "Steps between two rows of a run's log.csv; 0: the last alone."),
+           "Steps between rows of a run's log.csv. 0: only the last row."),
     {0},
 };
 
@@ -462,54 +464,55 @@ const cs_command cs_cmd_finetune = {
     .gpu = true,
     .summary = "Fine-tune a model on labelled texts: GLUE's recipe, medians over seeds",
     .description =
-        "MODEL is a directory of cospec train or of Hugging Face, of any type that cospec features "
-        "reads (of t5 the encoder). TRAIN and TEST are corpora with labels in any form that cospec "
-        "cooc reads, with --pair of two texts each. A corpus known by name is its training side as "
-        "TRAIN and its test side as TEST (NAME:train, NAME:test: as it says); without TEST the "
-        "documents of TRAIN that are held out are it.\n\n"
-        "A fresh head is put on the encoder (of two-stream models the content stream, of MAE-LM's "
-        "the encoder) and everything is trained, once for every seed. A metric's value is the "
-        "median over seeds. Two sources of error are kept apart: low and high are the order "
-        "statistics that cover the median over seeds with the coverage stated (five seeds: least "
-        "and largest, 0.9375; one: empty, it tells nothing of others); se is the standard error of "
-        "one run's score over other test examples (delete-block jackknife, the median of the "
-        "seeds' errors). constant is the score of the commonest training class (mean value), which "
-        "reads nothing.\n\n"
-        "The recipe is that of Geiping and Goldstein (2023) for GLUE, which LA 5.1 follows: 5 "
-        "epochs, batches of 16, peak 4e-5, warm-up over a tenth, cosine; docs/reference/training-options.md has all "
-        "defaults with their sources. Small models want a larger --lr (1e-4 to 1e-3).\n\n"
-        "With --template the task is a cloze (MAE-LM, Table 7): the model fills the gap, and a "
-        "class is the more probable the likelier its word of --verbalisers there. The head is that "
-        "of the language model, with the rows of these words: --epochs 0 asks the model as it is, "
-        "--few 16 trains it on 16 examples a class.\n\n"
-        "With --head spans the model points at answers in contexts (SQuAD 1.1 and 2.0; MAE-LM, "
-        "Table 1): two outputs of every row, windows of --max-length; exact and f1 are those of "
-        "SQuAD's scorer, whose predictions.json and null_odds.json each run leaves in "
-        "DIR/runs/seed-N. A MODEL that has such a head keeps it; --epochs 0 then asks it as it "
-        "is.\n\n"
-        "With -o DIR every run leaves DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
-        "--save-model the model) as soon as it is done, and the same command with --resume makes "
-        "those that are missing. DIR receives finetune.csv, finetune.json and predictions.csv "
-        "(layer, example, truth, the prediction of each seed), which --against of another run, "
-        "here or in cospec probe, compares with example by example: the k-th seed of one run with "
-        "the k-th of the other, rows of finetune.csv whose seed is difference. --resume takes "
-        "another --against without a new run.",
+        "MODEL is a directory of cospec train or of Hugging Face, of any type that cospec "
+        "features reads (of t5 the encoder). TRAIN and TEST are labelled corpora in any form "
+        "that cospec cooc reads, with --pair of two texts each. A named corpus gives its "
+        "training side as TRAIN and its test side as TEST; NAME:train and NAME:test choose a "
+        "side. TEST defaults to the held-out documents of TRAIN.\n\n"
+        "The command puts a fresh head on the encoder and trains everything, once for every "
+        "seed. Of two-stream models it uses the content stream, of MAE-LM's the encoder. The "
+        "value of a metric is the median over seeds. Two sources of error are reported "
+        "separately. low and high are the order statistics that cover the median over seeds with "
+        "the given coverage. For five seeds they are the least and the largest, with coverage "
+        "0.9375; for one seed they are empty. se is the standard error of one run over other "
+        "test examples (delete-block jackknife, median over seeds). constant is the score of "
+        "always predicting the most frequent training class, or the mean value.\n\n"
+        "The recipe follows Geiping and Goldstein (2023) for GLUE, as LA 5.1 does; "
+        "docs/reference/training-options.md lists the defaults with their sources. Small models "
+        "need a larger --lr (1e-4 to 1e-3).\n\n"
+        "With --template the task is a cloze (MAE-LM, Table 7). The model fills the gap, and the "
+        "probability of a class is that of its word of --verbalisers. The head is that of the "
+        "language model, with the rows of these words. --epochs 0 evaluates the model without "
+        "training, --few 16 trains it on 16 examples per class.\n\n"
+        "With --head spans the model marks answers in contexts (SQuAD 1.1 and 2.0; MAE-LM, Table "
+        "1), with two outputs per row and windows of --max-length tokens. exact and f1 are those "
+        "of SQuAD's scorer; each run writes its predictions.json and null_odds.json into "
+        "DIR/runs/seed-N. A MODEL with such a head keeps it, and --epochs 0 then evaluates it "
+        "without training.\n\n"
+        "With -o DIR every run writes DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
+        "--save-model the model) when it is done. The same command with --resume makes the "
+        "missing runs. DIR receives finetune.csv, finetune.json and predictions.csv (layer, "
+        "example, truth, the prediction of each seed). --against compares with another "
+        "predictions.csv, of this command or of cospec probe, example by example: the k-th seed "
+        "of one run with the k-th of the other. The differences are the rows of finetune.csv "
+        "whose seed is difference. --resume accepts another --against without new runs.",
     .positional = "MODEL [TRAIN] [TEST]",
     .main = "few epochs lr batch seeds metric head max-length tasks output",
     .groups = (const cs_opt *const[]){finetune_options, cs_group_labelled, cs_group_attention,
                                       cs_group_against, recipe_options, cs_group_tasks, NULL},
     .examples =
-        "# a small model of verses; then a task, one example a line: label, text\n"
+        "# a small model; then a task, with one example per line: label, text\n"
         "cospec train --corpus verses.txt --objective masked --steps 20 --width 32 --layers 2 "
         "--batch 8 -o masked\n"
-        "cospec finetune masked labelled.tsv labelled.tsv --epochs 2 --lr 1e-3 --seeds 2 -o task\n"
-        "# what the same architecture learns without pretraining, from 4 examples of each class\n"
+        "cospec finetune masked labelled.tsv labelled.tsv --epochs 2 --lr 1e-3 --seeds 2 -o "
+        "task\n"
+        "# the same architecture without pretraining, from 4 examples of each class\n"
         "cospec finetune masked labelled.tsv labelled.tsv --init random --few 4 --epochs 2 "
         "--lr 1e-3,1e-4 --seeds 2\n"
         "# from all of them, compared with the pretrained model on the same test examples\n"
         "cospec finetune masked labelled.tsv labelled.tsv --init random --epochs 2 --lr 1e-3 "
         "--seeds 2 --against task/predictions.csv\n"
-        "# what it knows of the task untaught\n"
+        "# the task without training (zero-shot)\n"
         "cospec finetune masked labelled.tsv labelled.tsv --template '{1} a {mask}' "
         "--verbalisers animal=cat,plant=tree --epochs 0 --seeds 1",
     .run = run_finetune,

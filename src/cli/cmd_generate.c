@@ -77,22 +77,20 @@ static cs_status run_generate(cs_args *args)
 
 static const cs_opt generate_options[] = {
     CS_TEXT("prompt", "TEXT", NULL,
-            "What every text begins with. Default: nothing, of models that were trained to predict "
-            "a first token (--empty-prefix shared), of masked ones and of those with a begin token "
-            "of their own (--special)."),
+            "Beginning of every text. Default: none, for masked models and for models that can "
+            "predict a first token (--empty-prefix shared, or a begin token)."),
     CS_SPECIAL,
     CS_INT("n", "N", "1", 1, 1 << 24, "Number of texts."),
     CS_INT("length", "L", NULL, 1, 1 << 20,
-           "Tokens of a text, the prompt's included. Default: 32, or the model's positions."),
+           "Tokens of a text, with the prompt. Default: 32, or the model's positions."),
     CS_REAL("temperature", "T", "1", 0, 1e6,
-            "What logits are divided by; 0: always the likeliest token."),
+            "Divide logits by T. 0: always take the most probable token."),
     CS_REAL("top-p", "P", "1", 1e-9, 1,
-            "Draw among the fewest tokens whose probabilities reach P."),
+            "Draw among the smallest set of tokens whose probabilities reach P."),
     CS_CHOICE("order", "auto|left|random|confidence", "auto",
-              "Which token is drawn next: the first, any, or the one whose likeliest token has the "
-              "largest probability. Causal models draw from the left. auto: random where the model "
-              "takes any order (not of hybrid ones)."),
-    CS_INT("batch", "B", "64", 1, 65536, "Most texts a forward pass."),
+              "Order of drawing: left to right, random, or most confident first. Causal models "
+              "draw from the left. auto: random if the model allows any order."),
+    CS_INT("batch", "B", "64", 1, 65536, "Most texts per forward pass."),
     {0},
 };
 
@@ -100,22 +98,25 @@ const cs_command cs_cmd_generate = {
     .name = "generate",
     .summary = "Texts drawn from causal, masked, two-stream and diffusion models",
     .description =
-        "Tokens are drawn one at a time, each from what the model says of it given the prompt and "
-        "those drawn before: in a causal model the next one; in a masked one (masked, diffusion, "
-        "mntp) any one, the others still hidden being [MASK]; in two streams by a query at its "
-        "place. So drawn, at temperature 1, texts have the model's own probabilities: nll is the "
-        "sum of -log p over the tokens drawn, in the order in which they were (places in --json), "
-        "as perplexity computes it for causal models. Special tokens may be drawn as others.\n\n"
-        "Text number i is a function of --seed and i. DIR receives generate.json and generate.csv.",
+        "Draws tokens one at a time, each from the model's distribution given the prompt and the "
+        "tokens drawn before. A causal model draws the next token. A masked model (masked, "
+        "diffusion, mntp) draws any token while the other hidden ones are [MASK]. A two-stream "
+        "model uses a query at the position. auto does not use the random order for hybrid "
+        "models.\n\n"
+        "At temperature 1 the texts have the model's own probabilities. nll is the sum of -log p "
+        "over the drawn tokens, in the order of drawing (places in --json), as perplexity "
+        "computes it for causal models. Special tokens may be drawn like others.\n\n"
+        "Text number i depends only on --seed and i. DIR receives generate.json and generate.csv.",
     .positional = "MODEL",
     .groups = (const cs_opt *const[]){generate_options, NULL},
-    .examples = "# a small causal model and a small diffusion model of verses of one's own\n"
-                "cospec train --corpus verses.txt --objective ar --empty-prefix shared --steps 5 "
-                "--width 32 --layers 2 --batch 8 -o ar\n"
-                "cospec train --corpus verses.txt --objective diffusion --empty-prefix shared "
-                "--steps 5 --width 32 --layers 2 --batch 8 -o diffusion\n"
-                "cospec generate ar --n 3 --length 12\n"
-                "cospec generate diffusion --length 12 --order confidence --top-p 0.9 -o drawn",
+    .examples =
+        "# a small causal model and a small diffusion model of your own text\n"
+        "cospec train --corpus verses.txt --objective ar --empty-prefix shared --steps 5 "
+        "--width 32 --layers 2 --batch 8 -o ar\n"
+        "cospec train --corpus verses.txt --objective diffusion --empty-prefix shared --steps "
+        "5 --width 32 --layers 2 --batch 8 -o diffusion\n"
+        "cospec generate ar --n 3 --length 12\n"
+        "cospec generate diffusion --length 12 --order confidence --top-p 0.9 -o drawn",
     .run = run_generate,
     .files = "generate.json generate.csv",
     .without = "resume dry-run",

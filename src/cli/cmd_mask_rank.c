@@ -280,63 +280,65 @@ static const cs_opt mask_rank_options[] = {
     CS_REAL("mask-ratio", "P", "0.15", CS_ABOVE_0, CS_BELOW_1,
             "Share of each piece's tokens that become [MASK]."),
     CS_FLAG("bert-masking",
-            "Leave a tenth of these as they are and put random tokens for a tenth, as BERT does "
-            "(MAE-LM, Figure 6); they count as real rows."),
+            "As BERT: leave a tenth of these tokens unchanged and replace a tenth by random tokens "
+            "(MAE-LM, Figure 6). Both count as real rows."),
     CS_INT("mask-seed", "N", "1", 0, 9007199254740992.0,
            "Seed of the choice of tokens, and of the sample of real rows."),
     CS_INT("rare", "N", NULL, 0, 1e15,
-           "The study of rare tokens, of any model: tokens that occur at most N times take the "
-           "place of [MASK], in the text as it is (MAE-LM, Appendix F)."),
+           "Study rare tokens of any model, without masking: tokens that occur at most N times "
+           "replace [MASK] (MAE-LM, Appendix F)."),
     CS_TEXT("rare-in", "CORPUS", NULL,
-            "Where --rare counts, as text the model is used on; N = 0: tokens it lacks. Default: "
-            "CORPUS."),
+            "Corpus in which --rare counts. N = 0: tokens that it lacks. Default: CORPUS."),
     CS_REAL("tau", "T", "0.9", CS_ABOVE_0, 1,
             "Share of the sum of squared singular values for rank_tau, above 0."),
     CS_TEXT("layers", "LIST|all|last", "all",
-            "Which layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
+            "Layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
     CS_INT("blocks", "B", "20", 1, 10000,
-           "Blocks of documents of the jackknife, at most the documents; 1: no standard errors."),
+           "Blocks of documents of the jackknife, at most one per document. 1: no standard "
+           "errors."),
     CS_INT("pieces", "N", "4", 0, 100000,
-           "Pieces of text on which Theorem 2.2's bound is evaluated, head by head."),
+           "Pieces of text on which the bound of Theorem 2.2 is evaluated for each head."),
     CS_FLAG("center", "Subtract the mean of the rows. The paper's ranks are uncentred."),
-    CS_FLAG("row-norm", "Divide each row by its norm, so that none outweighs the others."),
+    CS_FLAG("row-norm", "Divide each row by its norm, so that all rows have equal weight."),
     CS_CHOICE("final-norm", "hf|no", "hf",
-              "Whether the last layer comes through the final norm of roberta-prelayernorm, as "
-              "hidden_states of transformers 5 has it."),
+              "Whether the final norm of roberta-prelayernorm applies to the last layer, as in "
+              "hidden_states of transformers 5."),
     CS_CHOICE("long", "truncate|split", "split",
-              "What becomes of a document longer than --max-length: its beginning is taken, or "
-              "all of its pieces."),
+              "Documents longer than --max-length: use the beginning only, or all pieces."),
     {0},
 };
 
 const cs_command cs_cmd_mask_rank = {
     .name = "mask-rank",
-    .summary = "Dimensions of a masked model that [MASK] occupies: MAE-LM's study",
+    .summary =
+        "Rank of a masked model with and without [MASK]: MAE-LM's study",
     .description =
         "For each MODEL (masked or mae-lm; a directory of cospec train or of Hugging Face) and "
-        "layer, the effective ranks of its states on CORPUS, streamed into Gram matrices:\n\n"
+        "each layer, computes the effective ranks of its states on CORPUS, streamed into Gram "
+        "matrices:\n\n"
         "  with-mask      all rows, with a share of the tokens [MASK] (Figure 1a)\n"
         "  without-mask   all rows of the same text, unmasked (Figure 1a)\n"
         "  mask-only      the rows at [MASK] (Figure 1b)\n"
         "  real-only      the other rows of the masked text\n"
-        "  real-sample    as many of those as there are [MASK]s, drawn in each piece\n"
+        "  real-sample    a sample of the other rows, one per [MASK] of the piece\n"
         "  dropped        mae-lm: the text without the masked tokens, as its encoder\n"
         "                 reads it in training (Figure 5a)\n"
         "  without-kept   mae-lm: the same tokens' rows in the whole text\n"
-        "  rare-only      --rare: the rows of rare tokens, nothing being masked\n"
+        "  rare-only      --rare: the rows of rare tokens, without masking\n"
         "  others         --rare: the other rows\n"
-        "  others-sample  --rare: as many of those as there are rare ones\n\n"
-        "The encoder of mae-lm never read [MASK] in training and is not shown it here; nor is that "
-        "of two streams over masks (train --query-position), which is studied in the same way. "
-        "Fine-tuned models are read as any (Figure 5b).\n\n"
-        "The gap of a layer is with-mask less without-mask (mae-lm: dropped less without-kept; "
-        "--rare: rare-only less others-sample, where they are equally many), with a delete-block "
-        "jackknife of the difference. Beside it: the share of the [MASK] rows "
-        "outside the real rows' top space and the principal angles of both; Lemma 2.1 with its "
-        "premise, and Theorem 2.2, as statements with verdicts; its bound on residuals, as printed "
-        "and as corrected, on the model's own heads.\n\n"
+        "  others-sample  --rare: a sample of the other rows, one per rare token\n\n"
+        "The encoder of mae-lm never reads [MASK] in training and does not read it here. The "
+        "same holds for two streams over masks (train --query-position). Fine-tuned models are "
+        "read like others (Figure 5b).\n\n"
+        "The gap of a layer is with-mask minus without-mask, with a delete-block jackknife of "
+        "the difference. For mae-lm it is dropped minus without-kept. With --rare it is "
+        "rare-only minus others-sample, if both have the same number of rows.\n\n"
+        "Further results: the share of the [MASK] rows outside the top space of the real rows, "
+        "and the principal angles of both spaces. Lemma 2.1 with its premise and Theorem 2.2 are "
+        "statements with verdicts. The bound of Theorem 2.2 on residuals is evaluated on the "
+        "model's own heads, as printed and as corrected.\n\n"
         "With -o DIR: mask_rank.csv, gap.csv, containment.csv, statements.json. Figures: cospec "
-        "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as verify's: a corrected statement "
+        "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as in verify: a corrected statement "
         "failed, or is inconclusive.",
     .positional = "[NAME=]MODEL... CORPUS",
     .main = "mask-ratio rare layers tau split limit max-length blocks device output",

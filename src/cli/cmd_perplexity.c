@@ -231,30 +231,23 @@ static cs_status run_perplexity(cs_args *args)
 
 static const cs_opt perplexity_options[] = {
     CS_EXTRA,
-    CS_CHOICE(
-        "ask", "auto|prefix|append|remaining|pseudo|elbo|all", "auto",
-        "Masked, mntp and mae-lm models: one [MASK] behind the prefix, [MASK] at all remaining "
-        "positions, or each token masked in turn (no likelihood). auto: the first two where they "
-        "differ; hybrid models: the prefix alone, as causal ones. elbo, not part of all: masked "
-        "models (diffusion) as drawn in any order, an upper bound of the nll, from --positions "
-        "masks of a piece (4)."),
+    CS_CHOICE("ask", "auto|prefix|append|remaining|pseudo|elbo|all", "auto",
+              "How masked, mntp and mae-lm models predict (see above). auto: append and remaining "
+              "where they differ."),
     CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear|mntp|hybrid", "auto",
-              "What the model is taken for. auto: as it was trained, else by its architecture."),
+              "Kind of model. auto: as trained, else by its architecture."),
     CS_CHOICE("first", "auto|yes|no", "auto",
-              "Predict the first token of a piece too, from nothing. auto: where the model was "
-              "trained to, and behind the begin token of a causal one (--special)."),
+              "Also predict the first token of a piece. auto: if the model was trained to, or if a "
+              "causal model reads a begin token (--special)."),
     CS_INT("fill", "S", NULL, 1, 1 << 20,
-           "--ask remaining: [MASK] up to length S. Default: the piece's own length, which the "
-           "model thereby learns."),
-    CS_INT(
-        "positions", "N", NULL, 1, 1 << 20,
-        "Where a pass is of one token: only N tokens of a piece, drawn by --seed, are predicted, "
-        "and weighted so that the mean over draws is that of all."),
+           "--ask remaining: put [MASK] up to length S. Default: the length of the piece, which "
+           "reveals that length to the model."),
+    CS_INT("positions", "N", NULL, 1, 1 << 20,
+           "Predict only N tokens of a piece, drawn by --seed, where each needs its own pass. "
+           "Weights make the estimate unbiased."),
     CS_TEXT("unigram", "FILE|CORPUS", NULL,
-            "Beside the model the frequencies of its own tokens in this text, documents of the "
-            "test share left out, plus one each: the same predictions without any context, and "
-            "the paired difference. A model that is not below predicts no better than one that "
-            "sees nothing."),
+            "Add a unigram baseline from this text (without its test share, counts plus one) and "
+            "the paired difference. A useful model is below it."),
     CS_INT("blocks", "B", "20", 2, 1000, "Blocks of documents for the delete-block jackknife."),
     {0},
 };
@@ -265,27 +258,35 @@ const cs_command cs_cmd_perplexity = {
     .description =
         "  perplexity = exp( -mean log p(x_{k+1} | x_1 .. x_k) )\n\n"
         "over the tokens of consecutive pieces of at most --max-length. MODEL and CORPUS are as "
-        "for cospec features. A causal model is run once a piece; a two-stream model too, with a "
-        "query at position k+1 that sees the prefix. A masked model needs one forward pass a "
-        "predicted token, n times the work on pieces of n tokens: --positions and --limit bound "
-        "it. The encoder of an mae-lm model reads the prefix, and [MASK] at the share --delta of "
-        "the masked positions that it was trained with.\n\n"
+        "for cospec features. A causal model runs once per piece. A two-stream model does too, "
+        "with a query at position k+1 that sees the prefix. A masked model needs one forward "
+        "pass per predicted token, n times the work on pieces of n tokens; --positions and "
+        "--limit bound it. The encoder of an mae-lm model reads the prefix, and [MASK] at the "
+        "share --delta of the masked positions as in training.\n\n"
+        "--ask chooses how masked, mntp and mae-lm models predict:\n\n"
+        "  prefix     the prefix alone, as causal models do (hybrid models)\n"
+        "  append     one [MASK] after the prefix\n"
+        "  remaining  [MASK] at all remaining positions\n"
+        "  pseudo     each token masked separately; not a likelihood\n"
+        "  elbo       masked models (diffusion) in random order: an upper bound of\n"
+        "             the nll, from --positions masks per piece (4); not in all\n\n"
         "Intervals are 95%: standard errors by delete-block jackknife over documents, times "
-        "Student's quantile with one degree of freedom less than blocks. Bits per byte are exact "
-        "with byte-level BPE; with other tokenizers the bytes of the text are shared out over its "
-        "tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the negative "
-        "log-likelihood by the number k of tokens seen (in --json too).",
+        "Student's quantile with one degree of freedom fewer than blocks. Bits per byte are "
+        "exact with byte-level BPE; with other tokenizers the bytes of the text are divided "
+        "among its tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the "
+        "negative log-likelihood by the number k of tokens seen (also in --json).",
     .positional = "MODEL FILE|CORPUS",
     .groups = (const cs_opt *const[]){perplexity_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_attention, cs_group_corpus_form,
                                       NULL},
-    .examples = "# two small models of one text, on its held-out lines\n"
-                "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
-                "--batch 8 -o ar\n"
-                "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 "
-                "--layers 2 --batch 8 -o masked\n"
-                "cospec perplexity ar verses.txt --split test --unigram verses.txt\n"
-                "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
+    .examples =
+        "# two small models of one text, on its held-out lines\n"
+        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
+        "--batch 8 -o ar\n"
+        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
+        "--batch 8 -o masked\n"
+        "cospec perplexity ar verses.txt --split test --unigram verses.txt\n"
+        "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
     .run = run_perplexity,
     .files = "perplexity.json perplexity.csv by-length.csv perplexity-blocks.csv "
              "by-length-blocks.csv",

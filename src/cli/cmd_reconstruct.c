@@ -78,45 +78,45 @@ static cs_status run_reconstruct(cs_args *args)
 static const cs_opt reconstruct_options[] = {
     CS_EXTRA,
     CS_REAL("mask-ratio", "R", "0.75", 0, 1,
-            "Share of each picture's patches that are hidden, rounded: at least one, never all."),
+            "Share of each image's patches that are hidden, rounded: at least one, never all."),
     CS_CHOICE("masks", "uniform|blocks", "uniform",
-              "Hidden patches uniform, or in blocks as block-masked has them."),
-    CS_TEXT(
-        "decode", "once|groups:K|token", "once",
-        "Hidden patches at once, or in K groups of a drawn order, or one by one, each shown with "
-        "its predicted values to those behind it."),
+              "Hide patches uniformly, or in blocks as block-masked does."),
+    CS_TEXT("decode", "once|groups:K|token", "once",
+            "Predict hidden patches at once, in K groups of a random order, or one by one. Later "
+            "patches see the values predicted before."),
     CS_TEXT("perceptual", "MODEL", NULL,
-            "A classifier of such pictures (cospec finetune --save-model, in DIR/runs): also the "
+            "A classifier of such images (cospec finetune --save-model, in DIR/runs): adds the "
             "distance in its features, which is not LPIPS."),
-    CS_INT("limit", "N", NULL, 1, 1e9, "So many of the pictures held out, drawn by --seed."),
-    CS_INT("shown", "N", "12", 1, 1000, "Pictures in reconstruction.png."),
-    CS_INT("batch", "B", "64", 1, 65536, "Most pictures a forward pass."),
+    CS_INT("limit", "N", NULL, 1, 1e9, "Use at most N of the held-out images, drawn by --seed."),
+    CS_INT("shown", "N", "12", 1, 1000, "Number of images in reconstruction.png."),
+    CS_INT("batch", "B", "64", 1, 65536, "Most images per forward pass."),
     CS_REAL("test-share", "P", "0.2", 0, 1,
-            "Share of pictures held out, chosen by a hash of each."),
+            "Share of held-out images, chosen by a hash of each image."),
     {0},
 };
 
 const cs_command cs_cmd_reconstruct = {
     .name = "reconstruct",
-    .summary = "Hidden patches of pictures, predicted by a model, and how far from the truth",
+    .summary =
+        "Predict hidden patches of images with a model, and measure the error",
     .description =
         "MODEL is a directory of cospec train --arch vit with a masked objective or two streams, "
-        "or of Hugging Face's ViTMAEForPreTraining; CORPUS pictures of the sizes that it reads. Of "
-        "each picture that is held out (of all, where none is) a share of the patches is hidden, "
-        "drawn by --seed and its number, and predicted.\n\n"
-        "Scores, by picture and as means: l2, the mean squared error of hidden values; psnr; ssim "
-        "of the whole picture; with --perceptual also d(x, y) = mean over layers and patches of "
-        "|u(x) - u(y)|^2, u the unit states of that classifier. Beside the model stand the mean of "
-        "the training pictures and the best linear predictor by their covariance (what a Gaussian "
-        "with these would predict), with a ridge chosen on 64 of them, an eighth at most, which "
-        "both "
-        "leave out. A model of --target "
-        "codes is taken at the likeliest code of each hidden patch, decoded. A model of --target "
-        "normalised is given the mean and the standard deviation of each hidden patch, as MAE's "
-        "figures are: its scores compare with those of such models alone.\n\n"
-        "DIR receives reconstruction.png (a row a picture: original, what is shown, model, mean, "
-        "linear predictor), reconstruct.json, reconstruct.csv (means) and scores.csv (every "
-        "picture).",
+        "or of Hugging Face's ViTMAEForPreTraining. CORPUS has images of the sizes that it "
+        "reads. In each held-out image (in all, if none is held out) a share of the patches is "
+        "hidden, drawn by --seed and the number of the image, and predicted.\n\n"
+        "Scores, for each image and as means: l2, the mean squared error of hidden values; psnr; "
+        "ssim of the whole image. With --perceptual also d(x, y), the mean over layers and "
+        "patches of |u(x) - u(y)|^2, where u are the unit states of that classifier.\n\n"
+        "Two baselines have no network: the mean of the training images, and the best linear "
+        "predictor by their covariance, which is optimal for a Gaussian. Its ridge is chosen on "
+        "64 training images, at most an eighth, which both baselines leave out.\n\n"
+        "A model of --target codes is scored by the most probable code of each hidden patch, "
+        "decoded. A model of --target normalised receives the mean and the standard deviation of "
+        "each hidden patch, as in MAE's figures; compare its scores only with those of such "
+        "models.\n\n"
+        "DIR receives reconstruction.png (one row per image: original, visible patches, model, "
+        "mean, linear predictor), reconstruct.json, reconstruct.csv (means) and scores.csv "
+        "(every image).",
     .positional = "MODEL CORPUS",
     .groups = (const cs_opt *const[]){reconstruct_options, NULL},
     .examples =

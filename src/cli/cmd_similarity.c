@@ -102,23 +102,19 @@ static cs_status run(cs_args *args)
 
 static const cs_opt similarity_options[] = {
     {"k", 'k', CS_OPT_INT, "K", "10", 1, 100000,
-     "Principal components whose spans the angles compare.", false},
+     "Number of principal components whose spans are compared by angles.", false},
     CS_TEXTS("with", "[NAME=]FILE",
-             "Compare each matrix with this one, in place of two with each other; may be given "
-             "several times."),
+             "Compare each matrix with this one, instead of two with each other. May be repeated."),
     CS_FLAG("dimension",
-            "Also, of each matrix: two-NN intrinsic dimension (of the distinct rows), mean cosine, "
-            "isotropy. (cospec rank gives ranks and the decay exponent.)"),
+            "Also compute two-NN intrinsic dimension (of the distinct rows), mean cosine and "
+            "isotropy of each matrix. cospec rank gives ranks."),
     CS_REAL("discard", "F", "0.1", 0, 0.99,
             "Share of the largest ratios that the two-NN fit leaves out."),
     CS_INT("sample", "N", "10000", 3, 1000000,
-           "Rows, evenly spaced, that the two-NN dimension takes: its time grows with their "
-           "square."),
+           "Number of evenly spaced rows for the two-NN dimension; time grows with its square."),
     CS_INT("blocks", "B", "1", 1, 10000,
-           "Blocks of consecutive rows for a delete-block jackknife of both CKA and, with "
-           "--dimension, of those measures, all of them then of the sampled rows; 1: no standard "
-           "errors. A 95 % interval is value +- t se, t Student's quantile at B - 1 degrees of "
-           "freedom (10 blocks: 2.26)."),
+           "Blocks of consecutive rows for a delete-block jackknife of CKA and the measures of "
+           "--dimension. 1: no standard errors."),
     {0},
 };
 
@@ -126,13 +122,17 @@ const cs_command cs_cmd_similarity = {
     .name = "similarity",
     .summary = "CKA, Procrustes distance and principal angles of two matrices of states",
     .description =
-        "Row i of both matrices is input i (two layers, two models). All measures centre the "
-        "columns and do not change under rotations and scaling of either side: linear CKA with "
-        "the biased and the unbiased HSIC, the orthogonal Procrustes distance of the normalised "
-        "matrices, the principal angles between the spans of the first K principal components. "
-        "The biased CKA is near 1 for any two matrices with fewer rows than columns: read the "
-        "unbiased one. With --with each FILE is compared with each of those, as all layers of one "
-        "model with all of another.",
+        "Row i of both matrices is input i, for two layers or two models. All measures centre "
+        "the columns and are invariant under rotations and scaling of either side: linear CKA "
+        "with the biased and the unbiased HSIC, the orthogonal Procrustes distance of the "
+        "normalised matrices, and the principal angles between the spans of the first K "
+        "principal components. The biased CKA is near 1 for any two matrices with fewer rows "
+        "than columns; use the unbiased one.\n\n"
+        "--with compares each FILE with each of the given matrices, for example all layers of "
+        "one model with all layers of another.\n\n"
+        "With --blocks a 95% interval is value +- t se, with t the quantile of Student's "
+        "distribution at B - 1 degrees of freedom (10 blocks: 2.26). The measures of --dimension "
+        "then all use the sampled rows.",
     .positional = "[NAME=]FILE...",
     .groups = (const cs_opt *const[]){similarity_options, NULL},
     .examples = "# autoregressive against masked contexts, as token vectors\n"

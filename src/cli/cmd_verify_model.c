@@ -69,13 +69,13 @@ done:
 
 static const cs_opt verify_model_options[] = {
     CS_REAL("tol", "T", NULL, 1e-300, 1e300,
-            "Largest absolute difference that passes. Default, by layer l (logits: N + 1): "
-            "8 (l + 1) sqrt(max(width, inner, length)) 2^-24 of the layer's largest state."),
+            "Largest absolute difference that passes. Default: 8 (l + 1) sqrt(max(width, inner, "
+            "length)) 2^-24 of the largest state of layer l."),
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
-              "Whether the reference's last layer came through the final norm, as in transformers "
-              "5; no: roberta-prelayernorm of transformers 4."),
+              "Whether the final norm applies to the last layer of the reference, as in "
+              "transformers 5. no: roberta-prelayernorm of transformers 4."),
     CS_CHOICE("attention", "auto|causal|bidirectional", "auto",
-              "Which rows a row sees. auto: as the model was trained."),
+              "Attention mask. auto: as in the model's training."),
     {0},
 };
 
@@ -84,20 +84,22 @@ const cs_command cs_cmd_verify_model = {
     .summary = "Hidden states and logits of a model against those of another program",
     .description =
         "  cospec verify-model DIR REFERENCE.npz\n\n"
-        "REFERENCE.npz holds input_ids (n x s; -1 or attention_mask 0: padding), hidden_states_0 "
-        ".. hidden_states_N (n x s x width; some may be missing) and logits (n x s x vocabulary, "
-        "optional), as tests/oracle/make_reference.py makes them with transformers. Of --stack "
-        "decoder they are decoder_hidden_states_L and decoder_logits, by decoder_input_ids (else "
-        "input_ids shifted right) and decoder_attention_mask. Printed are, "
-        "layer by layer, the largest absolute difference, and the mean and standard deviation of "
-        "the difference. Exit 1 when a layer is beyond its tolerance.\n\n"
-        "The default tolerance is for float32: a row of layer l has passed about 8 l sums of at "
-        "most m = max(width, inner, length) products, each rounded like a random walk, sqrt(m) "
-        "2^-24 of the largest state.",
+        "Compares the states of a model with those of another program. REFERENCE.npz holds "
+        "input_ids (n x s; -1 or attention_mask 0: padding), hidden_states_0 .. hidden_states_N "
+        "(n x s x width; some may be missing) and optionally logits (n x s x vocabulary). "
+        "tests/oracle/make_reference.py makes such a file with transformers. For --stack decoder "
+        "the arrays are decoder_hidden_states_L and decoder_logits, with decoder_input_ids (else "
+        "input_ids shifted right) and decoder_attention_mask.\n\n"
+        "For each layer the command prints the largest absolute difference, and the mean and "
+        "standard deviation of the difference. It exits with 1 if a layer exceeds its tolerance.\n\n"
+        "The default tolerance is for float32 and counts logits as layer N + 1. A row of layer l "
+        "has passed about 8 l sums of at most m = max(width, inner, length) products. Each sum "
+        "is rounded like a random walk: sqrt(m) 2^-24 of the largest state.",
     .positional = "DIR REFERENCE.npz",
     .groups = (const cs_opt *const[]){verify_model_options, cs_group_stack, NULL},
-    .examples = "# a model of Hugging Face, and what transformers makes of it\n"
-                "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
+    .examples =
+        "# a model of Hugging Face against transformers\n"
+        "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
     .run = run_verify_model,
     .files = "verify-model.json verify-model.csv",
     .without = "dry-run resume seed",
