@@ -244,52 +244,52 @@ static cs_status run(cs_args *args)
 
 static const cs_opt compare_options[] = {
     CS_TEXT("tasks", "LIST", NULL,
-            "Labelled tasks for probes and fine-tuning, as cospec probe --tasks takes them."),
+            "Labelled tasks for probes and fine-tuning, as for cospec probe --tasks."),
     CS_TEXT("read", "OPTIONS", "--split test --limit 400",
-            "Options of every command that reads CORPUS (cospec features --help); as "
-            "--read='--split all'."),
+            "Options of every command that reads CORPUS (cospec features --help-all), as "
+            "'--split all'."),
     CS_INT("max-length", "L", NULL, 2, 1 << 20,
-           "Tokens of a document that are read, special ones included. Default: 128, or the "
-           "positions of the model that has least."),
-    CS_TEXT(
-        "sources", "CORPUS", NULL,
-        "What the encoder of a MODEL:decoder reads with each document (cospec features --help). "
-        "Default: the document, and nothing where its tokens are predicted."),
+           "Most tokens of a document, special tokens included. Default: 128, or the fewest "
+           "positions of any model."),
+    CS_TEXT("sources", "CORPUS", NULL,
+            "Texts that the encoder of a MODEL:decoder reads with each document. Default: the "
+            "document, and nothing where its tokens are predicted."),
     CS_INT("pairs", "K", "250", 1, 1000000000,
-           "Pairs of documents that the surrogate of connectivity takes."),
+           "Number of pairs of documents for the surrogate of connectivity."),
     CS_INT("positions", "N", "2", 1, 1000000,
-           "Tokens of a piece that masked models predict, each a pass of its own."),
+           "Tokens of a piece that masked models predict, each in its own pass."),
     CS_TEXT("probe", "OPTIONS",
             "--few 20% --seeds 1 --validation-share 0.2 --penalties 1,0.1,0.01,1e-3",
             "Options of cospec probe."),
     CS_TEXT("finetune", "OPTIONS", "--few 10% --seeds 3 --epochs 3 --lr 4e-5,4e-4",
-            "Options of cospec finetune; small models want a larger --lr."),
+            "Options of cospec finetune. Small models need a larger --lr."),
     {0},
 };
 
 const cs_command cs_cmd_compare = {
     .name = "compare",
-    .summary = "Which of several models is better at what: one report of all measures",
+    .summary =
+        "Compare models: one report of representations, predictions and tasks",
     .description =
-        "MODEL is a directory of cospec train or of Hugging Face, of any kind, or one that holds "
-        "checkpoints (step1000, checkpoint-2000, ...: folders with a model whose names end with "
-        "their step), which become a series. Of two stacks (t5) MODEL is the encoder, "
-        "MODEL:decoder the decoder. CORPUS is text, of which every model reads the same "
-        "documents.\n\n"
-        "Of each model, once: states pooled by mean, first and last row; effective ranks by layer "
-        "with intervals and against the number of documents, the surrogate of connectivity, "
-        "intrinsic dimension and anisotropy, beside those of the same network untrained; what it "
-        "predicts (next token, pseudo, by length); with --tasks linear probes by layer and "
-        "fine-tuning; mask-rank where there is a [MASK]; CKA and Procrustes distance between "
-        "layers of all models. The pooling is the model's own, the last row under causal "
-        "attention and else the mean, with the others beside.\n\n"
-        "Every two models are compared on the same documents, by paired jackknife, at 5 % among "
-        "all comparisons of a family (Holm). DIR/report.html begins with who is better at what; "
-        "scores.csv has every number, claims.csv every difference, models.csv what was not "
-        "measured and why, study.json the steps and claims, a study that cospec reproduce runs "
-        "too. Every step is a cospec run in a folder of its own. With --resume those are kept "
-        "whose command and inputs, by content, are the same: of a further model only its own are "
-        "run.",
+        "MODEL is a directory of cospec train or of Hugging Face, of any kind. A directory of "
+        "checkpoints (folders with a model whose names end with their step, as step1000 or "
+        "checkpoint-2000) becomes a series. For two stacks (t5) MODEL is the encoder, and "
+        "MODEL:decoder the decoder. CORPUS is text, and every model reads the same documents.\n\n"
+        "For each model the report has the states pooled by mean, first and last row; effective "
+        "ranks by layer, with intervals and against the number of documents; the surrogate of "
+        "connectivity, intrinsic dimension and anisotropy. All of these are also measured on the "
+        "same network without training. Further parts are predictions (next token, pseudo, by "
+        "length), linear probes by layer and fine-tuning with --tasks, mask-rank for models with "
+        "[MASK], and CKA and Procrustes distance between layers of all models. The pooling is "
+        "the model's own: the last row for causal attention, else the mean. The other poolings "
+        "are reported too.\n\n"
+        "Every two models are compared on the same documents by paired jackknife, at 5% among "
+        "all comparisons of a family (Holm). DIR/report.html begins with which model is better "
+        "at what. scores.csv has every number, claims.csv every difference, and models.csv lists "
+        "what was not measured and why. study.json has the steps and claims as a study for "
+        "cospec reproduce. Every step is a cospec run in its own folder. --resume keeps the "
+        "steps whose command and input contents are unchanged, so that a further model needs "
+        "only its own steps.",
     .positional = "[NAME=]MODEL[:decoder]... CORPUS",
     .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
     .examples =
@@ -298,7 +298,7 @@ const cs_command cs_cmd_compare = {
         "-o ar\n"
         "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
         "--batch 8 -o masked\n"
-        "cospec compare ar masked verses.txt --read='--split all --limit 40' --pairs 20 -o "
+        "cospec compare ar masked verses.txt --read '--split all --limit 40' --pairs 20 -o "
         "compared",
     .run = run,
     .without = "seed dry-run csv json all",

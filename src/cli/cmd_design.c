@@ -197,64 +197,69 @@ done:
 
 static const cs_opt design_options[] = {
     CS_INT("length", "S", "16", 2, 1000, "Length s of a sequence."),
-    CS_FLAG("kernel", "The eigenvalues of the position kernel R, in place of the toy model's "
-                      "sigma^2."),
+    CS_FLAG("kernel",
+            "Use the eigenvalues of the position kernel R instead of the toy model's sigma^2."),
     CS_CHOICE("sum", "sigma4|sigma2", "sigma4",
-              "What is made small: sum sigma_j^4 without the ones, or (kernel, corpus) sum "
-              "sigma_j^2: of the kernel kappa."),
-    CS_CHOICE(
-        "fixed", "contexts|targets|both|none", "contexts",
-        "Weights that are fixed: of the contexts, as the family has them; of the targets, all "
-        "equal. With none the toy model's sum is not convex: refused."),
+              "Sum to minimise: sigma_j^4 without the ones, or (with --kernel, --corpus) "
+              "sigma_j^2, which for the kernel is kappa."),
+    CS_CHOICE("fixed", "contexts|targets|both|none", "contexts",
+              "Fixed weights: of contexts, as in the family; of targets, all equal. none is "
+              "refused for the toy model, whose sum is then not convex."),
     CS_REAL("next-token", "L", "0", 0, 1, "Least weight of events that predict the next token."),
     CS_REAL("misalignment", "B", NULL, 0, 1,
             "Largest mean length misalignment of the contexts (as in tradeoff)."),
     CS_REAL("gap", "G", "1e-6", CS_ABOVE_0, 1,
-            "Stop when value - bound is below this share of the sum with its ones."),
-    CS_INT("max-steps", "N", "100000", 1, 1e9, "Steps after which it stops without (exit code 4)."),
+            "Stop when value - bound is below this share of the sum including its ones."),
+    CS_INT("max-steps", "N", "100000", 1, 1e9,
+           "Most steps; without convergence the exit code is 4."),
     CS_INT("frontier", "N", "0", 0, 10000,
-           "Solve for N weights of the next token, from the largest down, and add every objective: "
-           "a table to be drawn."),
+           "Solve for N weights of the next token, from the largest down, and add every objective "
+           "to the table (cospec plot pareto)."),
     CS_TEXTS("compare", "SPEC",
-             "--frontier: an objective to be beside it, in place of all objectives as they are "
-             "trained and variants."),
+             "--frontier: an objective to add, instead of all objectives with their training "
+             "parameters and variants."),
     {0},
 };
 
 const cs_command cs_cmd_design = {
     .name = "design",
-    .summary = "The best connected objective of a family under constraints, with its certificate",
+    .summary =
+        "Optimise the connectivity of a family of objectives, with a certificate",
     .description =
-        "Minimises sum_{j>t} sigma_j^4 (t: the ones) over a family of objectives, under linear "
-        "constraints, by a Frank-Wolfe method whose gap bounds what any other law of the family "
-        "could gain: bound <= least value <= value. FAMILY is prefixes (the default: "
-        "every prefix has a law of its own over all later tokens), offsets:D (one law of the "
-        "distances 1..D for all prefixes that have so many tokens left), an objective (its "
-        "events, weighted anew), or a mixture mix:SHARE*OBJECTIVE+... (its shares).\n\n"
-        "The toy model's sum is convex where the weights of contexts or those of targets are "
-        "fixed. DIR receives plan.json, a plan file (--objective file), for sequences "
-        "of this length; a mixture's is one for any length.\n\n"
-        "With --corpus its documents are one closed stream, one behind the other and the last "
-        "token "
-        "before the first; what cooc --context unique makes of the plan, from sequences that begin "
-        "with documents, is a little different.",
+        "Minimises sum_{j>t} sigma_j^4 (t is the number of ones) over a family of objectives "
+        "under linear constraints. A Frank-Wolfe method gives a bound with bound <= least value "
+        "<= value, which limits the gain of any other member of the family "
+        "(docs/explanation/designed-objectives.md).\n\n"
+        "  prefixes    default: each prefix has its own distribution over all\n"
+        "              later tokens\n"
+        "  offsets:D   one distribution of the distances 1..D for all prefixes\n"
+        "              with that many tokens left\n"
+        "  OBJECTIVE   the events of an objective with new weights\n"
+        "  mix:SHARE*OBJECTIVE+...\n"
+        "              a mixture with new shares\n\n"
+        "The toy model's sum is convex if the weights of contexts or of targets are fixed. DIR "
+        "receives plan.json, a plan file (--objective file) for sequences of this length; the "
+        "plan of a mixture holds for any length.\n\n"
+        "With --corpus the documents form one closed stream, in which the first token follows "
+        "the last. cooc --context unique gives slightly different numbers for the plan, because "
+        "its sequences begin with documents.",
     .positional = "[FAMILY]",
     .groups = (const cs_opt *const[]){design_options, cs_group_corpus, NULL},
     .examples =
-        "# half of the weight on the next token, and the rest where it connects best\n"
+        "# half of the weight on the next token, and the rest optimised for connectivity\n"
         "cospec design --length 12 --next-token 0.5 -o best\n"
-        "cospec toy --objective file --plan-file best/plan.json --classes 2 --length 12 --tokens "
-        "3\n"
+        "cospec toy --objective file --plan-file best/plan.json --classes 2 --length 12 "
+        "--tokens 3\n"
         "# the same for equal weights of all targets\n"
         "cospec design --length 12 --next-token 0.5 --fixed targets\n"
-        "# shares of numbers of unmasked tokens, at most so far from prefixes of every length\n"
+        "# shares of numbers of unmasked tokens, with bounded length misalignment\n"
         "cospec design 'mix:1*masked(unmasked=2)+1*masked(unmasked=4)+1*masked(unmasked=6)' "
         "--length 8 --fixed targets --misalignment 0.55\n"
-        "# one law of distances for a text of your own\n"
+        "# one distribution of distances for your own text\n"
         "cospec design offsets:4 --length 5 --corpus verses.txt --next-token 0.5 -o offsets\n"
         "# connectivity against generation\n"
         "cospec design --length 8 --frontier 10 -o frontier\n"
-        "cospec plot pareto frontier/frontier.csv -o figure\n",
+        "cospec plot pareto frontier/frontier.csv -o figure",
     .run = run,
     .without = "dry-run seed",
     .shown = "kind series next_token_weight kappa value bound gap steps",

@@ -51,27 +51,33 @@ done:
 
 static const cs_opt kernel_options[] = {
     CS_INT("length", "S", "16", 1, 4000, "Length s of a sequence."),
-    CS_FLAG("enumerate", "Also from all plans one by one (at most 2^18), and the largest "
-                         "difference between the two kernels."),
+    CS_FLAG("enumerate",
+            "Also sum over all plans one by one (at most 2^18), and print the largest difference."),
     {0},
 };
 
 const cs_command cs_cmd_kernel = {
     .name = "kernel",
-    .summary = "The position kernel of an objective: what it keeps of a corpus of unique contexts",
+    .summary =
+        "The position kernel of an objective: its effect on a corpus of unique contexts",
     .description =
-        "R = sum_S w(S,.) w(S,.)^T / W(S) over the objective's conditioning sets S, with w(S, k) "
-        "the weight of the event that position k is predicted from S, and W(S) their sum. Where "
-        "every context of a corpus is seen once, Abar^T Abar is D^{-1/2} (sum_kl R_kl K_kl) "
-        "D^{-1/2} with K_kl(u, v) = P(x_k = u, x_l = v); with the position given it is the "
-        "identity, whatever the objective. kappa = tr R is the probability that two targets of "
-        "one context collide: 1 for ar, 1/n for masked with n masked tokens.",
+        "Prints the position kernel\n\n"
+        "  R = sum_S w(S,.) w(S,.)^T / W(S)\n\n"
+        "over the conditioning sets S of the objective. w(S, k) is the weight of the event that "
+        "position k is predicted from S, and W(S) their sum. If every context of a corpus occurs "
+        "once, then\n\n"
+        "  Abar^T Abar = D^{-1/2} (sum_kl R_kl K_kl) D^{-1/2}\n\n"
+        "with K_kl(u, v) = P(x_k = u, x_l = v). With the position given R is the identity for "
+        "every objective. kappa = tr R is the probability that two targets of one context "
+        "collide: 1 for ar, 1/n for masked with n masked tokens "
+        "(docs/explanation/refinement-and-kernel.md).",
     .positional = "OBJECTIVE",
     .groups = (const cs_opt *const[]){kernel_options, NULL},
-    .examples = "# one eigenvalue 1/s and s - 1 equal ones for permutation-invariant plans\n"
-                "cospec kernel 'masked(mask-ratio=0.5)' --length 16 --enumerate\n"
-                "# the rest of the weight spread over all distances\n"
-                "cospec kernel offset-ar:offset-weights=mix:0.5 --length 32\n",
+    .examples =
+        "# one eigenvalue 1/s and s - 1 equal ones for permutation-invariant plans\n"
+        "cospec kernel 'masked(mask-ratio=0.5)' --length 16 --enumerate\n"
+        "# half of the weight on the next token, the rest spread over all distances\n"
+        "cospec kernel offset-ar:offset-weights=mix:0.5 --length 32",
     .run = run,
     .without = "dry-run seed",
     .files = "kernel.json kernel.csv",

@@ -94,12 +94,11 @@ static cs_status run(cs_args *args)
 
 static const cs_opt plot_options[] = {
     CS_TEXT("series", "COLUMN", NULL,
-            "The column that names the series where files have no LABEL. Default: series."),
+            "Column that names the series of files without a LABEL. Default: series."),
     CS_TEXTS("where", "COLUMN:VALUE", "Draw only the rows with this value."),
     CS_TEXTS("label", "SERIES=TEXT",
-             "What the legend calls a series, commas as spaces (figures of objectives and of "
-             "predictions). Default: the objective in words, masked(unmasked=2) as 'masked, 2 "
-             "shown'."),
+             "Name of a series in the legend, with commas as spaces. Default: the objective in "
+             "words, 'masked, 2 shown' for masked(unmasked=2)."),
     {0},
 };
 
@@ -107,9 +106,9 @@ const cs_command cs_cmd_plot = {
     .name = "plot",
     .summary = "Draw a figure from result tables (SVG, PNG, PDF)",
     .description =
-        "Joins the tables, adds a column `series` (the LABEL of each, commas as spaces, or the "
-        "table's own), and draws plots/FIGURE.gp with gnuplot. DIR receives FIGURE.csv, a "
-        "self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
+        "Joins the tables, adds a column `series` and draws plots/FIGURE.gp with gnuplot. The "
+        "series is the LABEL of a table, with commas as spaces, or the table's own column. DIR "
+        "receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
         "Figures: " CS_FIGURES ".",
     .positional = "FIGURE [LABEL=]FILE.csv...",
     .groups = (const cs_opt *const[]){plot_options, NULL},

@@ -238,38 +238,40 @@ static cs_status run(cs_args *args)
 }
 
 const cs_opt cs_group_study_job[] = {
+    CS_HEADING("Steps"),
     CS_INT("jobs", "N", "0", 0, 1024,
-           "Steps at a time, each with its part of the threads; a step waits for those whose "
-           "results it reads. 0: one for each thread, at most 8. Results do not depend on it."),
-    CS_FLAG("any-version", "With --resume: keep finished steps of other versions of the program "
-                           "too, if their commands are the same; step.json has the version."),
+           "Steps at a time, which share the threads. 0: one per thread, at most 8. Results do not "
+           "depend on it."),
+    CS_FLAG("any-version",
+            "With --resume: also keep finished steps of other versions of the program with the "
+            "same commands; step.json has the version."),
     {0},
 };
 
 static const cs_opt study_options[] = {
     CS_TEXT("steps", "FILE", NULL,
-            "The study, a JSON file: steps to run, scales, variables, and claims to hold against "
-            "the results (docs/reference/studies.md). Default: the shared "
-            "plots/reproduce.json."),
+            "Study file: steps, scales, variables and claims (docs/reference/studies.md). Default: "
+            "the shared plots/reproduce.json."),
     CS_TEXT("scale", "NAME", NULL,
-            "Size of a study that has scales. The shared one: smoke (under 2 minutes on 2 cores, "
-            "no claim can be decided), cpu (under 20), gpu (hours on one GPU). Default: cpu."),
+            "Size of the study. The shared study has smoke (2 minutes on 2 cores, decides no "
+            "claim), cpu (20 minutes) and gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html, with --claims "
             "plots/claims.html."),
     CS_TEXT("claims", "PREFIX,...", NULL,
-            "Only the claims whose names begin with one of these, and the steps that they read. "
-            "Default: those of the scale, where the study says so, else all."),
+            "Only the claims whose names begin with one of these, and their steps. Default: those "
+            "of the scale, if the study says so, else all."),
     {0},
 };
 
 const cs_command cs_cmd_reproduce = {
     .name = "reproduce",
     .summary = "Run every audit and write one report with figures",
-    .description = "Runs the steps of a study as separate cospec runs under DIR (default: results) "
-                   "and fills a template with their results: DIR/report.html, one file with its "
-                   "figures inline, every number linked to the CSV or JSON it comes from. With "
-                   "--resume, steps finished by the same version are kept.",
+    .description =
+        "Runs the steps of a study as separate cospec runs under DIR (default: results) and "
+        "fills a template with their results. DIR/report.html is one file with its figures "
+        "inline. Every number links to the CSV or JSON file that it comes from. --resume keeps "
+        "the steps that the same version finished.",
     .groups = (const cs_opt *const[]){study_options, cs_group_study_job, NULL},
     .examples = "# the whole study, as 'make reproduce' runs it\n"
                 "cospec reproduce -o results --resume\n"

@@ -154,10 +154,9 @@ const cs_command cs_cmd_rerun = {
     .name = "rerun",
     .summary = "Repeat the run of a manifest",
     .description =
-        "Every run with -o DIR leaves DIR/manifest.json. rerun repeats it with the same options "
-        "and arguments, after checking that the inputs are the same files by their "
-        "SHA-256. Without -o nothing is written and the result is printed, by commands that do not "
-        "need -o themselves.",
+        "Every run with -o DIR writes DIR/manifest.json. rerun repeats it with the same options "
+        "and arguments, after it checks the SHA-256 of the inputs. Without -o it writes nothing "
+        "and prints the result, for commands that do not need -o.",
     .positional = "MANIFEST|DIR",
     .groups = NULL,
     .examples = "# a run, and the same run again into another folder\n"

@@ -18,22 +18,21 @@
 
 static const cs_opt tokenize_options[] = {
     CS_CHOICE("model", "bpe|word|whitespace|char|kmeans|vq", "bpe",
-              "train: byte-level BPE, or a list of the most frequent words, cut as by --tokenizer "
-              "of the other commands; of pictures codes of patches, by k-means or with an encoder "
-              "and a decoder."),
+              "train: byte-level BPE, or a list of the most frequent words. Images: codes of "
+              "patches, by k-means or by an encoder and a decoder (vq)."),
     CS_INT("vocab", "N", "8192", 1, 1 << 30,
-           "train: size of the vocabulary; bpe: special tokens and 256 bytes included; word "
-           "lists: words, beside special tokens."),
+           "train: size of the vocabulary. bpe: with special tokens and 256 bytes; word lists: "
+           "without special tokens."),
     CS_INT("min-frequency", "N", "2", 1, 1 << 30,
-           "train, bpe: a pair that is rarer is not merged."),
+           "train, bpe: do not merge pairs that occur less often."),
     CS_TEXTS("special", "TOKEN",
-             "train, bpe: special tokens, which get the first ids; default: <s> <pad> </s> <unk> "
+             "train, bpe: special tokens, which get the first ids. Default: <s> <pad> </s> <unk> "
              "<mask>."),
     CS_FLAG("add-prefix-space",
-            "train, bpe: a blank goes before every text, so that its first word is like others."),
+            "train, bpe: put a blank before every text, so that its first word is like others."),
     CS_CHOICE("split", "all|train|test", "all", "train (bpe), stats: which documents to use."),
     CS_FLAG("add-special", "encode: put the tokenizer's special tokens around each line."),
-    CS_FLAG("skip-special", "decode: leave special tokens out."),
+    CS_FLAG("skip-special", "decode: leave out special tokens."),
     {0},
 };
 
@@ -298,27 +297,28 @@ const cs_command cs_cmd_tokenize = {
         "  cospec tokenize encode TOKENIZER [FILE]\n"
         "  cospec tokenize decode TOKENIZER [FILE]\n"
         "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
-        "TOKENIZER is a tokenizer.json in the form of Hugging Face: BPE, Unigram, WordPiece or a "
-        "word list (docs/reference/tokenizers.md). train writes DIR/tokenizer.json; of a corpus of "
-        "pictures "
-        "DIR/codes.safetensors, for --tokenizer of commands that read pictures, and the mean "
-        "squared error that its codes leave of a value, beside k-means of the same size (vq begins "
-        "as that). encode prints the ids of each line of FILE or of standard input, decode the "
-        "text of each line of ids; with byte-level BPE decoding what was encoded gives every byte "
-        "back, but for the space that add-prefix-space puts before a text. stats measures how a "
-        "tokenizer fits a corpus; words are runs of non-space there.",
+        "TOKENIZER is a tokenizer.json in the format of Hugging Face: BPE, Unigram, WordPiece or "
+        "a word list (docs/reference/tokenizers.md).\n\n"
+        "train writes DIR/tokenizer.json. For images it writes DIR/codes.safetensors, for "
+        "--tokenizer of commands that read images. It then prints the mean squared error of a "
+        "value under its codes, and that of k-means of the same size, with which vq begins.\n\n"
+        "encode prints the ids of each line of FILE or of standard input, decode the text of "
+        "each line of ids. Byte-level BPE restores every byte, except the space that "
+        "add-prefix-space puts before a text. stats measures how a tokenizer fits a corpus; its "
+        "words are runs of non-space.",
     .positional = "train|encode|decode|stats [TOKENIZER] [FILE]",
     .groups = tokenize_groups,
-    .examples = "# byte-level BPE of a text of one's own\n"
-                "cospec tokenize train --corpus verses.txt --vocab 300 -o bpe\n"
-                "# ids of each line, and the text again\n"
-                "cospec tokenize encode bpe/tokenizer.json verses.txt > verses.ids\n"
-                "cospec tokenize decode bpe/tokenizer.json verses.ids\n"
-                "# tokens a word, bytes a token\n"
-                "cospec tokenize stats bpe/tokenizer.json --corpus verses.txt\n"
-                "# a matrix over its tokens\n"
-                "cospec cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --objective ar "
-                "--context nearest:1 -o bigrams",
+    .examples =
+        "# byte-level BPE of your own text\n"
+        "cospec tokenize train --corpus verses.txt --vocab 300 -o bpe\n"
+        "# ids of each line, and the text again\n"
+        "cospec tokenize encode bpe/tokenizer.json verses.txt > verses.ids\n"
+        "cospec tokenize decode bpe/tokenizer.json verses.ids\n"
+        "# tokens per word, bytes per token\n"
+        "cospec tokenize stats bpe/tokenizer.json --corpus verses.txt\n"
+        "# a matrix over its tokens\n"
+        "cospec cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --objective ar "
+        "--context nearest:1 -o bigrams",
     .run = run_tokenize,
     .without = "device dry-run resume",
 };

@@ -52,7 +52,7 @@ static const cs_opt tradeoff_options[] = {
     CS_INT("length", "S", "128", 2, 2000, "Length s of a sequence."),
     CS_TEXTS("compare", "SPEC",
              "An objective NAME[(KEY=VALUE,...)], such as offset-ar(offset-weights=power:1). "
-             "Default: eleven of them."),
+             "Default: eleven objectives."),
     {0},
 };
 
@@ -60,16 +60,17 @@ const cs_command cs_cmd_tradeoff = {
     .name = "tradeoff",
     .summary = "Connectivity against generation on the toy model",
     .description =
-        "For each objective at length s: the weight it leaves on the next token, the mean length "
-        "misalignment 1 - (min(l,m)/max(l,m))^2 of its conditioning sets against "
-        "prefixes of every length l, the second singular value and the tail sum_{j>=2} sigma_j^4 "
-        "per class. Then the frontier of permutation-invariant objectives: the "
-        "numbers of unmasked tokens on the lower hull of (misalignment, sigma^2). These are "
-        "predictions for the toy model; training has to test them.",
+        "For each objective at length s, prints the weight of the next token, the mean length "
+        "misalignment 1 - (min(l,m)/max(l,m))^2 of its conditioning sets against prefixes of "
+        "every length l, the second singular value, and the tail sum_{j>=2} sigma_j^4 per class. "
+        "It then prints the frontier of permutation-invariant objectives: the numbers of "
+        "unmasked tokens on the lower hull of (misalignment, sigma^2). These are predictions for "
+        "the toy model, to be tested by training.",
     .groups = (const cs_opt *const[]){tradeoff_options, NULL},
-    .examples = "# heavy-tailed offsets against windows\n"
-                "cospec tradeoff --length 64 --compare diverse-ar:t=4 --compare "
-                "offset-ar:offset-weights=power:1\n",
+    .examples =
+        "# heavy-tailed offsets against windows\n"
+        "cospec tradeoff --length 64 --compare diverse-ar:t=4 --compare "
+        "offset-ar:offset-weights=power:1",
     .run = run,
     .files = "tradeoff.json tradeoff.csv",
     .shown = "kind series next_token_weight misalignment sigma2 tail",
