@@ -51,7 +51,7 @@ training sharp_case_of(int i)
 cs_perplexity_options perplexity_options_of(int i)
 {
     return (cs_perplexity_options){
-        .kind = perplexity_cases[i].kind, .ask = perplexity_cases[i].ask, .batch = 3};
+        .kind = perplexity_cases[i].kind, .ask = perplexity_cases[i].ask, .batch = 3, .split = true};
 }
 
 cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o)

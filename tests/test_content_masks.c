@@ -138,7 +138,8 @@ TEST(states_are_means_over_draws)
 TEST(prefixes_under_masks)
 {
     training t = make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
-    cs_perplexity_options o = {.kind = CS_KIND_TWO_STREAM, .ask = CS_ASK_PREFIX, .batch = 3};
+    cs_perplexity_options o = {
+        .kind = CS_KIND_TWO_STREAM, .ask = CS_ASK_PREFIX, .batch = 3, .split = true};
     cs_content_masks m = {.attention = CS_ATTENTION_CAUSAL};
     cs_perplexity once = perplexity_of(&t, &o);
     o.content = &m;

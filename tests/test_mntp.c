@@ -301,7 +301,7 @@ TEST(a_length_asked_for_gives_the_same_pieces)
     const int64_t positions = s.t.model.config.positions, length[] = {3, positions, 0};
     for (int i = 0; i < 3; ++i) {
         const cs_perplexity_options o = {
-            .kind = CS_KIND_HYBRID, .from_nothing = true, .max_length = length[i]};
+            .kind = CS_KIND_HYBRID, .from_nothing = true, .max_length = length[i], .split = true};
         cs_perplexity_options prefix = o, masks = o;
         prefix.ask = CS_ASK_PREFIX;
         masks.ask = CS_ASK_REMAINING;

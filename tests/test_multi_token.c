@@ -242,7 +242,7 @@ TEST(the_first_head_is_the_model)
 {
     world w, plain;
     const recipe next = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
-    const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL};
+    const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .split = true};
     world_open(&ahead, &w);
     world_open(&next, &plain);
     OK(cs_model_randomise(&w.t.model, 4));

@@ -63,6 +63,7 @@ TEST_IN_DIR(agrees_with_the_trainer)
             t.options.save_every = 0;
             cs_train_result result = trained(&t);
             const cs_perplexity_options o = {.kind = kinds[i],
+                                             .split = true,
                                              .ask = CS_ASK_PREFIX,
                                              .from_nothing = nothing,
                                              .keep = t.corpus.held_out};

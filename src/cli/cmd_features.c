@@ -28,7 +28,6 @@ static cs_status take_options(const cs_args *args, run *r)
                      ? CS_POOL_NONE
                      : (cs_pooling)(CS_POOL_MEAN + cs_args_choice(args, "pooling"));
     o->raw = cs_args_is(args, "final-norm", "no");
-    o->split = cs_args_is(args, "long", "split");
     CS_ARGS_FIELDS(args, o, mask_ratio, mask_seed, drop_masked);
     o->keep = r->text.keep;
     return o->drop_masked && !(o->mask_ratio > 0)
@@ -204,8 +203,6 @@ static const cs_opt features_options[] = {
     CS_CHOICE("final-norm", "hf|yes|no", "hf",
               "Whether the final norm of gpt2 and roberta-prelayernorm applies to the last layer. "
               "hf: yes, as in hidden_states of transformers 5."),
-    CS_CHOICE("long", "truncate|split", "truncate",
-              "Documents longer than --max-length: use the beginning only, or all pieces."),
     CS_REAL("mask-ratio", "P", "0", 0, 1,
             "Share of each piece's tokens that become [MASK]; rows.npy marks them."),
     CS_INT("mask-seed", "N", "1", 0, 9007199254740992.0, "Seed of the choice of those tokens."),

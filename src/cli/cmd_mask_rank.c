@@ -45,7 +45,6 @@ static void take_options(cs_args *args, study *s)
                                           .mask_seed = (uint64_t)cs_args_int(args, "mask-seed"),
                                           .mask_keep = bert ? BERT_SHARE : 0,
                                           .mask_random = bert ? BERT_SHARE : 0,
-                                          .split = cs_args_is(args, "long", "split"),
                                           .raw = cs_args_is(args, "final-norm", "no")},
                                .blocks = cs_args_int(args, "blocks"),
                                .gram = {.wide = true,
@@ -303,8 +302,6 @@ static const cs_opt mask_rank_options[] = {
     CS_CHOICE("final-norm", "hf|no", "hf",
               "Whether the final norm of roberta-prelayernorm applies to the last layer, as in "
               "hidden_states of transformers 5."),
-    CS_CHOICE("long", "truncate|split", "split",
-              "Documents longer than --max-length: use the beginning only, or all pieces."),
     {0},
 };
 

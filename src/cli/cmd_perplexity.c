@@ -73,6 +73,7 @@ static cs_status take_options(const cs_args *args, run *r)
     if (status == CS_OK) status = take_masks(args, r);
     if (status == CS_OK)
         status = cs_model_text_around(&r->text, cs_args_text(args, "special"), &o->around);
+    if (status == CS_OK) status = cs_args_long(args, &r->text, &o->around, &o->split);
     if (cs_args_is(args, "first", "auto") && !r->text.kind.trained_here)
         o->from_nothing = cs_kind_shifts(o->kind) && o->around.befores > 0;
     return status;
@@ -257,7 +258,8 @@ const cs_command cs_cmd_perplexity = {
     .summary = "Next-token perplexity of causal, masked, two-stream and MAE-LM models",
     .description =
         "  perplexity = exp( -mean log p(x_{k+1} | x_1 .. x_k) )\n\n"
-        "over the tokens of consecutive pieces of at most --max-length. MODEL and CORPUS are as "
+        "over the first --max-length tokens of each document; --long split reads all pieces. MODEL "
+        "and CORPUS are as "
         "for cospec features. A causal model runs once per piece. A two-stream model does too, "
         "with a query at position k+1 that sees the prefix. A masked model needs one forward "
         "pass per predicted token, n times the work on pieces of n tokens; --positions and "

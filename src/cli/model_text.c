@@ -1,14 +1,16 @@
 #include "cli/model_text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/args.h"
-#include "cli/groups.h"
 #include "cli/argument_kind.h"
+#include "cli/groups.h"
 #include "cli/output.h"
 #include "image/prepare.h"
+#include "infer/pieces.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "model/codes.h"
@@ -24,6 +26,8 @@ const cs_opt cs_group_model_text[] = {
     CS_INT("max-length", "L", NULL, 1, 1 << 20,
            "Most tokens of a piece, special tokens included. Default: the positions of the model, "
            "at most 512."),
+    CS_CHOICE("long", "truncate|split", "truncate",
+              "Documents longer than --max-length: read the beginning only, or all pieces."),
     CS_INT("batch", "B", "16", 1, 65536, "Most pieces per forward pass."),
     {0},
 };
@@ -272,6 +276,31 @@ cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text 
                            : status;
 }
 
+cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_around *around,
+                       bool *split)
+{
+    const cs_corpus *c = &t->corpus;
+    const int64_t specials = around->befores + around->afters;
+    int64_t length = cs_args_int_or(args, "max-length", 0), batch = 0, unread = 0, longer = 0;
+    const bool asked = cs_args_find(args, "long", strlen("long")) != NULL;
+    *split = asked && cs_args_is(args, "long", "split");
+    cs_status status = cs_pieces_limits(&t->model.config, specials, &length, &batch);
+    for (int64_t d = 0; d < c->documents && status == CS_OK && !*split; ++d) {
+        const int64_t tokens = c->doc_ptr[d + 1] - c->doc_ptr[d];
+        if (t->keep[d] && tokens > length - specials) {
+            unread += tokens - (length - specials);
+            ++longer;
+        }
+    }
+    if (longer > 0)
+        cs_output_note(args,
+                       "%" PRId64 " of %" PRId64 " documents are longer than --max-length %" PRId64
+                       ": %" PRId64 " of %" PRId64 " tokens are not read%s",
+                       longer, t->documents, length, unread, t->tokens,
+                       asked ? "; --long split reads all" : "");
+    return status;
+}
+
 cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
                          cs_hidden_options *o)
 {
@@ -284,6 +313,6 @@ cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *laye
     cs_status status = cs_model_text_layers(t, cs_args_text(args, layers), what, &o->layers);
     o->layer = t->layer;
     if (status == CS_OK) status = cs_args_attention(args, t, &o->masks);
-    return status == CS_OK ? cs_model_text_begun(t, cs_args_text(args, "special"), &o->around)
-                           : status;
+    if (status == CS_OK) status = cs_model_text_begun(t, cs_args_text(args, "special"), &o->around);
+    return status == CS_OK ? cs_args_long(args, t, &o->around, &o->split) : status;
 }

@@ -7,7 +7,7 @@
 #include "tensor/device.h"
 #include "text/labelled_text.h"
 
-/* --split --limit --limit-tokens --special --max-length --batch. Goes with cs_group_corpus_form. */
+/* --split --limit --limit-tokens --special --max-length --long --batch. Goes with cs_group_corpus_form. */
 extern const cs_opt cs_group_model_text[];
 
 /* --attention --draws: what rows of a text see. */
@@ -58,6 +58,10 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const i
 /* The same as the text of the model, and which of its documents are wanted. CS_ERR_INPUT also when
  * nothing is left. */
 cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t) CS_MUST_CHECK;
+
+/* --long, with a note of what --max-length leaves unread of the documents wanted. */
+cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_around *around,
+                       bool *split) CS_MUST_CHECK;
 
 /* What the options common to commands of hidden states say: layers (a list, "all" or "last", by the
  * option of this name), what rows see, special tokens, --max-length, --batch. *o borrows from `t`. */

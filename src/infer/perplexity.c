@@ -457,8 +457,8 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
     cs_status status = resolve(model, corpus, &w.options, &w.text_length);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status != CS_OK) return status;
-    if ((status = cs_pieces_of(corpus, w.options.keep, true, w.text_length, &w.sequences)) ==
-            CS_OK &&
+    if ((status = cs_pieces_of(corpus, w.options.keep, w.options.split, w.text_length,
+                               &w.sequences)) == CS_OK &&
         (status = prepare(&w)) == CS_OK && (status = run_pieces(&w)) == CS_OK) {
         status = w.documents > 0
                      ? finish(&w, out)

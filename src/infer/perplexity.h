@@ -1,6 +1,7 @@
 /* Next-token perplexity of every kind of model (LA Eq. 2, Table 7, Figure 3).
  *
- * Of each piece x_1 .. x_n (consecutive, at most max_length tokens) every x_{k+1} is predicted from
+ * Of each piece x_1 .. x_n (at most max_length tokens: the beginning of a document, or with `split`
+ * all of its consecutive pieces) every x_{k+1} is predicted from
  * x_1 .. x_k, k = 1 .. n-1 (k = 0 too where the model was trained to predict from nothing):
  *
  *   nll = -mean log p(x_{k+1} | x_1 .. x_k),    perplexity = exp(nll)
@@ -93,7 +94,8 @@ typedef struct {
      * from_nothing only where it is a row more (mntp; hybrid but by prefix) and max_length is 0 or
      * the table of positions has no such row */
     int64_t max_length;
-    int64_t fill_length;             /* CS_ASK_REMAINING: s; 0: the piece's length */
+    bool split;          /* documents longer than that: all of their pieces; else the first */
+    int64_t fill_length; /* CS_ASK_REMAINING: s; 0: the piece's length */
     const cs_content_masks *content; /* two-stream: of the prefix; NULL: causal */
     bool decoder;                    /* of a model of two stacks; kind causal */
     const cs_corpus *sources; /* what its encoder reads (cs_sources_check); NULL: the piece */

@@ -57,6 +57,21 @@ test_choices() {
         exits 0 "$COSPEC" features model c.tsv --max-length 5 --pooling none --layers 0 --long split --json -o d && [ "$short" = 400 ] && [ "$(number rows out)" -gt 800 ] || fail "${why:-$(cat out)}"
 }
 
+# --max-length and --limit read the same tokens in every command: the beginning of each document, or with --long split all of it.
+test_one_meaning_of_max_length() {
+    small_corpus c.tsv
+    trained model ar || return 1
+    awk 'BEGIN { for (d = 0; d < 3; ++d) { printf "a\t"; for (i = 0; i < 40; ++i) printf "%s ", i % 2 ? "the" : "and"; print "" } }' > long.tsv
+    for long in "" "--long truncate"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" features model long.tsv --limit 2 --max-length 8 --pooling none --layers 0 --json $long -o f --force && [ "$(number rows out)" = 16 ] && says "2 of 2 documents are longer than --max-length 8: 64 of 80 tokens are not read; --long split" || { fail "features: ${why:-$(cat out err)}"; return 1; }
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" perplexity model long.tsv --limit 2 --max-length 8 --json $long && [ "$(number tokens out)" = 14 ] && says "64 of 80 tokens are not read" || { fail "perplexity: ${why:-$(cat out err)}"; return 1; }
+    done
+    exits 0 "$COSPEC" features model long.tsv --limit 2 --max-length 8 --long split --pooling none --layers 0 --json -o f --force && [ "$(number rows out)" = 80 ] && ! grep -q "not read" err || { fail "features: ${why:-$(cat out err)}"; return 1; }
+    exits 0 "$COSPEC" perplexity model long.tsv --limit 2 --max-length 8 --long split --json && [ "$(number tokens out)" = 70 ] && ! grep -q "not read" err || { fail "perplexity: ${why:-$(cat out err)}"; return 1; }
+}
+
 test_nothing_is_left_of_a_failed_run() {
     small_corpus c.tsv
     trained model ar || return 1
@@ -341,7 +356,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices one_meaning_of_max_length nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done
