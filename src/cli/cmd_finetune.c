@@ -478,7 +478,7 @@ const cs_command cs_cmd_finetune = {
         "test examples (delete-block jackknife, median over seeds). constant is the score of "
         "always predicting the most frequent training class, or the mean value.\n\n"
         "The recipe follows Geiping and Goldstein (2023) for GLUE, as LA 5.1 does; "
-        "docs/reference/training-options.md lists the defaults with their sources. Small models "
+        "docs/reference/fine-tuning-options.md lists the defaults with their sources. Small models "
         "need a larger --lr (1e-4 to 1e-3).\n\n"
         "With --template the task is a cloze (MAE-LM, Table 7). The model fills the gap, and the "
         "probability of a class is that of its word of --verbalisers. The head is that of the "

@@ -563,7 +563,7 @@ const cs_command cs_cmd_probe = {
         "0.1,0.01,1e-3,1e-4 --tolerance 1e-4.\n\n"
         "With --head segmentation or detection a linear map of patch states predicts masks or "
         "boxes. The metrics are miou and pixel-accuracy, or ap50 "
-        "(docs/reference/training-options.md has their equations), small analogues of the usual "
+        "(docs/reference/training-images.md has their equations), small analogues of the usual "
         "benchmarks. majority predicts the most frequent class of training pixels everywhere. "
         "targets is the score of the patch targets of the test images. Errors come from leaving "
         "out images.\n\n"

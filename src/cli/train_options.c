@@ -180,7 +180,7 @@ const cs_opt cs_group_train_recipe[] = {
 };
 
 /* The recipe of pictures: small steps, many of them, of a network that takes the fewest processor
- * seconds to a given error of hidden patches (docs/reference/training-options.md has the runs). */
+ * seconds to a given error of hidden patches (docs/results/training-runs.md). */
 cs_status cs_args_picture_recipe(cs_args *args)
 {
     static const struct {

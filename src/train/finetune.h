@@ -45,7 +45,7 @@ typedef struct {
     const char *stage; /* of the progress */
 } cs_finetune_options;
 
-/* Defaults with their sources in docs/reference/training-options.md. */
+/* Defaults with their sources in docs/reference/fine-tuning-options.md. */
 cs_finetune_options cs_finetune_defaults(void);
 
 typedef struct {
