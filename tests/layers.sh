@@ -1,6 +1,6 @@
 #!/bin/sh
 # Dependencies point one way: fails on an #include that runs against the layers of docs/explanation/architecture.md,
-# or that takes a private header (*_private.h) of another room, and on a dependency allowed that no #include has.
+# or that takes a private header (*_private.h) of another module, and on a permission that no #include needs.
 set -eu
 awk '
 BEGIN {
@@ -26,38 +26,38 @@ BEGIN {
     allow["analysis/study"] = "base io stats"
     allow["python"] = "base io plan text linalg cooc toy analysis/measures"
     allow["cli"] = "base io dist plan text image linalg cooc tensor model train toy infer analysis/measures analysis/theorems analysis/design analysis/trained analysis/study"
-    while (1) { # rooms that include none of those left are taken away: a circle would stay
+    while (1) { # modules that include none of those left are taken away: a cycle would remain
         gone = left = 0
-        for (room in allow) {
-            if (taken[room]) continue
-            n = split(allow[room], below, " ")
+        for (module in allow) {
+            if (taken[module]) continue
+            n = split(allow[module], below, " ")
             for (i = 1; i <= n && taken[below[i]]; ++i);
-            if (i > n) { taken[room] = 1; ++gone } else ++left
+            if (i > n) { taken[module] = 1; ++gone } else ++left
         }
         if (!gone || !left) break
     }
-    for (room in allow) if (!taken[room]) { print "layers: " room " stands in a circle"; bad = 1 }
+    for (module in allow) if (!taken[module]) { print "layers: " module " is part of a cycle"; bad = 1 }
 }
 FNR == 1 {
-    room = FILENAME; sub(/^src\//, "", room); sub(/\/[^\/]*$/, "", room)
-    if (!(room in allow)) { print "layers: " FILENAME " stands in a room that the table does not know"; bad = 1 }
+    module = FILENAME; sub(/^src\//, "", module); sub(/\/[^\/]*$/, "", module)
+    if (!(module in allow)) { print "layers: " FILENAME ": this module is not in the table"; bad = 1 }
 }
 /^#include "/ {
     split($0, part, "\""); target = part[2]
     if (target !~ /\//) next
     private = target ~ /_private\.h$/
     sub(/\/[^\/]*$/, "", target)
-    if (private && target != room) { print FILENAME ":" FNR ": " part[2] " is private to " target; bad = 1 }
-    used[room, target] = 1
-    if (target != room && index(" " allow[room] " ", " " target " ") == 0) { print FILENAME ":" FNR ": " room " must not include " target; bad = 1 }
+    if (private && target != module) { print FILENAME ":" FNR ": " part[2] " is private to " target; bad = 1 }
+    used[module, target] = 1
+    if (target != module && index(" " allow[module] " ", " " target " ") == 0) { print FILENAME ":" FNR ": " module " must not include " target; bad = 1 }
 }
 /^#include <(src\/|analysis\/|toy\/|\.)/ { print FILENAME ":" FNR ": our own headers go between quotes"; bad = 1 }
-/^#include <(cuda|cublas|cusolver|cusparse)/ && room != "cuda" { print FILENAME ":" FNR ": CUDA headers only in src/cuda"; bad = 1 }
+/^#include <(cuda|cublas|cusolver|cusparse)/ && module != "cuda" { print FILENAME ":" FNR ": CUDA headers only in src/cuda"; bad = 1 }
 /^#include <(mpi|arpack\/parpack)\.h>/ && FILENAME != "src/dist/carrier_mpi.c" { print FILENAME ":" FNR ": MPI headers only in src/dist/carrier_mpi.c"; bad = 1 }
 END {
-    for (room in allow) {
-        n = split(allow[room], below, " ")
-        for (i = 1; i <= n; ++i) if (!((room, below[i]) in used)) { print "layers: " room " may include " below[i] ", and nothing in it does"; bad = 1 }
+    for (module in allow) {
+        n = split(allow[module], below, " ")
+        for (i = 1; i <= n; ++i) if (!((module, below[i]) in used)) { print "layers: " module " may include " below[i] ", but no file of it does"; bad = 1 }
     }
     exit bad
 }
