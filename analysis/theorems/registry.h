@@ -79,8 +79,11 @@ typedef enum {
 typedef struct {
     const char *id;      /* "4.1" */
     const char *about;   /* "Theorem 4.1 is about a labelled matrix" */
+    const char *paper;   /* "LA", "MAE-LM", "GVP"; "cospec": of this project */
     const char *printed; /* the statement in a line; NULL: there is none of this form */
     const char *corrected;
+    const char *printed_words; /* the same in words, at most 49 characters */
+    const char *corrected_words;
     const char
         *options; /* of an entry that is apart: parted by blanks, they go with nothing else */
     bool apart;   /* not part of `all` */

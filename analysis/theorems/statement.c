@@ -74,7 +74,8 @@ cs_status cs_statements_status(const cs_statements *list)
 cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statement_form form,
                                 cs_relation relation, const char *text, const char *input)
 {
-    cs_statement s = {.form = form,
+    cs_statement s = {.theorem = list->theorem,
+                      .form = form,
                       .relation = relation,
                       .lhs = NAN,
                       .rhs = NAN,
@@ -245,6 +246,7 @@ static void record(const cs_statement *s, cs_item *in)
     cs_item_text(in, "counterexample", s->counterexample);
     cs_item_json(in, "details", s->details ? json_incref(s->details) : json_null());
     cs_item_flag(in, "example", s->example);
+    cs_item_text(in, "theorem", s->theorem);
 }
 
 void cs_statements_record(const cs_statements *list, cs_item *root)
@@ -257,7 +259,7 @@ void cs_statements_record(const cs_statements *list, cs_item *root)
 
 const cs_view cs_statements_view = {
     "statements[]",
-    "id form verdict lhs relation rhs margin error statement input counterexample example"};
+    "id form verdict lhs relation rhs margin error statement input counterexample example theorem"};
 
 static const cs_statement *first_corrected(const cs_statements *list, cs_verdict verdict)
 {

@@ -43,7 +43,8 @@ const char *cs_verdict_name(cs_verdict verdict);  /* "PASS", ... */
 const char *cs_form_name(cs_statement_form form); /* "printed", "corrected" */
 
 typedef struct {
-    char id[40]; /* "4.1", "4.1-gap", "4.2-ar-ones" */
+    const char *theorem; /* its entry in the registry, "4.1"; NULL: unknown; borrowed */
+    char id[40];         /* "4.1", "4.1-gap", "4.2-ar-ones" */
     cs_statement_form form;
     cs_relation relation;
     char *text;  /* the statement in symbols, one line */
@@ -63,7 +64,8 @@ typedef struct {
 typedef struct {
     int64_t count, room;
     cs_statement *item;
-    cs_status status; /* a statement that could not be added */
+    const char *theorem; /* of those added from now on; NULL: unknown; borrowed */
+    cs_status status;    /* a statement that could not be added */
 } cs_statements;
 
 void cs_statements_free(cs_statements *list);
@@ -136,7 +138,7 @@ void cs_statement_counterexample(cs_statement *s, const char *format, ...) CS_PR
 
 /* Adds the array "statements" to a record: {"id", "form", "relation", "verdict", "attained",
  * "statement", "input", "lhs", "rhs", "margin", "error", "trivial", "assumptions",
- * "counterexample", "details", "example"} each. cs_statements_view is its table, a row each. */
+ * "counterexample", "details", "example", "theorem"} each. cs_statements_view is its table, a row each. */
 void cs_statements_record(const cs_statements *list, cs_item *root);
 extern const cs_view cs_statements_view;
 

@@ -324,6 +324,9 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 const cs_theorem cs_entry_22 = {
     .id = "2.2",
     .about = "Theorem 2.2 is about attention layers",
+    .paper = "MAE-LM",
+    .printed_words = "an attention layer bounds a residual by its cube",
+    .corrected_words = "a layer scales the residual by a bounded factor",
     .printed = "MAE-LM: ||R'||_{1,inf} <= 4 eps ||R||_{1,inf}^3 for one attention layer",
     .corrected = "||H_R' - 1 h'^T||_{2,inf} <= 2 tanh(delta/4) ||U||_inf ||R||_{2,inf} ||W^VO||_2, "
                  "where U 1 = 1",

@@ -281,6 +281,9 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 const cs_theorem cs_entry_31 = {
     .id = "3.1",
     .about = "Theorem 3.1 is about a matrix",
+    .paper = "LA",
+    .printed_words = "the spectral loss is a factorization of Abar",
+    .corrected_words = "it is one if the positive-pair term is doubled",
     .printed = "L_SL(f, W) = -E[f.W+] + E[(f.W-)^2] = ||Abar - F W'^T||^2 + const",
     .corrected = "-2 E[f.W+] + E[(f.W-)^2] = ||Abar - F W'^T||^2 - ||Abar||^2",
     .run = {[CS_ON_TOY] = on_toy, [CS_ON_MATRIX] = on_matrix}};

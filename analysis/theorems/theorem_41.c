@@ -353,6 +353,9 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 const cs_theorem cs_entry_41 = {
     .id = "4.1",
     .about = "Theorem 4.1 is about a matrix with labels",
+    .paper = "LA",
+    .printed_words = "spectrum and label noise bound the probe error",
+    .corrected_words = "the same bound, with its constants given",
     .printed = "E <= c_1 sum_{j>t} sigma_j^4 + c_2 alpha, c_1 and c_2 not given",
     .corrected = "E <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~",
     .labels = true,

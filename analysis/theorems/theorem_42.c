@@ -494,6 +494,9 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 const cs_theorem cs_entry_42 = {
     .id = "4.2",
     .about = "Theorem 4.2 is about the toy model",
+    .paper = "LA",
+    .printed_words = "toy model: AR has r s singular values 1, masked r",
+    .corrected_words = "toy model: AR has r (s-1) of them, masked r",
     .printed =
         "AR: sigma_j = 1 for j <= rs; masked: sigma'_j = sqrt(s(1-rho) / ((s rho)(s-1))) < 1 "
         "for r < j <= rs",

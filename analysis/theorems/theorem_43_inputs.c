@@ -278,6 +278,9 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 const cs_theorem cs_entry_43 = {
     .id = "4.3",
     .about = "Theorem 4.3 is about a model of linear attention",
+    .paper = "LA",
+    .printed_words = "a bound on a masked model's loss in generation",
+    .corrected_words = "features of a prefix differ by at most Delta_k",
     .printed = "L_gen(f_mask) <= sum_k (w_k^2/(k-1)^6 + w_k ||W||^2 eta) / 2N + delta_mask + 1",
     .corrected = "||W (f^(X_m) - f^(X_<k))|| <= ||W||_2 eta_i (1 - ((k-1)/N)^p) for mean-pooled "
                  "linear attention",

@@ -200,6 +200,9 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 const cs_theorem cs_entry_feedback = {
     .id = "feedback",
     .about = "LA's Table 8 is about what a model feeds back to itself",
+    .paper = "LA",
+    .printed_words = "filling images step by step lowers the L2 error",
+    .corrected_words = "feeding predictions back cannot lower the L2 error",
     .printed = "pictures filled one by one, each from what was filled before, come nearer in L2",
     .corrected = "E(x_2 | u, E(x_1 | u)) has no smaller error than E(x_2 | u); Gaussian: the same",
     .run = {[CS_ON_NOTHING] = on_nothing}};

@@ -105,6 +105,9 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 const cs_theorem cs_entry_query_position = {
     .id = "query-position",
     .about = "GVP 4.1 is about queries",
+    .paper = "GVP",
+    .printed_words = "queries without a position lose nothing",
+    .corrected_words = "they lose the information that a position carries",
     .printed = "queries that begin alike, G^(0) = w, reach the floor of those told their position",
     .corrected = "the floor is higher by I(x_k; k | S), at most H(k | S): nothing where S tells k",
     .run = {[CS_ON_NOTHING] = on_nothing}};

@@ -319,6 +319,8 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 const cs_theorem cs_entry_refinement = {
     .id = "refinement",
     .about = "the refinement law is about contexts of a text",
+    .paper = "cospec",
+    .corrected_words = "a context that knows more is less connected",
     .corrected = "sigma_j(coarser context) <= sigma_j(finer context) for every j: what knows more "
                  "is worse connected",
     .options = "stride tokenizer vocab min-tokens",

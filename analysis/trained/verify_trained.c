@@ -551,6 +551,8 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 const cs_theorem cs_entry_trained = {
     .id = "trained",
     .about = "verify trained trains on the toy model",
+    .paper = "cospec",
+    .corrected_words = "training comes near the minimum of the loss",
     .corrected =
         "-(b/2)^2 (sigma_1^2 + ... + sigma_d^2) <= L_b(f, W), and training comes near: its "
         "subspaces are those of Abar",

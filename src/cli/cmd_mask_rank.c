@@ -163,6 +163,7 @@ static cs_status state(study *s, subject *m)
     if (status == CS_OK && !m->options.encoder_only && pieces > 0) {
         const cs_22_model_options t = {
             .hidden = o, .pieces = pieces, .threads = cs_args_threads(s->args)};
+        s->statements.theorem = "2.2";
         status = cs_theorem_22_model(&m->text.model, &m->text.corpus, m->name, &t, &s->statements,
                                      &done);
         if (status == CS_OK && !done)

@@ -10,11 +10,13 @@
 #include "cli/language.h"
 #include "cli/output.h"
 #include "cli/verdicts.h"
+#include "cli/verify_digest.h"
 #include "cli/verify_inputs.h"
 #include "io/result.h"
 
 static const cs_opt verify_options[] = {
-    CS_FLAG("list", "List the theorems with their statements, and evaluate nothing."),
+    CS_FLAG("list", "List the theorems with their statements, and evaluate nothing. --all adds the "
+                    "formulas."),
     CS_TEXT("matrix", "DIR|FILE", NULL,
             "Check 3.1 and 4.1 on this matrix instead of the toy model: a directory of cospec cooc "
             "(with its labels), or an .npz, .npy or .mtx file."),
@@ -133,6 +135,7 @@ cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
         v->rows[i] = cs_item_array(v->root, t->key);
     }
     v->report.rows = v->rows[i];
+    v->report.statements.theorem = t->id;
     return t->run[on](&v->input, &v->report);
 }
 
@@ -180,11 +183,13 @@ static void inputs_of(const cs_theorem *theorem, char text[64])
 /* --list: a row for each form of each theorem. */
 static cs_status list_theorems(cs_args *args)
 {
-    static const cs_view view = {"theorems[]", "id form takes claim options table"};
+    static const cs_view view = {"theorems[]", "id form paper statement takes claim options table"};
     cs_item *theorems = cs_item_array(cs_output_root(args), "theorems");
     for (int i = 0; i < CS_THEOREMS; ++i) {
         const cs_theorem *t = cs_theorem_list[i];
         const char *const text[] = {[CS_PRINTED] = t->printed, [CS_CORRECTED] = t->corrected};
+        const char *const words[] = {
+            [CS_PRINTED] = t->printed_words, [CS_CORRECTED] = t->corrected_words};
         char takes[64];
         inputs_of(t, takes);
         for (int form = CS_PRINTED; form <= CS_CORRECTED; ++form) {
@@ -192,7 +197,8 @@ static cs_status list_theorems(cs_args *args)
                 continue;
             }
             cs_item *row = cs_item_object(theorems, NULL);
-            CS_ITEM_FIELDS(row, t, id, options);
+            CS_ITEM_FIELDS(row, t, id, paper, options);
+            cs_item_text(row, "statement", words[form]);
             cs_item_text(row, "form", cs_form_name((cs_statement_form)form));
             cs_item_text(row, "takes", takes);
             cs_item_text(row, "claim", text[form]);
@@ -259,7 +265,7 @@ static cs_status run_verify(cs_args *args)
 
 const cs_command cs_cmd_verify = {
     .name = "verify",
-    .summary = "Check the theorems of the paper: as printed, and as corrected",
+    .summary = "Check the theorems of the papers, as printed and as corrected",
     .description =
         "Evaluates each statement of Theorems 3.1, 4.1, 4.2 and 4.3 of Look Ahead or Look "
         "Around?: both sides, margin, bound on the numerical error, and a verdict. The "
@@ -273,6 +279,8 @@ const cs_command cs_cmd_verify = {
         "                did not converge\n"
         "  UNSPECIFIED   the paper leaves a constant open, or both sides are one\n"
         "                formula, so that nothing can fail\n\n"
+        "The output counts statements by paper and verdict, then has one line for each form of each "
+        "theorem with its cases, worst margin and verdict. --all prints a line per case.\n\n"
         "Without --objective, 3.1 and 4.1 evaluate masked and autoregressive pretraining. The "
         "default toy model has 3 classes, 4 positions, 2 tokens and half of the positions "
         "masked. Options of the toy model take sweeps A:B:STEP.\n\n"
@@ -342,5 +350,6 @@ const cs_command cs_cmd_verify = {
     .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
              "theorem43_curve.csv refinement.csv trained.csv probe.csv theorems.json theorems.csv",
     .without = "dry-run",
-    .shown = "id form verdict lhs relation rhs input takes claim",
+    .shown = "id form paper verdict lhs relation rhs input statement takes",
+    .digest = cs_verify_digest,
 };

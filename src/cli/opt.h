@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "io/parse.h"
 #include "io/result.h"
+#include "io/table.h"
 
 typedef enum {
     CS_OPT_FLAG,
@@ -99,6 +100,9 @@ typedef struct {
     /* Rows of the record that are printed in place of its table, unless --all or --metric asks for
      * that; NULL: the table. For commands without --resume, which reads tables alone. */
     const cs_view *brief;
+    /* Prints a page of its own in place of the table, unless --all or --metric asks for that; sets
+     * *printed to false, and prints nothing, for a table that it has no page for. NULL: the table. */
+    cs_status (*digest)(const cs_table *table, FILE *out, bool *printed);
 } cs_command;
 
 /* Whether the command refuses this common option (cs_command.without). */

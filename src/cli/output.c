@@ -175,7 +175,7 @@ static void note_metrics(const cs_args *args, const cs_table *table)
 }
 
 /* What of the table answers the question. */
-static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *out)
+static cs_status print_selection(const cs_args *args, const cs_table *table, FILE *out)
 {
     cs_table brief = {0}; /* borrows names and cells */
     const int64_t most = cs_args_flag(args, "all") ? 0 : cs_args_command(args)->most;
@@ -213,6 +213,16 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
     cs_free(from);
     CS_FREE_FIELDS(&brief, name, cell);
     return status;
+}
+
+static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *out)
+{
+    const cs_command *command = cs_args_command(args);
+    bool printed = false;
+    cs_status status = CS_OK;
+    if (command->digest && !cs_args_flag(args, "all") && !metric_given(args))
+        status = command->digest(table, out, &printed);
+    return status == CS_OK && !printed ? print_selection(args, table, out) : status;
 }
 
 cs_status cs_memory_close(FILE *out, cs_status status)

@@ -18,9 +18,23 @@ test_all_on_the_default_toy() {
         has 4.2-ar-ones-none printed FAIL && has 4.2-ar-ones-class printed PASS && has 4.2-masked printed PASS &&
         has 4.1-unweighted printed PASS && grep -q '^4.1-unweighted,printed,FAIL,0\.4[89]' out && has 4.1-unweighted corrected PASS &&
         has 4.2-masked-given printed FAIL && has 4.2-strict-none printed FAIL && has 4.2-strict-shared printed FAIL &&
-        has 4.2-strict-class printed PASS && has 4.2-strict-none corrected PASS && has 4.2-strict-none-after corrected PASS && has 5.1-equivalence printed FAIL || return 1
-    # on a terminal 3.1 stands once for each objective, which is named
-    exits 0 verify all && [ "$(grep '^3.1 *printed.*masked' out | wc -l)" = 1 ] && [ "$(grep '^3.1 *printed.* ar' out | wc -l)" = 1 ] || fail "${why:-$(grep '^3.1 ' out)}"
+        has 4.2-strict-class printed PASS && has 4.2-strict-none corrected PASS && has 4.2-strict-none-after corrected PASS && has 5.1-equivalence printed FAIL
+}
+
+# A page of at most 60 lines of 120 columns has a line for each form of each theorem; rows are under --all.
+test_page() {
+    exits 0 verify all && [ "$(wc -l < out)" -le 60 ] && [ "$(wc -L < out)" -le 120 ] || { fail "$(wc -lL < out)"; return 1; }
+    for form in printed corrected; do
+        for id in 2.2 3.1 4.1 4.2 4.3 feedback query-position; do
+            [ "$(grep -c "^$id  *$form  *[A-Z-]* .* [0-9]* .* [A-Z]" out)" = 1 ] || { fail "$id $form: $(cat out)"; return 1; }
+        done
+    done
+    grep -q '^LA  *printed ' out && grep -q '^3.1 printed: .* one constant' out && grep -q '^3.1  *printed .* 8  *-4.3e+07  FAIL$' out || { fail "$(cat out)"; return 1; }
+    # the counts are those of the rows
+    sed -n 's/^\([0-9]*\) statements, .*/\1/p' out > n && exits 0 verify all --csv && [ "$(($(cat n) + 1))" = "$(wc -l < out)" ] || { fail "rows"; return 1; }
+    exits 0 verify all --all && [ "$(grep -c '^3.1 *printed.*masked' out)" = 1 ] && [ "$(grep -c '^3.1 *printed.* ar' out)" = 1 ] || { fail "${why:-$(grep '^3.1 ' out)}"; return 1; }
+    # a finished run prints the same page
+    exits 0 verify 4.2 -o r && cp out page && exits 0 verify 4.2 -o r --resume && cmp -s out page || { fail "--resume: $(cat out)"; return 1; }
 }
 
 test_json() {
@@ -28,18 +42,17 @@ test_json() {
         grep -q '"verdict": "FAIL"' out && grep -q '"counterexample": "f, W of trial' out && grep -q '"lhs": ' out && grep -q '"rhs": ' out
 }
 
-# A terminal shows what failed; files and --csv have the rest, and say which inputs the program fixes.
+# Files and --csv say which inputs the program fixes.
 test_columns() {
-    exits 0 verify 4.1 -o o && head -1 out | grep -q '^id *form *verdict *lhs *relation *rhs *input$' &&
-        head -1 o/statements.csv | grep -q '^id,form,verdict,lhs,relation,rhs,margin,error,statement,input,counterexample,example$' &&
-        grep '^4.1-unweighted,.*98 0; 1 0' o/statements.csv | grep -q ',true$' && grep '^4.1-gap,' o/statements.csv | grep -q ',false$' &&
+    exits 0 verify 4.1 -o o && head -1 o/statements.csv | grep -q '^id,form,verdict,lhs,relation,rhs,margin,error,statement,input,counterexample,example,theorem$' &&
+        grep '^4.1-unweighted,.*98 0; 1 0' o/statements.csv | grep -q ',true,4.1$' && grep '^4.1-gap,' o/statements.csv | grep -q ',false,4.1$' &&
         exits 0 verify 4.1 --all && head -1 out | grep -q 'statement'
 }
 
 test_list() {
-    exits 0 verify --list && grep -q '^2.2 *printed *nothing ' out && grep -q '^4.3 *corrected *toy model, model ' out &&
-        exits 0 verify --list --csv && head -1 out | grep -q '^id,form,takes,claim,options,table$' &&
-        grep -q '^trained,corrected,toy model,.*,width steps,trained.csv$' out && ! grep -q '^trained,printed' out &&
+    exits 0 verify --list && grep -q '^2.2 *printed *MAE-LM .* nothing$' out && grep -q '^4.3 *corrected *LA .* toy model, model$' out && [ "$(wc -L < out)" -le 120 ] &&
+        exits 0 verify --list --csv && head -1 out | grep -q '^id,form,paper,statement,takes,claim,options,table$' &&
+        grep -q '^trained,corrected,cospec,.*,toy model,.*,width steps,trained.csv$' out && ! grep -q '^trained,printed' out &&
         [ "$(grep -c '^3.1,' out)" = 2 ] || fail "$(cat out err)"
 }
 
@@ -112,7 +125,9 @@ test_no_convergence() {
         for (i = 1; i <= 90; ++i) for (j = 1; j <= 80; ++j) print i, j, 1 + (i * i * 31 + j * j * 17 + i * j * 7) % 101 }' > r.mtx
     awk 'BEGIN { for (i = 1; i <= 90; ++i) print i % 3 }' > l.txt
     exits 4 verify 4.1 --matrix r.mtx --labels l.txt -k 20 --solver arpack --no-reduction --max-iterations 1 --csv &&
-        grep -q 'did not converge: [0-9]* of 20' err && grep -q 'inconclusive: the solver did not converge' err && has 4.1 corrected INCONCLUSIVE && has 4.1-sharp corrected INCONCLUSIVE && has 4.1-alpha-lower corrected PASS
+        grep -q 'did not converge: [0-9]* of 20' err && grep -q 'inconclusive: the solver did not converge' err && has 4.1 corrected INCONCLUSIVE && has 4.1-sharp corrected INCONCLUSIVE && has 4.1-alpha-lower corrected PASS || return 1
+    # the page names the corrected statements that are not decided
+    exits 4 verify 4.1 --matrix r.mtx --labels l.txt -k 20 --solver arpack --no-reduction --max-iterations 1 && grep -q '^4.1 corrected: INCONCLUSIVE on r.mtx' out || fail "${why:-$(cat out)}"
 }
 
 # The bound for soft labels is met with equality where the shared empty prefix ties: no failure.
@@ -175,5 +190,5 @@ test_language() {
         refuses 2 "--jackknife goes with" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
 
-for t in pictures refinement language all_on_the_default_toy json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
+for t in pictures refinement language all_on_the_default_toy page json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
     matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
