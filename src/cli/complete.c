@@ -59,6 +59,14 @@ static void corpora(completion *c)
     c->files = c->corpora = true;
 }
 
+static void objectives(const completion *c)
+{
+    for (int i = 0; i < CS_OBJ_COUNT; ++i) {
+        one(c, cs_objective_name((cs_objective_kind)i),
+            cs_objective_table((cs_objective_kind)i)->summary);
+    }
+}
+
 /* A kind of argument that help texts write in capitals. */
 static void kind(completion *c, const char *name, size_t length)
 {
@@ -69,7 +77,7 @@ static void kind(completion *c, const char *name, size_t length)
     if (cs_listed("CORPUS TRAIN TEST", text)) {
         corpora(c);
     } else if (cs_listed("OBJECTIVE FAMILY SPEC", text)) {
-        each_of(c, CS_OBJECTIVE_NAMES, "|");
+        objectives(c);
     } else if (strcmp(text, "FIGURE") == 0) {
         each_of(c, CS_FIGURES, ", ");
     } else if (strcmp(text, "COMMAND") == 0) {
@@ -106,6 +114,9 @@ static void value(completion *c, const cs_opt *o)
 {
     if (strcmp(o->name, "corpus") == 0) {
         corpora(c);
+    } else if (strcmp(o->name, "objective") == 0) {
+        objectives(c);
+        each_of(c, o->argument + strlen(CS_OBJECTIVE_NAMES), "|"); /* what train has more */
     } else if (strcmp(o->name, "metric") == 0) {
         each_of(c, c->command->metrics, ", ");
         each_of(c, c->command->more_metrics, ", ");

@@ -485,10 +485,10 @@ static void markdown_command(FILE *out, const cs_command *c)
 /* The list of plan/objectives.h. */
 static void markdown_objectives(FILE *out)
 {
-    (void)fputs("\n## Objectives\n\nWhat `--objective` names, by plans "
-                "(docs/explanation/objectives.md), with the "
-                "options it takes beside `--event-weight`, `--target-weight` and `--empty-prefix`. "
-                "`cospec train` takes the values in the fifth column where none are given.\n\n"
+    (void)fputs("\n## Objectives\n\nThe values of `--objective`, with their plans "
+                "(docs/explanation/objectives.md) and options. All of them also take "
+                "`--event-weight`, `--target-weight` and `--empty-prefix`. The fifth column has "
+                "the defaults of `cospec train`.\n\n"
                 "| objective | also | plans | options | in training | source |\n"
                 "|---|---|---|---|---|---|\n",
                 out);
@@ -501,6 +501,12 @@ static void markdown_objectives(FILE *out)
             markdown_cell(out, cell[i]);
         }
         (void)fputc('\n', out);
+    }
+    (void)fputc('\n', out);
+    for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
+        const char *note = cs_objective_table((cs_objective_kind)kind)->note;
+        if (note)
+            (void)fprintf(out, "- `%s`: %s\n", cs_objective_name((cs_objective_kind)kind), note);
     }
 }
 

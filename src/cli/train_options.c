@@ -8,174 +8,171 @@
 #include "plan/parameter.h"
 
 const cs_opt cs_group_train_objective[] = {
+    CS_HEADING("Objective"),
     {"objective", 0, CS_OPT_NAME, CS_OBJECTIVE_NAMES_AND("|mae-lm|linear|multi-token"), NULL, 0, 0,
-     "The pretraining objective: a name, NAME(PARAMETER=VALUE,...), or a mixture "
-     "mix:SHARE*NAME+SHARE*NAME(...); several in turn: \"NAME until SHARE, NAME(...)\" by shares "
-     "of the steps, \"NAME for N, NAME for N\" again and again; mae-lm: masked with a decoder; "
-     "linear: --arch linear under masked with the spectral loss; multi-token: diverse-ar in one "
-     "stream, by a last layer for each of the next --t tokens. Parameters that are not given are "
-     "those of the table Objectives.",
+     "Pretraining objective: a name, NAME(PARAMETER=VALUE,...), a mixture mix:..., or a schedule "
+     "(see above).",
      false},
     {0},
 };
 
 const cs_opt cs_group_train_task[] = {
-    CS_REAL("keep", "P", "0", 0, 1, "Share of masked tokens left as they are (BERT: 0.1)."),
+    CS_HEADING("Masking and loss"),
+    CS_REAL("keep", "P", "0", 0, 1, "Share of masked tokens left unchanged (BERT: 0.1)."),
     CS_REAL("random", "P", "0", 0, 1,
             "Share of masked tokens replaced by random ones (BERT: 0.1)."),
     CS_REAL("replaced-token", "WEIGHT", "0", 0, 1e6,
-            "Masked objectives of text: masked tokens are drawn from the model's own predictions, "
-            "and a second head learns on every row which were replaced; weight of its loss "
-            "(ELECTRA: 50)."),
+            "Replaced token detection (ELECTRA: 50): the model's own samples replace masked "
+            "tokens, and a second head with this loss weight detects them."),
     CS_REAL("delta", "P", "0", 0, 1,
             "mae-lm: share of the [MASK]s that the encoder reads, 0 (MAE-LM) to 1 (masked)."),
     CS_FLAG("decoder-resets",
-            "mae-lm: where the encoder read a [MASK] the decoder starts from its own mask vector."),
-    CS_FLAG("misaligned", "mae-lm: encoder positions count the tokens that are left."),
-    CS_CHOICE(
-        "query-position", "on|off", NULL,
-        "Train two streams, whatever the objective, whose queries are given the position that "
-        "they fill (on) or are blind (off). Default: on where the objective has queries; "
-        "others have none."),
+            "mae-lm: the decoder starts from its own mask vector where the encoder read a [MASK]."),
+    CS_FLAG("misaligned", "mae-lm: encoder positions count only the tokens that are left."),
+    CS_CHOICE("query-position", "on|off", NULL,
+              "Train two streams whose queries know the position they fill (on) or do not (off). "
+              "Default: on for objectives with queries; others have none."),
     CS_CHOICE("loss", "cross-entropy|spectral", NULL,
-              "The loss. Default: cross-entropy; --objective linear: spectral."),
+              "Loss. Default: cross-entropy; --objective linear: spectral."),
     CS_INT("spectral-factor", "1|2", "2", 1, 2,
-           "Factor of the spectral loss's first term: 1 as printed in LA Eq. 1, 2 as corrected."),
+           "Factor of the first term of the spectral loss: 1 as printed in LA Eq. 1, 2 as "
+           "corrected."),
     {0},
 };
 
 const cs_opt cs_group_train_model[] = {
+    CS_HEADING("Model"),
     CS_CHOICE("arch",
               "gpt2|roberta-prelayernorm|roberta|bert|llama|eurobert|modernbert|modernbert-decoder|"
               "linear|vit",
               NULL,
-              "The architecture. Default: gpt2; roberta-prelayernorm for masked objectives. Any "
-              "goes with any objective: a fair comparison fixes it. vit: of pictures in patches; "
-              "of one stream, or with --decoder-layers an autoencoder (MAE)."),
+              "Architecture; any works with any objective. Default: gpt2, for masked objectives "
+              "roberta-prelayernorm."),
     CS_CHOICE("preset", "1m|4m|small|base|cramming|large", "1m",
-              "Layers, width and heads: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. "
-              "Of linear: the width alone. vit without it: 4 x 64."),
-    CS_INT("layers", "N", NULL, 1, 1024, "Instead of the preset's."),
-    CS_INT("width", "N", NULL, 1, 65536, "Instead of the preset's."),
-    CS_INT("heads", "N", NULL, 1, 64, "Instead of the preset's."),
+              "Layers x width: 4 x 128, 6 x 192, 6 x 256, 12 x 768, 16 x 768, 24 x 1024. vit "
+              "without preset: 4 x 64. linear: the width only."),
+    CS_INT("layers", "N", NULL, 1, 1024, "Number of layers, instead of the preset's."),
+    CS_INT("width", "N", NULL, 1, 65536, "Width, instead of the preset's."),
+    CS_INT("heads", "N", NULL, 1, 64, "Number of attention heads, instead of the preset's."),
     CS_INT("inner", "N", NULL, 1, 1 << 20,
-           "Inner width. Default: 4 times the width; of gated layers (llama, eurobert, modernbert) "
-           "8/3 of it, up to a multiple of 8, which are as many parameters."),
+           "Inner width. Default: 4 times the width; for gated layers (llama, eurobert, "
+           "modernbert) 8/3 of it, with the same number of parameters."),
     CS_INT("positions", "N", NULL, 1, 1 << 24,
-           "Rows of the position table; of rotary positions the longest text that config.json "
-           "says. Default: --max-length."),
+           "Rows of the position table, or for rotary positions the longest text in config.json. "
+           "Default: --max-length."),
     CS_INT("kv-heads", "N", NULL, 1, 64,
-           "llama, eurobert: heads of keys and values, each read by as many queries (grouped "
-           "queries). Default: --heads."),
+           "llama, eurobert: number of heads of keys and values (grouped-query attention). "
+           "Default: --heads."),
     CS_REAL("rope-theta", "X", NULL, 1.0001, 1e12,
             "Base of rotary positions. Default: 10000; modernbert: 160000, in local layers 10000."),
     CS_INT("local-attention", "N", "128", 2, 1 << 24,
-           "modernbert: rows that a row of a local layer sees, half on each side."),
+           "modernbert: attention window of a local layer in tokens, half on each side."),
     CS_INT("global-every", "N", "3", 1, 1024,
-           "modernbert: the first layer and every N-th behind it see all rows, the others are "
+           "modernbert: the first layer and every N-th after it see all tokens; the others are "
            "local."),
-    CS_FLAG("post-norm", "Norms after each sublayer, as in BERT and RoBERTa."),
-    CS_FLAG("no-bias", "No biases: in linear layers, in norms, of the logits."),
-    CS_FLAG("untied", "An output matrix of its own instead of the token table."),
+    CS_FLAG("post-norm", "Normalise after each sublayer, as BERT and RoBERTa do."),
+    CS_FLAG("no-bias", "No biases in linear layers, norms and logits."),
+    CS_FLAG("untied", "Use a separate output matrix instead of the token table."),
     CS_CHOICE("activation", "gelu|gelu-tanh|relu|silu", NULL,
-              "Between the matrices of a layer. Default: gelu; gpt2: gelu-tanh; llama, eurobert: "
+              "Activation of the inner layers. Default: gelu; gpt2: gelu-tanh; llama, eurobert: "
               "silu."),
     CS_INT("relative-buckets", "N", "0", 0, 1 << 16,
-           "Relative position buckets, 0: none (MAE-LM: 32)."),
+           "Number of relative position buckets. 0: none (MAE-LM: 32)."),
     CS_INT("relative-distance", "N", "128", 1, 1 << 24,
-           "Distance from which on all positions share a bucket."),
-    CS_REAL("dropout", "P", "0", 0, 0.99, "Of embeddings, attention and sublayers."),
-    CS_INT("decoder-layers", "N", NULL, 1, 64,
-           "A decoder of N layers under a masked objective. Default: none; mae-lm: a third of the "
-           "encoder's."),
-    CS_INT("decoder-width", "N", NULL, 1, 65536, "Default: the encoder's."),
-    CS_INT("decoder-heads", "N", NULL, 1, 64, "Default: the encoder's."),
-    CS_CHOICE("decoder-attention", "self|self-cross|causal-cross|cross", "self",
-              "What the decoder's layers attend to (MAE-LM, Table 2)."),
+           "Distance from which all positions share a bucket."),
+    CS_REAL("dropout", "P", "0", 0, 0.99, "Dropout of embeddings, attention and sublayers."),
     CS_CHOICE("pooling", "sum|mean", "mean",
               "linear: whether the sum over pairs of tokens is divided by their number."),
     CS_TEXT("init-from", "DIR", NULL,
-            "Start from the model in DIR (ours or Hugging Face's) instead of random values; its "
-            "tokenizer is used."),
+            "Start from the model in DIR (of cospec or Hugging Face) and use its tokenizer."),
+    CS_HEADING("Decoder"),
+    CS_INT("decoder-layers", "N", NULL, 1, 64,
+           "Layers of a decoder for a masked objective. Default: none; mae-lm: a third of the "
+           "encoder's."),
+    CS_INT("decoder-width", "N", NULL, 1, 65536, "Width. Default: the encoder's."),
+    CS_INT("decoder-heads", "N", NULL, 1, 64, "Attention heads. Default: the encoder's."),
+    CS_CHOICE("decoder-attention", "self|self-cross|causal-cross|cross", "self",
+              "What the decoder's layers attend to (MAE-LM, Table 2)."),
+    CS_HEADING("Precision"),
     CS_CHOICE("precision", "auto|fp32|bf16", "auto",
-              "Activations; bf16 needs a GPU. auto: bf16 on a GPU, fp32 on the CPU. Parameters and "
-              "moments are fp32."),
+              "Type of activations. auto: bf16 on a GPU, fp32 on the CPU. Parameters and moments "
+              "are fp32."),
     CS_FLAG("search-products",
-            "On a GPU, in bf16: for each shape of a weight gradient time what algorithms cuBLASLt "
-            "offers and take the fastest, not the first. They split sums in different ways: the "
-            "bits of a run then depend on the clock, also of one that --resume goes on with."),
+            "GPU, bf16: time cuBLASLt's algorithms and use the fastest. The result then varies in "
+            "the last bits from run to run."),
     {0},
 };
 
 const cs_opt cs_group_train_pictures[] = {
+    CS_HEADING("Images (vit)"),
     CS_CHOICE("target", "pixels|normalised|codes", "pixels",
-              "vit: what is predicted of a patch, its values, those normalised (MAE) or its code "
+              "What is predicted of a patch: its values, its normalised values (MAE) or its code "
               "(BEiT)."),
     CS_CHOICE("input", "pixels|codes", "pixels",
-              "vit, of codes: whether patches are read as values or as codes too (iGPT, MAGE)."),
+              "With --target codes: whether the model reads values or codes (iGPT, MAGE)."),
     CS_TEXT("order", "raster|random|hilbert|squares:S|FILE", "raster",
-            "vit: the patches in their sequence: along rows, one random order for all pictures, "
-            "Hilbert's curve, squares of S x S patches one after the other (RandSAC), or "
-            "the numbers of all patches in a text file."),
-    CS_CHOICE(
-        "position-table", "sines|learned", "sines",
-        "vit: positions in the plane, fixed sines and cosines (MAE), or learned (ViT), as they "
-        "are without a decoder."),
+            "Order of the patches: row by row, one random order for all images, Hilbert curve, "
+            "squares of S x S patches (RandSAC), or patch numbers in a text file."),
+    CS_CHOICE("position-table", "sines|learned", "sines",
+              "Positions in the plane: fixed sines and cosines (MAE), or learned (ViT). Default "
+              "without a decoder: learned."),
     CS_REAL("least-area", "P", "1", 0.001, 1,
-            "vit: training sees crops of at least this share of a picture's area, with ratios to "
-            "4/3, anew in each step; 1: the whole picture (MAE: 0.2)."),
+            "Random crops of at least this share of an image's area, with aspect ratios up to 4/3. "
+            "1: no crops (MAE: 0.2)."),
     CS_EXTRA,
-    CS_FLAG("flip", "vit: mirror images too, of classes that they are of again."),
+    CS_FLAG("flip", "Mirror images at random, if the mirror image has the same class."),
     {0},
 };
 
 const cs_opt cs_group_train_recipe[] = {
+    CS_HEADING("Data and batches"),
     CS_INT("max-length", "L", "128", 1, 1 << 20,
-           "Documents are cut into pieces of at most L tokens."),
-    CS_FLAG(
-        "pack",
-        "Join documents, an end token after each, and cut into blocks of L; else one document a "
-        "sequence."),
-    CS_FLAG(
-        "by-length",
-        "Micro-batches of sequences of like lengths: less padding, but steps are no longer drawn "
-        "independently of length."),
+           "Cut documents into pieces of at most L tokens."),
+    CS_FLAG("pack",
+            "Join documents, each with an end token, and cut blocks of L tokens. Default: one "
+            "document per sequence."),
+    CS_FLAG("by-length",
+            "Batch sequences of similar length: less padding, but steps are no longer independent "
+            "of length."),
     CS_INT("train-documents", "N", NULL, 1, INT32_MAX,
-           "Text: train on N documents alone, the same for every --seed and among those of any "
-           "larger N. The vocabulary is that of all."),
-    CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences a micro-batch (vit: 16)."),
-    CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches a step."),
-    CS_INT("steps", "N", "1000", 0, UINT32_MAX, "Updates (vit: 7000); 0: the untrained network."),
-    CS_REAL("epochs", "E", NULL, 1e-9, 1e9, "Instead of --steps: passes over the text."),
+           "Text: train on only N documents, the same for every --seed and nested in N. The "
+           "vocabulary is that of all documents."),
+    CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences per micro-batch (vit: 16)."),
+    CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches per step."),
+    CS_INT("steps", "N", "1000", 0, UINT32_MAX,
+           "Number of updates (vit: 7000). 0: the untrained network."),
+    CS_REAL("epochs", "E", NULL, 1e-9, 1e9, "Passes over the text, instead of --steps."),
+    CS_HEADING("Learning rate and optimiser"),
     CS_REAL("lr", "RATE", "1e-3", 0, 1e30, "Peak learning rate (vit: 2e-3)."),
     CS_CHOICE("schedule", "one-cycle|cosine|linear|constant", "one-cycle",
-              "The learning rate after the warm-up (vit: cosine)."),
+              "Learning rate schedule after the warm-up (vit: cosine)."),
     CS_INT("warmup", "N", NULL, 0, 1e12,
-           "Steps of rising rate. Default: half of all; cosine and linear: 8 %; constant: 0."),
-    CS_REAL("final-share", "P", "0", 0, 1, "The last learning rate over the peak."),
-    CS_REAL(
-        "cool-down", "P", "0", 0, 1,
-        "Under --schedule constant the rate falls over this share of the steps, the last ones."),
+           "Warm-up steps. Default: half of all; cosine and linear: 8%; constant: 0."),
+    CS_REAL("final-share", "P", "0", 0, 1, "Last learning rate divided by the peak."),
+    CS_REAL("cool-down", "P", "0", 0, 1,
+            "--schedule constant: share of the steps at the end in which the rate falls."),
     CS_TEXT("budgets", "N,N,...", NULL,
-            "With --cool-down: the models of runs of these numbers of steps too, in DIR/budget-N, "
-            "for the price of their cool-downs."),
-    CS_REAL("beta1", "B", "0.9", 0, 0.999999999, "AdamW."),
-    CS_REAL("beta2", "B", "0.98", 0, 0.999999999, "AdamW."),
-    CS_REAL("adam-eps", "EPS", "1e-12", 0, 1, "AdamW."),
+            "With --cool-down: also the models of runs of these numbers of steps, in DIR/budget-N. "
+            "Each costs only its cool-down."),
+    CS_REAL("beta1", "B", "0.9", 0, 0.999999999, "AdamW: beta_1."),
+    CS_REAL("beta2", "B", "0.98", 0, 0.999999999, "AdamW: beta_2."),
+    CS_REAL("adam-eps", "EPS", "1e-12", 0, 1, "AdamW: epsilon."),
     CS_REAL("weight-decay", "P", "0.01", 0, 1000,
-            "Decoupled; on matrices, not on biases and norms."),
-    CS_REAL("clip", "NORM", "0.5", 0, 1e30, "Largest gradient norm, 0: any."),
+            "Decoupled weight decay of matrices; biases and norms have none."),
+    CS_REAL("clip", "NORM", "0.5", 0, 1e30, "Gradient clipping: largest norm. 0: none."),
+    CS_HEADING("Logs and checkpoints"),
     CS_INT("log-every", "N", "10", 0, 1e12, "Steps between rows of log.csv."),
     CS_INT("eval-every", "N", "100", 0, 1e12,
            "Steps between evaluations on held-out documents (vit: 500)."),
-    CS_INT("eval-batches", "N", "16", 0, 1e6, "Batches of an evaluation."),
+    CS_INT("eval-batches", "N", "16", 0, 1e6, "Batches per evaluation."),
     CS_INT("save-every", "N", "500", 0, 1e12, "Steps between checkpoints."),
     CS_TEXT("keep-at", "N,N,...", NULL,
-            "Steps whose checkpoints stay, as DIR/checkpoint-N; of the others the last two do."),
+            "Steps whose checkpoints are kept as DIR/checkpoint-N. Of the others only the last two "
+            "are kept."),
     CS_INT("bad-limit", "N", "20", 1, 1e12,
-           "Stop after so many steps in a row whose gradient is not finite."),
+           "Stop after N consecutive steps with a gradient that is not finite."),
     CS_REAL("time-limit", "SECONDS", "0", 0, 1e9,
-            "Stop with a checkpoint after so long; 0: no limit."),
+            "Stop with a checkpoint after this time. 0: no limit."),
     {0},
 };
 

@@ -231,8 +231,9 @@ static cs_status visit(cs_enumeration *e)
 const cs_objective_row cs_row_BLOCK_MASKED = {
     .aliases = "beit",
     .summary = "masked in blocks of the plane (BEiT)",
-    .plans = "n = round(rho s) patches of a picture in blocks of at least 16 of 196, aspect 0.3 to "
-             "1/0.3; exact up to 18 patches, drawn beyond",
+    .plans = "round(rho s) patches of an image, in blocks",
+    .note = "Blocks have at least 16 of 196 patches and aspect ratios from 0.3 to 1/0.3. The plans "
+            "are exact up to 18 patches and sampled beyond.",
     .source = "Bao et al. 2022, Algorithm 1",
     .takes = "unmasked mask-ratio columns",
     .trained = "mask-ratio=0.4",

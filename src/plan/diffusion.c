@@ -49,9 +49,10 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 const cs_objective_row cs_row_DIFFUSION = {
     .aliases = "mdlm",
     .summary = "masked at a uniform ratio, weight 1 over it (absorbing-state diffusion)",
-    .plans = "every token masked with probability t, t uniform, weight 1/t: given n masked tokens "
-             "(s+1)/n, its mean, so that every number of unmasked tokens has weight 1, the law of "
-             "`permuted-ar`; a sequence weighs s - 1, with an empty prefix s",
+    .plans = "every token masked with probability t, t uniform, weight 1/t",
+    .note = "Given n masked tokens the weight is its mean (s+1)/n, so that every number of unmasked "
+            "tokens has weight 1, as in `permuted-ar`. A sequence has weight s - 1, with an empty "
+            "prefix s.",
     .source = "Sahoo et al. 2024",
     .shape = CS_PAIRS_INVARIANT,
     .reads = CS_READS_MASKS,

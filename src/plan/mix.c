@@ -440,7 +440,7 @@ static cs_status sizes(const cs_objective *o, int64_t s, const cs_size_visitor *
 
 const cs_objective_row cs_row_MIX = {
     .summary = "a mixture: mix:0.5*ar+0.5*masked(mask-ratio=0.15)",
-    .plans = "those of its parts, with their shares",
+    .plans = "the plans of its parts, with their shares",
     .source = "ours",
     .form = form,
     .reads = CS_READS_GROUPS,

@@ -86,11 +86,12 @@ struct cs_size_facts;
 /* The row of an objective. Functions may take it for granted that the objective is checked and
  * exists at the length; those that are NULL have the default that is said. */
 typedef struct {
-    const char *aliases; /* other names, parted by blanks, or NULL */
+    const char *aliases; /* other names, separated by blanks, or NULL */
     const char *summary; /* one line, with the paper and equation */
-    const char *plans;   /* the distribution over plans, and where it is from */
+    const char *plans;   /* the distribution over plans, in some words */
+    const char *note;    /* sentences with its details, or NULL */
     const char *source;
-    const char *takes;   /* parameters beside event-weight and empty-prefix, parted by blanks */
+    const char *takes;   /* parameters except event-weight and empty-prefix, separated by blanks */
     const char *trained; /* "mask-ratio=0.15": their values in training where none are given */
     const char
         *examples; /* specifications that exist at some length up to 6, parted by blanks: what

@@ -65,9 +65,9 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 
 const cs_objective_row cs_row_PREFIX_LM = {
     .summary = "a prefix read in both directions, the rest autoregressively (UniLM, T5)",
-    .plans =
-        "identity order, n_0 uniform in 1..s-1, then singletons: S = {0..i-1}, k = i has weight "
-        "proportional to i (`token`); on the toy model the spectrum of `ar`",
+    .plans = "identity order, a prefix of n_0 tokens, n_0 uniform in 1..s-1, then singletons",
+    .note = "With --event-weight token the event S = {0..i-1}, k = i has weight proportional to i. "
+            "On the toy model the spectrum is that of `ar`.",
     .source = "Dong et al. 2019",
     .shape = CS_PAIRS_PREFIX,
     .reads = CS_READS_NEXT,

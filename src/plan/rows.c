@@ -96,7 +96,7 @@ const cs_objective_row cs_row_DIVERSE_AR = {
 };
 
 const cs_objective_row cs_row_OFFSET_AR = {
-    .summary = "one later token from each prefix, by a law of its distance",
+    .summary = "one later token from each prefix, by a distribution of its distance",
     .plans = "the token at offset d of every prefix with weight w(d)",
     .source = "ours",
     .takes = "offset-weights",

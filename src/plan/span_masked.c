@@ -120,10 +120,10 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 const cs_objective_row cs_row_SPAN_MASKED = {
     .aliases = "t5 spanbert",
     .summary = "masked in spans of geometric lengths of mean t (T5, SpanBERT)",
-    .plans =
-        "uniform among the C(n-1, k-1) C(s-n+1, k) masks of n = round(rho s) tokens in k = "
-        "round(n/t) spans: lengths are iid geometric given their number and sum (T5 but for its "
-        "fixed ends); exact up to 2^18 masks, drawn beyond",
+    .plans = "uniform among the masks of n = round(rho s) tokens in k = round(n/t) spans",
+    .note = "There are C(n-1, k-1) C(s-n+1, k) such masks. The lengths are independent and "
+            "geometric, given their number and sum, as in T5 except for its fixed ends. The plans "
+            "are exact up to 2^18 masks and sampled beyond.",
     .source = "Raffel et al. 2020",
     .takes = "unmasked mask-ratio t",
     .trained = "mask-ratio=0.15,t=3",

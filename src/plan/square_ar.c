@@ -125,9 +125,8 @@ static cs_status visit(cs_enumeration *e)
 const cs_objective_row cs_row_SQUARE_AR = {
     .aliases = "randsac",
     .summary = "squares of the plane in random order, each at once (RandSAC)",
-    .plans =
-        "squares of t x t patches in uniform order, the first one given; exact up to 8 squares, "
-        "drawn beyond",
+    .plans = "squares of t x t patches in uniform order, the first one given",
+    .note = "The plans are exact up to 8 squares and sampled beyond.",
     .source = "Hua et al. 2023",
     .takes = "t columns",
     .trained = "t=2",
