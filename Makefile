@@ -8,7 +8,7 @@
 # CONFIG=release|debug|asan|fuzz|tsan|coverage picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
 # CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 CONFIG ?= release
 WERROR ?= $(if $(CI),1,0)
 PREFIX ?= /usr/local

@@ -20,6 +20,7 @@
 #include "plan/spec.h"
 #include "text/corpus.h"
 #include "toy/toy.h"
+#include "version.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -52,6 +53,7 @@ typedef struct {
     cs_plan_file mixture; /* the parts of an objective */
 } call;
 
+EXPORT const char *cospec_version(void);
 EXPORT const char *cospec_error(int *code);
 EXPORT const char *cospec_json(const call *c);
 EXPORT int cospec_arrays(const call *c);
@@ -174,6 +176,11 @@ static call *finish(call *c, cs_status status)
         c = NULL;
     }
     return status == CS_OK ? c : NULL;
+}
+
+const char *cospec_version(void)
+{
+    return CS_VERSION;
 }
 
 const char *cospec_error(int *code)

@@ -15,4 +15,14 @@ test_module_against_numpy() {
     PYTHONPATH=site "$python" "$root/tests/oracle/python_module.py" s g gs > out 2> err && [ "$(cat out)" = ok ] || fail "$(tail -3 err)"
 }
 
+# The module and the program are of one version. It needs no numpy where nothing is computed but imports it, so a stand-in will do.
+test_version() {
+    make -s -C "$root" install-python PYTHON=/usr/bin/python3 PYTHON_SITE="$PWD/site" > log 2>&1 || { fail "make install-python: $(tail -3 log)"; return 1; }
+    /usr/bin/python3 -c 'import numpy' 2> /dev/null || printf 'float64 = int64 = int32 = None\n' > site/numpy.py
+    want=$("$COSPEC" --version | cut -d' ' -f2)
+    [ "$(PYTHONPATH=site /usr/bin/python3 -c 'import cospec; print(cospec.__version__)' 2> err)" = "$want" ] || fail "not $want: $(tail -1 err)"
+    grep -q "^version: $want\$" "$root/CITATION.cff" && grep -q "^## $want " "$root/CHANGELOG.md" || fail "CITATION.cff or CHANGELOG.md has another version than $want"
+}
+
 check module_against_numpy
+check version

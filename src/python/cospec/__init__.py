@@ -55,13 +55,20 @@ def _library():
                                 ("cooc", [text, size, pointer, pointer, text])):
             function = getattr(lib, "cospec_" + name)
             function.restype, function.argtypes = pointer, arguments
-        lib.cospec_error.restype = lib.cospec_json.restype = text
+        lib.cospec_error.restype = lib.cospec_json.restype = lib.cospec_version.restype = text
         lib.cospec_error.argtypes = [ctypes.POINTER(ctypes.c_int)]
         lib.cospec_json.argtypes = lib.cospec_arrays.argtypes = lib.cospec_free.argtypes = [pointer]
         lib.cospec_array.restype = ctypes.POINTER(_Array)
         lib.cospec_array.argtypes = [pointer, ctypes.c_int]
         _loaded = lib
     return _loaded
+
+
+def __getattr__(name):
+    """`__version__`, the version of the library, which is loaded when somebody asks."""
+    if name == "__version__":
+        return _library().cospec_version().decode()
+    raise AttributeError("module 'cospec' has no attribute %r" % name)
 
 
 class _Memory:
