@@ -25,7 +25,7 @@ const char *cs_prefix_name(cs_empty_prefix prefix)
 void cs_toy_position(const cs_toy *toy, char text[32])
 {
     (void)snprintf(text, 32,
-                   toy->told > 0 ? "told %.15g"
+                   toy->told > 0 ? "known %.15g"
                    : toy->given  ? "given"
                                  : "blind",
                    toy->told);

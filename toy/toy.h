@@ -53,7 +53,7 @@ cs_status cs_toy_check(const cs_toy *toy) CS_MUST_CHECK;
 /* "r=3 s=4 T=2, masked unmasked=2 ..., target position blind, ...", fresh memory; NULL: none. */
 char *cs_toy_describe(const cs_toy *toy) CS_MUST_CHECK;
 
-/* "blind", "given" or "told 0.5". */
+/* "blind", "given" or "known 0.5". */
 void cs_toy_position(const cs_toy *toy, char text[32]);
 
 /* "none", "shared", "class" */

@@ -285,11 +285,11 @@ const cs_command cs_cmd_compare = {
         "are reported too.\n\n"
         "Every two models are compared on the same documents by paired jackknife, at 5% among "
         "all comparisons of a family (Holm). DIR/report.html begins with which model is better "
-        "at what. scores.csv has every number, claims.csv every difference, and models.csv lists "
-        "what was not measured and why. study.json has the steps and claims as a study for "
-        "cospec reproduce. Every step is a cospec run in its own folder. --resume keeps the "
-        "steps whose command and input contents are unchanged, so that a further model needs "
-        "only its own steps.",
+        "at what. The file scores.csv has every number, claims.csv every difference, and "
+        "models.csv lists what was not measured and why. The file study.json has the steps and "
+        "claims as a study for cospec reproduce. Every step is a cospec run in its own folder. "
+        "--resume keeps the steps whose command and input contents are unchanged, so that a "
+        "further model needs only its own steps.",
     .positional = "[NAME=]MODEL[:decoder]... CORPUS",
     .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
     .examples =

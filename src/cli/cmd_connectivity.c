@@ -428,20 +428,20 @@ const cs_command cs_cmd_connectivity = {
         "documents; mass_seen is the share of such contexts). They cover sum_sigma2, sum_sigma4, "
         "sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4.\n\n"
         "A claim about the language needs the distinct-document estimate, a --null interval that "
-        "contains 1, and --curve lines that do not cross. verdicts.csv compares each series with "
-        "the first, and blind with given: more or less connected, in the corpus and in the "
-        "language. For a synthetic corpus the rows `population` hold the true values. DIR "
+        "contains 1, and --curve lines that do not cross. The file verdicts.csv compares each "
+        "series with the first, and blind with given: more or less connected, in the corpus and "
+        "in the language. For a synthetic corpus the rows `population` hold the true values. DIR "
         "receives connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv and "
         "spectrum.csv (docs/explanation/population-estimates.md).\n\n"
         "With --pairs, connectivity is estimated from features as in LA, Figure 2. A row is an "
         "input (FILE.npy, FILE.npz:MEMBER, FILE.safetensors:TENSOR). The result has the mean of "
         "the K most similar pairs, and the mean and quantiles of all pairs. The K largest of "
         "many pairs are a tail whose mean grows with n. The mean of all cosines depends only on "
-        "the length of the mean direction. --truth compares the order of the models with that of "
-        "the true matrices: sum_sigma4 (smaller is better connected) and gap (larger is, for "
-        "equal numbers of components). Standard errors are over rows; they do not include the "
-        "variation between training seeds. DIR receives features.csv, features.json and "
-        "similarity.csv (cospec plot similarity).",
+        "the length of the mean direction. The option --truth compares the order of the models "
+        "with the order of the true matrices: sum_sigma4 (smaller is better connected) and gap "
+        "(larger is, for equal numbers of components). Standard errors are over rows; they do "
+        "not include the variation between training seeds. DIR receives features.csv, "
+        "features.json and similarity.csv (cospec plot similarity).",
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .main = "corpus compare context max-length stride jackknife curve null pairs output",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,

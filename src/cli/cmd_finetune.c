@@ -408,7 +408,7 @@ static const cs_opt finetune_options[] = {
               "What the head reads: the last layer's first or last row, or its mean. auto: last "
               "for causal attention, mean for attention by plans, else first."),
     CS_CHOICE("head", "class|spans", "class",
-              "What is learned: labels, or answers in a context (files in SQuAD's format)."),
+              "What is learned: labels, or answer spans in a context (files in SQuAD's format)."),
     CS_INT("stride", "N", "128", 1, 1 << 20,
            "--head spans: tokens from one window of a long context to the next."),
     CS_INT("max-answer", "N", "30", 1, 1 << 20, "--head spans: most tokens of an answer."),
@@ -474,28 +474,29 @@ const cs_command cs_cmd_finetune = {
         "value of a metric is the median over seeds. Two sources of error are reported "
         "separately. low and high are the order statistics that cover the median over seeds with "
         "the given coverage. For five seeds they are the least and the largest, with coverage "
-        "0.9375; for one seed they are empty. se is the standard error of one run over other "
-        "test examples (delete-block jackknife, median over seeds). constant is the score of "
-        "always predicting the most frequent training class, or the mean value.\n\n"
+        "0.9375; for one seed they are empty. The column se is the standard error of one run "
+        "over other test examples (delete-block jackknife, median over seeds). The row constant "
+        "is the score of always predicting the most frequent training class, or the mean value.\n\n"
         "The recipe follows Geiping and Goldstein (2023) for GLUE, as LA 5.1 does; "
-        "docs/reference/fine-tuning-options.md lists the defaults with their sources. Small models "
-        "need a larger --lr (1e-4 to 1e-3).\n\n"
+        "docs/reference/fine-tuning-options.md lists the defaults with their sources. Small "
+        "models need a larger --lr (1e-4 to 1e-3).\n\n"
         "With --template the task is a cloze (MAE-LM, Table 7). The model fills the gap, and the "
-        "probability of a class is that of its word of --verbalisers. The head is that of the "
-        "language model, with the rows of these words. --epochs 0 evaluates the model without "
-        "training, --few 16 trains it on 16 examples per class.\n\n"
-        "With --head spans the model marks answers in contexts (SQuAD 1.1 and 2.0; MAE-LM, Table "
-        "1), with two outputs per row and windows of --max-length tokens. exact and f1 are those "
-        "of SQuAD's scorer; each run writes its predictions.json and null_odds.json into "
+        "probability of a class is the probability of its word of --verbalisers. The head is the "
+        "language model's, with the rows of these words. With --epochs 0 the command evaluates "
+        "the model without training, and --few 16 trains it on 16 examples per class.\n\n"
+        "With --head spans the model marks answer spans in contexts (SQuAD 1.1 and 2.0; MAE-LM, "
+        "Table 1), with two outputs per row and windows of --max-length tokens. exact and f1 are "
+        "those of SQuAD's scorer; each run writes its predictions.json and null_odds.json into "
         "DIR/runs/seed-N. A MODEL with such a head keeps it, and --epochs 0 then evaluates it "
         "without training.\n\n"
         "With -o DIR every run writes DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
         "--save-model the model) when it is done. The same command with --resume makes the "
         "missing runs. DIR receives finetune.csv, finetune.json and predictions.csv (layer, "
-        "example, truth, the prediction of each seed). --against compares with another "
-        "predictions.csv, of this command or of cospec probe, example by example: the k-th seed "
-        "of one run with the k-th of the other. The differences are the rows of finetune.csv "
-        "whose seed is difference. --resume accepts another --against without new runs.",
+        "example, truth, the prediction of each seed). The option --against compares with "
+        "another predictions.csv, of this command or of cospec probe, example by example: the "
+        "k-th seed of one run with the k-th of the other. The differences are the rows of "
+        "finetune.csv whose seed is difference. --resume accepts another --against without new "
+        "runs.",
     .positional = "MODEL [TRAIN] [TEST]",
     .main = "few epochs lr batch seeds metric head max-length tasks output",
     .groups = (const cs_opt *const[]){finetune_options, cs_group_labelled, cs_group_attention,

@@ -103,9 +103,9 @@ const cs_command cs_cmd_generate = {
         "diffusion, mntp) draws any token while the other hidden ones are [MASK]. A two-stream "
         "model uses a query at the position. auto does not use the random order for hybrid "
         "models.\n\n"
-        "At temperature 1 the texts have the model's own probabilities. nll is the sum of -log p "
-        "over the drawn tokens, in the order of drawing (places in --json), as perplexity "
-        "computes it for causal models. Special tokens may be drawn like others.\n\n"
+        "At temperature 1 the texts have the model's own probabilities. The column nll is the "
+        "sum of -log p over the drawn tokens, in the order of drawing (places in --json), as "
+        "perplexity computes it for causal models. Special tokens may be drawn like others.\n\n"
         "Text number i depends only on --seed and i. DIR receives generate.json and generate.csv.",
     .positional = "MODEL",
     .groups = (const cs_opt *const[]){generate_options, NULL},

@@ -68,8 +68,8 @@ const cs_command cs_cmd_kernel = {
         "once, then\n\n"
         "  Abar^T Abar = D^{-1/2} (sum_kl R_kl K_kl) D^{-1/2}\n\n"
         "with K_kl(u, v) = P(x_k = u, x_l = v). With the position given R is the identity for "
-        "every objective. kappa = tr R is the probability that two targets of one context "
-        "collide: 1 for ar, 1/n for masked with n masked tokens "
+        "every objective. The number kappa = tr R is the probability that two targets of one "
+        "context collide: 1 for ar, 1/n for masked with n masked tokens "
         "(docs/explanation/refinement-and-kernel.md).",
     .positional = "OBJECTIVE",
     .groups = (const cs_opt *const[]){kernel_options, NULL},

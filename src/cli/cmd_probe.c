@@ -552,11 +552,11 @@ const cs_command cs_cmd_probe = {
         "mean loss on held-out training examples is used. Convergence is decided by the "
         "recomputed norm of the gradient (gradient_norm). If it is above --tolerance, the "
         "program says so and exits with 4.\n\n"
-        "Values are medians over seeds, with two intervals. se is the standard error of one "
-        "probe over test examples (delete-block jackknife, median over seeds). low and high are "
-        "order statistics over seeds that cover the median with the probability coverage; they "
-        "are empty for one seed. The score of the majority class, or of the mean, is given with "
-        "each score.\n\n"
+        "Values are medians over seeds, with two intervals. The column se is the standard error "
+        "of one probe over test examples (delete-block jackknife, median over seeds). The "
+        "columns low and high are order statistics over seeds that cover the median with the "
+        "probability coverage; they are empty for one seed. The score of the majority class, or "
+        "of the mean, is given with each score.\n\n"
         "--pooling auto is the default for images without --layer. It chooses among the layers "
         "and among mean, first, patches and cells by the least loss on a fifth of the training "
         "examples (at most 4,000). It then uses --validation-share 0.2 --penalties "
@@ -564,15 +564,15 @@ const cs_command cs_cmd_probe = {
         "With --head segmentation or detection a linear map of patch states predicts masks or "
         "boxes. The metrics are miou and pixel-accuracy, or ap50 "
         "(docs/reference/training-images.md has their equations), small analogues of the usual "
-        "benchmarks. majority predicts the most frequent class of training pixels everywhere. "
-        "targets is the score of the patch targets of the test images. Errors come from leaving "
-        "out images.\n\n"
+        "benchmarks. The row majority predicts the most frequent class of training pixels "
+        "everywhere. The row targets is the score of the patch targets of the test images. "
+        "Errors come from leaving out images.\n\n"
         "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
         "prediction of each seed), which --against reads. With --head, predictions.csv has one "
         "row per test image and class (its pixels, predicted, both, iou), or one per detection "
-        "(class, score, box, overlap with the best box of its class, hit). predictions.png shows "
-        "twelve images with truth and predictions; of detections as many as there are boxes, "
-        "those with the highest scores.",
+        "(class, score, box, overlap with the best box of its class, hit). The picture "
+        "predictions.png shows twelve images with truth and predictions; of detections as many "
+        "as there are boxes, those with the highest scores.",
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .main = "labels test-labels layer pooling few seeds penalties tasks against output",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,

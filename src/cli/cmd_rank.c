@@ -286,10 +286,10 @@ const cs_command cs_cmd_rank = {
         "result holds the definition of each. Standard errors come from a delete-block jackknife "
         "over blocks of rows or of whole groups of rows.\n\n"
         "Warnings name a row or a direction that holds more than half of the sum of squares. "
-        "Ranks grow with n, so several files must have equal numbers of rows. rank_tau is the "
-        "value of the given rows. rank_tau_corrected removes the part of the bias that falls as "
-        "1/n and estimates the value of the population. Its standard error, over at most 10 "
-        "parts of the blocks, is not bias-corrected.",
+        "Ranks grow with n, so several files must have equal numbers of rows. The metric "
+        "rank_tau is the value of the given rows. The metric rank_tau_corrected removes the part "
+        "of the bias that falls as 1/n and estimates the value of the population. Its standard "
+        "error, over at most 10 parts of the blocks, is not bias-corrected.",
     .positional = "[NAME=]FILE...",
     .groups = (const cs_opt *const[]){rank_options, cs_group_rank_rows, NULL},
     .examples =

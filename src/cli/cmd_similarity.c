@@ -123,9 +123,9 @@ const cs_command cs_cmd_similarity = {
     .summary = "CKA, Procrustes distance and principal angles of two matrices of states",
     .description =
         "Row i of both matrices is input i, for two layers or two models. All measures centre "
-        "the columns and are invariant under rotations and scaling of either side: linear CKA "
-        "with the biased and the unbiased HSIC, the orthogonal Procrustes distance of the "
-        "normalised matrices, and the principal angles between the spans of the first K "
+        "the columns and are invariant under rotations and scaling of either side. They are "
+        "linear CKA with the biased and the unbiased HSIC, the orthogonal Procrustes distance of "
+        "the normalised matrices, and the principal angles between the spans of the first K "
         "principal components. The biased CKA is near 1 for any two matrices with fewer rows "
         "than columns; use the unbiased one.\n\n"
         "--with compares each FILE with each of the given matrices, for example all layers of "

@@ -301,7 +301,7 @@ const cs_command cs_cmd_tokenize = {
         "a word list (docs/reference/tokenizers.md).\n\n"
         "train writes DIR/tokenizer.json. For images it writes DIR/codes.safetensors, for "
         "--tokenizer of commands that read images. It then prints the mean squared error of a "
-        "value under its codes, and that of k-means of the same size, with which vq begins.\n\n"
+        "value under its codes, and the error of k-means of the same size, with which vq begins.\n\n"
         "encode prints the ids of each line of FILE or of standard input, decode the text of "
         "each line of ids. Byte-level BPE restores every byte, except the space that "
         "add-prefix-space puts before a text. stats measures how a tokenizer fits a corpus; its "

@@ -61,11 +61,12 @@ const cs_command cs_cmd_tradeoff = {
     .summary = "Connectivity against generation on the toy model",
     .description =
         "For each objective at length s, prints the weight of the next token, the mean length "
-        "misalignment 1 - (min(l,m)/max(l,m))^2 of its conditioning sets against prefixes of "
-        "every length l, the second singular value, and the tail sum_{j>=2} sigma_j^4 per class. "
-        "It then prints the frontier of permutation-invariant objectives: the numbers of "
-        "unmasked tokens on the lower hull of (misalignment, sigma^2). These are predictions for "
-        "the toy model, to be tested by training.",
+        "misalignment, the second singular value, and the tail sum_{j>=2} sigma_j^4 per class. "
+        "The misalignment is the mean of 1 - (min(l,m)/max(l,m))^2, of conditioning sets of size "
+        "m against prefixes of every length l. The command then prints the frontier of "
+        "permutation-invariant objectives: the numbers of unmasked tokens on the lower hull of "
+        "(misalignment, sigma^2). These are predictions for the toy model, to be tested by "
+        "training.",
     .groups = (const cs_opt *const[]){tradeoff_options, NULL},
     .examples =
         "# heavy-tailed offsets against windows\n"

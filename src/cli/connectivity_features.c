@@ -31,7 +31,7 @@ const cs_opt cs_group_features[] = {
             "With --pairs: subtract the mean of the rows. A constant offset makes every cosine 1."),
     CS_TEXT("truth", "FILE", NULL,
             "With --pairs: connectivity.csv of the true matrices; compares the order of the models "
-            "with that of the series of the same names."),
+            "with the order of the series of the same names."),
     CS_FLAG("force-unequal", "With --pairs: compare matrices of unequal numbers of rows."),
     {0},
 };

@@ -80,9 +80,9 @@ const cs_opt cs_group_toy[] = {
     CS_TEXT("classes", "R|A:B:STEP", NULL, "Number of classes."),
     CS_TEXT("length", "S|A:B:STEP", NULL, "Number of positions of a sequence."),
     CS_TEXT("tokens", "T|A:B:STEP", NULL, "Number of tokens for each class and position."),
-    CS_REAL("told", "THETA", NULL, 0, CS_BELOW_1,
-            "Probability that the position given with a context is that of the target; else it is "
-            "random. 0 is blind (docs/explanation/spectra.md)."),
+    CS_REAL("position-known", "THETA", NULL, 0, CS_BELOW_1,
+            "Probability that the position given with a context is the target's; else it is "
+            "random. 0 is blind (docs/explanation/theorem-4-2.md)."),
     CS_CHOICE("token-sets", "disjoint|literal", "disjoint",
               "disjoint: classes share no tokens, as the theorem requires. literal: token sets as "
               "printed in the paper, where classes collide."),
@@ -96,7 +96,7 @@ const cs_opt cs_group_toy[] = {
 const cs_opt cs_group_cooc[] = {
     CS_HEADING("Contexts"),
     CS_TEXT("context", CONTEXT_FORMS, "all",
-            "What a row is made from." CS_CONTEXT_MODES(CONTEXT_HELP)),
+            "What makes a row." CS_CONTEXT_MODES(CONTEXT_HELP)),
     CS_INT("max-length", "L", "0", 0, 1e9,
            "Cut documents into pieces of at most L tokens. 0: whole documents."),
     CS_INT("stride", "N", "0", 0, 1e9,
@@ -415,7 +415,7 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 {
     cs_toy toy = {.given = cs_args_target_given(args),
                   .literal = cs_args_is(args, "token-sets", "literal")};
-    CS_ARGS_FIELDS(args, &toy, told);
+    toy.told = cs_args_real_or(args, "position-known", toy.told);
     cs_status status =
         cs_args_objective(args, sweep, point, fallback_objective, file, &toy.objective);
     if (status == CS_OK) status = toy_number(args, sweep, point, "classes", "R", &toy.classes);

@@ -35,7 +35,7 @@ const cs_opt cs_group_model_text[] = {
 const cs_opt cs_group_attention[] = {
     CS_HEADING("Attention"),
     CS_CHOICE("attention", "auto|causal|full|bidirectional|plan", "auto",
-              "Attention mask: causal, bidirectional (or full), or that of the plans of the "
+              "Attention mask: causal, bidirectional (or full), or by the plans of the "
               "training objective. auto: as in the last training of the model."),
     CS_INT("draws", "N", "4", 1, 100000,
            "--attention plan: number of plans drawn for each text; results are their means."),

@@ -12,8 +12,8 @@
 #define WHAT_IS_PRINTED                                                                            \
     "Data go to standard output, everything else to standard error. Each command prints a "        \
     "selection of the rows and columns of its result, the same on a terminal, in a pipe and "      \
-    "under --resume. --all prints all of them, --metric the rows of one metric. --json, --csv "    \
-    "and the files of -o DIR hold the whole result."
+    "under --resume. The option --all prints all of them, and --metric the rows of one metric. "   \
+    "The options --json and --csv and the files of -o DIR hold the whole result."
 
 enum { WIDTH = 80, OPTION_INDENT = 30 };
 

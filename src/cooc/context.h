@@ -41,11 +41,11 @@
  * what makes a row. All else of a mode is one cs_context_kind (context_private.h) in
  * context_<name>.c. */
 #define CS_CONTEXT_MODES(MODE)                                                                     \
-    MODE(ALL, all, "full", "", "the whole conditioning set")                                                        \
-    MODE(NEAREST, nearest, "closest", ":N", "its N positions nearest to the target")               \
-    MODE(EACH, each, "window", ":W", "one row for each position within W")                 \
+    MODE(ALL, all, "full", "", "the conditioning set")                                                        \
+    MODE(NEAREST, nearest, "closest", ":N", "its N positions nearest the target")               \
+    MODE(EACH, each, "window", ":W", "each position within W")                 \
     MODE(DOCUMENT, document, "doc", "", "the document")                                            \
-    MODE(UNIQUE, unique, "limit", "", "every context is a different row, counted without making the rows")
+    MODE(UNIQUE, unique, "limit", "", "no row repeats, and none is made")
 
 #define CS_CONTEXT_MODE(mode, name, alias, number, what) CS_CONTEXT_##mode,
 typedef enum { CS_CONTEXT_MODES(CS_CONTEXT_MODE) } cs_context_mode;

@@ -32,14 +32,14 @@ test_given_is_all_ones() {
     golden "1.0 12" --objective masked --unmasked 2 --target-position given --classes 3 --length 4 --tokens 2
 }
 
-# Told with probability theta: 1 - sigma^2 = (1 - theta^2)(1 - sigma_blind^2), 1/3 there.
-test_a_position_that_is_told() {
+# A position that is known with probability theta: 1 - sigma^2 = (1 - theta^2)(1 - sigma_blind^2), 1/3 there.
+test_a_position_that_is_known() {
     for method in enumerate reduce closed; do
-        golden "1.0 3/0.7071067811865476 9" --objective masked --unmasked 2 --told 0.5 --classes 3 --length 4 --tokens 2 --method $method || return 1
+        golden "1.0 3/0.7071067811865476 9" --objective masked --unmasked 2 --position-known 0.5 --classes 3 --length 4 --tokens 2 --method $method || return 1
     done
-    exits 0 toy --objective masked --unmasked 2 --told 0.5 --classes 3 --length 4 --tokens 2 --json && grep -q '"target_position": "told 0.5"' out || { fail "${why:-$(cat out)}"; return 1; }
-    refuses 2 '1 is not in [0, 1)' toy --objective ar --told 1 --classes 2 --length 3 --tokens 2 && refuses 2 '2 is not in [0, 1)' toy --objective ar --told 2 --classes 2 --length 3 --tokens 2 &&
-        refuses 2 'goes with no given position' toy --objective ar --told 0.5 --target-position given --classes 2 --length 3 --tokens 2
+    exits 0 toy --objective masked --unmasked 2 --position-known 0.5 --classes 3 --length 4 --tokens 2 --json && grep -q '"target_position": "known 0.5"' out || { fail "${why:-$(cat out)}"; return 1; }
+    refuses 2 '1 is not in [0, 1)' toy --objective ar --position-known 1 --classes 2 --length 3 --tokens 2 && refuses 2 '2 is not in [0, 1)' toy --objective ar --position-known 2 --classes 2 --length 3 --tokens 2 &&
+        refuses 2 'goes with no given position' toy --objective ar --position-known 0.5 --target-position given --classes 2 --length 3 --tokens 2
 }
 
 test_sums() {
@@ -147,7 +147,7 @@ test_clamped_ratios_are_said() {
     grep -q ',reduce,35,' out || fail "0.29 of 50 is 14.5, rounded away from zero: 35 unmasked"
 }
 
-for t in golden given_is_all_ones a_position_that_is_told sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
+for t in golden given_is_all_ones a_position_that_is_known sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
     sweep_leaves_out_what_does_not_exist sweep_refuses_what_never_exists plan_file bad_numbers nothing_is_ignored too_large_is_said_before \
     clamped_ratios_are_said; do
     check $t
