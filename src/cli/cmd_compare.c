@@ -6,8 +6,8 @@
 #include "analysis/study/compare.h"
 #include "analysis/trained/tasks.h"
 #include "base/mem.h"
-#include "cli/commands.h"
 #include "cli/argument_kind.h"
+#include "cli/commands.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
@@ -135,8 +135,7 @@ static cs_status add_argument(job *j, const char *text)
     }
     const char *config = m.path && m.name ? cs_args_join(j->args, m.path, "config.json") : NULL;
     if (!config) return CS_ERR_MEMORY;
-    if (!cs_path_is_dir(m.path))
-        return cs_fail(CS_ERR_INPUT, "%s: not a model directory", m.path);
+    if (!cs_path_is_dir(m.path)) return cs_fail(CS_ERR_INPUT, "%s: not a model directory", m.path);
     return cs_path_exists(config) ? add_model(j, m) : add_series(j, &m);
 }
 
@@ -268,8 +267,7 @@ static const cs_opt compare_options[] = {
 
 const cs_command cs_cmd_compare = {
     .name = "compare",
-    .summary =
-        "Compare models: one report of representations, predictions and tasks",
+    .summary = "Compare models: one report of representations, predictions and tasks",
     .description =
         "MODEL is a directory of cospec train or of Hugging Face, of any kind. A directory of "
         "checkpoints (folders with a model whose names end with their step, as step1000 or "

@@ -36,11 +36,11 @@ static const cs_opt correlate_options[] = {
 
 const cs_command cs_cmd_correlate = {
     .name = "correlate",
-    .summary =
-        "Rank correlation of predictions about objectives with measurements of models",
+    .summary = "Rank correlation of predictions about objectives with measurements of models",
     .description =
         "PATTERN is FILE,COLUMN,COLUMN:VALUE,...: the number in COLUMN of the row that has every "
-        "VALUE. In it * is the object (*1, *2: its parts between dots), % a budget, and # a run.\n\n"
+        "VALUE. In it * is the object (*1, *2: its parts between dots), % a budget, and # a "
+        "run.\n\n"
         "Objects with the same exact prediction (without #) count as one, with the mean of their "
         "outcomes. The result has Kendall's tau of the means over runs with its exact p and a "
         "95% interval for other objects and runs (jackknife over objects). It also has the error "

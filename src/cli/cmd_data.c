@@ -160,13 +160,12 @@ const cs_command cs_cmd_data = {
         "class.",
     .positional = "list|prepare|stats [NAME|FILE|DIR...]",
     .groups = data_groups,
-    .examples =
-        "# all named corpora\n"
-        "cospec data list\n"
-        "# make one of them\n"
-        "cospec data prepare wordnet\n"
-        "# classes, lengths and vocabulary\n"
-        "cospec data stats wordnet --json",
+    .examples = "# all named corpora\n"
+                "cospec data list\n"
+                "# make one of them\n"
+                "cospec data prepare wordnet\n"
+                "# classes, lengths and vocabulary\n"
+                "cospec data stats wordnet --json",
     .run = run_data,
     .without = "dry-run",
 };

@@ -160,12 +160,11 @@ const cs_command cs_cmd_density = {
     .positional = "FILE|DIR",
     .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,
                                       cs_group_moments, NULL},
-    .examples =
-        "# the spectrum of a bigram matrix, with its five largest values exact\n"
-        "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o "
-        "bigrams\n"
-        "cospec density bigrams -k 5 -o bigram-density\n"
-        "cospec plot density bigrams=bigram-density/density.csv -o density-figure",
+    .examples = "# the spectrum of a bigram matrix, with its five largest values exact\n"
+                "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o "
+                "bigrams\n"
+                "cospec density bigrams -k 5 -o bigram-density\n"
+                "cospec plot density bigrams=bigram-density/density.csv -o density-figure",
     .run = run,
     .files = "density.json density.csv tail.csv",
     .shown = "sigma lambda density above fourth_below",

@@ -223,8 +223,7 @@ static const cs_opt design_options[] = {
 
 const cs_command cs_cmd_design = {
     .name = "design",
-    .summary =
-        "Optimise the connectivity of a family of objectives, with a certificate",
+    .summary = "Optimise the connectivity of a family of objectives, with a certificate",
     .description =
         "Minimises sum_{j>t} sigma_j^4 (t is the number of ones) over a family of objectives "
         "under linear constraints. A Frank-Wolfe method gives a bound with bound <= least value "

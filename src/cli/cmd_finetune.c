@@ -451,9 +451,8 @@ static const cs_opt recipe_options[] = {
     CS_INT("seeds", "K", "5", 1, 1000,
            "Number of runs, with seeds --seed, --seed + 1, ... for head, order, dropout and "
            "--few."),
-    CS_FLAG("save-model",
-            "Keep the model of every run, in the format of Hugging Face's "
-            "...ForSequenceClassification."),
+    CS_FLAG("save-model", "Keep the model of every run, in the format of Hugging Face's "
+                          "...ForSequenceClassification."),
     CS_INT("log-every", "N", "10", 0, 1e12,
            "Steps between rows of a run's log.csv. 0: only the last row."),
     {0},

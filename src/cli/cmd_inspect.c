@@ -161,10 +161,9 @@ const cs_command cs_cmd_inspect = {
         "the squared length.",
     .positional = "DIR",
     .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, cs_group_certify, NULL},
-    .examples =
-        "# what the second singular vector separates\n"
-        "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
-        "cospec inspect bigrams --vector 2 --top 5",
+    .examples = "# what the second singular vector separates\n"
+                "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
+                "cospec inspect bigrams --vector 2 --top 5",
     .run = run,
     .files = "inspect.json inspect.csv",
 };

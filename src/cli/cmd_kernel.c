@@ -58,8 +58,7 @@ static const cs_opt kernel_options[] = {
 
 const cs_command cs_cmd_kernel = {
     .name = "kernel",
-    .summary =
-        "The position kernel of an objective: its effect on a corpus of unique contexts",
+    .summary = "The position kernel of an objective: its effect on a corpus of unique contexts",
     .description =
         "Prints the position kernel\n\n"
         "  R = sum_S w(S,.) w(S,.)^T / W(S)\n\n"
@@ -73,11 +72,10 @@ const cs_command cs_cmd_kernel = {
         "(docs/explanation/refinement-and-kernel.md).",
     .positional = "OBJECTIVE",
     .groups = (const cs_opt *const[]){kernel_options, NULL},
-    .examples =
-        "# one eigenvalue 1/s and s - 1 equal ones for permutation-invariant plans\n"
-        "cospec kernel 'masked(mask-ratio=0.5)' --length 16 --enumerate\n"
-        "# half of the weight on the next token, the rest spread over all distances\n"
-        "cospec kernel offset-ar:offset-weights=mix:0.5 --length 32",
+    .examples = "# one eigenvalue 1/s and s - 1 equal ones for permutation-invariant plans\n"
+                "cospec kernel 'masked(mask-ratio=0.5)' --length 16 --enumerate\n"
+                "# half of the weight on the next token, the rest spread over all distances\n"
+                "cospec kernel offset-ar:offset-weights=mix:0.5 --length 32",
     .run = run,
     .without = "dry-run seed",
     .files = "kernel.json kernel.csv",

@@ -308,8 +308,7 @@ static const cs_opt mask_rank_options[] = {
 
 const cs_command cs_cmd_mask_rank = {
     .name = "mask-rank",
-    .summary =
-        "Rank of a masked model with and without [MASK]: MAE-LM's study",
+    .summary = "Rank of a masked model with and without [MASK]: MAE-LM's study",
     .description =
         "For each MODEL (masked or mae-lm; a directory of cospec train or of Hugging Face) and "
         "each layer, computes the effective ranks of its states on CORPUS, streamed into Gram "

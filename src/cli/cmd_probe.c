@@ -7,9 +7,9 @@
 #include "analysis/trained/probe_runs.h"
 #include "base/mem.h"
 #include "base/plugin.h"
+#include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/argument_kind.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -534,8 +534,7 @@ static cs_status run_probe(cs_args *args)
 
 const cs_command cs_cmd_probe = {
     .name = "probe",
-    .summary =
-        "Linear probes: how well a linear map of frozen features predicts labels",
+    .summary = "Linear probes: how well a linear map of frozen features predicts labels",
     .description =
         "TRAIN and TEST are matrices of features (FILE.npy, FILE.npz:MEMBER, "
         "FILE.safetensors:TENSOR) with --labels and --test-labels. Or MODEL is a directory of "

@@ -97,8 +97,7 @@ static const cs_opt reconstruct_options[] = {
 
 const cs_command cs_cmd_reconstruct = {
     .name = "reconstruct",
-    .summary =
-        "Predict hidden patches of images with a model, and measure the error",
+    .summary = "Predict hidden patches of images with a model, and measure the error",
     .description =
         "MODEL is a directory of cospec train --arch vit with a masked objective or two streams, "
         "or of Hugging Face's ViTMAEForPreTraining. CORPUS has images of the sizes that it "

@@ -68,10 +68,9 @@ const cs_command cs_cmd_tradeoff = {
         "(misalignment, sigma^2). These are predictions for the toy model, to be tested by "
         "training.",
     .groups = (const cs_opt *const[]){tradeoff_options, NULL},
-    .examples =
-        "# heavy-tailed offsets against windows\n"
-        "cospec tradeoff --length 64 --compare diverse-ar:t=4 --compare "
-        "offset-ar:offset-weights=power:1",
+    .examples = "# heavy-tailed offsets against windows\n"
+                "cospec tradeoff --length 64 --compare diverse-ar:t=4 --compare "
+                "offset-ar:offset-weights=power:1",
     .run = run,
     .files = "tradeoff.json tradeoff.csv",
     .shown = "kind series next_token_weight misalignment sigma2 tail",

@@ -560,9 +560,9 @@ static cs_status run_train(cs_args *args)
 }
 
 static const cs_opt *const train_groups[] = {
-    cs_group_corpus,     cs_group_train_objective, cs_group_plan,           cs_group_plan_numbers,
-    cs_group_train_task, cs_group_train_model,     cs_group_train_pictures, cs_group_train_recipe,
-    NULL};
+    cs_group_corpus,         cs_group_train_objective, cs_group_plan,
+    cs_group_plan_numbers,   cs_group_train_task,      cs_group_train_model,
+    cs_group_train_pictures, cs_group_train_recipe,    NULL};
 
 const cs_command cs_cmd_train = {
     .name = "train",

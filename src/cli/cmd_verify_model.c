@@ -92,15 +92,15 @@ const cs_command cs_cmd_verify_model = {
         "decoder_logits, with decoder_input_ids (else input_ids shifted right) and "
         "decoder_attention_mask.\n\n"
         "For each layer the command prints the largest absolute difference, and the mean and "
-        "standard deviation of the difference. It exits with 1 if a layer exceeds its tolerance.\n\n"
+        "standard deviation of the difference. It exits with 1 if a layer exceeds its "
+        "tolerance.\n\n"
         "The default tolerance is for float32 and counts logits as layer N + 1. A row of layer l "
         "has passed about 8 l sums of at most m = max(width, inner, length) products. Each sum "
         "is rounded like a random walk: sqrt(m) 2^-24 of the largest state.",
     .positional = "DIR REFERENCE.npz",
     .groups = (const cs_opt *const[]){verify_model_options, cs_group_stack, NULL},
-    .examples =
-        "# a model of Hugging Face against transformers\n"
-        "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
+    .examples = "# a model of Hugging Face against transformers\n"
+                "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
     .run = run_verify_model,
     .files = "verify-model.json verify-model.csv",
     .without = "dry-run resume seed",

@@ -24,8 +24,7 @@ const cs_opt cs_group_features[] = {
     CS_INT("features", "N", "8000", 1, 2147483647,
            "With --pairs: rows drawn from each matrix by --seed, the same rows of matrices of "
            "equal size. Time grows with N^2."),
-    CS_CHOICE("similarity", "cosine|inner", "cosine",
-              "With --pairs: cosines, or inner products."),
+    CS_CHOICE("similarity", "cosine|inner", "cosine", "With --pairs: cosines, or inner products."),
     CS_FLAG("self", "With --pairs: include the pair of each row with itself."),
     CS_FLAG("center",
             "With --pairs: subtract the mean of the rows. A constant offset makes every cosine 1."),

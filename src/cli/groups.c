@@ -95,8 +95,7 @@ const cs_opt cs_group_toy[] = {
 
 const cs_opt cs_group_cooc[] = {
     CS_HEADING("Contexts"),
-    CS_TEXT("context", CONTEXT_FORMS, "all",
-            "What makes a row." CS_CONTEXT_MODES(CONTEXT_HELP)),
+    CS_TEXT("context", CONTEXT_FORMS, "all", "What makes a row." CS_CONTEXT_MODES(CONTEXT_HELP)),
     CS_INT("max-length", "L", "0", 0, 1e9,
            "Cut documents into pieces of at most L tokens. 0: whole documents."),
     CS_INT("stride", "N", "0", 0, 1e9,

@@ -109,10 +109,9 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 
 /* An option of commands that read pictures for a model. */
 #define CS_EXTRA                                                                                   \
-    CS_TEXT(                                                                                       \
-        "extra", "FILE", NULL,                                                                     \
-        "Images: a matrix (.npy, .npz, .safetensors) with one row per image, which the model "     \
-        "reads with its class token (GVP's y_extra).")
+    CS_TEXT("extra", "FILE", NULL,                                                                 \
+            "Images: a matrix (.npy, .npz, .safetensors) with one row per image, which the model " \
+            "reads with its class token (GVP's y_extra).")
 
 /* And of those that read texts. */
 #define CS_SPECIAL                                                                                 \

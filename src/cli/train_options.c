@@ -126,8 +126,7 @@ const cs_opt cs_group_train_pictures[] = {
 
 const cs_opt cs_group_train_recipe[] = {
     CS_HEADING("Data and batches"),
-    CS_INT("max-length", "L", "128", 1, 1 << 20,
-           "Cut documents into pieces of at most L tokens."),
+    CS_INT("max-length", "L", "128", 1, 1 << 20, "Cut documents into pieces of at most L tokens."),
     CS_FLAG("pack",
             "Join documents, each with an end token, and cut blocks of L tokens. Default: one "
             "document per sequence."),
@@ -136,7 +135,7 @@ const cs_opt cs_group_train_recipe[] = {
             "of length."),
     CS_INT("train-documents", "N", NULL, 1, INT32_MAX,
            "Text: train on only N documents, the same for every --seed and nested in N. The "
-           "vocabulary is that of all documents."),
+           "vocabulary comes from all documents."),
     CS_INT("batch", "N", "64", 1, 1 << 20, "Sequences per micro-batch (vit: 16)."),
     CS_INT("accumulate", "N", "1", 1, UINT16_MAX, "Micro-batches per step."),
     CS_INT("steps", "N", "1000", 0, UINT32_MAX,

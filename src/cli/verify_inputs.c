@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/theorems/row_labels.h"
+#include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/language.h"
-#include "cli/argument_kind.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/tail_report.h"

@@ -41,9 +41,9 @@
  * what makes a row. All else of a mode is one cs_context_kind (context_private.h) in
  * context_<name>.c. */
 #define CS_CONTEXT_MODES(MODE)                                                                     \
-    MODE(ALL, all, "full", "", "the conditioning set")                                                        \
-    MODE(NEAREST, nearest, "closest", ":N", "its N positions nearest the target")               \
-    MODE(EACH, each, "window", ":W", "each position within W")                 \
+    MODE(ALL, all, "full", "", "the conditioning set")                                             \
+    MODE(NEAREST, nearest, "closest", ":N", "its N positions nearest the target")                  \
+    MODE(EACH, each, "window", ":W", "each position within W")                                     \
     MODE(DOCUMENT, document, "doc", "", "the document")                                            \
     MODE(UNIQUE, unique, "limit", "", "no row repeats, and none is made")
 

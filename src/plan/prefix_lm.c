@@ -67,7 +67,7 @@ const cs_objective_row cs_row_PREFIX_LM = {
     .summary = "a prefix read in both directions, the rest autoregressively (UniLM, T5)",
     .plans = "identity order, a prefix of n_0 tokens, n_0 uniform in 1..s-1, then singletons",
     .note = "With --event-weight token the event S = {0..i-1}, k = i has weight proportional to i. "
-            "On the toy model the spectrum is that of `ar`.",
+            "On the toy model the spectrum equals the one of `ar`.",
     .source = "Dong et al. 2019",
     .shape = CS_PAIRS_PREFIX,
     .reads = CS_READS_NEXT,

@@ -150,7 +150,7 @@ const cs_objective_row cs_row_PERMUTED_AR = {
 
 const cs_objective_row cs_row_GVP = {
     .summary = "K groups along a uniform permutation (GVP 3.2, App. B)",
-    .plans = "uniform order or that of the sequence (permutation=none, GVP Table 3), K predicted "
+    .plans = "uniform order or the sequence's own (permutation=none, GVP Table 3), K predicted "
              "groups, three segmentations",
     .source = "GVP 3.2, App. B",
     .takes = "segmentation groups permutation",
