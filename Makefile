@@ -220,7 +220,7 @@ gpu-bundle: all $(GPU_TESTS)
 # --- tests ---------------------------------------------------------------------------------------------------
 test: deps
 	$(MAKE) all unit-programs
-	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit cli layers
+	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit cli layers prose
 
 unit-programs: $(TESTS) $(EMULATED) $(GPU_TESTS)
 

@@ -1,56 +1,71 @@
 #!/bin/sh
-# Runs the suites named (unit, cli, layers), prints each test's line, and closes with "N passed, N failed, N skipped".
-# Each cmocka program reports itself; a program that dies counts as one failure. Cli tests are tests/cli/*.sh, each a function
-# library over tests/cli/lib.sh that prints "ok NAME", "not ok NAME: why" or "skip NAME: why" lines.
+# Runs the suites named (unit, cli, layers, prose), prints each program's line, and closes with "N passed, N failed, N skipped".
+# Programs run side by side, TEST_JOBS at a time (default: the number of processors). Those that measure time, or need much
+# memory, run alone at the end.
+#   unit   the cmocka programs of $BUILD/tests; one that dies counts as one failure
+#   cli    tests/cli/*.sh, which print "ok NAME", "not ok NAME: why" or "skip NAME: why" lines (tests/cli/lib.sh)
+#   layers tests/layers.sh; prose tests/prose.py: one test each
 set -u
 : "${BUILD:?}" "${COSPEC:?}"
-export COSPEC
-passed=0 failed=0 skipped=0
-work=$(mktemp -d)
-: > "$work/failures"
-trap 'rm -rf "$work"' EXIT
+export COSPEC BUILD
+slow="cli/examples cli/features cli/study cli/train test_model_parity"
+alone="cli/endings"
 
 count() { grep -c "$1" "$2" || true; }
 
-# Failures again at the end, where they are seen: their lines and the last of what the program said.
-keep() { { grep '^not ok ' "$work/out" | grep -v '# SKIP' | sed "s|^|$1: |"; tail -5 "$work/err"; } >> "$work/failures"; }
+# run_one NAME: the program's line, with its output where something failed, printed at once; the counts go to $RUN/NAME.count.
+run_one() {
+    name=$1 key=$(echo "$1" | tr / -) start=$(date +%s)
+    out=$RUN/$key.out err=$RUN/$key.err
+    case $name in
+    cli/*) sh "tests/$name.sh" > "$out" 2> "$err" ;;
+    layers) sh tests/layers.sh > "$err" 2>&1 && echo "ok layers" > "$out" || echo "not ok layers" > "$out" ;;
+    prose) python3 tests/prose.py > "$err" 2>&1 && echo "ok prose" > "$out" || echo "not ok prose" > "$out" ;;
+    # TAP gives one line a test whatever happens to the others.
+    *) CMOCKA_MESSAGE_OUTPUT=TAP "$BUILD/tests/$name" > "$out" 2> "$err" ;;
+    esac
+    status=$?
+    # cmocka marks a skipped test "not ok N # SKIP".
+    skip=$(($(count '^not ok .*# SKIP' "$out") + $(count '^skip ' "$out")))
+    ok=$(count '^ok ' "$out") bad=$(($(count '^not ok ' "$out") - $(count '^not ok .*# SKIP' "$out")))
+    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "not ok $name died with status $status" >> "$out"; fi
+    echo "$ok $bad $skip" > "$RUN/$key.count"
+    {
+        echo "$name: $ok passed, $bad failed, $skip skipped ($(($(date +%s) - start)) s)"
+        if [ "$bad" != 0 ]; then
+            grep -v '^ok ' "$out"
+            tail -20 "$err"
+            # Failures again at the end, where they are seen.
+            { grep '^not ok ' "$out" | grep -v '# SKIP' | sed "s|^|$name: |"; tail -5 "$err"; } > "$RUN/$key.failed"
+        else
+            grep '# SKIP\|^skip ' "$out"
+        fi
+    } > "$RUN/$key.text"
+    cat "$RUN/$key.text"
+}
 
-run_unit() {
-    for program in "$BUILD"/tests/test_*; do
-        case "$program" in *.o|*.d) continue ;; esac
-        name=$(basename "$program")
-        # TAP gives one line a test whatever happens to the others.
-        CMOCKA_MESSAGE_OUTPUT=TAP "$program" > "$work/out" 2> "$work/err"
-        status=$?
-        # cmocka marks a skipped test "not ok N # SKIP".
-        ok=$(count '^ok ' "$work/out"); bad=$(count '^not ok ' "$work/out"); skip=$(count '^not ok .*# SKIP' "$work/out")
-        bad=$((bad - skip))
-        if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "not ok $name died with status $status"; fi
-        passed=$((passed + ok)); failed=$((failed + bad)); skipped=$((skipped + skip))
-        echo "$name: $ok passed, $bad failed, $skip skipped"
-        if [ "$bad" != 0 ]; then cat "$work/out" "$work/err"; keep "$name"; else grep '# SKIP' "$work/out"; fi
+if [ "$1" = --one ]; then run_one "$2"; exit 0; fi
+
+names() {
+    for suite in "$@"; do
+        case $suite in
+        unit) for p in "$BUILD"/tests/test_*; do case $p in *.o|*.d) ;; *) basename "$p" ;; esac; done ;;
+        cli) for p in tests/cli/*.sh; do case $p in */lib.sh) ;; *) echo "cli/$(basename "$p" .sh)" ;; esac; done ;;
+        *) echo "$suite" ;;
+        esac
     done
 }
 
-run_cli() {
-    for script in tests/cli/*.sh; do
-        name=$(basename "$script" .sh)
-        [ "$name" = lib ] && continue
-        sh "$script" > "$work/out" 2> "$work/err"
-        status=$?
-        ok=$(count '^ok ' "$work/out"); bad=$(count '^not ok ' "$work/out"); skip=$(count '^skip ' "$work/out")
-        if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "not ok $name died with status $status"; fi
-        passed=$((passed + ok)); failed=$((failed + bad)); skipped=$((skipped + skip))
-        echo "cli/$name: $ok passed, $bad failed, $skip skipped"
-        if [ "$bad" != 0 ]; then grep -v '^ok ' "$work/out"; tail -20 "$work/err"; keep "cli/$name"; else grep '^skip ' "$work/out"; fi
-    done
-}
-
-run_layers() {
-    if sh tests/layers.sh; then passed=$((passed + 1)); echo "layers: 1 passed"; else failed=$((failed + 1)); echo "not ok layers" | tee -a "$work/failures"; fi
-}
-
-for suite in "$@"; do "run_$suite"; done
-cat "$work/failures"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ] && [ $((passed + skipped)) -gt 0 ]
+RUN=$(mktemp -d)
+export RUN
+trap 'rm -rf "$RUN"' EXIT
+trap 'exit 130' INT TERM
+all=$(names "$@")
+listed() { echo " $1 " | grep -q " $2 "; }
+{
+    for name in $slow; do listed "$(echo $all)" "$name" && echo "$name"; done
+    for name in $all; do listed "$slow $alone" "$name" || echo "$name"; done
+} | xargs -P "${TEST_JOBS:-$(nproc)}" -n 1 sh "$0" --one
+for name in $alone; do if listed "$(echo $all)" "$name"; then run_one "$name"; fi; done
+cat "$RUN"/*.failed 2> /dev/null
+cat "$RUN"/*.count | awk '{ ok += $1; bad += $2; skip += $3 } END { print ok + 0 " passed, " bad + 0 " failed, " skip + 0 " skipped"; exit bad > 0 || ok + skip == 0 }'
