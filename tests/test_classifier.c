@@ -193,13 +193,13 @@ TEST(refusals)
     o = good;
     o.training = false;
     o.keep_hidden = true;
-    assert_fails(build(&config, &o), CS_ERR_USAGE, "goes with the single form alone");
+    assert_fails(build(&config, &o), CS_ERR_USAGE, "needs the single form alone");
     bad = config;
     bad.head_bias = true;
-    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "goes with no bias of the logits");
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "cannot be combined with bias of the logits");
     bad = config;
     bad.query_vector = true;
-    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "goes with no query vector");
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "cannot be combined with query vector");
     bad = config;
     bad.readout = (cs_readout)7;
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "no readout has number 7");

@@ -113,7 +113,7 @@ TEST(soft_targets_are_of_classes)
     t.texts.classes = 0;
     t.model.config.classes = 1;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,
-                 "go with classes");
+                 "need classes");
     t.texts.classes = t.model.config.classes = 2;
     t.texts.real = NULL;
     t.options.mixup = 0.8;

@@ -93,12 +93,13 @@ cs_status cs_toy_check(const cs_toy *toy)
         }
     }
     if (!(toy->told >= 0 && toy->told < 1)) {
-        return cs_fail(CS_ERR_USAGE, "toy model: a position told with probability %g not in [0, 1)",
-                       toy->told);
+        return cs_fail(CS_ERR_USAGE,
+                       "toy model: a position known with probability %g not in [0, 1)", toy->told);
     }
     if (toy->told > 0 && (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
-        return cs_fail(CS_ERR_USAGE, "a position told with probability %g goes with no %s",
-                       toy->told, toy->given ? "given position" : "empty text that is shared");
+        return cs_fail(CS_ERR_USAGE,
+                       "a position known with probability %g cannot be combined with %s", toy->told,
+                       toy->given ? "given position" : "empty text that is shared");
     }
     cs_status status = cs_objective_check(&toy->objective);
     return status == CS_OK ? cs_objective_check_length(&toy->objective, toy->length) : status;

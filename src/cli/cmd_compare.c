@@ -83,7 +83,7 @@ static cs_status add_model(job *j, cs_compare_model m)
         const cs_compare_model *o = &j->model[i];
         if (strcmp(o->name, m.name) == 0 ||
             (strcmp(o->path, m.path) == 0 && o->decoder == m.decoder)) {
-            return cs_fail(CS_ERR_USAGE, "%s (%s) is given twice; NAME=MODEL tells models apart",
+            return cs_fail(CS_ERR_USAGE, "%s (%s) is given twice; NAME=MODEL distinguishes models",
                            m.name, m.path);
         }
     }
@@ -212,7 +212,7 @@ static cs_status compare(job *j, cs_study_job *s)
     if (status == CS_OK && j->models < 2)
         status = cs_fail(CS_ERR_USAGE, "one model: compare takes two or more, or checkpoints");
     if (status == CS_OK && j->decoders == 0)
-        status = cs_args_refuse(args, "sources", "goes with a MODEL:decoder");
+        status = cs_args_refuse(args, "sources", "needs a MODEL:decoder");
     if (status == CS_OK) status = add_tasks(j);
     if (status == CS_OK) status = cs_args_shared(args, NULL, "plots/compare.json", &s->steps);
     if (status == CS_OK) status = cs_args_shared(args, NULL, "plots/compare.html", &s->template);

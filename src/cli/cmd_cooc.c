@@ -380,7 +380,7 @@ static cs_status run_cooc(cs_args *args)
     if (status == CS_OK && list)
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
     if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget"))
-        status = cs_fail(CS_ERR_USAGE, "--moment-budget goes with a list of --draws");
+        status = cs_fail(CS_ERR_USAGE, "--moment-budget needs a list of --draws");
     if (status == CS_OK && cs_args_flag(args, "mpi")) {
         status = cs_ranks_join(args, &comm);
         options.comm = status == CS_OK ? &comm : NULL;

@@ -96,7 +96,7 @@ static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
     cs_status status = CS_OK;
     if (cs_args_int(args, "known") == 0)
         status = cs_args_refuse(args, "solver tol max-iterations",
-                                "goes with -k: without triplets nothing is solved");
+                                "needs -k: without triplets nothing is solved");
     if (status == CS_OK) status = cs_args_spectrum(args, &o->spectrum);
     o->spectrum.k = cs_args_int(args, "known");
     o->spectrum.moment4_budget = cs_args_moment_budget(args);

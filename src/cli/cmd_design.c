@@ -44,7 +44,7 @@ static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **
     }
     if (!source || problem->matrix == CS_DESIGN_KERNEL) {
         return source ? cs_fail(CS_ERR_USAGE, "--corpus and --kernel are two matrices")
-                      : cs_fail(CS_ERR_USAGE, "--%s goes with --corpus", of_text);
+                      : cs_fail(CS_ERR_USAGE, "--%s needs --corpus", of_text);
     }
     cs_status status = cs_args_load_corpus(args, source, &corpus);
     *gram = status == CS_OK ? cs_calloc(problem->length * problem->length, sizeof **gram) : NULL;
@@ -172,7 +172,7 @@ static cs_status run(cs_args *args)
     double *gram = NULL;
     if (count > 0 ? cs_args_given(args, "next-token") : cs_args_count(args, "compare") > 0) {
         return cs_fail(CS_ERR_USAGE, count > 0 ? "--frontier takes --next-token through its range"
-                                               : "--compare goes with --frontier");
+                                               : "--compare needs --frontier");
     }
     cs_status status = problem_of(args, &parts, &problem);
     if (status == CS_OK)

@@ -31,7 +31,7 @@ static cs_status take_options(const cs_args *args, run *r)
     CS_ARGS_FIELDS(args, o, mask_ratio, mask_seed, drop_masked);
     o->keep = r->text.keep;
     return o->drop_masked && !(o->mask_ratio > 0)
-               ? cs_fail(CS_ERR_USAGE, "--drop-masked goes with --mask-ratio")
+               ? cs_fail(CS_ERR_USAGE, "--drop-masked needs --mask-ratio")
                : cs_args_hidden(args, &r->text, "layers", o);
 }
 

@@ -214,7 +214,7 @@ static cs_status encode(cs_args *args, session *s)
     if (status == CS_OK) status = take_readout(args, s, &readout);
     if (status == CS_OK) status = take_cloze(args, s);
     if (status == CS_OK && cs_args_int(args, "epochs") == 0 && !t->cloze)
-        status = cs_fail(CS_ERR_USAGE, "--epochs 0 goes with --template: a new head knows nothing");
+        status = cs_fail(CS_ERR_USAGE, "--epochs 0 needs --template: a new head knows nothing");
     readout = t->cloze ? CS_READ_LAST : readout;
     o.cloze = t->cloze;
     if (status == CS_OK)
@@ -327,7 +327,7 @@ static cs_status report_spans(cs_args *args, const cs_span_task *t)
     cs_item_text(root, "~layer", CS_FINETUNE_LAYER);
     cs_item_text(root, "~seed", "median");
     if (t->train_ids.unplaced > 0)
-        cs_output_note(args, "%s: %lld answers are no token of the model's", t->train.path,
+        cs_output_note(args, "%s: %lld answers are not tokens of the model", t->train.path,
                        (long long)t->train_ids.unplaced);
     cs_status status = cs_span_study(t, root);
     return status == CS_OK ? cs_output_record(args, "finetune", &view) : status;
@@ -364,7 +364,7 @@ static cs_status run_finetune(cs_args *args)
 {
     if (cs_args_is(args, "head", "spans")) return run_spans(args);
     cs_status unfit =
-        cs_args_refuse(args, "stride max-answer null-threshold", "goes with --head spans");
+        cs_args_refuse(args, "stride max-answer null-threshold", "needs --head spans");
     if (unfit != CS_OK) return unfit;
     if (cs_args_given(args, "tasks")) return cs_args_tasks(args);
     if (cs_args_positionals(args) < 2) {

@@ -21,14 +21,14 @@ static cs_status number_at(const cs_args *args, const char *name, int i, int64_t
 static cs_status check_lists(const cs_args *args)
 {
     if (!cs_args_given(args, "neighbours")) {
-        cs_status status = cs_args_refuse(args, "dimensions skip", "goes with --neighbours");
+        cs_status status = cs_args_refuse(args, "dimensions skip", "needs --neighbours");
         if (status != CS_OK) return status;
     }
     const char *other = cs_args_given_of(args, cs_group_solver);
     other = other ? other : cs_args_given_of(args, cs_group_certify);
     if (other && !cs_args_given(args, "neighbours") && cs_args_count(args, "vector") == 0) {
         return cs_fail(CS_ERR_USAGE,
-                       "--%s goes with --vector or --neighbours: without them nothing is solved",
+                       "--%s needs --vector or --neighbours: without them nothing is solved",
                        other);
     }
     return CS_OK;

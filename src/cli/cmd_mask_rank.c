@@ -265,7 +265,7 @@ static cs_status run(cs_args *args)
     cs_status status =
         cs_args_given(args, "rare")
             ? cs_args_refuse(args, "mask-ratio bert-masking", "has no meaning with --rare")
-            : cs_args_refuse(args, "rare-in", "goes with --rare");
+            : cs_args_refuse(args, "rare-in", "needs --rare");
     take_options(args, &s);
     for (int i = 0; i < models && status == CS_OK; ++i) {
         status = study_model(&s, cs_args_positional(args, i), cs_args_positional(args, models));

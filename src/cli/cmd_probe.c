@@ -155,11 +155,11 @@ static cs_status probe_matrices(run *r)
     for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; ++i) {
         const char *given = cs_args_given_of(r->args, of_texts[i]);
         if (given) {
-            return cs_fail(CS_ERR_USAGE, "--%s goes with a MODEL and texts", given);
+            return cs_fail(CS_ERR_USAGE, "--%s needs a MODEL and texts", given);
         }
     }
     if (cs_device_is_cuda(cs_args_text(r->args, "device"))) {
-        return cs_fail(CS_ERR_DEVICE, "--device cuda goes with a MODEL: probes run on the CPU");
+        return cs_fail(CS_ERR_DEVICE, "--device cuda needs a MODEL: probes run on the CPU");
     }
     if ((status = cs_output_open_rows(r->args, cs_args_positional(r->args, 0), &train)) != CS_OK ||
         (status = cs_output_open_rows(r->args, cs_args_positional(r->args, 1), &test)) != CS_OK ||
@@ -196,7 +196,7 @@ static cs_status read_texts(run *r)
     const int64_t limit = cs_args_int_or(args, "limit", 0);
     cs_labelled_text side[2] = {{0}};
     if (cs_args_given(args, "labels") || cs_args_given(args, "test-labels")) {
-        return cs_fail(CS_ERR_USAGE, "--labels goes with matrices: texts hold their own");
+        return cs_fail(CS_ERR_USAGE, "--labels needs matrices: texts hold their own");
     }
     cs_status status = cs_args_labelled(args, (int64_t[2]){limit, limit}, side);
     r->train = side[0];
@@ -398,10 +398,10 @@ static cs_status probe_texts(run *r)
     cs_hidden_options o = {.pooling =
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
-    cs_status status = cs_args_refuse(r->args, "head places baselines", "goes with pictures");
+    cs_status status = cs_args_refuse(r->args, "head places baselines", "needs images");
     if (status == CS_OK && o.pooling > CS_POOL_LAST)
-        status = cs_fail(CS_ERR_USAGE, "--pooling %s goes with pictures",
-                         cs_args_text(r->args, "pooling"));
+        status =
+            cs_fail(CS_ERR_USAGE, "--pooling %s needs images", cs_args_text(r->args, "pooling"));
     if (status == CS_OK) status = read_texts(r);
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);

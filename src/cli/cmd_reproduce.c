@@ -164,7 +164,8 @@ static cs_status prepare(cs_args *args, cs_study_job *j)
     if (status == CS_OK) status = cs_report_check(&j->study, j->template);
     if (cs_args_find(args, "steps", 5) && cs_args_given(args, "steps") &&
         !cs_args_given(args, "template") && !cs_args_given(args, "claims"))
-        status = cs_blame(status, "without --template the report is that of the shared study");
+        status =
+            cs_blame(status, "without --template the report has the template of the shared study");
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
     if (status == CS_OK && !cs_args_given(args, "output"))

@@ -53,7 +53,7 @@ static cs_status write_all_vectors(cs_args *args, const cs_kept_rows *kept, cons
     const cs_kept_rows rows = kept ? *kept : cs_kept_rows_all(s->rows);
     const cs_kept_rows cols = cs_kept_rows_all(s->cols);
     const char *path = NULL;
-    if (s->gram) cs_output_note(args, "no u.npy: the contexts of a Gram form are not at hand");
+    if (s->gram) cs_output_note(args, "no u.npy: a Gram form has no contexts");
     cs_status status = s->gram ? CS_OK : cs_output_path(args, "u.npy", &path);
     if (status == CS_OK && !s->gram) status = cs_vectors_write(path, &rows, &s->u);
     if (status == CS_OK) status = cs_output_path(args, "v.npy", &path);
@@ -263,7 +263,7 @@ static cs_status check_choices(const cs_args *args, const cs_spectrum_options *o
         }
     }
     if (cs_args_given(args, "memory") && cs_args_int(args, "memory") == 0) {
-        return cs_fail(CS_ERR_USAGE, "--memory 0 leaves the block solver no room");
+        return cs_fail(CS_ERR_USAGE, "--memory 0 leaves the block solver no memory");
     }
     if (cs_args_given(args, "moment-budget") && !(options->certify & CS_CERTIFY_MOMENTS)) {
         return cs_fail(CS_ERR_USAGE, "--moment-budget: --certify %s takes no moments",

@@ -215,7 +215,7 @@ static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
     cs_status status =
         cs_args_refuse(args, "positions untied post-norm", "has no meaning for --arch vit");
     if (status == CS_OK && !codes)
-        status = cs_args_refuse(args, "input codes tokenizer", "goes with --target codes");
+        status = cs_args_refuse(args, "input codes tokenizer", "needs --target codes");
     c->image_height = r->images.height;
     c->image_width = r->images.width;
     c->channels = r->images.channels;
@@ -294,7 +294,7 @@ static cs_status read_pictures(cs_args *args, run *r)
     if (status == CS_OK && from && r->model.config.target != CS_TARGET_IDS)
         r->options.loss = CS_LOSS_SQUARED_ERROR;
     if (status == CS_OK && r->model.codes)
-        status = cs_args_refuse(args, "least-area flip", "goes with targets that are pixels");
+        status = cs_args_refuse(args, "least-area flip", "needs pixel targets");
     if (status == CS_OK)
         status = cs_model_pictures(&r->model, &r->images, cs_args_threads(args), &r->corpus);
     if (status == CS_OK) {
@@ -323,10 +323,10 @@ static cs_status check_pictures(const cs_args *args)
     }
     if (are && cs_args_is(args, "arch", "vit") && !cs_args_is(args, "input", "codes") &&
         cs_args_given_in(args, "keep random"))
-        return cs_args_refuse(args, "keep random", "goes with tokens, and patches are none");
-    return are ? cs_args_refuse(args, "train-documents", "goes with text")
+        return cs_args_refuse(args, "keep random", "needs tokens; patches are not tokens");
+    return are ? cs_args_refuse(args, "train-documents", "needs text")
                : cs_args_refuse(args, "target input order position-table least-area flip extra",
-                                "goes with pictures and --arch vit");
+                                "needs images and --arch vit");
 }
 
 /* --epochs as steps. */

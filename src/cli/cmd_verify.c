@@ -107,7 +107,7 @@ static cs_status choose(cs_verify *v)
     for (int i = 0; i < CS_THEOREMS && known && status == CS_OK; ++i) {
         const cs_theorem *t = cs_theorem_list[i];
         char why[32];
-        (void)snprintf(why, sizeof why, "goes with verify %s", t->id);
+        (void)snprintf(why, sizeof why, "needs verify %s", t->id);
         if (t->apart && !v->chosen[i]) status = cs_args_refuse(v->args, t->options, why);
     }
     return known ? status
@@ -217,15 +217,15 @@ static cs_status check_options(const cs_verify *v)
         status = cs_args_refuse(args,
                                 corpus ? "against limit limit-tokens"
                                        : "against split limit limit-tokens max-length corpus",
-                                "goes with verify 4.3 --model DIR");
+                                "needs verify 4.3 --model DIR");
     if (status == CS_OK && corpus && !cs_args_given(args, "corpus"))
         status = cs_args_refuse(args, "split max-length stride tokenizer vocab min-tokens",
-                                "goes with --corpus");
+                                "needs --corpus");
     if (status == CS_OK && cs_args_given(args, "stride") && !cs_args_given(args, "max-length"))
         status = cs_fail(CS_ERR_USAGE, "--stride %lld needs --max-length L",
                          (long long)cs_args_int(args, "stride"));
     if (status == CS_OK && !cs_args_given(args, "matrix"))
-        status = cs_args_refuse(args, "labels estimate", "goes with --matrix");
+        status = cs_args_refuse(args, "labels estimate", "needs --matrix");
     if (status == CS_OK && !cs_args_language(args)) status = cs_args_no_language(args);
     return status ? status : cs_args_need_counts(args, "the theorems");
 }

@@ -154,7 +154,8 @@ static cs_status take_argument(study *s, int index)
     if (!m->name) return CS_ERR_MEMORY;
     for (int i = 0; i < index; ++i) {
         if (strcmp(s->models[i].name, m->name) == 0) {
-            return cs_fail(CS_ERR_USAGE, "%s is given twice; NAME=FILE tells them apart", m->name);
+            return cs_fail(CS_ERR_USAGE, "%s is given twice; NAME=FILE distinguishes them",
+                           m->name);
         }
     }
     return cs_output_input_rows(s->args, m->file);

@@ -510,7 +510,7 @@ cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out)
     unsigned asked = 0;
     cs_status status = text ? cs_parse_each(text, take_certificate, &asked) : CS_OK;
     if (status == CS_OK && (asked & CS_CERTIFY_NONE) && asked != CS_CERTIFY_NONE)
-        status = cs_fail(CS_ERR_USAGE, "--certify: none stands alone, not in '%s'", text);
+        status = cs_fail(CS_ERR_USAGE, "--certify: none cannot be combined, as in '%s'", text);
     if (status == CS_OK) *out = text ? asked : fallback;
     return status;
 }

@@ -138,14 +138,14 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
     if (status != CS_OK) return status;
     if (cs_args_given_in(args, "extra")) {
-        return cs_fail(CS_ERR_USAGE, "--extra goes with pictures, and %s has none", source);
+        return cs_fail(CS_ERR_USAGE, "--extra needs images, and %s has none", source);
     }
     if (!law && !named && !cs_path_exists(source)) {
         return cs_source_unknown(source);
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
         return cs_fail(CS_ERR_USAGE,
-                       "--test-share %g has no meaning with '%s', which has a split of its own",
+                       "--test-share %g has no meaning with '%s', which has its own split",
                        cs_args_real(args, "test-share"), source);
     }
     if (named) {
@@ -345,7 +345,7 @@ cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_te
         const char *side = NULL;
         const cs_corpus_source *named = cs_corpus_named(source[i], &side);
         if (!named && !o.split && cs_args_given(args, "test-share")) {
-            return cs_fail(CS_ERR_USAGE, "--test-share goes with one source of both sides");
+            return cs_fail(CS_ERR_USAGE, "--test-share needs one source of both sides");
         }
         status = open_source(args, named ? named->name : source[i]);
     }

@@ -22,7 +22,7 @@ bool cs_args_language(const cs_args *args)
 
 cs_status cs_args_no_language(const cs_args *args)
 {
-    return cs_args_refuse(args, "jackknife", "goes with --estimate cross-fit or distinct-document");
+    return cs_args_refuse(args, "jackknife", "needs --estimate cross-fit or distinct-document");
 }
 
 static cs_status write_vectors(cs_args *args, const cs_language *l)

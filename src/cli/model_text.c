@@ -112,7 +112,7 @@ static cs_status take_stack(cs_args *args, cs_model_text *t)
         return CS_OK;
     }
     if (!cs_args_is(args, stack, "decoder")) {
-        return cs_args_refuse(args, "source sources no-source", "goes with --stack decoder");
+        return cs_args_refuse(args, "source sources no-source", "needs --stack decoder");
     }
     cs_status status = cs_model_text_decoder(t);
     if (status != CS_OK || !cs_args_find(args, sources, strlen(sources))) return status;
@@ -201,7 +201,7 @@ cs_status cs_args_attention(const cs_args *args, cs_model_text *t, cs_content_ma
     cs_status status = cs_model_text_attention(t, cs_args_text(args, "attention"),
                                                cs_args_int(args, "draws"), cs_args_seed(args), out);
     return status == CS_OK && out->attention != CS_ATTENTION_PLAN && cs_args_given(args, "draws")
-               ? cs_fail(CS_ERR_USAGE, "--draws goes with attention by plans, not %s",
+               ? cs_fail(CS_ERR_USAGE, "--draws needs attention by plans, not %s",
                          cs_attention_name(out->attention))
                : status;
 }

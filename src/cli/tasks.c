@@ -26,7 +26,7 @@ static cs_status check(const cs_args *args)
     if (status == CS_OK && !cs_args_given(args, "output"))
         status = cs_fail(CS_ERR_USAGE, "--tasks needs -o DIR");
     if (status == CS_OK && cs_args_positionals(args) != 1)
-        status = cs_fail(CS_ERR_USAGE, "--tasks goes with a MODEL alone");
+        status = cs_fail(CS_ERR_USAGE, "--tasks takes only a MODEL");
     if (status == CS_OK && cs_args_find(args, layer, strlen(layer)) &&
         (strchr(cs_args_text(args, layer), ',') || cs_args_is(args, layer, "all")))
         status = cs_fail(CS_ERR_USAGE, "--layer with --tasks is one layer");

@@ -216,7 +216,7 @@ static cs_status set_phases(const cs_args *args, cs_phases *phases, cs_train_opt
     for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
         status = cs_args_refuse(
             args, cs_parameter_table(i)->name,
-            "stands with its phase, as NAME(PARAMETER=VALUE), where --objective is a schedule");
+            "belongs to its phase, as NAME(PARAMETER=VALUE), if --objective is a schedule");
     }
     if (status == CS_OK) status = cs_phases_read(cs_args_text(args, "objective"), phases);
     if (status != CS_OK) return status;
@@ -268,7 +268,7 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
     if (status != CS_OK) return status;
     o.loss = loss_of(args);
     if (o.loss != CS_LOSS_SPECTRAL && cs_args_given(args, "spectral-factor")) {
-        return cs_fail(CS_ERR_USAGE, "--spectral-factor goes with --loss spectral");
+        return cs_fail(CS_ERR_USAGE, "--spectral-factor needs --loss spectral");
     }
     o.spectral_factor = (double)cs_args_int(args, "spectral-factor");
     o.length = cs_args_int(args, "max-length");
@@ -306,7 +306,7 @@ static cs_status set_decoder(const cs_args *args, cs_model_config *c)
     d->layers = cs_args_int_or(args, "decoder-layers", mae ? third : 0);
     if (d->layers == 0) {
         return cs_args_refuse(args, "decoder-width decoder-heads decoder-attention",
-                              "goes with --objective mae-lm or --decoder-layers");
+                              "needs --objective mae-lm or --decoder-layers");
     }
     d->width = cs_args_int_or(args, "decoder-width", c->width);
     d->heads = cs_args_int_or(args, "decoder-heads", c->heads);
@@ -322,7 +322,7 @@ static cs_status set_choices(const cs_args *args, cs_model_config *c)
                                         CS_ACT_SILU};
     if (c->arch == CS_ARCH_LINEAR) {
         cs_status status =
-            cs_args_refuse(args, "no-bias untied activation", "goes with any --arch but linear");
+            cs_args_refuse(args, "no-bias untied activation", "needs an --arch other than linear");
         if (status != CS_OK) return status;
     }
     if (cs_args_flag(args, "no-bias")) {
@@ -343,13 +343,13 @@ static cs_status set_rotary(const cs_args *args, cs_model_config *c)
     c->inner = cs_args_int_or(args, "inner", c->gated ? (c->width + 2) / 3 * 8 : 4 * c->width);
     cs_status status = rotary ? CS_OK
                               : cs_args_refuse(args, "rope-theta",
-                                               "goes with --arch llama, eurobert, modernbert or "
+                                               "needs --arch llama, eurobert, modernbert or "
                                                "modernbert-decoder");
     if (status == CS_OK && !(rotary && !local))
-        status = cs_args_refuse(args, "kv-heads", "goes with --arch llama or eurobert");
+        status = cs_args_refuse(args, "kv-heads", "needs --arch llama or eurobert");
     if (status == CS_OK && !local)
         status = cs_args_refuse(args, "local-attention global-every",
-                                "goes with --arch modernbert or modernbert-decoder");
+                                "needs --arch modernbert or modernbert-decoder");
     CS_ARGS_FIELDS(args, c, kv_heads);
     c->rotary.theta = cs_args_real_or(args, "rope-theta", c->rotary.theta);
     if (local)
@@ -383,13 +383,13 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     c.dropout = c.attention_dropout = c.embed_dropout = cs_args_real(args, "dropout");
     c.pooling = cs_args_is(args, "pooling", "sum") ? 0 : 2;
     if (arch != CS_ARCH_LINEAR && cs_args_given(args, "pooling")) {
-        return cs_fail(CS_ERR_USAGE, "--pooling goes with --arch linear");
+        return cs_fail(CS_ERR_USAGE, "--pooling needs --arch linear");
     }
     if (arch == CS_ARCH_LINEAR && cs_args_given(args, "inner")) {
         return cs_fail(CS_ERR_USAGE, "--inner: --arch linear has no inner layer");
     }
     if (c.relative_buckets == 0 && cs_args_given(args, "relative-distance")) {
-        return cs_fail(CS_ERR_USAGE, "--relative-distance goes with --relative-buckets");
+        return cs_fail(CS_ERR_USAGE, "--relative-distance needs --relative-buckets");
     }
     c.offset_heads = cs_args_ahead(args, options);
     c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
@@ -420,7 +420,7 @@ cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *conf
     }
     if (task->decoder_resets && !takes_rows) {
         return cs_fail(CS_ERR_USAGE,
-                       "--decoder-resets goes with --decoder-attention self or self-cross: no "
+                       "--decoder-resets needs --decoder-attention self or self-cross: no "
                        "other decoder's rows start from the encoder's");
     }
     if (task->misaligned && task->delta >= 1) {

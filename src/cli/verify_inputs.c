@@ -172,7 +172,7 @@ static cs_status on_matrix(cs_verify *v, const cs_labelled *m, const char *name,
     cs_status status = CS_OK;
     if (m->a.gram) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s is a Gram form: the theorems are about contexts, which are not at hand",
+                       "%s is a Gram form has no contexts, and the theorems are about contexts",
                        name);
     }
     v->input.matrix = m;
@@ -227,7 +227,7 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
         status = cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix", cs_verify_named(v)->about);
     if (status == CS_OK && cs_args_language(v->args) &&
         !(cs_verify_named(v) && cs_verify_named(v)->run[CS_ON_LANGUAGE]))
-        status = cs_fail(CS_ERR_USAGE, "--estimate goes with verify 4.1 --matrix DIR");
+        status = cs_fail(CS_ERR_USAGE, "--estimate needs verify 4.1 --matrix DIR");
     if (status == CS_OK && cs_args_is(v->args, "estimate", "cross-fit"))
         status =
             cs_fail(CS_ERR_USAGE, "--estimate cross-fit: its tail is below the language's, and "
@@ -241,7 +241,7 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
         return verify_file(v, path);
     }
     if (cs_args_given(v->args, "labels")) {
-        return cs_fail(CS_ERR_USAGE, "--labels goes with a matrix file; %s is a directory", path);
+        return cs_fail(CS_ERR_USAGE, "--labels needs a matrix file; %s is a directory", path);
     }
     return verify_store(v, path);
 }
@@ -284,7 +284,7 @@ cs_status cs_verify_model(cs_verify *v)
     cs_objective o;
     bool given = false;
     if (!cs_verify_named(v) || !cs_verify_named(v)->run[CS_ON_MODEL]) {
-        return cs_fail(CS_ERR_USAGE, "--model goes with verify 4.3");
+        return cs_fail(CS_ERR_USAGE, "--model needs verify 4.3");
     }
     cs_status status =
         cs_args_refuse(args, "matrix objective classes length tokens labels triplets",

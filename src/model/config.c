@@ -472,7 +472,8 @@ static cs_status classifier(const cs_model_config *c)
                         : c->decoder.layers > 0          ? "decoder"
                         : c->target != CS_TARGET_IDS     ? "head that predicts values"
                                                          : NULL;
-    return extra ? cs_fail(CS_ERR_USAGE, "a classification head goes with no %s", extra) : CS_OK;
+    return extra ? cs_fail(CS_ERR_USAGE, "a classification head cannot be combined with %s", extra)
+                 : CS_OK;
 }
 
 /* What the single layer of Theorem 4.3 has not. */

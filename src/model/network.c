@@ -396,7 +396,7 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
         return cs_fail(CS_ERR_USAGE, "the model has no classification head");
     }
     if (o->form != CS_FORM_SINGLE || o->keep_hidden) {
-        return cs_fail(CS_ERR_USAGE, "a classification head goes with the single form alone");
+        return cs_fail(CS_ERR_USAGE, "a classification head needs the single form alone");
     }
     if (c->spans && o->loss != CS_LOSS_NONE) { /* over the rows of a text: train/finetune.h */
         return cs_fail(CS_ERR_USAGE, "a head of spans has no loss by rows");

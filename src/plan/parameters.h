@@ -20,14 +20,14 @@
     PARAMETER(UNMASKED, "unmasked", NUMBERS, unmasked, "M|LO:HI", NULL,                            \
               "masked, variable-masked: number of unmasked tokens, or its inclusive range.")       \
     PARAMETER(MASK_RATIO, "mask-ratio", RATIOS, mask_ratio, "RHO|LO:HI", NULL,                     \
-              "Share of tokens that are masked, rounded to a number of tokens between 1 and s-1. " \
-              "bernoulli-masked: probability of masking a token.")                                 \
+              "Share of masked tokens: s - round(RHO s) of s tokens are unmasked, between 1 and "  \
+              "s-1; halves round up. bernoulli-masked: probability of masking a token.")           \
     PARAMETER(T, "t", NUMBER, t, "N", NULL,                                                        \
               "Number of tokens ahead (diverse-ar) or predicted at once (group-ar), mean length "  \
               "of a span (span-masked), or side of a square (square-ar).")                         \
     PARAMETER(OFFSET_WEIGHTS, "offset-weights", OFFSETS, offset, "uniform:T|power:A|mix:L", NULL,  \
               "offset-ar: weight of distance d. uniform: equal up to T. power: d^-A. mix: L for "  \
-              "the next token and 1-L spread evenly over all n later ones.")                       \
+              "the next token, plus 1-L spread evenly over all n tokens left.")                    \
     PARAMETER(SEGMENTATION, "segmentation", CHOICE, segmentation, "fixed|random|mixed", NULL,      \
               "gvp: how the K groups are cut.")                                                    \
     PARAMETER(GROUPS, "groups", NUMBER, groups, "K", NULL, "gvp: number of predicted groups.")     \

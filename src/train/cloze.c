@@ -131,7 +131,7 @@ static cs_status read_verbalisers(work *w, const char *list, const cs_labelled_t
 {
     cs_status status = CS_OK;
     if (text->classes < 2) {
-        return cs_fail(CS_ERR_USAGE, "--template goes with classes, and %s has %lld", text->path,
+        return cs_fail(CS_ERR_USAGE, "--template needs classes, and %s has %lld", text->path,
                        (long long)text->classes);
     }
     w->cloze->classes = text->classes;

@@ -265,10 +265,10 @@ static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool
 static cs_status check_options(const cs_finetune_options *o, const cs_texts *texts, int64_t steps)
 {
     if ((o->label_smoothing > 0 || o->mixup > 0) && (texts->classes == 0 || texts->span)) {
-        return cs_fail(CS_ERR_USAGE, "label-smoothing and mixup go with classes");
+        return cs_fail(CS_ERR_USAGE, "label-smoothing and mixup need classes");
     }
     if (o->mixup > 0 && !texts->real) {
-        return cs_fail(CS_ERR_USAGE, "mixup goes with models that read pixels");
+        return cs_fail(CS_ERR_USAGE, "mixup needs models that read pixels");
     }
     const cs_range range[] = {{"epochs", (double)o->epochs, 1, 1e6},
                               {"batch", (double)o->batch, 1, 1 << 16},

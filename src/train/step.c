@@ -53,7 +53,7 @@ static cs_status check_options(const cs_train_options *o)
         status = cs_fail(CS_ERR_USAGE, "the spectral loss is of one distribution of targets, and a "
                                        "schedule of objectives has one a phase");
     if (status == CS_OK && o->cool_down > 0 && o->schedule != CS_SCHEDULE_CONSTANT)
-        status = cs_fail(CS_ERR_USAGE, "a cool-down goes with a constant schedule, not %s",
+        status = cs_fail(CS_ERR_USAGE, "a cool-down needs a constant schedule, not %s",
                          cs_schedule_name(o->schedule));
     return status;
 }

@@ -84,7 +84,7 @@ test_language_of_a_folder() {
     awk -F, -v words="$(wc -l < m/vocab.txt)" 'NR == 2 { exit !($6 <= words && words <= $7 + 1e-6 && $5 > .95 * words && $5 < 1.05 * words) }' out || { fail "$(sed -n 2p out)"; return 1; }
     exits 0 "$COSPEC" svd m -k 3 --estimate cross-fit --jackknife 4 -o q && near "$(sed -n 3p q/svd.csv | cut -d, -f2)" "$(awk -F, '$1 == "ar" && $2 == "blind" && $4 == "sigma_2" && $5 == "cross-fit" { print $(NF - 6); exit }' c/connectivity.csv)" 1e-7 && grep -q '"estimate": "cross-fit"' q/svd.json || { fail "${why:-$(cat q/svd.csv)}"; return 1; }
     refuses 2 "--solver has no meaning of the language" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
-        refuses 2 "--jackknife goes with --estimate cross-fit or distinct-document" "$COSPEC" svd m --jackknife 3 &&
+        refuses 2 "--jackknife needs --estimate cross-fit or distinct-document" "$COSPEC" svd m --jackknife 3 &&
         refuses 3 "m/matrix.npz" "$COSPEC" density m/matrix.npz --estimate distinct-document
 }
 
@@ -164,7 +164,7 @@ test_neighbours_leave_out_the_ones() {
         exits 0 "$COSPEC" inspect two --neighbours a --csv && near "$(awk -F, '$4 == "b" { print $5 }' out)" -1 1e-12 || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 "behind 1 vectors of sigma = 1 and --skip 3 the matrix" "$COSPEC" inspect two --neighbours a --skip 3 &&
         exits 0 "$COSPEC" inspect two --neighbours a --dimensions 9 && says "--dimensions 9: behind 1 vectors" &&
-        refuses 2 "--skip goes with --neighbours" "$COSPEC" inspect two --vector 1 --skip 1 || return 1
+        refuses 2 "--skip needs --neighbours" "$COSPEC" inspect two --vector 1 --skip 1 || return 1
     # One dimension: the signs are those of the first vector behind what was left out, whatever --vector asks for.
     built ar m "" && exits 0 "$COSPEC" svd m -k 1 --json && ones=$(number multiplicity_of_one out) &&
         exits 0 "$COSPEC" inspect m --vector $((ones + 2)) --json && word=$(sed -n '/+ token/,/"text"/s/.*"text": "\(.*\)",/\1/p' out | head -1) &&
@@ -195,11 +195,11 @@ test_angles_say_where_the_subspace_is_open() {
 # Options that nothing would use.
 test_what_would_be_ignored_is_refused() {
     built ar m "" || return 1
-    refuses 2 "--dimensions goes with --neighbours" "$COSPEC" inspect m --vector 1 --dimensions 3 &&
-        refuses 2 "--tol goes with --vector or --neighbours" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
-        refuses 2 "--certify goes with --vector or --neighbours" "$COSPEC" inspect m --certify probe &&
+    refuses 2 "--dimensions needs --neighbours" "$COSPEC" inspect m --vector 1 --dimensions 3 &&
+        refuses 2 "--tol needs --vector or --neighbours" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
+        refuses 2 "--certify needs --vector or --neighbours" "$COSPEC" inspect m --certify probe &&
         refuses 2 "--max-iterations: --solver lapack does not iterate" "$COSPEC" angles m m -k 1 --solver lapack --max-iterations 9 &&
-        refuses 2 "--solver goes with -k" "$COSPEC" density m --solver block &&
+        refuses 2 "--solver needs -k" "$COSPEC" density m --solver block &&
         exits 0 "$COSPEC" density m -k 2 --solver block && exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --tol 1e-9
 }
 

@@ -87,7 +87,7 @@ test_two_stacks() {
     sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
     grep -q '^dec.perplexity$' ran && ! grep -q '^ar.states\|^enc.states' ran && cmp d/dec.states/layer-3-last.npy f/layer-3.npy || { fail "$(tr '\n' ' ' < ran)"; return 1; }
     refuses 2 "the model (gpt2) has no second stack" "$COSPEC" compare ar x=ar:decoder c.tsv -o e &&
-        refuses 2 "--sources goes with a MODEL:decoder" "$COSPEC" compare ar t5 c.tsv --sources c.txt -o e && refuses 2 "is given twice" "$COSPEC" compare a=t5:decoder b=t5:decoder c.tsv -o e || return 1
+        refuses 2 "--sources needs a MODEL:decoder" "$COSPEC" compare ar t5 c.tsv --sources c.txt -o e && refuses 2 "is given twice" "$COSPEC" compare a=t5:decoder b=t5:decoder c.tsv -o e || return 1
     # a name of the folder; a tokenizer that puts nothing around a text leaves an empty source, from which nothing is asked
     cp -r t5 bare && python3 -c "import json; t = json.load(open('bare/tokenizer.json')); t['post_processor'] = None; json.dump(t, open('bare/tokenizer.json', 'w'))" &&
         exits 0 compare ar bare:decoder c.tsv -o e || { fail "${why:-$(tail -3 err)}"; return 1; }
@@ -99,7 +99,7 @@ test_bad_input() {
     mkdir empty && printf '{}' > empty/other.json
     refuses 3 "empty: " "$COSPEC" compare ar empty c.tsv -o d && [ ! -e d ] &&
         refuses 3 "nowhere: " "$COSPEC" compare ar nowhere c.tsv -o d &&
-        refuses 2 "ar (ar) is given twice; NAME=MODEL tells models apart" "$COSPEC" compare ar ar c.tsv -o d &&
+        refuses 2 "ar (ar) is given twice; NAME=MODEL distinguishes models" "$COSPEC" compare ar ar c.tsv -o d &&
         refuses 2 "(ar) is given twice" "$COSPEC" compare a=ar b=ar c.tsv -o d &&
         refuses 2 "one model: compare takes two or more" "$COSPEC" compare ar c.tsv -o d &&
         refuses 2 "an argument is missing" "$COSPEC" compare ar -o d &&

@@ -37,7 +37,7 @@ test_refusals() {
         refuses 2 "offsets:D has one a distance, mix:SHARE*OBJECTIVE+... one a part: length 1000 expands to 499500 events, more than 262144" "$COSPEC" design --length 1000 &&
         exits 0 "$COSPEC" design offsets:4 --length 1000 --next-token 0.5 && exits 0 "$COSPEC" design 'mix:1*ar+1*diverse-ar(t=4)' --length 1000 &&
         refuses 2 "one of parts of one kind does not: length 30 expands to" "$COSPEC" design 'mix:1*ar+1*masked(unmasked=10)' --length 30 &&
-        refuses 2 "--vocab goes with --corpus" "$COSPEC" design --vocab 3 && refuses 2 "--compare goes with --frontier" "$COSPEC" design --compare ar &&
+        refuses 2 "--vocab needs --corpus" "$COSPEC" design --vocab 3 && refuses 2 "--compare needs --frontier" "$COSPEC" design --compare ar &&
         refuses 2 "two matrices" "$COSPEC" design --kernel --corpus "$work/c.tsv" && refuses 2 "--next-token" "$COSPEC" design --frontier 3 --next-token 0.5
 }
 

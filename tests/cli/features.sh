@@ -98,7 +98,7 @@ test_verify_model() {
     refuses 2 "the model (t5) has no second stack" "$COSPEC" features "$golden/t5" texts.npy --stack decoder -o none || return 1
     refuses 2 "predicts no tokens: ask its decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy || return 1
     exits 0 "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --json && [ "$(number tokens out)" = 8 ] || { fail "perplexity of a decoder: $(cat out)"; return 1; }
-    refuses 2 "--source goes with --stack decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --source x && refuses 2 "second stack" "$COSPEC" perplexity "$golden/gpt2" texts.npy --stack decoder || return 1
+    refuses 2 "--source needs --stack decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --source x && refuses 2 "second stack" "$COSPEC" perplexity "$golden/gpt2" texts.npy --stack decoder || return 1
     refuses 3 "tokenizer.json" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --source x || return 1
     refuses 2 "without masked tokens" "$COSPEC" features "$golden/t5-untied" texts.npy --stack decoder --attention causal -o none || return 1
     cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
@@ -115,7 +115,7 @@ test_sources_of_a_decoder() {
     cmp -s own/layer-3.npy each/layer-3.npy && ! cmp -s own/layer-3.npy none/layer-3.npy || { fail states; return 1; }
     refuses 3 "few.txt: 7 texts for an encoder, of 120 documents" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources few.txt &&
         refuses 2 "exclude each other" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources c.txt --no-source &&
-        refuses 2 "--no-source goes with --stack decoder" "$COSPEC" features t5 c.tsv --no-source -o d &&
+        refuses 2 "--no-source needs --stack decoder" "$COSPEC" features t5 c.tsv --no-source -o d &&
         refuses 3 "an encoder has nothing to read" "$COSPEC" perplexity t5 c.tsv --stack decoder --no-source --special no
 }
 
@@ -198,7 +198,7 @@ test_two_stream_content() {
     ! cmp -s auto/layer-2.npy causal/layer-2.npy && ! cmp -s auto/layer-2.npy full/layer-2.npy && ! cmp -s full/layer-2.npy causal/layer-2.npy || { fail "the masks do not matter"; return 1; }
     exits 0 "$COSPEC" features gvp c.tsv --draws 1 --layers last -o one && ! cmp -s one/layer-2.npy auto/layer-2.npy || { fail "${why:-draws do not matter}"; return 1; }
     exits 0 "$COSPEC" features offset c.tsv --layers last --json -o o && grep -q '"attention": "causal"' out || { fail "${why:-$(cat out)}"; return 1; }
-    refuses 2 "--draws goes with attention by plans" "$COSPEC" features offset c.tsv --draws 2 -o o2 || return 1
+    refuses 2 "--draws needs attention by plans" "$COSPEC" features offset c.tsv --draws 2 -o o2 || return 1
     for a in auto causal full; do
         exits 0 "$COSPEC" perplexity gvp c.tsv --limit 3 --attention $a --json && number nll out >> nll &&
             exits 0 "$COSPEC" probe gvp c.tsv c.tsv --attention $a --seeds 1 --penalties 0.1 --json &&

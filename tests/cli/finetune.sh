@@ -244,7 +244,7 @@ test_cloze() {
     done
     exits 0 "$COSPEC" finetune model pairs.tsv pairs.tsv --pair-column 3 --template "{1} a {mask} {2}" --verbalisers $words $quick --epochs 6 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "--template and --verbalisers go together" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" &&
-        refuses 2 "--epochs 0 goes with --template" "$COSPEC" finetune model c.tsv c.tsv --epochs 0 &&
+        refuses 2 "--epochs 0 needs --template" "$COSPEC" finetune model c.tsv c.tsv --epochs 0 &&
         refuses 2 "--pooling has no meaning with --template" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers $words --pooling mean &&
         refuses 2 "two (two-stream) has no mask token to be filled" "$COSPEC" finetune two c.tsv c.tsv --template "{1} {mask}" --verbalisers $words &&
         refuses 2 "no token stands before the gap" "$COSPEC" finetune mntp c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
@@ -298,7 +298,7 @@ test_spans() {
         refuses 2 "leaves no room beside" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 4 &&
         refuses 2 "--head spans takes one --lr" "$COSPEC" finetune m-ar s.json s.json --head spans --lr 1e-3,1e-4 &&
         refuses 2 "--template has no meaning with --head spans" "$COSPEC" finetune m-ar s.json s.json --head spans --template '{1}{mask}' &&
-        refuses 2 "--stride goes with --head spans" "$COSPEC" finetune m-ar c.tsv c.tsv --stride 3 &&
+        refuses 2 "--stride needs --head spans" "$COSPEC" finetune m-ar c.tsv c.tsv --stride 3 &&
         refuses 2 "--max-length 40: m-ar has 16 positions" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
 }
 

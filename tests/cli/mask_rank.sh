@@ -122,7 +122,7 @@ test_rare_tokens() {
     exits 0 "$COSPEC" mask-rank ar c.tsv --rare 0 --rare-in other.tsv --csv && n=$(awk -F, '$2 == 0 && $3 == "others" && $4 == "stable_rank" { print $(NF - 1) }' out)
     [ "$n" = "$(cut -f2 c.tsv | tr ' ' '\n' | grep -cx 'the\|cat\|sat')" ] || { fail "others: ${why:-$n}"; return 1; }
     refuses 3 "no row is of a rare token" "$COSPEC" mask-rank ar c.tsv --rare 1 && refuses 3 "every row is of a rare token" "$COSPEC" mask-rank ar c.tsv --rare 100000 &&
-        refuses 2 "--mask-ratio has no meaning with --rare" "$COSPEC" mask-rank ar c.tsv --rare 3 --mask-ratio 0.2 && refuses 2 "--rare-in goes with --rare" "$COSPEC" mask-rank mlm c.tsv --rare-in c.tsv &&
+        refuses 2 "--mask-ratio has no meaning with --rare" "$COSPEC" mask-rank ar c.tsv --rare 3 --mask-ratio 0.2 && refuses 2 "--rare-in needs --rare" "$COSPEC" mask-rank mlm c.tsv --rare-in c.tsv &&
         refuses 3 "gone.tsv" "$COSPEC" mask-rank ar c.tsv --rare 3 --rare-in gone.tsv
 }
 

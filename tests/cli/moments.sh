@@ -93,7 +93,7 @@ test_draws() {
     set -- --corpus c.tsv --objective masked --unmasked 2 --context all --max-length 5 --stride 1
     exits 0 "$COSPEC" cooc "$@" --draws 1,4 --moment-budget 0 -o d && [ "$(cell d/draws.csv sum_sigma4_error 1)" != 0 ] &&
         exits 0 "$COSPEC" cooc "$@" --draws 1,4 -o e && [ "$(cell e/draws.csv sum_sigma4_error 1)" = 0 ] &&
-        refuses 2 "--moment-budget goes with a list of --draws" "$COSPEC" cooc "$@" --moment-budget 0 -o f
+        refuses 2 "--moment-budget needs a list of --draws" "$COSPEC" cooc "$@" --moment-budget 0 -o f
 }
 
 for t in budget_edges connectivity connectivity_solvers tails verify draws; do check $t; done

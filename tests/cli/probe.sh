@@ -101,7 +101,7 @@ test_forms() {
     exits 0 "$COSPEC" probe small labelled.tsv --test-share 0.3 --seed 5 --json && [ "$(number n_test out)" = "$test" ] && [ "$(number n out)" = $((80 - test)) ] && [ "$test" -gt 10 ] ||
         { fail "${why:-split: $(number n out), $(number n_test out), not $test}"; return 1; }
     exits 0 "$COSPEC" finetune small labelled.tsv --test-share 0.3 --seed 5 --seeds 1 --epochs 1 --json && [ "$(number n out)" = "$test" ] || { fail "${why:-finetune: $(number n out)}"; return 1; }
-    refuses 2 "--test-share goes with one source" "$COSPEC" probe small labelled.tsv labelled.tsv --test-share 0.3 || return 1
+    refuses 2 "--test-share needs one source" "$COSPEC" probe small labelled.tsv labelled.tsv --test-share 0.3 || return 1
     # text that is not UTF-8: every such file is named, or met as asked
     printf 'caf\351' > l/animal/00 && printf '\351' > l/plant/00
     refuses 3 "2 files are not UTF-8" "$COSPEC" probe small l && says "l/animal/00:1: byte 4" && says "l/plant/00:1: byte 1" || return 1
@@ -189,8 +189,8 @@ test_bad_input() {
         refuses 2 "--penalties" "$COSPEC" probe x.npy x.npy $l --penalties x || return 1
         refuses 2 "--few: \"lots\" is not all" "$COSPEC" probe x.npy x.npy $l --few lots || return 1
         refuses 2 "exclude each other" "$COSPEC" probe x.npy x.npy $l --folds 3 --validation-share 0.5 || return 1
-        refuses 2 "--pair goes with a MODEL" "$COSPEC" probe x.npy x.npy $l --pair || return 1
-        refuses 5 "--device cuda goes with a MODEL" "$COSPEC" probe x.npy x.npy $l --device cuda || return 1
+        refuses 2 "--pair needs a MODEL" "$COSPEC" probe x.npy x.npy $l --pair || return 1
+        refuses 5 "--device cuda needs a MODEL" "$COSPEC" probe x.npy x.npy $l --device cuda || return 1
         refuses 3 "none: not a model directory" "$COSPEC" probe none x.npy x.npy $l || return 1
         cp x.npy x.csv
         refuses 2 "a matrix is FILE.npy" "$COSPEC" probe x.csv x.npy $l || return 1
@@ -208,7 +208,7 @@ test_decoder() {
     gradient() { number gradient_norm "$1/probe.json"; }
     [ -n "$(of p)" ] && [ "$(of p)" = "$(of files)" ] && [ "$(gradient p)" = "$(gradient files)" ] && [ "$(gradient p)" != "$(gradient encoder)" ] || { fail "$(of p), $(of files); $(gradient p) $(gradient files) $(gradient encoder)"; return 1; }
     refuses 2 "layer" "$COSPEC" probe t5 c.tsv --layer 3 && refuses 2 "--stack has no meaning with --tokens" "$COSPEC" probe t5 c.tsv --stack decoder --tokens &&
-        refuses 2 "--stack goes with a MODEL and texts" "$COSPEC" probe a/layer-3.npy b/layer-3.npy --labels a/labels.npy --test-labels b/labels.npy --stack decoder &&
+        refuses 2 "--stack needs a MODEL and texts" "$COSPEC" probe a/layer-3.npy b/layer-3.npy --labels a/labels.npy --test-labels b/labels.npy --stack decoder &&
         exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --batch 8 -o ar && refuses 2 "the model (gpt2) has no second stack" "$COSPEC" probe ar c.tsv --stack decoder
 }
 

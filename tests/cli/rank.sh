@@ -114,7 +114,7 @@ test_shards() {
     cmp -s whole.same out.same || { fail "$(diff whole.same out.same | head -5)"; return 1; }
     refuses 2 "--save-blocks needs -o" "$COSPEC" rank a.npy --save-blocks || return 1
     refuses 2 "needs --merge" "$COSPEC" rank a.npy b.npy --save-blocks -o e || return 1
-    refuses 2 "go with the run that stores blocks" "$COSPEC" rank d/blocks.npz --row-norm
+    refuses 2 "must be given to the run that stores blocks" "$COSPEC" rank d/blocks.npz --row-norm
 }
 
 # The hash is made beside the Gram matrix: it is that of the file, with one thread or two, and what was damaged is refused, before what else is wrong with it.

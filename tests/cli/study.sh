@@ -29,7 +29,7 @@ test_reproduce() {
         study late.json "\"a\": \"toy --objective ar --classes 2 --length 4 --tokens 2\", \"z\": \"${step%|*}\""
         refuses 3 "late.json: step z: ${step#*|}" "$COSPEC" reproduce --steps late.json --template steps.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
-    refuses 3 "report.html:" "$COSPEC" reproduce --steps s.json -o late && says "without --template the report is that of the shared study: " && says "the study has no step" && [ ! -e late ] || return 1
+    refuses 3 "report.html:" "$COSPEC" reproduce --steps s.json -o late && says "without --template the report has the template of the shared study: " && says "the study has no step" && [ ! -e late ] || return 1
     for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|want STEP/FILE, got "tt"' '{{claim hole}}|the study has no claim hole' '{{value t/toy.csv}}|want {{value STEP' "{{text $(seq -s ' ' 63)}}|want less than 64 words"; do
         printf 'one\n%s\n' "${mistake%|*}" > bad.html
         refuses 3 "bad.html:2: ${mistake#*|}" "$COSPEC" reproduce --steps s.json --template bad.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }

@@ -184,7 +184,7 @@ test_certify() {
         says "a component of 9000 x 9000 takes a matrix of order 9000 (0.648 GB), above the limit of 8192" || return 1
     refuses 2 "unknown certificate 'residuals' (none, components, moments, probe, inertia)" "$COSPEC" svd cycle60.mtx --certify probe,residuals &&
         refuses 2 "unknown certificate ''" "$COSPEC" svd cycle60.mtx --certify moments, &&
-        refuses 2 "none stands alone" "$COSPEC" svd cycle60.mtx --certify none,probe
+        refuses 2 "none cannot be combined" "$COSPEC" svd cycle60.mtx --certify none,probe
 }
 
 # Cycles of 30000 nodes a side, whose values no solver parts soon, and five of 40: stopped, it gives what it has.

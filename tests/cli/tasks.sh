@@ -61,7 +61,7 @@ test_refusals() {
     small_corpus c.tsv; glue; model || return 1
     mkdir empty; mkdir -p twice/own; cp g/own.train.tsv twice/own/train.tsv; mkdir bare; printf 'label\tbody\na\tx\nb\ty\n' > bare/t.train.tsv
     refuses 2 "--tasks needs -o DIR" "$COSPEC" probe model --tasks g &&
-        refuses 2 "--tasks goes with a MODEL alone" "$COSPEC" probe model c.tsv --tasks g -o x &&
+        refuses 2 "--tasks takes only a MODEL" "$COSPEC" probe model c.tsv --tasks g -o x &&
         refuses 2 "--metric has no meaning with --tasks" "$COSPEC" finetune model --tasks g --metric f1 -o x &&
         refuses 2 "one layer" "$COSPEC" probe model --tasks g --layer all -o x &&
         refuses 2 "gcide has no labels" "$COSPEC" probe model --tasks gcide -o x &&

@@ -39,7 +39,7 @@ test_a_position_that_is_known() {
     done
     exits 0 toy --objective masked --unmasked 2 --position-known 0.5 --classes 3 --length 4 --tokens 2 --json && grep -q '"target_position": "known 0.5"' out || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 '1 is not in [0, 1)' toy --objective ar --position-known 1 --classes 2 --length 3 --tokens 2 && refuses 2 '2 is not in [0, 1)' toy --objective ar --position-known 2 --classes 2 --length 3 --tokens 2 &&
-        refuses 2 'goes with no given position' toy --objective ar --position-known 0.5 --target-position given --classes 2 --length 3 --tokens 2
+        refuses 2 'cannot be combined with given position' toy --objective ar --position-known 0.5 --target-position given --classes 2 --length 3 --tokens 2
 }
 
 test_sums() {

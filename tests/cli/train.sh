@@ -86,9 +86,9 @@ test_rotary() {
     [ "$(number parameters out)" = $want ] && grep -q '"num_key_value_heads": *1,' d/config.json || { fail "$(number parameters out) parameters, not $want"; return 1; }
     # texts longer than those of training are read: nothing of the network ends there but a decoder's table
     exits 0 "$COSPEC" features d c.tsv --max-length 40 --limit 5 --force -o f &&
-        refuses 2 "--kv-heads goes with --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --kv-heads 1 -o g &&
-        refuses 2 "--rope-theta goes with --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --rope-theta 100 -o g &&
-        refuses 2 "--local-attention goes with --arch modernbert" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --local-attention 8 -o g &&
+        refuses 2 "--kv-heads needs --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --kv-heads 1 -o g &&
+        refuses 2 "--rope-theta needs --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --rope-theta 100 -o g &&
+        refuses 2 "--local-attention needs --arch modernbert" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --local-attention 8 -o g &&
         refuses 2 "heads 2 are not shared by 3 heads of keys" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --kv-heads 3 -o g &&
         refuses 2 "rotary positions of base 10000 on 5 of 5 columns" "$COSPEC" train --corpus c.tsv --layers 2 --width 10 --heads 2 --arch llama --objective ar -o g &&
         refuses 2 "exceeds the 8 positions" "$COSPEC" train --corpus c.tsv $size --arch llama --positions 8 --objective mae-lm -o g
@@ -375,19 +375,19 @@ test_bad_options() {
         refuses 2 "heads 3 do not divide width 16" "$COSPEC" train --corpus c.tsv --objective ar --width 16 --heads 3 -o d &&
         refuses 2 "mask" "$COSPEC" train --corpus c.tsv --objective masked --mask-ratio 1.2 -o d &&
         refuses 2 "--t: ar does not take it" "$COSPEC" train --corpus c.tsv --objective ar --t 3 -o d &&
-        refuses 2 "--decoder-width goes with" "$COSPEC" train --corpus c.tsv --objective masked --decoder-width 8 -o d &&
+        refuses 2 "--decoder-width needs" "$COSPEC" train --corpus c.tsv --objective masked --decoder-width 8 -o d &&
         refuses 2 "not ar" "$COSPEC" train --corpus c.tsv $size --objective ar --decoder-layers 1 -o d &&
         refuses 2 "delta" "$COSPEC" train --corpus c.tsv $size --objective masked --delta 0.5 -o d &&
-        refuses 2 "--activation goes with any --arch but linear" "$COSPEC" train --corpus c.tsv --objective linear --activation relu -o d &&
-        refuses 2 "--no-bias goes with any --arch but linear" "$COSPEC" train --corpus c.tsv --objective linear --no-bias -o d &&
+        refuses 2 "--activation needs an --arch other than linear" "$COSPEC" train --corpus c.tsv --objective linear --activation relu -o d &&
+        refuses 2 "--no-bias needs an --arch other than linear" "$COSPEC" train --corpus c.tsv --objective linear --no-bias -o d &&
         refuses 2 "65535" "$COSPEC" train --corpus c.tsv --objective ar --accumulate 65536 -o d &&
         refuses 2 "4294967295" "$COSPEC" train --corpus c.tsv --objective ar --steps 4294967296 -o d &&
-        refuses 2 "--pooling goes with --arch linear" "$COSPEC" train --corpus c.tsv --objective ar --pooling sum -o d &&
+        refuses 2 "--pooling needs --arch linear" "$COSPEC" train --corpus c.tsv --objective ar --pooling sum -o d &&
         refuses 2 "--inner: --arch linear" "$COSPEC" train --corpus c.tsv --objective linear --inner 8 -o d &&
-        refuses 2 "--relative-distance goes with" "$COSPEC" train --corpus c.tsv --objective ar --relative-distance 8 -o d &&
+        refuses 2 "--relative-distance needs" "$COSPEC" train --corpus c.tsv --objective ar --relative-distance 8 -o d &&
         refuses 2 "has no norms" "$COSPEC" train --corpus c.tsv --objective linear --post-norm -o d &&
         refuses 2 "-o c.tsv: no directory" "$COSPEC" train --corpus c.tsv --objective ar -o c.tsv &&
-        refuses 2 "--spectral-factor goes with" "$COSPEC" train --corpus c.tsv --objective ar --spectral-factor 1 -o d &&
+        refuses 2 "--spectral-factor needs" "$COSPEC" train --corpus c.tsv --objective ar --spectral-factor 1 -o d &&
         refuses 2 "warmup 50 is not in [0, 10]" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 10 --warmup 50 -o d &&
         refuses 2 "--steps and --epochs" "$COSPEC" train --corpus c.tsv --objective ar --steps 3 --epochs 2 -o d &&
         refuses 2 "bf16 needs --device cuda" "$COSPEC" train --corpus c.tsv --objective ar --precision bf16 -o d &&
@@ -396,7 +396,7 @@ test_bad_options() {
         refuses 2 "--keep needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --keep 0.1 -o d &&
         refuses 2 "--random needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --random 0.1 -o d &&
         refuses 2 "--decoder-resets needs --delta > 0" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --decoder-resets -o d &&
-        refuses 2 "--decoder-resets goes with" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --delta 0.5 --decoder-resets --decoder-attention cross -o d &&
+        refuses 2 "--decoder-resets needs" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --delta 0.5 --decoder-resets --decoder-attention cross -o d &&
         refuses 2 "--misaligned needs --delta below 1" "$COSPEC" train --corpus c.tsv $size --objective mae-lm --delta 1 --misaligned -o d &&
         refuses 2 "exceed" "$COSPEC" train --corpus c.tsv $size --objective masked --keep 0.7 --random 0.7 -o d &&
         refuses 2 "positions" "$COSPEC" train --corpus c.tsv $size --positions 4 --objective ar -o d &&
@@ -455,7 +455,7 @@ test_words_stand_bare() {
 
 # A share is refused where the corpus has a split of its own.
 test_own_split() {
-    refuses 2 "--test-share 0.5 has no meaning with 'wordnet', which has a split of its own" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
+    refuses 2 "--test-share 0.5 has no meaning with 'wordnet', which has its own split" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 

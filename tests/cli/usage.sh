@@ -174,7 +174,7 @@ finetune num_train_epochs epochs
 perplexity max-samples limit
 EOF
     refuses 2 "'gpu' is not one of cpu|cuda|cuda:N|auto; did you mean cuda?" "$COSPEC" train --device gpu || return 1
-    exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --empty_prefix shared --event_weight=mask || return 1
+    exits 0 "$COSPEC" mask_rank --help_all && exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --empty_prefix shared --event_weight=mask || return 1
     mkdir model && echo '{}' > model/config.json && echo 'a b' > c.txt || return 1
     exits 2 "$COSPEC" compare a b c.txt --read --tasks x && says "--read needs a value: OPTIONS; a value that begins with -- is given as --read='--tasks'" || return 1
     exits 3 "$COSPEC" compare model gone c.txt --read '--split all' --finetune '--epochs 1' -o d && ! grep -q 'needs a value' err || fail "${why:-$(cat err)}"

@@ -110,7 +110,7 @@ test_matrix_bad_input() {
         refuses 3 nowhere.mtx verify 3.1 --matrix nowhere.mtx &&
         refuses 2 'takes no --matrix' verify 4.2 --matrix a.mtx &&
         refuses 2 'belongs to the toy model' verify 3.1 --matrix a.mtx --classes 3 &&
-        refuses 2 'goes with --matrix' verify 4.1 --labels l.txt &&
+        refuses 2 'needs --matrix' verify 4.1 --labels l.txt &&
         refuses 2 '9 singular triplets' verify 4.1 --matrix a.mtx --labels l.txt -k 9
 }
 
@@ -174,7 +174,7 @@ test_refinement() {
     printf 'a b c a b d\nb c e a a c\nc a b b a\na f a c b c\nd e f a\n' > ties.txt
     exits 0 verify refinement --corpus ties.txt --objective gvp:groups=2 --max-length 4 -o ties --csv && none_corrected_is FAIL && none_corrected_is INCONCLUSIVE || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 '--stride 1 needs --max-length' verify refinement --corpus r.txt --objective ar --stride 1 &&
-        refuses 2 '--max-length' verify refinement --max-length 3 && refuses 2 'goes with verify refinement' verify 4.2 --stride 2 &&
+        refuses 2 '--max-length' verify refinement --max-length 3 && refuses 2 'needs verify refinement' verify 4.2 --stride 2 &&
         refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it takes no --matrix' verify refinement --matrix r
 }
 
@@ -186,8 +186,8 @@ test_language() {
     exits 4 verify 4.1 --matrix law --estimate distinct-document -k 3 --jackknife 0 --csv && grep -q '4.1-language,corrected,INCONCLUSIVE' out || { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" cooc --corpus markov:states=4,length=4 --population --objective ar -o all && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document &&
         refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document --jackknife 500 && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 99 --estimate distinct-document || return 1
-    refuses 2 "--estimate goes with verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate goes with --matrix" verify 4.1 --estimate distinct-document && refuses 2 "what is below bounds nothing" verify 4.1 --matrix law --estimate cross-fit &&
-        refuses 2 "--jackknife goes with" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
+    refuses 2 "--estimate needs verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate needs --matrix" verify 4.1 --estimate distinct-document && refuses 2 "what is below bounds nothing" verify 4.1 --matrix law --estimate cross-fit &&
+        refuses 2 "--jackknife needs" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
 
 for t in pictures refinement language all_on_the_default_toy page json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \

@@ -58,9 +58,9 @@ test_bad_input() {
     "$COSPEC" train --corpus c.tsv --objective ar --width 8 --layers 1 --heads 2 --steps 2 --max-length 10 -o gpt > /dev/null 2>&1 || fail gpt || return 1
     cp -r linear broken
     truncate -s 700 broken/model.safetensors
-    refuses 2 'goes with verify 4.3 --model' "$COSPEC" verify 4.3 --corpus c.tsv &&
-        refuses 2 'goes with verify 4.3 --model' "$COSPEC" verify 4.2 --limit 4 &&
-        refuses 2 '--model goes with verify 4.3' "$COSPEC" verify 4.2 --model linear &&
+    refuses 2 'needs verify 4.3 --model' "$COSPEC" verify 4.3 --corpus c.tsv &&
+        refuses 2 'needs verify 4.3 --model' "$COSPEC" verify 4.2 --limit 4 &&
+        refuses 2 '--model needs verify 4.3' "$COSPEC" verify 4.2 --model linear &&
         refuses 2 '--model needs a --corpus' "$COSPEC" verify 4.3 --model linear &&
         refuses 2 'gpt: Theorem 4.3 is about linear attention: the model'\''s architecture is gpt2' "$COSPEC" verify 4.3 --model gpt --corpus c.tsv &&
         refuses 3 'broken' "$COSPEC" verify 4.3 --model broken --corpus c.tsv &&

@@ -34,7 +34,7 @@ test_short_training() {
 }
 
 test_usage() {
-    refuses 2 'goes with verify trained' "$COSPEC" verify 3.1 --steps 5 &&
+    refuses 2 'needs verify trained' "$COSPEC" verify 3.1 --steps 5 &&
         refuses 2 '--width 99' trained --objective ar --width 99 &&
         refuses 2 'blind' trained --objective ar --target-position given &&
         refuses 2 'empty prefixes' trained --objective ar --empty-prefix class &&

@@ -107,8 +107,8 @@ test_codes() {
     for more in "" "--decoder-layers 1" "--decoder-layers 1 --decoder-attention cross"; do
         exits 0 "$COSPEC" train $small $of_two --target codes --codes 6 --steps 5 $more -o m --force && exits 0 "$COSPEC" perplexity m p || return 1
     done
-    refuses 2 "--codes goes with --target codes" "$COSPEC" train $small $of_two --codes 6 -o d &&
-        refuses 2 "--flip goes with targets that are pixels" "$COSPEC" train $small $of_two --target codes --codes 6 --flip -o d &&
+    refuses 2 "--codes needs --target codes" "$COSPEC" train $small $of_two --codes 6 -o d &&
+        refuses 2 "--flip needs pixel targets" "$COSPEC" train $small $of_two --target codes --codes 6 --flip -o d &&
         refuses 3 "500 codes of patches of which" "$COSPEC" train $small $of_two --target codes --codes 500 -o d || return 1
     rm codes/codes.safetensors
     refuses 2 "there is no codes.safetensors" "$COSPEC" perplexity codes p
@@ -140,7 +140,7 @@ test_orders() {
     head -15 order.txt > few.txt && refuses 3 "an order of 15 patches, and there are 16" "$COSPEC" $with few.txt || return 1
     refuses 2 'order "spiral" of patches' "$COSPEC" train $small $of_two --order spiral -o b &&
         refuses 2 "wanted squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
-        refuses 2 "--order goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
+        refuses 2 "--order needs images and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
 }
 
 # A share of the labels (LA's Table 4), and another corpus of pictures of the same sizes (LA's Table 6, GVP's Table 2).
@@ -227,8 +227,8 @@ test_extra() {
         refuses 2 "p: extra vectors of 0 values, and the model reads 16 (0: none)" "$COSPEC" reconstruct e p &&
         refuses 2 "p: extra vectors of 16 values, and the model reads 0 (0: none)" "$COSPEC" features a p $with -o v || return 1
     printf 'a\tb c\nd\te f\n' > t.tsv
-    refuses 2 "--extra goes with pictures, and t.tsv has none" "$COSPEC" probe a t.tsv t.tsv $with &&
-        refuses 2 "--extra goes with pictures and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 $with -o v
+    refuses 2 "--extra needs images, and t.tsv has none" "$COSPEC" probe a t.tsv t.tsv $with &&
+        refuses 2 "--extra needs images and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 $with -o v
 }
 
 # Masks and boxes of drawn scenes: a network, its untrained self, pixels, and what patches are taught.
@@ -257,7 +257,7 @@ test_heads() {
         refuses 2 "--metric has no meaning with --head" "$COSPEC" probe a scenes --head detection --metric accuracy &&
         refuses 3 "scenes: 70 examples wanted of 60" "$COSPEC" probe a scenes --head detection --limit 60 --few 70 || return 1
     printf 'a\tb c\nd\te f\n' > t.tsv
-    refuses 2 "--head goes with pictures" "$COSPEC" probe a t.tsv t.tsv --head detection
+    refuses 2 "--head needs images" "$COSPEC" probe a t.tsv t.tsv --head detection
 }
 
 same_fit() { # the first layers of two records have the same fit, to the bit
@@ -277,7 +277,7 @@ test_choice() {
     exits 0 "$COSPEC" probe a p --pooling auto --layer 1 --folds 3 --seeds 1 --json && [ "$(grep -c '"of": "model"' out)" = 4 ] && ! same_fit out chosen.json || { fail "${why:-three folds are one share}"; return 1; }
     exits 0 "$COSPEC" probe a p --layer 2 --seeds 1 --json && ! grep -q candidates out && cp out mean.json && exits 0 "$COSPEC" probe a p --layer 2 --pooling mean --seeds 1 --json && same_fit out mean.json || { fail "${why:-a given layer is not that of the mean}"; return 1; }
     printf 'a\tb c\nd\te f\n' > t.tsv
-    refuses 2 "--pooling auto goes with pictures" "$COSPEC" probe a t.tsv t.tsv --pooling auto
+    refuses 2 "--pooling auto needs images" "$COSPEC" probe a t.tsv t.tsv --pooling auto
 }
 
 # The plug-in's sources under the emulator, or a GPU, where there is one of them.
@@ -309,7 +309,7 @@ test_refusals() {
         refuses 2 "a model that predicts values has the squared error" "$COSPEC" train $small $of_two --loss spectral -o a &&
         refuses 2 "width that 4 divides, not 18" "$COSPEC" train $small --patch 2 --width 18 --position-table sines -o a || return 1
     printf 'a b c\n' > t.txt
-    refuses 2 "--keep goes with tokens, and patches are none" "$COSPEC" train --corpus field:side=8,fields=40 --objective masked --arch vit --keep 0.1 -o a || return 1
+    refuses 2 "--keep needs tokens; patches are not tokens" "$COSPEC" train --corpus field:side=8,fields=40 --objective masked --arch vit --keep 0.1 -o a || return 1
     refuses 2 "--arch vit reads pictures, and t.txt has none" "$COSPEC" train --corpus t.txt --objective ar --arch vit -o a
 }
 
