@@ -193,11 +193,11 @@ TEST(pairs_of_seeds)
             draw_side(&rng, SEEDS, 0, 0, none, &s.left);
             s.right = s.left;
             for (int i = 0; i < SEEDS; ++i) {
-                s.left.run[i] = shared[i] + cs_rng_normal(&rng) + (large ? 4 : 0);
-                s.right.run[i] = shared[i] + 3 * cs_rng_normal(&rng);
-                const double d = s.left.run[i] - s.right.run[i];
-                s.left.value += s.left.run[i] / SEEDS;
-                s.right.value += s.right.run[i] / SEEDS;
+                s.left.run[i].value = shared[i] + cs_rng_normal(&rng) + (large ? 4 : 0);
+                s.right.run[i].value = shared[i] + 3 * cs_rng_normal(&rng);
+                const double d = s.left.run[i].value - s.right.run[i].value;
+                s.left.value += s.left.run[i].value / SEEDS;
+                s.right.value += s.right.run[i].value / SEEDS;
                 sum += d;
                 squares += d * d;
             }

@@ -28,7 +28,7 @@ static double variance_of_pairs(const cs_study_comparison *c)
     const double mean = c->left.value - c->right.value;
     double squares = 0;
     for (int64_t i = 0; i < c->left.runs; ++i) {
-        const double off = c->left.run[i] - c->right.run[i] - mean;
+        const double off = c->left.run[i].value - c->right.run[i].value - mean;
         squares += off * off;
     }
     return squares / (double)(c->left.runs - 1);
@@ -271,20 +271,21 @@ cs_status cs_claims_decide(cs_claims *claims)
 
 static void take_verdict(const json_t *s, cs_study_claim *c)
 {
-    bool pass = strcmp(c->found, "PASS") == 0, assumed = true;
+    const bool pass = strcmp(c->found, "PASS") == 0;
     size_t i;
     json_t *assumption;
+    c->assumed = true;
     json_array_foreach(json_object_get(s, "assumptions"), i, assumption)
     {
-        assumed = assumed && !json_is_false(json_object_get(assumption, "holds"));
+        c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
     bool printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
-    c->verdict = pass && (assumed || !printed)           ? CS_CLAIM_AGREES
+    c->verdict = pass && (c->assumed || !printed)        ? CS_CLAIM_AGREES
                  : strcmp(c->found, "FAIL") == 0         ? CS_CLAIM_DISAGREES
                  : strcmp(c->found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDECIDED
                                                          : CS_CLAIM_OPEN;
-    c->why = pass && printed && !assumed ? "it holds where its assumptions do not"
-                                         : "the verdict of the audit";
+    c->why = pass && printed && !c->assumed ? "it holds where its assumptions do not"
+                                            : "the verdict of the audit";
 }
 
 static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
@@ -389,7 +390,8 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
     if (status == CS_OK) plan_seeds(claims);
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         cs_study_claim *c = &claims->claim[i];
-        if (study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0) {
+        c->underpowered = study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0;
+        if (c->underpowered) {
             c->verdict = CS_CLAIM_UNDECIDED;
             c->why = "this scale is too small to tell";
         }

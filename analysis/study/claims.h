@@ -67,6 +67,16 @@
 
 enum { CS_CLAIM_RUNS = 24 };
 
+/* The number of one run, and what it is without each block of documents. */
+typedef struct {
+    char *seed; /* NULL: the file names none */
+    double value, se, bias;
+    double p;                 /* of an exact test */
+    int64_t blocks, capacity; /* 0: not known */
+    double *left_out;
+    char partition[40];
+} cs_claim_run;
+
 /* Texts are the study's, but for those at a budget and of a number. */
 typedef struct {
     const char *label;
@@ -77,11 +87,12 @@ typedef struct {
     double value, se, freedom; /* the mean over runs; se: the mean of theirs */
     double p;                  /* the largest over runs */
     int64_t runs;              /* seeds; 0: the file names none */
-    double run[CS_CLAIM_RUNS]; /* the number of each */
-    double variance;           /* over them */
-    int64_t blocks;            /* of documents, the same for all runs; 0: not known */
-    double *left_out;          /* the mean without each */
-    double bias;               /* an error that blocks do not show */
+    int64_t measured;          /* as runs; 1 where the file names no seed; 0: a number */
+    cs_claim_run run[CS_CLAIM_RUNS];
+    double variance;  /* over seeds */
+    int64_t blocks;   /* of documents, the same for all runs; 0: not known */
+    double *left_out; /* the mean without each */
+    double bias;      /* an error that blocks do not show */
     char partition[40];
     bool trained;    /* it is about a model that a step has trained */
     char digits[32]; /* of a number, its label */
@@ -140,6 +151,8 @@ typedef struct {
     /* measured */
     int64_t family_size; /* comparisons of its family that have a p */
     char *found;         /* of a statement: its verdict */
+    bool assumed;        /* of a statement: its assumptions hold */
+    bool underpowered;   /* the scale is not_at */
     char *course;        /* over budgets: which says what; NULL: without budgets */
     const char *why;     /* a few words */
     cs_claim_verdict verdict;
@@ -196,3 +209,9 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
  * rows; none, no file. */
 cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
                                       int64_t *count) CS_MUST_CHECK;
+
+/* Every number that the verdicts are decided from (docs/reference/studies.md has the columns): a row for
+ * each side of a comparison or baseline, at each budget; once for each number its runs, with all documents
+ * and without each block of them; and the runs of the steps of `cospec correlate`. */
+cs_status cs_claims_write_values(const cs_study *study, const cs_claims *claims,
+                                 const char *path) CS_MUST_CHECK;

@@ -36,7 +36,7 @@ typedef struct {
     int quantities;
     quantity *quantity;
     cs_pool pool;
-    cs_item *correlations, *values, *pairs;
+    cs_item *correlations, *values, *pairs, *runs_read;
 } atlas;
 
 static cs_status take_word(void *to, const char *part)
@@ -217,6 +217,28 @@ static cs_status add_quantity(atlas *t, const char *text)
                             sizeof *q->value);
     t->quantities += 1;
     return q->name && q->value ? read_quantity(t, q) : CS_ERR_MEMORY;
+}
+
+/* What was read of a quantity: a row a run, one where it is exact. */
+static void add_runs(const atlas *t, int number)
+{
+    const quantity *q = &t->quantity[number];
+    const int64_t runs = t->runs.count, budgets = t->budgets.count;
+    const int outcomes = t->options->predictions + t->options->outcomes;
+    for (int64_t i = 0; i < t->options->objects * budgets * runs; ++i) {
+        const int64_t r = i % runs;
+        if (q->exact && r > 0) continue;
+        cs_item *row = cs_item_object(t->runs_read, NULL);
+        cs_item_text(row, "role",
+                     number < t->options->predictions ? "prediction"
+                     : number < outcomes              ? "outcome"
+                                                      : "loss");
+        cs_item_text(row, "quantity", q->name);
+        cs_item_text(row, "object", t->options->object[i / runs / budgets]);
+        cs_item_text(row, "budget", t->budgets.word[i / runs % budgets]);
+        cs_item_text(row, "run", q->exact ? "" : t->runs.word[r]);
+        cs_item_real(row, "value", q->value[i]);
+    }
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -407,6 +429,9 @@ cs_status cs_correlate(const cs_correlate_options *options, cs_item *root)
     t.correlations = cs_item_array(root, "correlations");
     t.values = cs_item_array(root, "values");
     t.pairs = cs_item_array(root, "pairs");
+    t.runs_read = cs_item_array(root, "runs");
+    for (int q = 0; q < t.quantities && status == CS_OK; ++q)
+        add_runs(&t, q);
     for (int64_t b = 0; b < t.budgets.count + (options->loss ? 1 : 0) && status == CS_OK; ++b) {
         status = correlate_at(&t, b);
     }

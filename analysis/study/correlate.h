@@ -31,8 +31,9 @@ typedef struct {
 } cs_correlate_options;
 
 /* Fills a record: `correlations` (prediction, outcome, budget, given, objects: different ones, runs, tau,
- * p, low, high, runs_se, rho); `values` (object, budget, quantity, value, sd, runs), the means; and `pairs`
- * (prediction, outcome, budget, object, x, y, y_sd) of the first outcome, to draw. CS_ERR_USAGE: a quantity
+ * p, low, high, runs_se, rho); `values` (object, budget, quantity, value, sd, runs), the means; `pairs`
+ * (prediction, outcome, budget, object, x, y, y_sd) of the first outcome, to draw; and `runs` (role: prediction,
+ * outcome or loss, quantity, object, budget, run, value), all that was read. CS_ERR_USAGE: a quantity
  * of another form; fewer than three objects. CS_ERR_INPUT names the quantity, and the file, column or row
  * that is missing, rows of which more than one fits, a cell that is no number. */
 cs_status cs_correlate(const cs_correlate_options *options, cs_item *root) CS_MUST_CHECK;

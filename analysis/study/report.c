@@ -236,8 +236,7 @@ static cs_status put_made(cs_report *r)
     if (status == CS_OK) status = put_seconds(r);
     (void)fputs(
         " s of computation. Every number links to the file it was read from, in the folders "
-        "beside this page; where results.tar.xz stands in their place, unpack it here "
-        "first.</p>\n",
+        "beside this page.</p>\n",
         r->out);
     return status;
 }

@@ -15,10 +15,25 @@
 
 enum { MOST_WORDS = 24 };
 
+static void free_run(cs_claim_run *run)
+{
+    CS_FREE_FIELDS(run, seed, left_out);
+    *run = (cs_claim_run){0};
+}
+
+static void forget_runs(cs_claim_side *side)
+{
+    for (int64_t i = 0; i < side->measured; ++i)
+        free_run(&side->run[i]);
+    cs_free(side->left_out);
+    side->left_out = NULL;
+    side->runs = side->measured = side->blocks = 0;
+}
+
 void cs_side_free(cs_claim_side *side)
 {
-    CS_FREE_FIELDS(side, left_out, file, pick, minus);
-    side->left_out = NULL;
+    forget_runs(side);
+    CS_FREE_FIELDS(side, file, pick, minus);
     side->file = side->pick = side->minus = NULL;
 }
 
@@ -60,16 +75,8 @@ static cs_status pick_number(const cs_study *study, const char *file, const want
     return status;
 }
 
-/* One run's number and what it is without each block; count 0: there are no blocks. */
-typedef struct {
-    double value, se, bias;
-    int64_t count, room;
-    double *left_out;
-    char partition[40];
-} run_number;
-
 static cs_status read_blocks(const cs_study *study, const char *file, const wanted_number *wanted,
-                             run_number *out)
+                             cs_claim_run *out)
 {
     cs_pick pick;
     int block = 0, partition = 0;
@@ -89,8 +96,8 @@ static cs_status read_blocks(const cs_study *study, const char *file, const want
         } else if (status == CS_OK) {
             (void)snprintf(out->partition, sizeof out->partition, "%s",
                            cs_pick_cell(&pick, i, partition));
-            status = cs_reserve(&out->left_out, &out->room, out->count + 1, sizeof(double));
-            if (status == CS_OK) out->left_out[out->count++] = isnan(x) ? out->value : x;
+            status = cs_reserve(&out->left_out, &out->capacity, out->blocks + 1, sizeof(double));
+            if (status == CS_OK) out->left_out[out->blocks++] = isnan(x) ? out->value : x;
         }
     }
     cs_pick_free(&pick);
@@ -114,7 +121,7 @@ static cs_status blocks_beside(const cs_study *study, const char *file, char **o
 
 /* "WHERE..." or "COLUMN WHERE..." of a file; column NULL: the first word. */
 static cs_status measure_words(const cs_study *study, const char *file, const char *words,
-                               const char *error, char *column, run_number *out)
+                               const char *error, char *column, cs_claim_run *out)
 {
     char *text = cs_strdup(words), *again = cs_strdup(words), *blocks = NULL, *word[MOST_WORDS];
     cs_status status = text && again ? CS_OK : CS_ERR_MEMORY;
@@ -139,65 +146,68 @@ static cs_status measure_words(const cs_study *study, const char *file, const ch
 }
 
 /* a - b, block by block where they have the same. */
-static void subtract(run_number *a, const run_number *b)
+static void subtract(cs_claim_run *a, const cs_claim_run *b)
 {
     a->value -= b->value;
     a->se = hypot(a->se, b->se);
     a->bias -= b->bias;
-    a->count = a->count == b->count && strcmp(a->partition, b->partition) == 0 ? a->count : 0;
-    for (int64_t i = 0; i < a->count; ++i) {
+    a->blocks = a->blocks == b->blocks && strcmp(a->partition, b->partition) == 0 ? a->blocks : 0;
+    for (int64_t i = 0; i < a->blocks; ++i) {
         a->left_out[i] -= b->left_out[i];
     }
 }
 
 static cs_status measure_run(const cs_study *study, const cs_claim_side *side, const char *file,
-                             run_number *out)
+                             cs_claim_run *out)
 {
-    run_number less = {0};
+    cs_claim_run less = {0};
     char column[64] = "";
     cs_status status = measure_words(study, file, side->pick, side->error, column, out);
     if (status == CS_OK && side->minus) {
         status = measure_words(study, file, side->minus, side->error, column, &less);
         if (status == CS_OK) subtract(out, &less);
     }
-    if (status == CS_OK && side->chance) { /* where its standard error would be */
+    out->p = NAN;
+    if (status == CS_OK && side->chance) { /* in place of a standard error */
         const char *where = strchr(side->chance, ' ') ? NULL : strchr(side->pick, ' ');
         char *words = cs_format("%s%s", side->chance, where ? where : "");
         column[0] = '\0';
         status = words ? measure_words(study, file, words, NULL, column, &less) : CS_ERR_MEMORY;
-        out->se = less.value;
+        out->p = less.value;
+        out->se = NAN;
         cs_free(words);
     }
     cs_free(less.left_out);
     return status;
 }
 
-/* One run more in the means of the side, of n in all; squares: Welford's sum. */
-static void add_run(cs_claim_side *side, run_number *run, int64_t n, double *squares)
+/* Means over the runs, by Welford's sums. The errors are of the same documents: they do not average out. */
+static cs_status average(cs_claim_side *side)
 {
-    const double off = run->value - side->value;
-    const bool first = side->runs == 0;
-    side->run[side->runs++] = run->value;
-    side->value += off / (double)side->runs;
-    *squares += off * (run->value - side->value);
-    if (side->chance) {
-        side->p = run->se > side->p || isnan(run->se) ? run->se : side->p;
-        run->se = NAN;
+    const double n = (double)side->measured;
+    const cs_claim_run *first = side->run;
+    double squares = 0;
+    side->value = side->se = side->bias = side->p = 0;
+    side->blocks = n > 0 ? first->blocks : 0;
+    if (n > 0) memcpy(side->partition, first->partition, sizeof side->partition);
+    for (int64_t i = 0; i < side->measured; ++i) {
+        const cs_claim_run *run = &side->run[i];
+        const double off = run->value - side->value;
+        side->value += off / (double)(i + 1);
+        squares += off * (run->value - side->value);
+        side->se += run->se / n;
+        side->bias += run->bias / n;
+        if (side->chance) side->p = run->p > side->p || isnan(run->p) ? run->p : side->p;
+        if (run->blocks != side->blocks || strcmp(run->partition, side->partition) != 0)
+            side->blocks = 0;
     }
-    side->se += run->se / (double)n; /* of the same documents: they do not average out */
-    side->bias += run->bias / (double)n;
-    if (first) {
-        side->blocks = run->count;
-        memcpy(side->partition, run->partition, sizeof side->partition);
-        side->left_out = run->left_out;
-        run->left_out = NULL;
-    } else if (run->count != side->blocks || strcmp(run->partition, side->partition) != 0) {
-        side->blocks = 0;
-    }
-    for (int64_t i = 0; i < side->blocks; ++i) {
-        side->left_out[i] = first ? side->left_out[i] / (double)n
-                                  : side->left_out[i] + run->left_out[i] / (double)n;
-    }
+    side->variance = n > 1 ? squares / (n - 1) : 0;
+    if (side->blocks == 0) return CS_OK;
+    side->left_out = cs_calloc(side->blocks, sizeof *side->left_out);
+    for (int64_t i = 0; i < side->measured && side->left_out; ++i)
+        for (int64_t b = 0; b < side->blocks; ++b)
+            side->left_out[b] += side->run[i].left_out[b] / n;
+    return side->left_out ? CS_OK : CS_ERR_MEMORY;
 }
 
 /* Keeps of the words those that `file` has too. */
@@ -220,27 +230,22 @@ cs_status cs_side_measure(const cs_study *study, cs_claim_side *side, const cs_c
 {
     const bool each = strchr(side->file, '#') != NULL;
     char *seeds = NULL, *word[CS_CLAIM_RUNS];
-    double squares = 0;
     int n = 0;
     cs_status status = cs_study_seeds(study, side->file, CS_CLAIM_RUNS, &seeds, word, &n);
     if (status == CS_OK && other) status = keep_common(study, other->file, word, &n);
     if (status == CS_OK && other && n == 0)
         status = cs_fail(CS_ERR_INPUT, "%s and %s have no seed in common", side->file, other->file);
-    cs_free(side->left_out);
-    side->left_out = NULL;
-    side->value = side->se = side->bias = side->variance = side->p = 0;
-    side->runs = side->blocks = 0;
+    forget_runs(side);
     for (int i = 0; i < n && status == CS_OK; ++i) {
-        run_number run = {0};
+        cs_claim_run *run = &side->run[side->measured++];
         char *file = NULL;
-        status = cs_study_put(side->file, '#', word[i], &file);
-        if (status == CS_OK) status = measure_run(study, side, file, &run);
-        if (status == CS_OK) add_run(side, &run, n, &squares);
-        cs_free(run.left_out);
+        run->seed = each ? cs_strdup(word[i]) : NULL;
+        status = each && !run->seed ? CS_ERR_MEMORY : cs_study_put(side->file, '#', word[i], &file);
+        if (status == CS_OK) status = measure_run(study, side, file, run);
         cs_free(file);
     }
-    side->variance = n > 1 ? squares / (double)(n - 1) : 0;
-    side->runs = each ? side->runs : 0;
+    if (status == CS_OK) status = average(side);
+    side->runs = each ? side->measured : 0;
     cs_free(seeds);
     return status;
 }

@@ -29,8 +29,8 @@ enum {
 #define CS_STUDY_TABLES "claims.csv, scores.csv, models.csv"
 #define CS_STUDY_FILES                                                                             \
     CS_STUDY_TABLES                                                                                \
-    ", report.html, claims-budgets.csv, curves, differences.csv, differences, course, "            \
-    "study.json, manifest.json"
+    ", report.html, values.csv, claims-budgets.csv, curves, differences.csv, differences, "        \
+    "course, study.json, manifest.json"
 
 typedef struct {
     char *name;

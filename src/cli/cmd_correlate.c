@@ -8,7 +8,8 @@ static cs_status run(cs_args *args)
     static const cs_view rows = {"correlations[]", "prediction outcome budget given objects runs "
                                                    "tau p low high runs_se rho"},
                          values = {"values[]", "object budget quantity value sd runs"},
-                         pairs = {"pairs[]", "prediction outcome budget object x y y_sd"};
+                         pairs = {"pairs[]", "prediction outcome budget object x y y_sd"},
+                         runs = {"runs[]", "role quantity object budget run value"};
     cs_correlate_options o = {.objects = cs_args_positionals(args),
                               .predictions = cs_args_count(args, "predict"),
                               .outcomes = cs_args_count(args, "outcome"),
@@ -20,6 +21,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_output_record(args, "correlations", &rows);
     if (status == CS_OK) status = cs_output_csv(args, "values.csv", &values);
     if (status == CS_OK) status = cs_output_csv(args, "pairs.csv", &pairs);
+    if (status == CS_OK) status = cs_output_csv(args, "runs.csv", &runs);
     return status;
 }
 
@@ -61,5 +63,5 @@ const cs_command cs_cmd_correlate = {
         "'sum=t-*/toy.csv,sum_sigma4'",
     .run = run,
     .without = "dry-run device",
-    .files = "correlations.json correlations.csv values.csv pairs.csv",
+    .files = "correlations.json correlations.csv values.csv pairs.csv runs.csv",
 };

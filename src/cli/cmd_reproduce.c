@@ -143,12 +143,14 @@ static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *n
     return count > 0 ? draw(j, figure, table, folder) : forget(j, name, figure, folder);
 }
 
-/* Claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */
+/* Values, claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */
 static cs_status write_tables(cs_study_job *j)
 {
-    const char *scores = NULL;
-    cs_status status =
-        write_drawn(j, cs_claims_write_budgets, "claims-budgets.csv", "budgets", "curves");
+    const char *scores = NULL, *values = NULL;
+    cs_status status = cs_output_path(j->args, "values.csv", &values);
+    if (status == CS_OK) status = cs_claims_write_values(&j->study, &j->claims, values);
+    if (status == CS_OK)
+        status = write_drawn(j, cs_claims_write_budgets, "claims-budgets.csv", "budgets", "curves");
     if (status == CS_OK && !j->compares)
         status = write_drawn(j, cs_claims_write_differences, "differences.csv", "differences",
                              "differences");

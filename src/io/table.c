@@ -143,6 +143,11 @@ static void print_field(FILE *f, const char *text, bool alone)
     (void)fputc('"', f);
 }
 
+void cs_csv_field(FILE *stream, const char *text)
+{
+    print_field(stream, text, false);
+}
+
 /* The stream's error flag is sticky: one check after the last write sees every failure. */
 static cs_status check_stream(FILE *stream)
 {

@@ -39,6 +39,9 @@ cs_status cs_table_int(cs_table *table, const char *column, int64_t x) CS_MUST_C
  * before it, which reading takes away. */
 bool cs_table_formula(const char *text);
 
+/* One field of a row as CSV has it, without the comma. */
+void cs_csv_field(FILE *stream, const char *text);
+
 /* Write all rows: CS_ERR_IO when the file or stream fails (what is still in a stream's buffer is
  * seen by the caller's close). Printing as text pads by code points and sets columns of numbers
  * right. */

@@ -1,0 +1,50 @@
+# Verdicts decided again from values.csv alone, by docs/results/verdicts.py: of the published studies, and of a fresh one.
+root=$(pwd)
+. tests/cli/lib.sh
+decide() { python3 "$root/docs/results/verdicts.py" "$@"; }
+
+# Every published study has its values, and they give its verdicts; a verdict or number that is not theirs is found.
+test_published_studies() {
+    for study in study/atlas study/cpu study/long study/repeat study-images/cpu study-images/long; do
+        folder=$root/docs/results/$study
+        [ "$(stat -c %s "$folder/values.csv.xz")" -le 3145728 ] || { fail "$study: $(ls -l "$folder/values.csv.xz")"; return 1; }
+        exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
+    done
+    git -C "$root" ls-files 2> /dev/null | grep 'results\.tar\.xz$' && { fail "an archive is in the tree"; return 1; }
+    cp "$root/docs/results/study/repeat/"*.csv* . && sed -i 's/^\(gains-sixteenth,.*,repetition,4,\)[^,]*,/\1.2,/' claims.csv
+    exits 1 decide . && grep -q 'gains-sixteenth: p is 0\.000362.*, published .\.2' out && cp "$root/docs/results/study/repeat/claims.csv" . && exits 0 decide . || { fail "$why $(cat out err)"; return 1; }
+    xz -dc values.csv.xz | sed '0,/^number,.*,,[0-9a-f]*,/s/^\(number,.*,,[0-9a-f]*,\)[^,]*,/\150,/' > values.csv && ! xz -dc values.csv.xz | cmp -s - values.csv && exits 1 decide . || fail "a value was changed: $why $(cat out err)"
+}
+
+# A fresh study: seeds, blocks of documents, pairs, baselines, budgets, equivalence, an exact p, an audit, correlations.
+test_fresh_study() {
+    small_corpus c.tsv; models=
+    nll() { echo '{"label": "'$1'", "file": "p-'$1'-#/perplexity.csv", "value": "value where=metric:nll"}'; }
+    ones() { echo '{"label": "'"$1"'", "file": "'"$1"'/toy.csv", "value": "multiplicity where=index:1", "exact": true}'; }
+    claim() { name=$1 family=$2; shift 2; echo '"'$name'": {"source": "S, 1", "says": "-", "scope": "-", "family": "'$family'", '"$*"'}'; }
+    for o in ar permuted-ar prefix-lm; do models="$models\"m-$o-#\": \"train --corpus $PWD/c.tsv --vocab 60 --layers 1 --width 8 --heads 1 --steps 3 --objective $o --seed #\", \"p-$o-#\": \"perplexity @m-$o-# $PWD/c.tsv\", "; done
+    toy='"t-%": "toy --objective ar --classes % --length 4 --tokens 2", "f-ar.a": "toy --objective ar --classes 2 --length 4 --tokens 2", "f-permuted-ar.a": "toy --objective permuted-ar --classes 2 --length 4 --tokens 2", "f-prefix-lm.a": "toy --objective prefix-lm --classes 2 --length 4 --tokens 2", "v": "verify 3.1"'
+    atlas='"corr": "correlate ar.a permuted-ar.a prefix-lm.a --runs 1,2,3 --predict loss=@p-*1-#/perplexity.csv,value,metric:nll --predict exact=@f-*/toy.csv,sum_sigma4 --outcome ppl=@p-*1-#/perplexity.csv,value,metric:perplexity --loss l=@p-*1-#/perplexity.csv,value,metric:nll"'
+    over='"budgets": "2 3 4", "left": '$(ones 't-%')', "want": ">", "right": 8, "needs": [{"left": '$(ones 't-%')', "want": ">", "right": 7}, {"left": '$(ones f-ar.a)', "want": ">", "right": 99, "or": true}]'
+    claims=$(claim better F '"left": '"$(nll ar)"', "want": "<", "right": '"$(nll permuted-ar)"', "matters": 0.05, "needs": [{"left": '"$(nll ar)"', "want": "<", "right": 9}]'),
+    claims=$claims$(claim other F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "needs": "-"'),
+    claims=$claims$(claim third F '"left": '"$(nll permuted-ar)"', "want": ">", "right": '"$(nll prefix-lm)"', "needs": [{"left": '"$(nll ar)"', "want": ">", "right": 9}]'),
+    claims=$claims$(claim pairs G '"left": '"$(nll ar)"', "want": "<", "right": '"$(nll permuted-ar)"', "paired": true, "needs": "-"'),
+    claims=$claims$(claim weak G '"left": '"$(ones f-ar.a)"', "want": ">", "right": 1, "not_at": "cpu"'),
+    claims=$claims$(claim over H "$over"),$(claim every H '"everywhere": true, '"$over"),
+    claims=$claims$(claim tau I '"left": {"label": "tau", "file": "corr/correlations.csv", "value": "tau where=prediction:exact where=outcome:ppl where=budget:all where=given:", "p": "p"}, "want": ">", "right": 0, "needs": "-"'),
+    claims=$claims'"audit": {"source": "S, 1", "says": "-", "scope": "-", "statement": "v 3.1 printed"}'
+    printf '%s\n' "{\"scales\": [\"small\", \"cpu\"], \"variables\": {\"seeds\": \"1 2 3 4\", \"budgets\": \"2 3 4\"}, \"steps\": [{\"run\": {$models$toy}}, {\"run\": {$atlas}}], \"claims\": {$claims}}" > s.json
+    printf '{{claims}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
+    sh "$root/plots/pack.sh" r published && [ "$(cd published && echo *)" = 'claims-budgets.csv claims.csv correlations.csv report.html values.csv.xz' ] || { fail "$(ls published)"; return 1; }
+    exits 0 decide published && grep -q 'claims.csv: 9 rows' out && grep -q 'claims-budgets.csv: 6 rows' out && grep -q 'correlations.csv: [1-9]' out || { fail "$why $(cat out err)"; return 1; }
+    [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 10 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 9 ] || { fail "$(cat out err)"; return 1; }
+    grep -q '"values.csv"' r/manifest.json && grep -q '^number,.*,1,,' r/values.csv && grep -q '^number,.*,4,7,' r/values.csv || { fail "$(head -30 r/values.csv)"; return 1; }
+    # an archive unpacked elsewhere is decided again without a step, figures of claims and all
+    sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o moved --resume &&
+        ! grep -q 'cospec' err && cmp r/values.csv moved/values.csv && cmp r/claims.csv moved/claims.csv || { fail "$why $(cat err)"; return 1; }
+    exits 2 sh "$root/plots/pack.sh" r && exits 3 sh "$root/plots/pack.sh" r/v none && says "values.csv is missing"
+}
+
+for name in published_studies fresh_study; do check "$name"; done
