@@ -208,7 +208,8 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
 }
 
 /* A mistake in the last of them for the lengths of the corpus is found before the first is counted. */
-static cs_status check_specs(const study *t, const cs_corpus *corpus, cs_cooc_options options)
+static cs_status check_specs(const cs_args *args, const study *t, const cs_corpus *corpus,
+                             cs_cooc_options options)
 {
     cs_status status = CS_OK;
     for (int i = 0; i < t->specs.count && status == CS_OK; ++i) {
@@ -216,6 +217,7 @@ static cs_status check_specs(const study *t, const cs_corpus *corpus, cs_cooc_op
         status = cs_objective_parse_held(t->specs.text[i], &parts, &options.objective);
         if (status == CS_OK)
             status = cs_blame(cs_cooc_check(corpus, &options), "%s", t->specs.text[i]);
+        if (status == CS_OK) cs_args_note_masked(args, corpus, &options);
         cs_plan_file_free(&parts);
     }
     return status;
@@ -230,7 +232,7 @@ static cs_status study_corpus(cs_args *args, study *t)
     if (status == CS_OK) status = cs_args_compared(args, default_specs, &t->specs);
     if (status == CS_OK) status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), &corpus);
     if (status == CS_OK) status = cs_cooc_in_plane(&corpus, base);
-    if (status == CS_OK) status = check_specs(t, &corpus, *base);
+    if (status == CS_OK) status = check_specs(args, t, &corpus, *base);
     if (status == CS_OK) status = cs_corpus_hash(&corpus, t->input);
     if (status == CS_OK && !(t->context = cs_args_keep(args, cs_context_describe(&base->context))))
         status = CS_ERR_MEMORY;

@@ -392,7 +392,7 @@ static cs_status run_cooc(cs_args *args)
     status = status ? status : load(args, &options, &corpus);
     if (status == CS_OK) {
         note_target_position(args, &options);
-        cs_args_note_clamped(args, &corpus, &options);
+        cs_args_note_masked(args, &corpus, &options);
     }
     int64_t uncovered = 0;
     status = status ? status : cs_args_note_uncovered(args, &corpus, &options, &uncovered);

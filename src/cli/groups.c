@@ -13,12 +13,12 @@
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/output.h"
-#include "cooc/build_sequences.h"
 #include "cooc/moments.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/parameter.h"
+#include "plan/ratio.h"
 #include "plan/spec.h"
 
 /* Parameters of objectives as options, by their kind: choices go with --objective, numbers in a
@@ -200,6 +200,26 @@ void cs_args_note_shares(const cs_args *args, const cs_objective *objective)
     cs_free(text);
 }
 
+/* Checks an objective. Where it lacks a parameter it takes those of training, and this is noted. */
+static cs_status check_filled(const cs_args *args, unsigned set, bool noted,
+                              cs_objective *objective)
+{
+    cs_objective filled = *objective;
+    cs_status status = cs_objective_check(objective);
+    if (status != CS_ERR_USAGE || cs_objective_complete(&filled, set) != CS_OK ||
+        cs_objective_check(&filled) != CS_OK) {
+        cs_reason_clear();
+        return cs_objective_check(objective);
+    }
+    cs_reason_clear();
+    char *text = cs_objective_describe(&filled);
+    if (noted && text)
+        cs_output_note(args, "%s: parameters that were not given are the defaults of train", text);
+    cs_free(text);
+    *objective = filled;
+    return CS_OK;
+}
+
 static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t point,
                          const char *spec, bool trained, cs_plan_file *file, cs_objective *out)
 {
@@ -213,7 +233,7 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
     if (status == CS_OK && trained) status = cs_objective_complete(&objective, set);
     if (status == CS_OK && objective.kind == CS_OBJ_FILE && !objective.file)
         status = cs_fail(CS_ERR_USAGE, "objective file needs --plan-file FILE");
-    if (status == CS_OK) status = cs_objective_check(&objective);
+    if (status == CS_OK) status = check_filled(args, set, point == 0, &objective);
     if (status == CS_OK) *out = objective;
     if (status == CS_OK && point == 0) cs_args_note_shares(args, out);
     return status;
@@ -228,6 +248,18 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
         return cs_fail(CS_ERR_USAGE, "%s needs --objective NAME", cs_args_command(args)->name);
     }
     return resolve(args, sweep, point, spec, false, file, out);
+}
+
+cs_status cs_args_objective_text(const cs_args *args, const char *spec, cs_plan_file *file,
+                                 cs_objective *out)
+{
+    unsigned set = 0;
+    cs_objective objective = {0};
+    cs_status status = cs_objective_read(spec, &set, file, &objective);
+    if (status == CS_OK) status = check_filled(args, set, true, &objective);
+    if (status == CS_OK) *out = objective;
+    if (status == CS_OK) cs_args_note_shares(args, out);
+    return cs_blame(status, "objective %s", spec);
 }
 
 cs_status cs_args_trained_objective(const cs_args *args, const char *spec, cs_plan_file *file,
@@ -348,9 +380,8 @@ cs_status cs_args_compared(const cs_args *args, const char *const *usual, cs_wor
     for (int i = 0; status == CS_OK && (spec = compared_at(args, usual, i)); ++i) {
         cs_plan_file parts = {0};
         cs_objective objective;
-        status = cs_objective_parse_held(spec, &parts, &objective);
+        status = cs_args_objective_text(args, spec, &parts, &objective);
         if (status == CS_OK) status = cs_words_take(out, cs_objective_describe(&objective));
-        if (status == CS_OK) cs_args_note_shares(args, &objective);
         for (int j = 0; j < i && status == CS_OK; ++j) {
             if (strcmp(out->text[j], out->text[i]) == 0)
                 status =
@@ -360,39 +391,6 @@ cs_status cs_args_compared(const cs_args *args, const char *const *usual, cs_wor
         cs_plan_file_free(&parts);
     }
     return status;
-}
-
-/* One line on stderr: what the mask ratio comes to at length s. */
-static void note_clamped(const cs_args *args, const cs_objective *objective, int64_t s,
-                         const char *where)
-{
-    char *name = cs_objective_describe(objective), range[48] = "";
-    int64_t lo = 0, hi = 0;
-    if (name && cs_objective_unmasked(objective, s, &lo, &hi) == CS_OK) {
-        int n = snprintf(range, sizeof range, "%lld", (long long)lo);
-        if (hi > lo) {
-            (void)snprintf(range + n, sizeof range - (size_t)n, ":%lld", (long long)hi);
-        }
-        cs_output_note(args,
-                       "%s: at length %lld s - round(RHO s) leaves 1..s-1; clamped to %s "
-                       "unmasked%s",
-                       name, (long long)s, range, where);
-    }
-    cs_free(name);
-}
-
-void cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
-                          const cs_cooc_options *options)
-{
-    cs_objective which;
-    int64_t longest = 0;
-    const int64_t clamped = cs_cooc_clamped(corpus, options, &longest, &which);
-    if (clamped > 0) {
-        char where[64];
-        (void)snprintf(where, sizeof where, "; %lld sequences of at most that length",
-                       (long long)clamped);
-        note_clamped(args, &which, longest, where);
-    }
 }
 
 /* --- toy model --- */
@@ -422,9 +420,12 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
     if (status == CS_OK) status = toy_number(args, sweep, point, "tokens", "T", &toy.tokens);
     if (status == CS_OK) status = cs_toy_check(&toy);
     if (status == CS_OK) {
-        cs_objective which;
-        if (cs_objective_clamps(&toy.objective, toy.length, &which)) {
-            note_clamped(args, &which, toy.length, "");
+        const cs_objective *o = &toy.objective;
+        if (cs_objective_has_ratio(o) && sweep->points == 1) {
+            const double n = (double)toy.length;
+            const double share[2] = {(double)cs_ratio_masked(o->mask_ratio_lo, toy.length) / n,
+                                     (double)cs_ratio_masked(o->mask_ratio_hi, toy.length) / n};
+            cs_args_note_share(args, o, share);
         }
         *out = toy;
     }

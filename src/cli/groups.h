@@ -67,6 +67,11 @@ cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t 
                             const char *fallback_objective, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;
 
+/* The objective of a specification. Here and above a parameter that the objective needs and that is
+ * not given has its default in training, which is noted. */
+cs_status cs_args_objective_text(const cs_args *args, const char *spec, cs_plan_file *file,
+                                 cs_objective *out) CS_MUST_CHECK;
+
 /* The objective of a specification that the command has chosen, with the values for training where
  * parameters are not given. */
 cs_status cs_args_trained_objective(const cs_args *args, const char *spec, cs_plan_file *file,
@@ -163,10 +168,12 @@ cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK
 /* The same with the objective and the target position of cs_group_plan. */
 cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
 
-/* Says on stderr how many sequences of the build have a mask ratio that is clamped
- * (cs_objective_clamps), and at which length; silent when none has. */
-void cs_args_note_clamped(const cs_args *args, const cs_corpus *corpus,
-                          const cs_cooc_options *options);
+/* Says on stderr which share of the tokens is masked (for the lower and the higher end of the mask
+ * ratio), where rounding to whole tokens makes it another than the ratio. The second computes it for
+ * a build, and says how many sequences are too short for the ratio (cs_objective_clamps). */
+void cs_args_note_share(const cs_args *args, const cs_objective *objective, const double share[2]);
+void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
+                         const cs_cooc_options *options);
 
 /* Says on stderr how many tokens of the split are in no sequence of the build (*uncovered); silent
  * when none is. */

@@ -325,6 +325,7 @@ cs_status cs_verify_corpus(cs_verify *v)
     v->input.corpus_name = cs_args_text(args, "corpus");
     if (status == CS_OK) status = cs_args_load_corpus(args, v->input.corpus_name, &corpus);
     if (status == CS_OK) status = cs_cooc_in_plane(&corpus, &build);
+    if (status == CS_OK) cs_args_note_masked(args, &corpus, &build);
     v->input.corpus = &corpus;
     v->input.build = &build;
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {

@@ -10,6 +10,7 @@
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
 #include "plan/plan_file.h"
+#include "plan/ratio.h"
 
 bool cs_cooc_in_split(const cs_corpus *corpus, cs_split split, int64_t document)
 {
@@ -157,20 +158,32 @@ done:
     return CS_DELIVER(status, out, s, cs_sequences_free);
 }
 
+/* The lengths of the sequences of a document, as cs_sequences_of makes them, and how many there are
+ * of each: whole windows, and the rest. */
+static void pieces_of(const cs_corpus *corpus, const cs_cooc_options *options, int64_t d,
+                      int64_t length[2], int64_t count[2])
+{
+    const int64_t n = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
+    const int64_t most = options->max_length > 0 ? options->max_length : n;
+    const int64_t step = options->stride > 0 ? options->stride : most;
+    const int64_t whole = n >= most && most > 0 ? (n - most) / step + 1 : 0;
+    const bool in = cs_cooc_in_split(corpus, options->split, d);
+    length[0] = most;
+    length[1] = options->stride == 0 ? n - whole * most : whole > 0 ? 0 : n;
+    count[0] = in ? whole : 0;
+    count[1] = in && length[1] > 0;
+}
+
 int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options, int64_t *longest,
                         cs_objective *of_longest)
 {
     cs_objective which;
     int64_t clamped = 0;
     *longest = 0;
-    for (int64_t d = 0; d < corpus->documents; ++d) { /* as cs_sequences_of, but none is listed */
-        const int64_t n = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
-        const int64_t most = options->max_length > 0 ? options->max_length : n;
-        const int64_t step = options->stride > 0 ? options->stride : most;
-        const int64_t whole = n >= most && most > 0 ? (n - most) / step + 1 : 0;
-        const int64_t rest = options->stride == 0 ? n - whole * most : whole > 0 ? 0 : n;
-        const int64_t length[] = {most, rest}, count[] = {whole, rest > 0};
-        for (int i = 0; i < 2 && cs_cooc_in_split(corpus, options->split, d); ++i) {
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        int64_t length[2], count[2];
+        pieces_of(corpus, options, d, length, count);
+        for (int i = 0; i < 2; ++i) {
             if (count[i] > 0 && length[i] > 1 &&
                 cs_objective_clamps(&options->objective, length[i], &which)) {
                 *of_longest = length[i] > *longest ? which : *of_longest;
@@ -180,6 +193,30 @@ int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options,
         }
     }
     return clamped;
+}
+
+bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
+                    const cs_objective *objective, double share[2])
+{
+    double tokens = 0, masked[2] = {0};
+    if (!cs_objective_has_ratio(objective)) {
+        return false;
+    }
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        int64_t length[2], count[2];
+        pieces_of(corpus, options, d, length, count);
+        for (int i = 0; i < 2; ++i) {
+            if (count[i] > 0 && length[i] > 1) {
+                const double n = (double)count[i];
+                tokens += n * (double)length[i];
+                masked[0] += n * (double)cs_ratio_masked(objective->mask_ratio_lo, length[i]);
+                masked[1] += n * (double)cs_ratio_masked(objective->mask_ratio_hi, length[i]);
+            }
+        }
+    }
+    share[0] = masked[0] / tokens;
+    share[1] = masked[1] / tokens;
+    return tokens > 0;
 }
 
 cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *options,

@@ -28,6 +28,13 @@ cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *opti
 int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options, int64_t *longest,
                         cs_objective *of_longest);
 
+/* The share of the tokens of all sequences of two tokens or more that is masked under an objective
+ * (of the build, or a part of its mixture), for the lower and the higher end of its mask ratio: in
+ * each sequence the ratio is rounded to whole tokens. False where it has no mask ratio or there is
+ * no such sequence. */
+bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
+                    const cs_objective *objective, double share[2]);
+
 /* For a corpus of pictures: sequences are windows where max_length does not say otherwise, and a
  * context that knows distance gets their plane, unless it has one (in columns of 1 distance is that in
  * the sequence). CS_ERR_USAGE: max_length and stride cut sequences across windows, or in the plane

@@ -264,6 +264,12 @@ static bool given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
     return exists;
 }
 
+const cs_objective *cs_objective_part(const cs_objective *o, int64_t j)
+{
+    return o->kind == CS_OBJ_MIX && o->file && j < o->file->parts ? &o->file->part[j].objective
+                                                                  : NULL;
+}
+
 bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
 {
     double share[CS_MIX_PARTS];

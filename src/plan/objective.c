@@ -125,13 +125,18 @@ static bool fixes_unmasked(const cs_objective *o)
     return table[o->kind]->given == cs_given_unmasked;
 }
 
+bool cs_objective_has_ratio(const cs_objective *o)
+{
+    return fixes_unmasked(o) && o->unmasked_lo < 0;
+}
+
 bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
 {
     if (o->kind == CS_OBJ_MIX) {
         return cs_mix_clamps(o, s, which);
     }
     *which = *o;
-    if (!fixes_unmasked(o) || o->unmasked_lo >= 0 || s < 2) {
+    if (!cs_objective_has_ratio(o) || s < 2) {
         return false;
     }
     double lo = o->mask_ratio_lo, hi = o->mask_ratio_hi;

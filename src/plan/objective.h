@@ -157,6 +157,12 @@ cs_status cs_objective_exists(const cs_objective *objective, int64_t s, bool *ou
 cs_status cs_objective_unmasked(const cs_objective *objective, int64_t s, int64_t *lo,
                                 int64_t *hi) CS_MUST_CHECK;
 
+/* Part j of a mixture; NULL behind the last, and for other objectives. */
+const cs_objective *cs_objective_part(const cs_objective *objective, int64_t j);
+
+/* Whether the number of masked tokens follows from a mask ratio; false for a mixture. */
+bool cs_objective_has_ratio(const cs_objective *objective);
+
 /* Whether cs_objective_unmasked clamps an end of the range at length s: then the number of unmasked
  * tokens is not s - round(rho s). False for `--unmasked` and other objectives. *which receives the
  * objective, or of a mixture the first part that does. */

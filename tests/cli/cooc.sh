@@ -36,10 +36,17 @@ test_mask_ratio_is_unmasked() {
         cmp -s a/matrix.npz b/matrix.npz || fail "${why:-matrices differ}"
 }
 
-test_clamped_ratios_are_said() {
+test_rounded_ratios_are_said() {
     printf 'x\ta b a\ny\ta b\n' > c.tsv
     exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.2 -o d &&
-        says "clamped to 1 unmasked; 1 sequences of at most that length"
+        says "masked(mask-ratio=0.2): in 1 sequences of at most 2 tokens the ratio would mask no token or all" &&
+        says "masked(mask-ratio=0.2): 40 % of the tokens are masked, not 20 %" || return 1
+    # the default is that of training, and its rounding is said; a length where it is exact says nothing
+    printf 'x\ta b a b b a\ny\ta b\n' > six.tsv
+    exits 0 cooc --corpus six.tsv --objective masked --max-length 4 -o d --force && cp d/matrix.npz default.npz &&
+        says "masked(mask-ratio=0.15): parameters that were not given are the defaults of train" &&
+        exits 0 cooc --corpus six.tsv --objective masked --mask-ratio 0.15 --max-length 4 -o d --force && cmp -s d/matrix.npz default.npz &&
+        ! grep -q 'not given' err && exits 0 cooc --corpus six.tsv --objective masked --mask-ratio 0.5 --max-length 4 -o d --force && ! grep -q 'of the tokens are masked' err || fail "${why:-$(cat err)}"
 }
 
 test_given_is_better_connected_never() {
@@ -291,7 +298,7 @@ test_data() {
         refuses 2 "--vocab has no meaning" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
 }
 
-for t in counts any_memory_any_threads mask_ratio_is_unmasked clamped_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
+for t in counts any_memory_any_threads mask_ratio_is_unmasked rounded_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
     out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
     check $t
 done

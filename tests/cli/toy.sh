@@ -139,16 +139,17 @@ test_too_large_is_said_before() {
         fail "a length of 10^6..2*10^9 does not fit 1 GB"
 }
 
-test_clamped_ratios_are_said() {
+test_rounded_ratios_are_said() {
     exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.05 --classes 2 --length 5 --tokens 2 &&
-        says "at length 5 s - round(RHO s) leaves 1..s-1; clamped to 4 unmasked" || return 1
-    exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.29 --classes 2 --length 50 --tokens 2 --csv || return 1
-    [ ! -s err ] || { fail "a note without a clamp: $(head -c 200 err)"; return 1; }
+        says "masked(mask-ratio=0.05): 20 % of the tokens are masked, not 5 %" || return 1
+    exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.3 --classes 2 --length 50 --tokens 2 --csv || return 1
+    [ ! -s err ] || { fail "a note on a ratio that is exact: $(head -c 200 err)"; return 1; }
+    exits 0 "$COSPEC" toy --objective masked --mask-ratio 0.29 --classes 2 --length 50 --tokens 2 --csv && says "30 % of the tokens are masked, not 29 %" || return 1
     grep -q ',reduce,35,' out || fail "0.29 of 50 is 14.5, rounded away from zero: 35 unmasked"
 }
 
 for t in golden given_is_all_ones a_position_that_is_known sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
     sweep_leaves_out_what_does_not_exist sweep_refuses_what_never_exists plan_file bad_numbers nothing_is_ignored too_large_is_said_before \
-    clamped_ratios_are_said; do
+    rounded_ratios_are_said; do
     check $t
 done

@@ -260,7 +260,7 @@ test_suggestions() {
         refuses 2 "--vocab N|all: 'al' is not an integer" "$COSPEC" cooc --corpus d.tsv --objective ar --vocab al -o c &&
         refuses 2 '"masked(unmasked=1": a parenthesis is not closed at the end' "$COSPEC" toy --objective 'masked(unmasked=1' --classes 2 &&
         refuses 2 "file needs a plan file: file(plan-file=FILE)" "$COSPEC" kernel file &&
-        refuses 2 "diverse-ar needs a number of tokens (t)" "$COSPEC" kernel diverse-ar || return 1
+        exits 0 "$COSPEC" kernel diverse-ar && says "diverse-ar(t=2): parameters that were not given are the defaults of train" || return 1
     exits 0 "$COSPEC" cooc --corpus d.tsv --objective ar -q -o wordnet && [ -s wordnet/matrix.npz ] || return 1
     for option in "--context each:2" "--jackknife 3" "--compare ar" "--vocab 5"; do
         # shellcheck disable=SC2086
