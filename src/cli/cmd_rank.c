@@ -94,9 +94,9 @@ static cs_status take_blocks(void *ctx)
                      s->partition); /* which rows, the file does not say */
     if (status == CS_OK && (g.normalise != s->gram.normalise || (s->gram.shift && !g.shift))) {
         status = cs_fail(CS_ERR_USAGE,
-                         "%s: blocks of rows %s%s; --row-norm and --center go with the run that "
-                         "stores blocks",
-                         t->text, g.normalise ? "divided by their norms" : "as they are",
+                         "%s: blocks of rows %s%s; --row-norm and --center must be given to "
+                         "the run that stores blocks",
+                         t->text, g.normalise ? "divided by their norms" : "not normalised",
                          g.shift ? ", shifted" : "");
     }
     return CS_DELIVER(status, t->out, g, cs_gram_free);

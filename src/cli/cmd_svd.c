@@ -201,9 +201,8 @@ static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr
                        cs_args_said(args, "rank"));
     }
     if (cs_args_flag(args, "normalised")) {
-        return cs_fail(CS_ERR_USAGE,
-                       "--after-ones: a matrix taken as it stands (--normalised) need "
-                       "not have sigma = 1 once a component");
+        return cs_fail(CS_ERR_USAGE, "--after-ones: a matrix read with --normalised need not have "
+                                     "sigma = 1 once per component");
     }
     cs_status status = cs_components_number(a, &ones);
     if (status == CS_OK && ones + wanted > side)

@@ -46,7 +46,7 @@ const cs_opt cs_group_stack[] = {
     CS_HEADING("Encoder and decoder (t5)"),
     CS_CHOICE("stack", "encoder|decoder", "encoder",
               "Which stack of t5. decoder: by teacher forcing, as transformers does with labels = "
-              "input_ids (docs/reference/hidden-states.md)."),
+              "input_ids (docs/reference/model-config.md)."),
     {0},
 };
 

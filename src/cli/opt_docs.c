@@ -422,10 +422,29 @@ void cs_opt_man(const cs_command *const *commands, FILE *out)
 
 /* --- markdown --------------------------------------------------------------------------------- */
 
+/* "docs/PAGE.md" becomes a link from docs/reference/cli.md. */
+static void markdown_text(FILE *out, escapes escape, const char *text, size_t length)
+{
+    static const char root[] = "docs/", ending[] = ".md";
+    for (const char *end = text + length; text < end;) {
+        const char *page = memmem(text, (size_t)(end - text), root, strlen(root));
+        const char *stop = page ? memmem(page, (size_t)(end - page), ending, strlen(ending)) : NULL;
+        if (!stop || (size_t)(stop - page) > strcspn(page, " \n")) {
+            put(out, escape, text, (size_t)(end - text));
+            return;
+        }
+        stop += strlen(ending);
+        put(out, escape, text, (size_t)(page - text));
+        (void)fprintf(out, "[%.*s](../%.*s)", (int)(stop - page), page,
+                      (int)(stop - page - (int)strlen(root)), page + strlen(root));
+        text = stop;
+    }
+}
+
 /* NULL: an empty one. */
 static void markdown_cell(FILE *out, const char *text)
 {
-    put(out, in_cell, text, text ? strlen(text) : 0);
+    markdown_text(out, in_cell, text, text ? strlen(text) : 0);
     (void)fputs(" |", out);
 }
 
@@ -461,7 +480,13 @@ static void markdown_section(void *ctx, const cs_opt *o, const char *heading)
 
 static void markdown_block(FILE *out, const char *text, size_t length, bool verbatim)
 {
-    (void)fprintf(out, verbatim ? "```\n%.*s\n```\n\n" : "%.*s\n\n", (int)length, text);
+    static escapes as_it_is;
+    if (verbatim) {
+        (void)fprintf(out, "```\n%.*s\n```\n\n", (int)length, text);
+    } else {
+        markdown_text(out, as_it_is, text, length);
+        (void)fputs("\n\n", out);
+    }
 }
 
 static void markdown_command(FILE *out, const cs_command *c)
@@ -486,7 +511,8 @@ static void markdown_command(FILE *out, const cs_command *c)
 static void markdown_objectives(FILE *out)
 {
     (void)fputs("\n## Objectives\n\nThe values of `--objective`, with their plans "
-                "(docs/explanation/objectives.md) and options. All of them also take "
+                "([docs/explanation/objectives.md](../explanation/objectives.md)) and options. All "
+                "of them also take "
                 "`--event-weight`, `--target-weight` and `--empty-prefix`. The fifth column has "
                 "the defaults of `cospec train`.\n\n"
                 "| objective | also | plans | options | in training | source |\n"
