@@ -514,8 +514,8 @@ static void markdown_objectives(FILE *out)
                 "([docs/explanation/objectives.md](../explanation/objectives.md)) and options. All "
                 "of them also take "
                 "`--event-weight`, `--target-weight` and `--empty-prefix`. The fifth column has "
-                "the defaults of `cospec train`.\n\n"
-                "| objective | also | plans | options | in training | source |\n"
+                "the default values.\n\n"
+                "| objective | also | plans | options | defaults | source |\n"
                 "|---|---|---|---|---|---|\n",
                 out);
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {

@@ -19,10 +19,10 @@
               "from one empty text per class.")                                                    \
     PARAMETER(UNMASKED, "unmasked", NUMBERS, unmasked, "M|LO:HI", NULL,                            \
               "masked, variable-masked: number of unmasked tokens, or its inclusive range.")       \
-    PARAMETER(MASK_RATIO, "mask-ratio", RATIOS, mask_ratio, "RHO|LO:HI", NULL,                     \
-              "Share of masked tokens: s - round(RHO s) of s tokens are unmasked, between 1 and "  \
-              "s-1; halves round up. bernoulli-masked: probability of masking a token. Default: "  \
-              "that of train, 0.15 for masked.")                                                   \
+    PARAMETER(                                                                                     \
+        MASK_RATIO, "mask-ratio", RATIOS, mask_ratio, "RHO|LO:HI", NULL,                           \
+        "Share of masked tokens: s - round(RHO s) of s are unmasked, between 1 and s-1, halves "   \
+        "rounded up. bernoulli-masked: probability. Default: 0.15 for masked.")                    \
     PARAMETER(T, "t", NUMBER, t, "N", NULL,                                                        \
               "Number of tokens ahead (diverse-ar) or predicted at once (group-ar), mean length "  \
               "of a span (span-masked), or side of a square (square-ar).")                         \
