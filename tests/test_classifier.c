@@ -196,7 +196,8 @@ TEST(refusals)
     assert_fails(build(&config, &o), CS_ERR_USAGE, "needs the single form alone");
     bad = config;
     bad.head_bias = true;
-    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "cannot be combined with bias of the logits");
+    assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE,
+                 "cannot be combined with bias of the logits");
     bad = config;
     bad.query_vector = true;
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "cannot be combined with query vector");

@@ -282,5 +282,6 @@ TEST(what_it_cannot_be_is_refused)
     config = cs_model_config_classifier(&config, 3, CS_READ_LAST);
     assert_int_equal(config.offset_heads, 0);
     config.offset_heads = 2;
-    assert_fails(cs_model_config_check(&config), CS_ERR_USAGE, "cannot be combined with heads of offsets");
+    assert_fails(cs_model_config_check(&config), CS_ERR_USAGE,
+                 "cannot be combined with heads of offsets");
 }

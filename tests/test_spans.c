@@ -484,8 +484,7 @@ TEST(what_has_no_spans_is_refused)
     OK(cs_backend_cpu(1, &backend));
     cs_model model = span_model(backend, CS_ARCH_BERT, &texts);
     o.label_smoothing = 0.1;
-    assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE,
-                 "need classes");
+    assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE, "need classes");
     o.label_smoothing = 0;
     texts.span = NULL;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE,

@@ -163,7 +163,8 @@ TEST(what_cannot_be_told_is_refused)
     assert_fails(cs_toy_reduce(&toy, &s), CS_ERR_USAGE, "cannot be combined with given position");
     toy.given = false;
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
-    assert_fails(cs_toy_reduce(&toy, &s), CS_ERR_USAGE, "cannot be combined with empty text that is shared");
+    assert_fails(cs_toy_reduce(&toy, &s), CS_ERR_USAGE,
+                 "cannot be combined with empty text that is shared");
 }
 
 /* Head d of a prefix of i tokens predicts token i + d of the t that follow, each counted once: the

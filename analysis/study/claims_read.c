@@ -99,8 +99,7 @@ static cs_status read_side(cs_study *study, const json_t *value, const char *bud
                                       "value", &pick, "minus", &minus, "se", &out->error, "exact",
                                       &exact, "df", &freedom, "p", &out->chance);
     out->error = exact || out->chance ? NULL : out->error;
-    if (status == CS_OK && out->chance && minus)
-        status = cs_fail(CS_ERR_INPUT, "p needs minus");
+    if (status == CS_OK && out->chance && minus) status = cs_fail(CS_ERR_INPUT, "p needs minus");
     if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);
     if (status == CS_OK) status = own_text(file, budget, &out->file);
     if (status == CS_OK) status = own_text(pick, budget, &out->pick);

@@ -50,9 +50,10 @@ const cs_objective_row cs_row_DIFFUSION = {
     .aliases = "mdlm",
     .summary = "masked at a uniform ratio, weight 1 over it (absorbing-state diffusion)",
     .plans = "every token masked with probability t, t uniform, weight 1/t",
-    .note = "Given n masked tokens the weight is its mean (s+1)/n, so that every number of unmasked "
-            "tokens has weight 1, as in `permuted-ar`. A sequence has weight s - 1, with an empty "
-            "prefix s.",
+    .note =
+        "Given n masked tokens the weight is its mean (s+1)/n, so that every number of unmasked "
+        "tokens has weight 1, as in `permuted-ar`. A sequence has weight s - 1, with an empty "
+        "prefix s.",
     .source = "Sahoo et al. 2024",
     .shape = CS_PAIRS_INVARIANT,
     .reads = CS_READS_MASKS,

@@ -77,9 +77,10 @@ const cs_objective_row cs_row_MNTP = {
     .aliases = "gpt-bert",
     .summary = "masked tokens, each from the row before it (LLM2Vec, GPT-BERT)",
     .plans = "`masked` with the first token always unmasked",
-    .note = "The plans are exact up to 2^18 masks and sampled beyond. With an empty prefix they are "
-            "those of `masked`. mix:A*ar+B*mntp trains one network on both, as GPT-BERT does; "
-            "`prefix-lm` may be a part too.",
+    .note =
+        "The plans are exact up to 2^18 masks and sampled beyond. With an empty prefix they are "
+        "those of `masked`. mix:A*ar+B*mntp trains one network on both, as GPT-BERT does; "
+        "`prefix-lm` may be a part too.",
     .source = "Charpentier & Samuel 2024",
     .takes = "unmasked mask-ratio",
     .trained = "mask-ratio=0.15",
