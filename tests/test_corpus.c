@@ -94,7 +94,12 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
         {"c.txt", "\n\r\n\n", "c.txt: no documents (empty)", 0},
         {"d.txt", "one\ntwo words\n", "none of the 2 documents has 3 tokens or more", 3},
         {"e.txt", "fine\nbad \xC3\x28\n", "e.txt:2: byte 5: invalid UTF-8 (0xC3 0x28)", 0},
-        {"f.csv", "x,y\n", "f.csv: not a directory, .tsv, .txt, .jsonl", 0},
+        {"f.dat", "x,y\n", "f.dat: not a directory, .tsv, .csv, .txt, .jsonl", 0},
+        {"f.csv", "x,y\n", "f.csv:1: no column is named as a text usually is", 0},
+        {"f.csv", "label,text\na,\"b\n", "f.csv:2: a quote opened here is never closed", 0},
+        {"f.csv", "label,text\na,b\nc\n", "f.csv:3: 1 column, wanted the text in column 2", 0},
+        {"h.tsv", "label\tid\tbody\na\t1\tb\n", "h.tsv:1: the first line names a label but no text",
+         0},
         {"g.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "LFS", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -110,6 +115,86 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
     assert_fails(cs_corpus_load(nul, NULL, &out), CS_ERR_INPUT, "n.txt:1: byte 3: NUL byte");
     assert_fails(cs_corpus_load(in_dir(state, "absent.txt"), NULL, &out), CS_ERR_INPUT,
                  "absent.txt: no such file");
+}
+
+/* One rule for headers: it is no document, and says where label and text are, but for what options say. */
+TEST_IN_DIR(headers_are_no_documents)
+{
+    static const struct {
+        const char *name, *content;
+        cs_corpus_options options;
+        const char *label, *text; /* of the first document */
+        int64_t documents, headers;
+    } cases[] = {
+        {"a.tsv", "label\ttext\nx\tone\ny\ttwo\n", {0}, "x", "one ", 2, 1},
+        {"a.tsv", "id\tSentence\tLabel\r\n1\tone\tx\r\n", {0}, "x", "one ", 1, 1},
+        {"a.tsv", "\n\nquality\tbody\nx\tone\n", {0}, "x", "one ", 1, 1},
+        {"a.tsv", "index\tsentence\n0\tone\n", {0}, "-", "one ", 1, 1},
+        {"a.tsv", "x\tone\ny\ttext two\n", {0}, "x", "one ", 2, 0},
+        {"a.tsv", "text\tone\nquestion\ttwo\n", {0}, "text", "one ", 2, 0},
+        {"a.tsv",
+         "a\tlabel\tb\nu\tx\tone\n",
+         {.label_column = 2, .text_column = 3},
+         "x",
+         "one ",
+         1,
+         1},
+        {"a.tsv",
+         "who\twhat\none\tx\n",
+         {.label_field = "what", .text_field = "who"},
+         "x",
+         "one ",
+         1,
+         1},
+        {"a.csv",
+         "text,label\n\"one, \"\"two\"\"\nthree\",x\n\nfour,y\n",
+         {0},
+         "x",
+         "one two three ",
+         2,
+         1},
+        {"a.csv", "year,author,text\n1,2,one\n", {0}, "-", "one ", 1, 1},
+        {"a.csv", "text\none\n", {0}, "-", "one ", 1, 1},
+        {"a.csv", "x,one\n", {.text_column = 2}, "x", "one ", 1, 0},
+        {"a.dat", "label,text\nx,one", {.format = CS_FORMAT_CSV}, "x", "one ", 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        cs_corpus c = loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
+        assert_int_equal(c.documents, cases[i].documents);
+        assert_int_equal(c.read.headers, cases[i].headers);
+        assert_document(&c, 0, cases[i].label, cases[i].text);
+        cs_corpus_free(&c);
+    }
+    cs_corpus out = {0};
+    const cs_corpus_options body = {.text_field = "body"};
+    assert_fails(cs_corpus_load(put(state, "a.tsv", "x\tone\n"), &body, &out), CS_ERR_INPUT,
+                 "a.tsv:1: no column is named \"body\" in the first line");
+}
+
+/* Lines are counted from the header on, in every part of a large file. */
+TEST_IN_DIR(a_header_of_a_large_file)
+{
+    enum { LINES = 80000 };
+    char *text = cs_calloc(LINES + 2, 32);
+    int64_t size = snprintf(text, 32, "label\ttext\n");
+    for (int i = 0; i < LINES; ++i) {
+        size += snprintf(text + size, 32, "%c\tthe document %06d\n", "ab"[i % 2], i);
+    }
+    const char *path = put(state, "large.tsv", text);
+    const cs_corpus_options one = {.threads = 1, .test_share = 0.2},
+                            four = {.threads = 4, .test_share = 0.2};
+    cs_corpus a = loaded(path, &one), b = loaded(path, &four), out = {0};
+    assert_int_equal(b.documents, LINES);
+    assert_memory_equal(a.held_out, b.held_out, LINES);
+    cs_corpus_free(&a);
+    cs_corpus_free(&b);
+    memcpy(text + size, "bad\n", 5);
+    for (int threads = 1; threads <= 4; threads += 3) {
+        const cs_corpus_options o = {.threads = threads};
+        assert_fails(cs_corpus_load(put(state, "large.tsv", text), &o, &out), CS_ERR_INPUT,
+                     "large.tsv:80002: 1 column, wanted the text in column 2");
+    }
+    cs_free(text);
 }
 
 TEST_IN_DIR(options_out_of_range_are_named)
@@ -535,6 +620,7 @@ TEST_IN_DIR(loading_survives_failed_allocations)
 {
     every_allocation_failed(put(state, "c.tsv", "x\tone two\ny\tthree \xC3\xA9\n"));
     every_allocation_failed(put(state, "c.txt", "one two\nthree\n"));
+    every_allocation_failed(put(state, "c.csv", "text,label\n\"one\ntwo\",x\nthree,y\n"));
     const char *top = strdupa(put_dir(state, "top"));
     (void)put_dir(state, "top/a");
     (void)put(state, "top/a/f", "words\n");

@@ -92,6 +92,31 @@ TEST_IN_DIR(pairs_and_numbers)
                  CS_ERR_INPUT, "q.tsv:2: label \"nan\" is no finite number");
 }
 
+/* A header that names two texts makes pairs, as on both sides. */
+TEST_IN_DIR(pairs_by_a_header)
+{
+    const cs_labelled_options named = {.corpus = {.pair_column = CS_PAIR_IF_NAMED}},
+                              wanted = {.corpus = {.pair_column = CS_PAIR_WANTED}};
+    char path[512], single[512];
+    (void)snprintf(path, sizeof path, "%s",
+                   put(state, "p.csv", "premise,label,hypothesis\none,a,two\nthree,b,four\n"));
+    (void)snprintf(single, sizeof single, "%s", put(state, "s.tsv", "a\tone\ttwo\nb\tc\td\n"));
+    cs_labelled_text train = read_text(path, &named, NULL), t;
+    assert_string_equal(train.text[1], "three");
+    assert_string_equal(train.pair[1], "four");
+    assert_string_equal(train.class_name[1], "b");
+    assert_true(train.read.headers == 1 && train.read.label == 2 && train.read.pair == 3);
+    assert_fails(cs_labelled_text_read(single, &named, &train, &t), CS_ERR_INPUT,
+                 "s.tsv:1: single texts, but");
+    cs_labelled_text_free(&train);
+    train = read_text(single, &named, NULL);
+    assert_null(train.pair);
+    cs_labelled_text_free(&train);
+    train = read_text(single, &wanted, NULL);
+    assert_string_equal(train.pair[0], "two");
+    cs_labelled_text_free(&train);
+}
+
 /* Labels alone: the place without advice on texts; of both sides every bad file, one class refused. */
 TEST_IN_DIR(sides_are_read_together)
 {
@@ -128,7 +153,7 @@ TEST_IN_DIR(bad_lines)
     } bad[] = {
         {"", "bad.tsv: no documents"},
         {"\n\n", "bad.tsv: no documents"},
-        {"label\ttext\n", "bad.tsv: no examples"},
+        {"label\ttext\n", "bad.tsv: no documents"},
         {"1\ta\n0\n", "bad.tsv:2: 1 column, wanted the text in column 2"},
         {"1\ta\n\tb\n", "bad.tsv:2: no label"},
         {"1\ta\n0\t \n", "bad.tsv:2: no text"},
@@ -233,11 +258,11 @@ TEST_IN_DIR(a_source_of_both_sides)
     OK(cs_corpus_load(path, &both.corpus, &corpus));
     assert_int_equal(train.count + test.count, 100);
     int64_t from[2] = {0};
-    for (int64_t d = 1; d < corpus.documents;
-         ++d) { /* after the header, a document to the corpus */
+    assert_int_equal(corpus.documents, 100); /* the header is none to either */
+    for (int64_t d = 0; d < corpus.documents; ++d) {
         const bool out = corpus.held_out[d];
         char want[16];
-        (void)snprintf(want, sizeof want, "doc %d", (int)d - 1);
+        (void)snprintf(want, sizeof want, "doc %d", (int)d);
         assert_string_equal(out ? test.text[from[1]] : train.text[from[0]], want);
         from[out] += 1;
     }

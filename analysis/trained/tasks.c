@@ -1,20 +1,18 @@
-/* The tasks of a list: folders are scanned, and of every file the first line alone is read. */
+/* The tasks of a list: folders are scanned, and every file is read up to its first document. */
 #include "analysis/trained/tasks.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
+#include "image/images.h"
 #include "image/prepare.h"
 #include "io/file.h"
-#include "io/parse.h"
 #include "text/corpus.h"
+#include "text/law.h"
 
 static const struct {
     const char *name;
@@ -49,7 +47,7 @@ static cs_status add_task(cs_task_list *list, const cs_labelled_task *task)
 {
     for (int64_t i = 0; i < list->count; ++i) {
         if (strcmp(list->task[i].name, task->name) == 0) {
-            return cs_fail(CS_ERR_USAGE, "--tasks: two tasks are called %s: %s and %s", task->name,
+            return cs_fail(CS_ERR_USAGE, "two tasks are called %s: %s and %s", task->name,
                            list->task[i].train, task->train);
         }
     }
@@ -62,99 +60,39 @@ static cs_status add_task(cs_task_list *list, const cs_labelled_task *task)
 
 /* --- columns -----------------------------------------------------------------------------------*/
 
-typedef struct {
-    int64_t columns;
-    int64_t label, text, pair; /* 0: not named */
-    bool score;
-} header;
-
-/* The column of that name in a line, in any case; 0: none. *count the columns. */
-static int64_t column_named(const char *line, const char *name, int64_t *count)
+static cs_status take_first(void *to, const cs_document *document, bool held_out, bool *enough)
 {
-    int64_t column = 0, found = 0;
-    for (const char *at = line;; ++at) {
-        const size_t size = strcspn(at, "\t");
-        ++column;
-        if (found == 0 && size == strlen(name) && strncasecmp(at, name, size) == 0) {
-            found = column;
-        }
-        at += size;
-        if (*at == '\0') break;
-    }
-    *count = column;
-    return found;
+    bool *labelled = to;
+    (void)held_out;
+    *labelled = document->label != NULL;
+    *enough = true;
+    return CS_OK;
 }
 
-static void read_header(const char *line, header *out)
+/* The columns of a source as a command reads them, of what is no file of columns zeros. CS_ERR_INPUT: it has
+ * no labels. cola: it may be of four columns without names; pair: as it is in GLUE. */
+static cs_status columns_of(const cs_task_list *list, const char *source, bool cola, bool pair,
+                            cs_columns *out)
 {
-    static const char *const labels[] = {"gold_label", "label", "is_duplicate", "quality", "score"};
-    static const char *const texts[][2] = {{"sentence1", "sentence2"},
-                                           {"question1", "question2"},
-                                           {"#1 string", "#2 string"},
-                                           {"premise", "hypothesis"},
-                                           {"text1", "text2"},
-                                           {"question", "sentence"},
-                                           {"sentence", ""},
-                                           {"text", ""},
-                                           {"question", ""}};
-    header h = {0};
-    for (size_t i = 0; i < sizeof labels / sizeof *labels && h.label == 0; ++i) {
-        h.label = column_named(line, labels[i], &h.columns);
-        h.score = h.label > 0 && strcmp(labels[i], "score") == 0;
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && h.text == 0; ++i) {
-        h.text = column_named(line, texts[i][0], &h.columns);
-        h.pair = texts[i][1][0] ? column_named(line, texts[i][1], &h.columns) : 0;
-        if (texts[i][1][0] && h.pair == 0) {
-            h.text = 0;
-        }
-    }
-    *out = h;
-}
-
-/* The first line without its end and byte order mark, in fresh memory. */
-static cs_status first_line(const char *path, char **out)
-{
-    enum { MOST = 1 << 16 };
-    int fd = -1;
-    int64_t size = 0;
-    char *line = cs_calloc(MOST + 1, 1);
-    cs_status status = line ? cs_file_open(path, &fd, &size) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_file_read_at(fd, path, 0, size < MOST ? size : MOST, line);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (status == CS_OK) {
-        line[strcspn(line, "\r\n")] = '\0';
-        if (strncmp(line, "\xef\xbb\xbf", 3) == 0) {
-            memmove(line, line + 3, strlen(line + 3) + 1);
-        }
-        *out = line;
-        return CS_OK;
-    }
-    cs_free(line);
-    return status;
-}
-
-static const char *const unclear = "its first line names a label but no text: one of sentence, "
-                                   "text, question, or a pair as sentence1, sentence2";
-
-/* Columns of one side. cola: it may be of four columns without names; pair: as it stands in GLUE. */
-static cs_status columns_of(const char *path, bool cola, bool pair, header *out)
-{
-    char *line = NULL;
-    cs_status status = first_line(path, &line);
-    if (status != CS_OK) return status;
-    read_header(line, out);
-    if (out->label > 0 && out->text == 0) {
-        status = cs_fail(CS_ERR_INPUT, "%s: %s", path, unclear);
-    } else if (out->label == 0) {
+    cs_corpus_options options = list->reading;
+    cs_corpus about = {0};
+    bool labelled = false;
+    options.invalid = CS_INVALID_SKIP; /* whether it is UTF-8 is checked where it is read */
+    options.pair_column = CS_PAIR_IF_NAMED;
+    cs_status status = cs_corpus_visit(source, &options, take_first, &labelled, &about);
+    *out = about.read;
+    cs_corpus_free(&about);
+    if (status == CS_OK && !labelled)
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: no labels: a task is a labelled corpus (.tsv, .csv, .jsonl, a folder "
+                         "per class)",
+                         source);
+    if (status == CS_OK && out->columns > 0 && out->headers == 0) {
         const bool four = cola && out->columns == 4;
         out->label = four ? 2 : 1;
         out->text = four ? 4 : 2;
         out->pair = pair ? 3 : 0;
     }
-    cs_free(line);
     return status;
 }
 
@@ -179,14 +117,15 @@ static int glue_of(const char *name)
 /* Fills in columns and metrics of a task with its files, and adds it. */
 static cs_status add_files(cs_task_list *list, cs_labelled_task *t)
 {
-    const int known = glue_of(t->name);
+    const int known = t->name ? glue_of(t->name) : -1;
     const bool cola = known == 0, pair = known >= 0 && glue[known].pair;
-    header train = {0}, test = {0};
+    cs_columns train = {0}, test = {0};
     if (!t->name || !t->train) return CS_ERR_MEMORY;
-    cs_status status = columns_of(t->train, cola, pair, &train);
-    if (status == CS_OK) status = t->test ? columns_of(t->test, cola, pair, &test) : CS_OK;
+    cs_status status = columns_of(list, t->train, cola, pair, &train);
+    if (status == CS_OK) status = t->test ? columns_of(list, t->test, cola, pair, &test) : CS_OK;
     if (status != CS_OK) return status;
-    if (t->test && (train.text != test.text || train.pair != test.pair)) {
+    if (t->test && train.columns > 0 && test.columns > 0 &&
+        (train.text != test.text || train.pair != test.pair)) {
         return cs_fail(CS_ERR_INPUT, "%s: texts in columns %lld and %lld, in %s %lld and %lld",
                        t->test, (long long)test.text, (long long)test.pair, t->train,
                        (long long)train.text, (long long)train.pair);
@@ -195,7 +134,7 @@ static cs_status add_files(cs_task_list *list, cs_labelled_task *t)
     t->test_label = t->test ? test.label : train.label;
     t->text = train.text;
     t->pair = train.pair;
-    t->regression = train.score || (known >= 0 && glue[known].regression);
+    t->regression = train.numbers || (known >= 0 && glue[known].regression);
     t->look_ahead = known >= 0      ? glue[known].look_ahead
                     : t->regression ? CS_METRIC_PEARSON
                                     : CS_METRIC_ACCURACY;
@@ -207,23 +146,30 @@ static cs_status add_files(cs_task_list *list, cs_labelled_task *t)
 
 /* --- folders -----------------------------------------------------------------------------------*/
 
-/* FOLDER/BASE + ending where there is such a file, else NULL. */
-static const char *file_at(cs_pool *pool, const char *folder, const char *base, const char *ending)
+static const char *const endings[] = {".tsv", ".csv", ".jsonl", ".tsv.gz", ".csv.gz", ".jsonl.gz"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+/* FOLDER/BASE with one of the endings, where there is such a file, else NULL. */
+static const char *file_at(cs_pool *pool, const char *folder, const char *base)
 {
-    const char *path = keep(pool, cs_format("%s/%s%s", folder, base, ending));
-    return path && cs_path_exists(path) && !cs_path_is_dir(path) ? path : NULL;
+    for (int i = 0; i < ENDINGS; ++i) {
+        const char *path = keep(pool, cs_format("%s/%s%s", folder, base, endings[i]));
+        if (path && cs_path_exists(path) && !cs_path_is_dir(path)) return path;
+    }
+    return NULL;
 }
 
-static cs_status add_glue_folder(cs_task_list *list, const char *folder, const char *name)
+/* The task of a folder with train.tsv. Its test side is dev.tsv, or test.tsv but of GLUE, whose test.tsv
+ * has no labels. */
+static cs_status add_task_folder(cs_task_list *list, const char *folder, const char *name)
 {
     static const char *const sides[][2] = {
-        {"/dev.tsv", ""}, {"/dev_matched.tsv", "-m"}, {"/dev_mismatched.tsv", "-mm"}};
-    const char *train = file_at(&list->pool, folder, name, "/train.tsv");
+        {"dev", ""}, {"dev_matched", "-m"}, {"dev_mismatched", "-mm"}};
+    const char *train = file_at(&list->pool, folder, "train");
     bool any = false;
     cs_status status = CS_OK;
     for (int i = 0; i < 3 && train && status == CS_OK; ++i) {
-        cs_labelled_task t = {.train = train,
-                              .test = file_at(&list->pool, folder, name, sides[i][0])};
+        cs_labelled_task t = {.train = train, .test = file_at(&list->pool, folder, sides[i][0])};
         if (t.test) {
             any = true;
             t.name = keep(&list->pool, cs_format("%s%s", name, sides[i][1]));
@@ -232,20 +178,29 @@ static cs_status add_glue_folder(cs_task_list *list, const char *folder, const c
     }
     if (train && !any && status == CS_OK) {
         cs_labelled_task t = {.train = train, .name = keep(&list->pool, cs_strdup(name))};
+        t.test = glue_of(name) < 0 ? file_at(&list->pool, folder, "test") : NULL;
         status = add_files(list, &t);
     }
     return status;
 }
 
+/* Of FOLDER/NAME.train.tsv; other files are none. */
 static cs_status add_flat(cs_task_list *list, const char *folder, const char *file)
 {
-    char *name = cs_format("%.*s", (int)(strlen(file) - strlen(".train.tsv")), file);
-    if (!name) return CS_ERR_MEMORY;
-    cs_labelled_task t = {.train = file_at(&list->pool, folder, name, ".train.tsv"),
-                          .test = file_at(&list->pool, folder, name, ".dev.tsv")};
-    t.test = t.test ? t.test : file_at(&list->pool, folder, name, ".test.tsv");
-    t.name = keep(&list->pool, name);
-    return t.train ? add_files(list, &t) : CS_OK; /* a folder of that name is none */
+    const char *mark = strstr(file, ".train.");
+    bool is = false;
+    for (int i = 0; mark && i < ENDINGS; ++i) {
+        is = is || strcmp(mark + strlen(".train"), endings[i]) == 0;
+    }
+    if (!is) return CS_OK;
+    const char *name = keep(&list->pool, cs_format("%.*s", (int)(mark - file), file)),
+               *base[] = {"train", "dev", "test"}, *path[3] = {NULL};
+    for (int i = 0; i < 3 && name; ++i) {
+        const char *side = keep(&list->pool, cs_format("%s.%s", name, base[i]));
+        path[i] = side ? file_at(&list->pool, folder, side) : NULL;
+    }
+    cs_labelled_task t = {.name = name, .train = path[0], .test = path[1] ? path[1] : path[2]};
+    return t.train ? add_files(list, &t) : list->pool.status; /* a folder of that name is none */
 }
 
 static int is_visible(const struct dirent *entry)
@@ -258,61 +213,124 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* What a task is called, of which a folder is made: the last part of its source, without endings. */
+static const char *name_of(cs_task_list *list, const char *source, bool path)
+{
+    char *whole = path ? realpath(source, NULL) : NULL; /* of "." too */
+    const char *text = whole ? whole : source, *slash = path ? strrchr(text, '/') : NULL;
+    char *name = cs_strdup(slash ? slash + 1 : text);
+    static const char *const known[] = {".gz", ".tsv", ".csv", ".jsonl", ".ndjson", ".txt"};
+    free(whole);
+    for (size_t i = 0; path && name && i < sizeof known / sizeof *known; ++i) {
+        const size_t size = strlen(known[i]);
+        if (cs_has_suffix(name, known[i]) && strlen(name) > size) name[strlen(name) - size] = '\0';
+    }
+    for (char *c = name; c && *c; ++c) {
+        *c = isalnum((unsigned char)*c) || strchr("._-", *c) ? *c : '-';
+    }
+    return keep(&list->pool, name);
+}
+
+/* A file, a folder of classes, or a synthetic language: its documents that are held out are the test side. */
+static cs_status add_source(cs_task_list *list, const char *source, bool path)
+{
+    cs_labelled_task t = {.name = name_of(list, source, path),
+                          .train = keep(&list->pool, cs_strdup(source)),
+                          .named = !path};
+    return add_files(list, &t);
+}
+
+/* A folder that is a task, or one of tasks, or one of classes. */
 static cs_status add_folder(cs_task_list *list, const char *folder)
 {
     struct dirent **entry = NULL;
     const int64_t before = list->count;
+    if (file_at(&list->pool, folder, "train")) {
+        const char *name = name_of(list, folder, true);
+        return name ? add_task_folder(list, folder, name) : CS_ERR_MEMORY;
+    }
     const int count = scandir(folder, &entry, is_visible, by_bytes);
     if (count < 0) {
         return cs_fail(errno == ENOMEM ? CS_ERR_MEMORY : CS_ERR_IO, "%s: %s", folder,
                        strerror(errno));
     }
     cs_status status = CS_OK;
+    bool classes = count > 0;
     for (int i = 0; i < count; ++i) {
-        const char *name = entry[i]->d_name;
-        if (status == CS_OK) {
-            status = cs_has_suffix(name, ".train.tsv") ? add_flat(list, folder, name)
-                                                       : add_glue_folder(list, folder, name);
-        }
+        const char *name = entry[i]->d_name,
+                   *below = keep(&list->pool, cs_format("%s/%s", folder, name));
+        const bool within = below && cs_path_is_dir(below);
+        classes = classes && within;
+        if (status == CS_OK)
+            status = !below   ? CS_ERR_MEMORY
+                     : within ? add_task_folder(list, below, name)
+                              : add_flat(list, folder, name);
         free(entry[i]);
     }
     free(entry);
     if (status == CS_OK) status = list->pool.status;
-    if (status == CS_OK && list->count == before)
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s: no task: neither NAME/train.tsv nor NAME.train.tsv is there", folder);
-    return status;
+    if (status != CS_OK || list->count > before) return status;
+    return classes ? add_source(list, folder, true)
+                   : cs_fail(CS_ERR_INPUT,
+                             "%s: no task: there is no train.tsv, NAME/train.tsv or "
+                             "NAME.train.tsv (.csv, .jsonl), and no folder per class",
+                             folder);
 }
 
-static cs_status add_name(void *to, const char *name)
+static cs_status add_named(cs_task_list *list, const cs_corpus_source *known, bool pictures)
 {
-    cs_task_list *list = to;
-    const cs_corpus_source *text = cs_corpus_named(name, NULL);
-    const cs_corpus_source *known = text ? text : cs_images_named(name);
-    if (!known) {
-        return cs_path_is_dir(name) ? add_folder(list, name)
-                                    : cs_fail(CS_ERR_INPUT,
-                                              "--tasks: %s is neither a folder nor a corpus known "
-                                              "by name (cospec data list)",
-                                              name);
-    }
     if (!known->labelled) {
-        return cs_fail(CS_ERR_USAGE, "--tasks: the corpus %s has no labels", name);
+        return cs_fail(CS_ERR_USAGE, "the corpus %s has no labels", known->name);
     }
     const cs_labelled_task t = {.name = known->name,
                                 .train = known->name,
                                 .test = known->name,
                                 .named = true,
-                                .pictures = !text,
+                                .pictures = pictures,
                                 .look_ahead = CS_METRIC_ACCURACY,
                                 .mae_lm = CS_METRIC_ACCURACY};
     return add_task(list, &t);
 }
 
-cs_status cs_tasks_find(const char *list, cs_task_list *out)
+static cs_status add_pictures(cs_task_list *list, const char *source)
 {
-    cs_task_list found = {0};
-    cs_status status = cs_parse_each(list, add_name, &found);
+    const cs_labelled_task t = {.name = name_of(list, source, true),
+                                .train = keep(&list->pool, cs_strdup(source)),
+                                .pictures = true,
+                                .look_ahead = CS_METRIC_ACCURACY,
+                                .mae_lm = CS_METRIC_ACCURACY};
+    return t.name && t.train ? add_task(list, &t) : CS_ERR_MEMORY;
+}
+
+/* What a corpus may be, and folders of tasks. */
+static cs_status add_one(cs_task_list *list, const char *source)
+{
+    const char *side = NULL;
+    const cs_corpus_source *text = cs_corpus_named(source, &side), *known = cs_images_named(source);
+    if (text && side) {
+        return cs_fail(CS_ERR_USAGE, "%s is one side: a task has both (%s)", source, text->name);
+    }
+    if (text || known) return add_named(list, text ? text : known, !text);
+    if (cs_images_are(source)) return add_pictures(list, source);
+    if (cs_law_named(source)) return add_source(list, source, false);
+    if (cs_path_is_dir(source)) return add_folder(list, source);
+    return cs_path_exists(source) ? add_source(list, source, true) : cs_source_unknown(source);
+}
+
+cs_status cs_tasks_find(const char *list, const cs_corpus_options *reading, cs_task_list *out)
+{
+    cs_task_list found = {.reading = reading ? *reading : (cs_corpus_options){.test_share = -1}};
+    char *source = NULL;
+    cs_status status = cs_corpus_next_source(&list, &source);
+    if (status == CS_OK && !source) status = cs_fail(CS_ERR_USAGE, "the list is empty");
+    while (status == CS_OK && source) {
+        status = add_one(&found, source);
+        cs_free(source);
+        source = NULL;
+        if (status == CS_OK) status = cs_corpus_next_source(&list, &source);
+    }
+    cs_free(source);
+    status = cs_blame(status, "--tasks");
     if (status == CS_OK) {
         *out = found;
     } else {

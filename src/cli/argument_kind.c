@@ -41,10 +41,13 @@ static bool holds(const char *dir, const char *name)
 static bool joins_corpora(const char *path)
 {
     const char *side = NULL;
-    char *first = cs_corpus_joined(path) ? cs_format("%.*s", (int)strcspn(path, ","), path) : NULL;
+    char *first = NULL;
+    const bool several =
+        cs_corpus_joined(path) && cs_corpus_next_source(&path, &first) == CS_OK && first;
     const bool there =
-        first && (cs_law_named(first) || cs_corpus_named(first, &side) || cs_path_exists(first));
+        several && (cs_law_named(first) || cs_corpus_named(first, &side) || cs_path_exists(first));
     cs_free(first);
+    cs_reason_clear(); /* of an empty name */
     return there;
 }
 
@@ -53,9 +56,9 @@ cs_is cs_what_is(const char *path)
     static const struct {
         const char *ending;
         cs_is is;
-    } known[] = {{".txt", CS_IS_CORPUS}, {".tsv", CS_IS_CORPUS}, {".jsonl", CS_IS_CORPUS},
-                 {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},
-                 {".mtx", CS_IS_MATRIX}};
+    } known[] = {{".txt", CS_IS_CORPUS}, {".tsv", CS_IS_CORPUS},    {".jsonl", CS_IS_CORPUS},
+                 {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},
+                 {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
     const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);

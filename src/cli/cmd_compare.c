@@ -143,7 +143,7 @@ static cs_status add_tasks(job *j)
 {
     const char *list = cs_args_text(j->args, "tasks");
     cs_status status = list ? check_word(list) : CS_OK;
-    if (status == CS_OK && list) status = cs_blame(cs_tasks_find(list, &j->list), "--tasks");
+    if (status == CS_OK && list) status = cs_tasks_find(list, NULL, &j->list);
     j->task = cs_calloc(j->list.count, sizeof *j->task);
     if (!j->task) return CS_ERR_MEMORY;
     for (; j->tasks < j->list.count && status == CS_OK; ++j->tasks) {

@@ -159,7 +159,9 @@ static cs_status each_document(void *from, cs_text_take take, void *to)
     d->to = to;
     cs_corpus about = {0};
     cs_status status = cs_corpus_visit(d->corpus, &d->options, take_document, d, &about);
-    cs_args_note_invalid(d->args, d->corpus, about.invalid_bytes, about.invalid_documents);
+    if (status == CS_OK)
+        cs_args_note_read(d->args, d->corpus, about.invalid_bytes, about.invalid_documents,
+                          &about.read);
     cs_corpus_free(&about);
     return status;
 }

@@ -137,11 +137,14 @@ cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) 
 /* That of --corpus, or under --population that of the law that it names (cs_law_population_of). */
 cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out) CS_MUST_CHECK;
 
+/* How cs_group_corpus_form has a source read. */
+cs_corpus_options cs_args_corpus_form(const cs_args *args) CS_MUST_CHECK;
+
 /* cs_corpus_load, saying on stderr how much text was not UTF-8; that alone. */
 cs_status cs_args_read_corpus(const cs_args *args, const char *source,
                               const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
-void cs_args_note_invalid(const cs_args *args, const char *source, int64_t bytes,
-                          int64_t documents);
+void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, int64_t documents,
+                       const cs_columns *read);
 
 /* The labelled texts to train on and to test with, remembered as inputs, by cs_group_labelled and
  * --regression, of the sources that the command line names behind the model; where that is one, of

@@ -1,4 +1,5 @@
 /* The option groups of corpora: where the text comes from, and what its tokens are. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -35,15 +36,22 @@
 
 #define CORPUS_TEXT                                                                                \
     CS_HEADING("Text files"),                                                                      \
-        CS_CHOICE("format", "auto|text|tsv|space|jsonl", "auto",                                   \
+        CS_CHOICE("format", "auto|text|tsv|space|jsonl|csv", "auto",                               \
                   "What a line of the file is: a document, tab-separated columns, a label and a "  \
-                  "text, or a JSON object. auto: by the file name."),                              \
+                  "text, a JSON object, or comma-separated columns. auto: by the file name."),     \
         CS_FLAG("whole-file", "Plain text: the file is one document, not one per line."),          \
-        CS_INT("label-column", "N", "1", 1, 1e6, "TSV: column of the label."),                     \
-        CS_INT("text-column", "N", "2", 1, 1e6, "TSV: column of the text."),                       \
-        CS_TEXT("label-field", "KEY", "label",                                                     \
-                "JSON lines: key of the label. Objects without it are unlabelled."),               \
-        CS_TEXT("text-field", "KEY", "text", "JSON lines: key of the text."),                      \
+        CS_INT("label-column", "N", NULL, 1, 1e6,                                                  \
+               "TSV and CSV: column of the label. Default: the one that a header line names, "     \
+               "else 1."),                                                                         \
+        CS_INT("text-column", "N", NULL, 1, 1e6,                                                   \
+               "TSV and CSV: column of the text. Default: the one that a header line names, "      \
+               "else 2."),                                                                         \
+        CS_TEXT("label-field", "KEY", NULL,                                                        \
+                "JSON lines: key of the label. Objects without it are unlabelled. TSV and CSV: "   \
+                "its name in the header line. Default: label."),                                   \
+        CS_TEXT("text-field", "KEY", NULL,                                                         \
+                "JSON lines: key of the text. TSV and CSV: its name in the header line. Default: " \
+                "text."),                                                                          \
         CS_CHOICE("invalid", "refuse|replace|skip|latin1", "refuse",                               \
                   "Text that is not UTF-8: an error that names the files, U+FFFD for each bad "    \
                   "part, skip the line or document, or read bad bytes as Latin-1."),               \
@@ -60,19 +68,23 @@ const cs_opt cs_group_corpus[] = {CORPUS_SOURCE, CORPUS_TOKENS, CORPUS_TEXT, {0}
 
 const cs_opt cs_group_labelled[] = {
     CS_HEADING("Labelled texts"),
-    CS_FLAG("pair", "Examples are pairs of texts."),
-    CS_INT("pair-column", "N", "3", 1, 1e6,
-           "TSV: column of the second text of a pair; implies --pair."),
-    CS_TEXT("pair-field", "KEY", "pair",
-            "JSON lines: key of the second text of a pair; implies --pair."),
+    CS_FLAG("pair",
+            "Examples are pairs of texts. They are without it where a header line names two."),
+    CS_INT(
+        "pair-column", "N", NULL, 1, 1e6,
+        "TSV and CSV: column of the second text of a pair; implies --pair. Default: the one that "
+        "a header line names, else 3."),
+    CS_TEXT(
+        "pair-field", "KEY", NULL,
+        "JSON lines: key of the second text of a pair. TSV and CSV: its name in the header line. "
+        "Implies --pair. Default: pair."),
     CS_INT("test-label-column", "N", NULL, 1, 1e6,
-           "TSV: column of the label in the test file, if it differs."),
+           "TSV and CSV: column of the label in the test file, if it differs."),
     CORPUS_TEXT,
     {0},
 };
 
-/* What both groups of corpora say. */
-static cs_corpus_options text_options(const cs_args *args)
+cs_corpus_options cs_args_corpus_form(const cs_args *args)
 {
     cs_corpus_options options = {.progress = cs_output_progress(args)};
     CS_ARGS_FIELDS(args, &options, format, invalid, label_field, text_field, whole_file,
@@ -132,10 +144,13 @@ static cs_status ensure_prepared(const cs_args *args, const char *name, char **p
 /* Makes a source ready to be read; *file: what is read, NULL where that is no file. */
 static cs_status make_ready(cs_args *args, const char *source, char **file)
 {
-    const cs_corpus_source *named = cs_corpus_named(source, NULL);
+    const char *side = NULL;
+    const cs_corpus_source *named = cs_corpus_named(source, &side);
     const bool law = cs_law_named(source);
+    cs_document_split of = CS_DOCUMENT_HASHED;
     *file = NULL;
     cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
+    if (status == CS_OK && named) status = cs_corpus_side(source, named->name, side, &of);
     if (status != CS_OK) return status;
     if (cs_args_given_in(args, "extra")) {
         return cs_fail(CS_ERR_USAGE, "--extra needs images, and %s has none", source);
@@ -149,7 +164,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
                        cs_args_real(args, "test-share"), source);
     }
     if (named) {
-        return ensure_prepared(args, source, file);
+        return ensure_prepared(args, named->name, file);
     }
     if (law) {
         return cs_law_file(source, file);
@@ -184,8 +199,28 @@ static cs_status open_source(cs_args *args, const char *source)
     return status;
 }
 
-void cs_args_note_invalid(const cs_args *args, const char *source, int64_t bytes, int64_t documents)
+/* Where a header line has said what the columns are. */
+static void note_header(const cs_args *args, const char *source, const cs_columns *read)
 {
+    char label[48] = "no label";
+    if (read->label > 0)
+        (void)snprintf(label, sizeof label, "label: column %lld", (long long)read->label);
+    if (read->columns == 0 && read->headers > 0) {
+        cs_output_note(args, "%s: %lld header line%s skipped", source, (long long)read->headers,
+                       read->headers == 1 ? " is" : "s are");
+    } else if (read->headers > 0 && read->pair > 0) {
+        cs_output_note(args, "%s: the header line is skipped (%s, texts: columns %lld and %lld)",
+                       source, label, (long long)read->text, (long long)read->pair);
+    } else if (read->headers > 0) {
+        cs_output_note(args, "%s: the header line is skipped (%s, text: column %lld)", source,
+                       label, (long long)read->text);
+    }
+}
+
+void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, int64_t documents,
+                       const cs_columns *read)
+{
+    note_header(args, source, read);
     if (bytes > 0) {
         cs_output_note(
             args, "%s: %lld bad parts of text that is not UTF-8 %s", source, (long long)bytes,
@@ -202,7 +237,7 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
 {
     cs_status status = cs_corpus_load(source, options, out);
     if (status == CS_OK)
-        cs_args_note_invalid(args, source, out->invalid_bytes, out->invalid_documents);
+        cs_args_note_read(args, source, out->invalid_bytes, out->invalid_documents, &out->read);
     return status;
 }
 
@@ -231,7 +266,8 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
         status = file ? cs_output_input_beside(args, file, options->threads, read_corpus, &r)
                       : read_corpus(&r);
     if (status == CS_OK)
-        cs_args_note_invalid(args, source, corpus.invalid_bytes, corpus.invalid_documents);
+        cs_args_note_read(args, source, corpus.invalid_bytes, corpus.invalid_documents,
+                          &corpus.read);
     cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }
@@ -241,7 +277,8 @@ cs_status cs_args_no_pictures(const char *what, const char *source)
     if (cs_corpus_joined(source) && !cs_path_exists(source)) {
         return cs_fail(CS_ERR_USAGE, "%s one corpus of pictures, and %s are several", what, source);
     }
-    return cs_corpus_named(source, NULL) || cs_law_named(source) || cs_path_exists(source)
+    const char *side = NULL;
+    return cs_corpus_named(source, &side) || cs_law_named(source) || cs_path_exists(source)
                ? cs_fail(CS_ERR_USAGE, "%s pictures, and %s has none", what, source)
                : cs_source_unknown(source);
 }
@@ -304,7 +341,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     if (coding) {
         return cs_fail(CS_ERR_USAGE, "--%s is for pictures, and %s is none", coding, source);
     }
-    cs_corpus_options options = text_options(args);
+    cs_corpus_options options = cs_args_corpus_form(args);
     cs_tokenizer *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);
     if (status == CS_OK) status = open_and_read(args, source, &options, out);
@@ -334,12 +371,12 @@ cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_te
     const char *source[2] = {cs_args_positional(args, 1), cs_args_positional(args, sources)};
     const bool pair =
         cs_args_flag(args, "pair") || cs_args_given_in(args, "pair-column pair-field");
-    cs_labelled_options o = {.corpus = text_options(args),
+    cs_labelled_options o = {.corpus = cs_args_corpus_form(args),
                              .regression = cs_args_flag(args, "regression"),
                              .test_label = cs_args_int_or(args, "test-label-column", 0),
                              .split = sources == 1};
-    o.corpus.pair_column = pair ? cs_args_int(args, "pair-column") : 0;
-    o.corpus.pair_field = cs_args_text(args, "pair-field");
+    o.corpus.pair_column = pair ? CS_PAIR_WANTED : CS_PAIR_IF_NAMED;
+    CS_ARGS_FIELDS(args, &o.corpus, pair_column, pair_field);
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const char *side = NULL;
@@ -351,7 +388,8 @@ cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_te
     }
     if (status == CS_OK) status = cs_labelled_sides_read(source, &o, limit, out);
     for (int i = 0; i < sources && status == CS_OK; ++i) { /* once for a source read twice */
-        cs_args_note_invalid(args, source[i], out[i].invalid_bytes, out[i].invalid_documents);
+        cs_args_note_read(args, source[i], out[i].invalid_bytes, out[i].invalid_documents,
+                          &out[i].read);
     }
     return status;
 }
@@ -359,7 +397,7 @@ cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_te
 cs_status cs_args_open_corpus(cs_args *args, const char *source, cs_corpus_options *out)
 {
     cs_status status = open_source(args, source);
-    if (status == CS_OK) *out = text_options(args);
+    if (status == CS_OK) *out = cs_args_corpus_form(args);
     return status;
 }
 

@@ -4,14 +4,16 @@
 
 #include "analysis/trained/task_runs.h"
 #include "cli/args.h"
+#include "cli/groups.h"
 #include "cli/output.h"
 
 const cs_opt cs_group_tasks[] = {
     CS_HEADING("Several tasks"),
-    CS_TEXT("tasks", "LIST", NULL,
-            "Replaces TRAIN and TEST: corpora and folders of tasks, separated by commas "
-            "(docs/reference/corpora.md). Each runs in DIR/TASK; tasks.csv has all scores. Needs "
-            "-o DIR."),
+    CS_TEXT(
+        "tasks", "LIST", NULL,
+        "Replaces TRAIN and TEST: labelled corpora of any kind and folders of tasks, separated by "
+        "commas (docs/reference/corpora.md). Each runs in DIR/TASK; tasks.csv has all scores. "
+        "Needs -o DIR."),
     {0},
 };
 
@@ -44,7 +46,8 @@ cs_status cs_args_tasks(cs_args *args)
     cs_task_list list = {0};
     int64_t open = 0;
     cs_status status = check(args);
-    if (status == CS_OK) status = cs_tasks_find(cs_args_text(args, "tasks"), &list);
+    const cs_corpus_options reading = cs_args_corpus_form(args);
+    if (status == CS_OK) status = cs_tasks_find(cs_args_text(args, "tasks"), &reading, &list);
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
         const cs_labelled_task *t = &list.task[i];
         status = t->named ? CS_OK : cs_output_input(args, t->train);

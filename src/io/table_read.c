@@ -7,22 +7,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/csv.h"
 #include "io/file.h"
 
 static const int64_t READ_LIMIT = (int64_t)1 << 30;
 
-typedef struct {
-    const char *path;
-    char *at, *end; /* unread text */
-    int64_t line;   /* of `at`, from 1 */
-    char **field;   /* of the current record; point into the text */
-    int fields;     /* no more than bytes: READ_LIMIT */
-    int64_t room;
-} reader;
-
 /* Reads a quoted field: *at is after the opening quote, and behind the closing one afterwards.
  */
-static cs_status read_quoted(reader *r, char **out)
+static cs_status read_quoted(cs_csv *r, char **out)
 {
     int64_t opened = r->line;
     char *put = *out = r->at;
@@ -42,8 +34,7 @@ static cs_status read_quoted(reader *r, char **out)
                    (long long)opened);
 }
 
-/* Reads one record, up to and with its line end; *at < *end on entry. */
-static cs_status read_record(reader *r)
+cs_status cs_csv_record(cs_csv *r)
 {
     r->fields = 0;
     for (;;) {
@@ -89,9 +80,9 @@ static const char *unguarded(const char *field)
     return field + (field[0] == '\'' && cs_table_formula(field));
 }
 
-static cs_status read_header(reader *r, cs_table *t)
+static cs_status read_header(cs_csv *r, cs_table *t)
 {
-    cs_status status = read_record(r);
+    cs_status status = cs_csv_record(r);
     if (status != CS_OK) return status;
     t->name = cs_calloc(r->fields, sizeof *t->name);
     if (!t->name) return CS_ERR_MEMORY;
@@ -106,11 +97,11 @@ static cs_status read_header(reader *r, cs_table *t)
     return CS_OK;
 }
 
-static cs_status read_rows(reader *r, cs_table *t)
+static cs_status read_rows(cs_csv *r, cs_table *t)
 {
     while (r->at < r->end) {
         int64_t line = r->line;
-        cs_status status = read_record(r);
+        cs_status status = cs_csv_record(r);
         if (status == CS_OK && r->fields != t->columns)
             status = cs_fail(CS_ERR_INPUT, "%s:%lld: %d fields, but the header has %d", r->path,
                              (long long)line, r->fields, t->columns);
@@ -139,7 +130,7 @@ cs_status cs_table_read_csv(const char *path, cs_table *out)
     char *text = NULL;
     int64_t size = 0;
     cs_table t = {0};
-    reader r = {.path = path, .line = 1};
+    cs_csv r = {.path = path, .line = 1};
     cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
     if (status == CS_OK) status = check_text(path, text, size);
     if (status == CS_OK) {

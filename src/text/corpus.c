@@ -29,6 +29,17 @@ const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
     return NULL;
 }
 
+cs_status cs_corpus_side(const char *source, const char *name, const char *side,
+                         cs_document_split *out)
+{
+    *out = !side                        ? CS_DOCUMENT_HASHED
+           : strcmp(side, "train") == 0 ? CS_DOCUMENT_TRAIN
+                                        : CS_DOCUMENT_TEST;
+    return !side || *out == CS_DOCUMENT_TRAIN || strcmp(side, "test") == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%s: want %s:train or %s:test", source, name, name);
+}
+
 /* Where it is, prepared now when it is not there; *path is the caller's, whatever happens. */
 static cs_status ready(const char *name, char **path)
 {
@@ -46,7 +57,8 @@ static cs_text_format format_of(const char *path)
     } known[] = {{".tsv", CS_FORMAT_TSV},
                  {".txt", CS_FORMAT_TEXT},
                  {".jsonl", CS_FORMAT_JSONL},
-                 {".ndjson", CS_FORMAT_JSONL}};
+                 {".ndjson", CS_FORMAT_JSONL},
+                 {".csv", CS_FORMAT_CSV}};
     const size_t length = strlen(path) - (cs_has_suffix(path, ".gz") ? 3 : 0);
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         const size_t size = strlen(known[i].ending);
@@ -90,10 +102,11 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
         return cs_corpus_read_lines(path, format, false, options, out);
     }
     const bool packed = cs_has_suffix(path, ".xz") || cs_has_suffix(path, ".zst");
-    return cs_fail(CS_ERR_INPUT,
-                   "%s: not a directory, .tsv, .txt, .jsonl (each also with .gz) or .npy, nor "
-                   "pictures as IDX of bytes, .bin of CIFAR-10 or .npz; %s",
-                   path, packed ? "unpack it first" : "--format says what another file holds");
+    return cs_fail(
+        CS_ERR_INPUT,
+        "%s: not a directory, .tsv, .csv, .txt, .jsonl (each also with .gz) or .npy, nor "
+        "pictures as IDX of bytes, .bin of CIFAR-10 or .npz; %s",
+        path, packed ? "unpack it first" : "--format says what another file holds");
 }
 
 /* The last part of a path, without trailing slashes, in fresh memory. */
@@ -113,11 +126,15 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
     cs_corpus_options resolved;
     cs_corpus made = {0};
     char *name = NULL, *path = NULL;
+    const char *side = NULL;
+    const cs_corpus_source *known = cs_corpus_named(source, &side);
     cs_status status = cs_corpus_options_resolve(options, &resolved);
+    if (status == CS_OK && known)
+        status = cs_corpus_side(source, known->name, side, &resolved.side);
     if (status != CS_OK) return status;
-    if (cs_corpus_named(source, NULL)) {
+    if (known) {
         name = cs_strdup(source);
-        status = name ? ready(source, &path) : CS_ERR_MEMORY;
+        status = name ? ready(known->name, &path) : CS_ERR_MEMORY;
         if (status == CS_OK)
             status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
     } else {

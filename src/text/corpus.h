@@ -1,12 +1,13 @@
 /* Corpora: labelled documents as token ids.
  *
  * Sources by name (prepared from Debian packages by the scripts in data/): wordnet, bible-kjv,
- * gcide, manpages, foldoc; or the user's own: FILE.tsv (label TAB text a line), FILE.txt (a line a
- * document, or the whole file one document), FILE.jsonl (an object a line), each with .gz behind it
- * too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
+ * gcide, manpages, foldoc, or one side of them (wordnet:train, wordnet:test); or the user's own:
+ * FILE.tsv (label TAB text a line) and FILE.csv, whose first line may name the columns, FILE.txt (a
+ * line a document, or the whole file one document), FILE.jsonl (an object a line), each with .gz
+ * behind it too; a directory (a subdirectory per class, a file per document; or plain files, unlabelled;
  * names that start with a dot are passed over), FILE.npy (token ids: 1-D, or 2-D with a document a
  * row, whose end may be padded with -1); or documents drawn from a law, markov:..., hmm:... and grammar:...
- * (text/law.h); or several of them but ids, parted by commas, whose documents have their sources as
+ * (text/law.h); or several of them but ids, separated by commas, whose documents have their sources as
  * classes. docs/reference/corpora.md has the formats.
  *
  * Text must be UTF-8 without NUL, or is met by `invalid`; the error names file, line and byte. A
@@ -53,10 +54,24 @@ cs_status cs_refused_status(const cs_refused *refused) CS_MUST_CHECK;
 typedef enum {
     CS_FORMAT_AUTO,
     CS_FORMAT_TEXT,  /* .txt: a document */
-    CS_FORMAT_TSV,   /* .tsv: columns parted by tabs */
+    CS_FORMAT_TSV,   /* .tsv: tab-separated columns */
     CS_FORMAT_SPACE, /* LABEL SPACE TEXT: the label ends at the first blank */
-    CS_FORMAT_JSONL  /* .jsonl, .ndjson: a JSON object */
+    CS_FORMAT_JSONL, /* .jsonl, .ndjson: a JSON object */
+    CS_FORMAT_CSV    /* .csv: a record by RFC 4180, which may take several lines */
 } cs_text_format;
+
+/* Values of pair_column: the second text where a header names one, of labelled texts; the same, or
+ * column 3 without such a header. */
+enum { CS_PAIR_IF_NAMED = -1, CS_PAIR_WANTED = -2 };
+
+/* Which columns of a file were read, from 1; 0: none, and no file of columns. */
+typedef struct {
+    int64_t columns; /* of the first line */
+    int64_t label, text, pair;
+    int64_t headers; /* first lines that name the columns, and are no documents: 0 or 1, of several
+                        sources their number */
+    bool numbers;    /* a header calls the label "score" */
+} cs_columns;
 
 typedef enum { CS_DOCUMENT_HASHED, CS_DOCUMENT_TRAIN, CS_DOCUMENT_TEST } cs_document_split;
 
@@ -72,7 +87,6 @@ typedef struct {
         *key; /* what the split hashes; key_size 0: the number of the document in its source */
     int64_t key_size;
     cs_document_split split;
-    bool is_header; /* of columns, whose label is a word such as "label" or "score" */
 } cs_document;
 
 /* Takes one document. CS_ERR_INPUT is told with the place of the document; *enough = true: no
@@ -86,16 +100,17 @@ typedef struct {
      * but of a tokenizer whose words are the numbers 0, 1, 2, ... (cs_tokenizer_numbers) id v is
      * the token "v", whatever its id. */
     const struct cs_tokenizer *encoder;
-    int64_t vocab_size;   /* words kept beside <unk>; 0: 8000; -1: all. NPY, encoder: not used */
-    int64_t min_tokens;   /* shorter documents are dropped and counted; 0: 1 */
-    bool whole_file;      /* plain text: the file is one document, not each line */
-    int64_t label_column; /* TSV: 1-based; 0: 1; -1: unlabelled */
-    int64_t text_column;  /* TSV: 1-based; 0: 2 */
-    int64_t pair_column;  /* TSV: of a second text; 0: none, in no format */
+    int64_t vocab_size; /* words kept beside <unk>; 0: 8000; -1: all. NPY, encoder: not used */
+    int64_t min_tokens; /* shorter documents are dropped and counted; 0: 1 */
+    bool whole_file;    /* plain text: the file is one document, not each line */
+    /* TSV, CSV: 1-based; 0: the one that a header names, else 1 and 2; label -1: unlabelled */
+    int64_t label_column, text_column;
+    int64_t pair_column; /* of a second text; 0: none, in no format; CS_PAIR_IF_NAMED, _WANTED */
     cs_text_format format;
-    const char *label_field; /* JSON lines: key of a text, number or truth value; NULL: "label" */
+    const char *label_field; /* JSON lines: key of a text, number or truth value; NULL: "label".
+                              * TSV, CSV: name of a column, in place of the usual ones */
     const char *text_field;  /* of a text; NULL: "text" */
-    const char *pair_field;  /* where there is a pair_column; NULL: "pair" */
+    const char *pair_field;  /* where pairs are wanted; NULL: "pair" */
     cs_invalid invalid;
     cs_refused *refused; /* gathers them over several sources, which fail each; NULL: of this one */
     /* Share of documents in the held-out split, in [0, 1): XXH3 of the document's key (prepared
@@ -105,6 +120,8 @@ typedef struct {
     uint64_t seed; /* of that hash; fixes the split and nothing else */
     int threads;   /* of a file of lines; 0: cs_threads(); the corpus is the same for any number */
     const cs_progress *progress;
+    /* Set by cs_corpus_load, of NAME:SIDE: only documents of that side. */
+    cs_document_split side;
     /* Set by cs_corpus_visit: documents go there, and no corpus is made. */
     cs_corpus_take take;
     void *to;
@@ -136,12 +153,14 @@ typedef struct {
     int64_t unknown_tokens;    /* mapped to <unk> */
     int64_t invalid_bytes;     /* bad parts replaced or read as Latin-1 (cs_invalid) */
     int64_t invalid_documents; /* left out for them */
+    cs_columns read;           /* of a file of columns; of several sources only headers */
 } cs_corpus;
 
-/* Whether a source is several, parted by commas: no law, and no file of that name. */
+/* Whether a source is several, separated by commas, and no file of that name. */
 bool cs_corpus_joined(const char *source);
 
-/* The next of them, in fresh memory; NULL after the last. CS_ERR_INPUT for an empty name. */
+/* The next of them, in fresh memory; NULL after the last. The parameters of a synthetic language, as
+ * in markov:classes=2,length=9, belong to it. CS_ERR_INPUT for an empty name. */
 cs_status cs_corpus_next_source(const char **at, char **source) CS_MUST_CHECK;
 
 /* Reads a corpus. A name goes before a file of that name (write ./wordnet for the file); a corpus
@@ -201,6 +220,10 @@ const cs_corpus_source *cs_corpus_sources(int *count);
 /* The one that `source` names; side not NULL: or names as "NAME:SIDE", *side NULL where it has
  * none. NULL: it names none. */
 const cs_corpus_source *cs_corpus_named(const char *source, const char **side);
+
+/* The SIDE of "NAME:SIDE", train or test (NULL: both); CS_ERR_USAGE for another. */
+cs_status cs_corpus_side(const char *source, const char *name, const char *side,
+                         cs_document_split *out) CS_MUST_CHECK;
 
 /* CS_ERR_INPUT of a source that is neither a file nor a corpus known by name, with the name that
  * may have been meant. */

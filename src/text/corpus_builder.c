@@ -30,7 +30,7 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_
         return cs_fail(CS_ERR_USAGE, "smallest number of tokens %lld is negative",
                        (long long)o.min_tokens);
     }
-    if (o.label_column < -1 || o.text_column < 0 || o.pair_column < 0) {
+    if (o.label_column < -1 || o.text_column < 0 || o.pair_column < CS_PAIR_WANTED) {
         return cs_fail(CS_ERR_USAGE, "label column %lld, text column %lld or %lld is out of range",
                        (long long)o.label_column, (long long)o.text_column,
                        (long long)o.pair_column);
@@ -40,11 +40,6 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_
     }
     o.vocab_size = o.vocab_size == 0 ? 8000 : o.vocab_size;
     o.min_tokens = o.min_tokens == 0 ? 1 : o.min_tokens;
-    o.label_column = o.label_column == 0 ? 1 : o.label_column;
-    o.text_column = o.text_column == 0 ? 2 : o.text_column;
-    o.label_field = o.label_field ? o.label_field : "label";
-    o.text_field = o.text_field ? o.text_field : "text";
-    o.pair_field = o.pair_field ? o.pair_field : "pair";
     o.test_share = o.test_share < 0 ? 0.2 : o.test_share;
     *out = o;
     return CS_OK;
@@ -175,8 +170,18 @@ static bool held_out(const cs_corpus_builder *b, const cs_document *document)
     return cs_corpus_holds_out(&b->options, &number, sizeof number);
 }
 
+/* Whether a document is on the side that is read. */
+static bool is_wanted(const cs_corpus_builder *b, const cs_document *document)
+{
+    return b->options.side == CS_DOCUMENT_HASHED ||
+           held_out(b, document) == (b->options.side == CS_DOCUMENT_TEST);
+}
+
 cs_status cs_corpus_builder_add(cs_corpus_builder *b, const cs_document *document)
 {
+    if (!is_wanted(b, document)) {
+        return CS_OK;
+    }
     if (b->options.take) {
         bool out = held_out(b, document);
         b->made.documents += 1;
@@ -483,7 +488,8 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
     c->invalid_documents = b->rules.documents;
     if (b->options.take) {
         *out = (cs_corpus){.invalid_bytes = c->invalid_bytes,
-                           .invalid_documents = c->invalid_documents};
+                           .invalid_documents = c->invalid_documents,
+                           .read = c->read};
         return CS_OK;
     }
     cs_status status = b->options.encoder ? CS_OK : rank_words(b);

@@ -9,14 +9,31 @@
 #include "text/corpus_read_private.h"
 #include "text/law.h"
 
+/* Whether a KEY=VALUE stands there: a parameter of the synthetic language before it. */
+static bool is_parameter(const char *at)
+{
+    const size_t key = strspn(at, "abcdefghijklmnopqrstuvwxyz-_");
+    return key > 0 && at[key] == '=';
+}
+
+/* The length of the first of several sources. */
+static size_t source_length(const char *at)
+{
+    size_t length = strcspn(at, ",");
+    while (cs_law_named(at) && at[length] == ',' && is_parameter(at + length + 1)) {
+        length += 1 + strcspn(at + length + 1, ",");
+    }
+    return length;
+}
+
 bool cs_corpus_joined(const char *source)
 {
-    return strchr(source, ',') && !cs_law_named(source) && !cs_path_exists(source);
+    return source[source_length(source)] == ',' && !cs_path_exists(source);
 }
 
 cs_status cs_corpus_next_source(const char **at, char **source)
 {
-    const size_t length = strcspn(*at, ",");
+    const size_t length = source_length(*at);
     *source = NULL;
     if (**at == '\0') return CS_OK;
     *source = cs_format("%.*s", (int)length, *at);
@@ -31,6 +48,7 @@ typedef struct {
     const char *source;       /* the one that is read */
     char *listing;            /* "SHA-256  source", a line each */
     int64_t bytes, documents; /* of text that is not UTF-8 */
+    int64_t headers;
 } joined;
 
 static cs_status take(void *to, const cs_document *document, bool held_out, bool *enough)
@@ -51,6 +69,7 @@ static cs_status add_source(joined *j, const cs_corpus_options *options)
     cs_status status = cs_corpus_visit(j->source, options, take, j, &about);
     j->bytes += about.invalid_bytes;
     j->documents += about.invalid_documents;
+    j->headers += about.read.headers;
     if (status == CS_OK) cs_append(&j->listing, "%s  %s\n", about.sha256, j->source);
     cs_corpus_free(&about);
     return status;
@@ -76,6 +95,7 @@ cs_status cs_corpus_read_joined(const char *sources, const cs_corpus_options *op
         cs_sha256(j.listing, strlen(j.listing), out->sha256);
         out->invalid_bytes = j.bytes;
         out->invalid_documents = j.documents;
+        out->read.headers = j.headers;
     }
     cs_corpus_builder_free(&j.builder);
     cs_free(j.listing);

@@ -1,13 +1,16 @@
 /* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a time;
  * parts of a large one side by side, each thread with a builder of its own. A line ends at LF or CR LF; empty
- * lines are no documents. Columns are split at every tab, without quoting. */
+ * lines are no documents. Columns of TSV are split at every tab, without quoting; records of CSV, which may
+ * take several lines, are read on one thread. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "io/csv.h"
 #include "io/json.h"
+#include "text/columns_private.h"
 #include "text/corpus_read_private.h"
 
 enum {
@@ -130,8 +133,6 @@ static cs_status split_of(const char *text, int64_t size, cs_document_split *out
 
 static cs_status tsv_document(reader *r, cs_document *out)
 {
-    static const char *const headers[] = {"label", "score", "gold_label", "is_duplicate",
-                                          "quality"};
     const tsv_columns *c = &r->columns;
     const char *split = NULL;
     int64_t size = 0;
@@ -142,9 +143,6 @@ static cs_status tsv_document(reader *r, cs_document *out)
     if (status == CS_OK) status = column_of(r, "the key", c->key, &out->key, &out->key_size);
     if (status == CS_OK) status = column_of(r, "the split", c->split, &split, &size);
     if (status == CS_OK) status = split_of(split, size, &out->split);
-    for (size_t i = 0; i < sizeof headers / sizeof *headers && c->key == 0; ++i) {
-        out->is_header = out->is_header || is_word(out->label, out->label_size, headers[i]);
-    }
     return status;
 }
 
@@ -241,7 +239,7 @@ static cs_status text_of(const reader *r, const char *key, const char **text, in
 
 static cs_status label_of(reader *r, cs_document *out)
 {
-    const char *key = r->options->label_field;
+    const char *key = r->options->label_field ? r->options->label_field : "label";
     const json_t *label = json_object_get(r->object, key);
     if (!label || json_is_null(label)) {
         out->label = ""; /* its place is empty, where other formats have none */
@@ -274,9 +272,10 @@ static cs_status json_document(reader *r, cs_document *out)
     r->object = NULL;
     status = name ? cs_json_parse(name, r->line, r->size, &r->object) : CS_ERR_MEMORY;
     cs_free(name);
-    if (status == CS_OK) status = text_of(r, o->text_field, &out->text, &out->size);
-    if (status == CS_OK && o->pair_column > 0)
-        status = text_of(r, o->pair_field, &out->pair, &out->pair_size);
+    if (status == CS_OK)
+        status = text_of(r, o->text_field ? o->text_field : "text", &out->text, &out->size);
+    if (status == CS_OK && (o->pair_column > 0 || o->pair_column == CS_PAIR_WANTED))
+        status = text_of(r, o->pair_field ? o->pair_field : "pair", &out->pair, &out->pair_size);
     return status == CS_OK ? label_of(r, out) : status;
 }
 
@@ -337,6 +336,7 @@ static cs_status read_part(void *ctx, int64_t item, int worker)
     r.at = part_begin(d, item);
     r.end = part_begin(d, item + 1);
     r.begin = r.at;
+    r.number = 0;
     r.before = -1;
     r.rules = &builder->rules;
     r.progress = worker == 0 ? r.progress : NULL; /* which is for one thread at a time */
@@ -377,32 +377,129 @@ static cs_status read_all(reader *r, document_of document, cs_text_file *file,
     return status;
 }
 
-cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
-                               const cs_corpus_options *options, cs_corpus *out)
+static tsv_columns columns_to_read(const cs_columns *c)
+{
+    return (tsv_columns){.label = c->label, .text = c->text, .pair = c->pair};
+}
+
+/* Takes the columns from the first line, which is passed over where it is a header. */
+static cs_status read_header(reader *r, cs_columns *found)
+{
+    reader first = *r;
+    cs_cell *cell = NULL;
+    int64_t cells = 0, room = 0;
+    cs_status status = CS_OK;
+    if (!next_line(&first)) return CS_OK; /* an empty file */
+    for (const char *at = first.line, *end = at + first.size; status == CS_OK && at <= end;) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        status = cs_reserve(&cell, &room, cells + 1, sizeof *cell);
+        if (status == CS_OK) cell[cells++] = (cs_cell){at, (tab ? tab : end) - at};
+        at = tab ? tab + 1 : end + 1;
+    }
+    if (status == CS_OK)
+        status = cs_blame(cs_columns_find(r->options, false, cell, cells, found), "%s:%lld",
+                          r->path, (long long)first.number);
+    if (status == CS_OK && found->headers > 0) *r = first;
+    if (status == CS_OK) r->columns = columns_to_read(found);
+    cs_free(cell);
+    return status;
+}
+
+/* --- records of CSV --------------------------------------------------------------------------- */
+
+static cs_status csv_columns(const reader *r, const cs_csv *csv, cs_columns *found)
+{
+    cs_cell *cell = cs_alloc(csv->fields, sizeof *cell);
+    if (!cell) return CS_ERR_MEMORY;
+    for (int i = 0; i < csv->fields; ++i) {
+        cell[i] = (cs_cell){csv->field[i], (int64_t)strlen(csv->field[i])};
+    }
+    cs_status status = cs_columns_find(r->options, true, cell, csv->fields, found);
+    cs_free(cell);
+    return status;
+}
+
+static cs_status csv_field(const cs_csv *csv, const char *what, int64_t number, const char **text,
+                           int64_t *size)
+{
+    if (number == 0) return CS_OK;
+    if (number > csv->fields) {
+        return cs_fail(CS_ERR_INPUT, "%d column%s, wanted %s in column %lld", csv->fields,
+                       csv->fields == 1 ? "" : "s", what, (long long)number);
+    }
+    *text = csv->field[number - 1];
+    *size = (int64_t)strlen(*text);
+    return CS_OK;
+}
+
+static cs_status add_record(const reader *r, const cs_csv *csv, cs_corpus_builder *builder)
+{
+    const tsv_columns *c = &r->columns;
+    cs_document d = {0};
+    cs_status status = csv_field(csv, "the label", c->label, &d.label, &d.label_size);
+    if (status == CS_OK) status = csv_field(csv, "the text", c->text, &d.text, &d.size);
+    if (status == CS_OK) status = csv_field(csv, "the second text", c->pair, &d.pair, &d.pair_size);
+    return status == CS_OK && cs_text_keeps(r->rules, d.text, d.size)
+               ? cs_corpus_builder_add(builder, &d)
+               : status;
+}
+
+static cs_status read_csv(reader *r, cs_corpus_builder *builder, cs_columns *found)
+{
+    cs_csv csv = {.path = r->path, .at = r->at, .end = r->end, .line = 1};
+    cs_status status = CS_OK;
+    while (status == CS_OK && !builder->enough && csv.at < csv.end) {
+        r->number = csv.line;
+        r->at = csv.at;
+        if ((status = cs_csv_record(&csv)) != CS_OK) break;
+        if (csv.fields == 1 && csv.field[0][0] == '\0') continue; /* an empty line */
+        const bool first = found->columns == 0;
+        if (first) status = csv_columns(r, &csv, found);
+        r->columns = columns_to_read(found);
+        if (status == CS_OK && !(first && found->headers > 0))
+            status = add_record(r, &csv, builder);
+        if (status == CS_ERR_INPUT)
+            status = cs_blame(status, "%s:%lld", r->path, (long long)r->number);
+        if (status == CS_OK) status = pause_between(r, r->end - r->text);
+    }
+    cs_free(csv.field);
+    return status;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static cs_status read_text(reader *r, cs_text_format format, bool prepared, cs_text_file *file,
+                           cs_corpus_builder *builder)
 {
     static const document_of documents[] = {[CS_FORMAT_TEXT] = text_document,
                                             [CS_FORMAT_TSV] = tsv_document,
                                             [CS_FORMAT_SPACE] = spaced_document,
                                             [CS_FORMAT_JSONL] = json_document};
     static const tsv_columns of_prepared = {.key = 1, .label = 2, .split = 3, .text = 4};
+    cs_columns *found = &builder->made.read;
+    cs_status status = CS_OK;
+    r->columns = of_prepared;
+    if (format == CS_FORMAT_CSV) return read_csv(r, builder, found);
+    if (format == CS_FORMAT_TSV && !prepared) status = read_header(r, found);
+    return status == CS_OK ? read_all(r, documents[format], file, builder) : status;
+}
+
+cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
+                               const cs_corpus_options *options, cs_corpus *out)
+{
     const bool whole = format == CS_FORMAT_TEXT && options->whole_file;
     cs_corpus_builder builder;
     cs_corpus_builder_init(&builder, options);
     cs_text_file file = {0};
     reader r = {
         .path = path, .options = options, .rules = &builder.rules, .progress = options->progress};
-    r.columns = prepared
-                    ? of_prepared
-                    : (tsv_columns){.label = options->label_column > 0 ? options->label_column : 0,
-                                    .text = options->text_column,
-                                    .pair = options->pair_column};
-    builder.rules.hash_later = true;
+    builder.rules.hash_later = format != CS_FORMAT_CSV; /* which is unquoted in place */
     cs_status status = cs_text_read(path, &builder.rules, &file);
     if (status == CS_OK) status = cs_refused_status(builder.rules.refused);
     r.text = r.begin = r.at = file.text;
     r.end = file.text ? file.text + file.size : NULL;
     if (status == CS_OK && !whole) {
-        status = read_all(&r, documents[format], &file, &builder);
+        status = read_text(&r, format, prepared, &file, &builder);
     } else if (status == CS_OK && file.size > 0 &&
                cs_text_keeps(&builder.rules, file.text, file.size)) {
         cs_document all = {.text = file.text, .size = file.size};

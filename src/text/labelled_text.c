@@ -22,7 +22,7 @@ typedef struct {
     const cs_labelled_text *classes_of;
     bool texts; /* kept, or labels alone */
     bool split, test;
-    bool begun; /* a document has been seen */
+    bool begun, pairs; /* a document has been seen; of pairs, as all are */
     cs_word_table labels;
     int64_t text_room, pair_room, value_room;
     cs_labelled_text made;
@@ -88,29 +88,44 @@ static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *r
     return CS_OK;
 }
 
+/* Whether these are pairs, as the options say, or the header of the file and of the training side. */
+static cs_status pair_or_single(reader *r, const cs_document *d)
+{
+    const cs_labelled_text *of = r->classes_of;
+    const int64_t wanted = r->options->corpus.pair_column;
+    if (r->begun) return CS_OK;
+    r->begun = true;
+    r->pairs = wanted == CS_PAIR_IF_NAMED ? d->pair != NULL : wanted != 0;
+    return !of || !of->text || r->pairs == (of->pair != NULL)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s, but %s has %s",
+                         r->pairs ? "pairs of texts" : "single texts", of->path,
+                         of->pair ? "pairs" : "single texts");
+}
+
 static cs_status take(void *to, const cs_document *d, bool held_out, bool *enough)
 {
     reader *r = to;
     cs_labelled_text *t = &r->made;
-    const bool header = d->is_header && !r->begun, pairs = r->options->corpus.pair_column > 0;
-    r->begun = true;
-    if (header || (r->split && held_out != r->test)) {
+    if (r->split && held_out != r->test) {
         return CS_OK;
     }
-    const char *missing = is_blank(d->label, d->label_size)          ? "label"
-                          : is_blank(d->text, d->size)               ? "text"
-                          : pairs && is_blank(d->pair, d->pair_size) ? "second text"
-                                                                     : NULL;
+    cs_status status = pair_or_single(r, d);
+    if (status != CS_OK) return status;
+    const char *missing = is_blank(d->label, d->label_size)             ? "label"
+                          : is_blank(d->text, d->size)                  ? "text"
+                          : r->pairs && is_blank(d->pair, d->pair_size) ? "second text"
+                                                                        : NULL;
     if (missing) {
         return cs_fail(CS_ERR_INPUT, "no %s%s", missing,
                        d->label ? ""
                                 : "; lines of LABEL SPACE TEXT are read with --format space, "
                                   "LABEL TAB TEXT with --format tsv");
     }
-    cs_status status = add_label(r, d->label, d->label_size);
+    status = add_label(r, d->label, d->label_size);
     if (status == CS_OK && r->texts)
         status = add_text(d->text, d->size, t->count, &r->text_room, &t->text);
-    if (status == CS_OK && pairs) {
+    if (status == CS_OK && r->pairs) {
         status = add_text(d->pair, d->pair_size, t->count, &r->pair_room, &t->pair);
         if (status != CS_OK) cs_free(t->text[t->count]); /* of no example */
     }
@@ -204,14 +219,18 @@ static cs_status side_of(const char *source, reader *r, const char **name)
     const cs_labelled_options *o = r->options;
     const char *side = NULL;
     const cs_corpus_source *corpus = cs_corpus_named(source, &side);
-    const bool train = side && strcmp(side, "train") == 0, test = side && strcmp(side, "test") == 0;
+    cs_document_split of = CS_DOCUMENT_HASHED;
     *name = corpus ? corpus->name : source;
+    cs_status status = cs_corpus_side(source, *name, side, &of);
+    if (status != CS_OK) return status;
     r->split = o->split || corpus;
-    r->test = side ? test : r->classes_of != NULL;
-    if (side && !train && !test) {
-        return cs_fail(CS_ERR_USAGE, "%s: want %s:train or %s:test", source, *name, *name);
+    r->test = side ? of == CS_DOCUMENT_TEST : r->classes_of != NULL;
+    if (side && o->split) {
+        return cs_fail(CS_ERR_USAGE, "%s is one side: name %s for both, or a second source", source,
+                       *name);
     }
-    if (corpus && (!corpus->labelled || o->regression || o->corpus.pair_column > 0)) {
+    const int64_t pair = o->corpus.pair_column;
+    if (corpus && (!corpus->labelled || o->regression || (pair != 0 && pair != CS_PAIR_IF_NAMED))) {
         return cs_fail(CS_ERR_USAGE, "%s has %s", *name,
                        !corpus->labelled ? "no labels"
                        : o->regression   ? "classes, no numbers"
@@ -228,6 +247,7 @@ static cs_status visit(const char *source, const cs_corpus_options *options, rea
     r->made.path = about.path;
     r->made.invalid_bytes = about.invalid_bytes;
     r->made.invalid_documents = about.invalid_documents;
+    r->made.read = about.read;
     about.path = NULL;
     cs_corpus_free(&about);
     return status;

@@ -1,9 +1,7 @@
 /* Labelled texts for classification and regression: what probes and fine-tuning are taught with.
  *
  * They are the documents of a corpus (text/corpus.h), every one of which has a label and a text
- * that is not blank, and of pairs a second text (columns, JSON lines). Of columns a first line
- * whose label is the word "label", "score", "gold_label", "is_duplicate" or "quality" (any case) is
- * a header and skipped.
+ * that is not blank, and of pairs a second text (columns, JSON lines).
  *
  *   classes     any text is a label; classes are numbered in byte order of their names, whole
  *               numbers in their numerical order, over the training side
@@ -21,7 +19,7 @@
 #include "text/corpus.h"
 
 typedef struct {
-    cs_corpus_options corpus; /* how the source is read; pair_column > 0: pairs */
+    cs_corpus_options corpus; /* how the source is read; pair_column not 0: pairs may be */
     bool regression;
     bool split;         /* a source is both sides: its documents held out are the test side */
     int64_t limit;      /* examples read; 0: all */
@@ -37,6 +35,7 @@ typedef struct {
     int64_t classes;                          /* 0: regression */
     char **class_name;                        /* classes */
     int64_t invalid_bytes, invalid_documents; /* as in cs_corpus */
+    cs_columns read;
 } cs_labelled_text;
 
 /* *out holds every text, copied. classes_of: the training examples, whose classes a test side must

@@ -59,16 +59,16 @@ test_finetune_and_resume() {
 
 test_refusals() {
     small_corpus c.tsv; glue; model || return 1
-    mkdir empty; mkdir -p twice/own; cp g/own.train.tsv twice/own/train.tsv; mkdir bare; printf 'label\tbody\na\tx\nb\ty\n' > bare/t.train.tsv
+    mkdir empty; mkdir -p twice/own; cp g/own.train.tsv twice/own/train.tsv; mkdir bare; printf 'label\tid\tbody\na\t1\tx\nb\t2\ty\n' > bare/t.train.tsv
     refuses 2 "--tasks needs -o DIR" "$COSPEC" probe model --tasks g &&
         refuses 2 "--tasks takes only a MODEL" "$COSPEC" probe model c.tsv --tasks g -o x &&
         refuses 2 "--metric has no meaning with --tasks" "$COSPEC" finetune model --tasks g --metric f1 -o x &&
         refuses 2 "one layer" "$COSPEC" probe model --tasks g --layer all -o x &&
         refuses 2 "gcide has no labels" "$COSPEC" probe model --tasks gcide -o x &&
         refuses 2 "two tasks are called own" "$COSPEC" probe model --tasks g,twice -o x &&
-        refuses 3 "nowhere is neither a folder nor a corpus known by name" "$COSPEC" probe model --tasks nowhere -o x &&
+        refuses 3 "--tasks: nowhere: no such file" "$COSPEC" probe model --tasks nowhere -o x &&
         refuses 3 "empty: no task" "$COSPEC" probe model --tasks empty -o x &&
-        refuses 3 "bare/t.train.tsv: its first line names a label but no text" "$COSPEC" probe model --tasks bare -o x &&
+        refuses 3 "bare/t.train.tsv:1: the first line names a label but no text" "$COSPEC" probe model --tasks bare -o x &&
         refuses 2 "finetune MODEL TRAIN [TEST], or MODEL --tasks LIST" "$COSPEC" finetune model || return 1
     # What a run of a task refuses is told by it, with the file; nothing is left that looks like a result.
     printf 'a\tx\nb\n' >> g/own.train.tsv
