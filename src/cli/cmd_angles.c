@@ -156,4 +156,5 @@ const cs_command cs_cmd_angles = {
     .files = "angles.json angles.csv",
     .shown = "index angle_degrees cosine",
     .most = 12,
+    .rows = "k",
 };

@@ -522,4 +522,5 @@ const cs_command cs_cmd_svd = {
         "cospec svd m -k 5 --certify components,inertia --json",
     .run = run_svd,
     .most = 12,
+    .rows = "rank",
 };

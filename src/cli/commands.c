@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 
 #define CS_ENTER_COMMAND(name) &cs_cmd_##name,
 const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};
@@ -130,7 +131,9 @@ static cs_status run(const cs_command *command, cs_args *args)
     if (status == CS_OK && command->files && !cs_args_flag(args, "dry-run"))
         status = cs_output_claim(args, command->files);
     if (status != CS_OK) return status;
+    if (!cs_args_flag(args, "quiet")) cs_progress_start(60);
     status = command->run(args);
+    cs_progress_stop();
     args->exit_code = status == CS_OK && args->refuted ? 1 : cs_exit_code(status);
     if (args->delegated) {
         return status;

@@ -97,6 +97,7 @@ typedef struct {
     const char *shown, *metrics, *by;
     const char *more_metrics; /* values that are there too, which --metric may name */
     int64_t most;
+    const char *rows; /* option whose number, where it is given, is how many rows are printed */
     /* Rows of the record that are printed in place of its table, unless --all or --metric asks for
      * that; NULL: the table. For commands without --resume, which reads tables alone. */
     const cs_view *brief;

@@ -10,64 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/names.h"
-#include "base/pace.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
+#include "cli/progress.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/number.h"
 #include "io/path_hash.h"
 
 /* --- standard error --------------------------------------------------------------------------- */
 
-static bool bar_shown; /* a progress line is unfinished on the terminal */
-
-static void clear_bar(void)
-{
-    if (bar_shown) {
-        (void)fputs("\r\033[K", stderr);
-        bar_shown = false;
-    }
-}
-
-/* A bar on a terminal, a line a minute elsewhere. */
-static void show_progress(void *ctx, const char *stage, int64_t done, int64_t total)
-{
-    enum { CELLS = 30 };
-    static cs_pace pace;
-    (void)ctx;
-    const double now = cs_seconds();
-    const bool terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
-    bool due = cs_pace_report(&pace, done, total, now, terminal ? 0.1 : 60);
-    if (ended) {
-        clear_bar();
-    }
-    if (!due || ended) {
-        return;
-    }
-    char text[160], cells[CELLS + 1];
-    cs_pace_text(&pace, stage, now, text, sizeof text);
-    if (!terminal) {
-        (void)fprintf(stderr, "%s\n", text);
-        return;
-    }
-    int full = total > 0 ? (int)(CELLS * ((double)done / (double)total)) : 0;
-    for (int i = 0; i < CELLS; ++i) {
-        cells[i] = i < full ? '#' : '.';
-    }
-    cells[CELLS] = '\0';
-    (void)fprintf(stderr, "\r\033[K%s%s%s%s", total > 0 ? "[" : "", total > 0 ? cells : "",
-                  total > 0 ? "] " : "", text);
-    bar_shown = true;
-}
-
 const cs_progress *cs_output_progress(const cs_args *args)
 {
-    static const cs_progress shown = {show_progress, NULL};
-    return cs_args_flag(args, "quiet") ? NULL : &shown;
+    return cs_args_flag(args, "quiet") ? NULL : &cs_progress_shown;
 }
 
 void cs_output_note(const cs_args *args, const char *format, ...)
@@ -75,12 +33,14 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     if (cs_args_flag(args, "quiet")) {
         return;
     }
-    clear_bar();
+    cs_progress_clear();
     va_list list;
     va_start(list, format);
+    flockfile(stderr); /* a line of progress may come from another thread */
     (void)vfprintf(stderr, format, list);
-    va_end(list);
     (void)fputc('\n', stderr);
+    funlockfile(stderr);
+    va_end(list);
 }
 
 /* The texts of every list "warnings" in the record. */
@@ -174,11 +134,25 @@ static void note_metrics(const cs_args *args, const cs_table *table)
     }
 }
 
+/* How many rows are printed. 0: all; below 0: the last. */
+static int64_t most_rows(const cs_args *args)
+{
+    const cs_command *command = cs_args_command(args);
+    const char *asked = command->rows && cs_args_given(args, command->rows)
+                            ? cs_args_text(args, command->rows)
+                            : NULL;
+    int64_t rows = command->most;
+    if (asked && cs_parse_int(asked, command->rows, 1, INT64_MAX, &rows) != CS_OK) {
+        cs_reason_clear(); /* "all": --all prints as many */
+    }
+    return cs_args_flag(args, "all") ? 0 : rows > command->most ? rows : command->most;
+}
+
 /* What of the table answers the question. */
 static cs_status print_selection(const cs_args *args, const cs_table *table, FILE *out)
 {
     cs_table brief = {0}; /* borrows names and cells */
-    const int64_t most = cs_args_flag(args, "all") ? 0 : cs_args_command(args)->most;
+    const int64_t most = most_rows(args);
     int64_t wanted = 0, passed = 0;
     int *from = cs_alloc(table->columns, sizeof *from);
     brief.name = cs_alloc(table->columns, sizeof *brief.name);
@@ -225,6 +199,76 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
     return status == CS_OK && !printed ? print_selection(args, table, out) : status;
 }
 
+/* --- a result without a table of its own ------------------------------------------------------ */
+
+static cs_status add_field(cs_table *table, const char *name, const char *value)
+{
+    cs_status status = cs_table_row(table);
+    if (status == CS_OK) status = cs_table_text(table, "field", name);
+    return status == CS_OK ? cs_table_text(table, "value", value) : status;
+}
+
+static cs_status add_fields(cs_table *table, const char *name, const json_t *value);
+
+/* A member of an object, or an element of an array by its number from 1.
+ * NOLINTNEXTLINE(misc-no-recursion) */
+static cs_status add_member(cs_table *table, const char *name, const char *key, const json_t *value)
+{
+    char *path = name[0] ? cs_format("%s.%s", name, key) : cs_strdup(key);
+    cs_status status = path ? add_fields(table, path, value) : CS_ERR_MEMORY;
+    cs_free(path);
+    return status;
+}
+
+/* A row for each value, named by its path; what is null has none. NOLINTNEXTLINE(misc-no-recursion) */
+static cs_status add_fields(cs_table *table, const char *name, const json_t *value)
+{
+    char text[CS_REAL_TEXT];
+    const char *key = NULL;
+    json_t *member = NULL;
+    size_t i = 0;
+    cs_status status = CS_OK;
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        json_object_foreach((json_t *)value, key, member)
+        {
+            if (status == CS_OK) status = add_member(table, name, key, member);
+        }
+        return status;
+    case JSON_ARRAY:
+        json_array_foreach(value, i, member)
+        {
+            (void)snprintf(text, sizeof text, "%zu", i + 1);
+            if (status == CS_OK) status = add_member(table, name, text, member);
+        }
+        return status;
+    case JSON_STRING:
+        return add_field(table, name, json_string_value(value));
+    case JSON_INTEGER:
+        (void)snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return add_field(table, name, text);
+    case JSON_REAL:
+        cs_real_format(json_real_value(value), 6, text);
+        return add_field(table, name, text);
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return add_field(table, name, json_is_true(value) ? "true" : "false");
+    case JSON_NULL:
+        break;
+    }
+    return CS_OK;
+}
+
+static cs_status print_fields(const json_t *json, FILE *out)
+{
+    cs_table table = {0};
+    cs_status status = cs_table_init(&table, "field,value");
+    if (status == CS_OK) status = add_fields(&table, "", json);
+    if (status == CS_OK) status = cs_table_print_text(&table, out);
+    cs_table_free(&table);
+    return status;
+}
+
 cs_status cs_memory_close(FILE *out, cs_status status)
 {
     bool bad = ferror(out) != 0;
@@ -252,14 +296,14 @@ static cs_status set_printed(cs_args *args, const forms *f)
     } else if (f->text) {
         (void)fwrite(f->text, 1, (size_t)f->size, out);
     } else {
-        status = f->table ? print_brief(args, f->brief, out) : cs_json_print(out, f->json);
+        status = f->table ? print_brief(args, f->brief, out) : print_fields(f->json, out);
     }
     return cs_memory_close(out, status);
 }
 
 cs_status cs_output_print(cs_args *args)
 {
-    clear_bar();
+    cs_progress_clear();
     size_t size = args->printed_size;
     bool ok = size == 0 || fwrite(args->printed, 1, size, stdout) == size;
     if (!ok || fflush(stdout) != 0) {
@@ -369,6 +413,7 @@ void cs_output_unfinished(cs_args *args)
 void cs_output_elsewhere(cs_args *args)
 {
     args->delegated = true;
+    cs_progress_stop();
     cs_args_find(args, "quiet", strlen("quiet"))->flag = true;
 }
 

@@ -28,8 +28,8 @@ void cs_output_note(const cs_args *args, const char *format, ...) CS_PRINTF(2, 3
 cs_item *cs_output_root(cs_args *args);
 
 /* Sets what is printed once the run is complete: the record with --json; the table of `view` (NULL:
- * it has none, and asking for it is CS_ERR_USAGE) as CSV with --csv, else the command's selection
- * of that table as aligned text (cs_command.shown, brief). With -o DIR writes DIR/<name>.json and
+ * it has none, asking for it is CS_ERR_USAGE, and a table of the record's fields and values is
+ * printed) as CSV with --csv, else the command's selection of that table as aligned text (cs_command.shown, brief). With -o DIR writes DIR/<name>.json and
  * DIR/<name>.csv (refusing to overwrite without --force). Call it once: --resume prints the result
  * again from these files. What lists "warnings" of the record hold is said on stderr. */
 cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view) CS_MUST_CHECK;

@@ -246,6 +246,13 @@ test_arpack_of_all() {
     refuses 2 "use the solver lapack" "$COSPEC" svd c.mtx -k all --normalised --solver arpack
 }
 
+# As many rows as -k asks for are printed; without it, and with "all", the note says how many there are.
+test_rows_that_are_printed() {
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n30 30 90"; for (i = 1; i <= 30; ++i) for (j = 0; j < 3; ++j) print i, (i * (j + 2) + j) % 30 + 1, i + j }' > r.mtx
+    exits 0 svd r.mtx -k 20 && [ "$(wc -l < out)" = 21 ] && ! grep -q 'rows; --all' err && exits 0 svd r.mtx -k 15 --all && [ "$(wc -l < out)" = 16 ] || { fail "${why:-$(cat out err)}"; return 1; }
+    exits 0 svd r.mtx -k all && [ "$(wc -l < out)" = 13 ] && grep -q '^12 of [0-9]* rows; --all shows every one' err || fail "${why:-$(cat out err)}"
+}
+
 test_dry_run() { two; exits 0 svd two.mtx --dry-run --json && grep -q dense_bytes out; }
 
 # diag(3, 2, 1) at any size: three values, none zero, and of diag(3, 3, 3, 1) one is not all there is; sums of fourth powers that no double holds are not 0.
@@ -307,6 +314,6 @@ test_claimed_rows() {
 for t in closed_form after_ones more_than_there_are normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
     certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory \
-    what_would_be_ignored_is_refused arpack_of_all dry_run claimed_rows; do
+    what_would_be_ignored_is_refused arpack_of_all dry_run rows_that_are_printed claimed_rows; do
     check $t
 done

@@ -3,8 +3,23 @@
 
 # Tiny: 2 layers of width 16.
 size="--layers 2 --width 16 --heads 2 --batch 8 --max-length 16"
-# shellcheck disable=SC2086
-train() { "$COSPEC" train --corpus c.tsv $size "$@"; }
+# With --json, which is given once.
+train() {
+    case " $* " in *" --json "* | *" --csv "*) json= ;; *) json=--json ;; esac
+    # shellcheck disable=SC2086
+    "$COSPEC" train --corpus c.tsv $size $json "$@"
+}
+
+# Without --json the result is a table of fields and values, of a dry run too.
+test_table() {
+    small_corpus c.tsv
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" train --corpus c.tsv $size --objective ar --steps 2 -o d && head -1 out | grep -q '^field  *value$' && grep -q '^finished  *true$' out &&
+        grep -q "^eval_loss  *$(printf '%.5g' "$(number eval_loss d/train.json)" | cut -c1-5)" out && ! grep -q '[{}"]' out || { fail "$(cat out)"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" train --corpus c.tsv $size --objective ar --dry-run && grep -q '^parameters  *[0-9][0-9]*$' out || { fail "$(cat out)"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --dry-run && grep -q '^contributions  *[0-9]' out || fail "$(cat out)"
+}
 
 small_plan() { printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]}, {"probability": 1, "groups": [1, 0, 2, 2]}]}\n' > p.json; }
 
@@ -344,15 +359,15 @@ test_same_token_ids() {
 
 test_token_ids() {
     ids 3 0 1 2 3 4 5 6 7 8 9 1 2
-    exits 0 "$COSPEC" train --corpus c.npy --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 -o d && grep -q '"vocabulary": 15' out || { fail "$(cat out err)"; return 1; }
-    exits 0 "$COSPEC" train --corpus c.npy --vocab 20 --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 -o e && grep -q '"vocabulary": 25' out || { fail "$(cat out err)"; return 1; }
+    exits 0 "$COSPEC" train --corpus c.npy --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 --json -o d && grep -q '"vocabulary": 15' out || { fail "$(cat out err)"; return 1; }
+    exits 0 "$COSPEC" train --corpus c.npy --vocab 20 --test-share 0 --objective ar --width 16 --layers 1 --heads 2 --steps 2 --json -o e && grep -q '"vocabulary": 25' out || { fail "$(cat out err)"; return 1; }
     refuses 3 "token id 7 is not in 0..6 (--vocab 7)" "$COSPEC" train --corpus c.npy --vocab 7 --objective ar -o f
 }
 
 # The hash of document 0 is below the default share.
 test_one_document() {
     printf 'one two three four five six\n' > c.txt
-    exits 0 "$COSPEC" train --corpus c.txt --width 16 --layers 1 --heads 2 --batch 2 --objective ar --steps 2 -o d && says "no document would be left to train on: nothing is held out" && grep -q '"eval_loss": null' out || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" train --corpus c.txt --width 16 --layers 1 --heads 2 --batch 2 --objective ar --steps 2 --json -o d && says "no document would be left to train on: nothing is held out" && grep -q '"eval_loss": null' out || { fail "${why:-$(cat out)}"; return 1; }
     refuses 3 "all documents (1) are held out: --test-share 0 holds none out" "$COSPEC" train --corpus c.txt --test-share 0.2 --objective ar --steps 2 -o e
 }
 
@@ -459,7 +474,7 @@ test_own_split() {
         refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
-for t in every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_changed init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
+for t in table every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_changed init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
     one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
