@@ -1,11 +1,12 @@
-# docs/tutorial/corpus-to-probe.md does what it shows: words are the same, numbers within 2 %, and within 15 % behind a training
+# README.md and docs/tutorial/corpus-to-probe.md do what they show: words are the same, numbers within 2 %, and within 15 % behind a training
 # step, whose sums differ between processors.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
 
-test_tutorial() {
-    sh "$root/tests/tutorial.sh" "$root/docs/tutorial/corpus-to-probe.md" > new.md 2> err || { fail "$(tail -4 err)"; return 1; }
-    paste -d '\n' "$root/docs/tutorial/corpus-to-probe.md" new.md > both
+# does PAGE
+does() {
+    sh "$root/tests/tutorial.sh" "$root/$1" > new.md 2> err || { fail "$(tail -4 err)"; return 1; }
+    paste -d '\n' "$root/$1" new.md > both
     awk '
     function number(x) { return x ~ /^[-+]?[0-9.]+(e[-+]?[0-9]+)?[,:;]?$/ }
     NR % 2 { old = $0; next }
@@ -21,4 +22,8 @@ test_tutorial() {
     }' both > differences || fail "$(cat differences)"
 }
 
+test_readme() { does README.md; }
+test_tutorial() { does docs/tutorial/corpus-to-probe.md; }
+
+check readme
 check tutorial
