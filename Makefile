@@ -8,6 +8,11 @@
 # CONFIG=release|debug|asan|fuzz|tsan|coverage picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
 # CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
 
+# As many jobs as processors, unless -j says otherwise.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 VERSION := 0.2.0
 CONFIG ?= release
 WERROR ?= $(if $(CI),1,0)
