@@ -17,6 +17,12 @@ typedef struct {
     bool turns;
 } row;
 
+/* Whether a difference as large as the threshold is ruled out. */
+static bool is_small(const cs_claim_point *c)
+{
+    return c->small <= 0.05;
+}
+
 static const row rows[] = {
     {"no difference, 3 seeds", {0, 0, 0}, {1, 1}, 3, false},
     {"no difference, 5 seeds, 14 times", {0, 0, 0}, {14, 1}, 5, false},
@@ -80,8 +86,8 @@ TEST(false_turns_are_at_most_nominal)
         for (int k = 0; k < REPETITIONS; ++k) {
             draw(&rows[i], k, claim);
             OK(cs_claims_decide(&claims));
-            turns += claim[0].verdict == CS_CLAIM_TURNS;
-            wrong += claim[1].verdict != CS_CLAIM_UNDECIDED;
+            turns += claim[0].verdict == CS_CLAIM_NOT_REPRODUCED;
+            wrong += claim[1].verdict != CS_CLAIM_UNDETERMINED;
             assert_int_equal(claim[0].family_size, CLAIMS * BUDGETS);
         }
         print_message("%s: %.4f turn, %.4f false decisions of the other claim\n", rows[i].name,
@@ -117,8 +123,8 @@ TEST(baselines_do_not_sharpen_decisions)
         OK(cs_claims_decide(&claims));
         bool any = false;
         for (int c = 0; c < FAMILY; ++c) {
-            any = any || claim[c].verdict < CS_CLAIM_UNDECIDED;
-            open += claim[c].verdict == CS_CLAIM_OPEN;
+            any = any || claim[c].verdict <= CS_CLAIM_OPPOSITE;
+            open += claim[c].verdict == CS_CLAIM_NOT_TESTED;
         }
         wrong += any;
         assert_int_equal(claim[0].family_size, FAMILY);
@@ -161,8 +167,8 @@ TEST(large_differences_are_rarely_found_small)
             OK(cs_claims_decide(&claims));
             bool any = false;
             for (int c = 0; c < FAMILY; ++c) {
-                any = any || (c < large && cs_claim_is_small(&point[c]));
-                found += c >= large && cs_claim_is_small(&point[c]);
+                any = any || (c < large && is_small(&point[c]));
+                found += c >= large && is_small(&point[c]);
             }
             wrong += any;
         }
@@ -209,13 +215,13 @@ TEST(pairs_of_seeds)
             const double se = sqrt((squares - sum * sum / SEEDS) / (SEEDS * (SEEDS - 1)));
             assert_true(fabs(point.margin - 2.7764451051977987 * se) <
                         1e-9 * se); /* Student's, 4 */
-            const bool decided = claim.verdict < CS_CLAIM_UNDECIDED;
+            const bool decided = claim.verdict <= CS_CLAIM_OPPOSITE;
             assert_true(decided == (fabs(sum / SEEDS) > point.margin));
             wrong += decided && !large;
             told += decided && large;
             point.sides.paired = 0;
             OK(cs_claims_decide(&claims));
-            apart += claim.verdict < CS_CLAIM_UNDECIDED;
+            apart += claim.verdict <= CS_CLAIM_OPPOSITE;
         }
     }
     print_message("%.4f of nothing decided, %.2f of a difference; %.3f apart\n",
@@ -240,8 +246,9 @@ TEST(small_needs_a_size_and_an_error)
         cs_study_claim claim = {.name = "c", .family = "F", .points = 1, .point = &point};
         cs_claims claims = {1, &claim};
         OK(cs_claims_decide(&claims));
-        assert_true(cs_claim_is_small(&point) == rows_of[i].small);
-        assert_true(claim.verdict == CS_CLAIM_UNDECIDED);
+        assert_true(is_small(&point) == rows_of[i].small);
+        assert_true(claim.verdict ==
+                    (rows_of[i].small ? CS_CLAIM_EQUIVALENT : CS_CLAIM_UNDETERMINED));
     }
 }
 
@@ -265,13 +272,13 @@ static cs_claim_verdict verdict_of(double first, double second, double third, in
 
 TEST(verdicts_over_budgets)
 {
-    assert_int_equal(verdict_of(-1, -2, -3, 0), CS_CLAIM_AGREES);
-    assert_int_equal(verdict_of(-1, 0, -3, 0), CS_CLAIM_AGREES);
-    assert_int_equal(verdict_of(1, 2, 3, 0), CS_CLAIM_DISAGREES);
-    assert_int_equal(verdict_of(-1, 0, 3, 0), CS_CLAIM_TURNS);
-    assert_int_equal(verdict_of(0, 0, 0, 0), CS_CLAIM_UNDECIDED);
-    assert_int_equal(verdict_of(0, NAN, 0, 0), CS_CLAIM_UNDECIDED);
-    assert_int_equal(verdict_of(-1, -1, 3, 2), CS_CLAIM_DISAGREES); /* two are open */
-    assert_int_equal(verdict_of(-1, -1, 0, 2), CS_CLAIM_UNDECIDED);
-    assert_int_equal(verdict_of(-1, -1, 3, 3), CS_CLAIM_OPEN);
+    assert_int_equal(verdict_of(-1, -2, -3, 0), CS_CLAIM_REPRODUCED);
+    assert_int_equal(verdict_of(-1, 0, -3, 0), CS_CLAIM_REPRODUCED);
+    assert_int_equal(verdict_of(1, 2, 3, 0), CS_CLAIM_OPPOSITE);
+    assert_int_equal(verdict_of(-1, 0, 3, 0), CS_CLAIM_NOT_REPRODUCED);
+    assert_int_equal(verdict_of(0, 0, 0, 0), CS_CLAIM_UNDETERMINED);
+    assert_int_equal(verdict_of(0, NAN, 0, 0), CS_CLAIM_UNDETERMINED);
+    assert_int_equal(verdict_of(-1, -1, 3, 2), CS_CLAIM_OPPOSITE); /* two are open */
+    assert_int_equal(verdict_of(-1, -1, 0, 2), CS_CLAIM_UNDETERMINED);
+    assert_int_equal(verdict_of(-1, -1, 3, 3), CS_CLAIM_NOT_TESTED);
 }

@@ -61,12 +61,12 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
     const bool short_of = few(&c->sides.left) || few(&c->sides.right);
     const double d = c->difference = c->sides.left.value - c->sides.right.value;
     c->margin = c->p = c->small = c->resolution = c->seeds_needed = NAN;
-    c->verdict = CS_CLAIM_UNDECIDED;
+    c->verdict = CS_CLAIM_UNDETERMINED;
     c->why = isnan(d)               ? "a side has no value"
              : short_of             ? "a side has fewer than 3 seeds"
              : d == 0               ? "both sides are equal"
-             : c->sides.left.chance ? "the exact test does not tell it"
-                                    : "the difference is within its interval";
+             : c->sides.left.chance ? "the exact test is not significant"
+                                    : "the difference is not significant";
     if (short_of || isnan(d)) {
         return;
     }
@@ -81,7 +81,7 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
     if (isnan(c->margin)) c->why = "a side has no standard error";
 }
 
-/* Seeds a side, as many for both, that would tell the difference seen. */
+/* Seeds a side, the same number for both, with which the observed difference would be significant. */
 static double seeds_needed(const cs_claim_point *c)
 {
     const bool pairs = c->sides.paired;
@@ -103,29 +103,25 @@ static double seeds_needed(const cs_claim_point *c)
 
 /* --- verdicts --- */
 
-bool cs_claim_is_small(const cs_claim_point *c)
-{
-    return c->small <= alpha; /* false of NaN */
-}
-
 /* A comparison whose adjusted p is known, in a family of which one more would be decided at `level`. */
 static void decide(cs_claim_point *c, const cs_prior *prior, double level)
 {
     const bool wanted = *c->sides.want == '>' ? c->difference > 0 : c->difference < 0;
     if (!isnan(c->margin)) c->resolution = cs_margin(PARTS, c->part, level);
     if (c->adjusted <= alpha) {
-        c->verdict = wanted ? CS_CLAIM_AGREES : CS_CLAIM_DISAGREES;
+        c->verdict = wanted ? CS_CLAIM_REPRODUCED : CS_CLAIM_OPPOSITE;
         c->why =
             wanted ? "the difference has the sign claimed" : "the difference has the other sign";
-    } else if (cs_claim_is_small(c)) {
-        c->why = "the difference is smaller than what matters";
+    } else if (c->small <= alpha) { /* false of NaN */
+        c->verdict = CS_CLAIM_EQUIVALENT;
+        c->why = "the difference is smaller than the threshold";
     } else if (c->p <= alpha) {
-        c->why = "told by itself but not among the comparisons of its family";
+        c->why = "significant alone but not after Holm's correction";
     }
     c->prior = *prior;
     c->level = level;
     if (c->unmet) {
-        c->verdict = CS_CLAIM_OPEN;
+        c->verdict = CS_CLAIM_NOT_TESTED;
         c->why = c->unmet;
     }
 }
@@ -162,8 +158,8 @@ static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *
     return cs_prior_of(sides, variance, freedom, out);
 }
 
-/* Moderated variances and Holm's adjustment over the comparisons of a family, of differences told and
- * of those found small; *size: comparisons with a p. */
+/* Moderated variances and Holm's adjustment over the comparisons of a family, of significant differences
+ * and of those shown to be small; *size: comparisons with a p. */
 static cs_status decide_family(int64_t count, cs_claim_point *const *member, int64_t *size)
 {
     cs_pool pool = {0};
@@ -178,7 +174,7 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         measure_margin(&prior, member[i]);
         p[i] =
-            member[i]->p; /* of what is open too: baselines are met where a side came out large */
+            member[i]->p; /* untested ones too: a side that came out large beats its baseline */
         small[i] = member[i]->small;
         *size += !isnan(p[i]);
     }
@@ -193,40 +189,43 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     return status;
 }
 
-/* What a claim over budgets comes to; one of every budget is refuted at one. */
+/* The verdict on a claim over budgets; one about every budget is reproduced only at all of them. */
 static void conclude(cs_study_claim *c)
 {
-    int64_t of[CS_CLAIM_TURNS + 1] = {0};
+    int64_t of[CS_CLAIM_NOT_TESTED + 1] = {0};
     for (int64_t i = 0; i < c->points; ++i) {
         of[c->point[i].verdict] += 1;
     }
-    const int64_t agree = of[CS_CLAIM_AGREES], disagree = of[CS_CLAIM_DISAGREES];
+    const int64_t agree = of[CS_CLAIM_REPRODUCED], disagree = of[CS_CLAIM_OPPOSITE],
+                  tested = c->points - of[CS_CLAIM_NOT_TESTED];
     const cs_claim_point *last = cs_claim_last(c);
     const bool partly = c->everywhere && agree < c->points;
-    c->verdict = disagree && (!agree || c->everywhere) ? CS_CLAIM_DISAGREES
-                 : agree && disagree                   ? CS_CLAIM_TURNS
-                 : agree && !partly                    ? CS_CLAIM_AGREES
-                 : of[CS_CLAIM_OPEN] == c->points      ? CS_CLAIM_OPEN
-                                                       : CS_CLAIM_UNDECIDED;
+    c->verdict = agree && disagree                   ? CS_CLAIM_NOT_REPRODUCED
+                 : disagree                          ? CS_CLAIM_OPPOSITE
+                 : agree && !partly                  ? CS_CLAIM_REPRODUCED
+                 : tested == 0                       ? CS_CLAIM_NOT_TESTED
+                 : of[CS_CLAIM_EQUIVALENT] == tested ? CS_CLAIM_EQUIVALENT
+                                                     : CS_CLAIM_UNDETERMINED;
     c->why = c->points == 1 || agree + disagree == 0 ? last->why
-             : agree && partly                       ? "the claim is of every budget"
+             : agree && partly                       ? "the claim is about every budget"
              : agree && disagree                     ? "the sign changes with the budget"
              : agree + disagree == c->points         ? "at every budget"
-                                                     : "at some budgets and at none otherwise";
+                                                     : "at some budgets; the opposite at none";
 }
 
-/* "500: 0.031 (0.012 to 0.05) agree; ..." */
-static cs_status tell_course(cs_study_claim *c)
+/* "500: 0.031 (0.012 to 0.05) reproduced; ..." */
+static cs_status describe_budgets(cs_study_claim *c, bool exploratory)
 {
     for (int64_t i = 0; i < c->points && c->point[i].budget; ++i) {
         const cs_claim_point *p = &c->point[i];
-        char range[64] = "";
+        char range[64] = "", verdict[CS_VERDICT_TEXT];
+        cs_claim_verdict_text(p->verdict, p->matters, exploratory, verdict);
         if (!isnan(p->margin))
             (void)snprintf(range, sizeof range, " (%.3g to %.3g)", p->difference - p->margin,
                            p->difference + p->margin);
         char *longer =
             cs_format("%s%s%s: %.3g%s %s", c->course ? c->course : "", c->course ? "; " : "",
-                      p->budget, p->difference, range, cs_claim_verdict_name(p->verdict));
+                      p->budget, p->difference, range, verdict);
         cs_free(c->course);
         c->course = longer;
         if (!longer) return CS_ERR_MEMORY;
@@ -261,7 +260,7 @@ cs_status cs_claims_decide(cs_claims *claims)
             if (c->points > 0 && strcmp(c->family, family) == 0) {
                 c->family_size = size;
                 conclude(c);
-                status = tell_course(c);
+                status = describe_budgets(c, claims->exploratory);
             }
         }
     }
@@ -280,10 +279,10 @@ static void take_verdict(const json_t *s, cs_study_claim *c)
         c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
     bool printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
-    c->verdict = pass && (c->assumed || !printed)        ? CS_CLAIM_AGREES
-                 : strcmp(c->found, "FAIL") == 0         ? CS_CLAIM_DISAGREES
-                 : strcmp(c->found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDECIDED
-                                                         : CS_CLAIM_OPEN;
+    c->verdict = pass && (c->assumed || !printed)        ? CS_CLAIM_REPRODUCED
+                 : strcmp(c->found, "FAIL") == 0         ? CS_CLAIM_NOT_REPRODUCED
+                 : strcmp(c->found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDETERMINED
+                                                         : CS_CLAIM_NOT_TESTED;
     c->why = pass && printed && !c->assumed ? "it holds where its assumptions do not"
                                             : "the verdict of the audit";
 }
@@ -392,8 +391,12 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
         cs_study_claim *c = &claims->claim[i];
         c->underpowered = study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0;
         if (c->underpowered) {
-            c->verdict = CS_CLAIM_UNDECIDED;
-            c->why = "this scale is too small to tell";
+            c->verdict = CS_CLAIM_UNDETERMINED;
+            c->why = "this scale is too small to decide";
+        }
+        if (c->untested) {
+            c->verdict = CS_CLAIM_NOT_TESTED;
+            c->why = c->untested;
         }
     }
     return status;

@@ -12,8 +12,11 @@
  *                       "or": true is met where the one before it is. A claim
  *                       about a model that a step has trained must have it
  *   "title"             optional: what the figure over budgets calls it, before both labels
+ *   "metric"            optional: what is measured, "UNIT, DETAIL"; figures give claims of one unit one scale
+ *   "paper"             optional: the paper's numbers, for the report's table
  *   "matters"           optional: a difference smaller than this is of no interest
- *   "not_at"            optional: a scale of the study too small to tell
+ *   "not_at"            optional: a scale of the study too small to decide
+ *   "untested"          optional: why this study cannot decide the claim, or "" where it can
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
  *
  * SIDE is a number, or
@@ -41,19 +44,25 @@
  *
  * and M is the margin of them all. Of a comparison:
  *
- *   agree         d has the sign wanted and is decided at .05 among the comparisons of its family
- *                 (Holm, all budgets of all its claims, open ones too); PASS
- *   disagree      it has the other and is decided;  FAIL
- *   cannot tell   else; a side that is not `exact` has no error; INCONCLUSIVE
- *   open          what no number could decide: VACUOUS, UNSPECIFIED, the PASS of a printed statement
- *                 one of whose assumptions fails; and where a `needs` is not met: its difference has
- *                 not its sign, or lies within the margin of its two sides: models that pass no
- *                 baseline that knows nothing of what is compared
+ *   reproduced              d has the sign wanted and is significant at .05 among the comparisons of
+ *                           its family (Holm, all budgets of all its claims, untested ones too); PASS
+ *   opposite at this scale  d is significant with the other sign
+ *   equivalent within M     d is not significant, and |d| >= M ("matters") is ruled out at .05 among
+ *                           the comparisons of the family
+ *   undetermined            otherwise; also where a side that is not `exact` has no error; INCONCLUSIVE
+ *   not tested              nothing here could decide it: VACUOUS, UNSPECIFIED, the PASS of a printed
+ *                           statement one of whose assumptions fails; or a `needs` is not met: its
+ *                           difference has the wrong sign or lies within the margin of its two sides, so
+ *                           a model does not beat its baseline
  *
- * Of a claim over budgets: turns where it agrees at one and disagrees at another, else agree or
- * disagree where it does at one or more, else cannot tell, and open where every budget is. All
- * decisions of a family are right together with a chance of .95, so that a claim turns with a
- * chance of .05 at most where its differences have one sign.
+ * A claim over budgets is reproduced or opposite where it is so at one budget or more; where it is
+ * reproduced at one and opposite at another it is `not reproduced at this scale`, and so is a statement
+ * whose audit is FAIL. It is equivalent where every tested budget is, not tested where no budget is
+ * tested, and otherwise undetermined. All decisions of a family are right together with probability .95,
+ * so a claim whose differences have one sign is called both with probability .05 at most.
+ *
+ * A study with "exploratory": true compares what nobody has made a claim about (cospec compare): its
+ * first two verdicts read `significant` and `significant the other way`.
  *
  * A family is the claims with the same text under "family" (their source, where they have none).
  */
@@ -107,11 +116,12 @@ typedef struct {
 } cs_study_comparison;
 
 typedef enum {
-    CS_CLAIM_AGREES,
-    CS_CLAIM_DISAGREES,
-    CS_CLAIM_UNDECIDED,
-    CS_CLAIM_OPEN,
-    CS_CLAIM_TURNS
+    CS_CLAIM_REPRODUCED,
+    CS_CLAIM_OPPOSITE,
+    CS_CLAIM_NOT_REPRODUCED, /* of a claim over budgets, or a statement */
+    CS_CLAIM_EQUIVALENT,
+    CS_CLAIM_UNDETERMINED,
+    CS_CLAIM_NOT_TESTED
 } cs_claim_verdict;
 
 enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either side */
@@ -141,10 +151,13 @@ typedef struct {
 typedef struct {
     const char *name, *source, *says, *scope;
     const char *title;     /* of its panel in the figure over budgets; NULL: its name */
+    const char *metric;    /* "UNIT, DETAIL"; NULL: not named */
+    const char *paper;     /* the paper's numbers; NULL: not given */
     int everywhere;        /* a claim of every budget, not of some */
     const char *no_need;   /* why there are no baselines; NULL: there are, or none is wanted */
     const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */
+    const char *untested;  /* why the study cannot decide it; NULL: it can */
     const char *statement; /* STEP ID FORM; NULL: two sides */
     int64_t points;        /* one a budget, from small to large; of a statement 0 */
     cs_claim_point *point;
@@ -161,6 +174,7 @@ typedef struct {
 typedef struct {
     int64_t count;
     cs_study_claim *claim;
+    bool exploratory;
 } cs_claims;
 
 /* The claims of a study, none where it has none; they borrow from it, and mark the steps that they
@@ -175,9 +189,6 @@ void cs_claims_free(cs_claims *claims);
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
 const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
 
-/* Whether a difference as large as what matters is ruled out at .05 among the claims of the family. */
-bool cs_claim_is_small(const cs_claim_point *c);
-
 /* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
  * row that is missing, or rows of which more than one fits. */
 cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
@@ -185,8 +196,13 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CH
 /* Decides claims whose sides are measured, family by family. CS_ERR_MEMORY is all that can fail. */
 cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 
-/* "agree", "disagree", "cannot tell", "open", "turns" */
-const char *cs_claim_verdict_name(cs_claim_verdict verdict);
+/* What a verdict is called, without the threshold of "equivalent". */
+const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory);
+
+/* The same with the threshold, "equivalent within 0.02"; matters: that of its comparison, 0 without. */
+enum { CS_VERDICT_TEXT = 64 };
+void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
+                           char out[CS_VERDICT_TEXT]);
 
 /* The budgets at which a claim that is decided has this verdict, "300, 750", in fresh memory; "" for one
  * without budgets, and where it is not decided. */
@@ -194,19 +210,19 @@ cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict
                            char **out) CS_MUST_CHECK;
 
 /* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value, right_se, seeds,
- * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed, agree_at,
- * disagree_at, budgets, verdict, why, scope, matters, p_small; numbers are those of the largest budget. */
+ * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed,
+ * reproduced_at, opposite_at, budgets, verdict, why, scope, matters, p_small; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,
- * high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small. *count: rows; none, no
- * file. */
+ * high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small, unit. Without any, no file.
+ * *count: rows of claims with three budgets or more, which the figure draws. */
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
                                   int64_t *count) CS_MUST_CHECK;
 
 /* The other comparisons that have an interval, a row each: series (the family), claim, place (in its
- * family, from 1), label, wanted, difference, low, high, p, p_holm, verdict, matters, p_small. *count:
- * rows; none, no file. */
+ * family, from 1), label, wanted, difference, low, high, p, p_holm, verdict, matters, p_small, unit.
+ * *count: rows; none, no file. */
 cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
                                       int64_t *count) CS_MUST_CHECK;
 

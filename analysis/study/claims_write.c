@@ -1,22 +1,51 @@
 /* Claims as tables: one row a claim; for figures one a budget of those that are stated over budgets, and one of
  * each other difference, family by family. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/study/claims.h"
 #include "base/mem.h"
 #include "io/result.h"
 
-const char *cs_claim_verdict_name(cs_claim_verdict verdict)
+enum { LEAST_BUDGETS = 3 }; /* of a claim that the figure over budgets draws */
+
+const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
 {
-    static const char *const name[] = {"agree", "disagree", "cannot tell", "open", "turns"};
-    return name[verdict];
+    static const char *const name[] = {"reproduced",
+                                       "opposite at this scale",
+                                       "not reproduced at this scale",
+                                       "equivalent",
+                                       "undetermined",
+                                       "not tested"};
+    return !exploratory                      ? name[verdict]
+           : verdict == CS_CLAIM_REPRODUCED ? "significant"
+           : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"
+                                            : name[verdict];
+}
+
+void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
+                           char out[CS_VERDICT_TEXT])
+{
+    const char *name = cs_claim_verdict_name(verdict, exploratory);
+    if (verdict == CS_CLAIM_EQUIVALENT) {
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s within %.3g", name, matters);
+    } else {
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s", name);
+    }
+}
+
+static void record_verdict(cs_item *row, cs_claim_verdict verdict, const cs_claim_point *p,
+                           bool exploratory)
+{
+    char text[CS_VERDICT_TEXT];
+    cs_claim_verdict_text(verdict, p ? p->matters : 0, exploratory, text);
+    cs_item_text(row, "verdict", text);
 }
 
 cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict, char **out)
 {
-    const bool decided = claim->verdict == CS_CLAIM_AGREES ||
-                         claim->verdict == CS_CLAIM_DISAGREES || claim->verdict == CS_CLAIM_TURNS;
+    const bool decided = claim->verdict <= CS_CLAIM_NOT_REPRODUCED;
     char *text = cs_strdup("");
     for (int64_t i = 0; i < claim->points && decided; ++i) {
         const cs_claim_point *p = &claim->point[i];
@@ -44,12 +73,12 @@ static void record_test(cs_item *row, const cs_claim_point *p)
     cs_item_real(row, "p_small", p->small);
 }
 
-static cs_status record_claim(cs_item *row, const cs_study_claim *c)
+static cs_status record_claim(cs_item *row, const cs_study_claim *c, bool exploratory)
 {
     const cs_claim_point *p = cs_claim_last(c);
     cs_item_text(row, "claim", c->name);
     CS_ITEM_FIELDS(row, c, source, says, why, scope);
-    cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
+    record_verdict(row, c->verdict, p, exploratory);
     cs_item_text(row, "left", c->statement ? c->statement : p->sides.left.label);
     cs_item_text(row, "right", c->statement ? c->found : p->sides.right.label);
     if (!p) {
@@ -68,11 +97,11 @@ static cs_status record_claim(cs_item *row, const cs_study_claim *c)
                                      : "95 % of this comparison alone: documents and seeds");
     CS_ITEM_FIELDS(row, c, family, family_size);
     if (c->course) cs_item_text(row, "budgets", c->course);
-    char *agree = NULL, *disagree = NULL;
-    cs_status status = cs_claim_budgets(c, CS_CLAIM_AGREES, &agree);
-    if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_DISAGREES, &disagree);
-    cs_item_take(row, "agree_at", agree);
-    cs_item_take(row, "disagree_at", disagree);
+    char *reproduced = NULL, *opposite = NULL;
+    cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
+    if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
+    cs_item_take(row, "reproduced_at", reproduced);
+    cs_item_take(row, "opposite_at", opposite);
     return status;
 }
 
@@ -81,16 +110,41 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
     static const cs_view view = {
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
                     "seeds difference low high interval family family_size p p_holm resolution "
-                    "seeds_needed agree_at disagree_at budgets verdict why scope matters p_small"};
+                    "seeds_needed reproduced_at opposite_at budgets verdict why scope matters "
+                    "p_small"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
-        status = record_claim(cs_item_object(rows, NULL), &claims->claim[i]);
+        status = record_claim(cs_item_object(rows, NULL), &claims->claim[i], claims->exploratory);
     }
     if (status == CS_OK) status = cs_result_write_csv(result, &view, path);
     cs_result_free(&result);
     return status;
+}
+
+static int unit_length(const cs_study_claim *c)
+{
+    const char *comma = c->metric ? strstr(c->metric, ", ") : NULL;
+    return comma ? (int)(comma - c->metric) : (int)strlen(c->metric ? c->metric : "");
+}
+
+static void record_unit(cs_item *row, const cs_study_claim *c)
+{
+    cs_item_take(row, "unit", cs_format("%.*s", unit_length(c), c->metric ? c->metric : ""));
+}
+
+/* The rest of a metric behind its unit, where the claims of a family differ in it; else "". */
+static const char *detail_of(const cs_claims *claims, const cs_study_claim *c)
+{
+    for (int64_t i = 0; i < claims->count && c->metric; ++i) {
+        const cs_study_claim *other = &claims->claim[i];
+        const bool differs = other->metric && strcmp(other->family, c->family) == 0 &&
+                             strcmp(other->metric, c->metric) != 0;
+        const char *detail = c->metric + unit_length(c);
+        if (differs && *detail) return detail + strlen(", ");
+    }
+    return "";
 }
 
 /* Whether a figure would call another claim the same. */
@@ -107,50 +161,56 @@ static bool shares_title(const cs_claims *claims, const cs_study_claim *c)
     return false;
 }
 
-/* "TITLE: ABOVE - BELOW", the side that is said to be larger in front, with the name behind a title that
- * another claim shares; and the sign of left less right that is as claimed. */
+/* "TITLE: ABOVE - BELOW (DETAIL)", the side that is claimed to be larger in front, with the name behind a
+ * title that another claim shares; and the sign of left less right that is as claimed. The name stands for
+ * a title that is not there, unless a detail (NULL: none) and a metric say enough. */
 static void record_drawn(cs_item *row, const char *key, const cs_study_claim *c,
-                         const cs_study_comparison *s, bool shared)
+                         const cs_study_comparison *s, bool shared, const char *detail)
 {
-    const bool more = *s->want == '>';
+    const bool more = *s->want == '>', alone = !s->right.file && s->right.value == 0;
     const char *above = more ? s->left.label : s->right.label;
     const char *below = more ? s->right.label : s->left.label;
-    const bool alone = more && !s->right.file && s->right.value == 0;
-    const char *title = c->title ? c->title : c->name;
+    const char *title = c->title ? c->title : detail && c->metric ? "" : c->name;
+    detail = detail ? detail : "";
     cs_item_take(row, key,
-                 cs_format("%s%s%s%s: %s%s%s", title, shared ? " (" : "", shared ? c->name : "",
-                           shared ? ")" : "", above, alone ? "" : " \342\210\222 ",
-                           alone ? "" : below));
+                 cs_format("%s%s%s%s%s%s%s%s%s%s%s", title, shared ? " (" : "",
+                           shared ? c->name : "", shared ? ")" : "", *title ? ": " : "",
+                           alone && !more ? "" : above, alone && more ? "" : " \342\210\222 ",
+                           alone && more ? "" : below, *detail ? " (" : "", detail,
+                           *detail ? ")" : ""));
     cs_item_int(row, "wanted", more ? 1 : -1);
 }
 
 static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p,
-                          bool shared)
+                          bool shared, bool exploratory)
 {
-    record_drawn(row, "series", c, &p->sides, shared);
+    record_drawn(row, "series", c, &p->sides, shared, NULL);
     cs_item_text(row, "claim", c->name);
     cs_item_text(row, "budget", p->budget);
     record_test(row, p);
-    cs_item_text(row, "verdict", cs_claim_verdict_name(p->verdict));
+    record_verdict(row, p->verdict, p, exploratory);
     cs_item_text(row, "why", p->why);
+    record_unit(row, c);
 }
 
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int64_t *count)
 {
     static const cs_view view = {"budgets[]",
                                  "series claim budget wanted difference low high p p_holm "
-                                 "resolution seeds_needed verdict why matters p_small"};
+                                 "resolution seeds_needed verdict why matters p_small unit"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "budgets");
+    int64_t all = 0;
     *count = 0;
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
         const bool shared = c->points > 0 && shares_title(claims, c);
-        for (int64_t p = 0; p < c->points && c->point[p].budget; ++p, ++*count) {
-            record_budget(cs_item_object(rows, NULL), c, &c->point[p], shared);
+        for (int64_t p = 0; p < c->points && c->point[p].budget; ++p, ++all) {
+            record_budget(cs_item_object(rows, NULL), c, &c->point[p], shared, claims->exploratory);
+            *count += c->points >= LEAST_BUDGETS;
         }
     }
-    cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
+    cs_status status = all > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
     cs_result_free(&result);
     return status;
 }
@@ -176,7 +236,7 @@ static int64_t place_in_family(const cs_claims *claims, int64_t of)
 cs_status cs_claims_write_differences(const cs_claims *claims, const char *path, int64_t *count)
 {
     static const cs_view view = {"differences[]", "series claim place label wanted difference low "
-                                                  "high p p_holm verdict matters p_small"};
+                                                  "high p p_holm verdict matters p_small unit"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "differences");
     *count = 0;
@@ -187,9 +247,10 @@ cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
         cs_item_text(row, "series", c->family);
         cs_item_text(row, "claim", c->name);
         cs_item_int(row, "place", place_in_family(claims, i));
-        record_drawn(row, "label", c, &c->point->sides, false);
+        record_drawn(row, "label", c, &c->point->sides, false, detail_of(claims, c));
         record_test(row, c->point);
-        cs_item_text(row, "verdict", cs_claim_verdict_name(c->verdict));
+        record_verdict(row, c->verdict, c->point, claims->exploratory);
+        record_unit(row, c);
         ++*count;
     }
     cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;

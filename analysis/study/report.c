@@ -235,8 +235,8 @@ static cs_status put_made(cs_report *r)
     (void)fputs("; ", r->out);
     if (status == CS_OK) status = put_seconds(r);
     (void)fputs(
-        " s of computation. Every number links to the file it was read from, in the folders "
-        "beside this page.</p>\n",
+        " s of computation. Numbers link to the files that they were read from, where these are "
+        "published with the page.</p>\n",
         r->out);
     return status;
 }
@@ -252,6 +252,32 @@ static cs_status put_steps(cs_report *r)
                     step->name, step->command);
         (void)fprintf(r->out, "</code></td><td class=\"n\">%.1f</td><td class=\"n\">%d</td></tr>\n",
                       step->seconds, step->exit_code);
+    }
+    cs_html_put(r->out, "</table>\n");
+    return CS_OK;
+}
+
+/* {{commands}}: of each command how many steps, their time, and the first of them */
+static cs_status put_commands(cs_report *r)
+{
+    const cs_study *s = r->study;
+    cs_html_put(r->out, "<table><tr><th>command</th><th>steps</th><th>seconds</th>"
+                        "<th>the first of them</th></tr>\n");
+    for (int64_t i = 0; i < s->steps; ++i) {
+        int64_t first = 0, count = 0;
+        double seconds = 0;
+        while (strcmp(s->step[first].word[0], s->step[i].word[0]) != 0)
+            ++first;
+        if (first < i) continue;
+        for (int64_t j = i; j < s->steps; ++j) {
+            if (strcmp(s->step[j].word[0], s->step[i].word[0]) != 0) continue;
+            ++count;
+            seconds += s->step[j].seconds;
+        }
+        cs_html_put(r->out, "<tr><td>%</td>", s->step[i].word[0]);
+        (void)fprintf(r->out, "<td class=\"n\">%lld</td><td class=\"n\">%.0f</td>", (long long)count,
+                      seconds);
+        cs_html_put(r->out, "<td><code>cospec %</code></td></tr>\n", s->step[i].command);
     }
     cs_html_put(r->out, "</table>\n");
     return CS_OK;
@@ -333,6 +359,7 @@ static cs_status directive(cs_report *r, char *text)
                  {"text", put_prose, 1, MOST_WORDS, "WORD..."},
                  {"end", put_nothing, 1, 1, ""},
                  {"steps", put_steps, 1, MOST_WORDS, ""},
+                 {"commands", put_commands, 1, 1, ""},
                  {"made", put_made, 1, 1, ""},
                  {"machine", put_machine, 1, MOST_WORDS, ""},
                  {"version", put_version, 1, MOST_WORDS, ""},
@@ -428,12 +455,21 @@ cs_status cs_report_check(const cs_study *study, const char *template_path)
     return status;
 }
 
+static cs_status finish(const char *dir, const char *html, char **out, size_t *length)
+{
+    FILE *stream = open_memstream(out, length);
+    if (!stream) return cs_fail(CS_ERR_MEMORY, "report: %s", strerror(errno));
+    cs_report_finish(dir, html, stream);
+    const bool bad = ferror(stream) != 0;
+    return fclose(stream) != 0 || bad ? cs_fail(CS_ERR_MEMORY, "report: out of memory") : CS_OK;
+}
+
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
                           const char *path)
 {
-    char *text = NULL, *html = NULL;
+    char *text = NULL, *html = NULL, *finished = NULL;
     int64_t size = 0;
-    size_t length = 0;
+    size_t length = 0, finished_length = 0;
     cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
     if (status != CS_OK) return status;
     cs_report r = {.study = study, .claims = claims, .out = open_memstream(&html, &length)};
@@ -444,9 +480,11 @@ cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const 
         bool bad = ferror(r.out) != 0;
         bad = fclose(r.out) != 0 || bad;
         if (status == CS_OK && bad) status = cs_fail(CS_ERR_MEMORY, "report: out of memory");
-        if (status == CS_OK) status = cs_file_write(path, html, (int64_t)length);
+        if (status == CS_OK) status = finish(study->dir, html, &finished, &finished_length);
+        if (status == CS_OK) status = cs_file_write(path, finished, (int64_t)finished_length);
     }
     free(html); /* by open_memstream */
+    free(finished);
     cs_free(text);
     return status;
 }

@@ -18,19 +18,22 @@
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
  *   {{figure STEP FIGURE caption...}}   the SVG inline, links to PNG, PDF, CSV and script
  *   {{figures PREFIX caption...}}       those of all plots whose steps are named so
- *   {{if PREFIX}} ... {{end}}           what stands there only where a step's name begins so
- *   {{standings PREFIX FIRST}}          who is first in what (standings.h); FIRST heads the column
- *   {{tally [source]}}                  how many claims of each paper, or source, have which verdict
+ *   {{if PREFIX}} ... {{end}}           text that appears only where a step's name begins with PREFIX
+ *   {{standings PREFIX FIRST}}          models by measure; FIRST is the head of the column of winners, "best"
+ *                                       where more is better and "highest" where it is neither (standings.h)
+ *   {{tally [source]}}                  how many claims of each paper, or source, have each verdict
  *   {{claim NAME}}                      its verdict, numbers and interval, in a sentence
- *   {{claims [PREFIX]}}                 claims whose name starts with PREFIX, measured
- *   {{curves caption...}}               the figure of the claims over budgets, where there are any
+ *   {{claims [PREFIX]}}                 a table of each source: claims whose name starts with PREFIX
+ *   {{curves caption...}}               the figure of the claims over three budgets or more, where there are any
  *   {{differences caption...}}          that of the claims at one budget, family by family
  *   {{course caption...}}               the figure of measures over checkpoints, where there are any
  *   {{text WORD...}}                    prose with variables of the study
  *   {{steps}}                           all steps with commands, times, exit codes
+ *   {{commands}}                        a row a command: its steps, their time, the first of them
  *
- * The first function looks, before any step runs, whether every directive is known, has its words
- * and names steps of the study. CS_ERR_INPUT "TEMPLATE:LINE: ...". */
+ * Links to files that are not in the study's folder are left out, and table cells carry the head of their
+ * column for narrow screens. The first function checks, before any step runs, that every directive is known,
+ * has its words and names steps of the study. CS_ERR_INPUT "TEMPLATE:LINE: ...". */
 cs_status cs_report_check(const cs_study *study, const char *template_path) CS_MUST_CHECK;
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
                           const char *path) CS_MUST_CHECK;

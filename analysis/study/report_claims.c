@@ -1,5 +1,6 @@
-/* Claims as a reader meets them: first how many hold, paper by paper; then, family by family, a line
- * each with its verdict and its two numbers, which unfolds to scope, interval and reasons. */
+/* Claims as a reader meets them: first how many have which verdict, paper by paper; then a table of each
+ * source, a row a claim, as the papers' tables are: what is compared, by which metric, the paper's numbers,
+ * ours, their difference with its interval, and the verdict. Scopes follow as numbered notes. */
 #include <math.h>
 #include <string.h>
 
@@ -7,14 +8,15 @@
 #include "analysis/study/report_private.h"
 #include "base/mem.h"
 
-enum { VERDICTS = CS_CLAIM_TURNS + 1 };
+enum { VERDICTS = CS_CLAIM_NOT_TESTED + 1 };
 
-/* In the order of enum cs_claim_verdict: the class of a line, and the colour, that of a statement's
- * verdict. */
-static const char *const line_class[] = {"agree", "disagree", "undecided", "open", "turns"};
-static const char *const colour[] = {"PASS", "FAIL", "INCONCLUSIVE", "UNSPECIFIED", "VACUOUS"};
+/* In the order of enum cs_claim_verdict: the class of a badge, and its mark, that of the figures. */
+static const char *const badge[] = {"reproduced", "opposite",     "mixed",
+                                    "equivalent", "undetermined", "untested"};
+static const char *const mark[] = {"&#9679;", "&#9632;", "&#9660;",
+                                   "&#9670;", "&#9675;", "&#10005;"};
 
-/* What stands in `source` before the first comma or blank: the paper; "this project" is two words. */
+/* The text of `source` before the first comma or blank: the paper; "this project" is two words. */
 static const char *paper_of(const cs_study_claim *c, int *length)
 {
     static const char own[] = "this project";
@@ -32,35 +34,16 @@ static bool same_origin(const cs_study_claim *a, const cs_study_claim *b, bool s
     return m == n && strncmp(of_a, of_b, (size_t)m) == 0;
 }
 
-static bool same_family(const cs_study_claim *a, const cs_study_claim *b)
+/* --- how many of each verdict --- */
+
+static void put_badge(FILE *out, cs_claim_verdict verdict, const char *text)
 {
-    return strcmp(a->family, b->family) == 0;
+    cs_html_put(out, "<b class=\"v %\">", badge[verdict]);
+    (void)fprintf(out, "%s ", mark[verdict]);
+    cs_html_put(out, "%</b>", text);
 }
 
-/* Not told, but known to be smaller than what matters. */
-static bool is_small(const cs_study_claim *c)
-{
-    return c->points > 0 && c->verdict == CS_CLAIM_UNDECIDED && cs_claim_is_small(cs_claim_last(c));
-}
-
-/* Of the claims that compare numbers: how many this study has settled. */
-static void put_settled(FILE *out, const cs_claims *claims)
-{
-    int64_t numeric = 0, decided = 0, small = 0;
-    for (int64_t i = 0; i < claims->count; ++i) {
-        const cs_study_claim *c = &claims->claim[i];
-        numeric += c->points > 0;
-        if (c->points == 0 || c->verdict == CS_CLAIM_OPEN) continue;
-        decided += c->verdict != CS_CLAIM_UNDECIDED;
-        small += is_small(c);
-    }
-    (void)fprintf(out,
-                  "<p>Claims that compare numbers: %lld; decided: %lld; <em>no difference that "
-                  "matters</em> (smaller than what their claim says): %lld.</p>\n",
-                  (long long)numeric, (long long)decided, (long long)small);
-}
-
-/* Of the claims over budgets that are decided: at how many of theirs. */
+/* Of the claims over budgets with this verdict: at how many budgets. */
 static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_verdict verdict)
 {
     int64_t all = 0, every = 0, last = 0;
@@ -75,20 +58,22 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
         last += cs_claim_last(c)->verdict == verdict;
     }
     if (all == 0) return;
-    (void)fprintf(out,
-                  "<p>Of the claims over budgets %lld <em>%s</em> at one or more: %lld of them at "
-                  "every budget, %lld at the largest.</p>\n",
-                  (long long)all, cs_claim_verdict_name(verdict), (long long)every,
-                  (long long)last);
+    cs_html_put(out, "<p>Claims over several budgets with the verdict <em>%</em>: ",
+                cs_claim_verdict_name(verdict, claims->exploratory));
+    (void)fprintf(out, "%lld. At every budget: %lld. At the largest budget: %lld.</p>\n",
+                  (long long)all, (long long)every, (long long)last);
 }
 
 void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
 {
     cs_html_put(out, "<table class=\"tally\"><tr><th>%</th><th>claims</th>",
                 sources ? "source" : "paper");
-    for (int v = 0; v < VERDICTS; ++v)
-        cs_html_put(out, "<th><b class=\"v %\">%</b></th>", colour[v],
-                    cs_claim_verdict_name((cs_claim_verdict)v));
+    for (int v = 0; v < VERDICTS; ++v) {
+        cs_html_put(out, "<th>");
+        put_badge(out, (cs_claim_verdict)v,
+                  cs_claim_verdict_name((cs_claim_verdict)v, claims->exploratory));
+        cs_html_put(out, "</th>");
+    }
     cs_html_put(out, "</tr>\n");
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
@@ -116,33 +101,34 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
     }
     cs_html_put(out, "</table>\n");
     if (sources) return;
-    put_settled(out, claims);
-    put_decided_budgets(out, claims, CS_CLAIM_AGREES);
-    put_decided_budgets(out, claims, CS_CLAIM_DISAGREES);
+    put_decided_budgets(out, claims, CS_CLAIM_REPRODUCED);
+    put_decided_budgets(out, claims, CS_CLAIM_OPPOSITE);
 }
 
-/* The verdict, and of a claim over budgets at which of them. */
-static cs_status put_verdict(FILE *out, const cs_study_claim *c)
+/* --- one claim --- */
+
+/* The verdict, and for a claim over budgets at which of them. */
+static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
 {
-    cs_html_put(out, "<b class=\"v %\">%</b>", colour[c->verdict],
-                cs_claim_verdict_name(c->verdict));
-    if (is_small(c)) cs_html_put(out, " <i>no difference that matters</i>");
-    char *agree = NULL, *disagree = NULL;
-    cs_status status = cs_claim_budgets(c, CS_CLAIM_AGREES, &agree);
-    if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_DISAGREES, &disagree);
-    if (status == CS_OK && *agree && *disagree) {
-        cs_html_put(out, " <i>as claimed at %, the other way at %</i>", agree, disagree);
-    } else if (status == CS_OK && (*agree || *disagree)) {
-        cs_html_put(out, " <i>at %", *agree ? agree : disagree);
-        (void)fprintf(out, " (of %lld budgets)</i>", (long long)c->points);
+    const cs_claim_point *last = cs_claim_last(c);
+    char text[CS_VERDICT_TEXT], *reproduced = NULL, *opposite = NULL;
+    cs_claim_verdict_text(c->verdict, last ? last->matters : 0, r->claims->exploratory, text);
+    put_badge(r->out, c->verdict, text);
+    cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
+    if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
+    if (status == CS_OK && *reproduced && *opposite) {
+        cs_html_put(r->out, " <small>reproduced at %, opposite at %</small>", reproduced, opposite);
+    } else if (status == CS_OK && (*reproduced || *opposite)) {
+        cs_html_put(r->out, " <small>at %", *reproduced ? reproduced : opposite);
+        (void)fprintf(r->out, " (of %lld budgets)</small>", (long long)c->points);
     }
-    cs_free(agree);
-    cs_free(disagree);
+    cs_free(reproduced);
+    cs_free(opposite);
     return status;
 }
 
-/* The label, linked to its file, of several seeds to the first one's; and the number. */
-static cs_status put_side(const cs_report *r, const cs_claim_side *side, double error)
+/* The number, linked to its file, that of the first seed where there are several. */
+static cs_status put_side(const cs_report *r, const cs_claim_side *side, double error, bool named)
 {
     if (!side->file) {
         cs_html_put(r->out, "%", side->label);
@@ -153,82 +139,49 @@ static cs_status put_side(const cs_report *r, const cs_claim_side *side, double 
     const bool each = seeds && cs_study_words(seeds, 1, word) == 1;
     if (status == CS_OK) status = cs_study_put(side->file, '#', each ? word[0] : "#", &file);
     if (status == CS_OK) {
-        cs_html_put(r->out, "<a href=\"%\"", file);
+        if (named) cs_html_put(r->out, "% ", side->label);
+        cs_html_put(r->out, "<a class=\"value\" href=\"%\"", file);
         if (side->runs > 1)
-            (void)fprintf(r->out,
-                          " title=\"the mean of %lld seeds; this is the file of the first\"",
+            (void)fprintf(r->out, " title=\"mean of %lld seeds; this is the file of the first\"",
                           (long long)side->runs);
-        cs_html_put(r->out, ">%</a> ", side->label);
+        (void)fputs(">", r->out);
         cs_html_number(r->out, side->value, error, side->chance ? 2 : 4);
+        (void)fputs("</a>", r->out);
     }
     cs_free(seeds);
     cs_free(file);
     return status;
 }
 
-/* Both numbers, and their difference with its interval; a number held against 0 is its difference. */
-static cs_status put_comparison(const cs_report *r, const cs_claim_point *p)
+/* A number that is compared with 0 is its own difference. */
+static bool is_alone(const cs_claim_point *p)
 {
-    const cs_claim_side *left = &p->sides.left, *right = &p->sides.right;
+    return !p->sides.right.file && p->sides.right.value == 0;
+}
+
+static cs_status put_sides(const cs_report *r, const cs_claim_point *p, bool named)
+{
     const double error = p->margin / 1.96;
-    const bool alone = !right->file && right->value == 0;
-    cs_status status = put_side(r, left, error);
-    cs_html_put(r->out, *p->sides.want == '>' ? " &gt;? " : " &lt;? ");
-    if (status == CS_OK) status = put_side(r, right, error);
-    if (!alone) {
-        (void)fputs("; difference ", r->out);
-        cs_html_number(r->out, p->difference, error, 3);
-    }
-    if (left->chance) (void)fprintf(r->out, ", exact p %.2g", p->p);
+    cs_status status = put_side(r, &p->sides.left, error, named);
+    if (is_alone(p)) return status;
+    (void)fputs(" against ", r->out);
+    return status == CS_OK ? put_side(r, &p->sides.right, error, named) : status;
+}
+
+/* "0.031 (0.012 to 0.05)" */
+static void put_difference(FILE *out, const cs_claim_point *p)
+{
+    const double error = p->margin / 1.96;
+    cs_html_number(out, p->difference, error, 3);
     if (!isnan(p->margin)) {
-        (void)fputs(", 95 % interval ", r->out);
-        cs_html_number(r->out, p->difference - p->margin, error, 3);
-        (void)fputs(" to ", r->out);
-        cs_html_number(r->out, p->difference + p->margin, error, 3);
+        (void)fputs(" (", out);
+        cs_html_number(out, p->difference - p->margin, error, 3);
+        (void)fputs(" to ", out);
+        cs_html_number(out, p->difference + p->margin, error, 3);
+        (void)fputs(")", out);
+    } else if (p->sides.left.chance) {
+        (void)fprintf(out, " (exact p %.2g)", p->p);
     }
-    return status;
-}
-
-static void put_decision(FILE *out, const cs_study_claim *c)
-{
-    const cs_claim_point *p = cs_claim_last(c);
-    if (!p) {
-        return;
-    }
-    if (!isnan(p->p))
-        (void)fprintf(out, "; p %.2g, %.2g among %lld", p->p, p->adjusted,
-                      (long long)c->family_size);
-    if (p->verdict == CS_CLAIM_UNDECIDED && p->resolution > 0)
-        (void)fprintf(out, "; told from %.2g on", p->resolution);
-    if (p->matters > 0) (void)fprintf(out, "; what matters begins at %.2g", p->matters);
-    if (p->verdict == CS_CLAIM_UNDECIDED && p->seeds_needed > 0)
-        (void)fprintf(out,
-                      isinf(p->seeds_needed) ? "; no number of seeds would tell this one"
-                                             : "; %.0f seeds a side would tell this one",
-                      p->seeds_needed);
-    if (p->sides.left.runs > 1)
-        (void)fprintf(out, "; means of %lld seeds, the links are to the first",
-                      (long long)p->sides.left.runs);
-    if (c->course)
-        cs_html_put(out, " (budget %). By budget, each with its interval: %", p->budget, c->course);
-}
-
-static cs_status put_claim(const cs_report *r, const cs_study_claim *c)
-{
-    const cs_claim_point *last = cs_claim_last(c);
-    cs_html_put(r->out, "<details class=\"claim %\"><summary>", line_class[c->verdict]);
-    cs_status status = put_verdict(r->out, c);
-    cs_html_put(r->out, " % <span>", c->says);
-    if (last) {
-        if (last->budget) cs_html_put(r->out, "at %: ", last->budget);
-        if (status == CS_OK) status = put_comparison(r, last);
-    } else {
-        cs_html_put(r->out, "<code>%</code>: %", c->statement, c->found);
-    }
-    cs_html_put(r->out, "</span></summary><p>%. %</p><p>%", c->source, c->scope, c->why);
-    put_decision(r->out, c);
-    cs_html_put(r->out, "</p></details>\n");
-    return status;
 }
 
 /* {{claim NAME}} */
@@ -240,10 +193,12 @@ cs_status cs_put_claim(cs_report *r)
         if (strcmp(c->name, r->word[1]) != 0) {
             continue;
         }
-        cs_status status = put_verdict(r->out, c);
+        cs_status status = put_verdict(r, c);
         if (last) {
             cs_html_put(r->out, last->budget ? " (at %: " : " (", last->budget);
-            if (status == CS_OK) status = put_comparison(r, last);
+            if (status == CS_OK) status = put_sides(r, last, true);
+            (void)fputs("; difference ", r->out);
+            put_difference(r->out, last);
             if (last->sides.left.chance)
                 (void)fprintf(r->out, ", %.2g among %lld", last->adjusted,
                               (long long)c->family_size);
@@ -254,69 +209,168 @@ cs_status cs_put_claim(cs_report *r)
     return cs_fail(CS_ERR_INPUT, "no claim %s is measured", r->word[1]);
 }
 
-static void put_filter(FILE *out, const cs_claims *claims)
+/* --- tables --- */
+
+/* The claims that a table has in common, and which of its columns have something to say. */
+typedef struct {
+    const char *prefix;
+    const cs_study_claim *first;
+    bool metric, paper;
+} table;
+
+static bool has_prefix(const cs_study_claim *c, const char *prefix)
 {
-    cs_html_put(out,
-                "<input type=\"radio\" name=\"verdict\" id=\"v-all\" checked><label for=\"v-all\">"
-                "all</label>\n");
-    for (int v = 0; v < VERDICTS; ++v) {
-        int64_t count = 0;
-        for (int64_t i = 0; i < claims->count; ++i)
-            count += (int)claims->claim[i].verdict == v;
-        if (count == 0) {
-            continue;
-        }
-        cs_html_put(out, "<input type=\"radio\" name=\"verdict\" id=\"v-%\"><label for=\"v-%\">% ",
-                    line_class[v], line_class[v], cs_claim_verdict_name((cs_claim_verdict)v));
-        (void)fprintf(out, "%lld</label>\n", (long long)count);
+    return strncmp(c->name, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_in(const table *t, const cs_study_claim *c)
+{
+    return has_prefix(c, t->prefix) && same_origin(c, t->first, true);
+}
+
+/* The number of a claim's scope among those that differ, from 1. */
+static int scope_of(const cs_claims *claims, const char *prefix, const cs_study_claim *of)
+{
+    int number = 0;
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        bool seen = !has_prefix(c, prefix);
+        for (int64_t j = 0; j < i && !seen; ++j)
+            seen = has_prefix(&claims->claim[j], prefix) &&
+                   strcmp(claims->claim[j].scope, c->scope) == 0;
+        number += !seen;
+        if (!seen && strcmp(c->scope, of->scope) == 0) break;
+    }
+    return number;
+}
+
+/* What is compared: of a claim whose paper's numbers have a column the labels of both sides. */
+static void put_compared(const cs_report *r, const table *t, const cs_study_claim *c)
+{
+    const cs_claim_point *last = cs_claim_last(c);
+    if (c->paper && last) {
+        cs_html_put(r->out, "%", last->sides.left.label);
+        cs_html_put(r->out, *last->sides.want == '>' ? " above " : " below ");
+        cs_html_put(r->out, "%", last->sides.right.label);
+    } else {
+        cs_html_put(r->out, "%", c->says);
+    }
+    const int scope = scope_of(r->claims, t->prefix, c);
+    (void)fprintf(r->out, " <sup><a href=\"#scope-%s%d\">%d</a></sup>", t->prefix, scope, scope);
+}
+
+/* The difference, or one a line at each budget with its verdict. */
+static void put_differences(const cs_report *r, const cs_study_claim *c)
+{
+    for (int64_t i = 0; i < c->points; ++i) {
+        const cs_claim_point *p = &c->point[i];
+        char text[CS_VERDICT_TEXT];
+        if (p->budget) cs_html_put(r->out, "<div>%: ", p->budget);
+        put_difference(r->out, p);
+        if (!p->budget) continue;
+        cs_claim_verdict_text(p->verdict, p->matters, r->claims->exploratory, text);
+        cs_html_put(r->out, ", %</div>", text);
     }
 }
 
-/* A family, under its name; its classes are the verdicts that there are, for the filter. */
-static cs_status put_family(const cs_report *r, const cs_study_claim *first, const char *prefix)
+/* Why nothing was decided, and what it would have taken. */
+static void put_reason(FILE *out, const cs_study_claim *c)
+{
+    const cs_claim_point *p = cs_claim_last(c);
+    if (c->verdict != CS_CLAIM_UNDETERMINED && c->verdict != CS_CLAIM_NOT_TESTED) return;
+    cs_html_put(out, " <small>%", c->why);
+    if (p && p->verdict == CS_CLAIM_UNDETERMINED && p->resolution > 0)
+        (void)fprintf(out, "; significant from %.2g on", p->resolution);
+    if (p && p->verdict == CS_CLAIM_UNDETERMINED && p->seeds_needed > 0)
+        (void)fprintf(out,
+                      isinf(p->seeds_needed) ? "; no number of seeds would suffice"
+                                             : "; %.0f seeds a side would suffice",
+                      p->seeds_needed);
+    cs_html_put(out, "</small>");
+}
+
+static cs_status put_row(const cs_report *r, const table *t, const cs_study_claim *c)
+{
+    const cs_claim_point *last = cs_claim_last(c);
+    cs_status status = CS_OK;
+    cs_html_put(r->out, "<tr class=\"claim\"><td>");
+    put_compared(r, t, c);
+    if (t->metric) cs_html_put(r->out, "</td><td>%", c->metric ? c->metric : "");
+    if (t->paper) cs_html_put(r->out, "</td><td>%", c->paper ? c->paper : "");
+    cs_html_put(r->out, "</td><td>");
+    if (last && last->budget) cs_html_put(r->out, "at %: ", last->budget);
+    if (last) {
+        status = put_sides(r, last, !c->paper);
+    } else {
+        cs_html_put(r->out, "<code>%</code>: %", c->statement, c->found);
+    }
+    cs_html_put(r->out, "</td><td>");
+    put_differences(r, c);
+    cs_html_put(r->out, "</td><td>");
+    if (status == CS_OK) status = put_verdict(r, c);
+    put_reason(r->out, c);
+    cs_html_put(r->out, "</td></tr>\n");
+    return status;
+}
+
+/* The claims of one source, under its name. */
+static cs_status put_source(const cs_report *r, const char *prefix, const cs_study_claim *first)
 {
     const cs_claims *claims = r->claims;
-    const size_t length = strlen(prefix);
-    bool any[VERDICTS] = {0};
+    table t = {.prefix = prefix, .first = first};
+    bool compared = false;
     cs_status status = CS_OK;
-    for (int pass = 0; pass < 2; ++pass) {
-        for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
-            const cs_study_claim *c = &claims->claim[i];
-            if (strncmp(c->name, prefix, length) != 0 || !same_family(c, first)) continue;
-            any[c->verdict] = true;
-            if (pass == 1) status = put_claim(r, c);
-        }
-        if (pass == 1) break;
-        cs_html_put(r->out, "<section class=\"family");
-        for (int v = 0; v < VERDICTS; ++v)
-            cs_html_put(r->out, any[v] ? " %" : "", line_class[v]);
-        cs_html_put(r->out, "\"><h4>%</h4>\n", first->family);
+    for (int64_t i = 0; i < claims->count; ++i) {
+        const cs_study_claim *c = &claims->claim[i];
+        if (!is_in(&t, c)) continue;
+        t.metric = t.metric || c->metric;
+        t.paper = t.paper || c->paper;
+        compared = compared || c->points > 0;
     }
-    cs_html_put(r->out, "</section>\n");
+    cs_html_put(r->out, "<h3>%</h3>\n<table class=\"results\"><tr><th>claim</th>", first->source);
+    if (t.metric) cs_html_put(r->out, "<th>metric</th>");
+    if (t.paper) cs_html_put(r->out, "<th>paper</th>");
+    cs_html_put(r->out, "<th>%</th><th>%</th><th>verdict</th></tr>\n",
+                compared ? "ours" : "audit", "difference (95 % interval)");
+    for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
+        if (is_in(&t, &claims->claim[i])) status = put_row(r, &t, &claims->claim[i]);
+    }
+    cs_html_put(r->out, "</table>\n");
     return status;
+}
+
+/* What each claim covers, once each. */
+static void put_scopes(const cs_report *r, const char *prefix)
+{
+    int shown = 0;
+    cs_html_put(r->out, "<details class=\"numbers\"><summary>Scope of the claims, by number</summary>"
+                        "<ol class=\"scopes\">\n");
+    for (int64_t i = 0; i < r->claims->count; ++i) {
+        const cs_study_claim *c = &r->claims->claim[i];
+        if (!has_prefix(c, prefix) || scope_of(r->claims, prefix, c) <= shown) continue;
+        (void)fprintf(r->out, "<li id=\"scope-%s%d\">", prefix, ++shown);
+        cs_html_put(r->out, "%</li>\n", c->scope);
+    }
+    cs_html_put(r->out, "</ol></details>\n");
 }
 
 cs_status cs_html_claims(const cs_report *r, const char *prefix)
 {
     const cs_claims *claims = r->claims;
-    const size_t length = strlen(prefix);
     int64_t shown = 0;
     cs_status status = CS_OK;
-    cs_html_put(r->out, "<div class=\"claims\">\n");
-    if (length == 0) put_filter(r->out, claims);
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         const cs_study_claim *c = &claims->claim[i];
-        bool first = strncmp(c->name, prefix, length) == 0;
+        bool first = has_prefix(c, prefix);
         shown += first;
-        for (int64_t j = 0; j < i; ++j) {
+        for (int64_t j = 0; j < i && first; ++j) {
             const cs_study_claim *before = &claims->claim[j];
-            first =
-                first && (strncmp(before->name, prefix, length) != 0 || !same_family(before, c));
+            first = !has_prefix(before, prefix) || !same_origin(before, c, true);
         }
-        if (first) status = put_family(r, c, prefix);
+        if (first) status = put_source(r, prefix, c);
     }
-    cs_html_put(r->out, "</div>\n");
-    return status == CS_OK && shown == 0
-               ? cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix)
-               : status;
+    if (status == CS_OK && shown == 0)
+        status = cs_fail(CS_ERR_INPUT, "no claim whose name starts with \"%s\"", prefix);
+    if (status == CS_OK) put_scopes(r, prefix);
+    return status;
 }

@@ -35,16 +35,19 @@ cs_status cs_put_verdict(cs_report *r) CS_MUST_CHECK;
 cs_status cs_put_table(cs_report *r) CS_MUST_CHECK;
 cs_status cs_put_value(cs_report *r) CS_MUST_CHECK;
 
-/* A table: how many claims of each paper, or of each source, have each verdict; of papers also what
- * is settled, and at how many budgets. */
+/* A table: how many claims of each paper, or of each source, have each verdict; of papers also at how
+ * many budgets. */
 void cs_html_tally(FILE *out, const cs_claims *claims, bool sources);
 
-/* The claims whose name starts with the prefix, family by family, a line each that unfolds; of all of
- * them ("") with buttons that filter by verdict, by style sheet alone. */
+/* The claims whose name starts with the prefix, a table a source, a row a claim; their scopes behind. */
 cs_status cs_html_claims(const cs_report *r, const char *prefix) CS_MUST_CHECK;
 
 /* {{claim NAME}}: the two numbers of one, their difference with its interval, and the verdict. */
 cs_status cs_put_claim(cs_report *r) CS_MUST_CHECK;
+
+/* Copies a whole report: cells of tables get data-label, the head of their column, and links to files that
+ * are not under `dir` become text. */
+void cs_report_finish(const char *dir, const char *html, FILE *out);
 
 /* {{standings PREFIX FIRST}}: the claims of such names, a line for each source, a column for each label;
  * FIRST is the head of the column that says who is. */

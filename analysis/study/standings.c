@@ -1,5 +1,5 @@
-/* Who is first in what. An object is first where no other is decided to be before it and it is decided to
- * be before one; what is not decided between any two stays so, and the table says it. */
+/* Which model is best by which measure. Best is a model that is significantly better than at least one other
+ * and significantly worse than none. A measure of which more is neither better nor worse has no best. */
 #include "analysis/study/standings.h"
 
 #include <math.h>
@@ -47,27 +47,27 @@ static bool begins_measure(const cs_claims *claims, int64_t of, const char *pref
     return is_of(&claims->claim[of], prefix);
 }
 
-/* One measure: of each object its number, how often it is decided to be before another and behind, and how
- * often that is open. */
+/* One measure: of each object its number, how many others it is significantly better and worse than, and
+ * how many comparisons with it were not tested. */
 typedef struct {
     const cs_study_claim *first; /* its first claim */
     const cs_claim_side *side[MOST_OBJECTS];
-    int64_t before[MOST_OBJECTS], behind[MOST_OBJECTS], unsettled[MOST_OBJECTS];
-    int64_t claims, decided, open;
+    int64_t before[MOST_OBJECTS], behind[MOST_OBJECTS], untested[MOST_OBJECTS];
+    int64_t claims, decided, all_untested;
 } standing;
 
 /* Of a claim that is decided the object that is before the other, and that one. */
 static const char *ahead(const cs_study_claim *c, const char **behind)
 {
     const cs_study_comparison *s = &c->point->sides;
-    const bool left = c->verdict == CS_CLAIM_AGREES;
+    const bool left = c->verdict == CS_CLAIM_REPRODUCED;
     *behind = left ? s->right.label : s->left.label;
     return left ? s->left.label : s->right.label;
 }
 
 static bool is_decided(const cs_study_claim *c)
 {
-    return c->verdict == CS_CLAIM_AGREES || c->verdict == CS_CLAIM_DISAGREES;
+    return c->verdict == CS_CLAIM_REPRODUCED || c->verdict == CS_CLAIM_OPPOSITE;
 }
 
 static standing stand(const cs_claims *claims, int64_t first, const char *prefix, const objects *o)
@@ -82,10 +82,10 @@ static standing stand(const cs_claims *claims, int64_t first, const char *prefix
             const int64_t at = number_of(o, side[k]->label);
             if (at == o->count) continue;
             s.side[at] = side[k];
-            s.unsettled[at] += c->verdict == CS_CLAIM_OPEN;
+            s.untested[at] += c->verdict == CS_CLAIM_NOT_TESTED;
         }
         s.claims += 1;
-        s.open += c->verdict == CS_CLAIM_OPEN;
+        s.all_untested += c->verdict == CS_CLAIM_NOT_TESTED;
         if (!is_decided(c)) continue;
         best = ahead(c, &last);
         s.decided += 1;
@@ -100,55 +100,74 @@ static bool is_first(const standing *s, int64_t object)
     return s->before[object] > 0 && s->behind[object] == 0;
 }
 
-/* Who is first, or why nobody is. */
-static void put_answer(FILE *out, const standing *s, const objects *o)
+/* Which is best or highest, or why none is. */
+static void put_best(FILE *out, const standing *s, const objects *o, bool better)
 {
     int64_t named = 0;
     for (int64_t i = 0; i < o->count; ++i) {
-        if (is_first(s, i)) cs_html_put(out, named++ ? ", <b>%</b>" : "<b>%</b>", o->name[i]);
+        if (!is_first(s, i)) continue;
+        cs_html_put(out, named++ ? ", " : "");
+        cs_html_put(out, better ? "<b>%</b>" : "%", o->name[i]);
     }
     if (s->decided > 0) return;
-    if (s->open == s->claims) {
-        cs_html_put(out, "<i>open</i><small>%</small>", s->first->why);
+    if (s->all_untested == s->claims) {
+        cs_html_put(out, "<i>not tested</i> <small>%</small>", s->first->why);
     } else {
-        cs_html_put(out, "<i>cannot tell</i>");
+        cs_html_put(out, "<i>no significant difference</i>");
     }
 }
 
-/* The number of an object, and among more than two how many it is told to be ahead of and behind. */
-static void put_score(FILE *out, const standing *s, int64_t object)
+/* "one model", "2 models", "none" */
+static void put_count(FILE *out, int64_t n, bool noun)
+{
+    if (n == 0) {
+        (void)fputs("none", out);
+    } else if (n == 1) {
+        (void)fputs(noun ? "one model" : "one", out);
+    } else {
+        (void)fprintf(out, noun ? "%lld models" : "%lld", (long long)n);
+    }
+}
+
+/* The number of an object, and among more than two how many it is significantly better and worse than. */
+static void put_score(FILE *out, const standing *s, int64_t object, bool better)
 {
     const cs_claim_side *side = s->side[object];
     if (!side || isnan(side->value)) {
         cs_html_put(out, "<td class=\"n\">&ndash;</td>");
         return;
     }
-    cs_html_put(out, is_first(s, object) ? "<td class=\"n best\">" : "<td class=\"n\">");
+    cs_html_put(out, better && is_first(s, object) ? "<td class=\"n best\">" : "<td class=\"n\">");
     cs_html_put(out, "<a class=\"value\" href=\"%\">", side->file);
     (void)fprintf(out, "%.4g</a>", side->value);
     if (side->se > 0) (void)fprintf(out, " <small>&plusmn; %.2g</small>", 1.96 * side->se);
-    if (s->claims > 1)
-        (void)fprintf(out, "<br><small>ahead %lld, behind %lld", (long long)s->before[object],
-                      (long long)s->behind[object]);
-    if (s->claims > 1 && s->unsettled[object] > 0)
-        (void)fprintf(out, "<br>open %lld", (long long)s->unsettled[object]);
-    cs_html_put(out, s->claims > 1 ? "</small>" : "");
+    if (s->claims > 1 && s->all_untested < s->claims) {
+        cs_html_put(out, "<br><small>significantly % ", better ? "better than" : "above");
+        put_count(out, s->before[object], true);
+        cs_html_put(out, ", % ", better ? "worse than" : "below");
+        put_count(out, s->behind[object], s->before[object] == 0);
+        if (s->untested[object] > 0) {
+            cs_html_put(out, "; not tested against ");
+            put_count(out, s->untested[object], true);
+        }
+        cs_html_put(out, "</small>");
+    }
     cs_html_put(out, "</td>");
 }
 
-static void put_row(FILE *out, const standing *s, const objects *o)
+static void put_row(FILE *out, const standing *s, const objects *o, bool better)
 {
     const cs_claim_point *p = s->first->point;
     cs_html_put(out, "<tr><td title=\"%\">%", s->first->scope, s->first->source);
     if (p->needs > 0 && p->need->right.file) {
-        cs_html_put(out, "<small>%", p->need->right.label);
+        cs_html_put(out, " <small>%", p->need->right.label);
         (void)fprintf(out, " %.3g</small>", p->need->right.value);
     }
     cs_html_put(out, "</td><td>");
-    put_answer(out, s, o);
+    put_best(out, s, o, better);
     cs_html_put(out, "</td>");
     for (int64_t i = 0; i < o->count; ++i) {
-        put_score(out, s, i);
+        put_score(out, s, i, better);
     }
     cs_html_put(out, "</tr>\n");
 }
@@ -176,7 +195,7 @@ void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix, c
     for (int64_t i = 0; i < claims->count; ++i) {
         if (!begins_measure(claims, i, prefix)) continue;
         const standing s = stand(claims, i, prefix, &o);
-        put_row(out, &s, &o);
+        put_row(out, &s, &o, strcmp(first, "best") == 0);
     }
     cs_html_put(out, "</table></div>\n");
 }

@@ -157,6 +157,21 @@ static cs_status add_tasks(job *j)
     return status;
 }
 
+#define ONE_SEED "one fine-tuning seed: its variance is unknown"
+
+/* Whether --finetune ends up with a single seed (the last --seeds counts): the variance of fine-tuning is
+ * then unknown. */
+static bool has_one_seed(const cs_args *args)
+{
+    static const char option[] = "--seeds";
+    const char *text = cs_args_text(args, "finetune"), *value = "";
+    for (const char *at = strstr(text, option); at; at = strstr(at + 1, option)) {
+        value = at + strlen(option);
+    }
+    value += strspn(value, " =");
+    return *value && strtol(value, NULL, 10) == 1;
+}
+
 static cs_status make_study(job *j, const char *corpus, json_t *json)
 {
     static const char *const option[] = {"read", "probe", "finetune", "tasks"};
@@ -164,7 +179,13 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     const char *device = cs_args_given(j->args, "device") ? cs_args_text(j->args, "device") : NULL;
     json_t *variables = json_object_get(json, "variables");
     const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
+    const char *one_seed = has_one_seed(j->args) ? ONE_SEED : "";
     cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
+    if (status == CS_OK) status = cs_json_set(variables, "one_seed", json_string(one_seed));
+    if (status == CS_OK)
+        status = cs_json_set(variables, "one_seed_note",
+                             json_sprintf("%s%s", *one_seed ? ", or after fine-tuning with " : "",
+                                          one_seed));
     if (status == CS_OK) status = cs_json_set(variables, "nearest", json_sprintf("%lld", nearest));
     if (status == CS_OK)
         status = cs_json_set(

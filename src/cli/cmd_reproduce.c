@@ -112,15 +112,13 @@ static cs_status draw(cs_study_job *j, const char *figure, const char *table, co
 
 typedef cs_status write_claims(const cs_claims *claims, const char *path, int64_t *count);
 
-/* Takes away a table and its figure that a run before has left. */
-static cs_status forget(cs_study_job *j, const char *table, const char *figure, const char *folder)
+/* Removes a figure that an earlier run has left. */
+static cs_status forget(cs_study_job *j, const char *figure, const char *folder)
 {
     static const char *const kind[] = {"csv", "gp", "svg", "png", "pdf"};
     const char *manifest = cs_args_format(j->args, "%s/%s/manifest.json", j->study.dir, folder);
-    const char *old = cs_args_join(j->args, j->study.dir, table);
     const char *of = cs_args_join(j->args, j->study.dir, folder);
-    if (!manifest || !old || !of) return CS_ERR_MEMORY;
-    (void)unlink(old);
+    if (!manifest || !of) return CS_ERR_MEMORY;
     (void)unlink(manifest);
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
         const char *path = cs_args_format(j->args, "%s/%s.%s", of, figure, kind[i]);
@@ -131,16 +129,18 @@ static cs_status forget(cs_study_job *j, const char *table, const char *figure, 
     return CS_OK;
 }
 
-/* A table of claims and its figure, where there are rows. */
+/* A table of claims, where there are any, and its figure, where it has rows to draw. */
 static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *name,
                              const char *figure, const char *folder)
 {
     const char *table = NULL;
     int64_t count = 0;
     cs_status status = cs_output_path(j->args, name, &table);
-    if (status == CS_OK) status = write(&j->claims, table, &count);
     if (status != CS_OK) return status;
-    return count > 0 ? draw(j, figure, table, folder) : forget(j, name, figure, folder);
+    (void)unlink(table);
+    status = write(&j->claims, table, &count);
+    if (status != CS_OK) return status;
+    return count > 0 ? draw(j, figure, table, folder) : forget(j, figure, folder);
 }
 
 /* Values, claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */

@@ -43,6 +43,18 @@ test_two_models() {
     near "$(awk -F, '/^shape.entropy/ { for (i = 1; i <= NF; i++) if ($i ~ /^95 %/) { print ($(i - 1) - $(i - 2)) / 2; exit } }' d/claims.csv)" "$(cat width)" 1e-4
 }
 
+# One fine-tuning seed declares no winner; a measure of which more is neither better nor worse has no best, and
+# counts are in words.
+test_words() {
+    models || return 1
+    exits 0 compare ar masked c.tsv --tasks tasks -o d || { fail "$(tail -3 err)"; return 1; }
+    grep '^better.finetune' d/claims.csv | grep -v ',not tested,one fine-tuning seed' && { fail "a winner of one seed"; return 1; }
+    grep -q '^better.next.ar.masked,.*,significant' d/claims.csv && ! grep -q ',reproduced,\|,opposite at' d/claims.csv || { fail "$(cut -d, -f1-4 d/claims.csv)"; return 1; }
+    sed -n '/neither better nor worse/,/id="models"/p' d/report.html > shape && grep -q standings shape && ! grep -q 'class="n best"\|<b>ar</b>' shape || { fail "$(cat shape)"; return 1; }
+    cp -r ar twin && exits 0 compare ar masked twin c.tsv -o e || { fail "$(tail -3 err)"; return 1; }
+    grep -q 'significantly better than one model, worse than none' e/report.html && grep -q 'significantly better than none, worse than 2 models' e/report.html && ! grep -q 'cannot tell\|ahead [0-9]\|<i>open' e/report.html || fail "$(grep -o 'significantly[^<]*' e/report.html | sort | uniq -c)"
+}
+
 # Interrupted and gone on with; a third model later, and weights that change.
 test_resume() {
     models 3 || return 1
@@ -126,6 +138,6 @@ test_begin_tokens() {
     [ "${n##*,}" = "${m##*,}" ] && grep -q '^kind,' d/shared.probe-first/tasks.csv || fail "$n $m $(cat d/shared.probe-first/tasks.csv)"
 }
 
-for t in two_models begin_tokens two_stacks resume series bad_input; do
+for t in two_models words begin_tokens two_stacks resume series bad_input; do
     check $t
 done

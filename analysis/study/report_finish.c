@@ -1,0 +1,96 @@
+/* The last pass over a report's HTML. On narrow screens a style sheet stacks the cells of a row, so every
+ * cell learns the head of its column. A link to a file that is not there is text. */
+#include <ctype.h>
+#include <string.h>
+
+#include "analysis/study/report_private.h"
+#include "base/mem.h"
+#include "io/file.h"
+
+enum { MOST_COLUMNS = 64, HEAD = 64 };
+
+/* The pass over one report. */
+typedef struct {
+    const char *dir; /* of the report, which links start from */
+    FILE *out;
+    char head[MOST_COLUMNS][HEAD]; /* of the table at this place */
+    int heads, column;
+    bool unlinked; /* inside of a link that was taken away */
+} pass;
+
+static bool begins(const char *at, const char *tag)
+{
+    return strncmp(at, tag, strlen(tag)) == 0;
+}
+
+/* The text between tags, up to </th>, at most HEAD - 1 bytes; what quotes or breaks an attribute is left
+ * out. */
+static void read_head(const char *at, char out[HEAD])
+{
+    int length = 0;
+    bool tag = true; /* of <th> itself */
+    for (; *at && !begins(at, "</th>"); ++at) {
+        if (!tag && *at != '<' && *at != '"' && length + 1 < HEAD) out[length++] = *at;
+        tag = *at == '<' || (tag && *at != '>');
+    }
+    /* neither half an entity nor half a UTF-8 sequence */
+    if (length + 1 == HEAD) {
+        while (length > 0 && !isspace((unsigned char)out[length - 1]))
+            --length;
+    }
+    out[length] = '\0';
+}
+
+/* Whether the link of the tag is to a file that is missing. */
+static bool is_broken(const pass *p, const char *tag, size_t length)
+{
+    const char *href = strstr(tag, "href=\"");
+    if (!href || href > tag + length || href[6] == '#') return false;
+    const size_t size = strcspn(href + 6, "\"");
+    char *target = cs_format("%.*s", (int)size, href + 6);
+    char *path = target && !strstr(target, "://") ? cs_path_join(p->dir, target) : NULL;
+    const bool broken = path && !cs_path_exists(path);
+    cs_free(target);
+    cs_free(path);
+    return broken;
+}
+
+/* Writes one tag, of this length. */
+static void put_tag(pass *p, const char *tag, size_t length)
+{
+    if (begins(tag, "<table")) p->heads = 0;
+    if (begins(tag, "<tr")) p->column = 0;
+    if (begins(tag, "<th>") || begins(tag, "<th ")) {
+        if (p->heads < MOST_COLUMNS) read_head(tag, p->head[p->heads++]);
+    }
+    if (begins(tag, "<a ") && is_broken(p, tag, length)) {
+        p->unlinked = true;
+        return;
+    }
+    if (begins(tag, "</a>") && p->unlinked) {
+        p->unlinked = false;
+        return;
+    }
+    if ((begins(tag, "<td>") || begins(tag, "<td ")) && !strstr(tag, "colspan") &&
+        p->column < p->heads) {
+        (void)fprintf(p->out, "<td data-label=\"%s\"", p->head[p->column++]);
+        tag += 3;
+        length -= 3;
+    }
+    (void)fwrite(tag, 1, length, p->out);
+}
+
+void cs_report_finish(const char *dir, const char *html, FILE *out)
+{
+    pass p = {.dir = dir, .out = out};
+    while (*html) {
+        const size_t text = strcspn(html, "<");
+        (void)fwrite(html, 1, text, out);
+        html += text;
+        const char *end = *html ? strchr(html, '>') : NULL;
+        if (!end) break;
+        put_tag(&p, html, (size_t)(end - html) + 1);
+        html = end + 1;
+    }
+    (void)fputs(html, out);
+}
