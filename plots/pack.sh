@@ -8,7 +8,8 @@
 #                                       with it (docs/reference/studies.md, Order and resuming).
 #   sh plots/pack.sh STUDY FOLDER       what is published: the report, the verdicts (claims.csv and
 #                                       claims-budgets.csv), the correlations, and values.csv.xz, from which
-#                                       docs/results/verdicts.py decides the verdicts again.
+#                                       docs/results/verdicts.py decides the verdicts again. Links of the
+#                                       report to files that are not published become text.
 set -eu
 [ $# = 2 ] && [ -d "$1" ] || { echo 'usage: sh plots/pack.sh STUDY OUT.tar.xz|FOLDER' >&2; exit 2; }
 case $2 in
@@ -19,6 +20,12 @@ case $2 in
     for file in "$1/report.html" "$1/claims.csv" "$1/claims-budgets.csv" "$1"/*/correlations.csv; do
         [ ! -f "$file" ] || cp "$file" "$2/"
     done
+    if [ -f "$2/report.html" ]; then
+        # Links to the files of the folder are set aside, all others but those to the page and the web removed.
+        there=$(cd "$2" && for file in *.csv; do printf '%s|' "$file"; done)values.csv.xz
+        sed -E -e "s,<a([^>]*) href=\"($there)\",<a\1 HREF=\"\2\",g" -e 's,<a href="[^"]*">(csv|gp|png|pdf)</a> ?,,g' -e 's,<a [^>]*href="([^"#h][^"]*|h[^"t][^"]*)"[^>]*>(([^<]|<[^/]|</[^a])*)</a>,\2,g' -e 's,<a([^>]*) HREF=,<a\1 href=,g' "$2/report.html" > "$2/report.html.part"
+        mv "$2/report.html.part" "$2/report.html"
+    fi
     xz -6 -c "$1/values.csv" > "$2/values.csv.xz.part"
     mv "$2/values.csv.xz.part" "$2/values.csv.xz"
     exit 0

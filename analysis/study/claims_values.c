@@ -16,7 +16,7 @@ typedef struct {
     const char *kind, *claim, *budget, *family, *want;
     bool paired, everywhere;
     double matters;
-    bool underpowered;
+    bool underpowered, untested;
     const char *baseline, *side, *label, *measure, *error;
     double df;
     const char *seed;
@@ -27,7 +27,7 @@ typedef struct {
 } value_row;
 
 static const char header[] =
-    "kind,claim,budget,family,want,paired,everywhere,matters,underpowered,baseline,side,label,"
+    "kind,claim,budget,family,want,paired,everywhere,matters,underpowered,untested,baseline,side,label,"
     "measure,error,df,seed,block,partition,value,se,p,audit\n";
 
 static const value_row empty = {
@@ -74,6 +74,7 @@ static void put_row(FILE *out, const value_row *r)
     put_flag(out, r->everywhere);
     put_real(out, r->matters);
     put_flag(out, r->underpowered);
+    put_flag(out, r->untested);
     for (size_t i = 0; i < sizeof middle / sizeof *middle; ++i)
         put_text(out, middle[i]);
     put_real(out, r->df);
@@ -202,6 +203,7 @@ static cs_status put_claim(value_table *t, const cs_study_claim *c)
     row.kind = "claim";
     row.claim = c->name;
     row.underpowered = c->underpowered;
+    row.untested = c->untested != NULL;
     if (c->statement) {
         row.kind = "audit";
         row.label = c->statement;

@@ -71,8 +71,9 @@ static void put_tag(pass *p, const char *tag, size_t length)
         p->unlinked = false;
         return;
     }
-    if ((begins(tag, "<td>") || begins(tag, "<td ")) && !strstr(tag, "colspan") &&
-        p->column < p->heads) {
+    const char *wide = begins(tag, "<td ") ? strstr(tag, "colspan") : NULL;
+    const bool spans = wide && wide < tag + length;
+    if ((begins(tag, "<td>") || begins(tag, "<td ")) && !spans && p->column < p->heads) {
         (void)fprintf(p->out, "<td data-label=\"%s\"", p->head[p->column++]);
         tag += 3;
         length -= 3;

@@ -28,7 +28,10 @@ ALPHA = 0.05
 NAN, INF = math.nan, math.inf
 
 # The words that tables have for verdicts.
-AGREES, DISAGREES, UNDECIDED, OPEN, TURNS = WORDS = ("agree", "disagree", "cannot tell", "open", "turns")
+REPRODUCED, OPPOSITE, NOT_REPRODUCED, EQUIVALENT, UNDETERMINED, NOT_TESTED = WORDS = (
+    "reproduced", "opposite at this scale", "not reproduced at this scale", "equivalent", "undetermined", "not tested")
+# The words of studies that compare what nobody has made a claim about (cospec compare).
+EXPLORATORY = {"significant": REPRODUCED, "significant the other way": OPPOSITE}
 
 
 def number(text):
@@ -461,7 +464,8 @@ class Point:
         if not math.isnan(self.margin):
             self.resolution = margin(self.parts, math.log(level))
         wanted = self.d > 0 if self.sides.want == ">" else self.d < 0
-        self.verdict = OPEN if self.open else UNDECIDED if not adjusted <= ALPHA else AGREES if wanted else DISAGREES
+        self.verdict = (NOT_TESTED if self.open else (REPRODUCED if wanted else OPPOSITE) if adjusted <= ALPHA else
+                        EQUIVALENT if small <= ALPHA else UNDETERMINED)
 
     def plan(self):
         c = self.sides
@@ -484,29 +488,31 @@ class Claim:
     def __init__(self, name, row):
         self.name, self.family, self.points = name, row["family"], {}
         self.everywhere, self.underpowered = row["everywhere"] == "1", row["underpowered"] == "1"
+        self.untested = row["untested"] == "1"
         self.audit, self.statement, self.family_size = None, row["label"], 0
 
     def conclude(self):
         """Of a claim over budgets: what its budgets come to."""
         verdicts = [p.verdict for p in self.points.values()]
-        agree, disagree = verdicts.count(AGREES), verdicts.count(DISAGREES)
-        if disagree and (not agree or self.everywhere):
-            return DISAGREES
-        if agree and disagree:
-            return TURNS
-        if agree and not (self.everywhere and agree < len(verdicts)):
-            return AGREES
-        return OPEN if verdicts.count(OPEN) == len(verdicts) else UNDECIDED
+        reproduced, opposite = verdicts.count(REPRODUCED), verdicts.count(OPPOSITE)
+        tested = len(verdicts) - verdicts.count(NOT_TESTED)
+        if reproduced and opposite:
+            return NOT_REPRODUCED
+        if opposite:
+            return OPPOSITE
+        if reproduced and not (self.everywhere and reproduced < len(verdicts)):
+            return REPRODUCED
+        return NOT_TESTED if not tested else EQUIVALENT if verdicts.count(EQUIVALENT) == tested else UNDETERMINED
 
     def of_audit(self, row):
         """The verdict on a statement of a theorem."""
         printed, assumed = row["label"].split()[2] == "printed", row["value"] == "1"
         self.audit = row["audit"]
-        self.verdict = {"FAIL": DISAGREES, "INCONCLUSIVE": UNDECIDED,
-                        "PASS": AGREES if assumed or not printed else OPEN}.get(self.audit, OPEN)
+        self.verdict = {"FAIL": NOT_REPRODUCED, "INCONCLUSIVE": UNDETERMINED,
+                        "PASS": REPRODUCED if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_TESTED)
 
     def at(self, verdict):
-        decided = self.verdict in (AGREES, DISAGREES, TURNS)
+        decided = self.verdict in (REPRODUCED, OPPOSITE, NOT_REPRODUCED)
         return ", ".join(p.budget for p in self.points.values() if decided and p.budget and p.verdict == verdict)
 
     def row(self):
@@ -518,13 +524,18 @@ class Claim:
                 "want": p.sides.want, "right": p.sides.right.label, "right_value": right.value, "right_se": right.se,
                 "seeds": min((n for n in (left.seeds, right.seeds) if n), default=NAN),
                 "family": self.family, "family_size": self.family_size,
-                "agree_at": self.at(AGREES), "disagree_at": self.at(DISAGREES), **test_row(p), "verdict": self.verdict}
+                "reproduced_at": self.at(REPRODUCED), "opposite_at": self.at(OPPOSITE), **test_row(p),
+                "verdict": in_words(self.verdict, p.matters)}
+
+
+def in_words(verdict, matters):
+    return f"{verdict} within {matters:.3g}" if verdict == EQUIVALENT else verdict
 
 
 def test_row(p):
     return {"difference": p.d, "low": p.d - p.margin, "high": p.d + p.margin, "p": p.p, "p_holm": p.adjusted,
             "resolution": p.resolution, "seeds_needed": p.seeds_needed, "matters": p.matters, "p_small": p.small,
-            "verdict": p.verdict}
+            "verdict": in_words(p.verdict, p.matters)}
 
 
 def decide(claims):
@@ -556,7 +567,9 @@ def decide(claims):
                 claim.verdict = claim.conclude()
     for claim in claims.values():
         if claim.underpowered:
-            claim.verdict = UNDECIDED
+            claim.verdict = UNDETERMINED
+        if claim.untested:
+            claim.verdict = NOT_TESTED
 
 
 # --- rank correlations ------------------------------------------------------------------------------------
@@ -835,7 +848,7 @@ def compare(name, computed, published, texts, numbers):
     for ours, theirs in zip(computed, published):
         row = ours.get("claim") or "/".join(ours[k] for k in texts)
         for key in texts:
-            if (ours.get(key) or "") != theirs[key]:
+            if (ours.get(key) or "") != EXPLORATORY.get(theirs[key], theirs[key]):
                 wrong.append(f"{row}: {key} is {ours.get(key)!r}, published {theirs[key]!r}")
         for key in numbers:
             a, b = ours.get(key), number(theirs[key])
@@ -873,7 +886,7 @@ def check(folder, options):
     good = True
     if (folder / "claims.csv").exists():
         good &= compare(folder / "claims.csv", rows, list(read_rows(folder / "claims.csv")),
-                        ["claim", "left", "want", "right", "family", "agree_at", "disagree_at", "verdict"],
+                        ["claim", "left", "want", "right", "family", "reproduced_at", "opposite_at", "verdict"],
                         ["left_value", "left_se", "right_value", "right_se", "seeds", "family_size"] + TESTS)
     if (folder / "claims-budgets.csv").exists():
         rows = [{"claim": c.name, "budget": p.budget, "wanted": 1 if p.sides.want == ">" else -1, **test_row(p)}

@@ -10,6 +10,13 @@ test_published_studies() {
         [ "$(stat -c %s "$folder/values.csv.xz")" -le 3145728 ] || { fail "$study: $(ls -l "$folder/values.csv.xz")"; return 1; }
         exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
     done
+    # a report is readable, has the words of its verdicts, and links to published files alone
+    for report in "$root"/docs/results/study*/*/report.html; do
+        for link in $(grep -o 'href="[^"#h][^"]*"' "$report" | sed 's/href="//; s/"$//' | sort -u); do [ -e "${report%/*}/$link" ] || { fail "$report links to $link"; return 1; }; done
+        sed 's/data:image[^"]*//g; s/<[^>]*>/ /g' "$report" > text && ! grep -qi 'cannot tell\|disagree\|no difference that matters' text && grep -q 'data-label="verdict"' "$report" || { fail "$report: $(grep -i 'cannot tell\|disagree' text)"; return 1; }
+        case $report in */cpu/*) ;; *) [ "$(wc -w < text)" -lt 12000 ] || { fail "$report: $(wc -w < text) words"; return 1; } ;; esac
+    done
+    sed '/^<h2 id="claims">/q' "$root/docs/results/study/long/report.html" > opening && [ "$(grep -c '^<li>' opening)" = 5 ] && grep -q '<td data-label="paper">MAE-LM</td>' opening || { fail "$(cat opening)"; return 1; }
     git -C "$root" ls-files 2> /dev/null | grep 'results\.tar\.xz$' && { fail "an archive is in the tree"; return 1; }
     cp "$root/docs/results/study/repeat/"*.csv* . && sed -i 's/^\(gains-sixteenth,.*,repetition,4,\)[^,]*,/\1.2,/' claims.csv
     exits 1 decide . && grep -q 'gains-sixteenth: p is 0\.000362.*, published .\.2' out && cp "$root/docs/results/study/repeat/claims.csv" . && exits 0 decide . || { fail "$why $(cat out err)"; return 1; }
@@ -38,6 +45,7 @@ test_fresh_study() {
     printf '{{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
     sh "$root/plots/pack.sh" r published && [ "$(cd published && echo *)" = 'claims-budgets.csv claims.csv correlations.csv report.html values.csv.xz' ] || { fail "$(ls published)"; return 1; }
+    grep -q 'href="f-ar.a/toy.csv"' r/report.html && ! grep -q 'href="[^#]' published/report.html || { fail "$(grep -o 'href="[^#"]*"' published/report.html)"; return 1; }
     exits 0 decide published && grep -q 'claims.csv: 9 rows' out && grep -q 'claims-budgets.csv: 6 rows' out && grep -q 'correlations.csv: [1-9]' out || { fail "$why $(cat out err)"; return 1; }
     [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 10 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 9 ] || { fail "$(cat out err)"; return 1; }
     grep -q '"values.csv"' r/manifest.json && grep -q '^number,.*,1,,' r/values.csv && grep -q '^number,.*,4,7,' r/values.csv || { fail "$(head -30 r/values.csv)"; return 1; }
