@@ -112,14 +112,14 @@ TEST(rule_of_the_language)
     const made less = {"x", "blind", 120, 0, 2, 2, .9, 1.1, {0}};
     made m = less;
     expect(&m, true, "less connected", "more connected", "");
-    expect(&m, false, "less connected", "cannot tell", "null");
+    expect(&m, false, "less connected", "undetermined", "null");
     m.null_low = 1.01;
-    expect(&m, true, "less connected", "cannot tell", "does not hold 1");
+    expect(&m, true, "less connected", "undetermined", "does not hold 1");
     m = less;
     m.half = 3.5;
-    expect(&m, true, "less connected", "cannot tell", "at 50 documents");
+    expect(&m, true, "less connected", "undetermined", "at 50 documents");
     m.half = NAN;
-    expect(&m, true, "less connected", "cannot tell", "--curve");
+    expect(&m, true, "less connected", "undetermined", "--curve");
     m = less;
     m.language = 5;
     m.half = 4;
@@ -129,13 +129,13 @@ TEST(rule_of_the_language)
     m.series = "x";
     m.plug_in = 100 * (1 + 1e-14);
     m.language = 4 * (1 + 1e-14);
-    expect(&m, true, "cannot tell", "cannot tell", "");
+    expect(&m, true, "undetermined", "undetermined", "");
     m = less;
     m.language = 5;
     m.half = 4;
     m.plug_in = 90;
     m.error = 15; /* 75 .. 105 about 100 */
-    expect(&m, true, "cannot tell", "less connected", "");
+    expect(&m, true, "undetermined", "less connected", "");
 }
 
 /* A difference below the errors of both is told where blocks move both alike. */
@@ -145,7 +145,7 @@ TEST(differences_are_paired)
     expect(&m, true, "less connected", "less connected", "");
     m.move[0] = -.01;
     m.move[1] = .01;
-    expect(&m, true, "less connected", "cannot tell", "within its error");
+    expect(&m, true, "less connected", "undetermined", "within its error");
     double log_ar[BLOCKS], log_x[BLOCKS];
     for (int b = 0; b < BLOCKS; ++b) {
         log_ar[b] = log(4 * (1 + ar.move[b]));
@@ -173,7 +173,7 @@ TEST(blind_against_given)
     assert_string_equal(text(v, 1, "target_position"), "blind");
     assert_string_equal(text(v, 1, "against_position"), "given");
     assert_string_equal(text(v, 1, "verdict"), "more connected");
-    assert_string_equal(text(v, 0, "verdict"), "cannot tell"); /* equal sums */
+    assert_string_equal(text(v, 0, "verdict"), "undetermined"); /* equal sums */
     json_decref(v);
 }
 

@@ -42,6 +42,6 @@ cs_status cs_population_record_add(json_t *record, cs_item *rows, cs_item *matri
  *
  * An item each: series, target_position, against, against_position, of ("corpus", "language" and, of
  * documents of a law, "population"), ratio of the sums with low and high, verdict ("more connected": the first; "less
- * connected", "cannot tell"), reason, withheld (1: for another reason than the error of the ratio).
+ * connected", "undetermined"), reason, withheld (1: for another reason than the error of the ratio).
  * CS_ERR_MEMORY. */
 cs_status cs_population_verdicts(const json_t *records, cs_item *out) CS_MUST_CHECK;

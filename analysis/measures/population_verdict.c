@@ -230,7 +230,7 @@ static void put(const json_t *left, const json_t *right, const char *of, const v
     cs_item_text(item, "verdict",
                  v->sign < 0   ? "more connected"
                  : v->sign > 0 ? "less connected"
-                               : "cannot tell");
+                               : "undetermined");
 }
 
 cs_status cs_population_verdicts(const json_t *records, cs_item *out)
