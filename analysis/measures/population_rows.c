@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/measures/estimable.h"
 #include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -122,7 +123,14 @@ static cs_status add_value(cs_population_rows *rows, int i, cs_population_row ro
     cs_interval_clip(row.metric, &added->low, &added->high);
     row = *added; /* adding may move it */
     row.left_out = NULL;
-    return basis != i ? add_corrected(rows, &row, basis, blocks, all) : CS_OK;
+    if (basis == i) return CS_OK;
+    status = add_corrected(rows, &row, basis, blocks, all);
+    if (status == CS_OK) { /* the number whose interval it is comes first */
+        const cs_population_row plain = rows->row[rows->count - 2];
+        rows->row[rows->count - 2] = rows->row[rows->count - 1];
+        rows->row[rows->count - 1] = plain;
+    }
+    return status;
 }
 
 static cs_status add_values(const cs_population_study *s, cs_population_rows *rows,
@@ -134,6 +142,58 @@ static cs_status add_values(const cs_population_study *s, cs_population_rows *ro
         cs_population_row row = {.documents = documents};
         if (cs_population_describe(i, what, &row))
             status = add_value(rows, i, row, s->plan->blocks, all);
+    }
+    return status;
+}
+
+/* NULL: there is none of the estimate. */
+static const cs_population_row *row_of(const cs_population_rows *rows, const char *metric,
+                                       const char *estimate)
+{
+    for (int64_t i = 0; i < rows->count; ++i) {
+        if (strcmp(rows->row[i].metric, metric) == 0 &&
+            strcmp(rows->row[i].estimate, estimate) == 0) {
+            return &rows->row[i];
+        }
+    }
+    return NULL;
+}
+
+static double value_of(const cs_population_rows *rows, const char *metric, const char *estimate)
+{
+    const cs_population_row *row = row_of(rows, metric, estimate);
+    return row ? row->value : (double)NAN;
+}
+
+/* Whether the corpus is large enough for sum sigma^4 of its language, and which size would be. */
+static cs_status add_estimable(cs_population_rows *rows, int64_t documents)
+{
+    static const char distinct[] = "distinct-document", sum[] = "sum_sigma4";
+    const cs_population_row *corrected = row_of(rows, "sum_sigma4_corrected", distinct);
+    const cs_estimable e = cs_estimable_of(
+        &(cs_estimable_input){.documents = (double)documents,
+                              .seen = value_of(rows, "mass_seen", distinct),
+                              .seen_halves = value_of(rows, "mass_seen_halves", distinct),
+                              .sigma_1 = value_of(rows, "sigma_1", distinct),
+                              .low = corrected ? corrected->low : (double)NAN,
+                              .high = corrected ? corrected->high : (double)NAN,
+                              .cross_fit = value_of(rows, sum, "cross-fit"),
+                              .plug_in = value_of(rows, sum, "plug-in")});
+    const cs_population_row row[] = {
+        {.metric = "estimable",
+         .estimate = distinct,
+         .definition = "1: nothing known contradicts sum_sigma4_corrected by a factor of 2",
+         .value = e.all},
+        {.metric = "documents_needed",
+         .estimate = distinct,
+         .definition = "documents at which it would be estimable, at least",
+         .value = e.documents}};
+    cs_status status = CS_OK;
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        cs_population_row added = row[i];
+        added.documents = documents;
+        added.se = added.low = added.high = NAN;
+        status = cs_population_add(rows, &added);
     }
     return status;
 }
@@ -319,6 +379,7 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
                                                              : CS_POP_SPECTRA;
         status = jackknife(&s, size, what, k == 0 ? &rows.plug_in : NULL, all);
         if (status == CS_OK) status = add_values(&s, &rows, what, size, all);
+        if (status == CS_OK && k == 0 && !s.gram) status = add_estimable(&rows, size);
         if (status == CS_OK && k == 1 && !s.gram)
             status = add_extrapolated(&rows, s.documents, blocks, values, all);
     }

@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
+#include "cli/connectivity_digest.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -149,8 +150,8 @@ static cs_status note_outside(const cs_args *args, const cs_population_rows *row
     }
     if (outside && *outside) {
         cs_output_note(args,
-                       "outside their intervals, which are those of the bias-corrected numbers "
-                       "(--metric NAME_corrected): %s",
+                       "not bias-corrected, and outside their intervals, which are those of the "
+                       "bias-corrected numbers: %s",
                        outside);
     }
     const cs_status status = outside ? CS_OK : CS_ERR_MEMORY;
@@ -429,6 +430,9 @@ const cs_command cs_cmd_connectivity = {
         "biased downwards) and `distinct-document` (pairs of tokens of one context from two "
         "documents; mass_seen is the share of such contexts). They cover sum_sigma2, sum_sigma4, "
         "sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4.\n\n"
+        "The bias-corrected sum_sigma4 comes first. If known facts contradict it by a factor of "
+        "two, it is not estimable from this corpus, and the output says how many documents would "
+        "do (row documents_needed).\n\n"
         "A claim about the language needs the distinct-document estimate, a --null interval that "
         "contains 1, and --curve lines that do not cross. The file verdicts.csv compares each "
         "series with the first, and blind with given: more or less connected, in the corpus and "
@@ -450,10 +454,12 @@ const cs_command cs_cmd_connectivity = {
                                       cs_group_corpus, cs_group_cooc, cs_group_solver,
                                       cs_group_moments, NULL},
     .shown = "series target_position metric estimate documents surrogate truth value se low high",
-    .metrics = "components,gap,sum_sigma4,mass_seen,sum_sigma4_extrapolated,top_mean,mean,tau_b",
+    .metrics = "components,gap,sum_sigma4,sum_sigma4_corrected,mass_seen,sum_sigma4_extrapolated,"
+               "top_mean,mean,tau_b",
     .more_metrics =
         "rows,cols,nnz,giant_mass,sigma2,cheeger_lower,sweep_cut,sweep_volume,cheeger_upper,"
-        "sum_sigma2,sum_sigma2_corrected,sum_sigma4_corrected,sum_sigma2_extrapolated,mass_seen_"
+        "sum_sigma2,sum_sigma2_corrected,estimable,documents_needed,sum_sigma2_extrapolated,mass_"
+        "seen_"
         "halves,sum_sigma2_drift_4,sum_sigma4_drift_4,mass_seen_4,sum_sigma2_drift_8,sum_sigma4_"
         "drift_8,mass_seen_8,sum_sigma2_drift_16,sum_sigma4_drift_16,mass_seen_16,sigma_1,sigma_2,"
         "sigma_3,sigma_4,sigma_"
@@ -477,5 +483,6 @@ const cs_command cs_cmd_connectivity = {
         "cospec features masked verses.txt --layers last -o masked-states\n"
         "cospec connectivity ar=ar-states/layer-2.npy "
         "masked:unmasked=1=masked-states/layer-2.npy --pairs 20 --truth truth/connectivity.csv",
+    .digest = cs_connectivity_digest,
     .run = run,
 };

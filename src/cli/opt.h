@@ -101,8 +101,8 @@ typedef struct {
     /* Rows of the record that are printed in place of its table, unless --all or --metric asks for
      * that; NULL: the table. For commands without --resume, which reads tables alone. */
     const cs_view *brief;
-    /* Prints a page of its own in place of the table, unless --all or --metric asks for that; sets
-     * *printed to false, and prints nothing, for a table that it has no page for. NULL: the table. */
+    /* Prints a page of its own in place of the table, unless --all or --metric asks for that. Where it
+     * sets *printed to false the table follows what it printed. NULL: the table alone. */
     cs_status (*digest)(const cs_table *table, FILE *out, bool *printed);
 } cs_command;
 

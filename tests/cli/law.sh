@@ -75,6 +75,23 @@ test_refusals() {
     refuses 3 "bad.json: classes[0]: transition[0]: sums to 1.1, not to 1" "$COSPEC" data stats markov:file=bad.json
 }
 
+# Where the estimates of the language contradict what is known, the corpus is said to be too small, and which would do; where they do not,
+# the bias-corrected value comes first and is right within a factor of two: the population is known.
+test_estimable() {
+    language='markov:states=20,concentration=0.3,length=5' options='--compare masked --context all -k 4 -q'
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" connectivity --corpus "$language,documents=400" $options -o few && head -1 out | grep -q '^sum sigma^4 of the language, bias-corrected:$' &&
+        sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind: not estimable from this corpus: contexts that two documents share hold 34 % of the mass (want 50)\. At least about 960 documents would do; there are 400$' ||
+        { fail "${why:-$(head -3 out)}"; return 1; }
+    cp out page
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" connectivity --corpus "$language,documents=400" $options -o few --resume && cmp -s out page && exits 0 "$COSPEC" connectivity --corpus "$language,documents=1600" $options -o enough || return 1
+    sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind: 1\.[0-9]*, 95 % interval ' && grep -q '"metric": "estimable"' enough/connectivity.json || { fail "$(head -3 out)"; return 1; }
+    awk '$2 == "blind" && $3 == "sum_sigma4_corrected" { x = $5 } $2 == "blind" && $3 == "sum_sigma4" && $4 == "population" { t = $5 } END { exit !(t > 0 && x > t / 2 && x < 2 * t) }' out || { fail "$(cat out)"; return 1; }
+    # the corrected value is above the uncorrected one, whose interval is the corrected one's
+    [ "$(grep -n 'blind *sum_sigma4_corrected' out | cut -d: -f1)" -lt "$(grep -n 'blind *sum_sigma4 *distinct' out | cut -d: -f1)" ] || fail "$(cat out)"
+}
+
 check documents_are_a_corpus
 check population_of_a_file
 check population_of_a_grammar
@@ -82,3 +99,4 @@ check truth_stands_beside_estimates
 check bayes_risk_of_a_context
 check models_learn_it
 check refusals
+check estimable
