@@ -70,7 +70,7 @@ TEST(false_turns_are_at_most_nominal)
     static char files[CLAIMS * BUDGETS * 2][8];
     cs_claim_point point[CLAIMS][BUDGETS] = {0};
     cs_study_claim claim[CLAIMS] = {0};
-    cs_claims claims = {CLAIMS, claim};
+    cs_claims claims = {.count = CLAIMS, .claim = claim};
     for (int c = 0, f = 0; c < CLAIMS; ++c) {
         claim[c] =
             (cs_study_claim){.name = "c", .family = "F", .points = BUDGETS, .point = point[c]};
@@ -107,7 +107,7 @@ TEST(baselines_do_not_sharpen_decisions)
     static char why[] = "a baseline";
     cs_claim_point point[FAMILY] = {0};
     cs_study_claim claim[FAMILY] = {0};
-    cs_claims claims = {FAMILY, claim};
+    cs_claims claims = {.count = FAMILY, .claim = claim};
     int wrong = 0, open = 0;
     for (int k = 0; k < FAMILIES; ++k) {
         cs_rng rng = cs_rng_at(14, CS_STREAM_TEST, (uint64_t)k);
@@ -145,7 +145,7 @@ TEST(large_differences_are_rarely_found_small)
     for (int large = 1; large <= FAMILY; large += 5) {
         cs_claim_point point[FAMILY] = {0};
         cs_study_claim claim[FAMILY] = {0};
-        cs_claims claims = {FAMILY, claim};
+        cs_claims claims = {.count = FAMILY, .claim = claim};
         int wrong = 0, found = 0;
         for (int k = 0; k < FAMILIES; ++k) {
             cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, (uint64_t)k);
@@ -210,7 +210,7 @@ TEST(pairs_of_seeds)
             s.left.variance = s.right.variance = 100;
             cs_claim_point point = {.sides = s};
             cs_study_claim claim = {.name = "c", .family = "F", .points = 1, .point = &point};
-            cs_claims claims = {1, &claim};
+            cs_claims claims = {.count = 1, .claim = &claim};
             OK(cs_claims_decide(&claims));
             const double se = sqrt((squares - sum * sum / SEEDS) / (SEEDS * (SEEDS - 1)));
             assert_true(fabs(point.margin - 2.7764451051977987 * se) <
@@ -244,7 +244,7 @@ TEST(small_needs_a_size_and_an_error)
         cs_claim_point point = {.sides = {.want = ">", .left = left, .right = right},
                                 .matters = rows_of[i].matters};
         cs_study_claim claim = {.name = "c", .family = "F", .points = 1, .point = &point};
-        cs_claims claims = {1, &claim};
+        cs_claims claims = {.count = 1, .claim = &claim};
         OK(cs_claims_decide(&claims));
         assert_true(is_small(&point) == rows_of[i].small);
         assert_true(claim.verdict ==
@@ -259,7 +259,7 @@ static cs_claim_verdict verdict_of(double first, double second, double third, in
     static char why[] = "a baseline";
     cs_claim_point point[BUDGETS] = {0};
     cs_study_claim claim = {.name = "c", .family = "F", .points = BUDGETS, .point = point};
-    cs_claims claims = {1, &claim};
+    cs_claims claims = {.count = 1, .claim = &claim};
     for (int b = 0; b < BUDGETS; ++b) {
         point[b] = (cs_claim_point){.sides = {.want = "<", .left.value = value[b]},
                                     .unmet = b < unmet ? why : NULL};

@@ -173,8 +173,7 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     if (status == CS_OK) status = prior_of(count, member, room, &prior);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         measure_margin(&prior, member[i]);
-        p[i] =
-            member[i]->p; /* untested ones too: a side that came out large beats its baseline */
+        p[i] = member[i]->p; /* untested ones too: a side that came out large beats its baseline */
         small[i] = member[i]->small;
         *size += !isnan(p[i]);
     }
@@ -223,9 +222,8 @@ static cs_status describe_budgets(cs_study_claim *c, bool exploratory)
         if (!isnan(p->margin))
             (void)snprintf(range, sizeof range, " (%.3g to %.3g)", p->difference - p->margin,
                            p->difference + p->margin);
-        char *longer =
-            cs_format("%s%s%s: %.3g%s %s", c->course ? c->course : "", c->course ? "; " : "",
-                      p->budget, p->difference, range, verdict);
+        char *longer = cs_format("%s%s%s: %.3g%s %s", c->course ? c->course : "",
+                                 c->course ? "; " : "", p->budget, p->difference, range, verdict);
         cs_free(c->course);
         c->course = longer;
         if (!longer) return CS_ERR_MEMORY;

@@ -213,8 +213,8 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
         json, "ssss?s?s?s?o?o?o?s?b?o?s?b?s?s?s?", "source", &c->source, "says", &c->says, "scope",
         &c->scope, "family", &c->family, "not_at", &c->not_at, "statement", &c->statement, "want",
         &want, "left", &left, "right", &right, "needs", &needs, "budgets", &budgets, "everywhere",
-        &c->everywhere, "matters", &matters, "title", &c->title, "paired", &w.paired,
-        "metric", &c->metric, "paper", &c->paper, "untested", &c->untested);
+        &c->everywhere, "matters", &matters, "title", &c->title, "paired", &w.paired, "metric",
+        &c->metric, "paper", &c->paper, "untested", &c->untested);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     if (c->untested && !*c->untested) c->untested = NULL;
@@ -258,8 +258,7 @@ cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
     const char *name = NULL, *of_scale = cs_study_list(study, "claims");
     if (!only && *of_scale) only = of_scale;
     cs_claims claims = {.claim = cs_calloc((int64_t)json_object_size(all), sizeof *claims.claim),
-                        .exploratory =
-                            json_is_true(json_object_get(study->json, "exploratory"))};
+                        .exploratory = json_is_true(json_object_get(study->json, "exploratory"))};
     cs_status status = claims.claim ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(all, name, json)
     {

@@ -26,9 +26,9 @@ typedef struct {
     const char *audit;
 } value_row;
 
-static const char header[] =
-    "kind,claim,budget,family,want,paired,everywhere,matters,underpowered,untested,baseline,side,label,"
-    "measure,error,df,seed,block,partition,value,se,p,audit\n";
+static const char header[] = "kind,claim,budget,family,want,paired,everywhere,matters,underpowered,"
+                             "untested,baseline,side,label,"
+                             "measure,error,df,seed,block,partition,value,se,p,audit\n";
 
 static const value_row empty = {
     .matters = NAN, .df = NAN, .block = -1, .value = NAN, .se = NAN, .p = NAN};

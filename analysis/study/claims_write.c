@@ -12,13 +12,10 @@ enum { LEAST_BUDGETS = 3 }; /* of a claim that the figure over budgets draws */
 
 const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
 {
-    static const char *const name[] = {"reproduced",
-                                       "opposite at this scale",
-                                       "not reproduced at this scale",
-                                       "equivalent",
-                                       "undetermined",
-                                       "not tested"};
-    return !exploratory                      ? name[verdict]
+    static const char *const name[] = {
+        "reproduced", "opposite at this scale", "not reproduced at this scale",
+        "equivalent", "undetermined",           "not tested"};
+    return !exploratory                     ? name[verdict]
            : verdict == CS_CLAIM_REPRODUCED ? "significant"
            : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"
                                             : name[verdict];

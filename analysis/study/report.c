@@ -275,8 +275,8 @@ static cs_status put_commands(cs_report *r)
             seconds += s->step[j].seconds;
         }
         cs_html_put(r->out, "<tr><td>%</td>", s->step[i].word[0]);
-        (void)fprintf(r->out, "<td class=\"n\">%lld</td><td class=\"n\">%.0f</td>", (long long)count,
-                      seconds);
+        (void)fprintf(r->out, "<td class=\"n\">%lld</td><td class=\"n\">%.0f</td>",
+                      (long long)count, seconds);
         cs_html_put(r->out, "<td><code>cospec %</code></td></tr>\n", s->step[i].command);
     }
     cs_html_put(r->out, "</table>\n");

@@ -330,8 +330,8 @@ static cs_status put_source(const cs_report *r, const char *prefix, const cs_stu
     cs_html_put(r->out, "<h3>%</h3>\n<table class=\"results\"><tr><th>claim</th>", first->source);
     if (t.metric) cs_html_put(r->out, "<th>metric</th>");
     if (t.paper) cs_html_put(r->out, "<th>paper</th>");
-    cs_html_put(r->out, "<th>%</th><th>%</th><th>verdict</th></tr>\n",
-                compared ? "ours" : "audit", "difference (95 % interval)");
+    cs_html_put(r->out, "<th>%</th><th>%</th><th>verdict</th></tr>\n", compared ? "ours" : "audit",
+                "difference (95 % interval)");
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         if (is_in(&t, &claims->claim[i])) status = put_row(r, &t, &claims->claim[i]);
     }
@@ -343,8 +343,9 @@ static cs_status put_source(const cs_report *r, const char *prefix, const cs_stu
 static void put_scopes(const cs_report *r, const char *prefix)
 {
     int shown = 0;
-    cs_html_put(r->out, "<details class=\"numbers\"><summary>Scope of the claims, by number</summary>"
-                        "<ol class=\"scopes\">\n");
+    cs_html_put(r->out,
+                "<details class=\"numbers\"><summary>Scope of the claims, by number</summary>"
+                "<ol class=\"scopes\">\n");
     for (int64_t i = 0; i < r->claims->count; ++i) {
         const cs_study_claim *c = &r->claims->claim[i];
         if (!has_prefix(c, prefix) || scope_of(r->claims, prefix, c) <= shown) continue;

@@ -481,9 +481,9 @@ static cs_status read_study(cs_study *study, const char *scale)
     json_t *scales = NULL, *variables = NULL, *tables = NULL, *steps = NULL, *claims = NULL;
     size_t chosen = 0;
     int exploratory = 0; /* claims.h */
-    cs_status status = cs_json_unpack(
-        study->json, "s?l?m?m?lm?b?", "about", &about, "scales", &scales, "variables", &variables,
-        "tables", &tables, "steps", &steps, "claims", &claims, "exploratory", &exploratory);
+    cs_status status = cs_json_unpack(study->json, "s?l?m?m?lm?b?", "about", &about, "scales",
+                                      &scales, "variables", &variables, "tables", &tables, "steps",
+                                      &steps, "claims", &claims, "exploratory", &exploratory);
     if (status == CS_OK) status = cs_study_expand(study->json);
     if (status == CS_OK) status = choose_scale(study, scale, &chosen);
     if (status == CS_OK) status = choose_values(study, chosen);

@@ -183,9 +183,9 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
     if (status == CS_OK) status = cs_json_set(variables, "one_seed", json_string(one_seed));
     if (status == CS_OK)
-        status = cs_json_set(variables, "one_seed_note",
-                             json_sprintf("%s%s", *one_seed ? ", or after fine-tuning with " : "",
-                                          one_seed));
+        status = cs_json_set(
+            variables, "one_seed_note",
+            json_sprintf("%s%s", *one_seed ? ", or after fine-tuning with " : "", one_seed));
     if (status == CS_OK) status = cs_json_set(variables, "nearest", json_sprintf("%lld", nearest));
     if (status == CS_OK)
         status = cs_json_set(
