@@ -140,7 +140,7 @@ test_interrupt_ends_soon() {
     small_corpus c.tsv
     exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 300 -o t || return 1
     awk 'BEGIN { for (line = 0; line < 1000; ++line) { for (i = 0; i < 2000; ++i) printf "the cat number %d sat ", i * line; print "" } }' > long.txt
-    soon data stats markov:states=4000,concentration=0.1,documents=4000 && soon data stats markov:states=400,documents=1000,length=20000 && soon data stats grammar:symbols=60,depth=1,classes=8 &&
+    soon data stats markov:states=4000,concentration=0.1,documents=4000 && soon data stats markov:states=400,documents=1000,length=20000 && soon data stats grammar:symbols=40,depth=1,classes=8 &&
         soon tokenize encode t/tokenizer.json long.txt
 }
 
