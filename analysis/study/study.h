@@ -101,6 +101,9 @@ typedef struct {
     void *ctx;
 } cs_study_run_options;
 
+/* Steps that run at a time where `wanted` are (0: as many as threads, at most 8), and the threads of each. */
+int cs_study_jobs(int wanted, int *threads);
+
 /* Runs the steps, each as soon as there is a place for it and those that it reads have
  * ended. Exit codes 0, 1 (a corrected statement failed) and 4 (inconclusive) are outcomes and go on
  * to the report; any other ends the study with that step's last message, once the steps beside it

@@ -521,11 +521,19 @@ static cs_status take_turn(void *ctx, int64_t turn)
     return status;
 }
 
-cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
+int cs_study_jobs(int wanted, int *threads)
 {
     enum { MOST_BY_DEFAULT = 8 };
-    const int threads = cs_threads(), usual = threads < MOST_BY_DEFAULT ? threads : MOST_BY_DEFAULT,
-              jobs = options->jobs > 0 ? options->jobs : usual;
+    const int all = cs_threads(), usual = all < MOST_BY_DEFAULT ? all : MOST_BY_DEFAULT,
+              jobs = wanted > 0 ? wanted : usual;
+    *threads = all > jobs ? all / jobs : 1;
+    return jobs;
+}
+
+cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
+{
+    int threads = 1;
+    const int jobs = cs_study_jobs(options->jobs, &threads);
     schedule s = {.study = study,
                   .options = options,
                   .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -535,7 +543,7 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .was = cs_calloc(study->steps, sizeof *s.was),
                   .jobs = jobs};
     char share[24];
-    (void)snprintf(share, sizeof share, "%d", threads > jobs ? threads / jobs : 1);
+    (void)snprintf(share, sizeof share, "%d", threads);
     cs_status status = s.begun && s.done && s.was ? go_deeper() : CS_ERR_MEMORY;
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
+#include "cli/compare_times.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
@@ -214,13 +215,22 @@ static cs_status begin(cs_args *args, void *ctx)
     return status == CS_OK ? cs_compare_models_write(&c, models) : status;
 }
 
+/* --dry-run */
+static cs_status times(cs_args *args, const cs_study *study, void *ctx)
+{
+    const job *j = ctx;
+    const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
+    return cs_compare_times(args, &c, study, (int)cs_args_int(args, "jobs"));
+}
+
 static cs_status compare(job *j, cs_study_job *s)
 {
     cs_args *args = j->args;
     const int models = cs_args_positionals(args) - 1;
     const char *corpus = cs_args_positional(args, models);
     json_t *json = NULL;
-    cs_status status = cs_args_given(args, "output")
+    const char *dir = cs_args_given(args, "output") ? cs_args_text(args, "output") : "DIR";
+    cs_status status = cs_args_given(args, "output") || cs_args_flag(args, "dry-run")
                            ? check_word(corpus)
                            : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
     if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
@@ -240,8 +250,7 @@ static cs_status compare(job *j, cs_study_job *s)
     if (status == CS_OK) status = cs_json_read(s->steps, &json);
     if (status == CS_OK) status = make_study(j, corpus, json);
     if (status == CS_OK)
-        status = cs_blame(cs_study_of(&json, cs_args_text(args, "output"), NULL, &s->study), "%s",
-                          s->steps);
+        status = cs_blame(cs_study_of(&json, dir, NULL, &s->study), "%s", s->steps);
     if (status == CS_OK)
         status = cs_blame(cs_claims_read(&s->study, NULL, &s->claims), "%s", s->steps);
     for (int64_t i = 0; i < j->models; ++i)
@@ -253,7 +262,7 @@ static cs_status compare(job *j, cs_study_job *s)
 static cs_status run(cs_args *args)
 {
     job j = {.args = args, .positions = 128, .sources = cs_args_text(args, "sources")};
-    cs_study_job s = {.compares = true, .begin = begin, .ctx = &j};
+    cs_study_job s = {.compares = true, .begin = begin, .times = times, .ctx = &j};
     cs_status status = compare(&j, &s);
     cs_study_job_free(&s);
     cs_tasks_free(&j.list);
@@ -264,7 +273,8 @@ static cs_status run(cs_args *args)
 
 static const cs_opt compare_options[] = {
     CS_TEXT("tasks", "LIST", NULL,
-            "Labelled tasks for probes and fine-tuning, as for cospec probe --tasks."),
+            "Labelled tasks for probes and fine-tuning: corpora and folders, as for cospec probe "
+            "--tasks."),
     CS_TEXT("read", "OPTIONS", "--split test --limit 400",
             "Options of every command that reads CORPUS (cospec features --help-all), as "
             "'--split all'."),
@@ -308,7 +318,8 @@ const cs_command cs_cmd_compare = {
         "models.csv lists what was not measured and why. The file study.json has the steps and "
         "claims as a study for cospec reproduce. Every step is a cospec run in its own folder. "
         "--resume keeps the steps whose command and input contents are unchanged, so that a "
-        "further model needs only its own steps.",
+        "further model needs only its own steps. --dry-run lists all steps with estimated times, "
+        "for which it runs one batch of each model, and writes nothing.",
     .positional = "[NAME=]MODEL[:decoder]... CORPUS",
     .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
     .examples =
@@ -320,7 +331,7 @@ const cs_command cs_cmd_compare = {
         "cospec compare ar masked verses.txt --read '--split all --limit 40' --pairs 20 -o "
         "compared",
     .run = run,
-    .without = "seed dry-run csv json all",
+    .without = "seed csv json all",
     .continues = "arguments max-length tasks read sources pairs positions probe finetune "
                  "any-version jobs",
     .whole = cs_study_check_tables,

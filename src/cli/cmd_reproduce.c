@@ -160,7 +160,7 @@ static cs_status write_tables(cs_study_job *j)
 }
 
 /* Everything that can be wrong before the first step. */
-static cs_status prepare(cs_args *args, cs_study_job *j)
+static cs_status check(cs_args *args, cs_study_job *j)
 {
     cs_status status = cs_blame(check_commands(&j->study), "%s", j->steps);
     if (status == CS_OK) status = cs_report_check(&j->study, j->template);
@@ -168,6 +168,12 @@ static cs_status prepare(cs_args *args, cs_study_job *j)
         !cs_args_given(args, "template") && !cs_args_given(args, "claims"))
         status =
             cs_blame(status, "without --template the report has the template of the shared study");
+    return status;
+}
+
+static cs_status prepare(cs_args *args, cs_study_job *j)
+{
+    cs_status status = check(args, j);
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
     if (status == CS_OK && !cs_args_given(args, "output"))
@@ -201,6 +207,10 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     }
     j->self[length] = '\0';
     j->args = args;
+    if (j->times && cs_args_flag(args, "dry-run")) {
+        cs_status checked = check(args, j);
+        return checked == CS_OK ? j->times(args, &j->study, j->ctx) : checked;
+    }
     cs_status status = prepare(args, j);
     cs_study_run_options options = {
         .program = j->self, .announce = announce, .note = note, .ctx = j};

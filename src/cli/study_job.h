@@ -14,6 +14,8 @@ typedef struct {
     bool compares, series;        /* models: scores.csv; checkpoints: their figure */
     cs_status (*begin)(cs_args *args,
                        void *ctx); /* what goes into the folder first; NULL: nothing */
+    /* --dry-run: what takes the place of the run; NULL: the command has none */
+    cs_status (*times)(cs_args *args, const cs_study *study, void *ctx);
     void *ctx;
     /* set by the run */
     const char *report, *verdicts;

@@ -20,7 +20,12 @@ cell() { awk -F, -v column="$2" -v re="$3" 'NR == 1 { for (i = 1; i <= NF; i++) 
 # The whole: files, numbers that are those of the commands, paired differences, and a report that answers.
 test_two_models() {
     models || return 1
+    # what it will take, before there is anything: every step, and the whole within a factor of five (of two where nothing else runs)
+    ls > before && exits 0 compare ar masked c.tsv --tasks tasks -o d --dry-run && ls | cmp -s - before && cp out times || { fail "${why:-files: $(ls)}"; return 1; }
+    begun=$(date +%s.%N)
     exits 0 compare ar masked c.tsv --tasks tasks -o d && [ "$(cat out)" = d/report.html ] || { fail "${why:-$(tail -3 err)}"; return 1; }
+    [ "$(sed '1d; $d' times | cut -d' ' -f1 | sort)" = "$(for s in d/*/step.json; do basename "${s%/step.json}"; done | sort)" ] || { fail "other steps: $(cat times)"; return 1; }
+    awk -v from="$begun" -v to="$(date +%s.%N)" '$1 == "total" { x = $2 / (to - from); exit !(x > 0.2 && x < 5) }' times || { fail "$(tail -1 times), $begun to $(date +%s.%N)"; return 1; }
     # how long the rest takes is told once a step of each command that is left has ended, not before
     ! sed '/: cospec finetune/q' err | grep -q ' left\]' || { fail "$(grep ' left\]' err | head -1)"; return 1; }
     for f in scores.csv claims.csv models.csv study.json manifest.json fig-alike-cka/alike.svg fig-length/length.svg fig-mask/mask-rank.svg fig-probe-kind/by-layer.svg; do
@@ -117,6 +122,7 @@ test_bad_input() {
         refuses 2 "an argument is missing" "$COSPEC" compare ar -o d &&
         refuses 2 "--max-length 500 exceeds the 16 positions of ar" "$COSPEC" compare ar masked c.tsv --max-length 500 -o d && [ ! -e d ] &&
         refuses 2 "compare needs -o DIR" "$COSPEC" compare ar masked c.tsv &&
+        COSPEC_CACHE=$PWD refuses 3 "wordnet has not been prepared" "$COSPEC" compare ar masked wordnet --dry-run &&
         refuses 2 "a b: want NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
         refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1
     printf 'one\ntwo\n' > plain.txt
