@@ -56,9 +56,9 @@ cs_is cs_what_is(const char *path)
     static const struct {
         const char *ending;
         cs_is is;
-    } known[] = {{".txt", CS_IS_CORPUS}, {".tsv", CS_IS_CORPUS},    {".jsonl", CS_IS_CORPUS},
-                 {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},
-                 {".npz", CS_IS_MATRIX}, {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
+    } known[] = {{".txt", CS_IS_CORPUS},    {".tsv", CS_IS_CORPUS}, {".jsonl", CS_IS_CORPUS},
+                 {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX},
+                 {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
     const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
