@@ -51,6 +51,41 @@ static void table_is(const cs_result *r, const cs_view *view, const char *want)
     cs_table_free(&table);
 }
 
+static void json_table_is(const cs_result *r, const cs_view *view, const char *want)
+{
+    json_t *got = json_object(), *expected = json_loads(want, 0, NULL);
+    OK(cs_result_add_table(r, view, got));
+    assert_non_null(expected);
+    assert_true(json_equal(got, expected));
+    json_decref(got);
+    json_decref(expected);
+}
+
+/* Table Schema and objects, for readers such as pandas. */
+TEST(a_table_is_json_too)
+{
+    cs_result *r = sample();
+    json_table_is(
+        r, &(cs_view){"sigma[]", "index=# sigma=. copies=/copies[#]"},
+        "{\"schema\": {\"fields\": [{\"name\": \"index\", \"type\": \"integer\"}, "
+        "{\"name\": \"sigma\", \"type\": \"number\"}, {\"name\": \"copies\", \"type\": "
+        "\"number\"}]}, \"data\": [{\"index\": 1, \"sigma\": 1.0, \"copies\": 4}, {\"index\": "
+        "2, \"sigma\": 0.5, \"copies\": 5}, {\"index\": 3, \"sigma\": null, \"copies\": null}]}");
+    json_table_is(
+        r, &(cs_view){"matrices[].~curve[]", "metric file=^file"},
+        "{\"schema\": {\"fields\": [{\"name\": \"metric\", \"type\": \"string\"}, {\"name\": "
+        "\"file\", \"type\": \"string\"}]}, \"data\": [{\"metric\": \"curve\", \"file\": "
+        "\"a\"}, {\"metric\": \"curve\", \"file\": \"b\"}]}");
+    /* without a view: single values, as one row */
+    json_table_is(
+        r, NULL,
+        "{\"schema\": {\"fields\": [{\"name\": \"name\", \"type\": \"string\"}, {\"name\": "
+        "\"whole\", \"type\": \"boolean\"}, {\"name\": \"none\", \"type\": \"number\"}, "
+        "{\"name\": \"absent\", \"type\": \"number\"}]}, \"data\": [{\"name\": \"two, "
+        "matrices\", \"whole\": true, \"none\": null, \"absent\": null}]}");
+    cs_result_free(&r);
+}
+
 TEST(json_has_all_but_what_is_for_tables)
 {
     cs_result *r = sample();

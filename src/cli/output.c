@@ -263,7 +263,13 @@ static cs_status print_fields(const json_t *json, FILE *out)
 {
     cs_table table = {0};
     cs_status status = cs_table_init(&table, "field,value");
-    if (status == CS_OK) status = add_fields(&table, "", json);
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)json, key, value)
+    {
+        if (status == CS_OK && !cs_listed("schema data", key))
+            status = add_fields(&table, key, value);
+    }
     if (status == CS_OK) status = cs_table_print_text(&table, out);
     cs_table_free(&table);
     return status;
@@ -346,6 +352,8 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
     cs_status status = args->result ? cs_result_json(args->record, &json) : CS_ERR_MEMORY;
     if (status == CS_OK) note_warnings(args, "", json);
     if (status == CS_OK && view) status = cs_result_table(args->record, view, &table);
+    if (status == CS_OK && (cs_args_flag(args, "json") || cs_args_given(args, "output")))
+        status = cs_result_add_table(args->record, view, json);
     if (status == CS_OK && other) status = cs_result_table(args->record, other, &brief);
     if (status == CS_OK)
         status = set_result(args, name,

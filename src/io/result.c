@@ -1,37 +1,12 @@
 /* Results as trees of items. An object keeps its keys in order in an array and looks them up one
  * after the other: objects are small, and rows of a long result are elements of an array. */
-#include "io/result.h"
+#include "io/result_private.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "io/json.h"
-
-typedef enum { NONE, TEXT, INT, REAL, FLAG, OBJECT, ARRAY } kind;
-
-struct cs_item {
-    kind kind;
-    cs_result *owner;
-    cs_item *parent; /* the object or array that holds it; NULL: the root */
-    char *key;       /* in an object */
-    int64_t index;   /* in an array */
-    union {
-        char *text;
-        int64_t integer;
-        double real;
-        bool flag;
-        struct {
-            int64_t count, room;
-            cs_item **child;
-        };
-    };
-};
-
-struct cs_result {
-    cs_status status;
-    cs_item root;
-};
 
 /* --- making ----------------------------------------------------------------------------------- */
 
@@ -84,7 +59,7 @@ static void *failed(cs_item *in)
     return NULL;
 }
 
-static const cs_item *child_of(const cs_item *in, const char *key, size_t length)
+const cs_item *cs_item_child(const cs_item *in, const char *key, size_t length)
 {
     for (int64_t i = 0; in->kind == OBJECT && i < in->count; ++i) {
         const char *name = in->child[i]->key;
@@ -95,10 +70,10 @@ static const cs_item *child_of(const cs_item *in, const char *key, size_t length
     return NULL;
 }
 
-static cs_item *add(cs_item *in, const char *key, kind what)
+static cs_item *add(cs_item *in, const char *key, cs_item_kind what)
 {
     if (!in || in->owner->status != CS_OK) return NULL;
-    assert((in->kind == OBJECT && key && !child_of(in, key, strlen(key))) ||
+    assert((in->kind == OBJECT && key && !cs_item_child(in, key, strlen(key))) ||
            (in->kind == ARRAY && !key));
     if (cs_reserve(&in->child, &in->room, in->count + 1, sizeof *in->child) != CS_OK) {
         return failed(in);
@@ -244,8 +219,6 @@ cs_item *cs_item_json(cs_item *in, const char *key, json_t *value)
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static cs_status to_json(const cs_item *item, json_t **out);
-
 static cs_status members(const cs_item *item, json_t *into)
 {
     cs_status status = CS_OK;
@@ -255,7 +228,7 @@ static cs_status members(const cs_item *item, json_t *into)
         if (item->kind == OBJECT && child->key[0] == '~') {
             continue;
         }
-        status = to_json(child, &value);
+        status = cs_item_to_json(child, &value);
         if (status == CS_OK && item->kind == OBJECT) {
             status = cs_json_set(into, child->key, value);
         } else if (status == CS_OK && json_array_append_new(into, value) != 0) {
@@ -274,7 +247,7 @@ static cs_status not_json(const cs_item *item)
                                      item->key ? item->key : "");
 }
 
-static cs_status to_json(const cs_item *item, json_t **out)
+cs_status cs_item_to_json(const cs_item *item, json_t **out)
 {
     json_t *value = NULL;
     switch (item->kind) {
@@ -311,195 +284,5 @@ static cs_status to_json(const cs_item *item, json_t **out)
 cs_status cs_result_json(const cs_result *result, json_t **out)
 {
     cs_status status = cs_result_status(result);
-    return status == CS_OK ? to_json(&result->root, out) : status;
-}
-
-/* --- as a table ------------------------------------------------------------------------------- */
-
-/* The object around an item, or the root itself. */
-static const cs_item *around(const cs_item *item)
-{
-    const cs_item *up = item->parent;
-    while (up && up->kind == ARRAY) {
-        up = up->parent;
-    }
-    return up ? up : item;
-}
-
-/* What one path, [path, end), leads to from a row. */
-static const cs_item *follow(const cs_item *row, const char *path, const char *end)
-{
-    const cs_item *at = row;
-    if (path < end && *path == '/') {
-        at = &row->owner->root;
-        ++path;
-    }
-    for (; path < end && *path == '^'; ++path) {
-        at = around(at);
-    }
-    if (end - path == 1 && *path == '.') {
-        return at;
-    }
-    while (at && path < end) {
-        size_t length = 0;
-        while (path + length < end && path[length] != '.' && path[length] != '[') {
-            ++length;
-        }
-        at = child_of(at, path, length);
-        path += length;
-        if (path < end && *path == '[') {
-            assert(end - path >= 3 && memcmp(path, "[#]", 3) == 0);
-            at = at && at->kind == ARRAY && row->index < at->count ? at->child[row->index] : NULL;
-            path += 3;
-        }
-        path += path < end && *path == '.';
-    }
-    return at;
-}
-
-/* The first of the paths that leads somewhere. */
-static const cs_item *find(const cs_item *row, const char *path, const char *end)
-{
-    const cs_item *found = NULL;
-    while (!found && path < end) {
-        const char *bar = memchr(path, '|', (size_t)(end - path));
-        found = follow(row, path, bar ? bar : end);
-        path = bar ? bar + 1 : end;
-    }
-    return found;
-}
-
-static cs_status set_cell(cs_table *table, const char *column, const cs_item *item)
-{
-    switch (item ? item->kind : NONE) {
-    case TEXT:
-        return cs_table_text(table, column, item->text);
-    case INT:
-        return cs_table_int(table, column, item->integer);
-    case REAL:
-        return cs_table_real(table, column, item->real);
-    case FLAG:
-        return cs_table_text(table, column, item->flag ? "true" : "false");
-    case NONE:
-    case OBJECT:
-    case ARRAY:
-        break;
-    }
-    return CS_OK;
-}
-
-/* A column of the view: its name is [name, name + length), its path [path, end). */
-typedef struct {
-    const char *name, *path, *end;
-    int length;
-} column;
-
-/* The next of the columns, from *at on; false when there is none. */
-static bool next_column(const char **at, column *out)
-{
-    const char *from = *at + strspn(*at, " ");
-    size_t size = strcspn(from, " ");
-    const char *sign = memchr(from, '=', size);
-    *out = (column){from, sign ? sign + 1 : from, from + size,
-                    (int)(sign ? sign - from : (ptrdiff_t)size)};
-    *at = from + size;
-    return size > 0;
-}
-
-static cs_status add_row(const cs_item *row, const char *columns, cs_table *table)
-{
-    cs_status status = cs_table_row(table);
-    column c;
-    for (int i = 0; status == CS_OK && next_column(&columns, &c); ++i) {
-        if (c.end - c.path == 1 && *c.path == '#') {
-            status = cs_table_int(table, table->name[i], row->index + 1);
-        } else {
-            status = set_cell(table, table->name[i], find(row, c.path, c.end));
-        }
-    }
-    return status;
-}
-
-/* The rows at the end of one path, [rows, end). Its depth is that of the path.
- * NOLINTNEXTLINE(misc-no-recursion) */
-static cs_status add_rows(const cs_item *at, const char *rows, const char *end, const char *columns,
-                          cs_table *table)
-{
-    if (!at) {
-        return CS_OK;
-    }
-    if (rows == end || (*rows == '.' && rows + 1 == end)) {
-        return add_row(at, columns, table);
-    }
-    cs_status status = CS_OK;
-    if (*rows == '[') {
-        assert(rows[1] == ']');
-        rows += 2 + (rows[2] == '.');
-        bool many = at->kind == ARRAY || at->kind == OBJECT;
-        for (int64_t i = 0; many && i < at->count && status == CS_OK; ++i) {
-            const cs_item *child = at->child[i];
-            bool counts = !child->key || child->key[0] != '~';
-            status = counts ? add_rows(child, rows, end, columns, table) : CS_OK;
-        }
-        return status;
-    }
-    if (*rows == '{') {
-        assert(end[-1] == '}');
-        for (const char *from = rows + 1; from < end && status == CS_OK;) {
-            const char *to = from + strcspn(from, ",}");
-            status = add_rows(at, from, to, columns, table);
-            from = to + 1;
-        }
-        return status;
-    }
-    size_t length = strcspn(rows, ".[ ,}");
-    const cs_item *next = child_of(at, rows, length);
-    return add_rows(next, rows + length + (rows[length] == '.'), end, columns, table);
-}
-
-static cs_status add_all_rows(const cs_item *root, const cs_view *view, cs_table *table)
-{
-    const char *rows = view->rows;
-    cs_status status = CS_OK;
-    do {
-        const char *end = rows + strcspn(rows, " ");
-        status = add_rows(root, rows, end, view->columns, table);
-        rows = end + strspn(end, " ");
-    } while (*rows && status == CS_OK);
-    return status;
-}
-
-/* The names alone, parted by commas. */
-static char *names_of(const char *columns)
-{
-    char *names = cs_strdup(columns); /* no shorter than what it will hold */
-    char *out = names;
-    column c;
-    while (names && next_column(&columns, &c)) {
-        if (out > names) *out++ = ',';
-        memmove(out, c.name, (size_t)c.length);
-        out += c.length;
-    }
-    if (names) *out = '\0';
-    return names;
-}
-
-cs_status cs_result_table(const cs_result *result, const cs_view *view, cs_table *out)
-{
-    cs_table table = {0};
-    cs_status status = cs_result_status(result);
-    char *names = status == CS_OK ? names_of(view->columns) : NULL;
-    if (status == CS_OK) status = names ? cs_table_init(&table, names) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = add_all_rows(&result->root, view, &table);
-    cs_free(names);
-    return CS_DELIVER(status, out, table, cs_table_free);
-}
-
-cs_status cs_result_write_csv(const cs_result *result, const cs_view *view, const char *path)
-{
-    cs_table table = {0};
-    cs_status status = cs_result_table(result, view, &table);
-    if (status == CS_OK) status = cs_table_write_csv(&table, path);
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? cs_item_to_json(&result->root, out) : status;
 }

@@ -101,6 +101,11 @@ cs_status cs_result_json(const cs_result *result, json_t **out) CS_MUST_CHECK;
 cs_status cs_result_table(const cs_result *result, const cs_view *view,
                           cs_table *out) CS_MUST_CHECK;
 
+/* Adds the table of a view to the record's JSON as "schema" (Table Schema: names and types of the
+ * columns) and "data" (an object a row; view NULL: the single values of the root as one row), which pandas.read_json(path, orient="table") reads. */
+cs_status cs_result_add_table(const cs_result *result, const cs_view *view,
+                              json_t *json) CS_MUST_CHECK;
+
 /* That table as a file (cs_table_write_csv). */
 cs_status cs_result_write_csv(const cs_result *result, const cs_view *view,
                               const char *path) CS_MUST_CHECK;

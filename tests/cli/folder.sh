@@ -86,4 +86,22 @@ test_folders_within() {
     [ "$(cat other/* own/checkpoint-5/* draws/draws-2/* kept/* study/one/*)" = "$(printf 'keep\nkeep\nkeep\nkeep\nkeep\nkeep')" ] && [ -z "$(ls far)" ] || fail "something was replaced"
 }
 
-for name in folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_failed_run_leaves_no_folder; do check "$name"; done
+# Every JSON of a command has its table too, as "schema" and "data" in the form that pandas.read_json(path, orient="table") reads: the
+# columns and the number of rows are those of the CSV, and the members that were there before are there still.
+test_json_tables() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -q -o cooc || return 1
+    for run in "svd cooc" "density cooc" "connectivity cooc" "inspect cooc" "verify 3.1" "toy --objective ar --classes 2 --length 3 --tokens 2" "kernel ar --length 4" cooc; do
+        name=$(echo "$run" | cut -d' ' -f1) file=$(echo "$run" | cut -d' ' -f1)
+        [ "$name" != verify ] || file=statements
+        # shellcheck disable=SC2086
+        [ "$run" = cooc ] || exits 0 "$COSPEC" $run -q -o "$name" || return 1
+        fields=$(sed -n '/^  "schema": {/,/^  }/p' "$name/$file.json" | sed -n 's/^ *"name": "\(.*\)",*$/\1/p' | tr '\n' ,)
+        rows=$(sed -n '/^  "data": \[/,/^  \]/p' "$name/$file.json" | grep -c '^    {')
+        [ "$fields" = "$(head -1 "$name/$file.csv")," ] && [ "$rows" = "$(($(wc -l < "$name/$file.csv") - 1))" ] || { fail "$run: $fields, $rows rows"; return 1; }
+    done
+    grep -q '^  "sigma": \[' svd/svd.json && grep -q '^  "statements": \[' verify/statements.json || { fail "members are gone"; return 1; }
+    exits 0 "$COSPEC" svd cooc -q --json && grep -q '^  "data": \[' out || fail "${why:-$(cat out)}"
+}
+
+for name in json_tables folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_failed_run_leaves_no_folder; do check "$name"; done

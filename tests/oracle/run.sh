@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds model huggingface published pictures features finetune spans rank probe mask_rank density moments design}
+areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds model huggingface published pictures features finetune spans rank probe mask_rank density moments design tables}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -23,6 +23,10 @@ run_area() {
         if [ "${1%_kinds}" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null &&
             "$TORCH_PYTHON" -c 'import numpy, tokenizers' 2>/dev/null; then
             with=$TORCH_PYTHON
+        fi
+        if [ "$1" = tables ] && ! "$PYTHON" -c 'import pandas' 2>/dev/null; then
+            echo "skip $1: $PYTHON lacks pandas (Debian: python3-pandas)"
+            return 0
         fi
         if [ "$with" = "$PYTHON" ] && ! "$PYTHON" -c 'import numpy, scipy, sklearn' 2>/dev/null; then
             echo "skip $1: $PYTHON lacks numpy, scipy or scikit-learn (Debian: python3-sklearn)"
