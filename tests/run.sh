@@ -3,7 +3,7 @@
 # Programs run side by side, TEST_JOBS at a time (default: the number of processors). Those that measure time, or need much
 # memory, run alone at the end.
 #   unit   the cmocka programs of $BUILD/tests; one that dies counts as one failure
-#   cli    tests/cli/*.sh, which print "ok NAME", "not ok NAME: why" or "skip NAME: why" lines (tests/cli/lib.sh)
+#   cli, rotating  tests/cli/*.sh and tests/rotating/*.sh, which print "ok NAME", "not ok NAME: why" or "skip NAME: why" lines (tests/cli/lib.sh)
 #   layers tests/layers.sh; prose tests/prose.py: one test each
 set -u
 : "${BUILD:?}" "${COSPEC:?}"
@@ -18,7 +18,7 @@ run_one() {
     name=$1 key=$(echo "$1" | tr / -) start=$(date +%s)
     out=$RUN/$key.out err=$RUN/$key.err
     case $name in
-    cli/*) sh "tests/$name.sh" > "$out" 2> "$err" ;;
+    cli/*|rotating/*) sh "tests/$name.sh" > "$out" 2> "$err" ;;
     layers) sh tests/layers.sh > "$err" 2>&1 && echo "ok layers" > "$out" || echo "not ok layers" > "$out" ;;
     prose) python3 tests/prose.py > "$err" 2>&1 && echo "ok prose" > "$out" || echo "not ok prose" > "$out" ;;
     # TAP gives one line a test whatever happens to the others.
@@ -50,7 +50,7 @@ names() {
     for suite in "$@"; do
         case $suite in
         unit) for p in "$BUILD"/tests/test_*; do case $p in *.o|*.d) ;; *) basename "$p" ;; esac; done ;;
-        cli) for p in tests/cli/*.sh; do case $p in */lib.sh) ;; *) echo "cli/$(basename "$p" .sh)" ;; esac; done ;;
+        cli|rotating) for p in "tests/$suite"/*.sh; do case $p in */lib.sh) ;; *) echo "$suite/$(basename "$p" .sh)" ;; esac; done ;;
         *) echo "$suite" ;;
         esac
     done
