@@ -377,7 +377,7 @@ TEST(devices_without_the_parts_refuse)
             OK(cs_model_read(dir, backend, false, &model));
         } else {
             assert_fails(cs_model_read(dir, backend, false, &model), CS_ERR_DEVICE,
-                         "does not run on cpu; take --device cpu");
+                         "does not run on cpu; give --device cpu");
         }
         taken += is_basic;
         cs_model_free(&model);
@@ -396,14 +396,14 @@ TEST(training_is_refused)
     OK(open_cpu(&backend));
     OK(cs_model_read(MODELS "qwen3", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
-                 "architecture qwen3 is read and fine-tuned, not trained");
+                 "architecture qwen3 can be read and fine-tuned, but not trained");
     cs_model_free(&model);
     OK(cs_model_read(MODELS "bert-relative-key", backend, false, &model));
     cs_network_options longer = options;
     longer.training = false;
     longer.length = 641;
     assert_fails(cs_network_build(&model, &longer, &network), CS_ERR_USAGE,
-                 "sequences of 641 tokens in a model of 640 distances");
+                 "sequences of 641 tokens are too long for a model of 640 distances");
     cs_model_free(&model);
     OK(cs_model_read(MODELS "electra-switched", backend, false, &model));
     cs_network_options predicts = options;
@@ -413,14 +413,14 @@ TEST(training_is_refused)
     cs_model_free(&model);
     OK(cs_model_read(MODELS "t5-untied", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
-                 "architecture t5 is read and fine-tuned, not trained");
+                 "architecture t5 can be read and fine-tuned, but not trained");
     assert_fails(cs_network_build(&model, &predicts, &network), CS_ERR_USAGE,
-                 "the encoder of the model (t5) predicts no tokens");
+                 "the encoder of the model (t5) does not predict tokens");
     predicts.form = CS_FORM_MAE;
     predicts.decoder_length = 4;
     predicts.training = true;
     assert_fails(cs_network_build(&model, &predicts, &network), CS_ERR_USAGE,
-                 "architecture t5 is read and fine-tuned, not trained");
+                 "architecture t5 can be read and fine-tuned, but not trained");
     cs_model_free(&model);
     cs_backend_free(&backend);
 }
@@ -433,21 +433,22 @@ TEST(bad_configurations_are_refused)
     } bad[] = {
         {"llama", "rope_parameters", "{\"rope_type\": \"longrope\", \"factor\": 2.0}",
          "config.json: unknown rotary scaling 'longrope'"},
-        {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "'yarn' without 'factor'"},
+        {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "'yarn' needs 'factor'"},
         {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": 2, \"beta_fast\": 3}",
          "'beta_fast' is not a key of rotary scaling 'linear'"},
         {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": -2}",
          "'factor' is not a positive number"},
         {"llama", "rope_parameters", "{\"rope_theta\": 100, \"partial_rotary_factor\": 0.75}",
-         "'partial_rotary_factor' is 0.75, and architecture llama does not read it"},
+         "'partial_rotary_factor' is 0.75, but architecture llama does not support it"},
         {"gpt_neox", "rope_parameters", "{\"rope_theta\": 100, \"partial_rotary_factor\": 0.2}",
-         "rotary positions of base 100 on 3 of 16 columns"},
-        {"gpt_neox", "rope_theta", "77", "'rope_theta' is 77, and architecture gpt_neox reads"},
-        {"modernbert", "rope_parameters", "{\"rope_theta\": 100}", "positions by their type"},
+         "rotary positions of base 100 on a fraction 3 of the 16 columns"},
+        {"gpt_neox", "rope_theta", "77", "'rope_theta' is 77, but architecture gpt_neox reads"},
+        {"modernbert", "rope_parameters", "{\"rope_theta\": 100}",
+         "positions that depend on their type"},
         {"modernbert", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}",
-         "'rope_scaling' is not as architectures want it"},
+         "'rope_scaling' does not have the form for architectures"},
         {"llama", "rope_scaling", "{\"full_attention\": {\"rope_theta\": 7}}",
-         "'rope_scaling' is not"},
+         "'rope_scaling' does not"},
         /* in place of rope_parameters, which are there and good */
         {"llama", "rope_scaling", "{\"type\": \"su\", \"factor\": 2}",
          "unknown rotary scaling 'su'"},
@@ -470,21 +471,21 @@ TEST(bad_configurations_are_refused)
         {"modernbert", "classifier_pooling", "\"foo\"", "'classifier_pooling' is 'foo', not cls"},
         {"eurobert", "classifier_pooling", "\"foo\"", "'classifier_pooling' is 'foo', not bos"},
         {"bloom", "num_attention_heads", "4",
-         "'num_attention_heads' is 4, and by its other name 2"},
+         "'num_attention_heads' is 4, but under its other name 2"},
         {"gptj", "rotary", "false", "'rotary' other than true"},
         {"llama", "eos_token_id", "[\"a\"]", "'eos_token_id' is not a whole number"},
         {"llama", "quantization_config", "{\"bits\": 4}",
-         "'quantization_config' is not a key that architecture llama knows. States of any model "
-         "that are exported as .npy"},
+         "'quantization_config' is not a key that architecture llama knows. Export the hidden "
+         "states as .npy"},
         {"llama", "num_key_value_heads", "3",
-         "config.json: 'num_key_value_heads': heads 4 are not shared by 3 heads of keys"},
+         "config.json: 'num_key_value_heads': 4 heads are not a multiple of 3 key-value heads"},
         {"llama", "hidden_size", "0", "config.json: 'hidden_size': width 0 is not in [1, 65536]"},
         {"gpt2", "n_layer", "0", "config.json: 'n_layer': layers 0 is not in [1, "},
         {"llama", "rms_norm_eps", "-1", "config.json: 'rms_norm_eps': norm epsilon -1 is not in"},
         {"llama", "pad_token_id", "500",
          "config.json: 'pad_token_id': padding token 500 is not in"},
         {"llama", "initializer_range", "-3", "config.json: 'initializer_range': initial range -3"},
-        {"gpt2", "n_head", "3", "config.json: 'n_head': heads 3 do not divide width"},
+        {"gpt2", "n_head", "3", "config.json: 'n_head': 3 heads do not divide width"},
         {"bloom", "n_layer", "0", "config.json: 'n_layer': layers 0 is not in"},
         {"t5-switched", "num_decoder_layers", "65",
          "'num_decoder_layers': decoder layers 65 is not in"},
@@ -518,7 +519,7 @@ TEST(bad_configurations_are_refused)
         {"deberta-v2", "conv_kernel_size", "3", "'conv_kernel_size' other than 0"},
         {"deberta-v2", "pos_att_type", "[\"p2p\"]", "'pos_att_type' has 'p2p'"},
         {"deberta-v2", "norm_rel_ebd", "\"other\"", "neither none nor layer_norm"},
-        {"t5", "is_gated_act", "true", "are not those of 'feed_forward_proj'"},
+        {"t5", "is_gated_act", "true", "contradict 'feed_forward_proj'"},
         {"t5", "feed_forward_proj", "\"gated-mish\"", "unknown 'feed_forward_proj' 'mish'"},
         {"bloom", "apply_residual_connection_post_layernorm", "true", "other than false"},
     };

@@ -244,7 +244,7 @@ TEST(tasks_that_cannot_be_are_refused)
     cs_model_config linear = batch_config(CS_FORM_LINEAR), config = single;
     task.objective.empty_prefix = CS_PREFIX_CLASS;
     expect_refusal(&task, &single, "class");
-    expect_refusal(&ar, &mae, "a model with a decoder is trained by masked objectives, not ar");
+    expect_refusal(&ar, &mae, "a model with a decoder needs a masked objective, not ar");
     config = linear;
     config.decoder = mae.decoder;
     expect_refusal(&masked, &config, "linear attention");
@@ -285,7 +285,7 @@ TEST(tasks_that_cannot_be_are_refused)
     task.random = 0.1;
     config = single;
     config.vocab = 5;
-    expect_refusal(&task, &config, "vocabulary of 5 has none but special");
+    expect_refusal(&task, &config, "vocabulary of 5 contains only special");
     task = masked;
     task.objective.unmasked_lo = -3;
     cs_batch b;
@@ -316,10 +316,10 @@ TEST(bad_examples_are_named)
     cs_batch b;
     text[2] = VOCAB;
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
-                 CS_ERR_INPUT, "row 12: token 40 at place 2 not in 0..39");
+                 CS_ERR_INPUT, "row 12: token 40 at position 2 is not in 0..39");
     text[2] = -1;
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
-                 CS_ERR_INPUT, "row 12: token -1 at place 2");
+                 CS_ERR_INPUT, "row 12: token -1 at position 2");
     text[2] = 7;
     example[1].row = 1 << 20;
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
@@ -345,10 +345,10 @@ TEST(bad_examples_are_named)
                  CS_ERR_USAGE, "1099511627776 sequences");
     OK(cs_task_sizes(&task, &config, 2, 3, &most));
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, &most}, example, 2, &b),
-                 CS_ERR_USAGE, "4 rows where 3 fit");
+                 CS_ERR_USAGE, "4 rows, but its capacity is 3");
     OK(cs_task_sizes(&task, &config, 1, 4, &most));
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, &most}, example, 2, &b),
-                 CS_ERR_USAGE, "2 sequences where 1 fit");
+                 CS_ERR_USAGE, "2 sequences, but its capacity is 1");
 }
 
 TEST(every_failed_allocation_is_reported)

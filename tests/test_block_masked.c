@@ -234,9 +234,8 @@ TEST(long_sequences_are_sampled)
     double count = 0;
     OK(cs_plan_enumerate(&o, 18, 1 << 18, add_up, &count));
     assert_true(fabs(count - 1) < 1e-12);
-    assert_fails(
-        cs_pairs_of(&o, 19, &pairs), CS_ERR_USAGE,
-        "cospec cooc --draws N takes a sample: block-masked at length 19 has 524288 plans");
+    assert_fails(cs_pairs_of(&o, 19, &pairs), CS_ERR_USAGE,
+                 "cospec cooc --draws N: block-masked at length 19 has 524288 plans");
 }
 
 static cs_status add_apart(void *ctx, const cs_plan *plan, double probability)

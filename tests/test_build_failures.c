@@ -65,7 +65,7 @@ TEST_IN_DIR(samples_that_pass_the_units_are_refused)
         find_rare(&corpus, &o);
         if (cases[i].refused) {
             assert_build_fails(&corpus, &o, CS_ERR_INPUT,
-                               "sampled plans weigh far more than expected: the mass passes");
+                               "sampled plans have far more mass than expected: it exceeds");
         } else {
             cs_cooc m = {0};
             OK(cs_cooc_build(&corpus, &o, &m));
@@ -92,12 +92,12 @@ TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
     rare_plan(in_dir(state, "plans.json"), RARE, &file, &job.options.objective);
     OK(cs_context_parse("nearest:1", &job.options.context));
     find_rare(&corpus, &job.options);
-    assert_build_fails(&corpus, &job.options, CS_ERR_INPUT, "weigh far more than expected");
+    assert_build_fails(&corpus, &job.options, CS_ERR_INPUT, "have far more mass than expected");
     for (int ranks = 1; ranks <= 3; ++ranks) {
         (void)run_ranks(ranks, build_rank, &job, status, reason);
         for (int r = 0; r < ranks; ++r) {
             assert_int_equal(status[r], CS_ERR_INPUT);
-            assert_non_null(strstr(reason[r], "weigh far more than expected"));
+            assert_non_null(strstr(reason[r], "have far more mass than expected"));
             assert_memory_equal(&all[r], &zero, sizeof zero);
         }
     }

@@ -248,7 +248,7 @@ TEST(bad_input_is_named)
     refused(&corpus, &o, CS_ERR_USAGE, "nearest:0");
     o = options_of("ar", "nearest:1");
     o.draws = -1;
-    refused(&corpus, &o, CS_ERR_USAGE, "-1 draws");
+    refused(&corpus, &o, CS_ERR_USAGE, "the number of draws, -1");
     o = options_of("ar", "nearest:1");
     o.max_length = -2;
     refused(&corpus, &o, CS_ERR_USAGE, "-2");
@@ -257,7 +257,7 @@ TEST(bad_input_is_named)
     refused(&corpus, &o, CS_ERR_USAGE, "tail 1.5");
     o = options_of("masked:unmasked=1", "unique");
     o.by_document = true;
-    refused(&corpus, &o, CS_ERR_INPUT, "rows by document are for contexts that have rows");
+    refused(&corpus, &o, CS_ERR_INPUT, "rows by document need a context with rows");
     cs_corpus empty = {.vocab = 3, .documents = (INT64_C(1) << 32) + 1};
     o = options_of("ar", "nearest:1");
     o.by_document = true;

@@ -171,16 +171,17 @@ TEST(damage_is_named)
         const char *from, *to, *words;
         cs_status status;
     } index[] = {
-        {"records-0.bin", "records-2.bin", "is damaged: a field is missing or bad", CS_ERR_INPUT},
+        {"records-0.bin", "records-2.bin", "is damaged: a field is missing or invalid",
+         CS_ERR_INPUT},
         {"\"records\": ", "\"recordz\": ", "is damaged", CS_ERR_INPUT},
         {"\"digest\": \"", "\"digest\": \"0", "is damaged", CS_ERR_INPUT},
         {"\"digest\": ", "\"digesz\": ", "is damaged", CS_ERR_INPUT},
         {"\"bytes\": ", "\"bytes\": 0.", "is damaged", CS_ERR_INPUT},
         {"\"bytes\": ", "\"bytes\": -", "is damaged", CS_ERR_INPUT},
         {"\"build\": {", "\"build\": 3, \"was\": {", "is damaged", CS_ERR_INPUT},
-        {"\"version\": ", "\"version\": 9", "is of another build: its format is version 9",
+        {"\"version\": ", "\"version\": 9", "belongs to another build: its format is version 9",
          CS_ERR_USAGE},
-        {"\"format\": \"", "\"format\": \"not ", "is no checkpoint", CS_ERR_INPUT},
+        {"\"format\": \"", "\"format\": \"not ", "not a checkpoint", CS_ERR_INPUT},
     };
     char *listed = NULL;
     int64_t listed_size = 0;
@@ -196,7 +197,7 @@ TEST(damage_is_named)
     }
     cs_free(listed);
     OK(cs_file_write(checkpoint_index, "{\"format\": 3}", 13));
-    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: is no checkpoint");
+    assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: not a checkpoint");
     OK(cs_file_write(checkpoint_index, "{", 1));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
@@ -312,13 +313,13 @@ TEST(what_a_build_cannot_have_made_is_refused)
         int64_t vocab, labels, sequences, blocks, units, contributions; /* more than there are */
     } cases[] = {{NULL, 0, 0, 0, 0, 0, 0},
                  {NULL, 1, 1, 1, 0, 0, 0},
-                 {"it holds a record that the build cannot have made", -1, 0, 0, 0, 0, 0},
-                 {"it holds a record that the build cannot have made", 0, -1, 0, 0, 0, 0},
-                 {"it holds a record that the build cannot have made", 0, 0, -1, 0, 0, 0},
+                 {"it contains a record that the build cannot have written", -1, 0, 0, 0, 0, 0},
+                 {"it contains a record that the build cannot have written", 0, -1, 0, 0, 0, 0},
+                 {"it contains a record that the build cannot have written", 0, 0, -1, 0, 0, 0},
                  {"its sizes are impossible", 0, 0, 0, -1, 0, 0},
-                 {"its sums are not those of its records", 0, 0, 0, 0, 1, 0},
-                 {"its sums are not those of its records", 0, 0, 0, 0, -1, 0},
-                 {"its sums are not those of its records", 0, 0, 0, 0, 0, -KEPT - 6},
+                 {"its sums do not match its records", 0, 0, 0, 0, 1, 0},
+                 {"its sums do not match its records", 0, 0, 0, 0, -1, 0},
+                 {"its sums do not match its records", 0, 0, 0, 0, 0, -KEPT - 6},
                  {NULL, 0, 0, 0, 0, 0, -KEPT - 5}};
     cs_corpus corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");

@@ -85,12 +85,12 @@ TEST(late_ones_keep_what_was_written)
 {
     cs_corpus corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
-    interrupted_late(&corpus, o, 3, "time to write: nothing is kept");
-    interrupted_late(&corpus, o, -1, "time to write: nothing is kept");
+    interrupted_late(&corpus, o, 3, "time to write them, and nothing is kept");
+    interrupted_late(&corpus, o, -1, "time to write them, and nothing is kept");
     assert_false(cs_path_exists(checkpoint_dir));
     interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
-    interrupted_late(&corpus, o, 3, "of which 1 are kept in ");
+    interrupted_late(&corpus, o, 3, "; 1 are kept in ");
     assert_resumes(&corpus, o);
     cs_corpus_free(&corpus);
 }

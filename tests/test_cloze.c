@@ -96,7 +96,7 @@ TEST(shifted_outputs_are_read_before_the_gap)
             assert_int_equal(ids.place[0], 3);
         } else {
             assert_fails(cs_texts_encode(&text, tokenizer, &o, &ids), CS_ERR_USAGE,
-                         "example 1: no token stands before the gap");
+                         "example 1: no token precedes the gap");
         }
         cs_texts_free(&ids);
         cs_cloze_free(&cloze);
@@ -255,19 +255,21 @@ TEST(bad_clozes_are_refused)
         const char *template, *words, *part;
         bool pair, causal;
     } bad[] = {
-        {"{1} w1", "", "has {mask} 0 times", false, false},
-        {"{mask}", "", "has {1} 0 times, and a single text wants it once", false, false},
-        {"{1} {mask} {1}", "", "has {1} 2 times", false, false},
-        {"{1} {2} {mask}", "", "has {2} 1 times, and a single text wants it not at all", false,
+        {"{1} w1", "", "contains {mask} 0 times", false, false},
+        {"{mask}", "", "contains {1} 0 times; for a single text it must contain it once", false,
          false},
-        {"{1} {mask}", "", "has {2} 0 times, and a pair wants it once", true, false},
-        {"{1} {mask} w1", "", "of a causal model {mask} is the end", false, true},
-        {"{1} {mask}", "%s=w1", "class %s has no word", false, false},
-        {"{1} {mask}", "%s=w1,%s=w1", "'w1' is the token of %s too", false, false},
-        {"{1} {mask}", "%s=w1 w2,%s=w3", "'w1 w2' is 2 tokens of the model, not one", false, false},
-        {"{1} {mask}", "%s=,%s=w3", "'' is 0 tokens", false, false},
+        {"{1} {mask} {1}", "", "contains {1} 2 times", false, false},
+        {"{1} {2} {mask}", "",
+         "contains {2} 1 times; for a single text it must contain it not at all", false, false},
+        {"{1} {mask}", "", "contains {2} 0 times; for a pair it must contain it once", true, false},
+        {"{1} {mask} w1", "", "for a causal model {mask} must come last", false, true},
+        {"{1} {mask}", "%s=w1", "no word is given for class %s", false, false},
+        {"{1} {mask}", "%s=w1,%s=w1", "'w1' has the same token as %s", false, false},
+        {"{1} {mask}", "%s=w1 w2,%s=w3",
+         "'w1 w2' has 2 tokens in this model, but a word must be one", false, false},
+        {"{1} {mask}", "%s=,%s=w3", "'' has 0 tokens", false, false},
         {"{1} {mask}", "%s=w99,%s=w3", "the model has no token 'w99'", false, false},
-        {"{1} {mask}", "none=w1", "'none=w1' is not CLASS=WORD of a class of", false, false},
+        {"{1} {mask}", "none=w1", "'none=w1' is not CLASS=WORD with a class of", false, false},
         {"{1} {mask}", "w1", "'w1' is not CLASS=WORD", false, false},
     };
     cs_tokenizer *tokenizer = word_tokenizer();

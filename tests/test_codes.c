@@ -89,7 +89,7 @@ TEST(lloyd_stops_where_nothing_moves)
     cs_codebook_free(&book);
     const float same[6] = {1, 2, 1, 2, 3, 4};
     assert_fails(cs_codebook_fit(same, 3, 2, 3, 0, 1, &book), CS_ERR_INPUT,
-                 "3 codes of patches of which 2 differ");
+                 "3 codes requested, but only 2 distinct patches are available");
 }
 
 /* Two pictures of 3 x 4 patches of one pixel with three values: codes name the values. */
@@ -140,8 +140,9 @@ TEST(windows_are_laid_behind_one_another)
     static const char *const bad[] = {"2", "4x1", "0x1", "2x2x", "axb", ""};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
         assert_fails(cs_codes_corpus(codes, &m, bad[b], 1, &all), CS_ERR_USAGE,
-                     "wanted RxC within 3 x 4 patches");
+                     "expected RxC within 3 x 4 patches");
     }
     cs_codes_free(&codes);
-    assert_fails(cs_codes_fit(&m, 2, 3, 0, 1, &codes), CS_ERR_USAGE, "patches of 2 do not divide");
+    assert_fails(cs_codes_fit(&m, 2, 3, 0, 1, &codes), CS_ERR_USAGE,
+                 "patch size 2 does not divide");
 }

@@ -79,13 +79,14 @@ TEST_IN_DIR(bad_truth_is_named)
     static const struct {
         const char *text, *reason;
     } bad[] = {
-        {"series,target_position,metric,value\n", "no column se; is it connectivity.csv"},
-        {"", "0 of the 2 NAMEs is a series of it, a ranking wants two; it has none"},
-        {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n", "1 of the 2 NAMEs is a series of it, a ranking "
-                                                   "wants two; it has a, c"},
+        {"series,target_position,metric,value\n", "no column se; expected connectivity.csv"},
+        {"", "0 of the 2 NAMEs, but a ranking needs two; available series: none"},
+        {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n",
+         "1 of the 2 NAMEs, but a ranking needs two; available series: a, c"},
         {"a,blind,,gap,,1,1\nb,blind,,gap,,one,1\n", "connectivity.csv:3: value 'one' is not"},
         {"a,blind,,gap,,1,-1\n", "connectivity.csv:2: standard error -1 is negative"},
-        {"a,blind,,gap,,1,1\na,blind,,gap,,1,1\n", ":3: gap of a, target position blind, twice"},
+        {"a,blind,,gap,,1,1\na,blind,,gap,,1,1\n",
+         ":3: gap of a, target position blind, is listed twice"},
         {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,-3\n",
          "connectivity.csv:2: blocks: -3 is negative"},
         {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,ten\n",

@@ -106,7 +106,7 @@ TEST(too_many_in_all_is_named)
     cs_context_plan *plan = NULL;
     cs_reason_clear();
     assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
-    assert_non_null(strstr(cs_reason(), "contexts in the corpus, more than 6.87e+10"));
+    assert_non_null(strstr(cs_reason(), "but at most 6.87e+10"));
     const char *tail = strstr(cs_reason(), "--tail ");
     assert_non_null(tail);
     assert_null(strstr(cs_reason(), "--draws"));
@@ -120,18 +120,18 @@ TEST(too_many_in_all_is_named)
 TEST(bad_input_is_named)
 {
     const cs_context all = {CS_CONTEXT_ALL, 1, false, 0};
-    expect_failure("masked:mask-ratio=0.5", all, 0, 64,
-                   "all under masked at length 64 has 5.86e+19 contexts, more than 1.05e+06: "
-                   "shorter sequences "
-                   "have fewer, and cospec cooc --draws N takes a sample of them");
-    expect_failure("masked:unmasked=2", all, -3, 4, "-3 draws");
+    expect_failure(
+        "masked:mask-ratio=0.5", all, 0, 64,
+        "all under masked at length 64 has 5.86e+19 contexts, but at most 1.05e+06 are supported: "
+        "give shorter sequences, or sample the plans with cospec cooc --draws N");
+    expect_failure("masked:unmasked=2", all, -3, 4, "the number of draws, -3");
     const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true, 0};
     const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true, 0};
     expect_failure("masked:mask-ratio=0.9", nearest, 0, 300,
-                   "nearest:4 under masked at length 300 has more than 1.05e+06 contexts a target: "
-                   "give --tail 0.04 or --max-length 72");
+                   "nearest:4 under masked at length 300 has more than 1.05e+06 contexts per "
+                   "target: give --tail 0.04 or --max-length 72");
     /* Fewer than n positions are kept whole, whatever the tail. */
-    expect_failure("masked:unmasked=4", nearest5, 0, 300, "a target: give --max-length 43");
+    expect_failure("masked:unmasked=4", nearest5, 0, 300, "per target: give --max-length 43");
     expect_failure("ar", (cs_context){CS_CONTEXT_NEAREST, 0, false, 0}, 0, 4, "nearest:0");
     expect_failure("ar", (cs_context){CS_CONTEXT_EACH, -1, false, 0}, 0, 4, "each:-1");
     expect_failure("permuted-ar", (cs_context){CS_CONTEXT_NEAREST, 3, false, 0}, 0, 2000,
@@ -328,17 +328,17 @@ TEST(modes_have_names)
         {"documnet:2", "did you mean document?"},
         {"eahc:5", "did you mean each:5?"},
         {"sentence", "unknown context 'sentence' (all, nearest:N, each:W, document, unique)"},
-        {"nearest", "context 'nearest': nearest:N wants an integer N in 1..1048576"},
-        {"window:x", "context 'window:x': each:W wants an integer W in 1..1048576"},
+        {"nearest", "context 'nearest': nearest:N needs an integer N in 1..1048576"},
+        {"window:x", "context 'window:x': each:W needs an integer W in 1..1048576"},
         {"nearest:2@0",
-         "wants an integer N in 1..1048576, and with @C behind it the columns C of a"},
-        {"nearest:2@", "context 'nearest:2@': nearest:N wants"},
-        {"nearest:@2", "context 'nearest:@2': nearest:N wants"},
-        {"nearest:2@3@4", "context 'nearest:2@3@4': nearest:N wants"},
-        {"nearest:2@1048577", "the columns C of a plane in the same"},
-        {"nearest:0000000000000000000000001", "nearest:N wants an integer N in 1..1048576"},
-        {"each:2@3", "context 'each:2@3': each:W wants an integer W in 1..1048576"},
-        {"all:3", "context 'all:3': all takes no number"}};
+         "needs an integer N in 1..1048576, optionally followed by @C, the columns of a"},
+        {"nearest:2@", "context 'nearest:2@': nearest:N needs"},
+        {"nearest:@2", "context 'nearest:@2': nearest:N needs"},
+        {"nearest:2@3@4", "context 'nearest:2@3@4': nearest:N needs"},
+        {"nearest:2@1048577", "@C, the columns of a plane, in the same"},
+        {"nearest:0000000000000000000000001", "nearest:N needs an integer N in 1..1048576"},
+        {"each:2@3", "context 'each:2@3': each:W needs an integer W in 1..1048576"},
+        {"all:3", "context 'all:3': all does not accept a number"}};
     static const struct {
         const char *text;
         cs_context context;

@@ -163,7 +163,7 @@ TEST(planes_that_are_none)
     const struct {
         cs_context context;
         const char *says;
-    } bad[] = {{{CS_CONTEXT_NEAREST, 2, true, 3}, "nearest:2@3 at length 4097: positions are"},
+    } bad[] = {{{CS_CONTEXT_NEAREST, 2, true, 3}, "nearest:2@3 at length 4097:"},
                {{CS_CONTEXT_NEAREST, 2, true, -1}, "in a plane of -1 columns"},
                {{CS_CONTEXT_EACH, 2, true, 3}, "context each in a plane of 3 columns"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -204,8 +204,8 @@ TEST(pictures_give_their_plane)
             } else {
                 assert_fails(cs_cooc_in_plane(&corpus, &o), CS_ERR_USAGE,
                              near ? "2 x 2 patches into whole rows: give --max-length 4 alone"
-                                  : "across windows of 2 x 2 patches, which overlap: give "
-                                    "--max-length 4, or none");
+                                  : "across overlapping windows of 2 x 2 patches: give "
+                                    "--max-length 4, or leave it out");
             }
         }
     }

@@ -77,7 +77,7 @@ TEST_IN_DIR(tsv_columns_are_chosen)
     o.label_column = 4;
     cs_corpus out = {0};
     assert_fails(cs_corpus_load(path, &o, &out), CS_ERR_INPUT,
-                 "c.tsv:2: 3 columns, wanted the label in column 4");
+                 "c.tsv:2: 3 columns, but the label was expected in column 4");
     assert_null(out.token);
 }
 
@@ -87,17 +87,18 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
         const char *name, *content, *reason;
         int64_t min_tokens;
     } cases[] = {
-        {"a.tsv", "x\tone\nonly\n", "a.tsv:2: 1 column, wanted the text in column 2", 0},
+        {"a.tsv", "x\tone\nonly\n", "a.tsv:2: 1 column, but the text was expected in column 2", 0},
         {"a.tsv", "x one\n",
-         "the text in column 2; lines of LABEL SPACE TEXT are read with --format space", 0},
-        {"b.tsv", "", "b.tsv: no documents (empty)", 0},
-        {"c.txt", "\n\r\n\n", "c.txt: no documents (empty)", 0},
-        {"d.txt", "one\ntwo words\n", "none of the 2 documents has 3 tokens or more", 3},
+         "the text was expected in column 2; for lines of LABEL SPACE TEXT give --format space", 0},
+        {"b.tsv", "", "b.tsv: no documents: the input is empty", 0},
+        {"c.txt", "\n\r\n\n", "c.txt: no documents: the input is empty", 0},
+        {"d.txt", "one\ntwo words\n", "none of the 2 documents has at least 3 tokens", 3},
         {"e.txt", "fine\nbad \xC3\x28\n", "e.txt:2: byte 5: invalid UTF-8 (0xC3 0x28)", 0},
         {"f.dat", "x,y\n", "f.dat: not a directory, .tsv, .csv, .txt, .jsonl", 0},
         {"f.csv", "x,y\n", "f.csv:1: no column is named as a text usually is", 0},
         {"f.csv", "label,text\na,\"b\n", "f.csv:2: a quote opened here is never closed", 0},
-        {"f.csv", "label,text\na,b\nc\n", "f.csv:3: 1 column, wanted the text in column 2", 0},
+        {"f.csv", "label,text\na,b\nc\n",
+         "f.csv:3: 1 column, but the text was expected in column 2", 0},
         {"h.tsv", "label\tid\tbody\na\t1\tb\n", "h.tsv:1: the first line names a label but no text",
          0},
         {"g.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "LFS", 0},
@@ -192,7 +193,7 @@ TEST_IN_DIR(a_header_of_a_large_file)
     for (int threads = 1; threads <= 4; threads += 3) {
         const cs_corpus_options o = {.threads = threads};
         assert_fails(cs_corpus_load(put(state, "large.tsv", text), &o, &out), CS_ERR_INPUT,
-                     "large.tsv:80002: 1 column, wanted the text in column 2");
+                     "large.tsv:80002: 1 column, but the text was expected in column 2");
     }
     cs_free(text);
 }
@@ -402,7 +403,7 @@ TEST_IN_DIR(directory_of_classes)
 
     (void)put_dir(state, "top/b/deeper");
     cs_corpus out = {0};
-    assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT, "top/b/deeper: a directory where");
+    assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT, "top/b/deeper: a directory, but");
     (void)put(state, "top/a/broken", "line\n\xFF\n");
     assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT,
                  "top/a/broken:2: byte 1: invalid UTF-8 (0xFF)");
@@ -420,7 +421,8 @@ TEST_IN_DIR(directory_of_files)
 {
     const char *top = strdupa(put_dir(state, "flat"));
     cs_corpus out = {0};
-    assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT, "flat: no documents (empty)");
+    assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT,
+                 "flat: no documents: the input is empty");
     (void)put(state, "flat/b", "second\n");
     (void)put(state, "flat/a", "first\n");
     cs_corpus c = loaded(top, NULL);
@@ -480,7 +482,7 @@ TEST_IN_DIR(npy_refuses_bad_ids)
                  CS_ERR_INPUT, "token id -1 at row 0, column 1");
     const int64_t inside[] = {1, -1, 2};
     assert_fails(cs_corpus_load(put_ids(state, "c.npy", 2, (int64_t[]){1, 3}, inside), NULL, &out),
-                 CS_ERR_INPUT, "padding -1 at row 0, column 1 stands before token id 2");
+                 CS_ERR_INPUT, "padding -1 at row 0, column 1 precedes token id 2");
     const int64_t large[] = {INT64_C(1) << 40};
     assert_fails(cs_corpus_load(put_ids(state, "d.npy", 1, (int64_t[]){1}, large), NULL, &out),
                  CS_ERR_INPUT, "token id 1099511627776");
@@ -488,16 +490,16 @@ TEST_IN_DIR(npy_refuses_bad_ids)
         cs_corpus_load(put_ids(state, "e.npy", 3, (int64_t[]){1, 1, 1}, large), NULL, &out),
         CS_ERR_INPUT, "found 3-D");
     assert_fails(cs_corpus_load(put_ids(state, "f.npy", 2, (int64_t[]){0, 4}, large), NULL, &out),
-                 CS_ERR_INPUT, "f.npy: no documents (empty)");
+                 CS_ERR_INPUT, "f.npy: no documents: the file is empty");
     const int64_t sparse[] = {0, INT32_MAX - 1, 1, 0, 1};
     assert_fails(cs_corpus_load(put_ids(state, "h.npy", 1, (int64_t[]){5}, sparse), NULL, &out),
-                 CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 asks for 2147483647");
+                 CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 needs 2147483647");
     const int64_t edge[] = {0, (1 << 24) - 1, 1, 1 << 24};
     cs_corpus widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
     assert_int_equal(widest.vocab, 1 << 24);
     cs_corpus_free(&widest);
     assert_fails(cs_corpus_load(put_ids(state, "j.npy", 2, (int64_t[]){2, 2}, edge), NULL, &out),
-                 CS_ERR_INPUT, "token id 16777216 at row 1, column 1 asks for 16777217 columns");
+                 CS_ERR_INPUT, "token id 16777216 at row 1, column 1 needs 16777217 columns");
     const char *path = in_dir(state, "g.npy");
     OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}));
     assert_fails(cs_corpus_load(path, NULL, &out), CS_ERR_INPUT, "1.5");
@@ -542,7 +544,7 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
         cs_corpus_free(&part);
     }
     assert_fails(cs_corpus_select_train(&c, c.documents - held + 1, &part), CS_ERR_INPUT,
-                 "documents to train on, fewer than");
+                 "documents to train on, at least");
     cs_corpus_free(&c);
 }
 

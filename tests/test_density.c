@@ -425,11 +425,12 @@ TEST(known_copies_are_taken_out)
     cs_density_free(&d);
 
     v[1].cols = 5;
-    assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE, "10 known values for 9 known vectors");
+    assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE,
+                 "10 known values do not match 9 known vectors");
     v[1].cols = 6;
     v[0].rows = 3;
     assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_USAGE,
-                 "known vectors of block 0 have 3 entries for 0..3 of 100");
+                 "known vectors of block 0 have 3 entries, but columns 0..3 of 100");
     cs_dense_free(&v[0]);
     cs_dense_free(&v[1]);
 
@@ -536,7 +537,8 @@ TEST(bad_options_are_named)
     operator_free(&m);
     operator_of(&m, random_sparse(5, 4, 1, 3), 1);
     cs_density_options gram = {.samples = 2, .degree = 4, .top = 1, .gram = true};
-    assert_fails(cs_density_of(&m.op, &gram, &d), CS_ERR_USAGE, "a Gram form of 5 x 4");
+    assert_fails(cs_density_of(&m.op, &gram, &d), CS_ERR_USAGE,
+                 "a Gram form must be square, not 5 x 4");
     operator_free(&m);
     operator_of(&m, diagonal(5, too_large), 1);
     cs_density_options o = options_of(2, 4, 1);

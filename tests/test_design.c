@@ -471,7 +471,8 @@ TEST(a_stream_counted_by_hand)
         }
     }
     assert_true(fabs(sum - d.value) < 1e-12);
-    assert_fails(cs_stream_gram(&c, n + 1, NULL, gram), CS_ERR_INPUT, "are fewer than the length");
+    assert_fails(cs_stream_gram(&c, n + 1, NULL, gram), CS_ERR_INPUT,
+                 "are fewer than the sequence length");
     cs_design_free(&d);
     cs_corpus_free(&c);
 }
@@ -499,7 +500,7 @@ TEST_IN_DIR(a_stopped_run_goes_on)
     assert_memory_equal(part.x, whole.x, (size_t)whole.variables * sizeof *whole.x);
     q->p.length = 15;
     assert_fails(cs_design_solve(&q->p, &(cs_design_options){.gap = 1, .max_steps = 1}, &part),
-                 CS_ERR_INPUT, "to go on from");
+                 CS_ERR_INPUT, "cannot continue from");
     cs_design_free(&whole);
     cs_design_free(&part);
 }
@@ -519,33 +520,35 @@ TEST(what_is_refused_says_why)
     refused(&q->p, "not convex");
     q->p.fixed = CS_FIX_CONTEXTS;
     q->p.sum = CS_DESIGN_SIGMA2;
-    refused(&q->p, "kinks");
+    refused(&q->p, "not smooth where targets vanish");
     q->p.sum = CS_DESIGN_SIGMA4;
     q->p.reach = 6;
     refused(&q->p, "distances up to 6");
     q->p.reach = 0;
     q->p.next_token = 1.5;
-    refused(&q->p, "1.5 not in [0, 1]");
+    refused(&q->p, "1.5 is not in [0, 1]");
     q->p.misalignment = -1;
     q->p.next_token = 0;
     refused(&q->p, "misalignment -1");
     q->p.misalignment = 0.1; /* of the contexts, which are fixed: (1/5) sum_l over both lengths */
-    refused(&q->p, "misalignment 0.1: laws of this family have 0.569556 at least");
+    refused(&q->p,
+            "misalignment 0.1 is too small: distributions of this family have at least 0.569556");
     q = problem_of("masked(unmasked=3)", 5, 0.5);
-    refused(&q->p, "next-token weight 0.5: laws of this family have 0.1 at most");
+    refused(&q->p,
+            "next-token weight 0.5 is too large: distributions of this family have at most 0.1");
     q = problem_of("offset-ar(offset-weights=mix:0,empty-prefix=shared)", 5, 0);
     q->p.misalignment = 0.5;
     refused(&q->p, "empty context");
     q = problem_of("mix:1*masked(unmasked=2)+1*masked(unmasked=3)", 5, 0);
-    refused(&q->p, "part 2 weighs its contexts otherwise");
+    refused(&q->p, "part 2 and part 1 weigh their contexts differently");
     q->p.next_token = 0.2;
     q->p.fixed = CS_FIX_TARGETS;
-    refused(&q->p, "have 0.05 at most");
+    refused(&q->p, "have at most 0.05");
     q = problem_of("mix:1*prefix-lm+1*group-ar(t=2)", 5, 0);
     q->p.fixed = CS_FIX_TARGETS;
-    refused(&q->p, "no law of this family has the weights that are fixed");
+    refused(&q->p, "no distribution of this family has the fixed weights");
     refused(&problem_of("masked(unmasked=10)", 24, 0)->p, "27457584 events");
-    refused(&problem_of("masked(unmasked=8)", 14, 0)->p, "3003 contexts and targets are more than");
+    refused(&problem_of("masked(unmasked=8)", 14, 0)->p, "3003 contexts and targets exceed");
 }
 
 static cs_status any_design(const char *path)

@@ -256,7 +256,7 @@ TEST(what_has_no_replaced_tokens_is_refused)
         r.kind = kind[i];
         training t = make_training(&r, NULL);
         assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
-                     "replaced tokens are those of one masked objective of text");
+                     "replaced tokens need a single masked objective on text");
         free_training(&t);
     }
     training t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);

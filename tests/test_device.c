@@ -85,7 +85,7 @@ TEST(no_driver)
         skip();
     }
     assert_fails(cs_backend_cuda(self, NULL, &backend), CS_ERR_DEVICE,
-                 "libcuda.so.1, the NVIDIA driver's library, is not here");
+                 "libcuda.so.1, the library of the NVIDIA driver, is not installed");
     assert_null(backend);
     cs_reason_clear();
 }
@@ -137,7 +137,7 @@ TEST(foreign_plugin)
     for (int i = 0; i < CS_PLUGIN_SIZES; ++i) {
         plugin.size[i] += 8;
         assert_fails(cs_plugin_open(&plugin, NULL, &backend), CS_ERR_DEVICE,
-                     "built for another program");
+                     "built for another version of this program");
         plugin.size[i] -= 8;
     }
     assert_int_equal(cs_plugin_open(NULL, NULL, &backend), CS_ERR_DEVICE);

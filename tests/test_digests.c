@@ -114,7 +114,7 @@ TEST_IN_DIR(folders_too_deep_are_named)
         strcat(path, "/d");
         OK(cs_dir_make(in_dir(state, path)));
     }
-    assert_fails(hash(in_dir(state, "r")), CS_ERR_INPUT, "/d: more than 64 folders deep");
+    assert_fails(hash(in_dir(state, "r")), CS_ERR_INPUT, "/d: nested more than 64 folders deep");
     for (size_t end = strlen(path); end > 1; end -= 2) {
         path[end] = '\0';
         assert_int_equal(rmdir(in_dir(state, path)), 0);

@@ -278,14 +278,15 @@ TEST(definitions_say_what_was_done)
     }
     cs_effective_rank_free(&r);
     o.tau = 0;
-    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_USAGE, "tau 0 not in (0, 1]");
+    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_USAGE, "tau 0 is not in (0, 1]");
     o.tau = 0.9;
     o.tolerance = 1;
     assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_USAGE, "tolerance 1");
     cs_gram_free(&g);
     g = blocks_of(x, 1, 3, 1, &options);
     o.tolerance = 0;
-    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_INPUT, "1 rows have no effective rank");
+    assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_INPUT,
+                 "1 rows are too few for an effective rank");
     cs_gram_free(&g);
 }
 

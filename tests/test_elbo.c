@@ -166,7 +166,7 @@ TEST(others_have_no_bound)
         cs_perplexity p;
         o.ask = CS_ASK_ELBO;
         assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE,
-                     "cannot be asked by elbo");
+                     "cannot be evaluated by elbo");
         free_training(&t);
     }
 }

@@ -293,8 +293,9 @@ TEST(sizes_are_those_of_the_whole)
     assert_int_equal(s.zero_cols, 2);
     cs_spectrum_free(&s);
     o.k = 5;
-    assert_fails(cs_spectrum_of(&a, &o, &s), CS_ERR_USAGE,
-                 "5 singular triplets wanted, but the matrix (2305843009213693952 x 4) has only 4");
+    assert_fails(
+        cs_spectrum_of(&a, &o, &s), CS_ERR_USAGE,
+        "5 singular triplets requested, but the matrix (2305843009213693952 x 4) has only 4");
     o.k = 1;
     val[3] = -4;
     assert_fails(cs_spectrum_of(&a, &o, &s), CS_ERR_INPUT,
@@ -373,17 +374,19 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
     assert_memory_equal(back.data, data, sizeof data);
     cs_dense_free(&back);
     OK(cs_vectors_write(path, &none, &nothing));
-    assert_fails(cs_vectors_read(path, &some, &back), CS_ERR_INPUT, "not vectors of 30000 floats");
+    assert_fails(cs_vectors_read(path, &some, &back), CS_ERR_INPUT,
+                 "expected vectors of 30000 floats");
     data[7] = NAN;
     OK(cs_vectors_write(path, &some, &a));
-    assert_fails(cs_vectors_read(path, &some, &back), CS_ERR_INPUT, "row 1, column 1 is nan");
+    assert_fails(cs_vectors_read(path, &some, &back), CS_ERR_INPUT,
+                 "row 1, column 1 is not finite: nan");
     const float single[] = {1, 2, 3, 4, 5, 6};
     const int64_t integer[6] = {0};
     OK(cs_npy_write(path, CS_F32, 2, (int64_t[]){6, 1}, single));
     OK(cs_vectors_read(path, &ends, &back));
     assert_true(back.rows == 6 && back.cols == 1 && back.data[5] == 6);
     cs_dense_free(&back);
-    static const char *const wanted = "not vectors of 6 floats, as columns";
+    static const char *const wanted = "expected vectors of 6 floats, one per column";
     OK(cs_npy_write(path, CS_I64, 2, (int64_t[]){6, 1}, integer));
     assert_fails(cs_vectors_read(path, &ends, &back), CS_ERR_INPUT, wanted);
     OK(cs_npy_write(path, CS_F32, 2, (int64_t[]){6, 0}, single));
@@ -410,14 +413,14 @@ TEST(vectors_are_refused_beforehand)
     const cs_spectrum_options all = {.k = 0};
     cs_spectrum s = {0};
     assert_fails(cs_spectrum_of(&a, &all, &s), CS_ERR_MEMORY,
-                 "1000000 triplets, 2000000 and 1000000 entries each, take 2.4e+04 GB, more than");
+                 "1000000 triplets, 2000000 and 1000000 entries each, take 2.4e+04 GB, but");
     cs_csr_free(&a);
 }
 
 TEST(a_file_larger_than_the_disk_is_refused)
 {
     OK(cs_disk_check(".", 1, "u.npy"));
-    assert_fails(cs_disk_check(".", 1e30, "u.npy"), CS_ERR_IO, ".: u.npy take 1e+21 GB, more than");
+    assert_fails(cs_disk_check(".", 1e30, "u.npy"), CS_ERR_IO, ".: u.npy take 1e+21 GB, but");
 }
 
 static cs_status read_filled(const char *path)

@@ -95,18 +95,18 @@ TEST(dependence_on_the_length_is_known)
 TEST(errors_name_text_and_column)
 {
     const char *const cases[][2] = {
-        {"", "column 1: the end where a value should stand"},
-        {"   ", "column 4: the end where a value"},
-        {"2/", "\"2/\": column 3: the end where a value"},
-        {"2+*s", "column 3: \"*\" where a value"},
-        {"2 s", "column 3: \"s\" where an operator"},
-        {"(1+s", "column 5: the end where ) should"},
-        {"1+s)", "column 4: \")\" where an operator"},
-        {"min(1)", "column 6: min and max take two values"},
-        {"min()", "column 5: \")\" where a value"},
-        {"min(1,2", "column 8: the end where , or ) should"},
-        {"sqrt(1,2)", "column 7: \",\" where ) should"},
-        {"sqrt 2", "column 6: \"2\" where ( of a function"},
+        {"", "column 1: the end, but a value was expected"},
+        {"   ", "column 4: the end, but a value"},
+        {"2/", "\"2/\": column 3: the end, but a value"},
+        {"2+*s", "column 3: \"*\", but a value"},
+        {"2 s", "column 3: \"s\", but an operator"},
+        {"(1+s", "column 5: the end, but ) was"},
+        {"1+s)", "column 4: \")\", but an operator"},
+        {"min(1)", "column 6: min and max need two values"},
+        {"min()", "column 5: \")\", but a value"},
+        {"min(1,2", "column 8: the end, but , or ) was"},
+        {"sqrt(1,2)", "column 7: \",\", but ) was"},
+        {"sqrt 2", "column 6: \"2\", but ( after a function"},
         {"1+mni(1,2)", "column 3: unknown name mni (the length is s); did you mean min?"},
         {"length/2", "column 1: unknown name length"},
         {"2*n", "column 3: unknown name n (the length is s)"},
@@ -114,12 +114,12 @@ TEST(errors_name_text_and_column)
         {"inf", "unknown name inf"},
         {"1.2.3", "column 1: not a number"},
         {"1e999", "column 1: not a number in the range of a double"},
-        {"1e", "column 2: \"e\" where an operator"},
-        {"0x10", "column 2: \"x\" where an operator"},
-        {"2,5", "column 2: \",\" where an operator"},
-        {"s\nx", "column 2: \"?\" where an operator"},
-        {"\xc3\xa9", "column 1: \"?\" where a value"},
-        {"s=2", "column 2: \"=\" where an operator"},
+        {"1e", "column 2: \"e\", but an operator"},
+        {"0x10", "column 2: \"x\", but an operator"},
+        {"2,5", "column 2: \",\", but an operator"},
+        {"s\nx", "column 2: \"?\", but an operator"},
+        {"\xc3\xa9", "column 1: \"?\", but a value"},
+        {"s=2", "column 2: \"=\", but an operator"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_expression *e = NULL;
@@ -144,13 +144,13 @@ static void refused(const char *repeated, size_t times, const char *reason)
 
 TEST(hostile_texts_are_refused)
 {
-    refused("(", 100000, "100000 characters, more than 1000");
-    refused("1+", 1 << 19, "1048576 characters, more than 1000");
-    refused("(", 900, "column 51: too deep within parentheses");
-    refused("-", 900, "column 51: too deep");
-    refused("2^", 400, "column 101: too deep");
-    refused("min(1,", 150, "too deep");
-    refused("1e", 500, "\"e\" where an operator");
+    refused("(", 100000, "100000 characters exceed the limit of 1000");
+    refused("1+", 1 << 19, "1048576 characters exceed the limit of 1000");
+    refused("(", 900, "column 51: nested too deeply in parentheses");
+    refused("-", 900, "column 51: nested too deep");
+    refused("2^", 400, "column 101: nested too deep");
+    refused("min(1,", 150, "nested too deep");
+    refused("1e", 500, "\"e\", but an operator");
     refused("9", 999, "column 1: not a number");
     refused("sss", 300, "column 1: unknown name");
 }

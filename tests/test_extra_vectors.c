@@ -159,7 +159,7 @@ TEST(vectors_are_asked_for)
     cs_images m = make_two();
     cs_corpus patches = {0};
     assert_fails(cs_model_pictures(&t.model, &m, 1, &patches), CS_ERR_USAGE,
-                 "waves: extra vectors of 3 values, and the model reads 0");
+                 "waves: extra vectors have 3 values, but the model reads 0");
     cs_images_free(&m);
     free_training(&t);
 }
@@ -181,10 +181,10 @@ TEST_IN_DIR(files_of_vectors)
     cs_images_free(&part);
     OK(cs_npy_write(in_dir(state, "few.npy"), CS_F64, 2, (int64_t[]){PICTURES - 1, 2}, y));
     assert_fails(cs_images_extra(in_dir(state, "few.npy"), &m), CS_ERR_INPUT,
-                 "few.npy: 23 rows for the 24 pictures of waves");
+                 "few.npy: 23 rows, but 24 pictures in waves");
     y[7] = (double)NAN;
     OK(cs_npy_write(in_dir(state, "nan.npy"), CS_F64, 2, (int64_t[]){PICTURES, 2}, y));
     assert_fails(cs_images_extra(in_dir(state, "nan.npy"), &m), CS_ERR_INPUT,
-                 "nan.npy: row 3, column 1 is nan");
+                 "nan.npy: row 3, column 1: value nan");
     cs_images_free(&m);
 }

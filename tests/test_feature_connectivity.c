@@ -355,14 +355,15 @@ TEST(bad_input_is_named)
     cs_rows rows = cs_rows_of_f64(4, 3, x, "f.npy");
     cs_feature_connectivity c = {0};
     cs_feature_options o = {.pairs = 0};
-    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "0 pairs are wanted");
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE,
+                 "the number of pairs, 0, must be positive");
     o = (cs_feature_options){.pairs = 1, .features = -3};
-    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "-3 features");
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "number of features, -3");
     o = (cs_feature_options){.pairs = 1, .blocks = 1};
     assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "1 jackknife blocks");
     o = (cs_feature_options){.pairs = 1, .blocks = 2, .group = group};
     assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT,
-                 "f.npy: one block of the jackknife would hold all 3 rows");
+                 "f.npy: one block of the jackknife would contain all 3 rows");
     o = (cs_feature_options){.pairs = 1, .features = 1};
     assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT, "f.npy: 1 row: no pairs");
     memset(group, -1, sizeof group);

@@ -42,7 +42,8 @@ TEST(markov_fields_have_known_errors)
     assert_true(fabs(error_of(rho, SIDE, 1, (int64_t[]){HERE}, HERE) - (0)) <= 1e-15);
     const cs_field_places twice = {rho, 9, 2, 1, (int64_t[]){3, 3}, (int64_t[]){4}};
     double error = 0;
-    assert_fails(cs_field_predict(&twice, NULL, &error), CS_ERR_USAGE, "twice among the 2 seen");
+    assert_fails(cs_field_predict(&twice, NULL, &error), CS_ERR_USAGE,
+                 "twice among the 2 visible patches");
 }
 
 /* Weights solve C_ss w = c_st, here by elimination; the error they give is the one reported. */

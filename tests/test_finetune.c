@@ -340,11 +340,11 @@ TEST(bad_input)
     t.ids.token[t.ids.start[7]] = 9;
     t.ids.classes = 3;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &good, &r), CS_ERR_USAGE,
-                 "a model of 2 outputs for a task of 3");
+                 "the model has 2 outputs, but the task needs 3");
     t.ids.classes = 2;
     t.ids.longest = 17;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &good, &r), CS_ERR_USAGE,
-                 "17 tokens in a model of 16 positions");
+                 "17 tokens are too long for a model of 16 positions");
     close_task(&t);
 }
 
@@ -360,7 +360,7 @@ TEST(bad_models)
                  "dropout 1 is not in");
     t.ids.classes = 1;
     assert_fails(cs_finetune_config(&config, &t.ids, CS_READ_LAST, 0, &out), CS_ERR_USAGE,
-                 "one class alone");
+                 "at least two");
     close_task(&t);
 }
 
@@ -384,7 +384,7 @@ TEST(numbers_that_are_none)
     OK(cs_params_set(&t.model.params, at, CS_PARAM_VALUE, gain));
     t.options.bad_limit = 4;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r), CS_ERR_CONVERGE,
-                 "not finite in 4 steps in a row, the last of them 4");
+                 "not finite in 4 consecutive steps, up to step 4");
     t.options.bad_limit = 100;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r), CS_ERR_CONVERGE,
                  "not finite in the last 10 of 10 steps");

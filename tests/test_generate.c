@@ -165,7 +165,8 @@ TEST(ids_stand_around_a_text)
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
         o.content = lefts[n].content;
         if (o.kind == CS_KIND_TWO_STREAM) {
-            assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, "take no special tokens");
+            assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE,
+                         "do not support special tokens");
         } else {
             g = drawn(&t, &o);
             for (int64_t k = 0; k < g.count; ++k) {
@@ -385,14 +386,14 @@ TEST(what_cannot_be_drawn_is_refused)
         cs_generate_options change; /* members that are not 0 */
         const char *reason;
     } cases[] = {
-        {0, {.order = CS_REVEAL_RANDOM}, "draws from left to right"},
+        {0, {.order = CS_REVEAL_RANDOM}, "only from left to right"},
         {0, {.length = 10}, "length 10 exceeds the 9 positions"},
         {0, {.length = 9, .from_nothing = true}, "length 9 and a begin token exceeds"},
-        {0, {.length = 1}, "behind a prompt of 1"},
+        {0, {.length = 1}, "with a prompt of 1"},
         {0, {.temperature = -1}, "temperature -1"},
         {0, {.top_p = 1.5}, "top-p 1.5"},
-        {5, {0}, "no texts are drawn from linear models"},
-        {6, {0}, "no texts are drawn from mae-lm models"},
+        {5, {0}, "linear models"},
+        {6, {0}, "mae-lm models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         training t = perplexity_case_of(cases[c].number);
@@ -411,11 +412,11 @@ TEST(what_cannot_be_drawn_is_refused)
         cs_generate_options o = options_of(needs_prompt[n], CS_REVEAL_LEFT, 1, 5);
         cs_generated g = {0};
         o.prompt_length = 0;
-        assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, "it needs a prompt");
+        assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, "give a prompt");
         o.prompt_length = 1;
         o.prompt = &(int32_t){1000};
         assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_INPUT,
-                     "token 1000 at place 0 of the prompt");
+                     "token 1000 at position 0 of the prompt");
         t.model.config.mask_id = -1;
         o.prompt = prompt;
         if (n == 2) {

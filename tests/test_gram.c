@@ -277,7 +277,7 @@ TEST(groups_are_apart_and_add_up)
     cs_dense_free(&without);
     group[5] = 3;
     assert_fails(cs_gram_add(&g, &source, group, &options), CS_ERR_INPUT,
-                 "row 5 is of group 3, of 3");
+                 "row 5 has group 3, but there are 3");
     cs_gram_free(&g);
     cs_free(group);
 }
@@ -460,7 +460,7 @@ TEST(bad_values_are_named)
     OK(cs_gram_add(&g, &source, NULL, &options)); /* 1e30 squared is a double */
     cs_rows narrow = cs_rows_of_f32(n, d - 1, x, "b.npy");
     assert_fails(cs_gram_add(&g, &narrow, NULL, &options), CS_ERR_INPUT,
-                 "b.npy: 32 columns, not 33");
+                 "b.npy: has 32 columns, not 33");
     cs_gram_free(&g);
     assert_fails(cs_gram_init(0, 1, &options, &g), CS_ERR_USAGE, "0 columns");
     assert_fails(cs_gram_init(INT32_MAX, 8, &options, &g), CS_ERR_MEMORY, "2147483647 columns");

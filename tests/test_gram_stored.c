@@ -118,9 +118,9 @@ TEST_IN_DIR(counts_that_contradict_each_other_are_refused)
         {{4, 6}, 10, 0, -1, 0, 12, 1, "contradict"},
         {{4, 6}, 10, 4, 7, 0, 12, 1, "contradict"},
         {{4, 6}, 10, 0, 0, 0, 12, -1, "contradict"},
-        {{-1, 11}, 10, 0, 0, 0, 12, 1, "group 0 has -1 rows, all have 10"},
-        {{4, 7}, 10, 0, 0, 0, 12, 1, "group 1 has 7 rows, all have 10"},
-        {{11, -1}, 10, 0, 0, 0, 12, 1, "group 0 has 11 rows, all have 10"},
+        {{-1, 11}, 10, 0, 0, 0, 12, 1, "group 0 has -1 rows, but all groups together have 10"},
+        {{4, 7}, 10, 0, 0, 0, 12, 1, "group 1 has 7 rows, but all groups together have 10"},
+        {{11, -1}, 10, 0, 0, 0, 12, 1, "group 0 has 11 rows, but all groups together have 10"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const cs_gram_options o = {.threads = 1};
@@ -194,7 +194,7 @@ TEST_IN_DIR(members_are_checked)
             } else if (way == 1 && strcmp(member[bad].name, "sum") == 0) {
                 (void)snprintf(part, sizeof part, "member sum.npy has 1 dimensions, not 2");
             } else {
-                (void)snprintf(part, sizeof part, "member %s.npy: %lld items, or not of the type",
+                (void)snprintf(part, sizeof part, "member %s.npy: %lld items or a wrong type",
                                member[bad].name, (long long)member[bad].size + way);
             }
             assert_fails(cs_gram_read(path, &g), CS_ERR_INPUT, part);
@@ -242,10 +242,10 @@ TEST(merging_adds_up_what_was_counted)
         cs_gram a = {0}, b = {0};
         OK(cs_gram_init(D, GROUPS, &o, &a));
         OK(cs_gram_init(D + (odd == 3), GROUPS + (odd == 4), &other, &b));
-        assert_fails(cs_gram_merge(&a, &b), CS_ERR_USAGE, "do not merge with 3 in 2");
+        assert_fails(cs_gram_merge(&a, &b), CS_ERR_USAGE, "cannot be merged with 3 columns in 2");
         if (odd < 3) {
             cs_rows none = cs_rows_of_f32(0, D, NULL, "none");
-            assert_fails(cs_gram_add(&a, &none, NULL, &other), CS_ERR_USAGE, "options other than");
+            assert_fails(cs_gram_add(&a, &none, NULL, &other), CS_ERR_USAGE, "options as the");
         }
         cs_gram_free(&a);
         cs_gram_free(&b);
@@ -289,7 +289,8 @@ TEST(sizes_have_ends)
     static const int64_t bad[][2] = {
         {0, 1}, {1, 0}, {-1, 1}, {1, -1}, {(int64_t)INT32_MAX + 1, 1}, {1, (int64_t)INT32_MAX + 1}};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
-        assert_fails(cs_gram_init(bad[b][0], bad[b][1], &o, &g), CS_ERR_USAGE, "Gram matrix of");
+        assert_fails(cs_gram_init(bad[b][0], bad[b][1], &o, &g), CS_ERR_USAGE,
+                     "invalid Gram matrix");
     }
     assert_fails(cs_gram_init(INT32_MAX, 1, &o, &g), CS_ERR_MEMORY,
                  "1 Gram blocks of 2147483647 columns are too many");

@@ -368,14 +368,14 @@ TEST(bad_options)
         {{.layer = ALL, .layers = 3, .mask_ratio = NAN}, CS_ERR_USAGE, "mask ratio nan"},
         {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_keep = 0.6, .mask_random = 0.5},
          CS_ERR_USAGE,
-         "shares 0.6 kept and 0.5 random"},
+         "kept, 0.6, and random, 0.5,"},
         {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_keep = -0.1},
          CS_ERR_USAGE,
-         "shares -0.1 kept"},
+         "kept, -0.1"},
         {{.layer = ALL, .layers = 3, .mask_ratio = 0.1, .mask_random = 0.1, .drop_masked = true},
          CS_ERR_USAGE,
-         "dropped are neither kept nor random"},
-        {{.layer = ALL, .layers = 3, .around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no room"},
+         "be neither kept nor random"},
+        {{.layer = ALL, .layers = 3, .around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no space"},
         {{.layer = ALL, .layers = 3, .keep = none}, CS_ERR_INPUT, "no document"},
     };
     rows *r = test_room(1, sizeof *r);
@@ -390,7 +390,7 @@ TEST(bad_options)
     const cs_hidden_options plain = {.layer = ALL, .layers = 3};
     t.corpus.token[t.corpus.doc_ptr[3] + 1] = (int32_t)t.model.config.vocab;
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &plain, collect, r), CS_ERR_INPUT,
-                 "document 3: token 29 at place 1 is not in 0..28");
+                 "document 3: token 29 at position 1 is not in 0..28");
     free_training(&t);
     const recipe linear = {.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR};
     t = make_training(&linear, "");

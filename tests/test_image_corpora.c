@@ -161,7 +161,7 @@ TEST(fields_of_any_size)
     assert_true(held > 0 && held < 20);
     cs_images_free(&m);
     assert_fails(cs_images_load("field:side=6,sides=2", NULL, &m), CS_ERR_USAGE, "'sides=2'");
-    assert_fails(cs_images_load("field:side=6,", NULL, &m), CS_ERR_USAGE, "'' is none of side=");
+    assert_fails(cs_images_load("field:side=6,", NULL, &m), CS_ERR_USAGE, "'' is not one of side=");
     assert_fails(cs_images_load("field:side=6,seed=1,side=8", NULL, &m), CS_ERR_USAGE,
                  "side is given twice, side=8 is the second");
     assert_fails(cs_images_load("field:correlation=1", NULL, &m), CS_ERR_USAGE, "not in [0, 1)");

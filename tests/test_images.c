@@ -62,7 +62,7 @@ TEST_IN_DIR(idx_with_labels_packed_or_not)
     cs_images_free(&m);
     put_bytes(state, "t-labels-idx1-ubyte", (uint8_t[]){0, 0, 8, 1, 0, 0, 0, 1, 2}, 9);
     assert_fails(cs_images_load(in_dir(state, names[0]), NULL, &m), CS_ERR_INPUT,
-                 "t-labels-idx1-ubyte: 1 labels of 3 pictures");
+                 "t-labels-idx1-ubyte: 1 labels for 3 pictures");
 }
 
 TEST_IN_DIR(idx_that_lies_is_refused)
@@ -76,14 +76,14 @@ TEST_IN_DIR(idx_that_lies_is_refused)
     memcpy(huge, idx, sizeof idx);
     memset(huge + 4, 0xFF, 12);
     assert_fails(cs_images_load(put_bytes(state, "a", huge, sizeof huge), NULL, &m), CS_ERR_INPUT,
-                 "byte 4: dimension 1 is 4294967295 in a file of 22 bytes");
+                 "byte 4: dimension 1 is 4294967295, but the file has only 22 bytes");
     uint8_t none[sizeof idx];
     memcpy(none, idx, sizeof idx);
     none[11] = 0;
     assert_fails(cs_images_load(put_bytes(state, "a", none, sizeof none), NULL, &m), CS_ERR_INPUT,
                  "byte 8: dimension 2 is 0");
     assert_fails(cs_images_load(put_bytes(state, "a", idx_labels, sizeof idx_labels), NULL, &m),
-                 CS_ERR_INPUT, "no IDX of unsigned bytes with 3 or 4 dimensions");
+                 CS_ERR_INPUT, "not an IDX file of unsigned bytes with 3 or 4 dimensions");
 }
 
 TEST_IN_DIR(cifar_file_and_directory)
@@ -122,9 +122,9 @@ TEST_IN_DIR(cifar_file_and_directory)
     cs_images_free(&m);
     bytes[RECORD] = 10;
     assert_fails(cs_images_load(put_bytes(state, "x.bin", bytes, sizeof bytes), NULL, &m),
-                 CS_ERR_INPUT, "byte 3073: class 10 of picture 1 (of 0..9)");
+                 CS_ERR_INPUT, "byte 3073: class 10 of picture 1 is not in 0..9");
     assert_fails(cs_images_load(put_bytes(state, "x.bin", bytes, 3072), NULL, &m), CS_ERR_INPUT,
-                 "3072 bytes are no whole number of records of 3073");
+                 "3072 bytes are not a multiple of the record size, 3073");
 }
 
 TEST_IN_DIR(npy_with_labels)
@@ -144,8 +144,9 @@ TEST_IN_DIR(npy_with_labels)
     assert_int_equal(m.label[0], 1);
     cs_images_free(&m);
     OK(cs_npy_write(path, CS_U8, 3, (int64_t[]){3, 4, 2}, pixel));
-    assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT,
-                 "x.labels.npy: labels: 2 numbers in 1 dimensions, of 3 pictures");
+    assert_fails(
+        cs_images_load(path, NULL, &m), CS_ERR_INPUT,
+        "x.labels.npy: labels: 2 numbers in 1 dimensions, expected one for each of 3 pictures");
     OK(cs_npy_write(path, CS_U8, 4, (int64_t[]){3, 2, 2, 2}, pixel));
     assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "with 2 channels");
     OK(cs_npy_write(path, CS_I32, 3, (int64_t[]){1, 2, 3}, pixel));
@@ -193,10 +194,10 @@ TEST_IN_DIR(directories_of_pictures)
     put(state, "d/b/3.pgm", "P5 3 3 255\n1234");
     assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "d/b/3.pgm: 4 bytes of pixels");
     put(state, "d/b/3.pgm", "text");
-    assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "d/b/3.pgm: begins as no PNG");
+    assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "d/b/3.pgm: not a PNG");
     assert_int_equal(unlink(in_dir(state, "d/b/3.pgm")), 0);
     (void)put_dir(state, "d/c");
-    assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "d/c: a class without pictures");
+    assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "d/c: this class has no pictures");
     put_picture(state, "d/d.pgm", 3, "P5", 1);
     put_picture(state, "d/c/0.pgm", 3, "P5", 1);
     assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT,
@@ -269,17 +270,18 @@ TEST_IN_DIR(npz_that_contradicts_itself_is_refused)
 {
     const char *path = in_dir(state, "x.npz");
     for (int bad = 0; bad < 11; ++bad) {
-        static const char *const reason[] = {"label: 2 of picture 0 is not in -1..1",
-                                             "held_out: 2 of picture 1",
-                                             "mask: 3 in picture 0, of 2 classes",
-                                             "box 0: class 2 of 2",
-                                             "box 0: class 1 of 2, rows 0..3",
-                                             "box_ptr: 2 at 1, of 1 boxes",
-                                             "group: 1 of picture 0 is not in 0..0",
-                                             "box 0: class 1 of 2, rows 0..2, columns 2..2",
-                                             "value: nan in picture 1 is not finite",
-                                             "mirror: 7 of class 1 is neither 0 nor 1",
-                                             "has a member group.npy, and no group_name.npy"};
+        static const char *const reason[] = {
+            "label: value 2 of picture 0 is not in -1..1",
+            "held_out: value 2 of picture 1",
+            "mask: class 3 in picture 0 is not one of the 2 classes",
+            "box 0 is invalid: class 2 of 2",
+            "box 0 is invalid: class 1 of 2, rows 0..3",
+            "box_ptr: value 2 at index 1 does not ascend within 0..1, the number of boxes",
+            "group: value 1 of picture 0 is not in 0..0",
+            "box 0 is invalid: class 1 of 2, rows 0..2, columns 2..2",
+            "value: number nan in picture 1 is not finite",
+            "mirror: value 7 of class 1 is neither 0 nor 1",
+            "has a member group.npy, but no group_name.npy"};
         cs_images w = full_corpus(), m = {0};
         int32_t label[2] = {2, 0}, group[2] = {1, 0};
         uint8_t held_out[2] = {0, 2}, mask[8] = {3};

@@ -141,8 +141,8 @@ TEST_IN_DIR(rows_have_their_targets)
     assert_int_equal(found, 4);
 
     const cs_inspection in = {&s, 3, NULL};
-    assert_fails(cs_inspect_row(&in, -1), CS_ERR_USAGE, "row -1 not in 0..3");
-    assert_fails(cs_inspect_row(&in, 4), CS_ERR_USAGE, "row 4 not in 0..3");
+    assert_fails(cs_inspect_row(&in, -1), CS_ERR_USAGE, "row -1 is not in 0..3");
+    assert_fails(cs_inspect_row(&in, 4), CS_ERR_USAGE, "row 4 is not in 0..3");
     cs_cooc_store_free(&s);
 }
 
@@ -214,7 +214,7 @@ TEST_IN_DIR(neighbours_are_of_the_component)
     assert_fails(cs_inspect_neighbours(&in, &p, 0, 2, "d"), CS_ERR_INPUT, "d is never a target");
     const int64_t other = vector_of(&p, A);
     char reason[64];
-    (void)snprintf(reason, sizeof reason, "b has no part in vectors %d to %d", (int)other + 1,
+    (void)snprintf(reason, sizeof reason, "b is zero in vectors %d to %d", (int)other + 1,
                    (int)other + 1);
     assert_fails(cs_inspect_neighbours(&in, &p, other, other + 1, "b"), CS_ERR_INPUT, reason);
     cs_spectrum_free(&p);
@@ -319,7 +319,7 @@ TEST_IN_DIR(a_spectrum_is_recorded)
     assert_true(json_is_null(json_object_get(json, "tail")));
     assert_string_equal(json_string_value(json_object_get(json, "sum_sigma4_method")), "none");
     assert_string_equal(json_string_value(json_object_get(json, "definition")),
-                        "singular values of the matrix as it stands");
+                        "singular values of the matrix as given");
     assert_true(number(json, "sum_sigma4_budget") == 0);
     components = json_object_get(json_object_get(json, "certificates"), "components");
     assert_null(json_object_get(components, "near_ones"));

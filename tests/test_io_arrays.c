@@ -84,7 +84,7 @@ TEST_IN_DIR(impossible_arrays_are_not_written)
     assert_fails(cs_npy_header(CS_BYTES, false, 1, shape, &h, &size), CS_ERR_USAGE, "not numeric");
     assert_fails(cs_npy_header(CS_F64, false, 9, shape, &h, &size), CS_ERR_USAGE, "9 dimensions");
     assert_fails(cs_npy_header(CS_F64, false, 1, &negative, &h, &size), CS_ERR_USAGE,
-                 "dimension 0 is -2");
+                 "dimension 0 is negative: -2");
     assert_fails(cs_npy_header(CS_F64, false, 2, huge, &h, &size), CS_ERR_USAGE, "(3)");
     assert_fails(cs_npy_header(CS_F64, false, 1, huge, &h, &size), CS_ERR_USAGE, "overflow");
     assert_null(h);
@@ -216,7 +216,7 @@ TEST_IN_DIR(bad_headers_are_refused)
         const char *dictionary, *reason;
     } bad[] = {
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
-         "dtype '|O' holds Python objects"},
+         "dtype '|O' contains Python objects"},
         {"{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
          "bad: dtype '>f8' is big-endian"},
         {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}",
@@ -231,7 +231,8 @@ TEST_IN_DIR(bad_headers_are_refused)
         {"{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (1,)}", "a structured dtype"},
         {"{'descr': '<i8', 'fortran_order': 0, 'shape': (1,)}", "fortran_order (True or False)"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': 1}", "the shape is not a tuple"},
-        {"{'descr': '<i8', 'fortran_order': False, 'shape': (-1,)}", "bad: dimension 0 is -1"},
+        {"{'descr': '<i8', 'fortran_order': False, 'shape': (-1,)}",
+         "bad: dimension 0 is negative: -1"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (1 2)}",
          "bad:1:54: ']' expected near '2'"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (9223372036854775808,)}",
@@ -254,7 +255,7 @@ TEST_IN_DIR(bad_headers_are_refused)
         {"[1]", "not a dictionary"},
         {"", "bad:1:0: "},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}",
-         "byte 65: the header says 16 bytes of data, 8 follow"},
+         "byte 65: the header announces 16 bytes of data, but 8 follow"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': ()  }", NULL},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -310,7 +311,7 @@ TEST_IN_DIR(every_truncation_is_refused)
     char longer[128 + 48 + 1] = {0};
     memcpy(longer, bytes, (size_t)size);
     assert_fails(read_image(in_dir(state, "long"), longer, sizeof longer, &a), CS_ERR_INPUT,
-                 "byte 128: the header says 48 bytes of data, 49 follow");
+                 "byte 128: the header announces 48 bytes of data, but 49 follow");
     cs_free(bytes);
 }
 
@@ -325,9 +326,10 @@ TEST_IN_DIR(what_is_no_array_is_named)
         {"version https://git-lfs.github.com/spec/v1\noid", 46, "x.npy: is a Git LFS pointer"},
         {"PK\3\4xxxxxx", 10, "x.npy: is a zip archive"},
         {"0.1 0.2 0.3\n", 12, "x.npy: not an NPY array (bad magic)"},
-        {"", 0, "x.npy: ends at byte 0, 8 more are expected"},
+        {"", 0, "x.npy: ends at byte 0, but 8 more bytes are expected"},
         {"\x93NUMPY\4\0", 8, "x.npy: byte 6: NPY version 4.0"},
-        {"\x93NUMPY\2\0\xFF\xFF\xFF\xFF", 12, "x.npy: byte 8: a header of 4294967295 bytes"},
+        {"\x93NUMPY\2\0\xFF\xFF\xFF\xFF", 12,
+         "x.npy: byte 8: invalid header length of 4294967295 bytes"},
     };
     cs_array a = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -351,7 +353,8 @@ TEST_IN_DIR(limits_are_checked_before_memory)
     OK(cs_npy_header(CS_F64, false, 1, &items, &h, &size));
     OK(cs_file_write(path, h, size));
     cs_free(h);
-    assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT, "1099511627776 bytes of data, 0 follow");
+    assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT,
+                 "1099511627776 bytes of data, but 0 follow");
     if (truncate(path, size + 8 * items) != 0) {
         skip(); /* a file system without sparse files of this size */
     }
@@ -359,7 +362,7 @@ TEST_IN_DIR(limits_are_checked_before_memory)
     assert_fails(cs_npy_read(path, 1 << 20, &a), CS_ERR_INPUT,
                  "1099511627776 bytes of data, more than the limit of 1048576");
     assert_int_equal(cs_mem_fail_at(0), 1); /* the header's dictionary only */
-    assert_fails(cs_npy_read(path, 0, &a), CS_ERR_MEMORY, "free memory");
+    assert_fails(cs_npy_read(path, 0, &a), CS_ERR_MEMORY, "GB of memory are free");
 }
 
 /* A pipe has no size: the header alone says how much to read, and too much is found at the end. */
@@ -389,7 +392,8 @@ TEST(pipes_are_read)
             assert_true(cs_array_f64(&a, 1) == -6);
         } else {
             assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT,
-                         extra > 0 ? "more data than the header says" : "1 more are expected");
+                         extra > 0 ? "more data than the header announces"
+                                   : "1 more bytes are expected");
         }
         cs_array_free(&a);
         assert_int_equal(close(end[0]), 0);
@@ -435,7 +439,7 @@ TEST_IN_DIR(text_is_utf8)
         assert_string_equal(text, want[i]);
         cs_free(text);
     }
-    assert_fails(cs_array_text(&a, 2, &text), CS_ERR_INPUT, "item 2 holds U+D800");
+    assert_fails(cs_array_text(&a, 2, &text), CS_ERR_INPUT, "item 2 contains U+D800");
     cs_array_free(&a);
     size = image(bytes, 1, "{'descr': '|S3', 'fortran_order': False, 'shape': (), }", "csr", 3);
     OK(read_image(in_dir(state, "s"), bytes, size, &a));

@@ -465,7 +465,7 @@ TEST(json_members_have_their_kinds)
     } bad[] = {
         {"[]", "not an object"},
         {"{\"t\": \"x\", \"b\": true, \"l\": []}", "\"m\" is missing"},
-        {"{\"t\": null, \"m\": {}}", "\"t\" is not a text"},
+        {"{\"t\": null, \"m\": {}}", "\"t\" is not a string"},
         {"{\"b\": 1, \"m\": {}}", "\"b\" is not true or false"},
         {"{\"l\": {}, \"m\": {}}", "\"l\" is not an array"},
         {"{\"m\": []}", "\"m\" is not an object"},
@@ -516,9 +516,9 @@ TEST(json_fields_have_their_kinds)
                {"w", "real", "'at.w' is missing or not a number"},
                {"x", "null", "'at.x' is missing or not a number"},
                {"i", "flag", "'at.i' is missing or not true or false"},
-               {"i", "word", "'at.i' is missing or not a text"},
+               {"i", "word", "'at.i' is missing or not a string"},
                {"i", "inner", "'at.i' is missing or not an object"},
-               {"w", "name", "field 'at.w': unknown 'two'"}};
+               {"w", "name", "field 'at.w': unknown value 'two'"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         const char *kind = bad[i].kind, *only[] = {"one", NULL};
         r.status = CS_OK;

@@ -158,7 +158,7 @@ TEST_IN_DIR(csv_errors_name_their_line)
         {"a,b\r1,2\r", 8, "bad.csv:1: a carriage return"},
         {"a,b,a\n", 6, "bad.csv:1: two columns are named 'a'"},
         {"a\n1\n\0\n", 6, "bad.csv:3: a NUL byte"},
-        {"", 0, "bad.csv:1: empty"},
+        {"", 0, "bad.csv:1: the file is empty"},
         {"version https://git-lfs.github.com/spec/v1\n", 43, "bad.csv: is a Git LFS pointer"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {

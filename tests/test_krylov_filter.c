@@ -177,7 +177,7 @@ TEST(capacity_follows_k_and_the_memory)
             OK(cs_krylov_capacity(&s, &o, bidiagonal, &capacity));
             assert_int_equal(capacity, least);
             o.memory = least * panel - 1;
-            (void)snprintf(part, sizeof part, "takes %lld bytes, the limit is %lld",
+            (void)snprintf(part, sizeof part, "needs %lld bytes, but the limit is %lld",
                            (long long)(least * panel), (long long)o.memory);
             assert_fails(cs_krylov_capacity(&s, &o, bidiagonal, &capacity), CS_ERR_MEMORY, part);
         }

@@ -46,7 +46,7 @@ TEST_IN_DIR(classes_in_byte_order)
     cs_labelled_text_free(&u);
     const char *odd = put(state, "c.tsv", "pos\tx\n\nzzz\ty\nbad\tz\n");
     assert_fails(cs_labelled_text_read(odd, &plain, &t, &u), CS_ERR_INPUT,
-                 "c.tsv:3: class \"zzz\" is none of the 3 of ");
+                 "c.tsv:3: class \"zzz\" is not one of the 3 classes of");
     cs_labelled_text_free(&t);
     cs_labelled_text_free(&t);
 }
@@ -87,9 +87,9 @@ TEST_IN_DIR(pairs_and_numbers)
     cs_labelled_text_free(&t);
     /* Without a header's word the first line is an example. */
     assert_fails(cs_labelled_text_read(put(state, "q.tsv", "a\tb\tmark\na\tb\t1\n"), &o, NULL, &t),
-                 CS_ERR_INPUT, "q.tsv:1: label \"mark\" is no finite number");
+                 CS_ERR_INPUT, "q.tsv:1: label \"mark\" is not a finite number");
     assert_fails(cs_labelled_text_read(put(state, "q.tsv", "a\tb\t1\na\tb\tnan\n"), &o, NULL, &t),
-                 CS_ERR_INPUT, "q.tsv:2: label \"nan\" is no finite number");
+                 CS_ERR_INPUT, "q.tsv:2: label \"nan\" is not a finite number");
 }
 
 /* A header that names two texts makes pairs, as on both sides. */
@@ -139,7 +139,8 @@ TEST_IN_DIR(sides_are_read_together)
     assert_fails(cs_labelled_sides_read(last, &plain, all, side), CS_ERR_INPUT,
                  "bad.tsv:2: byte 2");
     assert_fails(cs_labelled_sides_read(right, &plain, one, side), CS_ERR_INPUT,
-                 "good.tsv: all 1 training rows are of class 'a', two are needed; --limit takes");
+                 "good.tsv: all 1 training rows are of class 'a', but two classes are needed; "
+                 "--limit takes");
     OK(cs_labelled_sides_read(right, &plain, all, side));
     assert_true(side[0].count == 2 && side[1].count == 2 && side[1].classes == 2);
     cs_labelled_text_free(&side[0]);
@@ -154,7 +155,7 @@ TEST_IN_DIR(bad_lines)
         {"", "bad.tsv: no documents"},
         {"\n\n", "bad.tsv: no documents"},
         {"label\ttext\n", "bad.tsv: no documents"},
-        {"1\ta\n0\n", "bad.tsv:2: 1 column, wanted the text in column 2"},
+        {"1\ta\n0\n", "bad.tsv:2: 1 column, but the text was expected in column 2"},
         {"1\ta\n\tb\n", "bad.tsv:2: no label"},
         {"1\ta\n0\t \n", "bad.tsv:2: no text"},
         {"1\ta\n0\tb\xFF\n", "bad.tsv:2: byte 4: invalid UTF-8"},
@@ -167,22 +168,23 @@ TEST_IN_DIR(bad_lines)
     }
     const cs_labelled_options pair = {.corpus = {.pair_column = 3}}, negative = {.limit = -1};
     assert_fails(cs_labelled_text_read(put(state, "bad.tsv", "1\ta\tb\n1\ta\n"), &pair, NULL, &t),
-                 CS_ERR_INPUT, "bad.tsv:2: 2 columns, wanted the second text in column 3");
+                 CS_ERR_INPUT,
+                 "bad.tsv:2: 2 columns, but the second text was expected in column 3");
     assert_fails(cs_labelled_text_read("x.tsv", &negative, NULL, &t), CS_ERR_USAGE, "limit");
     static const char *const names[] = {"none.tsv", "a.csv", "wordnet2"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         assert_fails(cs_labelled_text_read(names[i], &plain, NULL, &t), CS_ERR_INPUT,
-                     "no such file, and not a corpus");
+                     "no such file, no named text corpus");
     }
     assert_fails(cs_labelled_text_read(put(state, "a.txt", "plain\n"), &plain, NULL, &t),
                  CS_ERR_INPUT,
-                 "a.txt:1: no label; lines of LABEL SPACE TEXT are read with --format space");
+                 "a.txt:1: no label; for lines of LABEL SPACE TEXT give --format space");
     assert_fails(cs_labelled_text_read(put(state, "a.tsv.xz", "x"), &plain, NULL, &t), CS_ERR_INPUT,
                  "unpack it first");
     assert_fails(cs_labelled_text_read("gcide", &plain, NULL, &t), CS_ERR_USAGE, "no labels");
     assert_fails(cs_labelled_text_read("wordnet:dev", &plain, NULL, &t), CS_ERR_USAGE,
                  "wordnet:dev: want wordnet:train or wordnet:test");
-    assert_fails(cs_labelled_text_read("wordnet", &pair, NULL, &t), CS_ERR_USAGE, "no pairs");
+    assert_fails(cs_labelled_text_read("wordnet", &pair, NULL, &t), CS_ERR_USAGE, "not pairs");
 }
 
 static const cs_labelled_options replace = {.corpus = {.invalid = CS_INVALID_REPLACE}};
@@ -212,7 +214,7 @@ TEST_IN_DIR(every_format_of_corpora)
     const char *pairs = put(
         state, "p.jsonl", "{\"u\": \"a\", \"pair\": \"b\", \"y\": 0.5}\n{\"u\": \"c\", \"y\": 1}");
     assert_fails(cs_labelled_text_read(pairs, &o, NULL, &t), CS_ERR_INPUT,
-                 "p.jsonl:2: no object with a text under \"pair\"");
+                 "p.jsonl:2: expected an object with a string under \"pair\"");
     o.limit = 1; /* what lies behind it is not looked at */
     t = read_text(pairs, &o, NULL);
     assert_true(t.count == 1 && t.value[0] == 0.5);
@@ -330,14 +332,16 @@ TEST_IN_DIR(labels_alone)
     assert_true(u.classes == 0 && u.value[2] == 10);
     cs_labelled_text_free(&u);
     assert_fails(cs_label_file_read(put(state, "b.txt", "label\n7\n8\n"), false, &t, &u),
-                 CS_ERR_INPUT, "b.txt:3: class \"8\" is none of the 3 of");
+                 CS_ERR_INPUT, "b.txt:3: class \"8\" is not one of the 3 classes of");
     OK(cs_npy_write(reals, CS_F64, 1, shape, real));
     assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT,
-                 "row 2: label \"nan\" is no");
+                 "row 2: label \"nan\" is not a");
     assert_fails(cs_label_file_read(reals, false, NULL, &u), CS_ERR_INPUT, "r.npy");
     OK(cs_npy_write(reals, CS_F64, 3, cube, real));
-    assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT, "want one label a row");
-    assert_fails(cs_label_file_read("a.csv", true, NULL, &u), CS_ERR_USAGE, "labels are FILE.npy");
+    assert_fails(cs_label_file_read(reals, true, NULL, &u), CS_ERR_INPUT,
+                 "expected one label per row");
+    assert_fails(cs_label_file_read("a.csv", true, NULL, &u), CS_ERR_USAGE,
+                 "labels must be in a .npy");
     cs_labelled_text_free(&t);
 }
 
@@ -390,9 +394,9 @@ TEST_IN_DIR(few_labels)
     assert_int_equal(n, 16);
     cs_free(index);
     assert_fails(cs_few_shot("16", &three, 4, &n, &index), CS_ERR_INPUT,
-                 "class \"adverb\" has 10 examples, 16 are wanted");
+                 "class \"adverb\" has 10 examples, but 16 are requested");
     assert_fails(cs_few_shot("1001", &values, 4, &n, &index), CS_ERR_INPUT,
-                 "1001 examples wanted of 1000");
+                 "1001 examples requested, but there are only 1000");
     static const char *const bad[] = {"",   "%",   "0%",   "101%", "0",
                                       "-3", "1.5", "some", "nan%", "16 "};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
@@ -421,7 +425,7 @@ static cs_status refused(const char *path)
     cs_labelled_text side[2];
     cs_status status = cs_labelled_sides_read((const char *[2]){path, other_bad}, &plain,
                                               (int64_t[2]){0, 0}, side);
-    const bool told = status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not UTF-8");
+    const bool told = status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not valid UTF-8");
     if (told) {
         cs_reason_clear();
     }

@@ -128,13 +128,14 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
                  "gesvd of 5 x 3 did not converge (info 2)");
     told[GESVD] = LAPACK_WORK_MEMORY_ERROR;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
-                 "gesvd of 5 x 3: no memory for its workspace");
+                 "gesvd of 5 x 3: not enough memory for its workspace");
     told[GESDD] = LAPACK_WORK_MEMORY_ERROR; /* nor would gesvd have any */
     asked[GESVD] = 0;
-    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "gesdd of 5 x 3: no memory");
+    assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
+                 "gesdd of 5 x 3: not enough memory");
     told[GESDD] = -4;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_USAGE,
-                 "gesdd of 5 x 3: argument 4 is bad");
+                 "gesdd of 5 x 3: argument 4 is invalid");
     assert_int_equal(asked[GESVD], 0);
     told[GESDD] = 1;
     told[GESVD] = 0;
@@ -184,11 +185,11 @@ TEST(failures_of_lapack_are_named)
         OK(cases[c].solve(&a, room));
         assert_int_equal(asked[cases[c].which], 1);
         told[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
-        (void)snprintf(part, sizeof part, "%s of 4 x 4: no memory for its workspace",
+        (void)snprintf(part, sizeof part, "%s of 4 x 4: not enough memory for its workspace",
                        cases[c].name);
         assert_fails(cases[c].solve(&a, room), CS_ERR_MEMORY, part);
         told[cases[c].which] = -7;
-        (void)snprintf(part, sizeof part, "%s of 4 x 4: argument 7 is bad", cases[c].name);
+        (void)snprintf(part, sizeof part, "%s of 4 x 4: argument 7 is invalid", cases[c].name);
         assert_fails(cases[c].solve(&a, room), CS_ERR_USAGE, part);
         told[cases[c].which] = 3;
         cs_status status = cases[c].solve(&a, room);
@@ -262,7 +263,7 @@ TEST(a_gram_matrix_without_a_root)
     cs_svd_free(&s);
     told[POTRF] = 3;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE,
-                 "the singular vectors found are dependent");
+                 "the computed singular vectors are linearly dependent");
     library_works();
     operator_free(&f);
 }
@@ -460,7 +461,8 @@ TEST(a_group_of_one_finds_the_same)
     cs_svd_free(&s);
     o.k = COLS;
     s = (cs_svd){0};
-    assert_fails(cs_svd_arpack(&f.op, &o, &s), CS_ERR_USAGE,
-                 "fewer than min(rows, cols) = 70 triplets, 70 are wanted: use the solver block");
+    assert_fails(
+        cs_svd_arpack(&f.op, &o, &s), CS_ERR_USAGE,
+        "fewer than min(rows, cols) = 70 triplets, but 70 are requested: use the solver block");
     operator_free(&f);
 }

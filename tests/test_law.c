@@ -294,8 +294,8 @@ TEST(bad_sources_are_named)
         {"markov:length=3,length=4", "length is given twice"},
         {"markov:concentration=0", "concentration: 0 is not in (0, "},
         {"markov:zipf=inf", "zipf: 'inf' is not a number"},
-        {"markov:states=30,order=3", "30 words to the power 3 are more than 4096"},
-        {"hmm:file=x.json,seed=3", "seed has no meaning with file=x.json"},
+        {"markov:states=30,order=3", "30 words to the power 3 exceed 4096"},
+        {"hmm:file=x.json,seed=3", "seed cannot be given with file=x.json"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         refused(bad[i][0], CS_ERR_USAGE, bad[i][1]);
@@ -306,23 +306,22 @@ TEST(bad_sources_are_named)
 TEST_IN_DIR(bad_files_are_named_with_their_place)
 {
     static const char *const bad[][2] = {
-        {"{\"classes\": []}", "wants an array of objects"},
+        {"{\"classes\": []}", "must be an array of objects"},
         {"{\"clases\": 1}", "did you mean classes?"},
         {"{\"classes\": [{\"transition\": [[1, 0]]}]}",
-         "classes[0]: transition[0]: wanted an array of 1 prob"},
+         "classes[0]: transition[0]: expected an array of 1 prob"},
         {"{\"classes\": [{\"transition\": [[0.5, 0.4], [0, 1]]}]}",
-         "classes[0]: transition[0]: sums to 0.9, not to 1"},
+         "classes[0]: transition[0]: the probabilities sum to 0.9, not 1"},
         {"{\"classes\": [{\"transition\": [[2, -1], [0, 1]]}]}",
          "transition[0]: [1] is not a probability"},
-        {"{\"classes\": [{\"transition\": [[0, 1], [0, 1]]}]}",
-         "state 1 never comes to the states"},
+        {"{\"classes\": [{\"transition\": [[0, 1], [0, 1]]}]}", "the states before state 1 cannot"},
         {"{\"classes\": [{\"transition\": [[1]], \"weight\": 0}]}",
-         "weight: wanted a number above 0"},
+         "weight: expected a number above 0"},
         {"{\"classes\": [{\"transition\": [[1]], \"emission\": [[1]]}]}", "\"emission\""},
         {"{\"classes\": [{\"transition\": [[1]], \"initial\": [1, 0]}]}",
-         "initial: wanted an array of 1"},
+         "initial: expected an array of 1"},
         {"{\"classes\": [{\"transition\": [[1]]}, {\"transition\": [[0, 1], [1, 0]]}]}",
-         "classes[1]: transition: wanted 1 rows"},
+         "classes[1]: transition: expected 1 rows"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char source[256];

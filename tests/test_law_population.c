@@ -276,11 +276,14 @@ TEST(what_is_no_matrix_is_refused)
     cs_cooc cooc = {0};
     cs_cooc_options document = options_of("ar", "document", false),
                     all = options_of("ar", "all", false);
-    assert_fails(cs_law_population_of("wordnet", 0, 0, &c), CS_ERR_USAGE, "wordnet: wanted a law");
+    assert_fails(cs_law_population_of("wordnet", 0, 0, &c), CS_ERR_USAGE,
+                 "wordnet: expected a synthetic");
     OK(cs_law_population_of("markov:states=40,length=7", 0, 0, &c));
-    assert_fails(cs_cooc_build(&c, &document, &cooc), CS_ERR_USAGE, "no documents to be rows");
-    assert_fails(cs_cooc_build(&c, &all, &cooc), CS_ERR_INPUT,
-                 "length=7: 1.68e+11 contributions of all words, at most 4.3e+09 are counted");
+    assert_fails(cs_cooc_build(&c, &document, &cooc), CS_ERR_USAGE,
+                 "no documents that could be rows");
+    assert_fails(
+        cs_cooc_build(&c, &all, &cooc), CS_ERR_INPUT,
+        "length=7: 1.68e+11 contributions from all words, but at most 4.3e+09 are supported");
     cs_corpus_free(&c);
 }
 
@@ -353,7 +356,7 @@ TEST(estimates_stand_beside_the_truth)
     cs_free(corpus.word[2]);
     corpus.word[2] = cs_strdup("other");
     OK(cs_population_truth(&corpus, &plan, &rows, &why));
-    assert_non_null(strstr(why, "its words are not those of the law"));
+    assert_non_null(strstr(why, "its words are not those of the synthetic language"));
     cs_free(why);
     cs_population_rows_free(&rows);
     cs_corpus_free(&corpus);

@@ -325,7 +325,7 @@ TEST(batches_load_into_networks_of_their_form)
     cs_batch_free(&b);
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE,
-                 "9 rows where at most");
+                 "9 rows exceed the capacity of");
     cs_batch_free(&b);
     rig_close(&r);
     cs_backend_free(&backend);
@@ -382,7 +382,7 @@ TEST(the_spectral_loss_wants_masses)
     cs_batch b;
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
-                 "masses");
+                 "probabilities of the targets");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */
     double mass[VOCAB], z[FIRST * VOCAB], expected = 0, loss;
     for (int j = 0; j < VOCAB; ++j) {

@@ -169,7 +169,7 @@ TEST(what_has_no_contexts)
     toy.objective.empty_prefix = CS_PREFIX_CLASS;
     assert_int_equal(cs_toy_contexts_of(&toy, 1 << 15, &c), CS_ERR_USAGE);
     toy.objective.empty_prefix = CS_PREFIX_NONE;
-    assert_fails(cs_toy_contexts_of(&toy, 10, &c), CS_ERR_MEMORY, "more than 10");
+    assert_fails(cs_toy_contexts_of(&toy, 10, &c), CS_ERR_MEMORY, "the limit is 10");
 }
 
 /* --- factors -----------------------------------------------------------------------------------*/

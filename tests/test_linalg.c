@@ -313,9 +313,9 @@ TEST(check_names_the_entry)
     val[2] = NAN;
     assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "row 1, column 1: value nan");
     col[1] = 3;
-    assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "row 0: column 3 not in 0..2");
+    assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "row 0: column 3 is not in 0..2");
     col[1] = 0;
-    assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "column 0 does not come after column 0");
+    assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "column 0 does not follow column 0");
     ptr[1] = 4;
     assert_fails(cs_csr_check(&a, false), CS_ERR_INPUT, "row 1 ends at 3 before its start 4");
     ptr[0] = 1;

@@ -20,7 +20,7 @@ TEST(bad_input)
     cs_linear_probe p;
     cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
 #define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: they must be");
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: penalties must be");
     o = (cs_linear_probe_options){.penalties = 1, .penalty = zero};
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 0");
     o = (cs_linear_probe_options){.folds = 1};
@@ -29,9 +29,9 @@ TEST(bad_input)
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "share 1");
     o = (cs_linear_probe_options){0};
     assert_fails(FIT(1, NULL, s.y, K), CS_ERR_INPUT, "1 training rows");
-    assert_fails(FIT(2, far, s.y, K), CS_ERR_INPUT, "row 300 of 300");
+    assert_fails(FIT(2, far, s.y, K), CS_ERR_INPUT, "row 300 does not exist: there are 300");
     double y[N] = {0};
-    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "all 300 training rows are of class 0");
+    assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "all 300 training rows have class 0");
     assert_fails(FIT(N, NULL, y, 0), CS_ERR_INPUT, "all 300 training values are 0");
     y[5] = 2;
     assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "row 5: label 2 is not in 0..1");
@@ -56,7 +56,7 @@ TEST(bad_input)
     double guess[N];
     cs_rows narrow = cs_rows_of_f64(N, D - 1, s.x, "narrow");
     assert_fails(cs_linear_probe_predict(&p, &narrow, 1, guess), CS_ERR_INPUT,
-                 "narrow: 6 columns, the probe was trained on 7");
+                 "narrow: 6 columns, but the probe was trained on 7");
     s.x[290 * D + 6] = NAN;
     assert_fails(cs_linear_probe_predict(&p, &rows, 2, guess), CS_ERR_INPUT,
                  "x: row 290, column 6: value nan");

@@ -403,7 +403,7 @@ TEST(bad_input)
     cs_mask_rank_options o = model_options(false);
     o.blocks = 21;
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE,
-                 "21 blocks of 20 documents");
+                 "21 blocks are not possible with 20 documents");
     o = model_options(false);
     o.rank.tau = 2;
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE,
@@ -423,11 +423,11 @@ TEST(bad_input)
     OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
     OK(hand_on(p, true, cs_mask_rank_take_plain, sums));
     assert_fails(cs_mask_rank_finish(sums, &r), CS_ERR_INPUT,
-                 "120 rows with-mask and 96 without-mask: not the same text");
+                 "120 rows with-mask, but 96 without-mask; the texts must be the same");
     cs_mask_rank_end(&sums);
     /* rows of zeros span nothing */
     planted *zero = plant();
-    assert_fails(study(zero, zero, &o, &r), CS_ERR_INPUT, "span nothing");
+    assert_fails(study(zero, zero, &o, &r), CS_ERR_INPUT, "span no subspace");
     cs_free(zero);
     cs_free(p);
 }

@@ -120,7 +120,8 @@ TEST_IN_DIR(mtx_malformed)
         {"%%MatrixMarket matrix array real general\n2 2 4\n", "must hold 2 integers"},
         {"%%MatrixMarket matrix coordinate real general\n2 x 1\n", "line 2: 'x'"},
         {"%%MatrixMarket matrix coordinate real general\n2 -2 1\n", "size -2 is negative"},
-        {"%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n", "symmetric matrix of 2 x 3"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n",
+         "symmetric matrix must be square, not 2 x 3"},
         {"%%MatrixMarket matrix array real general\n5000000000 5000000000\n", "too large"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
          "line 3: the file ends after 1 of 2"},
@@ -129,9 +130,10 @@ TEST_IN_DIR(mtx_malformed)
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\njunk\n",
          "line 4: more than"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n",
-         "line 3: row 3 not in 1..2"},
-        {"%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n", "row 0 not in 1..2"},
-        {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 5 1\n", "column 5 not in 1..2"},
+         "line 3: row 3 is not in 1..2"},
+        {"%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n", "row 0 is not in 1..2"},
+        {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 5 1\n",
+         "column 5 is not in 1..2"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1.5 1 1\n", "line 3: '1.5'"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n", "ROW COLUMN VALUE"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1 1\n", "ROW COLUMN VALUE"},
@@ -165,7 +167,7 @@ TEST_IN_DIR(mtx_malformed)
     }
     const char nul[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\0 9\n";
     OK(cs_file_write(in_dir(state, "nul.mtx"), nul, sizeof nul - 1));
-    refused(in_dir(state, "nul.mtx"), CS_ERR_INPUT, "line 3: holds a NUL");
+    refused(in_dir(state, "nul.mtx"), CS_ERR_INPUT, "line 3: contains a NUL");
     refused(in_dir(state, "none.mtx"), CS_ERR_IO, "none.mtx: cannot read: No such file");
 }
 
@@ -304,7 +306,7 @@ TEST_IN_DIR(npz_malformed)
     spoilt(state, INDICES, (member){"indices", CS_I32, 3, low}, "indices.npy: item 1 is -1");
     spoilt(state, INDICES, (member){"indices", CS_I32, 3, high}, "indices.npy: item 2 is 3");
     spoilt(state, INDICES, (member){"indices", CS_I32, 2, high}, "indices.npy has 2 items");
-    spoilt(state, INDICES, (member){"indices", CS_I32, -3, high}, "not one dimension");
+    spoilt(state, INDICES, (member){"indices", CS_I32, -3, high}, "not one-dimensional");
     const double nan_value[] = {2, 4, NAN}, inf_value[] = {2, INFINITY, 1};
     spoilt(state, DATA, absent, "'data.npy'");
     spoilt(state, DATA, (member){"data", CS_F64, 3, nan_value}, "row 1, column 2: value nan");
@@ -322,9 +324,9 @@ TEST_IN_DIR(npz_malformed)
     coo[2].data = col;
     refused(archive(state, 5, coo), CS_ERR_INPUT, "row 1, column 1: value nan");
     coo[4].size = 1;
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "row.npy has 2 items, data.npy 1");
+    refused(archive(state, 5, coo), CS_ERR_INPUT, "row.npy has 2 items, but data.npy has 1");
     coo[4].size = -2;
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "member data.npy: has not one dimension");
+    refused(archive(state, 5, coo), CS_ERR_INPUT, "member data.npy: is not one-dimensional");
     coo[4] = (member){"data", CS_F64, 2, small};
     coo[1].data = wide;
     refused(archive(state, 5, coo), CS_ERR_INPUT, "3000000000 columns");
@@ -360,14 +362,14 @@ TEST_IN_DIR(npy_dense)
     reads_as(path, 2, 3, small);
     const int64_t six = 6;
     OK(cs_npy_write(path, CS_F64, 1, &six, small));
-    refused(path, CS_ERR_INPUT, "a.npy: an array of 1 dimensions");
+    refused(path, CS_ERR_INPUT, "a.npy: has 1 dimensions");
     const double bad[] = {0, 2, 0, 4, NAN, 1};
     OK(cs_npy_write(path, CS_F64, 2, small_shape, bad));
     refused(path, CS_ERR_INPUT, "row 1, column 1: value nan");
     static const char text[] = "\x93NUMPY\x01\x00\x39\x00"
                                "{'descr': '|S1', 'fortran_order': False, 'shape': (1,2)}\nab";
     OK(cs_file_write(path, text, sizeof text - 1));
-    refused(path, CS_ERR_INPUT, "a.npy: an array of text, not of numbers");
+    refused(path, CS_ERR_INPUT, "a.npy: contains text, not numbers");
     refused(in_dir(state, "none.npy"), CS_ERR_IO, "none.npy");
     const int64_t no_columns[] = {2, 0};
     OK(cs_npy_write(path, CS_F64, 2, no_columns, small));

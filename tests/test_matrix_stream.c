@@ -117,7 +117,7 @@ TEST_IN_DIR(damaged_archives_are_named)
     assert_fails(cs_matrix_stream(archive(state, 3, good, 3, col, 3, val), &any), CS_ERR_INPUT,
                  "has 3 items for 3 rows");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, col, 2, val), &any), CS_ERR_INPUT,
-                 "indices.npy has 3 items, data.npy 2");
+                 "indices.npy has 3 items, but data.npy has 2");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, outside, 3, val), &any), CS_ERR_INPUT,
                  "indices.npy: item 2 is 4, not in 0..3");
     assert_fails(cs_matrix_stream(archive(state, 4, good, 3, negative, 3, val), &any), CS_ERR_INPUT,
@@ -231,6 +231,6 @@ TEST_IN_DIR(a_turned_byte_is_seen)
     assert_int_equal(fseek(f, at, SEEK_SET), 0);
     assert_int_equal(fputc(byte ^ 1, f), byte ^ 1);
     assert_int_equal(fclose(f), 0);
-    assert_fails(cs_matrix_stream(path, &any), CS_ERR_INPUT, "data.npy: cannot unpack");
+    assert_fails(cs_matrix_stream(path, &any), CS_ERR_INPUT, "data.npy: cannot decompress");
     cs_csr_free(&a);
 }

@@ -263,16 +263,16 @@ TEST(bad_input)
     assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 0, truth, guess, 3, &v), CS_ERR_USAGE,
                  "no examples");
     assert_fails(cs_metric_of(CS_METRIC_F1, 3, truth, guess, 3, &v), CS_ERR_USAGE,
-                 "f1 is of 2 classes, not 3");
+                 "f1 needs 2 classes, not 3");
     assert_fails(cs_metric_of(CS_METRIC_F1, 3, truth, guess, 0, &v), CS_ERR_USAGE,
-                 "f1 is of classes");
+                 "f1 cannot score values");
     assert_fails(cs_metric_of(CS_METRIC_PEARSON, 3, truth, guess, 3, &v), CS_ERR_USAGE,
-                 "pearson is of values");
+                 "pearson cannot score classes");
     assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, guess, 2, &v), CS_ERR_INPUT,
-                 "truth of example 2: 2 is no class in 0..1");
+                 "truth of example 2: 2 is not a class in 0..1");
     guess[1] = 0.5;
     assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, guess, 3, &v), CS_ERR_INPUT,
-                 "prediction of example 1: 0.5 is no class");
+                 "prediction of example 1: 0.5 is not a class");
     guess[1] = -1;
     assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, guess, 3, &v), CS_ERR_INPUT,
                  "-1 is no");
@@ -281,7 +281,7 @@ TEST(bad_input)
                  "prediction of example 1: inf is not finite");
     assert_fails(
         cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){3, truth, 0}, truth, 4, 1, &v, NULL),
-        CS_ERR_USAGE, "4 jackknife blocks of 3 examples");
+        CS_ERR_USAGE, "4 jackknife blocks are not in 0..3, the number of examples");
     assert_fails(
         cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){3, truth, 0}, truth, -1, 1, &v, NULL),
         CS_ERR_USAGE, "-1 jackknife blocks");

@@ -255,27 +255,28 @@ TEST(bad_mixtures_are_named)
         {"mix:0.5*", "part \"0.5*\" is not SHARE*OBJECTIVE: it lacks the objective"},
         {"mix: * ar + 1*masked", "part \"*ar\" is not SHARE*OBJECTIVE: it lacks the share"},
         {"mix:1e+3*ar", "two parts"},
-        {"mix:0.5*ar,0.5*masked", "\"0.5*masked\" behind a comma: parts are joined by +"},
+        {"mix:0.5*ar,0.5*masked",
+         "\"0.5*masked\" after a comma: join the parts of a mixture with +"},
         {"mix:1*ar+1*masked(mask-ratio=15)", "mask ratio 15 not in (0, 1); did you mean 0.15?"},
         {"mix:1*ar+1*maked", "did you mean masked?"},
         {"mix:1*ar+1*mix", "part \"\" is not SHARE*OBJECTIVE"},
         {"mix:1*ar+1*mix(1*ar+0*masked)", "share \"0\""},
         {"mix:1*ar+1*mix(1*ar+1*masked(event-weight=mask))",
-         "part 2 of the mixture: part 2: event-weight, target-weight and empty-prefix are those of "
-         "the mixture"},
+         "part 2 of the mixture: part 2: event-weight, target-weight and empty-prefix must be "
+         "given for the whole mixture"},
         {"mix:1*ar+1*mix(1*ar", "parenthesis"},
         {"mix:1*ar+1*file", "file needs plan-file"},
         {"mix:0/s*ar+1*masked(colour=3)", "unknown objective parameter \"colour\""},
         {"mix:(1*ar+1*masked", "part \"(1*ar+1*masked\" is not"},
         {"mix:1/t*ar+1*masked", "part 1 of the mixture: share: \"1/t\": column 3: unknown name t"},
         {"mix:1*ar+1*masked(mask-ratio=0.1,mask-ratio=0.2)", "mask-ratio is given twice"},
-        {"mix:1*ar+1*masked(event-weight=mask)", "are those of the mixture"},
+        {"mix:1*ar+1*masked(event-weight=mask)", "must be given for the whole mixture"},
         {"mix:1*ar+1*masked(mask-ratio=1.5)", "mask ratio 1.5"},
         {"mix:1*ar+1*masked(mask-ratio=0.5", "parenthesis"},
         {"mix:nan*ar+1*masked", "share \"nan\""},
         {"mix:1e308*ar+1e308*masked", "shares sum to inf"},
         {"mix:1*ar+1*masked", "part 2 of the mixture: masked needs a number of unmasked tokens"},
-        {"mix:1*ar+1*mix(1*ar+1*span-masked)", "as span-masked(mask-ratio=0.15,t=3)"},
+        {"mix:1*ar+1*mix(1*ar+1*span-masked)", "for example span-masked(mask-ratio=0.15,t=3)"},
         {"mix", "two parts"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -287,7 +288,7 @@ TEST(bad_mixtures_are_named)
     }
     cs_objective o;
     assert_fails(cs_objective_parse("mix:1*ar+1*masked", &o), CS_ERR_USAGE,
-                 "a mixture cannot stand here");
+                 "a mixture is not allowed here");
 }
 
 /* Listed prefixes stay prefixes beside sizes. ar and masked with m = 170 of s = 200 predict 199 and

@@ -202,9 +202,10 @@ TEST_IN_DIR(defects_are_named_when_a_file_is_read)
         {PART("7"), "part 2: share is missing"},
         {PART("{\"share\": 1}"), "part 2: not an object with an array"},
         {PART("{\"objective\": \"ar\"}"), "part 2: share is missing"},
-        {PART("{\"share\": null, \"objective\": \"ar\"}"), "share is neither a number nor a text"},
+        {PART("{\"share\": null, \"objective\": \"ar\"}"),
+         "share is neither a number nor a string"},
         {PART("{\"share\": \"1/\", \"objective\": \"ar\"}"),
-         "part 2: share: \"1/\": column 3: the end where a value should stand"},
+         "part 2: share: \"1/\": column 3: the end, but a value was expected"},
         {PART("{\"share\": -1, \"objective\": \"ar\"}"), "part 2: share \"-1\" is -1"},
         {PART("{\"share\": \"0/0\", \"objective\": \"ar\"}"), "part 2: share \"0/0\" is nan"},
         {"{\"mixture\": [{\"share\": 0, \"objective\": \"ar\"}]}", "shares sum to 0"},
@@ -213,46 +214,46 @@ TEST_IN_DIR(defects_are_named_when_a_file_is_read)
          "shares sum to inf"},
         {PART("{\"share\": 1, \"objective\": \"arr\"}"), "part 2: unknown objective \"arr\""},
         {PART("{\"share\": 1, \"objective\": \"mix\"}"), "part 2: mix cannot be part"},
-        {PART("{\"share\": 1, \"objective\": 3}"), "part 2: objective is not a text"},
+        {PART("{\"share\": 1, \"objective\": 3}"), "part 2: objective is not a string"},
         {PART("{\"share\": 1, \"objective\": \"ar\", \"plans\": []}"), "unknown key \"plans\""},
         {PART("{\"share\": 1, \"objective\": \"ar\", \"ratio\": 1}"), "unknown key \"ratio\""},
         {PART("{\"share\": 1, \"plans\": [{\"probability\": 1, \"groups\": [0, 2]}]}"),
          "part 2: plan 1: group 1 is empty"},
         {PART("{\"share\": 1, \"objective\": \"ar\", \"parameters\": {\"t\": 2}}"),
-         "part 2: --t: ar does not take it"},
+         "part 2: --t does not apply to ar"},
         {MASKED("[]"), "part 2: parameters are not an object"},
-        {MASKED("{\"event-weight\": \"mask\"}"), "are those of the mixture"},
+        {MASKED("{\"event-weight\": \"mask\"}"), "must be given for the whole mixture"},
         {MASKED("{\"mask-ratio\": 1.5}"), "part 2: mask ratio 1.5 not in (0, 1)"},
         {MASKED("{\"mask-ratio\": \"nan\"}"),
          "part 2: mask-ratio: \"nan\": column 1: unknown name"},
-        {MASKED("{\"mask-ratio\": \"0.1:0.2\"}"), "takes one mask ratio, got 0.1:0.2"},
+        {MASKED("{\"mask-ratio\": \"0.1:0.2\"}"), "needs a single mask ratio, got 0.1:0.2"},
         {MASKED("{\"unmasked\": 1.5}"), "part 2: unmasked 1.5 is not a whole number >= 0"},
         {MASKED("{\"unmasked\": -1}"), "unmasked -1 is not a whole number"},
         {MASKED("{\"unmasked\": \"1/0\"}"), "unmasked inf is not a whole number"},
         {MASKED("{\"unmasked\": 1, \"mask-ratio\": 0.5}"), "both unmasked 1 and mask ratio 0.5"},
-        {MASKED("{\"mask-ratio\": []}"), "the law of mask-ratio is empty"},
+        {MASKED("{\"mask-ratio\": []}"), "the distribution of mask-ratio is empty"},
         {MASKED("{\"mask-ratio\": [0.5]}"), "part 2: value 1 of mask-ratio: share is missing"},
         {MASKED("{\"mask-ratio\": [{\"share\": 1}]}"), "value 1 of mask-ratio: value is missing"},
         {MASKED("{\"mask-ratio\": [{\"share\": 0, \"value\": 0.5}]}"),
-         "part 2: value 1 of mask-ratio: share \"0\" is 0 at length 1, and shares sum to 0"},
+         "part 2: value 1 of mask-ratio: share \"0\" is 0 at length 1, but the shares sum to 0"},
         {MASKED("{\"mask-ratio\": [{\"share\": 1, \"value\": 0.5, \"weight\": 1}]}"),
          "value 1 of mask-ratio: unknown key \"weight\" (known: value, share)"},
         {MASKED("{\"mask-ratio\": [{\"share\": 1, \"value\": \"s+\"}]}"),
          "part 2: value 1 of mask-ratio: mask-ratio: \"s+\": column 3"},
         {PART("{\"share\": 1, \"objective\": \"group-ar\", \"parameters\": {\"t\": \"2:3\"}}"),
-         "column 2: \":\" where an operator"},
+         "column 2: \":\", but an operator"},
         {PART("{\"share\": 1, \"objective\": \"gvp\", \"parameters\": {\"segmentation\": \"s\"}}"),
          "segmentation s is not one of fixed|random|mixed"},
         {PART("{\"share\": 1, \"objective\": \"offset-ar\", \"parameters\": "
               "{\"offset-weights\": \"power\"}}"),
          "part 2: offset-weights: \"\": column 1"},
-        {PART("{\"share\": 1, \"objective\": \"file\"}"), "part 2: file needs plan-file"},
+        {PART("{\"share\": 1, \"objective\": \"file\"}"), "part 2: objective file needs plan-file"},
         {PART("{\"share\": 1, \"objective\": \"file\", \"parameters\": {\"plan-file\": "
               "\"mix.json\"}}"),
-         "mix.json holds itself"},
+         "mix.json includes itself"},
         {PART("{\"share\": 1, \"objective\": \"file\", \"parameters\": {\"plan-file\": "
               "\"outer.json\"}}"),
-         "mix.json holds itself"},
+         "mix.json includes itself"},
     };
     plan_write(in_dir(state, "outer.json"),
                PART("{\"share\": 1, \"objective\": \"file\", \"parameters\": {\"plan-file\": "
@@ -296,7 +297,7 @@ TEST_IN_DIR(values_out_of_range_name_part_expression_and_length)
          "part 2: share \"1/(s-4)\" is inf at length 4"},
         {PART("{\"share\": \"log(3-s)\", \"objective\": \"ar\"}"), 2, 4, "is nan at length 4"},
         {"{\"mixture\": [{\"share\": \"max(0,s-3)\", \"objective\": \"ar\"}]}", 4, 3,
-         "part 1: share \"max(0,s-3)\" is 0 at length 3, and shares sum to 0"},
+         "part 1: share \"max(0,s-3)\" is 0 at length 3, but the shares sum to 0"},
         {PART("{\"share\": 1, \"objective\": \"gvp\", \"parameters\": {\"segmentation\": "
               "\"fixed\", \"groups\": \"s-3\"}}"),
          5, 3, "groups \"s-3\" is 0, length 3: groups 0 is not a whole number >= 1"},
@@ -340,7 +341,7 @@ TEST_IN_DIR(parts_are_limited)
                            law);
     plan_write(in_dir(state, "mix.json"), text);
     assert_fails(cs_plan_file_read(in_dir(state, "mix.json"), &file), CS_ERR_INPUT,
-                 "a mixture of more than 1024 parts");
+                 "a mixture has at most 1024 parts");
     cs_free(text);
     cs_free(law);
 }

@@ -127,7 +127,7 @@ TEST(test_refused)
     o = good;
     o.length = 10;
     assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE,
-                 "10 tokens in a model of 9 positions");
+                 "10 tokens are too long for a model of 9 positions");
     o = good;
     o.predictions = 0;
     assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "predictions 0");
@@ -142,7 +142,7 @@ TEST(test_refused)
     config.heads = 3;
     OK(cs_backend_ref(&backend));
     assert_fails(cs_model_init(&config, backend, false, &model), CS_ERR_USAGE,
-                 "heads 3 do not divide width 8");
+                 "3 heads do not divide width 8");
     cs_backend_free(&backend);
 }
 

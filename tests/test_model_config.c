@@ -66,7 +66,7 @@ TEST(a_norm_of_no_distances_is_passed)
 TEST(test_checks)
 {
     REFUSES(roberta, vocab, 0, "vocabulary 0 is not in [1, ");
-    REFUSES(roberta, heads, 3, "heads 3 do not divide width 8");
+    REFUSES(roberta, heads, 3, "3 heads do not divide width 8");
     REFUSES(roberta, heads, 1025, "heads 1025 is not in [1, 1024]");
     cs_model_config wide = case_config(&roberta, false);
     wide.width = 1024;
@@ -85,11 +85,11 @@ TEST(test_checks)
     REFUSES(roberta, mask_id, 11, "mask token 11 is not in [-1, 10]");
     REFUSES(roberta, pad_id, -1, "needs a padding token");
     REFUSES(roberta, position_offset, 0, "positions of roberta start at row 2, not 0");
-    REFUSES(roberta, decoder.heads, 3, "decoder heads 3");
+    REFUSES(roberta, decoder.heads, 3, "3 decoder heads");
     REFUSES(roberta, decoder.inner, 0, "decoder inner width 0");
-    REFUSES(roberta, act, (cs_activation)9, "no activation has number 9");
-    REFUSES(roberta, arch, (cs_arch)99, "no architecture has number 99");
-    REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "no decoder attention");
+    REFUSES(roberta, act, (cs_activation)9, "unknown activation number 9");
+    REFUSES(roberta, arch, (cs_arch)99, "unknown architecture number 99");
+    REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "unknown decoder attention");
     REFUSES(linear, layers, 2, "1 layer, not 2");
     REFUSES(linear, tied, true, "has no tied output");
     REFUSES(linear, dropout, 0.1, "has no dropout");
@@ -329,21 +329,22 @@ TEST(test_refused_files)
 {
     assert_refused("model_type", json_string("xlnet"),
                    "dir/config.json: unknown architecture 'xlnet'");
-    assert_refused("model_type", json_string("xlnet"), "are taken by cospec rank");
-    assert_refused("model_type", json_string("linear"), "'linear' is no model_type");
-    assert_refused("model_type", NULL, "no 'model_type'");
+    assert_refused("model_type", json_string("xlnet"), "(rows x width): cospec rank");
+    assert_refused("model_type", json_string("linear"), "'linear' is not a model_type");
+    assert_refused("model_type", NULL, "'model_type' is missing");
     assert_refused("hidden_act", json_string("mish"), "unknown 'hidden_act' 'mish'");
     assert_refused("memory_layers", json_integer(2),
                    "'memory_layers' is not a key that architecture roberta knows");
     assert_refused("hidden_act", json_integer(3), "unknown 'hidden_act' 3");
-    assert_refused("hidden_size", NULL, "no 'hidden_size'");
+    assert_refused("hidden_size", NULL, "'hidden_size' is missing");
     assert_refused("hidden_size", json_string("8"), "'hidden_size' is not a whole number: \"8\"");
     assert_refused("hidden_size", json_null(), "'hidden_size' is null");
     assert_refused("hidden_size", json_integer(INT64_MAX), "'hidden_size' is 9.2");
-    assert_refused("num_attention_heads", json_integer(5), "heads 5 do not divide width 8");
-    assert_refused("tie_word_embeddings", json_integer(1), "is not a truth value");
+    assert_refused("num_attention_heads", json_integer(5), "5 heads do not divide width 8");
+    assert_refused("tie_word_embeddings", json_integer(1), "is not a boolean");
     assert_refused("pad_token_id", json_null(), "needs a padding token");
-    assert_refused("max_position_embeddings", json_integer(2), "no positions behind the padding");
+    assert_refused("max_position_embeddings", json_integer(2),
+                   "no positions are left after the padding");
     assert_refused("position_embedding_type", json_string("relative"),
                    "'position_embedding_type' is 'relative', not absolute, relative_key or");
     assert_refused("scale_attn_by_inverse_layer_idx", json_true(),

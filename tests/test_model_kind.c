@@ -67,7 +67,7 @@ TEST_IN_DIR(kinds_are_read)
     assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "'ars'");
     put(state, "train.json", "{}");
     assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
-                 "no 'objective'");
+                 "'objective' is missing");
     cs_kind named;
     assert_fails(cs_kind_by_name("causl", &named), CS_ERR_USAGE, "causl");
 }

@@ -276,12 +276,12 @@ TEST(what_it_cannot_be_is_refused)
     cs_network_options sizes = {0};
     config.offset_heads = 2;
     assert_fails(cs_task_sizes(&task, &config, 1, 6, &sizes), CS_ERR_USAGE,
-                 "diverse-ar with t 3 in a model with heads of 2 offsets");
+                 "diverse-ar has t = 3, but the model has heads for 2 offsets");
     config.offset_heads = 17;
     assert_fails(cs_model_config_check(&config), CS_ERR_USAGE, "offset heads 17");
     config = cs_model_config_classifier(&config, 3, CS_READ_LAST);
     assert_int_equal(config.offset_heads, 0);
     config.offset_heads = 2;
     assert_fails(cs_model_config_check(&config), CS_ERR_USAGE,
-                 "cannot be combined with heads of offsets");
+                 "cannot be combined with heads for offsets");
 }

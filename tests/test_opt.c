@@ -117,12 +117,10 @@ TEST(underscores_and_values_with_dashes)
     args = accepted("f --read=--rank");
     assert_string_equal(cs_args_text(args, "read"), "--rank");
     cs_args_free(&args);
-    assert_refused("f --read --rank 3",
-                   "--read needs a value: OPTIONS; a value that begins with -- "
-                   "is given as --read='--rank'");
-    assert_refused("f --dir --mine",
-                   "--dir needs a value: DIR; a value that begins with -- is given "
-                   "as --dir='--mine'");
+    assert_refused("f --read --rank 3", "--read needs a value: OPTIONS; give a value that begins "
+                                        "with -- as --read='--rank'");
+    assert_refused("f --dir --mine", "--dir needs a value: DIR; give a value that begins with -- "
+                                     "as --dir='--mine'");
     assert_refused("f --dir --rank 3", "--dir needs a value: DIR");
     assert_null(strstr(cs_reason(), "given as"));
 }
@@ -139,7 +137,7 @@ TEST(names_of_other_programs)
     assert_refused("f --gpu", "did you mean --device?");
     assert_refused("f --device gpu",
                    "'gpu' is not one of cpu|cuda|cuda:N|auto; did you mean cuda?");
-    assert_refused("f --dry_run", "--dry-run has no meaning for 'probe'");
+    assert_refused("f --dry_run", "--dry-run does not apply to 'probe'");
 }
 
 TEST(fallbacks_and_unset)
@@ -229,7 +227,7 @@ TEST(refusals_name_the_value)
     assert_refused("f --vec", "did you mean --vectors?");
     assert_refused("f --zzzzzz", "unknown option --zzzzzz for probe");
     assert_refused("f -z", "unknown option -z for probe");
-    assert_refused("f --dry-run", "no meaning for 'probe'");
+    assert_refused("f --dry-run", "not apply to 'probe'");
     assert_refused("", "an argument is missing: cospec probe FILE [MORE]");
     assert_refused("f g h", "unexpected argument 'h'");
 }
@@ -375,7 +373,7 @@ TEST(metrics_are_declared)
     assert_non_null(strstr(cs_reason(), "did you mean rank_tau?"));
     cs_reason_clear();
     assert_int_equal(cs_args_parse(&cs_cmd_train, 3, words, &args), CS_ERR_USAGE);
-    assert_non_null(strstr(cs_reason(), "--metric has no meaning for 'train'"));
+    assert_non_null(strstr(cs_reason(), "--metric does not apply to 'train'"));
     cs_reason_clear();
     words[2] = good;
     assert_int_equal(cs_args_parse(&cs_cmd_rank, 3, words, &args), CS_OK);
@@ -423,7 +421,7 @@ TEST(sweeps_refused)
 {
     static const char *const bad[][2] = {
         {"--classes 2:4", "'2:4' is not a value; a sweep is A:B:STEP"},
-        {"--classes 4:2:1", "runs downwards"},
+        {"--classes 4:2:1", "descends; it must ascend"},
         {"--classes 2:4:0", "step"},
         {"--classes 2:x:1", "'x'"},
         {"--length 0:1000000:1", "1000001 values"},

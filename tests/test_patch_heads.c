@@ -258,11 +258,11 @@ TEST(patches_learn_the_smallest_box)
     cs_patch_targets_free(&t);
     const cs_images bare = pixels_of(8, 8, NULL);
     assert_fails(cs_patch_targets_of(&bare, 2, CS_HEAD_DETECTION, &t), CS_ERR_INPUT,
-                 "drawn: its pictures have no boxes");
+                 "drawn: the pictures have no boxes");
     assert_fails(cs_patch_targets_of(&bare, 2, CS_HEAD_SEGMENTATION, &t), CS_ERR_INPUT,
-                 "have no masks");
+                 "have no pixel masks");
     assert_fails(cs_patch_targets_of(&m, 3, CS_HEAD_DETECTION, &t), CS_ERR_USAGE,
-                 "patches of 3 do not divide");
+                 "patch size 3 does not divide");
 }
 
 /* Scores log(p): patch 5 says .8 of class 1, its neighbour .7 with a box that overlaps it by 2 / 3, and .04,
@@ -456,7 +456,7 @@ TEST(linear_boxes_are_found)
     int64_t unconverged = 0;
     assert_fails(
         cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged),
-        CS_ERR_INPUT, "drawn: 41 examples wanted of 40");
+        CS_ERR_INPUT, "drawn: 41 examples requested, but there are only 40");
     cs_result_free(&result);
     cs_patch_study_free(&s);
 }
@@ -558,5 +558,5 @@ TEST(sides_keep_masks_and_boxes)
     assert_int_equal(part.count, MANY);
     cs_images_free(&part);
     memset(held, 0, MANY);
-    assert_fails(cs_images_side(&m, 1, 0, &part), CS_ERR_INPUT, "drawn: no picture is held out");
+    assert_fails(cs_images_side(&m, 1, 0, &part), CS_ERR_INPUT, "drawn: no picture is in the test");
 }

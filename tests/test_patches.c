@@ -49,9 +49,9 @@ TEST(orders_are_permutations)
     assert_fails(cs_patch_order_named("spiral", 3, 4, 0, &order), CS_ERR_USAGE,
                  "order \"spiral\" is not");
     assert_fails(cs_patch_order_named("squares:0", 3, 4, 0, &order), CS_ERR_USAGE,
-                 "wanted squares:S");
+                 "expected squares:S");
     assert_fails(cs_patch_order_named("squares:2x", 3, 4, 0, &order), CS_ERR_USAGE,
-                 "wanted squares:S");
+                 "expected squares:S");
     assert_fails(cs_patch_order_named("raster", 0, 4, 0, &order), CS_ERR_USAGE, "0 x 4");
 }
 
@@ -69,27 +69,27 @@ TEST_IN_DIR(orders_of_files)
     const char *path = in_dir(state, "o.txt");
     char name[64];
     int32_t *order = NULL, *by_seed = NULL;
-    assert_file(path, "2 0\n3,1\n", 3, "o.txt: an order of 4 patches, and there are 6");
+    assert_file(path, "2 0\n3,1\n", 3, "o.txt: an order of 4 patches, but pictures have 6");
     OK(cs_patch_order_file(path, 2, 2, sizeof name, name));
     assert_string_equal(name, "2,0,3,1");
     OK(cs_patch_order_named(name, 2, 2, 0, &order));
     assert_memory_equal(order, ((int32_t[]){2, 0, 3, 1}), sizeof(int32_t[4]));
     cs_free(order);
     assert_fails(cs_patch_order_file(path, 2, 2, 7, name), CS_ERR_INPUT, "about a thousand");
-    assert_file(path, "2 0\n\n2 1\n", 2, "o.txt: line 3: patch 2 is there twice, at 1 before");
-    assert_file(path, "2\n0 4 1\n", 2, "o.txt: line 2: patch 4 is none of 0 to 3");
-    assert_file(path, "2 0 3x 1", 2, "o.txt: line 1: '3x' is not the number of a patch");
+    assert_file(path, "2 0\n\n2 1\n", 2, "o.txt: line 3: patch 2 is listed twice, first at 1");
+    assert_file(path, "2\n0 4 1\n", 2, "o.txt: line 2: patch 4 is not in 0..3");
+    assert_file(path, "2 0 3x 1", 2, "o.txt: line 1: '3x' is not a patch");
     assert_fails(cs_patch_order_named("2,0,2,1", 2, 2, 0, &order), CS_ERR_INPUT,
-                 "order: place 3: patch 2 is there twice, at 1 before");
+                 "order: place 3: patch 2 is listed twice, first at 1");
     assert_fails(cs_patch_order_named("0,1,2", 2, 2, 0, &order), CS_ERR_INPUT,
-                 "order: an order of 3 patches, and there are 4");
+                 "order: an order of 3 patches, but pictures have 4");
     OK(cs_patch_order_named("random", 4, 4, 9, &order));
     OK(cs_patch_order_named("random:9", 4, 4, 0, &by_seed));
     assert_memory_equal(order, by_seed, sizeof(int32_t[16]));
     cs_free(order);
     cs_free(by_seed);
     assert_fails(cs_patch_order_named("random:x", 4, 4, 0, &order), CS_ERR_USAGE,
-                 "wanted random:SEED");
+                 "expected random:SEED");
 }
 
 TEST(patches_are_documents_of_real_vectors)
@@ -145,5 +145,5 @@ TEST(patches_are_documents_of_real_vectors)
     }
     cs_corpus c = {0};
     assert_fails(cs_images_patches(&m, 4, NULL, NULL, 0, &c), CS_ERR_USAGE,
-                 "patches of 4 do not divide pictures of 4 x 6");
+                 "patch size 4 does not divide pictures of 4 x 6");
 }

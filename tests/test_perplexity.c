@@ -342,20 +342,20 @@ TEST(bad_options)
         cs_status code;
         const char *part;
     } bad[] = {
-        {0, {.ask = CS_ASK_APPEND}, CS_ERR_USAGE, "a causal model cannot be asked by append"},
-        {1, {.kind = CS_KIND_MASKED}, CS_ERR_USAGE, "cannot be asked by prefix"},
+        {0, {.ask = CS_ASK_APPEND}, CS_ERR_USAGE, "a causal model cannot be evaluated by append"},
+        {1, {.kind = CS_KIND_MASKED}, CS_ERR_USAGE, "cannot be evaluated by prefix"},
         {0, {.max_length = 10}, CS_ERR_USAGE, "length 10 is not in 1..9"},
         {0, {.batch = -2}, CS_ERR_USAGE, "batch -2"},
-        {0, {.fill_length = 12}, CS_ERR_USAGE, "masks up to length 12"},
+        {0, {.fill_length = 12}, CS_ERR_USAGE, "the longest length with masks, 12"},
         {0, {.max_length = 1}, CS_ERR_INPUT, "nothing to predict"},
         {0, {.keep = none}, CS_ERR_INPUT, "nothing to predict"},
-        {0, {.around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no room"},
+        {0, {.around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no space"},
         {0, {.kind = CS_KIND_TWO_STREAM}, CS_ERR_USAGE, "no query vector"},
         {0, {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND}, CS_ERR_USAGE, "no decoder"},
         {6,
          {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .around = {around, NULL, 1, 0}},
          CS_ERR_USAGE,
-         "no special tokens"},
+         "do not support special tokens"},
         {6,
          {.kind = CS_KIND_MAE, .ask = CS_ASK_APPEND, .delta = 1.5},
          CS_ERR_USAGE,
@@ -384,7 +384,7 @@ TEST(bad_models)
     o = perplexity_options_of(0);
     t.corpus.token[t.corpus.doc_ptr[2] + 3] = -5;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
-                 "document 2: token -5 at place 3");
+                 "document 2: token -5 at position 3");
     t.corpus.token[t.corpus.doc_ptr[2] + 3] = 5;
     t.model.config.bos_id = -1;
     o.from_nothing = true;

@@ -92,19 +92,22 @@ TEST(what_is_no_schedule_is_refused)
     static const struct {
         const char *text, *reason;
     } cases[] = {
-        {"ar until 1.5, masked", "phase 1: \"until 1.5\": no share of the steps between 0 and 1"},
-        {"ar until 0.5", "phase 1: the last one lasts to the end"},
+        {"ar until 1.5, masked",
+         "phase 1: \"until 1.5\": not a share of the steps between 0 and 1"},
+        {"ar until 0.5", "phase 1: the last phase lasts to the end"},
         {"ar until 0.5, masked until 0.4, ar",
-         "phase 2: until 0.4, where the one before it ends at 0.5"},
+         "phase 2: until 0.4 is not after the end of the phase before it, 0.5"},
         {"ar, masked until 0.5", "phase 1: it needs \"until SHARE\""},
-        {"ar until 0.5, masked for 3", "phase 2: \"until\" and \"for\" do not go together"},
+        {"ar until 0.5, masked for 3",
+         "phase 2: \"until\" and \"for\" cannot be combined; alternating"},
         {"ar for 2, masked", "phase 2: \"until\" and \"for\""},
-        {"ar for 0, masked for 1", "\"for 0\": no number of steps"},
-        {"ar for 1.5, masked for 1", "\"for 1.5\": no number of steps"},
+        {"ar for 0, masked for 1", "\"for 0\": not a number of steps"},
+        {"ar for 1.5, masked for 1", "\"for 1.5\": not a number of steps"},
         {"ar until 0.5, maskd", "phase 2: unknown objective"},
         {"ar until 0.5, multi-tokens", "phase 2: unknown objective"},
-        {"multi-token until 0.5, diverse-ar(t=2)", "phase 2: diverse-ar beside multi-token"},
-        {"ar until 0.5, mix:1*ar+1*multi-token", "phase 2: multi-token is no part of a mixture"},
+        {"multi-token until 0.5, diverse-ar(t=2)", "phase 2: diverse-ar and multi-token"},
+        {"ar until 0.5, mix:1*ar+1*multi-token",
+         "phase 2: multi-token cannot be part of a mixture"},
         {"ar until 0.5, masked(mask-ratio=2)", "phase 2: "},
         {"ar until 0.5,", "phase 2: "},
     };
@@ -115,7 +118,7 @@ TEST(what_is_no_schedule_is_refused)
     }
     cs_objective o;
     assert_fails(cs_objective_parse("ar until 0.4, masked", &o), CS_ERR_USAGE,
-                 "a schedule of objectives, which only training takes");
+                 "a schedule of objectives, which only training accepts, since");
 }
 
 /* Forms, and shares of masked tokens that nobody reads. */
@@ -125,8 +128,9 @@ TEST(phases_share_a_network)
     training t = make_training(&r, NULL);
     cs_network_options sizes = {0};
     cs_phases p = phases_of("ar until 0.5, diverse-ar");
-    assert_fails(cs_phases_sizes(&p, &t.options.task, &t.model.config, 4, 9, &sizes), CS_ERR_USAGE,
-                 "phase 2: diverse-ar is read in two streams, the phases before in one stream");
+    assert_fails(
+        cs_phases_sizes(&p, &t.options.task, &t.model.config, 4, 9, &sizes), CS_ERR_USAGE,
+        "phase 2: diverse-ar is read in two streams, but the phases before it in one stream");
     cs_phases_free(&p);
     p = phases_of("ar until 0.5, masked(mask-ratio=0.4)");
     t.options.task.keep = 0.5;

@@ -150,9 +150,9 @@ TEST(sizes_are_refused_before_memory_is_taken)
                  "a.pgm: a picture of 65535 x 65535");
     static const char few[] = "P6 2 1 255\nabcde";
     assert_fails(cs_picture_decode("a.ppm", few, sizeof few - 1, false, &p), CS_ERR_INPUT,
-                 "a.ppm: 5 bytes of pixels, and 1 x 2 take 6");
+                 "a.ppm: 5 bytes of pixels, but 1 x 2 pixels need 6");
     assert_fails(cs_picture_decode("a.gif", "GIF89a", 6, false, &p), CS_ERR_INPUT,
-                 "a.gif: begins as no PNG");
+                 "a.gif: not a PNG");
     assert_false(cs_picture_is("GIF89a", 6));
     assert_false(cs_picture_is("\x89PNG", 4));
 }
@@ -170,11 +170,11 @@ TEST(pgm_and_ppm)
     assert_pixels(&b, 1, 2, 1, (uint8_t[]){255, 128});
     cs_picture p = {0};
     assert_fails(cs_picture_decode("a", "P5 1 1 15 \x10", 11, false, &p), CS_ERR_INPUT,
-                 "a: byte 10: 16 is above the largest value, 15");
+                 "a: byte 10: value 16 exceeds the maximum, 15");
     assert_fails(cs_picture_decode("a", "P5 0 1 15 \x10", 11, false, &p), CS_ERR_INPUT,
-                 "a: byte 3: the width is no number from 1 to 65535");
+                 "a: byte 3: the width is not a number from 1 to 65535");
     assert_fails(cs_picture_decode("a", "P5 1 99999 15 \x10", 15, false, &p), CS_ERR_INPUT,
-                 "a: byte 5: the height is no number");
+                 "a: byte 5: the height is not a number");
     assert_fails(cs_picture_decode("a", "P5", 2, false, &p), CS_ERR_INPUT, "a: byte 2: the width");
 }
 

@@ -31,7 +31,7 @@ TEST(bad_specifications_are_named)
          "are not uniform:T, power:A or mix:L; did you mean uniform:2?"},
         {"masked",
          "masked needs a number of unmasked tokens (unmasked) or a mask ratio (mask-ratio)"},
-        {"masked:unmasked=1:2", "takes one number of unmasked tokens, got 1:2"},
+        {"masked:unmasked=1:2", "needs a single number of unmasked tokens, got 1:2"},
         {"masked:unmasked=0", "unmasked 0 needs an empty prefix"},
         {"masked:unmasked=x", "\"x\" is not M or LO:HI"},
         {"masked:unmasked=-1", "\"-1\" is not M or LO:HI"},
@@ -42,11 +42,11 @@ TEST(bad_specifications_are_named)
         {"masked:mask-ratio=0", "mask ratio 0 not in (0, 1)"},
         {"masked:mask-ratio=nan", "mask ratio nan not in (0, 1)"},
         {"masked:mask-ratio=abc", "\"abc\" is not RHO or LO:HI"},
-        {"masked:mask-ratio=0.1:0.2", "takes one mask ratio, got 0.1:0.2"},
+        {"masked:mask-ratio=0.1:0.2", "needs a single mask ratio, got 0.1:0.2"},
         {"variable-masked:mask-ratio=0.3:0.1", "0.3 exceeds 0.1"},
         {"masked:unmasked=1,mask-ratio=0.5", "both unmasked 1 and mask ratio 0.5"},
         {"bernoulli-masked:unmasked=2",
-         "bernoulli-masked does not take it (it is for masked, variable-masked"},
+         "does not apply to bernoulli-masked, only to masked, variable-masked"},
         {"bernoulli-masked", "bernoulli-masked needs a mask ratio"},
         {"diverse-ar", "diverse-ar needs a number of tokens (t)"},
         {"group-ar:t=0", "t 0 is not a whole number >= 1"},
@@ -97,7 +97,7 @@ TEST(bad_lengths_are_named)
         {"gvp:segmentation=random,groups=4", 4, "gvp with 4 groups needs length >= 5, got 4"},
         {"gvp:segmentation=random,groups=4,event-weight=mask", 20000, "length 20000 exceeds 10000"},
         {"permuted-ar", 3000000000, "length 3000000000 exceeds"},
-        {"offset-ar:offset-weights=power:1", 1000000, "events, more than"},
+        {"offset-ar:offset-weights=power:1", 1000000, "events, but at most"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i].spec);
@@ -107,7 +107,7 @@ TEST(bad_lengths_are_named)
     cs_objective ar = plan_objective("ar"), permuted = plan_objective("permuted-ar");
     int64_t lo, hi;
     assert_fails(cs_objective_unmasked(&ar, 5, &lo, &hi), CS_ERR_USAGE,
-                 "ar has no range of unmasked tokens");
+                 "ar does not accept a range of unmasked tokens");
     cs_plan plan = {0};
     assert_fails(cs_plan_init(&plan, 0), CS_ERR_USAGE, "plan length 0");
     OK(cs_plan_init(&plan, 1));
@@ -120,7 +120,7 @@ TEST(bad_lengths_are_named)
     cs_pairs pairs;
     OK(cs_pairs_of(&permuted, 2000, &pairs));
     assert_fails(cs_pairs_expand(&pairs, 1000000), CS_ERR_USAGE,
-                 "length 2000 expands to inf events, more than 1000000");
+                 "length 2000 expands to inf events, but at most 1000000");
     cs_pairs_free(&pairs);
 }
 
@@ -157,13 +157,13 @@ TEST(defects_of_plan_files_are_named)
         {"{\"plans\": [{\"probability\": 1, \"groups\": [0, 1], \"weights\": [0, -1]}]}",
          "weight -1 of position 2 is negative"},
         {"{\"plans\": [{\"probability\": 1, \"groups\": [0, 1], \"weights\": [1, 1]}]}",
-         "weight 1 of position 1 in group 0"},
+         "weight 1 of position 1 must be 0: the position is in group 0"},
         {"{\"plans\": [{\"probability\": 1, \"groups\": [0, 1], \"weights\": [0, 0]}]}",
          "weights sum to 0"},
         {"{\"plans\": [{\"probability\": 1, \"groups\": [0, 0]}]}", "weights sum to 0"},
         {"{\"plans\": [{\"probability\": 1e308, \"groups\": [0, 1]}, {\"probability\": 1e308, "
          "\"groups\": [0, 1]}]}",
-         "probabilities of length 2 sum to inf"},
+         "probabilities of plans of length 2 sum to inf"},
         {"{\"plans\": [{\"probability\": 1, \"group\": [0, 1]}]}", "unknown key \"group\""},
         {"{\"plans\": [", "1:"},
     };

@@ -114,7 +114,7 @@ TEST(rule_of_the_language)
     expect(&m, true, "less connected", "more connected", "");
     expect(&m, false, "less connected", "undetermined", "null");
     m.null_low = 1.01;
-    expect(&m, true, "less connected", "undetermined", "does not hold 1");
+    expect(&m, true, "less connected", "undetermined", "does not contain 1");
     m = less;
     m.half = 3.5;
     expect(&m, true, "less connected", "undetermined", "at 50 documents");

@@ -397,7 +397,7 @@ TEST(numbers_of_blocks_that_do_not_exist)
     cs_population_plan plan = plan_of(1);
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife blocks");
     plan.blocks = DOCUMENTS - 1;
-    assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "there are 58");
+    assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "sequences, 58");
     plan.blocks = 0;
     OK(cs_population_rows_of(&corpus, &plan, &rows));
     for (int64_t i = 0; i < rows.count; ++i) {

@@ -154,11 +154,11 @@ TEST(other_examples)
     static const struct {
         int column;
         const char *text, *reason;
-    } bad[] = {{1, "4", "other.csv:5: example 4 of truth mouse is not example 3"},
+    } bad[] = {{1, "4", "other.csv:5: example 4 with truth mouse is not example 3"},
                {1, "x", "other.csv:5: 'x' is not an integer"},
-               {2, "leaf", "other.csv:5: example 3 of truth leaf is not example 3"},
-               {2, "stone", "other.csv:5: \"stone\" is no class of this run"},
-               {5, "", "other.csv:5: \"\" is no class of this run"}};
+               {2, "leaf", "other.csv:5: example 3 with truth leaf is not example 3"},
+               {2, "stone", "other.csv:5: \"stone\" is not a class of this run"},
+               {5, "", "other.csv:5: \"\" is not a class of this run"}};
     double p[SEEDS * N];
     cs_reference reference;
     guess((const int[]){0, 0, 0}, p);
@@ -174,7 +174,7 @@ TEST(other_examples)
     OK(cs_predictions_add(&of_classes, "2", p, &reference.table));
     OK(cs_reference_check(&reference, &of_classes, "2"));
     assert_fails(cs_reference_check(&reference, &of_classes, "all"), CS_ERR_INPUT,
-                 "other.csv: 0 predictions of layer all for 10 test examples");
+                 "other.csv: 0 predictions of layer all, but 10 test examples");
     cs_reference_free(&reference);
     OK(cs_reference_check(&(cs_reference){0}, &of_classes, "all")); /* no --against */
 }

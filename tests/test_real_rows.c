@@ -151,7 +151,7 @@ TEST(what_does_not_fit)
     of_ids.real_width = 0;
     assert_fails(cs_batch_build(&(cs_batch_order){&t.options.task, &t.model.config, 5, 1, NULL},
                                 &ids, 1, &batch),
-                 CS_ERR_USAGE, "ids for a model of real rows");
+                 CS_ERR_USAGE, "ids, but the model reads real rows");
     assert_fails(cs_perplexity_of(&t.model, &of_ids, &p, &perplexity), CS_ERR_USAGE,
                  "0 real values");
     assert_fails(cs_examples_of(&t.corpus,
@@ -164,8 +164,8 @@ TEST(what_does_not_fit)
     t.corpus.real_width = R + 1;
     t.options.dir = NULL;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
-                 "rows of 5 real values for a model that reads 4");
+                 "rows have 5 real values, but the model reads 4");
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, keep, NULL), CS_ERR_USAGE,
-                 "rows of 5 real values");
+                 "rows have 5 real values");
     free_training(&t);
 }

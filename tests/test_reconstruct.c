@@ -93,7 +93,7 @@ static void open_reader(training *t, const picture_form *form, cs_patch_reader *
     cs_status status = cs_patch_reader_open(&t->model, &kind, 3, reader);
     if (form->kind == CS_OBJ_AR) {
         assert_int_equal(status, CS_ERR_USAGE);
-        assert_non_null(strstr(cs_reason(), "predicts the patch behind each row"));
+        assert_non_null(strstr(cs_reason(), "predicts only the patch after each row"));
         cs_reason_clear();
     } else {
         OK(status);
@@ -274,7 +274,8 @@ TEST_IN_DIR(reconstruction_of_waves)
     OK(cs_reconstruct(&reader, &m, &o, NULL, &two));
     assert_int_equal(two.pictures, 2);
     o.groups = one.hidden + 1;
-    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE, "groups of 6 hidden");
+    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE,
+                 "groups are not possible with 6 hidden");
     o.groups = 1;
     o.mask_ratio = 1;
     assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE, "mask ratio");

@@ -38,7 +38,8 @@ static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
             assert_true(g[i] == item(first + i / D, i % D) && f[i] == (float)g[i]);
         }
     }
-    assert_fails(cs_rows_read_f32(&r, rows - 1, 2, f), CS_ERR_USAGE, "are wanted of 70");
+    assert_fails(cs_rows_read_f32(&r, rows - 1, 2, f), CS_ERR_USAGE,
+                 "requested, but it has only 70");
     cs_rows_close(&r);
 }
 
@@ -96,8 +97,9 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
     assert_null(name);
     cs_free(path);
     text[strlen(text) - 1] = 'c';
-    assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no member 'c'; it has a, b");
-    assert_fails(cs_rows_open(in_dir(state, "two.npz"), &r), CS_ERR_INPUT, "2 members: a, b; name");
+    assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no member 'c'; available: a, b");
+    assert_fails(cs_rows_open(in_dir(state, "two.npz"), &r), CS_ERR_INPUT,
+                 "2 members: a, b; choose");
 
     const cs_safetensors_entry entry[2] = {
         {.name = "x", .dtype = CS_F32, .ndim = 2, .shape = {N, D}},
@@ -112,7 +114,7 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
     text[strlen(text) - 1] = 'z';
     assert_rows(text, N, CS_ROWS_BF16);
     text[strlen(text) - 1] = 'y';
-    assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no tensor 'y'; it has x, z");
+    assert_fails(cs_rows_open(text, &r), CS_ERR_INPUT, "has no tensor 'y'; available: x, z");
 }
 
 /* A Fortran file: the columns one after the other. */
@@ -133,7 +135,7 @@ TEST_IN_DIR(fortran_files_are_turned)
     OK(cs_file_write(in_dir(state, "cut.npy"), all, size + 100));
     cs_rows r = {0};
     assert_fails(cs_rows_open(in_dir(state, "cut.npy"), &r), CS_ERR_INPUT,
-                 "the header says 3360 bytes of data, 100 follow");
+                 "the header announces 3360 bytes of data, but 100 follow");
     cs_free(header);
 }
 
@@ -149,9 +151,10 @@ TEST_IN_DIR(bad_files_are_refused)
                  "is empty (0 rows of 4)");
     OK(cs_file_write(in_dir(state, "lfs.npy"), pointer, (int64_t)sizeof pointer - 1));
     assert_fails(cs_rows_open(in_dir(state, "lfs.npy"), &r), CS_ERR_INPUT, "Git LFS");
-    assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_INPUT, "there is no such file");
+    assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_INPUT, "no such file");
     OK(cs_file_write(in_dir(state, "x.txt"), pointer, (int64_t)sizeof pointer - 1));
-    assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_USAGE, "a matrix is FILE.npy");
+    assert_fails(cs_rows_open(in_dir(state, "x.txt"), &r), CS_ERR_USAGE,
+                 "expected a matrix: FILE.npy");
     assert_fails(cs_rows_open(in_dir(state, "nowhere.npy"), &r), CS_ERR_IO, "nowhere.npy");
     assert_fails(cs_rows_open(in_dir(state, "nowhere.npz:a"), &r), CS_ERR_IO, "nowhere.npz");
 }

@@ -98,9 +98,11 @@ TEST_IN_DIR(files_of_the_python_package_are_read)
     assert_fails(cs_safetensors_read_f32(s, named(s, "id"), 0, 2, x), CS_ERR_INPUT,
                  "tensor \"id\" is I64, not a float");
     assert_fails(cs_safetensors_read_f32(s, w, 3, 2, x), CS_ERR_USAGE,
-                 "tensor \"w\": 2 items from 3 on, of 4");
-    assert_fails(cs_safetensors_read(s, w, -1, 2, x), CS_ERR_USAGE, "2 items from -1 on, of 4");
-    assert_fails(cs_safetensors_read(s, w, 0, -1, x), CS_ERR_USAGE, "-1 items from 0 on");
+                 "tensor \"w\": 2 items from index 3 requested, but it has only 4");
+    assert_fails(cs_safetensors_read(s, w, -1, 2, x), CS_ERR_USAGE,
+                 "2 items from index -1 requested, but it has only 4");
+    assert_fails(cs_safetensors_read(s, w, 0, -1, x), CS_ERR_USAGE,
+                 "-1 items from index 0 requested");
     cs_safetensors_free(s);
 }
 
@@ -125,10 +127,10 @@ static const struct {
     {ONE("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), "\"shape\" is absent"},
     {ONE(FLOATS("2", "[0,8]")), "\"shape\" is absent or not an array"},
     {ONE(FLOATS("[2.0]", "[0,8]")), "shape[0] is not an integer"},
-    {ONE(FLOATS("[2,-1]", "[0,8]")), "shape[1] is -1"},
+    {ONE(FLOATS("[2,-1]", "[0,8]")), "shape[1] is negative: -1"},
     {ONE(FLOATS("[1,1,1,1,1,1,1,1,2]", "[0,8]")), "9 dimensions, more than 8"},
-    {ONE(FLOATS("[4294967296,4294967296]", "[0,8]")), "more items than 63 bits"},
-    {ONE(FLOATS("[4294967296,1073741824]", "[0,8]")), "more bytes than 63 bits"},
+    {ONE(FLOATS("[4294967296,4294967296]", "[0,8]")), "exceeds 63 bits"},
+    {ONE(FLOATS("[4294967296,1073741824]", "[0,8]")), "exceeds 63 bits"},
     {ONE(FLOATS("[99999999999999999999]", "[0,8]")), "m:1:"},
     {ONE("\"dtype\":\"F32\",\"shape\":[2]"), "\"data_offsets\" is not an array of two"},
     {ONE(FLOATS("[2]", "[0]")), "\"data_offsets\" is not an array of two"},
@@ -137,19 +139,19 @@ static const struct {
     {ONE(FLOATS("[2]", "[8,0]")), "[8, 0] are not a range"},
     {ONE(FLOATS("[2]", "[-8,0]")), "[-8, 0] are not a range"},
     {ONE(FLOATS("[3]", "[0,12]")), "ends at byte 12 of the data, which have 8 bytes (truncated"},
-    {ONE(FLOATS("[1]", "[0,8]")), "data_offsets span 8 bytes, shape and dtype make 4"},
+    {ONE(FLOATS("[1]", "[0,8]")), "data_offsets span 8 bytes, but shape and dtype require 4"},
     {ONE(FLOATS("[2]", "[0,8]") ",\"scale\":2"), "unknown field \"scale\""},
     {ONE(FLOATS("[1]", "[0,4]")), "m: 4 bytes follow the last tensor"},
     {ONE(FLOATS("[1]", "[4,8]")),
-     "\"a\" begins at byte 4 of the data, a hole follows byte 0, the end of the header"},
+     "\"a\" begins at byte 4 of the data, after a gap from byte 0, the end of the header"},
     {"{\"a\":{" FLOATS("[1]", "[0,4]") "},\"b\":{" FLOATS("[2]", "[0,8]") "}}",
-     "\"b\" begins at byte 0 of the data, overlaps what stands before byte 4, the end of \"a\""},
+     "\"b\" begins at byte 0 of the data, before byte 4, the end of \"a\""},
     {"{\"b\":{" FLOATS("[0]", "[8,8]") "},\"a\":{" FLOATS("[1]", "[0,4]") "}}",
-     "\"b\" begins at byte 8 of the data, a hole follows byte 4, the end of \"a\""},
+     "\"b\" begins at byte 8 of the data, after a gap from byte 4, the end of \"a\""},
     {"{\"a\":{" FLOATS("[2]", "[0,8]") "},\"a\":{" FLOATS("[2]", "[0,8]") "}}",
      "duplicate object key near '\"a\"'"},
     {"{\"__metadata__\":[]}", "\"__metadata__\" is not an object"},
-    {"{\"__metadata__\":{\"k\":1}}", "\"__metadata__\": the value of \"k\" is not a text"},
+    {"{\"__metadata__\":{\"k\":1}}", "\"__metadata__\": the value of \"k\" is not a string"},
     {"{}", "m: 8 bytes follow the last tensor"},
 };
 
@@ -169,11 +171,13 @@ TEST_IN_DIR(lengths_are_held_against_the_file)
     const char *path = in_dir(state, "m");
     cs_safetensors *s = NULL;
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_IO, "m: cannot read: No such file");
-    assert_fails(cs_safetensors_open(in_dir(state, ""), &s), CS_ERR_IO, "is not a regular file");
+    assert_fails(cs_safetensors_open(in_dir(state, ""), &s), CS_ERR_IO, "not a regular file");
     OK(cs_file_write(path, "", 0));
-    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: 0 bytes are no safetensors");
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT,
+                 "m: 0 bytes are too short for a safetensors");
     OK(cs_file_write(path, "\2\0\0\0\0\0\0", 7));
-    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, "m: 7 bytes are no safetensors");
+    assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT,
+                 "m: 7 bytes are too short for a safetensors");
     put_file(path, 3, "{}", NULL, 0);
     assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT,
                  "m: a header of 3 bytes in a file of 10 (truncated");
@@ -211,7 +215,7 @@ TEST_IN_DIR(truncated_files_are_refused)
     OK(cs_safetensors_open(path, &s));
     assert_int_equal(truncate(path, st.st_size - 6), 0);
     float x[3];
-    assert_fails(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x), CS_ERR_IO, "cut short");
+    assert_fails(cs_safetensors_read_f32(s, named(s, "h"), 0, 3, x), CS_ERR_IO, "truncated");
     cs_safetensors_free(s);
 }
 
@@ -313,7 +317,7 @@ TEST_IN_DIR(damaged_data_are_found)
     OK(write_long(path));
     OK(cs_safetensors_open(path, &s));
     char want[100];
-    (void)snprintf(want, sizeof want, ", the header says %s", metadata(s, "xxh3"));
+    (void)snprintf(want, sizeof want, ", but the header says %s", metadata(s, "xxh3"));
     FILE *f = fopen(path, "r+b");
     assert_non_null(f);
     assert_int_equal(fseek(f, -1, SEEK_END), 0);
@@ -333,12 +337,12 @@ TEST_IN_DIR(bad_descriptions_are_refused)
     } bad[] = {
         {{{.name = "a"}, {.name = "a"}}, "a: tensor \"a\": name is given twice"},
         {{{.name = "__metadata__"}, {.name = "b"}}, "\"__metadata__\": name is reserved"},
-        {{{.name = "a"}, {.name = "\xff"}}, "the name is not UTF-8"},
+        {{{.name = "a"}, {.name = "\xff"}}, "the name is not valid UTF-8"},
         {{{.name = "a", .ndim = 9}, {.name = "b"}}, "tensor \"a\": 9 dimensions, not in 0..8"},
-        {{{.name = "a", .ndim = 1, .shape = {-2}}, {.name = "b"}}, "shape[0] is -2"},
+        {{{.name = "a", .ndim = 1, .shape = {-2}}, {.name = "b"}}, "shape[0] is negative: -2"},
         {{{.name = "a"}, {.name = "b", .dtype = CS_F32}},
          "tensor \"b\": would begin at byte 1 of the data, not at a multiple of 4"},
-        {{{.name = "a", .ndim = 1, .shape = {INT64_MAX}}, {.name = "b"}}, "more bytes than 63"},
+        {{{.name = "a", .ndim = 1, .shape = {INT64_MAX}}, {.name = "b"}}, "exceeds 63"},
     };
     cs_safetensors_writer *w = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -350,9 +354,9 @@ TEST_IN_DIR(bad_descriptions_are_refused)
     assert_fails(cs_safetensors_writer_open(path, 0, NULL, 2, twice, &w), CS_ERR_USAGE,
                  "metadata key \"k\" is given twice");
     assert_fails(cs_safetensors_writer_open(path, 0, NULL, 1, &own, &w), CS_ERR_USAGE,
-                 "metadata key \"xxh3\" is the writer's own");
+                 "metadata key \"xxh3\" is reserved for the writer");
     assert_fails(cs_safetensors_writer_open(path, 0, NULL, 1, &bytes, &w), CS_ERR_USAGE,
-                 "not UTF-8");
+                 "not valid UTF-8");
     assert_fails(cs_safetensors_writer_open(in_dir(state, "no/a"), 0, NULL, 0, NULL, &w), CS_ERR_IO,
                  "no/a: cannot write");
     assert_null(w);
@@ -367,10 +371,11 @@ TEST_IN_DIR(tensors_are_filled_exactly)
     cs_safetensors_writer *w = NULL;
     OK(cs_safetensors_writer_open(path, 2, two, 0, NULL, &w));
     assert_fails(cs_safetensors_writer_put(w, "01234567", 8), CS_ERR_USAGE,
-                 "a: 8 bytes for tensor \"a\", which takes 4 more");
+                 "a: 8 bytes for tensor \"a\", which has space for only 4 more");
     OK(cs_safetensors_writer_put(w, "0123", 4));
     OK(cs_safetensors_writer_put(w, "4", 1));
-    assert_fails(cs_safetensors_writer_put(w, "4567", 4), CS_ERR_USAGE, "which takes 3 more");
+    assert_fails(cs_safetensors_writer_put(w, "4567", 4), CS_ERR_USAGE,
+                 "which has space for only 3 more");
     assert_fails(cs_safetensors_writer_put(w, "4567", -1), CS_ERR_USAGE, "-1 bytes");
     assert_fails(cs_safetensors_writer_commit(&w), CS_ERR_USAGE,
                  "tensor \"b\" lacks its last 3 bytes");
@@ -379,7 +384,8 @@ TEST_IN_DIR(tensors_are_filled_exactly)
     OK(cs_safetensors_writer_open(path, 1, two, 0, NULL, &w));
     OK(cs_safetensors_writer_put(w, "0123", 4));
     OK(cs_safetensors_writer_put(w, NULL, 0));
-    assert_fails(cs_safetensors_writer_put(w, "4", 1), CS_ERR_USAGE, "which takes 0 more");
+    assert_fails(cs_safetensors_writer_put(w, "4", 1), CS_ERR_USAGE,
+                 "which has space for only 0 more");
     cs_safetensors_writer_abort(&w);
     cs_safetensors_writer_abort(&w);
     assert_int_equal(entries(state), 0);
@@ -442,10 +448,10 @@ static cs_status open_model(const char *path)
 TEST_IN_DIR(shards_read_as_one)
 {
     cs_safetensors *s = NULL;
-    assert_fails(open_model(*state), CS_ERR_INPUT, "holds neither model.safetensors nor");
+    assert_fails(open_model(*state), CS_ERR_INPUT, "contains neither model.safetensors nor");
     OK(cs_file_write(in_dir(state, "pytorch_model.bin"), "x", 1));
     assert_fails(open_model(*state), CS_ERR_INPUT,
-                 "pytorch_model.bin is not read; in its folder: ");
+                 "pytorch_model.bin is not supported; convert it in its folder:");
     assert_int_equal(remove(in_dir(state, "pytorch_model.bin")), 0);
     put_shards(state);
     put_index(state,
@@ -477,14 +483,15 @@ TEST_IN_DIR(bad_indices_are_named)
         {"[]", "index.json: \"weight_map\" is absent", CS_ERR_INPUT},
         {"{\"weight_map\":{}}", "weight_map names no tensor", CS_ERR_INPUT},
         {"{\"weight_map\":{\"a\":1}}", "\"a\" is not the name of a file", CS_ERR_INPUT},
-        {"{\"weight_map\":{\"a\":\"../s1\"}}", "\"a\" lies in \"../s1\"", CS_ERR_INPUT},
-        {"{\"weight_map\":{\"a\":\"\"}}", "\"a\" lies in \"\"", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"../s1\"}}", "\"a\" is in \"../s1\"", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"\"}}", "\"a\" is in \"\"", CS_ERR_INPUT},
         {"{\"weight_map\":{\"a\":\"s3\"}}", "s3: cannot read: No such file", CS_ERR_IO},
         {"{\"weight_map\":{\"a\":\"s1\",\"b\":\"s2\",\"c\":\"s2\"}}",
-         "tensor \"c\" is not in s2, where weight_map has it", CS_ERR_INPUT},
-        {"{\"weight_map\":{\"b\":\"s1\"}}", "s1, weight_map says nothing", CS_ERR_INPUT},
-        {"{\"weight_map\":{\"a\":\"s2\",\"b\":\"s1\"}}", "s1, weight_map says s2", CS_ERR_INPUT},
-        {"{\"weight_map\":{\"a\":\"s1\",\"b\":\"copy\"}}", "tensor \"a\" stands in ", CS_ERR_INPUT},
+         "tensor \"c\" is not in s2, although weight_map says so", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"b\":\"s1\"}}", "s1, but weight_map says nothing", CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"s2\",\"b\":\"s1\"}}", "s1, but weight_map says s2",
+         CS_ERR_INPUT},
+        {"{\"weight_map\":{\"a\":\"s1\",\"b\":\"copy\"}}", "tensor \"a\" is in both", CS_ERR_INPUT},
     };
     put_shards(state);
     put_file(in_dir(state, "copy"), strlen(ONE(FLOATS("[2]", "[0,8]"))),

@@ -143,20 +143,20 @@ TEST(what_cannot_be_read_is_refused)
     cs_corpus shifted = s.each;
     shifted.dropped_documents = 1;
     o.sources = &shifted;
-    fails(&s, &o, CS_ERR_INPUT, "2 texts for an encoder, of 2 documents (1 and 0 dropped)");
+    fails(&s, &o, CS_ERR_INPUT, "2 source texts for 2 documents (1 and 0 dropped)");
     o.sources = &s.each;
     s.source[2 + LONG] = 19;
-    fails(&s, &o, CS_ERR_INPUT, "source 1: token 19 at place 22 is not in 0..18");
+    fails(&s, &o, CS_ERR_INPUT, "source 1: token 19 at position 22 is not in 0..18");
     o.decoder = false;
-    fails(&s, &o, CS_ERR_USAGE, "sources are what the encoder of two stacks reads");
+    fails(&s, &o, CS_ERR_USAGE, "sources need a model with an encoder and a decoder");
     o = last_layer(&s);
     o.masks.attention = CS_ATTENTION_CAUSAL;
-    fails(&s, &o, CS_ERR_USAGE, "the states of a decoder are taken without masked tokens");
+    fails(&s, &o, CS_ERR_USAGE, "hidden states of a decoder need an input without masked tokens");
     o.masks.attention = CS_ATTENTION_BIDIRECTIONAL;
     s.model.config.decoder.start = -1;
     fails(&s, &o, CS_ERR_USAGE, "config.json has no decoder_start_token_id");
     assert_fails(
         cs_verify_states(&s.model, s.reference, &(cs_verify_options){.decoder = true}, d, &count),
-        CS_ERR_USAGE, "config.json no decoder_start_token_id");
+        CS_ERR_USAGE, "config.json has no decoder_start_token_id");
     close_stack(&s);
 }

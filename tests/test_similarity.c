@@ -200,14 +200,16 @@ TEST(bad_pairs_are_refused)
     cs_rows c = cs_rows_of_f64(4, 1, same, "c.npy");
     cs_similarity_options options = {.angles = 2};
     cs_similarity s = {0};
-    assert_fails(cs_similarity_of(&a, &b, &options, &s), CS_ERR_INPUT, "a.npy has 4 rows, b.npy 3");
+    assert_fails(cs_similarity_of(&a, &b, &options, &s), CS_ERR_INPUT,
+                 "a.npy has 4 rows, but b.npy has 3");
     assert_fails(cs_similarity_of(&a, &c, &options, &s), CS_ERR_INPUT, "c.npy: all rows are equal");
     assert_fails(cs_similarity_of(&c, &a, &options, &s), CS_ERR_INPUT, "c.npy: all rows are equal");
     x[7] = INFINITY;
     assert_fails(cs_similarity_of(&c, &a, &options, &s), CS_ERR_INPUT,
                  "a.npy: row 2, column 1: value inf");
     options.angles = 0;
-    assert_fails(cs_similarity_of(&a, &a, &options, &s), CS_ERR_USAGE, "0 principal angles");
+    assert_fails(cs_similarity_of(&a, &a, &options, &s), CS_ERR_USAGE,
+                 "the number of principal angles");
 }
 
 /* --- dimension -------------------------------------------------------------------------------- */
@@ -305,8 +307,9 @@ TEST(two_nn_finds_the_dimension)
     cs_two_nn out;
     OK(cs_two_nn_of(&same, 0.1, 1, &out));
     assert_true(isnan(out.dimension) && out.duplicates == 3);
-    assert_fails(cs_two_nn_of(&two, 0.1, 1, &out), CS_ERR_INPUT, "2 rows; two neighbours want 3");
-    assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 not in");
+    assert_fails(cs_two_nn_of(&two, 0.1, 1, &out), CS_ERR_INPUT,
+                 "2 rows; two neighbours need at least 3");
+    assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 is not in");
 }
 
 /* Copies are no neighbours: the dimension is that of the distinct rows, bit by bit. */

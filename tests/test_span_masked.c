@@ -79,8 +79,8 @@ TEST(long_sequences_are_sampled)
     cs_pairs pairs;
     cs_objective o = plan_objective("span-masked(mask-ratio=0.15,t=3)");
     assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE,
-                 "exact events are sums over all plans; shorter sequences have fewer of them, and "
-                 "cospec cooc --draws N takes a sample: span-masked at length 60 has 618800 plans");
+                 "exact events sum over all plans; give shorter sequences, or sample the plans "
+                 "with cospec cooc --draws N: span-masked at length 60 has 618800 plans");
     double predicted;
     OK(cs_objective_predicted(&o, 60, &predicted));
     assert_true(predicted == 9);

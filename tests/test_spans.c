@@ -122,16 +122,16 @@ TEST_IN_DIR(bad_files_are_refused)
         {Q("{\"text\": \"w1\"}", ""), "data 1, paragraph 1, question 1, 'answer_start' is missing"},
         {Q("{\"text\": \"w1\", \"answer_start\": -1}", ""), "'answer_start' is missing or not"},
         {Q("{\"answer_start\": 0}", ""), "'text' is missing or not a text"},
-        {Q("", ""), "question a: it has no answers and not is_impossible"},
+        {Q("", ""), "question a: it has no answers, but is_impossible is not true"},
         {Q("{\"text\": \"w1\", \"answer_start\": 0}", ", \"is_impossible\": true"),
-         "question a: it has answers and is_impossible"},
+         "question a: it has answers, but is_impossible"},
         {Q("", ", \"is_impossible\": 1"), "'is_impossible' is missing or not true or false"},
         {"{\"question\": \"w\", \"answers\": []}", "question 1, 'id' is missing or not a text"},
         {"{\"id\": 3, \"question\": \"w\", \"answers\": []}", "'id' is missing or not a text"},
         {"{\"id\": \"a\", \"answers\": []}", "'question' is missing or not a text"},
         {"{\"id\": \"a\", \"question\": \"w\"}", "'answers' is missing or not a list"},
         {Q("", ", \"is_impossible\": true") ", " Q("", ", \"is_impossible\": true"),
-         "two questions have the id a"},
+         "two questions have the same id a"},
         {"", "no questions"},
     };
 #undef Q
@@ -196,7 +196,8 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
     assert_fails(
         cs_spans_encode(&squad, t,
                         &(cs_spans_options){.max_length = 4, .stride = 1, .max_question = 9}, &s),
-        CS_ERR_USAGE, "a length of 4 leaves no room beside 2 special tokens and 3 of a question");
+        CS_ERR_USAGE,
+        "length 4 is too short for 2 special tokens, 3 question tokens and a context");
     cs_squad_free(&squad);
     cs_tokenizer_free(&t);
 }
@@ -488,10 +489,10 @@ TEST(what_has_no_spans_is_refused)
     o.label_smoothing = 0;
     texts.span = NULL;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE,
-                 "a model of 2 outputs");
+                 "the model has 2 outputs");
     model.config.classes = 3;
     assert_fails(cs_model_config_check(&model.config), CS_ERR_USAGE,
-                 "a head of spans has 2 outputs, not 3");
+                 "a span head has 2 outputs, not 3");
     cs_model_free(&model);
     cs_backend_free(&backend);
 }

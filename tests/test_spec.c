@@ -58,20 +58,22 @@ TEST(bad_specifications_name_what_is_wrong)
         {"masked(mask-ratio=15)", "mask ratio 15 not in (0, 1); did you mean 0.15?"},
         {"masked(mask-ratio=15%)", "\"15%\" is not RHO or LO:HI; did you mean 0.15?"},
         {"masked(maskratio=0.5)",
-         "unknown objective parameter \"maskratio\" (masked takes event-weight, target-weight, "
+         "unknown objective parameter \"maskratio\" (masked accepts event-weight, target-weight, "
          "empty-prefix, unmasked, mask-ratio); did you mean mask-ratio?"},
-        {"ar:colour=3", "(ar takes event-weight, target-weight, empty-prefix)"},
-        {"span-masked", "or a mask ratio (mask-ratio), as span-masked(mask-ratio=0.15,t=3)"},
+        {"ar:colour=3", "(ar accepts event-weight, target-weight, empty-prefix)"},
+        {"span-masked",
+         "or a mask ratio (mask-ratio), for example span-masked(mask-ratio=0.15,t=3)"},
         {"bernoulli-masked",
-         "needs a mask ratio (mask-ratio), as bernoulli-masked(mask-ratio=0.15)"},
-        {"group-ar", "group-ar needs a number of tokens (t), as group-ar(t=2)"},
-        {"gvp", "gvp needs a number of groups (groups), as gvp(segmentation=mixed,groups=2)"},
+         "needs a mask ratio (mask-ratio), for example bernoulli-masked(mask-ratio=0.15)"},
+        {"group-ar", "group-ar needs a number of tokens (t), for example group-ar(t=2)"},
+        {"gvp",
+         "gvp needs a number of groups (groups), for example gvp(segmentation=mixed,groups=2)"},
         {"masked(unmasked=2", "parenthesis"},
         {"masked(unmasked=2,unmasked=3)", "unmasked is given twice, unmasked=3"},
         {"ar(event-weight=token,event-weight=mask)", "event-weight is given twice"},
         {"maked", "did you mean masked?"},
-        {"ar(t=2)", "ar does not take it (it is for diverse-ar, group-ar"},
-        {"diverse-ar(t=2,event-weight=mask)", "diverse-ar does not take it"},
+        {"ar(t=2)", "does not apply to ar, only to diverse-ar, group-ar"},
+        {"diverse-ar(t=2,event-weight=mask)", "does not apply to diverse-ar"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_objective o;

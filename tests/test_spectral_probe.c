@@ -307,7 +307,7 @@ TEST(bad_input_is_refused)
 
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
     assert_fails(cs_spectral_probe(&s.corpus, &s.options, &s.cooc, &s.spectrum, 99, 1, &r),
-                 CS_ERR_USAGE, "99 features of 8 triplets");
+                 CS_ERR_USAGE, "99 features are not possible with 8 triplets");
     memset(s.corpus.held_out, 0, DOCUMENTS);
     assert_fails(probe(&s, 1, &r), CS_ERR_INPUT,
                  "small has no labelled documents in its test split");

@@ -83,7 +83,7 @@ static cs_spectrum made_up(void)
     for (int i = 0; i < 5; ++i) {
         *c[i] = (cs_certificate){state[i], 30 + i, 40 + i, 50 + i, ""};
     }
-    (void)strcpy(s.cert_inertia.why, "not asked for");
+    (void)strcpy(s.cert_inertia.why, "not requested");
     return s;
 }
 
@@ -143,7 +143,7 @@ TEST(a_spectrum_is_recorded_field_by_field)
         expect_number(c, "none_missing_above", i == 3 ? (double)NAN : 50.0 + i);
         assert_true((at(c, "why") != NULL) == (i == 3));
     }
-    expect_text(json, "certificates.inertia.why", "not asked for");
+    expect_text(json, "certificates.inertia.why", "not requested");
     expect_text(json, "definition", "singular values of A / sqrt(P_C P_G)");
     expect_text(json, "solver", "closed form");
     expect_text(json, "device", "cpu");
@@ -168,7 +168,7 @@ TEST(a_record_says_what_it_does_not_know)
     assert_null(at(json, "certificates.probe.failure_probability"));
     assert_non_null(
         strstr(json_string_value(at(json, "certificates.moments.meaning")), "bound on"));
-    expect_text(json, "definition", "singular values of the matrix as it stands");
+    expect_text(json, "definition", "singular values of the matrix as given");
     expect_text(json, "solver", cs_solver_name(CS_SOLVER_LAPACK));
     expect_number(json, "sum_sigma4_budget", 0); /* what is asked for when it is to be sampled */
     json_decref(json);

@@ -148,13 +148,14 @@ TEST(what_does_not_exist)
 {
     cs_pairs pairs;
     cs_objective o = plan_objective("square-ar(t=2)");
-    assert_fails(cs_pairs_of(&o, 4, &pairs), CS_ERR_USAGE,
-                 "length 4 in rows of 2 is one square of 2 x 2, and one predicts another");
+    assert_fails(
+        cs_pairs_of(&o, 4, &pairs), CS_ERR_USAGE,
+        "length 4 in rows of 2 is a single square of 2 x 2, but at least two squares are needed");
     assert_fails(cs_pairs_of(&o, 64, &pairs), CS_ERR_USAGE,
                  "square-ar at length 64 has 20922789888000 plans");
     o.empty_prefix = CS_PREFIX_SHARED;
     OK(cs_pairs_of(&o, 4, &pairs));
     cs_pairs_free(&pairs);
     assert_fails(cs_objective_parse("square-ar", &o), CS_ERR_USAGE,
-                 "square-ar needs a number of tokens (t), as square-ar(t=2)");
+                 "square-ar needs a number of tokens (t), for example square-ar(t=2)");
 }

@@ -253,8 +253,8 @@ TEST(plan_files_travel_along)
     int64_t others[] = {3, 5, 6};
     cs_corpus misfits = small_corpus(3, others, 6, 2, 5);
     assert_fails(cs_cooc_build(&misfits, &o, &m), CS_ERR_INPUT,
-                 "own.json has plans of length 4, but no sequence has such a "
-                 "length (they have 3 to 6 tokens): --max-length 4");
+                 "own.json has plans of length 4, but no sequence has such a length (they have 3 "
+                 "to 6 tokens); give --max-length 4");
     cs_corpus_free(&misfits);
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_int_equal(m.sequences, 2);
@@ -362,7 +362,7 @@ TEST(sidecars_that_lie_are_refused)
     static const struct {
         const char *from, *to, *words;
     } cases[] = {
-        {"cospec co-occurrence", "another", "format is not"},
+        {"cospec co-occurrence", "another", "'format' is not"},
         {"\"version\": 2", "\"version\": 3", "format version 3"},
         {"\"version\": 2", "\"version\": \"1\"", "field 'version'"},
         {"\"context\": \"nearest:2\"", "\"context\": \"near:2\"", "field 'context': unknown"},
@@ -375,18 +375,19 @@ TEST(sidecars_that_lie_are_refused)
         {"\"unit\": 1", "\"unit\": -1", "field 'unit'"},
         {"\"cols\": 6", "\"cols\": 7", "7 columns"},
         {"\"vocab\": 6", "\"vocab\": 5", "vocabulary of 5"},
-        {"\"sequences\": 3", "\"sequences\": 4", "4 sequences recorded"},
+        {"\"sequences\": 3", "\"sequences\": 4", "4 sequences are recorded"},
         {"\"nnz\": ", "\"nnz\": 1", "nonzeros"},
         {"\"tokens\": 15", "\"tokens\": 16", "member token"},
         {"\"documents\": 3", "\"documents\": 2", "member doc_ptr"},
         {"\"class1\"", "7", "field 'corpus.labels'"},
         {"\"max_length\": 0", "\"max_length\": 2", "sequences"},
-        {"\"version\": 2", "\"version\": 0", "format version 0, this program reads 1 to 2"},
+        {"\"version\": 2", "\"version\": 0",
+         "format version 0 is not supported; this program reads 1 to 2"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \"18446744073709551616\"",
          "field 'seed'"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \"1x\"", "field 'seed'"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \"\"", "field 'seed'"},
-        {"\"weight\": \"token\"", "\"weight\": \"type\"", "field 'weight': unknown 'type'"},
+        {"\"weight\": \"token\"", "\"weight\": \"type\"", "field 'weight': unknown value 'type'"},
         {"\"unit\": 1", "\"unit\": \"\", \"was\": 1", "field 'unit'"},
         {"\"sha256\": \"",
          "\"sha256\": \"00000000000000000000000000000000000000000000000000000000000000000",
@@ -440,18 +441,18 @@ TEST(files_that_lie_are_refused)
         {&c->token[0], -1, 4, "token 0 is -1, not in 0..5"},
         {&c->doc_ptr[0], 1, 8, "doc_ptr runs from 1 to 15, not from 0 to 15"},
         {&c->doc_ptr[3], 14, 8, "doc_ptr runs from 0 to 14, not from 0 to 15"},
-        {&c->doc_ptr[1], 10, 8, "doc_ptr falls at document 1"},
-        {&c->label[1], 2, 4, "document 1: label 2 of 2"},
-        {&c->label[2], -2, 4, "document 2: label -2 of 2"},
+        {&c->doc_ptr[1], 10, 8, "doc_ptr descends at document 1"},
+        {&c->label[1], 2, 4, "document 1: label 2 is not one of the 2"},
+        {&c->label[2], -2, 4, "document 2: label -2 is not one of the 2"},
         {&c->held_out[1], 2, 1, "document 1: held_out is 2, not 0 or 1"},
         /* the first and the last of each */
         {&s.cooc.key[last].high, 0, 8, "keys do not ascend at row "},
         {&s.cooc.witness_sequence[0], 3, 8, "row 0: witness (3,"},
-        {&s.cooc.witness_ordinal[last], -1, 8, "of 3 sequences"},
+        {&s.cooc.witness_ordinal[last], -1, 8, "not in one of the 3 sequences"},
         {&c->token[14], 6, 4, "token 14 is 6, not in 0..5"},
-        {&c->doc_ptr[1], -1, 8, "doc_ptr falls at document 0"},
-        {&c->doc_ptr[2], 16, 8, "doc_ptr falls at document 2"},
-        {&c->label[0], 2, 4, "document 0: label 2 of 2"},
+        {&c->doc_ptr[1], -1, 8, "doc_ptr descends at document 0"},
+        {&c->doc_ptr[2], 16, 8, "doc_ptr descends at document 2"},
+        {&c->label[0], 2, 4, "document 0: label 2 is not one of the 2"},
         {&c->held_out[0], 2, 1, "document 0: held_out is 2, not 0 or 1"},
         {&c->held_out[2], 2, 1, "document 2: held_out is 2, not 0 or 1"},
     };
@@ -495,7 +496,7 @@ TEST(witnesses_without_contributions)
     OK(cs_cooc_read(in_dir("alone"), &s));
     assert_int_equal(s.sequences.count, 2);
     s.cooc.witness_sequence[0] = 1;
-    assert_fails(cs_cooc_row_text(&s, 0, &text), CS_ERR_INPUT, "does not lead to its key");
+    assert_fails(cs_cooc_row_text(&s, 0, &text), CS_ERR_INPUT, "does not produce its key");
     assert_null(text);
     cs_cooc_store_free(&s);
     cs_cooc_free(&m);
@@ -511,7 +512,7 @@ TEST(stores_are_not_overwritten_silently)
     cs_cooc m = {0};
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_fails(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, false), CS_ERR_USAGE,
-                 "twice already holds a matrix");
+                 "twice already contains a matrix");
     assert_true(cs_path_exists(in_dir("twice/row_labels.npz")));
     OK(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, true));
     assert_false(cs_path_exists(in_dir("twice/row_labels.npz"))); /* no file of the old one */

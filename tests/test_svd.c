@@ -415,7 +415,7 @@ TEST(bad_requests_are_named)
     cs_svd s;
     cs_svd_options o = {.k = 6};
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE,
-                 "6 singular triplets wanted of 8 x 5: not in 1..5");
+                 "6 singular triplets of 8 x 5 requested, which is not in 1..5");
     o.k = 0;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE, "0 singular triplets");
     o = (cs_svd_options){.k = 1, .tol = NAN};
@@ -428,7 +428,7 @@ TEST(bad_requests_are_named)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE, "use the solver lapack");
     cs_linop big = {.rows = 100000, .cols = 90000};
     o = (cs_svd_options){.k = 5, .solver = CS_SOLVER_LAPACK};
-    assert_fails(cs_svd_compute(&big, &o, &s), CS_ERR_MEMORY, "100000 x 90000 is above the limit");
+    assert_fails(cs_svd_compute(&big, &o, &s), CS_ERR_MEMORY, "100000 x 90000 exceeds the limit");
     cs_linop broken = {.rows = 60, .cols = 50, .apply = gives_nan};
     o = (cs_svd_options){.k = 5, .solver = CS_SOLVER_ARPACK};
     assert_fails(cs_svd_compute(&broken, &o, &s), CS_ERR_INPUT, "vector of norm nan");

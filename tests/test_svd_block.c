@@ -383,8 +383,9 @@ TEST(memory_budget)
     }
     cs_svd_free(&small);
     o.memory = 2000 * 8 * 8 * 4;
-    assert_fails(cs_svd_compute(&f.op, &o, &small), CS_ERR_MEMORY,
-                 "a basis for 8 triplets of 3000 x 2000 takes 640000 bytes, the limit is 512000");
+    assert_fails(
+        cs_svd_compute(&f.op, &o, &small), CS_ERR_MEMORY,
+        "a basis for 8 triplets of 3000 x 2000 needs 640000 bytes, but the limit is 512000");
     o.memory = -1;
     assert_fails(cs_svd_compute(&f.op, &o, &small), CS_ERR_USAGE,
                  "memory limit of -1 bytes is negative");

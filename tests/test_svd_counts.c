@@ -334,7 +334,7 @@ TEST(arpack_at_the_ends_of_the_range)
     }
     operator_of(&f, all, 1);
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INPUT,
-                 "operator of 300 x 300 gives a vector of norm inf");
+                 "operator of 300 x 300 returns a vector of norm inf");
     operator_free(&f);
 }
 
@@ -350,7 +350,7 @@ TEST(options_have_ends)
         cs_svd_free(&s);
     }
     cs_svd_options o = {.k = 1, .tol = 1};
-    assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "tolerance 1 not in [0, 1)");
+    assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "tolerance 1 is not in [0, 1)");
     o.tol = -1e-300;
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "not in [0, 1)");
     o = (cs_svd_options){.k = 1, .memory = -1};

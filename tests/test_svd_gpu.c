@@ -203,8 +203,8 @@ TEST(wrong_values_of_a_device_are_noticed)
         double squares, scale;
         const double *want;
         const char *sum;
-    } cases[] = {{&f.op, 204, 204, VALUE, "those of the entries to 204"},
-                 {&rest, 91, 204, VALUE + 2, "those of the entries to 91"}};
+    } cases[] = {{&f.op, 204, 204, VALUE, "but the squares of the entries sum to 204"},
+                 {&rest, 91, 204, VALUE + 2, "but the squares of the entries sum to 91"}};
     for (size_t c = 0; c < 2; ++c) {
         const double most = 4 * M * DBL_EPSILON * sqrt(N) * cases[c].scale;
         cs_svd_options o = {.k = 3, .solver = CS_SOLVER_CUSOLVER, .gpu = &d.gpu, .unchecked = true};
@@ -219,9 +219,10 @@ TEST(wrong_values_of_a_device_are_noticed)
         }
         d.squares = -cases[c].want[0] * cases[c].want[0]; /* one is left out */
         assert_fails(cs_svd_compute(cases[c].op, &o, &s), CS_ERR_DEVICE,
-                     "singular values of 12 x 8 add up to");
+                     "singular values of 12 x 8 sum to");
         d.squares = NAN;
-        assert_fails(cs_svd_compute(cases[c].op, &o, &s), CS_ERR_DEVICE, "cuSOLVER is wrong");
+        assert_fails(cs_svd_compute(cases[c].op, &o, &s), CS_ERR_DEVICE,
+                     "cuSOLVER's result is wrong");
         assert_null(s.sigma);
     }
     cs_dense_free(&u);
@@ -297,12 +298,12 @@ TEST(beyond_4000_columns_there_is_no_gram_matrix)
     cs_svd_options o = {.k = 3, .solver = CS_SOLVER_CUSOLVER, .gpu = &d.gpu};
     d.need[CS_GPU_GESVD] = 3 << 20;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY,
-                 "GPU memory: a dense SVD of 4001 x 4001 takes 3.0 MiB, 1.0 MiB are free, and its "
-                 "smaller side is above 4000");
+                 "GPU memory: a dense SVD of 4001 x 4001 needs 3.0 MiB, but only 1.0 MiB are free, "
+                 "and the smaller side exceeds 4000");
     assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was asked for");
     d.need[CS_GPU_GESVD] = CS_GPU_REFUSED;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY,
-                 "cuSOLVER refuses a dense SVD of 4001 x 4001, and its smaller side is above 4000");
+                 "cuSOLVER refuses a dense SVD of 4001 x 4001, and the smaller side exceeds 4000");
     assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was asked for");
     d.need[CS_GPU_GESVD] = 1 << 20;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
@@ -333,7 +334,7 @@ TEST(auto_chooses_what_a_device_is_good_at)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
     o.solver = CS_SOLVER_LAPACK;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE,
-                 "solver lapack computes on the CPU: no GPU is of use to it");
+                 "solver lapack computes on the CPU only; give --device cpu");
     o.solver = CS_SOLVER_ARPACK;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE, "solver arpack computes on the CPU");
     o = (cs_svd_options){.k = 1, .solver = CS_SOLVER_CUSOLVER};

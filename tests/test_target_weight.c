@@ -357,7 +357,7 @@ TEST(target_weights_are_said_and_read)
     json_decref(json);
     assert_fails(
         cs_objective_parse_held("mix:0.5*ar+0.5*group-ar(t=2,target-weight=uniform)", &held, &o),
-        CS_ERR_USAGE, "those of the mixture");
+        CS_ERR_USAGE, "be given for the whole mixture");
     assert_fails(cs_objective_parse("ar:target-weight=even", &o), CS_ERR_USAGE, "uniform");
     /* sets of masks are too many to list beside prefixes */
     cs_pairs pairs;

@@ -108,7 +108,7 @@ TEST_IN_DIR(texts_without_a_token)
     cs_labelled_text t = {0};
     OK(cs_labelled_text_read(in_dir(state, "t.tsv"), &plain, NULL, &t));
     o.pooling = CS_POOL_NONE;
-    assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "are pooled");
+    assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "need exactly");
     o.pooling = CS_POOL_MEAN;
     o.max_length = 100000;
     assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "t.tsv");
@@ -138,7 +138,7 @@ TEST_IN_DIR(shares_of_tokens)
     cs_free(x);
     cs_labelled_text_free(&t);
     OK(cs_labelled_text_read(put(state, "p.tsv", "0\ta\tb\n1\tb\ta\n"), &both, NULL, &t));
-    assert_fails(cs_text_frequencies(w.tokenizer, &t, &x), CS_ERR_USAGE, "not of pairs");
+    assert_fails(cs_text_frequencies(w.tokenizer, &t, &x), CS_ERR_USAGE, "not pairs");
     cs_labelled_text_free(&t);
     close_world(&w);
 }

@@ -115,7 +115,7 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
         path = put(state, "cut.gz", bytes, (size_t)cut);
         if (cut < size) {
             assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
-                         "ends too soon");
+                         "ends early");
         } else {
             OK(cs_file_unpacked(path, &out, &unpacked, sha256, NULL));
             assert_int_equal(unpacked, LONG);
@@ -178,7 +178,7 @@ TEST_IN_DIR(escapes_that_are_no_character)
     const char *path = put(state, "t.jsonl", lines, sizeof lines - 1);
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT,
-                 "t.jsonl:2: byte 12: \\uD800 is no character; --invalid replace");
+                 "t.jsonl:2: byte 12: \\uD800 is not a character; give --invalid replace");
     static const cs_invalid rules[] = {CS_INVALID_REPLACE, CS_INVALID_LATIN1};
     for (int i = 0; i < 2; ++i) {
         c = load(path,
@@ -205,15 +205,16 @@ TEST_IN_DIR(lines_that_do_not_hold_are_named)
         const char *name, *text, *said;
         cs_text_format format;
     } bad[] = {
-        {"a.txt", "one two\nword\n", "a.txt:2: no label, a blank and a text", CS_FORMAT_SPACE},
-        {"a.txt", " two\n", "a.txt:1: no label", CS_FORMAT_SPACE},
+        {"a.txt", "one two\nword\n", "a.txt:2: expected a label, a space and a text",
+         CS_FORMAT_SPACE},
+        {"a.txt", " two\n", "a.txt:1: expected a label", CS_FORMAT_SPACE},
         {"a.jsonl", "{\"text\": \"a\"}\n{\"text\": 3}",
-         "a.jsonl:2: no object with a text under \"text\"", CS_FORMAT_AUTO},
-        {"a.jsonl", "[1]", "a.jsonl:1: no object", CS_FORMAT_AUTO},
+         "a.jsonl:2: expected an object with a string under \"text\"", CS_FORMAT_AUTO},
+        {"a.jsonl", "[1]", "a.jsonl:1: expected an object", CS_FORMAT_AUTO},
         {"a.jsonl", "{\"text\": \"a\"", "a.jsonl:1:", CS_FORMAT_AUTO},
-        {"a.jsonl", "{\"text\": \"a\", \"label\": [1]}", "a.jsonl:1: \"label\" is no text",
+        {"a.jsonl", "{\"text\": \"a\", \"label\": [1]}", "a.jsonl:1: \"label\" is not a string",
          CS_FORMAT_AUTO},
-        {"a.bin", "text", "--format says what another file holds", CS_FORMAT_AUTO},
+        {"a.bin", "text", "for other file names give --format", CS_FORMAT_AUTO},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_corpus c = {0};
@@ -234,7 +235,7 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
     (void)put(state, "m/b/2", "plain", 5);
     const char *path = in_dir(state, "m");
     cs_corpus c = {0};
-    assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT, "2 files are not UTF-8 text");
+    assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT, "2 files are not valid UTF-8");
     assert_int_equal(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT);
     assert_non_null(strstr(cs_reason(), "m/a/1:1: byte 10"));
     assert_non_null(strstr(cs_reason(), "m/b/1:1: byte 3"));
@@ -251,14 +252,14 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
     labels_are(&c, 2, (const char *const[]){"x", "z"});
     assert_fails(cs_corpus_load(put(state, "none.txt", "\xFF", 1),
                                 &(cs_corpus_options){.invalid = CS_INVALID_SKIP}, &c),
-                 CS_ERR_INPUT, "all 1 are left out");
+                 CS_ERR_INPUT, "all 1 were skipped because they are not valid");
 }
 
 TEST_IN_DIR(utf16_is_called_so)
 {
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(put(state, "u.txt", "\xFF\xFEh\0i\0", 6), NULL, &c), CS_ERR_INPUT,
-                 "u.txt:1: byte 1: UTF-16, of which iconv -f UTF-16 -t UTF-8 makes UTF-8");
+                 "u.txt:1: byte 1: the file is UTF-16; convert it with iconv -f UTF-16 -t UTF-8");
 }
 
 static cs_status load_any(const char *path)
@@ -276,7 +277,7 @@ static cs_status load_strictly(const char *path)
     cs_status status = cs_corpus_load(path, NULL, &c);
     cs_corpus_free(&c);
     if (status == CS_ERR_INPUT &&
-        strstr(cs_reason(), "--invalid replace, skip or latin1 reads on")) {
+        strstr(cs_reason(), "--invalid replace, skip or latin1 to continue")) {
         cs_reason_clear();
         status = CS_OK;
     }

@@ -178,19 +178,19 @@ TEST_IN_DIR(bad_input)
     cs_texts_options o = {.max_length = 2};
     cs_texts ids;
     assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_USAGE,
-                 "a length of 2 leaves no room beside 1 special tokens");
+                 "length 2 is too short for 1 special tokens");
     o.max_length = 8;
     assert_fails(cs_texts_encode(&empty, t, &o, &ids), CS_ERR_INPUT,
-                 "small.tsv, example 1: a text without a token");
+                 "small.tsv, example 1: the text has no tokens");
     empty.text[0][0] = '\xff';
     assert_fails(cs_texts_encode(&empty, t, &o, &ids), CS_ERR_INPUT, "small.tsv, example 1: ");
     cs_tokenizer_free(&t);
     static const struct {
         const char *pair, *message;
     } bad[] = {
-        {A, "wanted one Sequence A and one Sequence B"},
-        {A ", " A ", " B, "wanted one Sequence A and one Sequence B"},
-        {A ", " B ", {\"Sequence\": {\"id\": \"C\", \"type_id\": 0}}", "pair[2]: wanted"},
+        {A, "expected one Sequence A and one Sequence B"},
+        {A ", " A ", " B, "expected one Sequence A and one Sequence B"},
+        {A ", " B ", {\"Sequence\": {\"id\": \"C\", \"type_id\": 0}}", "pair[2]: expected"},
         {A ", " B ", {\"SpecialToken\": {\"id\": \"<x>\", \"type_id\": 0}}", "no ids of \"<x>\""},
         {A ", {\"Sequence\": {\"id\": \"B\", \"type_id\": 7}}", "7 is not 0 or 1"}};
     o.special = true;

@@ -284,7 +284,7 @@ TEST(bad_layers)
     assert_fails(cs_22_evaluate(&(cs_22_layer){.h = &h, .u = &u, .wqk = &u, .wvo = &w}, &s),
                  CS_ERR_USAGE, "W^QK 1 x 2");
     assert_fails(cs_22_evaluate(&(cs_22_layer){.h = &h, .u = &u, .wqk = &bad, .wvo = &w}, &s),
-                 CS_ERR_INPUT, "W^QK has a value that is not finite");
+                 CS_ERR_INPUT, "layer has a value that is not finite");
 }
 
 static cs_status audit_once(const char *path)

@@ -463,7 +463,7 @@ TEST(bad_input_is_refused)
     assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE, "4 x 3");
     spectrum.rows = 3;
     m.row_label.rows = 2;
-    assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE, "2 row labels for 3 rows");
+    assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE, "2 row labels, but 3 rows");
     m.row_label.rows = 3;
     m.row_label.val[0] = -1;
     assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_INPUT, "-1");

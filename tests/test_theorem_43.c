@@ -214,7 +214,7 @@ TEST(overflow_is_not_a_pass)
         m.qkv[i] *= 1e60;
     }
     assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT,
-                 "sequence 0: terms of norm up to");
+                 "sequence 0: the bounds overflow: terms have norm up to");
     cs_43_model_free(&m);
 }
 
@@ -348,7 +348,7 @@ TEST(other_models_are_named)
     cs_43_rows r = {0};
     OK(cs_43_model_of(&linear, &m));
     assert_fails(cs_43_rows_of(&m, token, 6, &r), CS_ERR_INPUT,
-                 "place 5 is beyond the 5 positions");
+                 "position 5 exceeds the 5 positions");
     cs_43_model_free(&m);
     cs_model_free(&linear);
     cs_backend_free(&backend);
@@ -371,14 +371,16 @@ TEST(bad_texts_and_options_are_named)
     assert_int_equal(a.uncovered, 7 - 1 - 3); /* N = 7 - round(3.5) */
     cs_43_audit_free(&a);
     w.length[0] = 1;
-    assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT, "no sequence of 2 tokens");
+    assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT,
+                 "no sequence has at least 2 tokens");
     w.length[0] = 4;
     o.unmasked = 4;
-    assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT, "no sequence of 5 tokens");
+    assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT,
+                 "no sequence has at least 5 tokens");
     o.unmasked = 2;
     w.token[0][3] = VOCAB;
     assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT,
-                 "sequence 0: token 6 at place 3 is not in 0..5");
+                 "sequence 0: token 6 at position 3 is not in 0..5");
     w.token[0][3] = 0;
     const struct {
         cs_43_options o;

@@ -290,7 +290,7 @@ TEST(expressions_that_would_mean_something_else_are_refused)
         {"a(?i)b", "a kind of group at byte 2"},
         {"(?<name>a)", "a kind of group at byte 1"},
         {"a{2}+", "a repetition of a repetition at byte 2"},
-        {"[ab", "a set without its ] at byte 4"},
+        {"[ab", "a set without a closing ] at byte 4"},
         {"\\pL", "a property without {} at byte 1"},
         {"(a", "missing closing parenthesis"},
         {"\\p{Nonsense}", "unknown property"},
@@ -387,11 +387,13 @@ TEST_IN_DIR(bad_tables_of_characters_are_named)
     static const struct {
         const char *map, *reason;
     } cases[] = {
-        {"\"!\"", "normalizer.precompiled_charsmap: not base64"},
-        {"\"AAAA\"", "normalizer.precompiled_charsmap: a table of 0 bytes in 3"},
-        {"\"/////wAAAAA=\"", "normalizer.precompiled_charsmap: a table of 4294967295 bytes in 8"},
+        {"\"!\"", "normalizer.precompiled_charsmap: not valid base64"},
+        {"\"AAAA\"", "normalizer.precompiled_charsmap: its header announces a table of 0 bytes, "
+                     "but the map has 3"},
+        {"\"/////wAAAAA=\"", "normalizer.precompiled_charsmap: its header announces a table of "
+                             "4294967295 bytes, but the map has 8"},
         {"\"BAAAAAAAAAD/\"", "normalizer.precompiled_charsmap: byte 1: invalid UTF-8 (0xFF)"},
-        {"null", "normalizer.precompiled_charsmap: wanted a text"},
+        {"null", "normalizer.precompiled_charsmap: expected a string"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char file[512];

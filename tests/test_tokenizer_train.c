@@ -307,7 +307,7 @@ TEST(bad_options_are_named)
         {{.vocab_size = 260}, "vocabulary size 260 is not in 261.."},
         {{.vocab_size = -1}, "vocabulary size -1"},
         {{.vocab_size = 255, .specials = -1}, "vocabulary size 255 is not in 256.."},
-        {{.min_frequency = -2}, "smallest frequency -2"},
+        {{.min_frequency = -2}, "minimum frequency -2"},
         {{.special = twice, .specials = 2}, "special token \"<s>\" is given twice"},
         {{.special = empty, .specials = 1}, "special token \"\" is empty"},
         {{.special = odd, .specials = 1}, "is empty or not UTF-8"},

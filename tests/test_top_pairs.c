@@ -265,7 +265,7 @@ TEST(bad_input_is_named)
     const double outside = 1.5;
     cs_top_pairs_options options = {.count = -1, .threads = 2};
     cs_top_pairs top = {0};
-    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_USAGE, "-1 pairs");
+    assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_USAGE, "number of pairs, -1");
     options = (cs_top_pairs_options){.quantiles = 1, .quantile = &outside};
     assert_fails(cs_top_pairs_of(&rows, &options, &top), CS_ERR_USAGE, "quantile 1.5");
     options = (cs_top_pairs_options){.count = 3};

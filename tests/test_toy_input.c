@@ -124,7 +124,7 @@ TEST(bad_toys_are_named)
     cs_toy toy = toy_of("group-ar:t=2", 2, 2001, 2);
     cs_toy_spectrum out = {0};
     assert_fails(cs_toy_reduce(&toy, &out), CS_ERR_USAGE,
-                 "length 2001 exceeds 2000 for a fixed order");
+                 "length 2001 exceeds 2000, the limit for a fixed order");
     toy = toy_of("diverse-ar:t=2", 2, 5000000, 2);
     assert_fails(cs_toy_closed(&toy, &out), CS_ERR_USAGE, "length 5000000 exceeds");
     toy = toy_of("diverse-ar:t=3", 2, 9, 2);
@@ -143,14 +143,14 @@ TEST(astronomic_enumerations_are_refused)
     OK(cs_toy_size(&toy, &rows, &cols, &nnz));
     assert_true(isinf(rows) && isinf(nnz) && cols == 5e16);
     assert_fails(cs_toy_matrix(&toy, 0, &m), CS_ERR_MEMORY,
-                 "needs inf rows, 5e+16 columns and inf nonzeros, more than 134217728");
+                 "needs inf rows, 5e+16 columns and inf nonzeros; the limit is 134217728");
     toy = toy_of("ar", 2, 40, 2);
     assert_int_equal(cs_toy_enumerate(&toy, 0, &out), CS_ERR_MEMORY);
     /* rows 2 (2 + 4 + ... + 2^39), two targets a row. */
     expect_reason("needs 2199023255548 rows, 156 columns and 4398046511096 nonzeros");
     toy = toy_of("ar", 2, 5, 2);
     assert_fails(cs_toy_enumerate(&toy, 119, &out), CS_ERR_MEMORY,
-                 "60 rows, 16 columns and 120 nonzeros, more than 119");
+                 "60 rows, 16 columns and 120 nonzeros; the limit is 119");
     OK(cs_toy_enumerate(&toy, 120, &out));
     cs_toy_spectrum_free(&out);
     toy = toy_of("ar", 1000, 3, 20); /* 40,000 columns: too many for a full spectrum */

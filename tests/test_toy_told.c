@@ -164,7 +164,7 @@ TEST(what_cannot_be_told_is_refused)
     toy.given = false;
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
     assert_fails(cs_toy_reduce(&toy, &s), CS_ERR_USAGE,
-                 "cannot be combined with empty text that is shared");
+                 "cannot be combined with shared empty text");
 }
 
 /* Head d of a prefix of i tokens predicts token i + d of the t that follow, each counted once: the
@@ -285,5 +285,5 @@ TEST(sum_of_squares_is_above_its_floor)
     double floor;
     bool is;
     toy.objective.empty_prefix = CS_PREFIX_CLASS;
-    assert_fails(cs_toy_floor(&toy, &floor, &is), CS_ERR_USAGE, "not empty");
+    assert_fails(cs_toy_floor(&toy, &floor, &is), CS_ERR_USAGE, "nonempty");
 }

@@ -64,7 +64,7 @@ TEST_IN_DIR(test_bad_limit)
     t.options.progress = &progress;
     t.options.save_every = 2;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "not finite in 3 steps in a row, the last of them 10");
+                 "not finite in 3 consecutive steps, up to step 10");
     assert_int_equal(result.skipped, 3);
     assert_false(result.finished);
     free_training(&t);
@@ -99,7 +99,7 @@ TEST_IN_DIR(test_bad_limit_read_late)
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.log_every = t.options.eval_every = t.options.save_every = 0;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "not finite in 3 steps in a row");
+                 "not finite in 3 consecutive steps");
     assert_int_equal(result.step, 12);
     free_training(&t);
 }

@@ -226,10 +226,10 @@ TEST_IN_DIR(bad_budgets_are_refused)
     cs_train_result result;
     training t = make(&r, folder(state, "no"));
     t.options.steps = 9;
-    assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 10 not in 1..9");
+    assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 10 is not in 1..9");
     t.options.steps = LONGEST;
     t.options.cool_down = 0.95;
-    assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 6 is all cool-down");
+    assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 6 consists of cool-down");
     t.options.cool_down = 0;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "cool-down");
     t.options.cool_down = 0.3;
@@ -344,7 +344,7 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
     assert_fails(resume(dir, 5, 0.4), CS_ERR_USAGE, "--steps 15, not 5");
     assert_fails(resume(dir, LONGEST, 0.9), CS_ERR_USAGE, "--cool-down 0.33");
     OK(resume(dir, LONGEST, 1.0 / 3));
-    assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before a cool-down");
+    assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before the cool-down");
 }
 
 /* A checkpoint of before had no cool-down, no query position and no model it began with, and another form of the objective. */

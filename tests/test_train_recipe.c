@@ -460,7 +460,7 @@ TEST_IN_DIR(test_rare_log)
     t.options.bad_limit = 60;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "not finite in 60 steps in a row, the last of them 6");
+                 "not finite in 60 consecutive steps, up to step 6");
     assert_int_equal(result.step, CS_NORMS);
     free_training(&t);
 }

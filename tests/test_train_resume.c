@@ -62,7 +62,7 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
         t.options.progress = &progress;
         t.options.resume = resume;
         cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-        bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume goes on");
+        bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
         _exit(told ? (int)status : 99);
     }
     int status = 0;
@@ -257,7 +257,7 @@ TEST_IN_DIR(test_more_steps)
     t.options.resume = true;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
-                 "checkpoint-12 is already at step 12: --steps 11 has passed");
+                 "checkpoint-12 is already at step 12, beyond --steps 11");
     free_training(&t);
 }
 
@@ -335,7 +335,7 @@ TEST_IN_DIR(test_other_settings)
     refuse(state, other_seed, CS_ERR_USAGE, "--seed 7, not 8");
     refuse(state, by_clock, CS_ERR_USAGE, "--search-products false, not true");
     refuse(state, other_objective, CS_ERR_USAGE, "--objective");
-    refuse(state, more_steps, CS_ERR_USAGE, "under --schedule constant");
+    refuse(state, more_steps, CS_ERR_USAGE, "with --schedule constant");
     refuse(state, other_text, CS_ERR_INPUT, "other text");
     refuse(state, other_words, CS_ERR_INPUT, "token 9 is 'w4' there and 'changed' here");
     refuse(state, other_model, CS_ERR_USAGE, "n_inner 32, not 40");
@@ -373,7 +373,7 @@ TEST_IN_DIR(test_damage)
         damage(path, bytes, size, i >= 5);
         refuse(state, unchanged, CS_ERR_INPUT, part);
         refuse(state, unchanged, CS_ERR_INPUT,
-               "to resume from checkpoint-8 (4 steps are trained again)");
+               "to resume from checkpoint-8 (4 steps must be repeated)");
         if (!index) {
             refuse(state, unchanged, CS_ERR_INPUT, "its SHA-256 is");
             assert_int_equal(unlink(path), 0);
@@ -385,7 +385,7 @@ TEST_IN_DIR(test_damage)
     }
     /* Without its index it is no checkpoint, and no earlier one is taken in silence. */
     assert_int_equal(unlink(in_dir(state, "run/checkpoint-12/trainer.json")), 0);
-    refuse(state, unchanged, CS_ERR_INPUT, "checkpoint-12 is no checkpoint; remove the folder");
+    refuse(state, unchanged, CS_ERR_INPUT, "checkpoint-12 is not a checkpoint; remove the folder");
     assert_int_equal(rename(in_dir(state, "run/checkpoint-12"), in_dir(state, "run/moved")), 0);
     resume_all(&r, in_dir(state, "run"));
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-12/trainer.json")));

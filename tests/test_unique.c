@@ -469,7 +469,8 @@ TEST(samples_are_refused)
     cs_cooc m = {0};
     OK(cs_objective_parse("permuted-ar", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    assert_fails(cs_cooc_build(&corpus, &o, &m), CS_ERR_USAGE, "5 draws: context unique");
+    assert_fails(cs_cooc_build(&corpus, &o, &m), CS_ERR_USAGE,
+                 "5 draws cannot be used: context unique");
     cs_corpus_free(&corpus);
 }
 
@@ -499,7 +500,7 @@ TEST_IN_DIR(stored_forms_come_back)
     m.matrix.a.gram = false;
     cs_cooc_store_free(&back);
     OK(cs_cooc_write(dir, &corpus, &o, &m, false, true));
-    assert_fails(cs_cooc_read(dir, &back), CS_ERR_INPUT, "is no Gram form");
+    assert_fails(cs_cooc_read(dir, &back), CS_ERR_INPUT, "is not a Gram form");
     cs_cooc_free(&m);
     cs_corpus_free(&corpus);
 }

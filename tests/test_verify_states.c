@@ -113,18 +113,19 @@ TEST_IN_DIR(bad_references)
         bad_reference r;
         const char *part;
     } bad[] = {
-        {{6, 0, 3, 9, "hidden_states_1", 0},
-         "hidden_states_1 is of shape 1 x 3 x 9, not 1 x 3 x 10"},
+        {{6, 0, 3, 9, "hidden_states_1", 0}, "hidden_states_1 has shape 1 x 3 x 9, not 1 x 3 x 10"},
         {{6, 0, 2, 10, "hidden_states_2", 0},
-         "hidden_states_2 is of shape 1 x 2 x 10, not 1 x 3 x 10"},
-        {{6, 0, 3, 10, "logits", 0}, "logits is of shape 1 x 3 x 10, not 1 x 3 x 19"},
-        {{6, 0, 3, 10, "hidden_states_3", 0}, "has hidden_states_3, and the model 2 layers"},
-        {{6, 0, 3, 10, "hidden_states_9", 0}, "has hidden_states_9, and the model 2 layers"},
-        {{6, 0, 3, 10, "hidden_states_1", 25}, "hidden_states_1[0,2,5] is nan"},
-        {{6, 0, 3, 10, "states", 0}, "no hidden_states_L"},
+         "hidden_states_2 has shape 1 x 2 x 10, not 1 x 3 x 10"},
+        {{6, 0, 3, 10, "logits", 0}, "logits has shape 1 x 3 x 10, not 1 x 3 x 19"},
+        {{6, 0, 3, 10, "hidden_states_3", 0},
+         "has hidden_states_3, but the model has only 2 layers"},
+        {{6, 0, 3, 10, "hidden_states_9", 0},
+         "has hidden_states_9, but the model has only 2 layers"},
+        {{6, 0, 3, 10, "hidden_states_1", 25}, "hidden_states_1[0,2,5] is not finite: nan"},
+        {{6, 0, 3, 10, "states", 0}, "neither hidden_states_L"},
         {{19, 0, 3, 10, "hidden_states_0", 0}, "input_ids[0, 2] is 19, not in 0..18"},
         {{-2, 0, 3, 10, "hidden_states_0", 0}, "input_ids[0, 2] is -2"},
-        {{6, 4, 3, 10, "hidden_states_0", 0}, "attention_mask is not of the shape"},
+        {{6, 4, 3, 10, "hidden_states_0", 0}, "attention_mask does not have the shape"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_fails(verify_written(state, &bad[i].r), CS_ERR_INPUT, bad[i].part);

@@ -294,7 +294,7 @@ TEST_IN_DIR(bad_codes)
     t.model.codes->book.codes -= 1;
     OK(cs_codes_write(t.model.codes, path));
     assert_fails(cs_model_read(dir, t.backend, false, &back), CS_ERR_INPUT,
-                 "3 codes of patches of 2, and the model has 6 ids");
+                 "3 codes of patches of side 2 do not match the model, with 6 ids");
     t.model.codes->book.centre[5] = NAN;
     OK(cs_codes_write(t.model.codes, path));
     assert_fails(cs_model_read(dir, t.backend, false, &back), CS_ERR_INPUT,
@@ -440,7 +440,7 @@ TEST(sides_of_pictures)
     cs_corpus_free(&test);
     cs_labelled_text_free(&b);
     all.label[3] = -1;
-    assert_fails(cs_labelled_side(&all, 1, 0, &a, &b, &test), CS_ERR_INPUT, "no label");
+    assert_fails(cs_labelled_side(&all, 1, 0, &a, &b, &test), CS_ERR_INPUT, "expected a label");
     cs_corpus_free(&all);
     cs_corpus_free(&train);
     cs_labelled_text_free(&a);
@@ -452,11 +452,11 @@ TEST(sides_of_pictures)
 TEST(what_does_not_fit)
 {
     cs_model_config c = {.image_height = 6, .image_width = 8, .patch = 4, .channels = 1};
-    assert_fails(cs_model_config_pictures(&c), CS_ERR_USAGE, "patches of 4 do not divide");
+    assert_fails(cs_model_config_pictures(&c), CS_ERR_USAGE, "patch size 4 does not divide");
     training t = make_picture_training(&picture_forms[2], 1, NULL);
     cs_model_config d = t.model.config;
     d.decoder.width = 18;
-    assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "width that 4 divides, not 18");
+    assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "width that is a multiple of 4, not 18");
     d = t.model.config;
     d.positions += 1;
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "positions");

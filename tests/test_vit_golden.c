@@ -207,12 +207,12 @@ TEST(perceptual_distances)
     assert_true(distance[3] == 0);
     like.width = 4;
     assert_fails(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance), CS_ERR_USAGE,
-                 "pictures of 8 x 4 x 3");
+                 "pictures are 8 x 4 x 3");
     cs_model_text_free(&t);
     t = (cs_model_text){.dir = FOLDER "vit"};
     OK(cs_backend_cpu(1, &t.backend));
     OK(cs_model_text_read(t.dir, &t));
-    assert_fails(cs_perceptual_check(&t, &like), CS_ERR_USAGE, "vit classifies no pictures");
+    assert_fails(cs_perceptual_check(&t, &like), CS_ERR_USAGE, "vit does not classify pictures");
     cs_model_text_free(&t);
     world_free(&w);
 }

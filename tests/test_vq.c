@@ -184,13 +184,13 @@ TEST_IN_DIR(threads_and_files)
     OK(cs_codes_values(back, &a, NULL, &y));
     assert_memory_equal(x, y, (size_t)(a.tokens * VALUES) * sizeof *x);
     a.token[5] = 1;
-    assert_fails(cs_codes_values(back, &a, NULL, &y), CS_ERR_INPUT, "patch 5: id 1 is no code");
+    assert_fails(cs_codes_values(back, &a, NULL, &y), CS_ERR_INPUT, "patch 5: id 1 is not a code");
     m.height = SIDE / 2;
-    assert_fails(cs_codes_corpus(back, &m, NULL, 1, &b), CS_ERR_USAGE, "the codes are of 8 x 8");
+    assert_fails(cs_codes_corpus(back, &m, NULL, 1, &b), CS_ERR_USAGE, "the codes are for 8 x 8");
     m.height = SIDE;
     back->vq->sizes.heads = 3;
     OK(cs_codes_write(back, path));
-    assert_fails(cs_codes_read(path, 1, &made[0]), CS_ERR_INPUT, "heads 3 do not divide width 16");
+    assert_fails(cs_codes_read(path, 1, &made[0]), CS_ERR_INPUT, "3 heads do not divide width 16");
     back->vq->sizes.heads = 2;
     back->width = 7;
     OK(cs_codes_write(back, path));
@@ -213,7 +213,7 @@ TEST(bad_options)
     cs_vq_result r = {0};
     cs_vq_options o = options;
     o.heads = 3;
-    assert_fails(cs_vq_train(&m, &o, &made, &r), CS_ERR_USAGE, "heads 3 do not divide width 16");
+    assert_fails(cs_vq_train(&m, &o, &made, &r), CS_ERR_USAGE, "3 heads do not divide width 16");
     o = options;
     o.batch = 0;
     assert_fails(cs_vq_train(&m, &o, &made, &r), CS_ERR_USAGE, "batch");
@@ -221,7 +221,8 @@ TEST(bad_options)
     o.learning_rate = 1e30;
     assert_fails(cs_vq_train(&m, &o, &made, &r), CS_ERR_CONVERGE, "not finite");
     memset(m.held_out, 1, (size_t)m.count);
-    assert_fails(cs_vq_train(&m, &options, &made, &r), CS_ERR_INPUT, "no picture is for training");
+    assert_fails(cs_vq_train(&m, &options, &made, &r), CS_ERR_INPUT,
+                 "no picture is in the training");
     cs_images_free(&m);
 }
 

@@ -162,10 +162,9 @@ static cs_status lambda_gvp(const cs_toy *toy, long double *lambda, const char *
     if (even || (o->segmentation == CS_SEGMENT_RANDOM && token)) {
         long double k = (long double)groups;
         *lambda = ((k + 1) * harmonic(groups) - k) / (k * (long double)(s - 1));
-        *source = even
-                      ? "gvp fixed, (K+1) | s: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) "
-                        "(theorem-4-2.md)"
-                      : "gvp random: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theorem-4-2.md)";
+        *source = even ? "gvp fixed, (K+1) | s: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) "
+                         "(theorem-4-2.md)"
+                       : "gvp random: sigma^2 = ((K+1)H_K - K)/(K(s-1)) x (s-1) (theorem-4-2.md)";
     } else if (o->segmentation == CS_SEGMENT_MIXED && o->event_weight == CS_EVENT_TOKEN &&
                s <= MIXED_LIMIT) {
         double clamped;
@@ -328,11 +327,12 @@ static cs_status closed_spectrum(const cs_toy *toy, cs_toy_spectrum *out)
     if (status != CS_OK) return status;
     cs_pairs_form shape = cs_objective_shape(&toy->objective);
     if (toy->literal) {
-        return cs_fail(CS_ERR_USAGE, "no closed form is known for literal token sets");
+        return cs_fail(CS_ERR_USAGE,
+                       "no closed form is known for literal token sets; use another method");
     }
     if (shape == CS_PAIRS_PREFIX && !toy->given && toy->length > ROOTS_LIMIT) {
-        return cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order", toy->length,
-                       ROOTS_LIMIT);
+        return cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d, the limit for a fixed order",
+                       toy->length, ROOTS_LIMIT);
     }
     if (shape != CS_PAIRS_SETS) {
         if (toy->given) {

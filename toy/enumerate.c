@@ -109,7 +109,7 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
     } else if (side > GRAM_LIMIT) {
         status = cs_fail(CS_ERR_MEMORY,
                          "enumeration of the toy model: %" PRId64 " x %" PRId64
-                         " is too large for a full spectrum (smaller side at most %d)",
+                         " is too large for a full spectrum (the smaller side must be at most %d)",
                          a->rows, a->cols, GRAM_LIMIT);
     } else if (a->rows < a->cols) {
         status = cs_csr_transpose(a, &turned);

@@ -272,7 +272,7 @@ cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out)
     if (!(nnz <= (double)most)) {
         return cs_fail(CS_ERR_MEMORY,
                        "enumeration of the toy model needs %.15g rows, %.15g columns and %.15g "
-                       "nonzeros, more than %" PRId64,
+                       "nonzeros; the limit is %" PRId64,
                        rows, cols, nnz, most);
     }
     status = cs_pairs_of(&toy->objective, toy->length, &b.pairs);

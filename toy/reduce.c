@@ -352,10 +352,11 @@ static cs_status reduce(const cs_toy *toy, cs_toy_spectrum *out)
     reduction r = {.toy = toy};
     cs_status status = cs_toy_check(toy);
     if (status == CS_OK && toy->literal)
-        status = cs_fail(CS_ERR_USAGE, "literal token sets couple the classes: position reduction "
-                                       "needs disjoint ones");
+        status = cs_fail(
+            CS_ERR_USAGE,
+            "literal token sets couple the classes, but position reduction needs disjoint classes");
     if (status == CS_OK && has_fixed_order(&toy->objective) && toy->length > FIXED_ORDER_LIMIT)
-        status = cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d for a fixed order",
+        status = cs_fail(CS_ERR_USAGE, "length %" PRId64 " exceeds %d, the limit for a fixed order",
                          toy->length, FIXED_ORDER_LIMIT);
     status = status == CS_OK ? reduce_any(&r) : status;
     status = status == CS_OK ? cs_toy_values_group(&r.values, out) : status;

@@ -99,7 +99,7 @@ cs_status cs_toy_check(const cs_toy *toy)
     if (toy->told > 0 && (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
         return cs_fail(CS_ERR_USAGE,
                        "a position known with probability %g cannot be combined with %s", toy->told,
-                       toy->given ? "given position" : "empty text that is shared");
+                       toy->given ? "given position" : "shared empty text");
     }
     cs_status status = cs_objective_check(&toy->objective);
     return status == CS_OK ? cs_objective_check_length(&toy->objective, toy->length) : status;

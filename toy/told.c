@@ -40,8 +40,10 @@ cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind, cs_toy_sp
     status = cs_toy_values_group(&values, out);
     if (status == CS_OK) {
         out->formula = blind->formula;
-        (void)snprintf(out->source, sizeof out->source,
-                       "%.100s; told: 1 - (1 - theta^2)(1 - sigma^2)", blind->source);
+        (void)snprintf(
+            out->source, sizeof out->source,
+            "%.100s; position known: 1 - (1 - theta^2)(1 - sigma^2)",
+            blind->source);
     }
     cs_free(values.value);
     return status;
@@ -94,7 +96,7 @@ cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met)
     const int64_t s = toy->length;
     cs_status status = cs_toy_check(toy);
     if (status == CS_OK && toy->objective.empty_prefix != CS_PREFIX_NONE)
-        status = cs_fail(CS_ERR_USAGE, "the floor of sum sigma^2 is of texts that are not empty");
+        status = cs_fail(CS_ERR_USAGE, "the lower bound on sum sigma^2 needs nonempty texts");
     if (status == CS_OK) status = cs_pairs_of(&toy->objective, s, &pairs);
     if (status == CS_OK && pairs.q && pairs.events > 0)
         status = cs_pairs_expand(&pairs, MOST_EVENTS);

@@ -11,26 +11,23 @@ cs_status cs_design_check(const cs_design_problem *problem)
 {
     if (problem->reach < 0 || problem->reach >= problem->length) {
         return cs_fail(CS_ERR_USAGE,
-                       "distances up to %" PRId64 " want more than %" PRId64 " tokens",
+                       "distances up to %" PRId64 " need more than %" PRId64 " tokens",
                        problem->reach, problem->length);
     }
     if (!(problem->next_token >= 0 && problem->next_token <= 1)) {
-        return cs_fail(CS_ERR_USAGE, "next-token weight %g not in [0, 1]", problem->next_token);
+        return cs_fail(CS_ERR_USAGE, "next-token weight %g is not in [0, 1]", problem->next_token);
     }
     if (!(problem->misalignment >= 0)) {
         return cs_fail(CS_ERR_USAGE, "misalignment %g is negative", problem->misalignment);
     }
     if (problem->matrix == CS_DESIGN_TOY && problem->sum == CS_DESIGN_SIGMA2) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the toy model's sum of sigma^2 has kinks where targets vanish, "
-                       "and no gap closes there: it is for kernels and streams");
+        return cs_fail(CS_ERR_USAGE, "the toy model's sum of sigma^2 is not smooth where targets "
+                                     "vanish, so the gap does not close; use a kernel or a stream");
     }
     if (problem->matrix == CS_DESIGN_TOY && problem->fixed == CS_FIX_NONE) {
-        return cs_fail(
-            CS_ERR_USAGE,
-            "with the weights of contexts and of targets both free the toy model's sum is "
-            "not convex (some pairs of small laws lie below their mean), so that no bound could "
-            "be given: fix the contexts or the targets");
+        return cs_fail(CS_ERR_USAGE,
+                       "with the weights of contexts and of targets both free, the toy model's sum "
+                       "is not convex and no bound can be given; fix the contexts or the targets");
     }
     return CS_OK;
 }
@@ -78,9 +75,11 @@ cs_status cs_design_most(const cs_design_problem *problem, double *next_token)
     relaxed.misalignment = INFINITY;
     status = extreme(&relaxed, false, 1, &met, &reached);
     if (status != CS_OK) return status;
-    return met ? cs_fail(CS_ERR_USAGE, "misalignment %g: laws of this family have %.6g at least",
+    return met ? cs_fail(CS_ERR_USAGE,
+                         "misalignment %g is too small: distributions of this family have at least "
+                         "%.6g",
                          problem->misalignment, reached)
-               : cs_fail(CS_ERR_USAGE, "no law of this family has the weights that are fixed");
+               : cs_fail(CS_ERR_USAGE, "no distribution of this family has the fixed weights");
 }
 
 cs_status cs_design_unmet(const cs_design_problem *problem)
@@ -89,7 +88,8 @@ cs_status cs_design_unmet(const cs_design_problem *problem)
     cs_status status = cs_design_most(problem, &reached);
     return status != CS_OK ? status
                            : cs_fail(CS_ERR_USAGE,
-                                     "next-token weight %g: laws of this family have %.6g at most",
+                                     "next-token weight %g is too large: distributions of this "
+                                     "family have at most %.6g",
                                      problem->next_token, reached);
 }
 

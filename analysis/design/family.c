@@ -175,8 +175,8 @@ static cs_status family_of_parts(const cs_objective *mixture, cs_pool *pool, cs_
     const bool listed = f->events.events > 0;
     if (status == CS_OK && listed)
         status = cs_blame(cs_pairs_expand(&f->events, MOST_EVENTS),
-                          "a mixture of parts with listed sets and parts of sizes alone lists all "
-                          "events; one of parts of one kind does not");
+                          "a mixture that combines parts with listed sets and parts of sizes must "
+                          "list all events; use parts of one kind");
     f->masses = f->events.events + (listed ? 0 : f->s);
     if (status == CS_OK) status = columns_room(f, parts, parts * f->masses, pool);
     if (status == CS_OK) memset(share, 0, (size_t)parts * sizeof *share);
@@ -197,8 +197,8 @@ static cs_status family_of_events(const cs_objective *objective, cs_pool *pool, 
     cs_status status = cs_pairs_of(objective, f->s, &f->events);
     if (status == CS_OK)
         status = cs_blame(cs_pairs_expand(&f->events, MOST_EVENTS),
-                          "a variable an event; for longer sequences offsets:D has one a distance, "
-                          "mix:SHARE*OBJECTIVE+... one a part");
+                          "one variable per event; for longer sequences use offsets:D (one per "
+                          "distance) or mix:SHARE*OBJECTIVE+... (one per part)");
     f->masses = f->events.events;
     if (status == CS_OK) status = columns_room(f, f->masses, f->masses, pool);
     for (int64_t e = 0; e < f->masses && status == CS_OK; ++e) {

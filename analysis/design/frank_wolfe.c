@@ -241,8 +241,8 @@ static cs_status begin(const cs_design_problem *problem, solver *o, cs_simplex *
     design->known = problem->matrix == CS_DESIGN_KERNEL ? 0 : 1;
     if (design->x && (design->variables != lp->columns || design->rows != lp->rows)) {
         return cs_fail(CS_ERR_INPUT,
-                       "%" PRId64 " weights and %" PRId64
-                       " rows to go on from, the problem has %" PRId64 " and %" PRId64,
+                       "cannot continue from %" PRId64 " weights and %" PRId64
+                       " rows: the problem has %" PRId64 " and %" PRId64,
                        design->variables, design->rows, lp->columns, lp->rows);
     }
     o->x = design->x;

@@ -37,10 +37,11 @@ static cs_status check_contexts(const cs_family *f, double *first, double *other
         marginals(f, j, other);
         for (int64_t c = 0; c < f->events.sets + f->s; ++c) {
             if (fabs(first[c] - other[c]) > 1e-12) {
-                return cs_fail(CS_ERR_USAGE,
-                               "fixed contexts: part %" PRId64 " weighs its contexts otherwise "
-                               "than part 1; fix the targets in their place",
-                               j + 1);
+                return cs_fail(
+                    CS_ERR_USAGE,
+                    "fixed contexts: part %" PRId64
+                    " and part 1 weigh their contexts differently; fix the targets instead",
+                    j + 1);
             }
         }
     }
@@ -83,7 +84,8 @@ static cs_status put_variable(cs_family *f, const kinds *at, const int64_t *row_
     if (at->next >= 0) put(lp, j, at->next, next);
     if (at->aligned >= 0) put(lp, j, at->aligned, misalignment);
     return at->aligned >= 0 && isnan(misalignment)
-               ? cs_fail(CS_ERR_USAGE, "an empty context has no misalignment to be constrained")
+               ? cs_fail(CS_ERR_USAGE,
+                         "an empty context has no misalignment that could be constrained")
                : CS_OK;
 }
 
@@ -152,8 +154,8 @@ cs_status cs_family_constrain(const cs_design_problem *problem, cs_pool *pool, c
     }
     if (status == CS_OK && lp->rows > MOST_ROWS)
         status = cs_fail(CS_ERR_USAGE,
-                         "%" PRId64 " contexts and targets are more than the %d rows that the "
-                         "linear programmes take",
+                         "%" PRId64
+                         " contexts and targets exceed the limit of %d rows of a linear program",
                          lp->rows, MOST_ROWS);
     return status == CS_OK ? cs_simplex_init(lp, pool) : status;
 }

@@ -17,8 +17,8 @@ static cs_status close_circle(const cs_corpus *corpus, int64_t s, cs_pool *pool,
 {
     const int64_t n = corpus->tokens;
     if (n < s) {
-        return cs_fail(CS_ERR_INPUT, "%lld tokens are fewer than the length %lld", (long long)n,
-                       (long long)s);
+        return cs_fail(CS_ERR_INPUT, "%lld tokens are fewer than the sequence length, %lld",
+                       (long long)n, (long long)s);
     }
     *out = (cs_corpus){.name = corpus->name,
                        .path = corpus->path,
@@ -137,7 +137,7 @@ cs_status cs_stream_gram(const cs_corpus *corpus, int64_t s, const cs_progress *
         gram[d * s] = gram[d] = trace(a, by);
         cs_progress_report(progress, "distances", d, s - 1);
         status = cs_mem_check((double)(s - 1 - d) * 12.0 * (double)cs_csr_nnz(a),
-                              "a shorter --length or a smaller --vocab needs less",
+                              "give a smaller --length or --vocab",
                               "pairs at %lld more distances take", (long long)(s - 1 - d));
     }
     for (int64_t i = 0; status == CS_OK && i < pairs[1].matrix.a.rows; ++i) {

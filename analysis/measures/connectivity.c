@@ -114,7 +114,7 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
     if (spectrum.components != 1 || spectrum.zero_rows + spectrum.zero_cols > 0) {
         status = cs_fail(
             CS_ERR_INPUT,
-            "the sweep cut wants one component without empty rows or columns, got %lld components",
+            "the sweep cut needs one component without empty rows or columns, got %lld components",
             (long long)spectrum.components);
         goto done;
     }

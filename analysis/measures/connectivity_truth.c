@@ -39,7 +39,7 @@ static cs_status open_truth(const char *path, truth_file *f)
         f->column[c] = cs_table_column(&f->table, column_name[c]);
         if (f->column[c] < 0) {
             status = cs_fail(CS_ERR_INPUT,
-                             "%s: no column %s; is it connectivity.csv of cospec connectivity?",
+                             "%s: no column %s; expected connectivity.csv of cospec connectivity",
                              path, column_name[c]);
         }
     }
@@ -110,7 +110,8 @@ static cs_status take_row(const truth_file *f, int64_t row, int quantity, cs_tru
     cs_measured *to = &m->truth[quantity];
     cs_status status;
     if (to->se >= 0 || !isnan(to->value)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": %s of %s, target position %s, twice", f->path,
+        return cs_fail(CS_ERR_INPUT,
+                       "%s:%" PRId64 ": %s of %s, target position %s, is listed twice", f->path,
                        row + 2, cell(f, row, METRIC), m->series, cell(f, row, POSITION));
     }
     if ((status = read_number(f, row, VALUE, &to->value)) != CS_OK ||
@@ -154,12 +155,11 @@ static cs_status want_two(const truth_file *f, int64_t count, const cs_truth_mod
         return CS_OK;
     }
     char *series = list_series(f);
-    cs_status status =
-        series ? cs_fail(CS_ERR_INPUT,
-                         "%s: %" PRId64 " of the %" PRId64 " NAMEs is a series of it, a ranking "
-                         "wants two; it has %s",
-                         f->path, known, count, *series ? series : "none")
-               : CS_ERR_MEMORY;
+    cs_status status = series ? cs_fail(CS_ERR_INPUT,
+                                        "%s: contains %" PRId64 " of the %" PRId64
+                                        " NAMEs, but a ranking needs two; available series: %s",
+                                        f->path, known, count, *series ? series : "none")
+                              : CS_ERR_MEMORY;
     cs_free(series);
     return status;
 }

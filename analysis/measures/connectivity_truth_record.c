@@ -24,8 +24,7 @@ static void add_truth(int count, const cs_truth_model *models, int quantity, cs_
         const cs_truth_model *m = &models[i];
         if (m->known && !isnan(m->truth[quantity].value)) {
             add_row(rows, quantity, m->series, cs_truth_quantity[quantity][0], NULL,
-                    "of the co-occurrence matrix, as the file of --truth has it",
-                    m->truth[quantity]);
+                    "of the co-occurrence matrix, from the file of --truth", m->truth[quantity]);
         }
     }
 }
@@ -41,9 +40,10 @@ static void add_ranking(int quantity, const cs_ranking r[CS_TRUTH_CLAIMS], cs_it
     } metric[] = {
         {"tau_b", "Kendall's tau-b of the surrogate and the true connectivity over the models"},
         {"tau_p", "exact chance of a |tau-b| as large or larger under no association"},
-        {"agree", "pairs of models that both put in the same order, beyond " BEYOND},
-        {"disagree", "pairs of models that they put in opposite orders, beyond " BEYOND},
-        {"cannot_tell", "pairs of models that either cannot tell apart at " BEYOND}};
+        {"agree", "pairs of models that both rank in the same order, beyond " BEYOND},
+        {"disagree", "pairs of models that they rank in opposite orders, beyond " BEYOND},
+        {"cannot_tell",
+         "pairs of models whose order at least one of them leaves undetermined at " BEYOND}};
     for (size_t k = 0; k < sizeof metric / sizeof *metric; ++k) {
         for (int c = 0; c < CS_TRUTH_CLAIMS; ++c) {
             const double value[] = {r[c].kendall.tau, r[c].kendall.p, (double)r[c].agree,

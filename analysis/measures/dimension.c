@@ -76,7 +76,7 @@ static cs_status distinct_rows(const cs_rows *rows, cs_pool *pool, cs_rows *out)
 cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, cs_two_nn *out)
 {
     if (!(discard >= 0.0 && discard < 1.0)) {
-        return cs_fail(CS_ERR_USAGE, "discarded share %g not in [0, 1)", discard);
+        return cs_fail(CS_ERR_USAGE, "discarded share %g is not in [0, 1)", discard);
     }
     const int64_t n = all->rows;
     cs_pool pool = {0};

@@ -74,9 +74,9 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
                    : cs_strdup("number of sigma > max(max(n, d) 2^-52 sigma_1, sqrt(floor))");
     case CS_RANK_TAU_CORRECTED:
         return cs_format("B theta - (B - 1) mean_b theta_b, theta = rank_tau_interpolated at tau = "
-                         "%g, theta_b without block b of B = %" PRId64 ": the jackknife's "
-                         "correction of the bias in n, in [tau, tau d]; se: its own jackknife and "
-                         "the bias left, over %" PRId64 " parts",
+                         "%g, theta_b without block b of B = %" PRId64
+                         ": jackknife correction of the bias in n, in [tau, tau d]; se: jackknife "
+                         "of the corrected value and the remaining bias, over %" PRId64 " parts",
                          options->tau, result->blocks, result->parts);
     default:
         return cs_format("alpha of sigma_k^2 ~ k^-alpha, least squares of ln sigma_k^2 on ln k, "
@@ -345,14 +345,14 @@ static void fill_guard(const cs_gram *g, cs_effective_rank *out)
 static cs_status check(const cs_gram *g, const cs_rank_options *options)
 {
     if (!(options->tau > 0.0 && options->tau <= 1.0)) {
-        return cs_fail(CS_ERR_USAGE, "tau %g not in (0, 1]", options->tau);
+        return cs_fail(CS_ERR_USAGE, "tau %g is not in (0, 1]", options->tau);
     }
     if (!(options->tolerance >= 0.0 && options->tolerance < 1.0)) {
-        return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", options->tolerance);
+        return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", options->tolerance);
     }
     if (g->total < (options->centred ? 2 : 1)) {
-        return cs_fail(CS_ERR_INPUT, "%" PRId64 " rows have no effective rank%s", g->total,
-                       options->centred ? " once centred" : "");
+        return cs_fail(CS_ERR_INPUT, "%" PRId64 " rows are too few for an effective rank%s",
+                       g->total, options->centred ? " after centring" : "");
     }
     return CS_OK;
 }

@@ -133,7 +133,7 @@ static cs_status set_blocks(study *s)
     if (status == CS_OK) status = deal(s, groups);
     if (status == CS_OK && s->blocks < 2)
         return cs_fail(CS_ERR_INPUT,
-                       "%s: one block of the jackknife would hold all %" PRId64 " rows", s->name,
+                       "%s: one block of the jackknife would contain all %" PRId64 " rows", s->name,
                        s->n);
     return status;
 }
@@ -153,7 +153,8 @@ static cs_status read_rows(study *s, const cs_rows *rows)
 {
     s->d = rows->cols;
     if (s->d > 0 && s->n > INT64_MAX / 16 / s->d) {
-        return cs_fail(CS_ERR_MEMORY, "%s: %" PRId64 " x %" PRId64 " numbers", s->name, s->n, s->d);
+        return cs_fail(CS_ERR_MEMORY, "%s: %" PRId64 " x %" PRId64 " numbers are too many", s->name,
+                       s->n, s->d);
     }
     CS_POOL_FIELDS(&s->pool, s->n * s->d, s, x, y);
     s->mean = cs_pool_take(&s->pool, s->d, sizeof *s->mean);
@@ -327,13 +328,15 @@ char *cs_feature_definition(int which, const cs_feature_options *o,
 static cs_status check_options(const cs_feature_options *o)
 {
     if (o->pairs < 1) {
-        return cs_fail(CS_ERR_USAGE, "%" PRId64 " pairs are wanted", o->pairs);
+        return cs_fail(CS_ERR_USAGE, "the number of pairs, %" PRId64 ", must be positive",
+                       o->pairs);
     }
     if (o->features < 0) {
-        return cs_fail(CS_ERR_USAGE, "%" PRId64 " features are wanted", o->features);
+        return cs_fail(CS_ERR_USAGE, "the number of features, %" PRId64 ", must not be negative",
+                       o->features);
     }
     if (o->blocks < 0 || o->blocks == 1) {
-        return cs_fail(CS_ERR_USAGE, "%" PRId64 " jackknife blocks: want 0 or at least 2",
+        return cs_fail(CS_ERR_USAGE, "%" PRId64 " jackknife blocks: expected 0 or at least 2",
                        o->blocks);
     }
     return CS_OK;

@@ -32,10 +32,11 @@ static void add_warnings(const char *name, bool centred, const cs_feature_connec
     if (c->mean_share > 0.5) {
         cs_item_take(
             list, NULL,
-            cs_format("%s: the mean of the rows holds %.1f%% of the sum of squares of "
-                      "what is compared%s",
+            cs_format("%s: the mean of the rows has %.1f%% of the sum of squares of the compared "
+                      "features%s",
                       name, 100.0 * c->mean_share,
-                      centred ? "" : ", so that all pairs are alike; --center takes it out"));
+                      centred ? ""
+                              : ", so that all pairs are similar; give --center to remove it"));
     }
     if (c->zeros > 0) {
         cs_item_take(list, NULL, cs_format("%s: %" PRId64 " rows are 0", name, c->zeros));

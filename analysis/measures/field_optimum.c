@@ -33,7 +33,7 @@ cs_status cs_field_predict(const cs_field_places *of, double *weights, double *e
         }
     }
     if (n > 0 && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, c.data, n) != 0) {
-        status = cs_fail(CS_ERR_USAGE, "a place is there twice among the %d seen", n);
+        status = cs_fail(CS_ERR_USAGE, "a patch is listed twice among the %d visible patches", n);
         goto done;
     }
     if (n > 0) {
@@ -111,8 +111,7 @@ static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, room *r
     if (status == CS_OK) status = cs_interrupt_check();
     if (status == CS_OK && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, c, n) != 0)
         status = cs_fail(CS_ERR_USAGE,
-                         "a correlation of %g between neighbours is too near 1 for "
-                         "%lld pixels",
+                         "a correlation of %g between neighbours is too close to 1 for %lld pixels",
                          f->rho, (long long)count);
     *sum = *weight = 0;
     for (int64_t a = 0; a < count && status == CS_OK; ++a) {
@@ -144,7 +143,7 @@ static cs_status add_plan(void *to, const cs_plan *plan, double probability)
 static cs_status check_weight(double weight, int64_t patches)
 {
     return weight > 0 ? CS_OK
-                      : cs_fail(CS_ERR_USAGE, "no plan predicts anything of %lld patches",
+                      : cs_fail(CS_ERR_USAGE, "no plan predicts any of the %lld patches",
                                 (long long)patches);
 }
 
@@ -190,8 +189,8 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
 {
     if (f->patch < 1 || f->height % f->patch || f->width % f->patch || f->draws < 2) {
         return cs_fail(CS_ERR_USAGE,
-                       "fields of %lld x %lld in patches of %lld, %lld plans (wanted: patches that "
-                       "divide the sizes, 2 plans)",
+                       "fields of %lld x %lld in patches of %lld, %lld plans (expected: a patch "
+                       "size that divides both sizes, 2 plans)",
                        (long long)f->height, (long long)f->width, (long long)f->patch,
                        (long long)f->draws);
     }

@@ -154,9 +154,10 @@ static cs_status check_drawn(const cs_corpus *corpus)
     }
     cs_status status = cs_law_parse(corpus->path, &law);
     if (status == CS_OK && law.documents != corpus->documents + corpus->dropped_documents)
-        status = cs_fail(CS_ERR_USAGE,
-                         "%s: the matrix of the population itself; estimates are from documents",
-                         corpus->path);
+        status =
+            cs_fail(CS_ERR_USAGE,
+                    "%s: this is the matrix of the population itself, but estimates need documents",
+                    corpus->path);
     cs_law_free(&law);
     return status;
 }
@@ -165,14 +166,14 @@ static cs_status check(const cs_cooc_options *build, const cs_language_options *
                        int64_t documents)
 {
     return cs_context_gram(&build->context)
-               ? cs_fail(CS_ERR_USAGE,
-                         "contexts that are all different say nothing of the language")
-           : o->k < 1 || o->k > cols ? cs_fail(CS_ERR_USAGE, "%lld eigenvalues wanted: 1 to %lld",
-                                               (long long)o->k, (long long)cols)
+               ? cs_fail(CS_ERR_USAGE, "contexts that are all different cannot estimate the "
+                                       "language; give a shorter context")
+           : o->k < 1 || o->k > cols
+               ? cs_fail(CS_ERR_USAGE, "%lld eigenvalues requested, but 1 to %lld are possible",
+                         (long long)o->k, (long long)cols)
            : o->blocks < 0 || o->blocks == 1 || o->blocks > documents
                ? cs_fail(CS_ERR_USAGE,
-                         "%lld jackknife blocks: want 0, or at least 2 and no more than documents, "
-                         "of which there are %lld",
+                         "%lld jackknife blocks: expected 0, or 2 to the number of documents, %lld",
                          (long long)o->blocks, (long long)documents)
                : CS_OK;
 }

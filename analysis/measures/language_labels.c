@@ -259,7 +259,7 @@ static cs_status counting_of(const cs_corpus *corpus, const cs_population_study 
         label[d] = corpus->label[d] < 0 ? (int32_t)corpus->labels : corpus->label[d];
     }
     if (c->pool.status == CS_OK && !any)
-        return cs_fail(CS_ERR_USAGE, "no document has a label: the theorem is about labels");
+        return cs_fail(CS_ERR_USAGE, "no document has a label, but the theorem is about labels");
     c->label = label;
     c->classes += none;
     c->scale = cs_pool_take(&c->pool, cols, sizeof *c->scale);

@@ -30,7 +30,7 @@ static cs_status find_mean(const float *rows, int64_t count, const uint8_t *left
         }
     }
     if (*used == 0) {
-        return cs_fail(CS_ERR_INPUT, "no picture to take the mean of");
+        return cs_fail(CS_ERR_INPUT, "no picture to average");
     }
     cs_divide(f->width, (double)*used, f->mean);
     return CS_OK;
@@ -118,9 +118,9 @@ cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint
         }
     }
     if (status == CS_OK && !factor(seen, a))
-        status =
-            cs_fail(CS_ERR_INPUT, "the covariance of %lld values seen is not positive definite",
-                    (long long)seen);
+        status = cs_fail(CS_ERR_INPUT,
+                         "the covariance of the %lld visible values is not positive definite",
+                         (long long)seen);
     if (status == CS_OK) solve(seen, a, b);
     for (int64_t j = 0; j < width && status == CS_OK; ++j) {
         double y = fill->mean[j];

@@ -30,20 +30,21 @@ static cs_status resolve(const cs_linear_probe_options *given, cs_linear_probe_o
     o->max_iterations = o->max_iterations == 0 ? ITERATIONS : o->max_iterations;
     o->threads = o->threads > 0 ? o->threads : cs_threads();
     if (o->penalties < 1) {
-        return cs_fail(CS_ERR_USAGE, "no penalties");
+        return cs_fail(CS_ERR_USAGE, "no penalties are given");
     }
     for (int64_t i = 0; i < o->penalties; ++i) {
         if (!(o->penalty[i] > 0.0) || isinf(o->penalty[i]) ||
             (i > 0 && !(o->penalty[i] < o->penalty[i - 1]))) {
-            return cs_fail(CS_ERR_USAGE, "penalty %g: they must be positive, finite and falling",
+            return cs_fail(CS_ERR_USAGE,
+                           "penalty %g: penalties must be positive, finite and descending",
                            o->penalty[i]);
         }
     }
     if (o->folds < 2 || !(o->share >= 0.0 && o->share < 1.0) || !(o->tolerance > 0.0) ||
         o->max_iterations < 1) {
         return cs_fail(CS_ERR_USAGE,
-                       "%lld folds, share %g, tolerance %g, %lld iterations: want at least 2, in "
-                       "[0, 1), positive, at least 1",
+                       "out of range: %lld folds (at least 2), share %g ([0, 1)), tolerance %g "
+                       "(positive), %lld iterations (at least 1)",
                        (long long)o->folds, o->share, o->tolerance, (long long)o->max_iterations);
     }
     return CS_OK;
@@ -53,12 +54,14 @@ static cs_status check_labels(const cs_rows *x, int64_t count, const int64_t *ro
                               int64_t classes)
 {
     if (count < 2) {
-        return cs_fail(CS_ERR_INPUT, "%lld training rows, at least 2 are needed", (long long)count);
+        return cs_fail(CS_ERR_INPUT, "%lld training rows, but at least 2 are needed",
+                       (long long)count);
     }
     for (int64_t i = 0; i < count; ++i) {
         int64_t r = row ? row[i] : i;
         if (r < 0 || r >= x->rows) {
-            return cs_fail(CS_ERR_INPUT, "row %lld of %lld", (long long)r, (long long)x->rows);
+            return cs_fail(CS_ERR_INPUT, "row %lld does not exist: there are %lld rows",
+                           (long long)r, (long long)x->rows);
         }
         if (!isfinite(y[r]) ||
             (classes > 0 && (y[r] != floor(y[r]) || y[r] < 0.0 || y[r] >= (double)classes))) {
@@ -164,7 +167,7 @@ static cs_status answer_all(const cs_linear_probe *p, const cs_rows *x, int thre
                             double *prediction, double *score)
 {
     if (x->cols != p->features) {
-        return cs_fail(CS_ERR_INPUT, "%s: %lld columns, the probe was trained on %lld",
+        return cs_fail(CS_ERR_INPUT, "%s: %lld columns, but the probe was trained on %lld",
                        x->name ? x->name : "features", (long long)x->cols, (long long)p->features);
     }
     const cs_probe_sample s = {.x = x, .count = x->rows};
@@ -342,7 +345,7 @@ static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_
     }
     if (status == CS_OK && !(total[o->penalties] > 0.0))
         status = cs_fail(CS_ERR_INPUT,
-                         "%lld training rows are too few to hold any out: give one penalty",
+                         "%lld training rows are too few to hold any out; give one penalty",
                          (long long)s->count);
     for (int64_t i = 0; i < o->penalties && status == CS_OK; ++i) {
         p->step[i].held_out = total[i] / total[o->penalties + i];

@@ -224,7 +224,7 @@ static cs_status take_classes(const cs_probe_sample *s, cs_linear_probe *p, cs_p
     }
     if (p->outputs < 2) {
         return cs_fail(CS_ERR_INPUT,
-                       "all %lld training rows are of class %lld: a probe needs two classes",
+                       "all %lld training rows have class %lld, but a probe needs two classes",
                        (long long)s->count, (long long)s->y[cs_probe_row(s, 0)]);
     }
     p->class_of = cs_pool_take(&p->pool, p->outputs, sizeof *p->class_of);
@@ -252,8 +252,9 @@ static cs_status take_values(const cs_probe_sample *s, cs_linear_probe *p, cs_pr
         constant = constant && s->y[cs_probe_row(s, i)] == s->y[cs_probe_row(s, 0)];
     }
     if (constant) {
-        return cs_fail(CS_ERR_INPUT, "all %lld training values are %g", (long long)s->count,
-                       s->y[cs_probe_row(s, 0)]);
+        return cs_fail(CS_ERR_INPUT,
+                       "all %lld training values are %g, so there is nothing to predict",
+                       (long long)s->count, s->y[cs_probe_row(s, 0)]);
     }
     mean /= (double)s->count;
     for (int64_t i = 0; i < s->count; ++i) {
@@ -400,7 +401,8 @@ static cs_status make_metric(search *s)
         q->factor[j] = h * q->gram.data[j] + (j % (q->p + 1) == 0 ? least : 0.0);
     }
     if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', (int)q->p, q->factor, (int)q->p) != 0) {
-        return cs_fail(CS_ERR_CONVERGE, "no Cholesky factor of %g Z^T Z / n + %g", h, least);
+        return cs_fail(CS_ERR_CONVERGE, "the Cholesky factorisation of %g Z^T Z / n + %g failed", h,
+                       least);
     }
     s->root = sqrt(h);
     return CS_OK;
@@ -529,8 +531,7 @@ static cs_status minimise_values(cs_probe_problem *q, double tolerance, double *
     }
     if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', p, a, p) != 0) {
         return cs_fail(CS_ERR_CONVERGE,
-                       "penalty %g is below the rounding of Z^T Z: the ridge has no Cholesky "
-                       "factor",
+                       "penalty %g is below the rounding error of Z^T Z; give a larger penalty",
                        q->penalty);
     }
     memcpy(x, q->right, (size_t)q->p * sizeof *x);

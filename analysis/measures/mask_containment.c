@@ -157,9 +157,10 @@ static cs_status solve(void *ctx, int64_t item)
     if (status == CS_OK && item < 0) {
         s->out->real = rank_tau(&real, s->real, s->options);
         s->out->mask = rank_tau(&mask, s->mask, s->options);
-        status = s->out->real > 0 && s->out->mask > 0
-                     ? exact(s->real, s->options->centred, &real, &mask, s->out)
-                     : cs_fail(CS_ERR_INPUT, "all rows of a kind are 0: they span nothing");
+        status =
+            s->out->real > 0 && s->out->mask > 0
+                ? exact(s->real, s->options->centred, &real, &mask, s->out)
+                : cs_fail(CS_ERR_INPUT, "all rows of one kind are 0, so they span no subspace");
     }
     if (status == CS_OK)
         status = measure(&real, &mask, s->out->real, s->out->mask,

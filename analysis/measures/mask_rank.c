@@ -246,8 +246,8 @@ static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
     }
     if (with->rows != without->rows) {
         return cs_fail(CS_ERR_INPUT,
-                       "layer %" PRId64 ": %" PRId64 " rows %s and %" PRId64
-                       " %s: not the same text",
+                       "layer %" PRId64 ": %" PRId64 " rows %s, but %" PRId64
+                       " %s; the texts must be the same",
                        l->layer, with->rows, cs_mask_set_name(cs_mask_rank_with(r)), without->rows,
                        cs_mask_set_name(cs_mask_rank_without(r)));
     }
@@ -306,10 +306,11 @@ cs_status cs_mask_rank_finish(cs_mask_rank_sums *s, cs_mask_rank *out)
                       .width = s->width,
                       .blocks = s->options.blocks};
     if (rare && (s->masked == 0 || s->others == 0)) {
-        return cs_fail(CS_ERR_INPUT, "%s row is of a rare token", s->masked == 0 ? "no" : "every");
+        return cs_fail(CS_ERR_INPUT, "%s row belongs to a rare token",
+                       s->masked == 0 ? "no" : "every");
     }
     if (!rare && !r.encoder_only && s->masked == 0) {
-        return cs_fail(CS_ERR_INPUT, "no token is masked: every piece has fewer than two");
+        return cs_fail(CS_ERR_INPUT, "no token is masked: every piece has fewer than two tokens");
     }
     r.layer = cs_calloc(r.layers, sizeof *r.layer);
     cs_status status = r.layer ? CS_OK : CS_ERR_MEMORY;
@@ -352,7 +353,8 @@ static cs_status blocks_of(const cs_corpus *corpus, const cs_mask_rank_options *
     }
     if (o->blocks < 1 || o->blocks > kept) {
         cs_free(block);
-        return cs_fail(CS_ERR_USAGE, "%" PRId64 " blocks of %" PRId64 " documents", o->blocks,
+        return cs_fail(CS_ERR_USAGE,
+                       "%" PRId64 " blocks are not possible with %" PRId64 " documents", o->blocks,
                        kept);
     }
     for (int64_t d = 0; d < corpus->documents; ++d) {

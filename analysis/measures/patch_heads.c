@@ -73,11 +73,11 @@ cs_status cs_patch_targets_of(const cs_images *images, int64_t patch, cs_patch_t
         .task = task, .images = images, .patch = patch, .classes = 1 + images->labels};
     const bool boxes = task == CS_HEAD_DETECTION;
     if (boxes ? !images->box_ptr : !images->mask) {
-        return cs_fail(CS_ERR_INPUT, "%s: its pictures have no %s", images->name,
-                       boxes ? "boxes" : "masks of pixels");
+        return cs_fail(CS_ERR_INPUT, "%s: the pictures have no %s", images->name,
+                       boxes ? "boxes" : "pixel masks");
     }
     if (t.classes > UINT8_MAX + 1) { /* of the pixels of an answer */
-        return cs_fail(CS_ERR_INPUT, "%s: %lld classes, at most %d", images->name,
+        return cs_fail(CS_ERR_INPUT, "%s: %lld classes, but at most %d are supported", images->name,
                        (long long)images->labels, UINT8_MAX);
     }
     cs_status status = cs_patch_check(images, patch);

@@ -17,9 +17,10 @@ cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *
 {
     const cs_model_config *c = &classifier->model.config;
     if (c->classes == 0 || c->patch == 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s classifies no pictures: wanted a model of cospec finetune --save-model",
-                       classifier->dir);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%s does not classify pictures; give a model of cospec finetune --save-model",
+            classifier->dir);
     }
     return cs_blame(cs_model_config_sees(c, like->name, like->height, like->width, like->channels),
                     "%s", classifier->dir);

@@ -227,8 +227,10 @@ cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t
     if (status == CS_OK)
         status = cs_pairs_of_contexts(&counts->rows, &counts->index, &pairs, &m, seen);
     if (status == CS_OK && !(*seen > 0))
-        status = cs_fail(CS_ERR_INPUT, "no context is in two %s: of the language nothing is told",
-                         distinct ? "documents" : "quarters of the documents");
+        status =
+            cs_fail(CS_ERR_INPUT,
+                    "no context occurs in two %s, so nothing can be estimated about the language",
+                    distinct ? "documents" : "quarters of the documents");
     const double share_seen = distinct ? *seen : 1;
     for (int64_t v = 0; v < cols && status == CS_OK; ++v) {
         m.diagonal[v] /= share_seen;

@@ -19,18 +19,19 @@ static const char *const definition_of[CS_POP_ESTIMATES][3] = {
     {"||Abar||_F^2", "||Abar^T Abar||_F^2", "j-th singular value"},
     {"mean of tr A_f' A_g over pairs of four quarters", "tr A_f' A_g A_h' A_i over four quarters",
      "root of the j-th eigenvalue of A_h' A_i on the leading vectors of A_f' A_g"},
-    {"tr M / m; interval without the bias",
-     "tr M_a M_b / (m_a m_b) over two halves; interval without the bias",
+    {"tr M / m; the interval is bias-corrected",
+     "tr M_a M_b / (m_a m_b) over two halves; the interval is bias-corrected",
      "root of the j-th eigenvalue of M / m"}};
 static const char *const held_name[CS_POP_HOLDS * CS_POP_OF_HOLD] = {
     "sum_sigma2_drift_4",  "sum_sigma4_drift_4",  "mass_seen_4",
     "sum_sigma2_drift_8",  "sum_sigma4_drift_8",  "mass_seen_8",
     "sum_sigma2_drift_16", "sum_sigma4_drift_16", "mass_seen_16"};
 static const char *const held_definition[CS_POP_OF_HOLD] = {
-    "tr M / m from contexts of at least so many documents, less that of all seen",
-    ("tr M_a M_b / (m_a m_b) from contexts of at least so many documents a half, less that of all "
-     "seen"),
-    "share of mass in contexts of at least so many documents"};
+    "tr M / m from contexts in at least that number of documents, less the value from all seen "
+    "contexts",
+    ("tr M_a M_b / (m_a m_b) from contexts in at least that number of documents per half, less the "
+     "value from all seen contexts"),
+    "share of mass in contexts in at least that number of documents"};
 static const char tail_definition[] = "sum sigma^4 less those of sigma_1 .. sigma_t";
 
 static void put_sums(double sum2, double sum4, const double *lambda, double *to)

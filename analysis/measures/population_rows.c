@@ -362,11 +362,10 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
     if (status == CS_OK && blocks > 1)
         status = cs_corpus_partition(corpus, s.part, blocks, plan->seed, rows.partition);
     if (status == CS_OK && (blocks == 1 || blocks > s.filled))
-        status =
-            cs_fail(CS_ERR_USAGE,
-                    "%lld jackknife blocks: want 0, or at least 2 and no more than documents that "
-                    "have sequences, of which there are %lld",
-                    (long long)blocks, (long long)s.filled);
+        status = cs_fail(CS_ERR_USAGE,
+                         "%lld jackknife blocks: expected 0, or 2 to the number of documents with "
+                         "sequences, %lld",
+                         (long long)blocks, (long long)s.filled);
     rows.as_blind = status == CS_OK && !s.gram && contexts_of(&s.counts) == plan->blind;
     for (int64_t k = 0; k <= plan->sizes && status == CS_OK && !rows.as_blind; ++k) {
         const int64_t size = s.documents >> k;

@@ -195,13 +195,13 @@ static cs_status of_language(const json_t *records, const json_t *left, const js
     if (status != CS_OK) return status;
     const int sizes = sizes_of(left, right, v->sign, &crossed);
     if (!number_of(left, SUM, DISTINCT, 0) || !number_of(right, SUM, DISTINCT, 0)) {
-        withhold(v, "contexts are not at hand");
+        withhold(v, "the contexts are not available");
     } else if (isnan(v->high)) {
         withhold(v, "there is no interval (--jackknife)");
     } else if (!there) {
         withhold(v, "there is no null with an interval (--null 2 or more)");
     } else if (!holds) {
-        withhold(v, "the interval of a null does not hold 1");
+        withhold(v, "the interval of a null does not contain 1");
     } else if (sizes == 0) {
         withhold(v, "there is no curve over documents (--curve)");
     } else if (v->sign == 0) {

@@ -12,32 +12,35 @@ static void add_warnings(const char *name, bool centred, const cs_gram *g,
 {
     if (r->heaviest_share > 0.5 && !g->normalise) {
         cs_item_take(list, NULL,
-                     cs_format("%s: row %" PRId64 " holds %.1f%% of the sum of squares; --row-norm "
-                               "or --drop-rows takes it out",
+                     cs_format("%s: row %" PRId64
+                               " has %.1f%% of the sum of squares; give --row-norm or --drop-rows "
+                               "to remove its influence",
                                name, r->heaviest, 100.0 * r->heaviest_share));
     }
     if (r->first_share > 0.5) {
         cs_item_take(list, NULL,
-                     cs_format("%s: one direction holds %.1f%% of the sum of squares%s", name,
+                     cs_format("%s: one direction has %.1f%% of the sum of squares%s", name,
                                100.0 * r->first_share,
-                               centred ? "" : "; --center takes out a constant offset"));
+                               centred ? "" : "; give --center to remove a constant offset"));
     }
     if (r->rows < r->cols) {
         cs_item_take(list, NULL,
-                     cs_format("%s: %" PRId64 " rows of %" PRId64 ": ranks are at most the rows",
+                     cs_format("%s: only %" PRId64 " rows of %" PRId64
+                               " columns, and ranks cannot exceed the number of rows",
                                name, r->rows, r->cols));
     }
     if (r->unclipped != r->value[CS_RANK_TAU_CORRECTED] && isfinite(r->unclipped)) {
-        cs_item_take(list, NULL,
-                     cs_format("%s: rank_tau_corrected comes out as %.4g, which no population of "
-                               "%" PRId64 " columns has: taken as %.4g; more rows are needed, or "
-                               "some outweigh the rest",
-                               name, r->unclipped, r->cols, r->value[CS_RANK_TAU_CORRECTED]));
+        cs_item_take(
+            list, NULL,
+            cs_format("%s: rank_tau_corrected is %.4g, which is impossible for %" PRId64
+                      " columns, and is set to %.4g; more rows are needed, or a few rows dominate",
+                      name, r->unclipped, r->cols, r->value[CS_RANK_TAU_CORRECTED]));
     }
     if (r->below > 0 && !g->wide) {
         cs_item_take(list, NULL,
-                     cs_format("%s: %" PRId64 " of %" PRId64 " eigenvalues are below the floor of "
-                               "single precision and count as 0; --precision double tells more",
+                     cs_format("%s: %" PRId64 " of %" PRId64
+                               " eigenvalues are below the floor of single precision and count as "
+                               "0; give --precision double to resolve them",
                                name, r->below, r->count));
     }
     if (g->zeros > 0) {

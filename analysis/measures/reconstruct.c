@@ -51,15 +51,16 @@ static cs_status check(const cs_patch_reader *reader, const cs_images *m,
     if (status != CS_OK) return status;
     if (c->extra_width != m->extra_width) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: extra vectors of %lld values, and the model reads %lld (0: none)",
+                       "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
                        m->name, (long long)m->extra_width, (long long)c->extra_width);
     }
     if (o->classifier) status = cs_perceptual_check(o->classifier, m);
     if (status != CS_OK) return status;
     const int64_t hidden = cs_ratio_masked(o->mask_ratio, reader->patches);
-    return o->groups <= hidden ? CS_OK
-                               : cs_fail(CS_ERR_USAGE, "%lld groups of %lld hidden patches",
-                                         (long long)o->groups, (long long)hidden);
+    return o->groups <= hidden
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "%lld groups are not possible with %lld hidden patches",
+                         (long long)o->groups, (long long)hidden);
 }
 
 /* Pictures of the side to reconstruct, `limit` of them at random, in order. */
@@ -80,7 +81,7 @@ static cs_status choose(const cs_corpus *c, const cs_reconstruct_options *o, cs_
             r->picture[r->pictures++] = i;
         }
     }
-    return r->pictures > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "%s: no picture", c->name);
+    return r->pictures > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "%s: contains no picture", c->name);
 }
 
 /* group[k] of each picture: 0 shown, else when it is predicted. */

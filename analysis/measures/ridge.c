@@ -41,7 +41,7 @@ static cs_status standardise(const cs_dense *x, const int32_t *label, cs_ridge *
         w->n += !isnan(x->data[i]);
     }
     if (w->n < 2) {
-        return cs_fail(CS_ERR_INPUT, "%lld training rows have features, at least 2 are needed",
+        return cs_fail(CS_ERR_INPUT, "%lld training rows have features, but at least 2 are needed",
                        (long long)w->n);
     }
     w->z = cs_dense_in(&w->pool, w->n, r->features);

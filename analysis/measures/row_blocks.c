@@ -19,7 +19,9 @@ enum { MOST_TEXT = 1 << 30 };
 static cs_status drop_one(const char *path, int64_t row, int64_t rows, int32_t *block)
 {
     if (row < 0 || row >= rows) {
-        return cs_fail(CS_ERR_INPUT, "%s: row %" PRId64 " of %" PRId64, path, row, rows);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: row %" PRId64 " does not exist: there are %" PRId64 " rows", path, row,
+                       rows);
     }
     block[row] = -1;
     return CS_OK;
@@ -106,7 +108,7 @@ static cs_status read_groups(const cs_row_choice *c, int64_t rows, cs_array *out
     }
     if (status == CS_OK && cs_row_choice_wants_about(c) &&
         (out->ndim != 2 || out->shape[1] != CS_ROW_COLUMNS)) {
-        status = cs_fail(CS_ERR_INPUT, "%s: is no rows.npy of cospec features (%d columns)", path,
+        status = cs_fail(CS_ERR_INPUT, "%s: not a rows.npy of cospec features (%d columns)", path,
                          CS_ROW_COLUMNS);
     }
     return status;
@@ -197,7 +199,7 @@ cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out
         *kept += block[k] >= 0;
     }
     if (*kept == 0) {
-        status = cs_fail(CS_ERR_INPUT, "none of %" PRId64 " rows is left", rows);
+        status = cs_fail(CS_ERR_INPUT, "none of the %" PRId64 " rows is left", rows);
         goto done;
     }
     *blocks = wanted < *kept ? wanted : *kept;

@@ -268,17 +268,20 @@ static cs_status fill_angles(const side *first, const side *second, int64_t want
 static cs_status check(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options)
 {
     if (options->angles < 1) {
-        return cs_fail(CS_ERR_USAGE, "%" PRId64 " principal angles are wanted", options->angles);
+        return cs_fail(CS_ERR_USAGE,
+                       "the number of principal angles, %" PRId64 ", must be positive",
+                       options->angles);
     }
     if (a->rows != b->rows) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s has %" PRId64 " rows, %s %" PRId64
-                       ": rows are the same inputs on both sides",
+                       "%s has %" PRId64 " rows, but %s has %" PRId64
+                       "; rows must be the same inputs on both sides",
                        a->name ? a->name : "the first matrix", a->rows,
                        b->name ? b->name : "the second", b->rows);
     }
     if (a->rows < 2) {
-        return cs_fail(CS_ERR_INPUT, "%" PRId64 " row cannot be compared", a->rows);
+        return cs_fail(CS_ERR_INPUT,
+                       "%" PRId64 " row cannot be compared; at least 2 rows are needed", a->rows);
     }
     return CS_OK;
 }

@@ -154,8 +154,8 @@ static cs_status check(const cs_corpus *corpus, const cs_cooc_options *options, 
 {
     if (options->split != CS_SPLIT_TRAIN) {
         return cs_fail(CS_ERR_USAGE,
-                       "the matrix was built from the %s documents: a held-out probe "
-                       "needs --split train",
+                       "the matrix was built from the %s documents, but a held-out probe needs "
+                       "cooc --split train",
                        options->split == CS_SPLIT_TEST ? "test" : "training and test");
     }
     if (corpus->labels < 1) {
@@ -170,8 +170,8 @@ static cs_status check(const cs_corpus *corpus, const cs_cooc_options *options, 
                        (long long)cooc->matrix.a.rows, (long long)cooc->matrix.a.cols);
     }
     if (features < 0 || features > s->k) {
-        return cs_fail(CS_ERR_USAGE, "%lld features of %lld triplets", (long long)features,
-                       (long long)s->k);
+        return cs_fail(CS_ERR_USAGE, "%lld features are not possible with %lld triplets",
+                       (long long)features, (long long)s->k);
     }
     return CS_OK;
 }

@@ -9,8 +9,8 @@ cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angl
 {
     if (a->rows != b->rows || a->cols > a->rows || b->cols > b->rows) {
         return cs_fail(CS_ERR_INPUT,
-                       "principal angles of %lld x %lld and %lld x %lld subspaces: rows must agree "
-                       "and be no fewer than columns",
+                       "principal angles of %lld x %lld and %lld x %lld subspaces: the numbers of "
+                       "rows must be equal and at least the numbers of columns",
                        (long long)a->rows, (long long)a->cols, (long long)b->rows,
                        (long long)b->cols);
     }

@@ -50,7 +50,8 @@ cs_status cs_checkpoints_of(const char *dir, cs_checkpoints *out)
         status = add(dir, entry[i], &c);
     }
     if (status == CS_OK && c.count == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: not a model directory, nor of checkpoints", dir);
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: not a model directory and not a directory of checkpoints", dir);
     if (status == CS_OK) qsort(c.at, (size_t)c.count, sizeof *c.at, by_step);
     cs_text_list_free(entry, entries);
     return CS_DELIVER(status, out, c, cs_checkpoints_free);

@@ -292,7 +292,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
     json_t *json = NULL;
     cs_status status = words ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_study_words(words, MOST_WORDS, word) != 3)
-        status = cs_fail(CS_ERR_INPUT, "want statement STEP ID FORM, got \"%s\"", c->statement);
+        status = cs_fail(CS_ERR_INPUT, "expected statement STEP ID FORM, got \"%s\"", c->statement);
     if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
     if (status == CS_OK) {
         c->found = cs_strdup(cs_study_text(s, "verdict"));

@@ -54,7 +54,7 @@ static cs_status check_file(cs_study *study, cs_claim_side *side)
     int count = 0;
     cs_status status = cs_study_seeds(study, side->file, CS_STEP_WORDS, &seeds, word, &count);
     if (status == CS_OK && count == 0)
-        status = cs_fail(CS_ERR_INPUT, "no variable seeds for the # of %s", side->file);
+        status = cs_fail(CS_ERR_INPUT, "no variable seeds is defined for the # in %s", side->file);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         char *own = NULL;
         const cs_step *step = NULL;
@@ -119,16 +119,16 @@ static cs_status read_comparison(cs_study *study, const written *w, cs_study_com
 {
     out->want = w->want;
     if (strcmp(out->want, ">") != 0 && strcmp(out->want, "<") != 0) {
-        return cs_fail(CS_ERR_INPUT, "want > or <, got \"%s\"", out->want);
+        return cs_fail(CS_ERR_INPUT, "expected > or <, got \"%s\"", out->want);
     }
     cs_status status = cs_blame(read_side(study, w->left, w->budget, &out->left), "left");
     if (status == CS_OK)
         status = cs_blame(read_side(study, w->right, w->budget, &out->right), "right");
     if (status == CS_OK && out->right.chance) {
-        return cs_fail(CS_ERR_INPUT, "p is of the left side");
+        return cs_fail(CS_ERR_INPUT, "p must be on the left side");
     }
     if (status == CS_OK && out->left.chance && (out->right.file || out->right.value != 0))
-        status = cs_fail(CS_ERR_INPUT, "p is that of a number against 0, the right side");
+        status = cs_fail(CS_ERR_INPUT, "p tests a number against 0, so the right side must be 0");
     return status;
 }
 
@@ -150,7 +150,7 @@ static cs_status read_needs(cs_study *study, const json_t *list, cs_claim_point 
         w.left = left;
         w.right = right;
         if (status == CS_OK && need->joined && i == 0)
-            status = cs_fail(CS_ERR_INPUT, "\"or\" joins a need to the one before it");
+            status = cs_fail(CS_ERR_INPUT, "\"or\" must follow another need");
         if (status == CS_OK) status = read_comparison(study, &w, need);
         if (status != CS_OK) break;
     }
@@ -172,12 +172,13 @@ static cs_status read_point(cs_study *study, written *w, const json_t *needs, cs
     point->sides.paired = w->paired;
     if (status == CS_OK && w->paired &&
         !(has_seeds(&point->sides.left) && has_seeds(&point->sides.right)))
-        status = cs_fail(CS_ERR_INPUT, "paired: both sides want seeds, a '#' in their file");
+        status = cs_fail(CS_ERR_INPUT, "paired: both sides need seeds, a '#' in their file");
     if (status == CS_OK && needs && !c->no_need) status = read_needs(study, needs, point);
     const bool trained = point->sides.left.trained || point->sides.right.trained;
     if (status == CS_OK && !point->needs && !c->no_need && trained)
-        status = cs_fail(CS_ERR_INPUT, "a claim about trained models needs baselines: \"needs\", a "
-                                       "list, or a text that says why there are none");
+        status =
+            cs_fail(CS_ERR_INPUT, "a claim about trained models needs baselines: give \"needs\", a "
+                                  "list or a text that explains why there are none");
     return status;
 }
 
@@ -194,12 +195,12 @@ static cs_status read_points(cs_study *study, written *w, const char *budgets, c
     for (int i = 0; i < count && status == CS_OK; ++i) {
         w->budget = budgets ? word[i] : NULL;
         if (budgets && (!cs_real_scan(word[i], &at) || !(at > before)))
-            status = cs_fail(CS_ERR_INPUT, "budgets: want numbers from small to large, got \"%s\"",
-                             budgets);
+            status =
+                cs_fail(CS_ERR_INPUT, "budgets: expected ascending numbers, got \"%s\"", budgets);
         before = at;
         if (status == CS_OK) status = read_point(study, w, needs, c);
     }
-    if (status == CS_OK && count == 0) status = cs_fail(CS_ERR_INPUT, "budgets: none");
+    if (status == CS_OK && count == 0) status = cs_fail(CS_ERR_INPUT, "budgets: none is given");
     cs_free(text);
     return status;
 }
@@ -221,7 +222,7 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     bool sides = left && right && want;
     bool any = left || right || want || needs || budgets || matters || w.paired;
     if (c->statement ? any : !sides) {
-        return cs_fail(CS_ERR_INPUT, "want either left, want and right, or statement");
+        return cs_fail(CS_ERR_INPUT, "expected either left, want and right, or statement");
     }
     if (c->statement) {
         const cs_step *step = NULL;
@@ -234,9 +235,9 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     w.right = right;
     w.want = want;
     w.matters = json_number_value(matters);
-    if (c->everywhere && !budgets) return cs_fail(CS_ERR_INPUT, "everywhere is of budgets");
+    if (c->everywhere && !budgets) return cs_fail(CS_ERR_INPUT, "everywhere needs budgets");
     if (matters && !(w.matters > 0)) {
-        return cs_fail(CS_ERR_INPUT, "matters: want a number above 0");
+        return cs_fail(CS_ERR_INPUT, "matters: expected a number above 0");
     }
     return read_points(study, &w, budgets, needs, c);
 }
@@ -269,7 +270,7 @@ cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
         }
     }
     if (status == CS_OK && only && claims.count == 0)
-        status = cs_fail(CS_ERR_USAGE, "no claim has a name that begins with %s", only);
+        status = cs_fail(CS_ERR_USAGE, "no claim has a name that starts with %s", only);
     if (status == CS_OK && only) cs_study_keep_claimed(study);
     return CS_DELIVER(status, out, claims, cs_claims_free);
 }

@@ -203,7 +203,7 @@ cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study)
     if (status == CS_OK) status = add_tasks(c, table[TASKS], table[PROBES]);
     if (status == CS_OK) status = add_sections(c, table[SECTIONS]);
     return status == CS_OK && compared > CS_COMPARE_MODELS
-               ? cs_fail(CS_ERR_USAGE, "%" PRId64 " models are compared, more than %d", compared,
+               ? cs_fail(CS_ERR_USAGE, "%" PRId64 " models exceed the limit of %d", compared,
                          CS_COMPARE_MODELS)
                : status;
 }

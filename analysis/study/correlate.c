@@ -89,7 +89,8 @@ static cs_status put_marks(const char *pattern, const char *object, const char *
         }
         if (part && length == 0) {
             cs_free(done);
-            return cs_fail(CS_ERR_INPUT, "object %s has no part %c", object, pattern[plain + 1]);
+            return cs_fail(CS_ERR_INPUT, "object %s has no part for %c", object,
+                           pattern[plain + 1]);
         }
         char *longer = cs_format("%s%.*s%.*s", done, plain, pattern, mark ? length : 0, word);
         cs_free(done);
@@ -122,7 +123,7 @@ static cs_status cut(char *text, address *out)
     }
     return good ? CS_OK
                 : cs_fail(CS_ERR_USAGE,
-                          "want NAME=FILE,COLUMN,COLUMN:VALUE,... with at most %d values",
+                          "expected NAME=FILE,COLUMN,COLUMN:VALUE,... with at most %d values",
                           MOST_WHERE);
 }
 
@@ -155,12 +156,13 @@ static cs_status find(const cs_table *table, const address *a, double *out)
     }
     if (status != CS_OK) return status;
     if (found != 1) {
-        return cs_fail(CS_ERR_INPUT, found ? "rows that fit differ in %s" : "no row fits",
+        return cs_fail(CS_ERR_INPUT, found ? "the matching rows differ in %s" : "no row matches",
                        a->column);
     }
     status = cs_real_parse(cell, out);
-    return status != CS_OK || isfinite(*out) ? status
-                                             : cs_fail(CS_ERR_INPUT, "%s is %s", a->column, cell);
+    return status != CS_OK || isfinite(*out)
+               ? status
+               : cs_fail(CS_ERR_INPUT, "%s is not a number: %s", a->column, cell);
 }
 
 static cs_status read_number(const char *pattern, const char *object, const char *budget,
@@ -208,7 +210,7 @@ static cs_status add_quantity(atlas *t, const char *text)
     quantity *q = &t->quantity[t->quantities];
     const char *equal = strchr(text, '=');
     if (!equal || equal == text) {
-        return cs_fail(CS_ERR_USAGE, "want NAME=FILE,COLUMN,COLUMN:VALUE,..., got '%s'", text);
+        return cs_fail(CS_ERR_USAGE, "expected NAME=FILE,COLUMN,COLUMN:VALUE,..., got '%s'", text);
     }
     q->name = cs_format("%.*s", (int)(equal - text), text);
     q->pattern = equal + 1;
@@ -409,7 +411,7 @@ cs_status cs_correlate(const cs_correlate_options *options, cs_item *root)
     atlas t = {.options = options};
     const int all = options->predictions + options->outcomes + 1;
     if (options->objects < 3) {
-        return cs_fail(CS_ERR_USAGE, "%d objects: an order of fewer than 3 says nothing",
+        return cs_fail(CS_ERR_USAGE, "%d objects are too few: a rank correlation needs at least 3",
                        options->objects);
     }
     t.quantity = cs_calloc(all, sizeof *t.quantity);

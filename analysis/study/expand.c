@@ -91,7 +91,7 @@ static cs_status add_filled(json_t *into, const char *name, const json_t *value,
     cs_status status = copy ? put_fields(at, name, &own) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_study_put_texts(copy, put_fields, at);
     if (status == CS_OK && json_object_get(into, own))
-        status = cs_fail(CS_ERR_INPUT, "%s is there twice", own);
+        status = cs_fail(CS_ERR_INPUT, "%s is given twice", own);
     if (status == CS_OK) status = cs_json_set(into, own, json_incref(copy));
     cs_free(own);
     json_decref(copy);
@@ -111,7 +111,8 @@ static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
     size_t i = 0;
     *out = NULL;
     if (!each) return CS_OK;
-    if (!rows) return cs_fail(CS_ERR_INPUT, "each: no table %s", name ? name : "without a name");
+    if (!rows)
+        return cs_fail(CS_ERR_INPUT, "each: unknown table %s", name ? name : "(no name is given)");
     *out = json_array();
     json_array_foreach(rows, i, row)
     {
@@ -123,7 +124,7 @@ static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
         if (fits && json_array_append(*out, row) != 0) return CS_ERR_MEMORY;
     }
     if (json_array_size(*out) == 0 && !name[length]) {
-        return cs_fail(CS_ERR_INPUT, "where: no row of %s is so", name);
+        return cs_fail(CS_ERR_INPUT, "where: no row of %s matches", name);
     }
     (void)json_object_del(of, "where");
     return json_object_del(of, "each") == 0 ? CS_OK : CS_ERR_MEMORY;
@@ -244,7 +245,7 @@ static cs_status name_table(json_t *variables, const char *name, const json_t *r
     char *list = NULL;
     cs_status status = list_names(rows, &list);
     if (status == CS_OK && json_object_get(variables, name))
-        status = cs_fail(CS_ERR_INPUT, "a variable has that name");
+        status = cs_fail(CS_ERR_INPUT, "a variable has the same name");
     if (status == CS_OK) status = cs_json_set(variables, name, json_string(list));
     cs_free(list);
     return cs_blame(status, "tables: %s", name);

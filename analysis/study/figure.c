@@ -43,8 +43,8 @@ static cs_status check_filters(const cs_figure *f, const cs_table *table, const 
             cs_hint_consider(name, table->name[c], &hint);
         }
         cs_free(name);
-        return cs_fail(CS_ERR_USAGE, "%s: want COLUMN:VALUE with a column of %s%s", f->filter[i],
-                       path, cs_hint_text("", &hint));
+        return cs_fail(CS_ERR_USAGE, "%s: expected COLUMN:VALUE with a column of %s%s",
+                       f->filter[i], path, cs_hint_text("", &hint));
     }
     return CS_OK;
 }
@@ -151,7 +151,7 @@ static cs_status check_quoted(const char *what, const char *text)
 {
     return !strpbrk(text, "\"\\\r\n`")
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s %s holds a quote, backquote, backslash or line break",
+               : cs_fail(CS_ERR_INPUT, "%s %s contains a quote, backquote, backslash or line break",
                          what, text);
 }
 
@@ -239,7 +239,7 @@ static cs_status check_numbers(const cs_figure *f, const cs_table *joined, int c
         const char *cell = joined->cell[r * joined->columns + column];
         double x = 0;
         if (*cell && (!cs_real_scan(cell, &x) || isnan(x))) {
-            return cs_fail(CS_ERR_INPUT, "%s draws column %s: '%s' in row %lld is no number",
+            return cs_fail(CS_ERR_INPUT, "%s draws column %s, but '%s' in row %lld is not a number",
                            f->name, name, cell, (long long)r + 1);
         }
     }
@@ -261,7 +261,7 @@ static cs_status check_columns(const cs_figure *f, const cs_table *joined, const
                  : length == 0 ? CS_OK
                  : column >= 0 ? check_numbers(f, joined, column)
                                : cs_fail(CS_ERR_INPUT,
-                                         "%s draws %.*s: there is no column %s in what was given",
+                                         "%s draws %.*s, but the given tables have no column %s",
                                          f->name, (int)(columns - what), what, name);
         cs_free(name);
         at = at[length] == ',' ? at + length : "";
@@ -276,7 +276,8 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
     char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
     cs_status status = check_quoted("--where", filter);
     if (status == CS_OK && joined->rows == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: no row to draw%s", name, *filter ? " fits" : "");
+        status = cs_fail(CS_ERR_INPUT, "%s: the table has no rows%s", name,
+                         *filter ? " that match --where" : "");
     if (status == CS_OK) status = read_script("style", &style);
     if (status == CS_OK) status = read_script(name, &body);
     if (status == CS_OK) status = check_columns(figure, joined, body);
@@ -306,11 +307,11 @@ cs_status cs_figure_draw(const cs_figure *figure, const char *format)
     cs_status status = set && script
                            ? cs_child_run(&(cs_child){.argv = argv, .dir = figure->dir}, &code)
                            : CS_ERR_MEMORY;
-    if (status == CS_ERR_IO) status = cs_blame(status, "Debian package gnuplot-nox");
+    if (status == CS_ERR_IO) status = cs_blame(status, "install the Debian package gnuplot-nox");
     if (status == CS_OK && code != 0)
         status = cs_fail(CS_ERR_INPUT,
-                         "gnuplot failed on %s/%s.gp (its message is above): are the columns those "
-                         "of the figure?",
+                         "gnuplot failed on %s/%s.gp (its message is above); check that the table "
+                         "has the columns of the figure",
                          figure->dir, figure->name);
     cs_free(set);
     cs_free(script);

@@ -40,7 +40,7 @@ cs_status cs_study_file(const cs_study *study, const char *text, char **out)
     bool named = slash && cs_study_name_is_good(step) && cs_study_name_is_good(slash + 1);
     cs_free(step);
     if (!named && !own) {
-        return cs_fail(CS_ERR_INPUT, "want STEP/FILE, got \"%s\"", text);
+        return cs_fail(CS_ERR_INPUT, "expected STEP/FILE, got \"%s\"", text);
     }
     cs_status status = own ? CS_OK : cs_study_step(study, text, NULL);
     if (status != CS_OK || !out) return status;
@@ -140,7 +140,7 @@ static cs_status add_filter(char *word, cs_pick *out)
 {
     char *name = word + strlen("where="), *colon = strchr(name, ':');
     if (!colon || out->filters == CS_PICK_FILTERS) {
-        return cs_fail(CS_ERR_INPUT, "want at most %d where=COLUMN:VALUE, got \"%s\"",
+        return cs_fail(CS_ERR_INPUT, "expected at most %d where=COLUMN:VALUE, got \"%s\"",
                        CS_PICK_FILTERS, word);
     }
     *colon = '\0';
@@ -168,7 +168,8 @@ cs_status cs_pick_open(const cs_study *study, const char *file, int words, char 
         }
     }
     if (status == CS_OK && out->every < 1)
-        status = cs_fail(CS_ERR_INPUT, "every=%lld in a choice of rows", (long long)out->every);
+        status = cs_fail(CS_ERR_INPUT, "every=%lld in a choice of rows must be positive",
+                         (long long)out->every);
     return status;
 }
 
@@ -195,5 +196,5 @@ cs_status cs_pick_first(const cs_pick *pick, int64_t *row)
         *row += 1;
     }
     return *row < pick->table.rows ? CS_OK
-                                   : cs_fail(CS_ERR_INPUT, "%s: no row that fits", pick->path);
+                                   : cs_fail(CS_ERR_INPUT, "%s: no row matches", pick->path);
 }

@@ -288,7 +288,7 @@ static cs_status put_tally(cs_report *r)
 {
     const bool sources = r->words > 1;
     if (sources && strcmp(r->word[1], "source") != 0)
-        return cs_fail(CS_ERR_INPUT, "tally of papers or of each source, got \"%s\"", r->word[1]);
+        return cs_fail(CS_ERR_INPUT, "expected tally or tally source, got \"%s\"", r->word[1]);
     cs_html_tally(r->out, r->claims, sources);
     return CS_OK;
 }
@@ -369,7 +369,7 @@ static cs_status directive(cs_report *r, char *text)
     cs_hint hint = {0};
     r->words = cs_study_words(text, MOST_WORDS, r->word);
     if (r->words == MOST_WORDS) {
-        return cs_fail(CS_ERR_INPUT, "want less than %d words", MOST_WORDS);
+        return cs_fail(CS_ERR_INPUT, "expected fewer than %d words", MOST_WORDS);
     }
     const char *name = r->words ? r->word[0] : "";
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
@@ -378,7 +378,7 @@ static cs_status directive(cs_report *r, char *text)
             continue;
         }
         if (r->words < known[i].least || r->words > known[i].most) {
-            return cs_fail(CS_ERR_INPUT, "want {{%s %s}}", name, known[i].wanted);
+            return cs_fail(CS_ERR_INPUT, "expected {{%s %s}}", name, known[i].wanted);
         }
         cs_status status = CS_OK;
         if (strncmp(known[i].wanted, "STEP", 4) == 0) {

@@ -206,7 +206,7 @@ cs_status cs_put_claim(cs_report *r)
         }
         return status;
     }
-    return cs_fail(CS_ERR_INPUT, "no claim %s is measured", r->word[1]);
+    return cs_fail(CS_ERR_INPUT, "claim %s is not measured", r->word[1]);
 }
 
 /* --- tables --- */

@@ -47,7 +47,7 @@ static cs_status cell_number(const cs_pick *pick, int64_t row, const char *colum
     *out = NAN;
     return *cell == '\0' || cs_real_scan(cell, out)
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s: \"%s\" in column %s is no number", pick->path, cell,
+               : cs_fail(CS_ERR_INPUT, "%s: \"%s\" in column %s is not a number", pick->path, cell,
                          column);
 }
 
@@ -68,7 +68,9 @@ static cs_status pick_number(const cs_study *study, const char *file, const want
     for (int64_t i = row; i < pick.table.rows && status == CS_OK; ++i) {
         hits += cs_pick_takes(&pick, i);
     }
-    if (hits > 1) status = cs_fail(CS_ERR_INPUT, "%s: %lld rows fit", pick.path, (long long)hits);
+    if (hits > 1)
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld rows match, but one is needed", pick.path,
+                         (long long)hits);
     if (status == CS_OK) status = cell_number(&pick, row, wanted->column, value);
     if (status == CS_OK && wanted->error) status = cell_number(&pick, row, wanted->error, se);
     cs_pick_free(&pick);
@@ -132,7 +134,7 @@ static cs_status measure_words(const cs_study *study, const char *file, const ch
         if (skip && count > 0) (void)snprintf(column, 64, "%s", word[0]);
         wanted = (wanted_number){column, error, count - skip, word + skip};
         status = count > 0 && *column ? pick_number(study, file, &wanted, &out->value, &out->se)
-                                      : cs_fail(CS_ERR_INPUT, "no column of %s", file);
+                                      : cs_fail(CS_ERR_INPUT, "no column is given for %s", file);
     }
     if (status == CS_OK && error) status = blocks_beside(study, file, &blocks);
     if (status == CS_OK && blocks) {

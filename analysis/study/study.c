@@ -80,7 +80,7 @@ static cs_status choose_scale(cs_study *study, const char *wanted, size_t *chose
     json_t *scale = NULL;
     cs_hint hint = {0};
     if (!scales) {
-        return wanted ? cs_fail(CS_ERR_USAGE, "no scales: leave --scale out") : CS_OK;
+        return wanted ? cs_fail(CS_ERR_USAGE, "the study has no scales; leave --scale out") : CS_OK;
     }
     wanted = wanted ? wanted : "cpu";
     json_array_foreach(scales, i, scale)
@@ -94,7 +94,7 @@ static cs_status choose_scale(cs_study *study, const char *wanted, size_t *chose
         cs_hint_consider(wanted, name ? name : "", &hint);
     }
     char *names = json_dumps(scales, 0);
-    cs_status status = cs_fail(CS_ERR_USAGE, "no scale %s; there are: %s%s", wanted,
+    cs_status status = cs_fail(CS_ERR_USAGE, "unknown scale %s; available: %s%s", wanted,
                                names ? names : "?", cs_hint_text("", &hint));
     free(names);
     return status;
@@ -109,14 +109,14 @@ static cs_status choose_values(cs_study *study, size_t chosen)
     json_object_foreach(variables, name, value)
     {
         if (json_is_array(value) && json_array_size(value) != scales) {
-            return cs_fail(CS_ERR_INPUT, "variables: %s has %zu values for %zu scales", name,
-                           json_array_size(value), scales);
+            return cs_fail(CS_ERR_INPUT, "variables: %s has %zu values, but there are %zu scales",
+                           name, json_array_size(value), scales);
         }
         json_t *one = json_is_array(value) ? json_array_get(value, chosen) : value;
         if (!json_is_string(one) || name_length(name) != strlen(name)) {
             return cs_fail(CS_ERR_INPUT,
-                           "variables: %s: want a name in small letters and _, and a text, or one "
-                           "for each scale",
+                           "variables: %s: expected a name in lower-case letters and _, with a "
+                           "string or one string per scale",
                            name);
         }
         if (one != value && json_object_iter_set(variables, json_object_key_to_iter(name), one)) {
@@ -169,7 +169,7 @@ static cs_status split_words(char *text, const char *dir, cs_step *step)
     if (!step->word) return CS_ERR_MEMORY;
     bool open = false;
     for (char *word; (word = next_word(&text, &open));) {
-        if (open) return cs_fail(CS_ERR_INPUT, "a ' without its end: %s", word);
+        if (open) return cs_fail(CS_ERR_INPUT, "a ' is not closed: %s", word);
         if (step->words == CS_STEP_WORDS) {
             return cs_fail(CS_ERR_INPUT, "more than %d words", CS_STEP_WORDS);
         }
@@ -186,8 +186,8 @@ static cs_status check_words(const cs_step *step)
         const char *word = step->word[i];
         if (strncmp(word, "-o", 2) == 0 || strcmp(word, "--output") == 0 ||
             strncmp(word, "--output=", 9) == 0) {
-            return cs_fail(CS_ERR_INPUT, "leave %s out, -o @%s is added to the step", word,
-                           step->name);
+            return cs_fail(CS_ERR_INPUT, "leave %s out; -o @%s is added to the step automatically",
+                           word, step->name);
         }
     }
     return CS_OK;
@@ -197,19 +197,20 @@ static cs_status check_words(const cs_step *step)
 static cs_status add_step(cs_study *study, const char *name, const char *command)
 {
     if (!cs_study_name_is_good(name)) {
-        return cs_fail(CS_ERR_INPUT,
-                       "want a name of letters, digits, '.', '_' and '-', no '.' first");
+        return cs_fail(
+            CS_ERR_INPUT,
+            "expected a name of letters, digits, '.', '_' and '-' that does not start with '.'");
     }
     if (cs_listed(CS_STUDY_FILES, name)) {
-        return cs_fail(CS_ERR_INPUT, "a file of the study has that name");
+        return cs_fail(CS_ERR_INPUT, "a file of the study has the same name");
     }
     for (int64_t i = 0; i < study->steps; ++i) {
         if (strcmp(study->step[i].name, name) == 0) {
-            return cs_fail(CS_ERR_INPUT, "a name given twice");
+            return cs_fail(CS_ERR_INPUT, "the name is given twice");
         }
     }
     if (!command) {
-        return cs_fail(CS_ERR_INPUT, "want \"COMMAND ARGUMENT...\"");
+        return cs_fail(CS_ERR_INPUT, "expected \"COMMAND ARGUMENT...\"");
     }
     cs_step *longer = cs_realloc(study->step, study->steps + 1, sizeof *longer);
     if (!longer) return CS_ERR_MEMORY;
@@ -284,8 +285,8 @@ static cs_status put_round(const char *text, const char *name, const mark_words 
         next = NULL;
         if (strchr(name, marks[m].mark))
             status = word ? cs_study_put(own, marks[m].mark, word, &next)
-                          : cs_fail(CS_ERR_INPUT, "no variable %s for the %c", marks[m].variable,
-                                    marks[m].mark);
+                          : cs_fail(CS_ERR_INPUT, "no variable %s is defined for the %c",
+                                    marks[m].variable, marks[m].mark);
         cs_free(own);
     }
     *out = own;
@@ -311,7 +312,7 @@ static cs_status only_some(const char *seeds, mark_words *words)
     cs_status status = start ? cs_int_parse(start, &first) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_int_parse(dash ? dash + 1 : seeds, &last);
     if (status == CS_OK && (first < 1 || last < first - 1 || last > words->count))
-        status = cs_fail(CS_ERR_INPUT, "want N of 0 to %d, or A-B of 1 to %d, got %s", words->count,
+        status = cs_fail(CS_ERR_INPUT, "expected N in 0..%d or A-B in 1..%d, got %s", words->count,
                          words->count, seeds);
     if (status == CS_OK) {
         words->count = (int)(last - first + 1);
@@ -395,7 +396,7 @@ static cs_status follow_needs(cs_study *study)
         if (i < 0) {
             for (left = 0; done[left];)
                 ++left;
-            status = cs_fail(CS_ERR_INPUT, "step %s and one that it reads wait for each other",
+            status = cs_fail(CS_ERR_INPUT, "step %s and a step that it reads depend on each other",
                              study->step[left].name);
             break;
         }

@@ -31,7 +31,8 @@ static cs_status go_deeper(void)
     char next[24];
     long depth = text ? strtol(text, NULL, 10) : 0;
     if (depth < 0 || depth >= DEEPEST) {
-        return cs_fail(CS_ERR_INPUT, "studies run studies %d deep: does one run itself?", DEEPEST);
+        return cs_fail(CS_ERR_INPUT, "studies are nested %d deep; check that no study runs itself",
+                       DEEPEST);
     }
     (void)snprintf(next, sizeof next, "%ld", depth + 1);
     return setenv(name, next, 1) == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory");
@@ -131,11 +132,10 @@ static cs_status compare_input(void *ctx, const char *path, const char *sha256)
         if (strcmp(read->input[i].path, path) == 0)
             return strcmp(read->input[i].sha256, sha256) == 0
                        ? CS_OK
-                       : cs_fail(
-                             CS_ERR_INPUT,
-                             "%s changed while the study ran; with --resume the steps that have "
-                             "read the former run again",
-                             path);
+                       : cs_fail(CS_ERR_INPUT,
+                                 "%s changed while the study ran; run again with --resume to "
+                                 "repeat the steps that read the old version",
+                                 path);
     }
     memcpy(input.path, path, strlen(path) + 1);
     memcpy(input.sha256, sha256, strlen(sha256) + 1);
@@ -342,8 +342,8 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
         return write_record(record, dir, step);
     }
     if (exit_code == 130 || cs_interrupted()) {
-        return cs_fail(CS_ERR_INTERRUPT, "interrupted in step %s; run again with --resume to go on",
-                       step->name);
+        return cs_fail(CS_ERR_INTERRUPT,
+                       "interrupted in step %s; run again with --resume to continue", step->name);
     }
     char message[512];
     last_message(folder, message, sizeof message);
@@ -361,7 +361,9 @@ static cs_status take_folder(const char *folder, const char *record)
     if (status == CS_OK && there) status = cs_partials_sweep(record, true);
     if (status == CS_OK && there && !cs_path_exists(out) && !cs_path_exists(record) &&
         rmdir(folder) != 0) { /* not empty */
-        status = cs_fail(CS_ERR_USAGE, "%s holds files that no study has written", folder);
+        status = cs_fail(
+            CS_ERR_USAGE,
+            "%s contains files that were not written by a study; choose another folder", folder);
     } else if (status == CS_OK && there) {
         status = cs_dir_make_own(folder);
     }

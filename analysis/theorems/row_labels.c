@@ -12,7 +12,7 @@ static const int64_t TEXT_LIMIT = INT64_C(1) << 32;
 static cs_status count_matches(const char *path, int64_t labels, int64_t rows)
 {
     return labels == rows ? CS_OK
-                          : cs_fail(CS_ERR_INPUT, "%s: %lld labels for %lld rows", path,
+                          : cs_fail(CS_ERR_INPUT, "%s: %lld labels, but %lld rows", path,
                                     (long long)labels, (long long)rows);
 }
 

@@ -102,8 +102,8 @@ static cs_status check(const cs_22_layer *layer)
         qk->cols != h->cols || vo->rows != h->cols || vo->cols < 1 ||
         (layer->next && (layer->next->rows != h->rows || layer->next->cols != vo->cols))) {
         return cs_fail(CS_ERR_USAGE,
-                       "a layer of H_R %lld x %lld, U %lld x %lld, W^QK %lld x %lld, W^VO %lld x "
-                       "%lld",
+                       "the shapes of a layer do not match: H_R %lld x %lld, U %lld x %lld, W^QK "
+                       "%lld x %lld, W^VO %lld x %lld",
                        (long long)h->rows, (long long)h->cols, (long long)u->rows,
                        (long long)u->cols, (long long)qk->rows, (long long)qk->cols,
                        (long long)vo->rows, (long long)vo->cols);
@@ -112,7 +112,7 @@ static cs_status check(const cs_22_layer *layer)
     static const char *const name[] = {"H_R", "U", "W^QK", "W^VO"};
     for (int k = 0; k < 4; ++k) {
         if (!isfinite(frobenius(all[k]))) {
-            return cs_fail(CS_ERR_INPUT, "a layer's %s has a value that is not finite", name[k]);
+            return cs_fail(CS_ERR_INPUT, "%s of a layer has a value that is not finite", name[k]);
         }
     }
     return CS_OK;

@@ -48,8 +48,8 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
 {
     if (!c->full && isnan(s->sum_sigma4)) {
         return cs_fail(CS_ERR_USAGE,
-                       "Theorem 4.1 from the top %lld triplets needs sum sigma^4, which the "
-                       "spectrum lacks",
+                       "Theorem 4.1 from the top %lld triplets needs sum sigma^4, but the spectrum "
+                       "does not have it",
                        (long long)s->k);
     }
     cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);

@@ -149,8 +149,8 @@ static void assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_stateme
 {
     const double largest = cs_largest(c->t_max, spectrum->residual);
     cs_statement_assume(s,
-                        "every context of positive mass has a label (value: mass without one, put "
-                        "in a class of its own)",
+                        "every context of positive mass has a label (value: mass without a label, "
+                        "put in a separate class)",
                         c->labels.unlabelled == 0, c->labels.unlabelled);
     cs_statement_assume(s, "the triplets converged (value: largest residual)", spectrum->converged,
                         largest);

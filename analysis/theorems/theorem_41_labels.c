@@ -23,23 +23,25 @@ static cs_status check(const cs_labelled *m, const cs_spectrum *spectrum)
 {
     if (m->labels <= 0 || m->row_label.rows == 0 || cs_csr_nnz(&m->row_label) == 0) {
         return cs_fail(CS_ERR_INPUT,
-                       "Theorem 4.1 needs row labels: the matrix (%lld x %lld) has none",
+                       "Theorem 4.1 needs row labels, but the matrix (%lld x %lld) has none",
                        (long long)m->a.rows, (long long)m->a.cols);
     }
     if (m->row_label.rows != m->a.rows) {
-        return cs_fail(CS_ERR_USAGE, "%lld row labels for %lld rows", (long long)m->row_label.rows,
+        return cs_fail(CS_ERR_USAGE, "%lld row labels, but %lld rows", (long long)m->row_label.rows,
                        (long long)m->a.rows);
     }
     if (spectrum->rows != m->a.rows || spectrum->cols != m->a.cols) {
         return cs_fail(CS_ERR_USAGE,
-                       "the spectrum is of a %lld x %lld matrix, the labels of a %lld x %lld one",
+                       "the spectrum belongs to a %lld x %lld matrix, but the labels belong to a "
+                       "%lld x %lld matrix",
                        (long long)spectrum->rows, (long long)spectrum->cols, (long long)m->a.rows,
                        (long long)m->a.cols);
     }
     if (!spectrum->row_mass || spectrum->k < 1 || spectrum->u.cols < spectrum->k) {
-        return cs_fail(CS_ERR_USAGE,
-                       "Theorem 4.1 needs P_C and left singular vectors: the spectrum was made %s",
-                       spectrum->row_mass ? "without vectors" : "of an already normalised matrix");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "Theorem 4.1 needs P_C and left singular vectors, but the spectrum was computed %s",
+            spectrum->row_mass ? "without vectors" : "from an already normalised matrix");
     }
     return cs_csr_check(&m->row_label, true);
 }

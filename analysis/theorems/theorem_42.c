@@ -84,7 +84,8 @@ cs_status cs_42_case_of(const cs_toy *toy, cs_42_case *out)
     out->best = &out->by[out->method];
     if (status == CS_OK && !out->has[out->method])
         status =
-            cs_fail(CS_ERR_USAGE, "%s: too large to enumerate, and no other method", out->input);
+            cs_fail(CS_ERR_USAGE, "%s: too large to enumerate, and no other method is available",
+                    out->input);
     if (status != CS_OK) cs_42_case_free(out);
     return status;
 }
@@ -260,7 +261,7 @@ static cs_status strict(const cs_42_case *ar, const cs_42_case *masked, double o
     const comparison part[] = {
         {CS_PRINTED,
          "sigma'_j < sigma_j for r < j <= rs when s rho > 1 (lhs masked, rhs AR, at the j with the "
-         "least room)",
+         "smallest margin)",
          id, masked, ar, r, rs},
         {CS_CORRECTED, range, id, masked, ar, r, ones},
         {CS_CORRECTED,

@@ -107,12 +107,11 @@ static cs_status told(const cs_toy *toy, const char *name, const cs_objective *o
         const cs_42_difference d = cs_42_compare(s, by);
         /* The formula's roots move by at most the residual of the blind values over theta. */
         cs_statement *claim = cs_statements_claim(
-            out,
-            &(cs_claim){id, CS_CORRECTED, CS_RELATION_EQUAL,
-                        "the target's position told with probability theta: 1 - sigma^2 = (1 - "
-                        "theta^2) (1 - sigma_blind^2), so that the advantage of Theorem 4.2 is "
-                        "multiplied by 1 - theta^2 (sides: where they differ most)",
-                        c.input, d.a, d.b, s->residual + by->residual / theta + c.rounding});
+            out, &(cs_claim){id, CS_CORRECTED, CS_RELATION_EQUAL,
+                             "the target position known with probability theta: 1 - sigma^2 = (1 - "
+                             "theta^2) (1 - sigma_blind^2), so that the advantage of Theorem 4.2 "
+                             "is multiplied by 1 - theta^2 (sides: where they differ most)",
+                             c.input, d.a, d.b, s->residual + by->residual / theta + c.rounding});
         cs_statement_real(claim, "theta", theta);
         if (s == by) cs_statement_unspecify(claim, "the matrix was enumerated (value: 0)", 0);
         status = cs_42_record(&c, spectra);
@@ -193,8 +192,8 @@ static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs
     if (status == CS_OK) {
         cs_42_state_ones(&c, id, CS_CORRECTED,
                          multi_token(&e->objective)
-                             ? "target position given (multi-token prediction, a head an offset): "
-                               "every nonzero sigma is 1 (number of ones = rank)"
+                             ? "target position given (multi-token prediction, one head per "
+                               "offset): every nonzero sigma is 1 (number of ones = rank)"
                              : "target position given: every nonzero sigma is 1 (number of ones = "
                                "rank)",
                          (double)c.best->rank, out);

@@ -154,14 +154,14 @@ static void delta_square(const cs_43_form *f, int p, const char *input, cs_state
     char id[40];
     cs_statements_claim(
         out, &(cs_claim){id_of(id, "delta", p), CS_PRINTED, CS_RELATION_AT_MOST,
-                         "max -z_+ <= delta_mask = max (-z_+ + z_-)^2, the square as it stands",
+                         "max -z_+ <= delta_mask = max (-z_+ + z_-)^2, the square as printed",
                          input, f->largest_plus, f->literal, 2 * f->delta_error});
     cs_statements_claim(
         out,
-        &(cs_claim){id_of(id, "ar", p), CS_PRINTED, CS_RELATION_AT_MOST,
-                    "L_gen(f_ar) <= delta_ar = max (-z_+ + z_-)^2 over prefixes, the square as "
-                    "it stands",
-                    input, f->gen, f->ar_literal, f->gen_error + 2 * f->delta_error});
+        &(cs_claim){
+            id_of(id, "ar", p), CS_PRINTED, CS_RELATION_AT_MOST,
+            "L_gen(f_ar) <= delta_ar = max (-z_+ + z_-)^2 over prefixes, the square as printed",
+            input, f->gen, f->ar_literal, f->gen_error + 2 * f->delta_error});
 }
 
 static void slips(const cs_43_form *f, int p, const char *input, cs_statements *out)
@@ -250,10 +250,10 @@ cs_status cs_43_state(const cs_43_model *m, const cs_43_audit *a, const char *in
                   "L_gen(f_mask) <= sum_k (w_k^2/(k-1)^6 + w_k ||W||^2 eta) / 2N + delta_mask + 1, "
                   "w_k = N^3 - (k-1)^3, three free indices",
                   input, out);
-    cs_43_printed(m, a, 0, "4.3-two-index",
-                  "the same for Q K^T V as it stands: w_k = N^2 - (k-1)^2, w_k^2/(k-1)^4, two free "
-                  "indices",
-                  input, out);
+    cs_43_printed(
+        m, a, 0, "4.3-two-index",
+        "the same for Q K^T V as printed: w_k = N^2 - (k-1)^2, w_k^2/(k-1)^4, two free indices",
+        input, out);
     indices(a, input, out);
     for (int p = 1; p >= 0; --p) {
         const cs_43_form *f = &a->form[p];

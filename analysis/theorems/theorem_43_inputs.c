@@ -136,9 +136,9 @@ static cs_status trained_masking(const char *dir, cs_objective *o)
     if (status == CS_OK &&
         (!text || (o->kind != CS_OBJ_MASKED && o->kind != CS_OBJ_VARIABLE_MASKED))) {
         status = cs_fail(CS_ERR_USAGE,
-                         "%s: how many tokens are unmasked is not said (trained under %s): give "
+                         "%s: the number of unmasked tokens is unknown (trained under %s); give "
                          "--unmasked or --mask-ratio",
-                         dir, text ? text : "an objective that is not known");
+                         dir, text ? text : "an unknown objective");
     }
     json_decref(json);
     cs_free(path);
@@ -157,9 +157,8 @@ static cs_status take_unmasked(const cs_theorem_input *in, cs_43_options *option
     bool counted = status == CS_OK && o.unmasked_lo > 0;
     if (status == CS_OK &&
         (counted ? o.unmasked_lo != o.unmasked_hi : !(o.mask_ratio_lo == o.mask_ratio_hi))) {
-        status =
-            cs_fail(CS_ERR_USAGE, "Theorem 4.3 has one number of unmasked tokens, not a range: "
-                                  "give --unmasked M or --mask-ratio RHO");
+        status = cs_fail(CS_ERR_USAGE, "Theorem 4.3 needs one number of unmasked tokens, not a "
+                                       "range; give --unmasked M or --mask-ratio RHO");
     }
     options->unmasked = counted ? o.unmasked_lo : 0;
     options->mask_ratio = counted ? 0 : o.mask_ratio_lo;
@@ -179,12 +178,13 @@ static cs_status same_tokens(const cs_theorem_input *in, const cs_43_model *m,
         }
     }
     if (!same) {
-        return cs_fail(CS_ERR_USAGE, "%s and %s have other tokens: their losses do not compare",
+        return cs_fail(CS_ERR_USAGE,
+                       "%s and %s have different tokens, so their losses cannot be compared",
                        in->model.name, in->against.name);
     }
     if (in->model.likelihood != in->against.likelihood ||
         in->model.spectral_factor != in->against.spectral_factor) {
-        return cs_fail(CS_ERR_USAGE, "%s and %s were trained with other losses", in->model.name,
+        return cs_fail(CS_ERR_USAGE, "%s and %s were trained with different losses", in->model.name,
                        in->against.name);
     }
     return CS_OK;
@@ -204,7 +204,7 @@ static cs_status piece_length(const cs_theorem_input *in, const cs_43_model *m,
     *out = in->max_length > 0 ? in->max_length : most;
     bool table = m->positions > 0 || other->positions > 0;
     return table && *out > most
-               ? cs_fail(CS_ERR_USAGE, "--max-length %lld: the model has %lld positions",
+               ? cs_fail(CS_ERR_USAGE, "--max-length %lld exceeds the %lld positions of the model",
                          (long long)*out, (long long)most)
                : CS_OK;
 }

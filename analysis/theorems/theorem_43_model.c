@@ -168,11 +168,11 @@ static double largest_term(const cs_43_rows *r)
 static cs_status check_token(const cs_43_model *m, const int32_t *token, int64_t i)
 {
     if (token[i] < 0 || token[i] >= m->vocab) {
-        return cs_fail(CS_ERR_INPUT, "token %d at place %lld is not in 0..%lld, the vocabulary",
+        return cs_fail(CS_ERR_INPUT, "token %d at position %lld is not in 0..%lld, the vocabulary",
                        token[i], (long long)i, (long long)m->vocab - 1);
     }
     if (m->position && i >= m->positions) {
-        return cs_fail(CS_ERR_INPUT, "place %lld is beyond the %lld positions of the model",
+        return cs_fail(CS_ERR_INPUT, "position %lld exceeds the %lld positions of the model",
                        (long long)i, (long long)m->positions);
     }
     return CS_OK;

@@ -48,15 +48,17 @@ static int64_t last_of(const cs_43_walk *w, int64_t n)
 static cs_status check(const cs_43_model *m, const cs_43_options *o)
 {
     if (o->unmasked < 0 || (o->unmasked == 0 && !(o->mask_ratio > 0 && o->mask_ratio < 1))) {
-        return cs_fail(CS_ERR_USAGE, "unmasked %lld, mask ratio %g: want at least 1, or in (0, 1)",
+        return cs_fail(CS_ERR_USAGE,
+                       "unmasked %lld, mask ratio %g: expected at least 1 unmasked token, or a "
+                       "ratio in (0, 1)",
                        (long long)o->unmasked, o->mask_ratio);
     }
     if (o->masks < 1 || o->masks > MOST_MASKS || o->blocks < 1 || (o->last != 0 && o->last < 2)) {
-        return cs_fail(CS_ERR_USAGE, "masks %lld, blocks %lld or last k %lld out of range",
+        return cs_fail(CS_ERR_USAGE, "masks %lld, blocks %lld or last k %lld are out of range",
                        (long long)o->masks, (long long)o->blocks, (long long)o->last);
     }
     if (o->against && o->against->vocab != m->vocab) {
-        return cs_fail(CS_ERR_USAGE, "the other model has %lld tokens, this one %lld",
+        return cs_fail(CS_ERR_USAGE, "the other model has %lld tokens, but this one has %lld",
                        (long long)o->against->vocab, (long long)m->vocab);
     }
     return CS_OK;
@@ -83,7 +85,7 @@ static cs_status check_size(const cs_43_walk *w, const cs_43_rows *r)
     return isfinite(64 * (double)w->m->vocab * size * size)
                ? CS_OK
                : cs_fail(CS_ERR_INPUT,
-                         "terms of norm up to %g under ||W||_F = %g: the bounds overflow", r->term,
+                         "the bounds overflow: terms have norm up to %g with ||W||_F = %g", r->term,
                          w->m->frobenius);
 }
 
@@ -143,7 +145,7 @@ static cs_status survey(cs_43_walk *w)
         take_etas(w, i);
     }
     if (status == CS_OK && w->a->sequences == 0)
-        status = cs_fail(CS_ERR_INPUT, "no sequence of %lld tokens or more",
+        status = cs_fail(CS_ERR_INPUT, "no sequence has at least %lld tokens",
                          (long long)(w->o.unmasked > 0 ? w->o.unmasked + 1 : 2));
     for (int64_t y = 0; y < w->m->vocab && status == CS_OK; ++y) {
         w->negative[y] = w->o.negative ? w->o.negative[y] : w->negative[y];

@@ -108,6 +108,8 @@ const cs_theorem cs_entry_query_position = {
     .paper = "GVP",
     .printed_words = "queries without a position lose nothing",
     .corrected_words = "they lose the information that a position carries",
-    .printed = "queries that begin alike, G^(0) = w, reach the floor of those told their position",
-    .corrected = "the floor is higher by I(x_k; k | S), at most H(k | S): nothing where S tells k",
+    .printed = "queries with the same initial value, G^(0) = w, reach the floor of queries that "
+               "know their position",
+    .corrected =
+        "the floor is higher by I(x_k; k | S), at most H(k | S): by 0 where S determines k",
     .run = {[CS_ON_NOTHING] = on_nothing}};

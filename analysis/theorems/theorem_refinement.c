@@ -180,10 +180,11 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
     if (status != CS_OK) return status;
     const double all = cs_toy_sequences(toy);
     if (all > 0x1p53) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the refinement law lists conditioning sets: %g sequences of "
-                       "%" PRId64 " tokens are too many",
-                       all, toy->length);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the refinement statement enumerates conditioning sets: %g sequences of %" PRId64
+            " tokens are too many",
+            all, toy->length);
     }
     const int64_t texts = all > TOY_TEXTS ? TOY_TEXTS : (int64_t)all;
     cs_rng rng = cs_rng_at(in->seed, CS_STREAM_TOY, 0);
@@ -318,11 +319,11 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 
 const cs_theorem cs_entry_refinement = {
     .id = "refinement",
-    .about = "the refinement law is about contexts of a text",
+    .about = "the refinement statement is about contexts of a text",
     .paper = "cospec",
     .corrected_words = "a context that knows more is less connected",
-    .corrected = "sigma_j(coarser context) <= sigma_j(finer context) for every j: what knows more "
-                 "is worse connected",
+    .corrected = "sigma_j(coarser context) <= sigma_j(finer context) for every j: a context that "
+                 "knows more is less connected",
     .options = "stride tokenizer vocab min-tokens",
     .apart = true,
     .run = {[CS_ON_TOY] = on_toy, [CS_ON_CORPUS] = on_corpus, [CS_ON_NOTHING] = on_nothing},

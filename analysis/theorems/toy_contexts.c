@@ -193,14 +193,14 @@ static cs_status check(const cs_toy *toy, int64_t limit, double *nnz)
     double rows, cols;
     cs_status status = cs_toy_size(toy, &rows, &cols, nnz);
     if (status == CS_OK && (toy->given || toy->told > 0))
-        status = cs_fail(CS_ERR_USAGE, "contexts with their tokens are blind: the target's "
-                                       "position is not part of them");
+        status = cs_fail(CS_ERR_USAGE, "contexts with their tokens need a blind target position");
     if (status == CS_OK && toy->objective.empty_prefix == CS_PREFIX_CLASS)
-        status = cs_fail(CS_ERR_USAGE, "no text tells the classes of empty prefixes apart");
+        status = cs_fail(CS_ERR_USAGE, "no text distinguishes the classes of empty prefixes");
     if (status == CS_OK && !(*nnz <= (double)limit))
-        status = cs_fail(CS_ERR_MEMORY,
-                         "the toy model has %.15g contexts with %.15g nonzeros, more than %" PRId64,
-                         rows, *nnz, limit);
+        status =
+            cs_fail(CS_ERR_MEMORY,
+                    "the toy model has %.15g contexts with %.15g nonzeros; the limit is %" PRId64,
+                    rows, *nnz, limit);
     return status;
 }
 

@@ -87,7 +87,8 @@ static double turn(const point *a, const point *b, const point *c)
 cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
 {
     if (s < 2) {
-        return cs_fail(CS_ERR_USAGE, "length %lld: the frontier wants at least 2", (long long)s);
+        return cs_fail(CS_ERR_USAGE, "length %lld is too short: the frontier needs at least 2",
+                       (long long)s);
     }
     point *p = cs_alloc(2 * (s - 1), sizeof *p);
     if (!p) return CS_ERR_MEMORY;

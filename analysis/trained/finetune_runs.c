@@ -359,8 +359,8 @@ static cs_status split_draw(const cs_finetune_task *task, uint64_t seed, split *
     }
     if (status == CS_OK && s->fits == 0)
         status = cs_fail(CS_ERR_INPUT,
-                         "%lld examples leave none to train on beside those that a "
-                         "learning rate is chosen by",
+                         "%lld examples are too few: none is left for training after those that "
+                         "choose the learning rate",
                          (long long)count);
     cs_free(value);
     return status;

@@ -109,7 +109,8 @@ static cs_status check(const cs_learned_target *target, const cs_dense *f, const
     const cs_csr *a = &target->problem.a;
     if (f->rows != a->rows || w->rows != a->cols || f->cols != w->cols || f->cols < 1 ||
         f->cols > a->rows || f->cols > a->cols) {
-        return cs_fail(CS_ERR_USAGE, "factors %lld x %lld and %lld x %lld of a %lld x %lld matrix",
+        return cs_fail(CS_ERR_USAGE,
+                       "factors %lld x %lld and %lld x %lld do not match a %lld x %lld matrix",
                        (long long)f->rows, (long long)f->cols, (long long)w->rows,
                        (long long)w->cols, (long long)a->rows, (long long)a->cols);
     }

@@ -70,12 +70,12 @@ static void angle(const cs_learned *l, const char *model, const char *input,
     cs_statement_evaluate(s, largest, tolerance, 0.0);
     if (reach && !holds_optimum(l, reach)) {
         cs_statement_unspecify(s,
-                               "the architecture holds the optimum (value: by how much the least "
-                               "L_2 of uniform attention stays above it)",
+                               "the architecture can represent the optimum (value: excess of the "
+                               "least L_2 of uniform attention over it)",
                                reach->uniform - 4 * l->minimum / (l->factor * l->factor));
     } else if (largest > tolerance) {
         cs_statement_withhold(s);
-        cs_statement_assume(s, "training came near enough to its minimum (value: excess)", false,
+        cs_statement_assume(s, "training came close enough to its minimum (value: excess)", false,
                             l->excess);
     }
     cs_statement_int(s, "t", l->t);

@@ -38,7 +38,7 @@ cs_status cs_patch_study_targets(const cs_images side[2], int64_t patch, cs_patc
         same = strcmp(train->label_name[c], test->label_name[c]) == 0;
     }
     if (!same) {
-        return cs_fail(CS_ERR_INPUT, "%s: its classes are not those of %s", test->name,
+        return cs_fail(CS_ERR_INPUT, "%s: its classes differ from those of %s", test->name,
                        train->name);
     }
     cs_status status = cs_patch_targets_of(train, patch, task, &s->train);

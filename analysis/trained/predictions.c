@@ -23,11 +23,11 @@ static cs_status add_metric(void *to, const char *name)
     cs_status status = cs_blame(cs_metric_by_name(name, &metric), "--metric");
     if (status != CS_OK) return status;
     if (cs_metric_of_classes(metric) != (m->classes > 0)) {
-        return cs_fail(CS_ERR_USAGE, "--metric %s is for %s", name,
+        return cs_fail(CS_ERR_USAGE, "--metric %s needs %s", name,
                        m->classes > 0 ? "regression (--regression)" : "classification");
     }
     if (metric == CS_METRIC_F1 && m->classes != 2) {
-        return cs_fail(CS_ERR_USAGE, "--metric f1 is of two classes, not %lld: f1-macro",
+        return cs_fail(CS_ERR_USAGE, "--metric f1 needs two classes, not %lld; give f1-macro",
                        (long long)m->classes);
     }
     for (int i = 0; i < m->list.count; ++i) {
@@ -221,7 +221,7 @@ cs_status cs_reference_open(const char *file, cs_reference *out)
         if (cs_table_column(&reference.table, want[c]) != c ||
             reference.table.columns <= FIRST_SEED) {
             status = cs_fail(CS_ERR_INPUT,
-                             "%s: is no predictions.csv (layer, example, truth, seed_1, ...)",
+                             "%s: not a predictions.csv (layer, example, truth, seed_1, ...)",
                              reference.file);
         }
     }
@@ -246,7 +246,7 @@ static cs_status target_of(const cs_reference *reference, const cs_scoring *scor
     if (scoring->train->classes == 0 && cs_real_scan(text, out) && isfinite(*out)) {
         return CS_OK;
     }
-    return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": \"%.80s\" is no %s", reference->file, row + 2,
+    return cs_fail(CS_ERR_INPUT, "%s:%" PRId64 ": \"%.80s\" is not a %s", reference->file, row + 2,
                    text, scoring->train->classes > 0 ? "class of this run" : "finite number");
 }
 
@@ -268,7 +268,7 @@ static cs_status find_layer(const cs_reference *reference, const cs_scoring *sco
     }
     if (*count != scoring->test->count) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: %" PRId64 " predictions of layer %s for %" PRId64 " test examples",
+                       "%s: %" PRId64 " predictions of layer %s, but %" PRId64 " test examples",
                        reference->file, *count, layer, scoring->test->count);
     }
     return CS_OK;
@@ -293,8 +293,8 @@ static cs_status read_reference(const cs_reference *reference, const cs_scoring 
         if (status == CS_OK) status = target_of(reference, scoring, cell[TRUTH], first + i, &truth);
         if (status == CS_OK && (example != i || truth != scoring->test->value[i]))
             status = cs_fail(CS_ERR_INPUT,
-                             "%s:%" PRId64 ": example %s of truth %s is not example %" PRId64
-                             " of this run: not the same test examples",
+                             "%s:%" PRId64 ": example %s with truth %s is not example %" PRId64
+                             " of this run; the test examples must be the same",
                              reference->file, first + i + 2, cell[EXAMPLE], cell[TRUTH], i);
         for (int64_t r = 0; r < *seeds && status == CS_OK; ++r) {
             status = target_of(reference, scoring, cell[FIRST_SEED + r], first + i,

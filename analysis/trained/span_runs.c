@@ -27,12 +27,13 @@ static const struct {
     int answered;
     bool f1;
 } METRIC[] = {
-    {"exact", "share of questions whose normalised answer is a right one", -1, false},
-    {"f1", "mean over questions of 2 c / (p + g), c words in common, of the best right answer", -1,
+    {"exact", "share of questions whose normalised answer is correct", -1, false},
+    {"f1",
+     "mean over questions of 2 c / (p + g) with c words in common, for the best correct answer", -1,
      true},
     {"exact-answered", "exact of the questions that have an answer", 1, false},
     {"f1-answered", "f1 of the questions that have an answer", 1, true},
-    {"exact-unanswerable", "share of the questions without an answer that are given none", 0,
+    {"exact-unanswerable", "share of the unanswerable questions that are predicted unanswerable", 0,
      false},
 };
 enum { METRICS = sizeof METRIC / sizeof *METRIC };

@@ -23,7 +23,8 @@ static cs_status status_of(int code, const char *task)
                                          : CS_ERR_INPUT;
     return code == 0 || code == 4
                ? CS_OK
-               : cs_fail(status, "task %s: exit code %d, for the reason above", task, code);
+               : cs_fail(status, "task %s ended with exit code %d; its message is above", task,
+                         code);
 }
 
 /* The words of the command line but --tasks and -o with their values. */
@@ -212,7 +213,7 @@ static cs_status read_scores(const cs_task_plan *plan, const cs_labelled_task *t
         for (int i = 0; i < 2 && status == CS_OK; ++i) {
             const cs_metric wanted = i == 0 ? task->look_ahead : task->mae_lm;
             if (isnan(out[i].value)) {
-                status = cs_fail(CS_ERR_INPUT, "%s has no %s, by which task %s is scored", path,
+                status = cs_fail(CS_ERR_INPUT, "%s has no %s, the metric of task %s", path,
                                  cs_metric_name(wanted), task->name);
             }
         }

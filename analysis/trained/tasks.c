@@ -126,7 +126,8 @@ static cs_status add_files(cs_task_list *list, cs_labelled_task *t)
     if (status != CS_OK) return status;
     if (t->test && train.columns > 0 && test.columns > 0 &&
         (train.text != test.text || train.pair != test.pair)) {
-        return cs_fail(CS_ERR_INPUT, "%s: texts in columns %lld and %lld, in %s %lld and %lld",
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: texts are in columns %lld and %lld, but in %s in columns %lld and %lld",
                        t->test, (long long)test.text, (long long)test.pair, t->train,
                        (long long)train.text, (long long)train.pair);
     }

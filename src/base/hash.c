@@ -136,7 +136,7 @@ static cs_status add_file(const char *path, void (*add)(void *to, const void *, 
     if (fstat(fd, &st) != 0) {
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
-        status = cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
+        status = cs_fail(CS_ERR_IO, "%s: not a regular file", path);
     } else {
         status = add_all(fd, path, add, to);
     }

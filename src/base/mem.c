@@ -338,7 +338,7 @@ cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...
     va_start(args, format);
     (void)vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return cs_fail(CS_ERR_MEMORY, "%s %.3g GB, more than the %.3g GB of free memory%s%s", what,
+    return cs_fail(CS_ERR_MEMORY, "%s %.3g GB, but only %.3g GB of memory are free%s%s", what,
                    bytes / 1e9, available / 1e9, advice ? "; " : "", advice ? advice : "");
 }
 

@@ -73,7 +73,7 @@ cs_status cs_plugin_driver(void)
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!driver) {
         return cs_fail(CS_ERR_DEVICE,
-                       "no GPU: libcuda.so.1, the NVIDIA driver's library, is not here");
+                       "no GPU: libcuda.so.1, the library of the NVIDIA driver, is not installed");
     }
     dlclose(driver);
     return CS_OK;
@@ -84,14 +84,15 @@ cs_status cs_plugin_compare(int32_t version_there, int32_t version_here, int cou
 {
     if (version_there != version_here) {
         return cs_fail(CS_ERR_DEVICE,
-                       "no GPU: the plug-in speaks version %d, this program version %d",
+                       "no GPU: the plug-in has version %d, but this program needs version %d; "
+                       "build both together",
                        (int)version_there, (int)version_here);
     }
     for (int i = 0; i < count; ++i) {
         if (size_there[i] != size_here[i]) {
             return cs_fail(CS_ERR_DEVICE,
-                           "no GPU: the plug-in was built for another program (structure %d has "
-                           "%d bytes there, %d here)",
+                           "no GPU: the plug-in was built for another version of this program "
+                           "(structure %d has %d bytes there, %d here); build both together",
                            i, (int)size_there[i], (int)size_here[i]);
         }
     }
@@ -111,7 +112,7 @@ static cs_status load(const char *path, const char *name, const void **table)
     if (!symbol) {
         const char *why = dlerror();
         return cs_fail(CS_ERR_DEVICE, "no GPU: cannot load the plug-in: %s",
-                       why ? why : "it does not export what is looked for");
+                       why ? why : "it does not export the expected function");
     }
     const void *(*entry)(void);
     memcpy(&entry, &symbol, sizeof entry);

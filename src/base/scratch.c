@@ -59,8 +59,8 @@ cs_status cs_scratch_grow(cs_scratch_memory *m, const char *dir, int64_t bytes)
         if (!m->at) {
             (void)close(fd);
         }
-        return cs_fail(CS_ERR_IO, "scratch directory %s: %lld bytes: %s", cs_scratch_dir(dir),
-                       (long long)bytes, strerror(error));
+        return cs_fail(CS_ERR_IO, "scratch directory %s: cannot reserve %lld bytes: %s",
+                       cs_scratch_dir(dir), (long long)bytes, strerror(error));
     }
     *m = (cs_scratch_memory){.at = at, .bytes = bytes, .fd = fd};
     return CS_OK;

@@ -418,14 +418,14 @@ cs_status cs_threads_blas_check(void)
     const char *set = getenv("OPENBLAS_NUM_THREADS");
     if (limit.rlim_cur < all) {
         return cs_fail(CS_ERR_MEMORY,
-                       "the address space is limited to %lld MiB (ulimit -v), and OpenBLAS with "
-                       "%d thread%s, called by %d of ours, needs %lld MiB%s%s",
+                       "the address space is limited to %lld MiB (ulimit -v), but OpenBLAS with %d "
+                       "thread%s, called by %d of our threads, needs %lld MiB%s%s",
                        (long long)(limit.rlim_cur / mib), threads, threads > 1 ? "s" : "",
                        cs_threads(), (long long)(all / mib), limit.rlim_cur < one ? "" : "; ",
                        limit.rlim_cur < one ? ""
                        : set && strcmp(set, "1") == 0
-                           ? "--threads 1 makes it one thread"
-                           : "OPENBLAS_NUM_THREADS=1 with --threads 1 makes it one thread");
+                           ? "give --threads 1"
+                           : "set OPENBLAS_NUM_THREADS=1 and give --threads 1");
     }
     /* A product that is large enough makes it take them now, before others do; it keeps them. */
     double *a = cs_calloc((int64_t)n * n, sizeof *a), *b = cs_calloc((int64_t)n * n, sizeof *b);

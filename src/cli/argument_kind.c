@@ -163,10 +163,9 @@ cs_status cs_want_labels(const char *option, const char *path)
     const int64_t cols = rows.cols;
     cs_reason_clear(); /* of labels, which are no matrix */
     cs_rows_close(&rows);
-    return !features || cols < 2
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE,
-                         "--%s %s: a matrix of %lld columns, but labels have one per row; features "
-                         "are given as arguments, without an option",
-                         option, path, (long long)cols);
+    return !features || cols < 2 ? CS_OK
+                                 : cs_fail(CS_ERR_USAGE,
+                                           "--%s %s: a matrix of %lld columns, but labels are one "
+                                           "per row; give features as arguments, without an option",
+                                           option, path, (long long)cols);
 }

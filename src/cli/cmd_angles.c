@@ -14,14 +14,16 @@
 static cs_status same_vocabulary(const cs_corpus *a, const cs_corpus *b)
 {
     if (a->vocab != b->vocab) {
-        return cs_fail(
-            CS_ERR_INPUT,
-            "vocabularies of %lld and %lld words: build both from one corpus with the same options",
-            (long long)a->vocab, (long long)b->vocab);
+        return cs_fail(CS_ERR_INPUT,
+                       "the vocabularies have %lld and %lld words; build both matrices from one "
+                       "corpus with the same options",
+                       (long long)a->vocab, (long long)b->vocab);
     }
     for (int64_t i = 0; a->word && b->word && i < a->vocab; ++i) {
         if (strcmp(a->word[i], b->word[i]) != 0) {
-            return cs_fail(CS_ERR_INPUT, "word %lld is %s in one vocabulary and %s in the other",
+            return cs_fail(CS_ERR_INPUT,
+                           "word %lld is %s in one vocabulary but %s in the other; build both "
+                           "matrices from one corpus with the same options",
                            (long long)i, a->word[i], b->word[i]);
         }
     }

@@ -30,7 +30,7 @@ typedef struct {
 static cs_status check_word(const char *text)
 {
     return text[strcspn(text, " \t@$")]
-               ? cs_fail(CS_ERR_USAGE, "%s: want a path without blanks, @ and $", text)
+               ? cs_fail(CS_ERR_USAGE, "%s: expected a path without spaces, @ and $", text)
                : CS_OK;
 }
 
@@ -78,7 +78,8 @@ static cs_status add_model(job *j, cs_compare_model m)
     cs_model_text t = {0};
     if (!cs_study_name_is_good(m.name)) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: want NAME=MODEL, a name of letters, digits, '.', '_' and '-'", m.name);
+                       "%s: expected NAME=MODEL with a name of letters, digits, '.', '_' and '-'",
+                       m.name);
     }
     for (int64_t i = 0; i < j->models; ++i) {
         const cs_compare_model *o = &j->model[i];
@@ -234,14 +235,15 @@ static cs_status compare(job *j, cs_study_job *s)
                            ? check_word(corpus)
                            : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
     if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
-        status = cs_fail(CS_ERR_INPUT, "%s: no corpus by that name, and no such file", corpus);
+        status = cs_fail(CS_ERR_INPUT, "%s: no such file and no corpus of this name", corpus);
     if (status == CS_OK && cs_path_exists(corpus)) status = cs_output_input(args, corpus);
     if (status == CS_OK && j->sources) status = check_word(j->sources);
     for (int i = 0; i < models && status == CS_OK; ++i) {
         status = add_argument(j, cs_args_positional(args, i));
     }
     if (status == CS_OK && j->models < 2)
-        status = cs_fail(CS_ERR_USAGE, "one model: compare takes two or more, or checkpoints");
+        status = cs_fail(CS_ERR_USAGE,
+                         "only one model is given; compare needs two or more, or checkpoints");
     if (status == CS_OK && j->decoders == 0)
         status = cs_args_refuse(args, "sources", "needs a MODEL:decoder");
     if (status == CS_OK) status = add_tasks(j);

@@ -68,7 +68,7 @@ static cs_status take_records(study *t)
     }
     return json_is_array(t->records) && json_is_array(t->inputs)
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s: no records", t->unfinished.path);
+               : cs_fail(CS_ERR_INPUT, "%s: contains no records", t->unfinished.path);
 }
 
 /* Whether the next record is there from an interrupted run: then it must be of the same input. */
@@ -78,8 +78,8 @@ static cs_status take_kept(study *t, bool *kept)
     *kept = t->next < json_array_size(t->records);
     if (*kept && (!was || strcmp(was, t->input) != 0)) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: matrix %zu was measured on other data than there are now, or by "
-                       "another version; remove the file, or --force, to start anew",
+                       "%s: matrix %zu was measured on other data, or by another version; remove "
+                       "the file or give --force to start again",
                        t->unfinished.path, t->next + 1);
     }
     t->next += *kept;
@@ -93,17 +93,17 @@ static cs_status interrupted(const study *t)
     cs_reason_clear();
     if (!t->unfinished.path) {
         return cs_fail(CS_ERR_INTERRUPT,
-                       "interrupted after %zu of %zu matrices; without -o DIR nothing is kept",
+                       "interrupted after %zu of %zu matrices; nothing is kept without -o DIR",
                        done, t->wanted);
     }
     return done == 0
-               ? cs_fail(CS_ERR_INTERRUPT,
-                         "interrupted before the first of %zu matrices was measured: nothing to "
-                         "keep",
-                         t->wanted)
+               ? cs_fail(
+                     CS_ERR_INTERRUPT,
+                     "interrupted before the first of %zu matrices was measured; nothing is kept",
+                     t->wanted)
                : cs_fail(CS_ERR_INTERRUPT,
-                         "interrupted after %zu of %zu matrices, kept in %s; the same command with "
-                         "--resume goes on",
+                         "interrupted after %zu of %zu matrices, kept in %s; run the same command "
+                         "with --resume to continue",
                          done, t->wanted, t->unfinished.path);
 }
 
@@ -150,8 +150,8 @@ static cs_status note_outside(const cs_args *args, const cs_population_rows *row
     }
     if (outside && *outside) {
         cs_output_note(args,
-                       "not bias-corrected, and outside their intervals, which are those of the "
-                       "bias-corrected numbers: %s",
+                       "these values are not bias-corrected and lie outside their intervals, "
+                       "which belong to the bias-corrected values: %s",
                        outside);
     }
     const cs_status status = outside ? CS_OK : CS_ERR_MEMORY;
@@ -196,11 +196,12 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
         status = null ? cs_population_null(corpus, &plan, &rows)
                       : cs_population_rows_of(corpus, &plan, &rows);
     if (status == CS_OK && !null) status = cs_population_truth(corpus, &plan, &rows, &why);
-    if (why) cs_output_note(args, "no rows of the population: %s", why);
+    if (why) cs_output_note(args, "population values are not available: %s", why);
     if (status == CS_OK) status = note_outside(args, &rows);
     cs_free(why);
     if (rows.as_blind)
-        cs_output_note(args, "a context has one target position: the matrix is the blind one's");
+        cs_output_note(
+            args, "each context has a single target position, so the matrix equals the blind one");
     if (status == CS_OK)
         status = keep_record(t, series, position, rows.as_blind ? blind : NULL, &rows);
     cs_population_rows_free(&rows);
@@ -353,12 +354,13 @@ static cs_status check_mode(const cs_args *args)
     for (group = of_corpus; matrices && *group && !built; ++group) {
         built = cs_args_given_of(args, *group);
     }
-    return other   ? cs_fail(CS_ERR_USAGE, "--%s is for %s", other,
-                           features ? "co-occurrence matrices, --pairs for features"
-                                      : "features: it wants --pairs")
-           : built ? cs_fail(CS_ERR_USAGE, "--%s is for --corpus: matrices are as they were built",
-                             built)
-                   : cs_args_need_counts(args, "volumes and cuts");
+    return other ? cs_fail(CS_ERR_USAGE, "--%s is for %s", other,
+                           features ? "co-occurrence matrices, but --pairs is for features"
+                                    : "features and needs --pairs")
+           : built
+               ? cs_fail(CS_ERR_USAGE,
+                         "--%s needs --corpus; a matrix that is already built cannot change", built)
+               : cs_args_need_counts(args, "volumes and cuts");
 }
 
 static cs_status run(cs_args *args)
@@ -369,10 +371,10 @@ static cs_status run(cs_args *args)
     if (cs_args_given(args, "pairs")) {
         return cs_args_positionals(args) > 0
                    ? cs_connectivity_features(args)
-                   : cs_fail(CS_ERR_USAGE, "--pairs wants matrices of features");
+                   : cs_fail(CS_ERR_USAGE, "--pairs needs matrices of features");
     }
     if (corpus == (cs_args_positionals(args) > 0)) {
-        return cs_fail(CS_ERR_USAGE, "connectivity wants either matrices or --corpus");
+        return cs_fail(CS_ERR_USAGE, "connectivity needs either matrices or --corpus");
     }
     study t = {.plan = {.blocks = corpus ? cs_args_int(args, "jackknife") : 0,
                         .sizes = cs_args_int(args, "curve"),

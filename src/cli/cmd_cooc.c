@@ -79,8 +79,8 @@ static cs_status note_lacking(const cs_args *args, const cs_corpus *corpus,
     cs_status status = cs_cooc_lacking(corpus, options, &bytes);
     if (bytes > 0)
         cs_output_note(args,
-                       "counted by sorted records; with --memory %.0fM row by row, several times "
-                       "as fast",
+                       "counting by sorted records; --memory %.0fM would allow counting row by "
+                       "row, which is several times as fast",
                        ceil(bytes / 0x1p20));
     return status;
 }
@@ -101,7 +101,8 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
     if (status != CS_OK) return status;
     if (cs_path_exists(checkpoint) && !force && !resume) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s is of an interrupted build: --resume goes on, --force starts anew",
+                       "%s belongs to an interrupted build; give --resume to continue it or "
+                       "--force to start again",
                        checkpoint);
     }
     status = note_lacking(args, corpus, options);
@@ -133,7 +134,7 @@ static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_coo
     cs_status status =
         checkpoint ? build_and_store(args, corpus, options, dir, checkpoint, cooc) : CS_ERR_MEMORY;
     if (status == CS_ERR_INTERRUPT && cs_path_exists(checkpoint))
-        cs_output_note(args, "%s: --resume goes on from here", checkpoint);
+        cs_output_note(args, "%s: give --resume to continue from here", checkpoint);
     if (status == CS_OK) note_built(args, dir, cooc);
     return status;
 }
@@ -214,7 +215,8 @@ static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_opti
     }
     if (status == CS_OK) status = cs_output_record(args, "draws", &view);
     if (status == CS_OK && !converged) {
-        status = cs_fail(CS_ERR_CONVERGE, "a spectrum of the table did not converge; see residual");
+        status = cs_fail(CS_ERR_CONVERGE,
+                         "a spectrum of the table did not converge; see the column residual");
     }
     return status;
 }
@@ -232,8 +234,8 @@ static cs_status note_tail(const cs_args *args, const cs_corpus *corpus,
         whole->stored < SMALL ? CS_OK : cs_cooc_smaller_tail(corpus, options, whole, &tail, &size);
     if (status == CS_OK && tail > 0)
         cs_output_note(args,
-                       "--tail %g drops that share of an event at most, and makes the matrix %.0f "
-                       "times smaller: %.3g rows, %.3g bytes",
+                       "--tail %g would drop at most that share of an event and make the matrix "
+                       "%.0f times smaller: %.3g rows, %.3g bytes",
                        tail, whole->matrix / size.matrix, size.rows, size.matrix);
     return status;
 }
@@ -303,12 +305,12 @@ static void note_target_position(const cs_args *args, const cs_cooc_options *opt
 {
     const bool given = cs_context_given(&options->context);
     if (given && cs_args_given(args, "target-position") && !cs_args_target_given(args)) {
-        cs_output_note(args, "--target-position blind changes nothing here: offsets of nearest:N "
-                             "are relative to the target");
+        cs_output_note(args, "--target-position blind has no effect here: offsets of nearest:N are "
+                             "relative to the target");
     }
     if (given && cs_context_gram(&options->context)) {
-        cs_output_note(args, "contexts that are all different and know their target's position "
-                             "have one target each: every singular value will be 1");
+        cs_output_note(args, "contexts that are all different and know the target position have "
+                             "one target each, so every singular value will be 1");
     }
 }
 
@@ -320,8 +322,8 @@ static cs_status note_sampling(const cs_args *args, const cs_corpus *corpus,
     cs_status status = options->draws > 0 ? cs_cooc_enumerable(corpus, options, &exact) : CS_OK;
     if (exact) {
         cs_output_note(args,
-                       "--draws samples, though the exact weights of --context %s under this "
-                       "objective can be had: leave --draws out",
+                       "--draws samples, although exact weights of --context %s are available "
+                       "under this objective; leave --draws out",
                        cs_args_text(args, "context"));
     }
     return status;
@@ -332,7 +334,8 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
                        int64_t lists)
 {
     if (options->comm && lists > 1) {
-        return cs_fail(CS_ERR_USAGE, "--draws with a list works in one process: leave --mpi out");
+        return cs_fail(CS_ERR_USAGE,
+                       "--draws with a list works in a single process; leave --mpi out");
     }
     if (!cs_args_given(args, "corpus")) {
         return cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");

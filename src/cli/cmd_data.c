@@ -139,7 +139,7 @@ static cs_status run_data(cs_args *args)
     }
     const char *reading = cs_args_given_of(args, cs_group_corpus_reading);
     if (reading) {
-        return cs_fail(CS_ERR_USAGE, "--%s has no meaning for 'data %s'", reading, verb);
+        return cs_fail(CS_ERR_USAGE, "--%s does not apply to 'data %s'", reading, verb);
     }
     return list ? run_list(args) : run_prepare(args);
 }

@@ -43,7 +43,7 @@ static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **
         return CS_OK;
     }
     if (!source || problem->matrix == CS_DESIGN_KERNEL) {
-        return source ? cs_fail(CS_ERR_USAGE, "--corpus and --kernel are two matrices")
+        return source ? cs_fail(CS_ERR_USAGE, "--corpus and --kernel exclude each other")
                       : cs_fail(CS_ERR_USAGE, "--%s needs --corpus", of_text);
     }
     cs_status status = cs_args_load_corpus(args, source, &corpus);
@@ -76,8 +76,8 @@ static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem 
     if (status == CS_OK) status = cs_json_set(u->kept, "state", state);
     if (status == CS_OK) status = cs_unfinished_save(u);
     return status == CS_OK ? cs_fail(CS_ERR_INTERRUPT,
-                                     "interrupted after %lld steps, kept in %s; the same command "
-                                     "with --resume goes on",
+                                     "interrupted after %lld steps, kept in %s; run the same "
+                                     "command with --resume to continue",
                                      (long long)design->steps, u->path)
                            : status;
 }
@@ -156,10 +156,11 @@ static cs_status report(cs_args *args, const cs_design_problem *problem, bool ma
     cs_status status = cs_output_record(args, many ? "frontier" : "design", many ? &all : &one);
     return status != CS_OK || !open
                ? status
-               : cs_fail(CS_ERR_CONVERGE, "after %lld steps the gap is %.3g, above %g of the sum",
-                         (long long)json_integer_value(json_object_get(open, "steps")),
-                         json_number_value(json_object_get(open, "gap")),
-                         cs_args_real(args, "gap"));
+               : cs_fail(
+                     CS_ERR_CONVERGE,
+                     "not converged: after %lld steps the gap is %.3g, which exceeds %g of the sum",
+                     (long long)json_integer_value(json_object_get(open, "steps")),
+                     json_number_value(json_object_get(open, "gap")), cs_args_real(args, "gap"));
 }
 
 static cs_status run(cs_args *args)
@@ -171,8 +172,9 @@ static cs_status run(cs_args *args)
     json_t *rows = NULL;
     double *gram = NULL;
     if (count > 0 ? cs_args_given(args, "next-token") : cs_args_count(args, "compare") > 0) {
-        return cs_fail(CS_ERR_USAGE, count > 0 ? "--frontier takes --next-token through its range"
-                                               : "--compare needs --frontier");
+        return cs_fail(CS_ERR_USAGE, count > 0
+                                         ? "--frontier sweeps --next-token; leave --next-token out"
+                                         : "--compare needs --frontier");
     }
     cs_status status = problem_of(args, &parts, &problem);
     if (status == CS_OK)

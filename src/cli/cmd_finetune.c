@@ -60,7 +60,7 @@ static cs_status take_rates(const cs_args *args, cs_finetune_plan *p)
     for (int64_t i = 0; i < p->rates * p->rates && status == CS_OK; ++i) {
         const double a = p->rate[i / p->rates], b = p->rate[i % p->rates];
         if (i / p->rates < i % p->rates && !(a < b || a > b)) {
-            status = cs_fail(CS_ERR_USAGE, "--lr names %g twice", a);
+            status = cs_fail(CS_ERR_USAGE, "--lr contains %g twice", a);
         }
     }
     return status;
@@ -126,8 +126,8 @@ static cs_status open_model(cs_args *args, session *s)
     if (status == CS_OK && !of_pictures(s)) status = cs_model_text_has_tokenizer(from);
     if (status == CS_OK && from->tokenizer &&
         cs_tokenizer_vocab(from->tokenizer) > from->model.config.vocab)
-        status = cs_fail(CS_ERR_INPUT, "%s: the tokenizer has %lld tokens, the model %lld", dir,
-                         (long long)cs_tokenizer_vocab(from->tokenizer),
+        status = cs_fail(CS_ERR_INPUT, "%s: the tokenizer has %lld tokens, but the model has %lld",
+                         dir, (long long)cs_tokenizer_vocab(from->tokenizer),
                          (long long)from->model.config.vocab);
     s->task.name = dir;
     s->task.from = &from->model;
@@ -151,8 +151,8 @@ static cs_status take_readout(const cs_args *args, session *s, cs_readout *out)
         *out = (cs_readout)(pooling - 1);
     }
     return causal && *out == CS_READ_FIRST
-               ? cs_fail(CS_ERR_USAGE, "--pooling first: the first token of a causal model sees "
-                                       "nothing of the text behind it")
+               ? cs_fail(CS_ERR_USAGE, "--pooling first: the first token of a causal model does "
+                                       "not see the text; give another pooling")
                : CS_OK;
 }
 
@@ -164,16 +164,16 @@ static cs_status take_cloze(const cs_args *args, session *s)
     const bool causal = kind->kind == CS_KIND_CAUSAL;
     if (!template || !cs_args_given(args, "verbalisers")) {
         return template || cs_args_given(args, "verbalisers")
-                   ? cs_fail(CS_ERR_USAGE, "--template and --verbalisers go together")
+                   ? cs_fail(CS_ERR_USAGE, "--template and --verbalisers must be given together")
                    : CS_OK;
     }
-    cs_status status = cs_args_refuse(args, "pooling regression", "has no meaning with --template");
-    if (status == CS_OK && of_pictures(s))
-        status = cs_fail(CS_ERR_USAGE, "--template is for texts");
+    cs_status status =
+        cs_args_refuse(args, "pooling regression", "cannot be combined with --template");
+    if (status == CS_OK && of_pictures(s)) status = cs_fail(CS_ERR_USAGE, "--template needs texts");
     const int32_t mask = causal ? -1 : s->from.model.config.mask_id;
     if (status == CS_OK && !causal && (mask < 0 || !cs_kind_masks(kind->kind)))
-        status = cs_fail(CS_ERR_USAGE, "--template: %s (%s) has no mask token to be filled",
-                         s->from.dir, cs_kind_name(kind->kind));
+        status = cs_fail(CS_ERR_USAGE, "--template: %s (%s) has no mask token to fill", s->from.dir,
+                         cs_kind_name(kind->kind));
     if (status == CS_OK)
         status = cs_cloze_read(template, cs_args_text(args, "verbalisers"), s->from.tokenizer,
                                &s->task.train.text, mask, &s->cloze);
@@ -185,7 +185,7 @@ static cs_status take_cloze(const cs_args *args, session *s)
 static void note_truncated(const cs_args *args, const cs_finetune_side *side, int64_t length)
 {
     if (side->ids.truncated > 0) {
-        cs_output_note(args, "%s: %lld of %lld texts are cut to %lld tokens", side->source,
+        cs_output_note(args, "%s: %lld of %lld texts are truncated to %lld tokens", side->source,
                        (long long)side->ids.truncated, (long long)side->ids.count,
                        (long long)length);
     }
@@ -197,8 +197,9 @@ static cs_status take_length(const cs_args *args, const session *s, int64_t usua
     const int64_t positions = s->from.model.config.positions;
     *out = cs_args_int_or(args, "max-length", cs_model_config_length(&s->from.model.config, usual));
     return positions > 0 && *out > positions
-               ? cs_fail(CS_ERR_USAGE, "--max-length %lld: %s has %lld positions", (long long)*out,
-                         s->from.dir, (long long)positions)
+               ? cs_fail(CS_ERR_USAGE,
+                         "--max-length %lld exceeds the positions of the model: %s has %lld",
+                         (long long)*out, s->from.dir, (long long)positions)
                : CS_OK;
 }
 
@@ -261,14 +262,15 @@ static cs_status prepare(cs_args *args, session *s)
 
 static cs_status refuse_for_spans(const cs_args *args)
 {
-    static const char none[] = "has no meaning with --head spans";
+    static const char none[] = "cannot be combined with --head spans";
     cs_status status = cs_args_refuse(
         args, "tasks regression limit test-limit few pooling template verbalisers", none);
     if (status == CS_OK)
         status = cs_args_refuse(args, "extra against label-smoothing mixup resume pair pair-column",
                                 none);
     return status == CS_OK && cs_args_positionals(args) != 3
-               ? cs_fail(CS_ERR_USAGE, "--head spans takes MODEL TRAIN.json TEST.json")
+               ? cs_fail(CS_ERR_USAGE,
+                         "--head spans needs the arguments MODEL TRAIN.json TEST.json")
                : status;
 }
 
@@ -284,8 +286,7 @@ static cs_status encode_spans(cs_args *args, session *s, cs_span_task *t)
     cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
     if (status == CS_OK) status = cs_args_attention(args, &s->from, masks);
     if (status == CS_OK && masks->attention == CS_ATTENTION_PLAN)
-        status = cs_fail(CS_ERR_USAGE, "--head spans wants rows that see all or what is before "
-                                       "them: --attention full or causal");
+        status = cs_fail(CS_ERR_USAGE, "--head spans needs --attention full or causal");
     if (status == CS_OK)
         status = cs_model_text_around(&s->from, cs_args_text(args, "special"), &around);
     o.special = around.befores + around.afters > 0;
@@ -341,7 +342,7 @@ static cs_status run_spans(cs_args *args)
     cs_status status = refuse_for_spans(args);
     if (status == CS_OK) status = take_options(args, &s);
     if (status == CS_OK && s.plan.rates != 1)
-        status = cs_fail(CS_ERR_USAGE, "--head spans takes one --lr");
+        status = cs_fail(CS_ERR_USAGE, "--head spans needs a single --lr");
     if (status == CS_OK) status = cs_output_claim(args, "finetune.json finetune.csv runs");
     if (status == CS_OK) status = open_model(args, &s);
     if (status == CS_OK) {
@@ -352,7 +353,7 @@ static cs_status run_spans(cs_args *args)
         status = encode_spans(args, &s, &t);
     }
     if (status == CS_OK && s.task.options.epochs == 0 && !s.from.model.config.spans)
-        status = cs_fail(CS_ERR_USAGE, "--epochs 0: %s has no head of spans", s.from.dir);
+        status = cs_fail(CS_ERR_USAGE, "--epochs 0: %s has no span head", s.from.dir);
     if (status == CS_OK) status = report_spans(args, &t);
     cs_free(s.plan.rate);
     cs_span_task_free(&t);

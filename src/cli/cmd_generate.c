@@ -38,8 +38,8 @@ static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_en
     CS_ARGS_FIELDS(args, o, temperature, batch, seed);
     if (!t->kind.likelihood) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s was trained with the %s loss: its outputs are no probabilities", t->dir,
-                       cs_loss_name(t->kind.loss));
+                       "%s was trained with the %s loss, so its outputs are not probabilities",
+                       t->dir, cs_loss_name(t->kind.loss));
     }
     cs_status status = cs_model_text_has_tokenizer(t);
     if (status == CS_OK) status = take_order(args, o);

@@ -19,7 +19,7 @@ static cs_status run_help(cs_args *args)
                shell = cs_args_given(args, "completion"), markdown = cs_args_flag(args, "markdown"),
                all = cs_args_flag(args, "all");
     if (topic + man + shell + markdown > 1) {
-        return cs_fail(CS_ERR_USAGE, "one of COMMAND, --man, --completion, --markdown at a time");
+        return cs_fail(CS_ERR_USAGE, "give only one of COMMAND, --man, --completion, --markdown");
     }
     if (all && !topic) {
         return cs_fail(CS_ERR_USAGE, "--all needs a COMMAND");

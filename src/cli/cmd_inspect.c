@@ -44,13 +44,13 @@ static cs_status last_dimension(const cs_args *args, const cs_csr *a, int64_t *k
     const int64_t left = side - ones - skip;
     if (status == CS_OK && left < 1)
         return cs_fail(CS_ERR_USAGE,
-                       "--neighbours: behind %lld vectors of sigma = 1 and --skip %lld the matrix "
-                       "(%lld x %lld) has none",
+                       "--neighbours: after %lld vectors of sigma = 1 and --skip %lld the matrix "
+                       "(%lld x %lld) has no vectors left",
                        (long long)ones, (long long)skip, (long long)a->rows, (long long)a->cols);
     if (status == CS_OK && wanted > left && cs_args_given(args, "dimensions"))
         cs_output_note(args,
-                       "--dimensions %lld: behind %lld vectors of sigma = 1 and --skip %lld there "
-                       "are %lld",
+                       "--dimensions %lld: after %lld vectors of sigma = 1 and --skip %lld there "
+                       "are only %lld",
                        (long long)wanted, (long long)ones, (long long)skip, (long long)left);
     wanted = wanted < left ? wanted : left;
     *k = ones + skip + wanted;
@@ -85,8 +85,8 @@ static cs_status show_neighbours(const cs_args *args, const cs_inspection *in, c
     const int64_t first = ones + skip, wanted = cs_args_int(args, "dimensions");
     if (first >= s->k) {
         return cs_fail(CS_ERR_INPUT,
-                       "--neighbours: all %lld singular vectors are of sigma = 1 (%lld, one a "
-                       "component) or left out by --skip %lld: none is left to compare by",
+                       "--neighbours: all %lld singular vectors have sigma = 1 (%lld, one per "
+                       "component) or are left out by --skip %lld; none is left for the comparison",
                        (long long)s->k, (long long)ones, (long long)skip);
     }
     return cs_inspect_neighbours(in, s, first, s->k - first < wanted ? s->k : first + wanted,
@@ -99,7 +99,8 @@ static cs_status fill(const cs_args *args, const cs_inspection *in, const cs_spe
     int rows = cs_args_count(args, "row"), vectors = cs_args_count(args, "vector");
     int64_t number = 0;
     if (vectors > 0 && s->gram) {
-        cs_output_note(args, "a Gram form has vectors of its tokens alone: no contexts are listed");
+        cs_output_note(args,
+                       "a Gram form has vectors for its tokens only, so no contexts are listed");
     }
     for (int i = 0; i < rows && status == CS_OK; ++i) {
         if ((status = number_at(args, "row", i, 0, &number)) == CS_OK) {

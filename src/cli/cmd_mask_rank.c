@@ -75,8 +75,8 @@ static cs_status check_kind(const study *s, const subject *m)
     }
     if (!cs_kind_masks(kind->kind) && !reads_no_mask(kind)) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: a %s model; mask-rank is of masked and mae-lm models, which [MASK] "
-                       "means something to (--rare N is of any)",
+                       "%s: a %s model; mask-rank needs a masked or mae-lm model, which reads "
+                       "[MASK] (--rare N works with any model)",
                        m->text.dir, cs_kind_name(kind->kind));
     }
     if (cs_kind_masks(kind->kind) && m->text.model.config.mask_id < 0) {
@@ -84,13 +84,15 @@ static cs_status check_kind(const study *s, const subject *m)
     }
     if (kind->kind == CS_KIND_MAE && kind->delta > 0) {
         cs_output_note(s->args,
-                       "%s: its encoder was trained with %g of the [MASK]s; here it reads none",
+                       "%s: the encoder was trained with a share %g of the [MASK] tokens, but here "
+                       "it reads none",
                        m->name, kind->delta);
     }
     if (reads_no_mask(kind) && cs_args_flag(s->args, "bert-masking")) {
-        cs_output_note(s->args,
-                       "%s: --bert-masking is of masked models; its masked tokens are dropped",
-                       m->name);
+        cs_output_note(
+            s->args,
+            "%s: --bert-masking applies to masked models only; the masked tokens are dropped",
+            m->name);
     }
     return CS_OK;
 }
@@ -102,8 +104,8 @@ static void fit_blocks(const study *s, subject *m)
     if (m->options.blocks > n) {
         m->options.blocks = n;
         m->options.rank.jackknife = n > 1;
-        cs_output_note(s->args, "%s: %" PRId64 " document%s, and so %s", m->name, n,
-                       n > 1 ? "s" : "", n > 1 ? "as many blocks" : "no standard errors");
+        cs_output_note(s->args, "%s: %" PRId64 " document%s, therefore %s", m->name, n,
+                       n > 1 ? "s" : "", n > 1 ? "that number of blocks" : "no standard errors");
     }
 }
 
@@ -264,7 +266,7 @@ static cs_status run(cs_args *args)
     s.models = cs_item_array(cs_output_root(args), "models");
     cs_status status =
         cs_args_given(args, "rare")
-            ? cs_args_refuse(args, "mask-ratio bert-masking", "has no meaning with --rare")
+            ? cs_args_refuse(args, "mask-ratio bert-masking", "cannot be combined with --rare")
             : cs_args_refuse(args, "rare-in", "needs --rare");
     take_options(args, &s);
     for (int i = 0; i < models && status == CS_OK; ++i) {

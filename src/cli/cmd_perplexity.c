@@ -33,7 +33,7 @@ static cs_status take_kind(const cs_args *args, run *r)
                            : cs_kind_by_name(cs_args_text(args, "kind"), &r->options.kind);
     if (status == CS_OK && !r->text.kind.likelihood)
         status = cs_fail(CS_ERR_USAGE,
-                         "%s was trained with the %s loss: its outputs are no probabilities",
+                         "%s was trained with the %s loss, so its outputs are not probabilities",
                          r->text.dir, cs_loss_name(r->text.kind.loss));
     r->options.from_nothing = cs_args_is(args, "first", "yes") ||
                               (r->text.kind.from_nothing && cs_args_is(args, "first", "auto"));
@@ -52,8 +52,10 @@ static cs_status take_masks(const cs_args *args, run *r)
     return prefix || cs_args_is(args, "attention", "auto") ||
                    r->masks.attention == cs_kind_attention(kind, NULL)
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "--attention %s: a %s model is asked under its own masks",
-                         cs_args_text(args, "attention"), cs_kind_name(kind));
+               : cs_fail(
+                     CS_ERR_USAGE,
+                     "--attention %s does not apply: a %s model is evaluated with its own masks",
+                     cs_args_text(args, "attention"), cs_kind_name(kind));
 }
 
 static cs_status take_options(const cs_args *args, run *r)
@@ -160,7 +162,7 @@ static cs_status measure(const cs_args *args, run *r)
         }
     }
     if (status == CS_OK && r->answers == 0)
-        status = cs_fail(CS_ERR_USAGE, "--ask %s has no meaning for a %s model",
+        status = cs_fail(CS_ERR_USAGE, "--ask %s does not apply to a %s model",
                          cs_args_text(args, "ask"), cs_kind_name(r->options.kind));
     return status;
 }
@@ -203,8 +205,8 @@ static void note_unknown(const cs_args *args, const run *r)
     const cs_corpus *c = &r->text.corpus;
     if (c->unknown_tokens > 0) {
         cs_output_note(args,
-                       "%lld of %lld tokens of the text are <unk>: what stood there is not paid "
-                       "for, so perplexity and bits per byte flatter the model",
+                       "%lld of %lld tokens of the text are unknown and scored as <unk>, so "
+                       "perplexity and bits per byte are too low",
                        (long long)c->unknown_tokens, (long long)c->tokens);
     }
 }

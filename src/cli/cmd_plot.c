@@ -48,7 +48,7 @@ static cs_status check_figure(const char *name)
     const char *equals = strrchr(name, '=');
     return cs_listed(CS_FIGURES, name)
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "no figure %s; there are: %s%s", name, CS_FIGURES,
+               : cs_fail(CS_ERR_USAGE, "unknown figure %s; available: %s%s", name, CS_FIGURES,
                          cs_path_exists(equals ? equals + 1 : name)
                              ? " (the figure comes first, then its tables)"
                              : cs_choice_hint(name, CS_FIGURES, &hint));
@@ -73,7 +73,7 @@ static cs_status run(cs_args *args)
     cs_status status = check_figure(cs_args_positional(args, 0));
     if (status == CS_OK && (cs_args_positionals(args) < 2 || !cs_args_text(args, "output")))
         return cs_fail(CS_ERR_USAGE,
-                       "plot wants FIGURE, at least one [LABEL=]FILE.csv, and -o DIR");
+                       "plot needs FIGURE, at least one [LABEL=]FILE.csv, and -o DIR");
     const cs_figure figure = {.name = cs_args_positional(args, 0),
                               .dir = cs_args_text(args, "output"),
                               .series = series ? series : "series",

@@ -116,13 +116,14 @@ static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
 {
     const char *path = cs_args_text(r->args, option);
     if (!path) {
-        return cs_fail(CS_ERR_USAGE, "--%s FILE is missing: the labels of %s", option, rows->name);
+        return cs_fail(CS_ERR_USAGE, "--%s FILE is missing: give the labels of %s", option,
+                       rows->name);
     }
     cs_status status = cs_output_input(r->args, path);
     if (status == CS_OK)
         status = cs_label_file_read(path, cs_args_flag(r->args, "regression"), classes_of, out);
     if (status == CS_OK && out->count != rows->rows)
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld labels for the %lld rows of %s", path,
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld labels, but %lld rows in %s", path,
                          (long long)out->count, (long long)rows->rows, rows->name);
     return status;
 }
@@ -170,7 +171,7 @@ static cs_status probe_matrices(run *r)
         goto done;
     }
     if (test.cols != train.cols) {
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld columns, %s has %lld", test.name,
+        status = cs_fail(CS_ERR_INPUT, "%s has %lld columns, but %s has %lld", test.name,
                          (long long)test.cols, train.name, (long long)train.cols);
         goto done;
     }
@@ -328,8 +329,8 @@ static cs_status read_heads(run *r, const cs_model *model, const int64_t limit[2
                             cs_corpus patches[2])
 {
     cs_labelled_text *side[2] = {&r->train, &r->test};
-    cs_status status =
-        cs_args_refuse(r->args, "metric against pooling max-length", "has no meaning with --head");
+    cs_status status = cs_args_refuse(r->args, "metric against pooling max-length",
+                                      "cannot be combined with --head");
     if (status == CS_OK) status = cs_args_picture_sides(r->args, limit, r->image);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const cs_images *m = &r->image[i];
@@ -411,7 +412,7 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
     if (status == CS_OK && cs_args_flag(r->args, "tokens"))
-        status = cs_args_refuse(r->args, "layer stack", "has no meaning with --tokens");
+        status = cs_args_refuse(r->args, "layer stack", "cannot be combined with --tokens");
     if (status == CS_OK && r->dry) {
         estimate(r, r->train.count, columns(r, &m), o.layers);
     } else if (status == CS_OK) {
@@ -445,7 +446,7 @@ static cs_status report(run *r)
     if (status == CS_OK && r->unconverged > 0) {
         status = cs_fail(CS_ERR_CONVERGE,
                          "%lld of the probes stopped with a gradient above %g (gradient_norm); "
-                         "more --max-iterations or a larger penalty may help",
+                         "give more --max-iterations or a larger penalty",
                          (long long)r->unconverged, r->study.fit.tolerance);
     }
     return status;
@@ -464,7 +465,8 @@ static cs_status check_arguments(const cs_args *args, bool *model)
         *model = *model || is == CS_IS_MODEL || is == CS_IS_CORPUS;
     }
     if (given < 2 || given > 3) {
-        return cs_fail(CS_ERR_USAGE, "probe takes TRAIN TEST, MODEL TRAIN TEST or MODEL TRAIN");
+        return cs_fail(CS_ERR_USAGE,
+                       "probe needs the arguments TRAIN TEST, MODEL TRAIN TEST or MODEL TRAIN");
     }
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && !folder && status == CS_OK; ++i) {
@@ -475,7 +477,7 @@ static cs_status check_arguments(const cs_args *args, bool *model)
     if (cs_what_is(first) == CS_IS_MATRIX && given == 2 &&
         cs_what_is(cs_args_positional(args, 1)) == CS_IS_CORPUS) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s is a matrix and %s a corpus: give two matrices (with --labels, "
+                       "%s is a matrix, but %s is a corpus; give two matrices (with --labels, "
                        "--test-labels), or a model and texts",
                        first, cs_args_positional(args, 1));
     }

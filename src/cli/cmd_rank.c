@@ -59,7 +59,8 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     cs_status status = cs_rows_open(text, &rows);
     if (status == CS_OK && rows.dimensions > 2)
         cs_output_note(s->args,
-                       "%s: an array of %d dimensions, taken as %" PRId64 " rows of its last",
+                       "%s: an array of %d dimensions, read as %" PRId64
+                       " rows along its last dimension",
                        rows.name, rows.dimensions, rows.rows);
     if (status == CS_OK) status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept);
     if (status == CS_OK) status = check_memory(rows.cols, blocks);
@@ -144,8 +145,9 @@ static cs_status study_each(study *s)
         if (status == CS_OK) status = blocks_of(s, file, &g);
         if (status == CS_OK && n >= 0 && g.total != n && !cs_args_flag(s->args, "force-unequal")) {
             status = cs_fail(CS_ERR_INPUT,
-                             "%s: %" PRId64 " rows, %s has %" PRId64 "; effective ranks grow with "
-                             "n, so they are not compared at unequal n (--force-unequal does)",
+                             "%s: %" PRId64 " rows, but %s has %" PRId64
+                             "; effective ranks grow with n and are compared only at equal n "
+                             "(--force-unequal compares them anyway)",
                              name, g.total, cs_args_positional(s->args, 0), n);
         }
         n = g.total;

@@ -17,7 +17,7 @@ static cs_status read_decode(const cs_args *args, int64_t *groups)
     }
     return *groups == 0 || strcmp(text, "once") == 0
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "--decode is once, groups:K or token, not '%s'", text);
+               : cs_fail(CS_ERR_USAGE, "--decode must be once, groups:K or token, not '%s'", text);
 }
 
 static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *images)

@@ -55,8 +55,7 @@ static cs_status check_corpus(const cs_args *args)
     const bool known = cs_args_find(args, "corpus", strlen("corpus")) != NULL;
     const char *corpus = known ? cs_args_text(args, "corpus") : NULL;
     return corpus && cs_what_is(corpus) == CS_IS_ABSENT
-               ? cs_fail(CS_ERR_INPUT, "--corpus %s: no such file, and not a corpus known by name",
-                         corpus)
+               ? cs_fail(CS_ERR_INPUT, "--corpus %s: no such file and no named corpus", corpus)
                : CS_OK;
 }
 

@@ -45,7 +45,7 @@ static cs_status add_given(cs_words *w, const json_t *manifest)
         const char *name = json_string_value(json_array_get(given, i));
         json_t *value = name ? json_object_get(options, name) : NULL;
         if (!name) {
-            status = cs_fail(CS_ERR_INPUT, "\"given\" holds what is not a name");
+            status = cs_fail(CS_ERR_INPUT, "\"given\" contains something other than a name");
         } else if (json_is_array(value)) {
             for (size_t j = 0; j < json_array_size(value) && status == CS_OK; ++j) {
                 status = add_option(w, name, json_array_get(value, j));
@@ -81,8 +81,9 @@ static cs_status add_own(cs_words *w, const cs_args *args, const json_t *manifes
     const json_t *positional = json_object_get(manifest, "arguments");
     for (size_t i = 0; i < json_array_size(positional) && status == CS_OK; ++i) {
         const char *text = json_string_value(json_array_get(positional, i));
-        status = text ? cs_words_take(w, cs_strdup(text))
-                      : cs_fail(CS_ERR_INPUT, "\"arguments\" holds what is not text");
+        status =
+            text ? cs_words_take(w, cs_strdup(text))
+                 : cs_fail(CS_ERR_INPUT, "\"arguments\" contains something other than a string");
     }
     return status;
 }
@@ -94,10 +95,10 @@ static cs_status check_inputs(const cs_args *args, const json_t *manifest)
     const char *directory = json_string_value(json_object_get(manifest, "directory"));
     cs_status status = cs_digest_changed_input(manifest, &change);
     if (status == CS_ERR_IO && directory)
-        return cs_blame(status, "an input of the run, which was made in %s", directory);
+        return cs_blame(status, "an input of the run, which was created in %s", directory);
     if (change && !cs_args_flag(args, "force")) {
         status = cs_fail(CS_ERR_INPUT,
-                         "an input has changed since the run: %s; --force repeats it all the same",
+                         "an input has changed since the run: %s; give --force to repeat it anyway",
                          change);
     }
     cs_free(change);
@@ -109,7 +110,7 @@ static void note_differences(const cs_args *args, const json_t *manifest)
     const char *version = json_string_value(json_object_get(manifest, "version"));
     const char *commit = json_string_value(json_object_get(manifest, "commit"));
     if (!version || !commit || strcmp(version, CS_VERSION) != 0 || strcmp(commit, CS_COMMIT) != 0) {
-        cs_output_note(args, "the run was made by cospec %s (%s); this is %s (%s)",
+        cs_output_note(args, "the run was created by cospec %s (%s), but this is %s (%s)",
                        version ? version : "?", commit ? commit : "?", CS_VERSION, CS_COMMIT);
     }
 }
@@ -130,10 +131,10 @@ static cs_status run_rerun(cs_args *args)
                   : cs_fail(CS_ERR_INPUT, "%s: not a manifest (\"command\" is missing)", path);
     if (status == CS_OK) status = cs_digest_is_whole(manifest, &whole);
     if (status == CS_OK && !whole && !cs_args_flag(args, "force"))
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s: was changed or damaged after cospec wrote it; --force repeats it as "
-                         "it is",
-                         path);
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "%s: was changed or damaged after cospec wrote it; give --force to repeat it as it is",
+            path);
     if (status == CS_OK) status = cs_blame(add_given(&w, manifest), "%s", path);
     if (status == CS_OK) status = cs_blame(add_own(&w, args, manifest), "%s", path);
     if (status == CS_OK) status = check_inputs(args, manifest);

@@ -39,7 +39,7 @@ static cs_status dimensions(const study *r, const matrix *m)
     cs_status status = cs_shape_of(&m->rows, &o, &s);
     if (status == CS_OK) cs_shape_record(&s, &o, m->name, r->metrics);
     if (status == CS_OK && s.duplicates > 0)
-        cs_output_note(r->args, "%s: %lld of %lld rows are copies", m->name,
+        cs_output_note(r->args, "%s: %lld of %lld rows are duplicates", m->name,
                        (long long)s.duplicates, (long long)s.sampled);
     cs_shape_free(&s);
     return status;
@@ -82,9 +82,10 @@ static cs_status run(cs_args *args)
                                    "of=^of metric=^name block=# value=. partition=^~partition"};
     const int files = cs_args_positionals(args), all = files + cs_args_count(args, "with");
     if (files != 2 && all == files && !cs_args_flag(args, "dimension")) {
-        return cs_fail(CS_ERR_USAGE,
-                       "similarity wants two matrices, or some and --with or --dimension; got %d",
-                       files);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "similarity needs two matrices, or at least one and --with or --dimension; got %d",
+            files);
     }
     study r = {.args = args, .root = cs_output_root(args)};
     matrix *m = cs_calloc(all, sizeof *m);

@@ -87,15 +87,15 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
     }
     if (cs_args_flag(args, "normalised") && s->k > 0 && s->sigma[0] > 1.0 + 1e-9) {
         cs_output_note(args,
-                       "sigma_1 = %.6g is above 1, so this is no normalised matrix of joint "
-                       "probabilities; without --normalised it is normalised first",
+                       "sigma_1 = %.6g is above 1, so this is not a normalised matrix of joint "
+                       "probabilities; leave --normalised out to normalise it first",
                        s->sigma[0]);
     }
     if (!isnan(s->departure)) {
         cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->departure);
     }
     if (s->zeros > 0) {
-        cs_output_note(args, "%lld wanted singular values are zero (below %.3g)",
+        cs_output_note(args, "%lld requested singular values are zero (below %.3g)",
                        (long long)s->zeros, s->floor);
     }
 }
@@ -197,8 +197,10 @@ static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr
     const int64_t side = rows < a->cols ? rows : a->cols;
     int64_t ones = 0;
     if (cs_args_given(args, "rank")) {
-        return cs_fail(CS_ERR_USAGE, "%s and --after-ones both say how many: give one of them",
-                       cs_args_said(args, "rank"));
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%s and --after-ones both set the number of singular values; give one of them",
+            cs_args_said(args, "rank"));
     }
     if (cs_args_flag(args, "normalised")) {
         return cs_fail(CS_ERR_USAGE, "--after-ones: a matrix read with --normalised need not have "
@@ -206,12 +208,11 @@ static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr
     }
     cs_status status = cs_components_number(a, &ones);
     if (status == CS_OK && ones + wanted > side)
-        status =
-            cs_fail(CS_ERR_USAGE,
-                    "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular values "
-                    "behind %lld of 1",
-                    (long long)wanted, (long long)rows, (long long)a->cols,
-                    (long long)(side - ones), (long long)ones);
+        status = cs_fail(CS_ERR_USAGE,
+                         "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular "
+                         "values after %lld of 1",
+                         (long long)wanted, (long long)rows, (long long)a->cols,
+                         (long long)(side - ones), (long long)ones);
     *k = ones + wanted;
     return status;
 }
@@ -240,12 +241,11 @@ static cs_status claim_all(cs_args *args)
 /* After the result has been printed: CS_ERR_CONVERGE where it is not what was asked for. */
 static cs_status verdict_of(const cs_spectrum *s)
 {
-    return s->converged
-               ? cs_spectrum_require(s)
-               : cs_fail(CS_ERR_CONVERGE,
-                         "not converged: the %lld triplets above are the best known, largest "
-                         "residual %.3g",
-                         (long long)s->k, s->cert_residual.value);
+    return s->converged ? cs_spectrum_require(s)
+                        : cs_fail(CS_ERR_CONVERGE,
+                                  "not converged: the %lld triplets above are the best found, with "
+                                  "largest residual %.3g",
+                                  (long long)s->k, s->cert_residual.value);
 }
 
 static const char *const of_block[] = {"start", "memory"};
@@ -257,7 +257,7 @@ static cs_status check_choices(const cs_args *args, const cs_spectrum_options *o
     bool block = options->solver == CS_SOLVER_AUTO || options->solver == CS_SOLVER_BLOCK;
     for (int i = 0; i < OF_BLOCK; ++i) {
         if (!block && cs_args_given(args, of_block[i])) {
-            return cs_fail(CS_ERR_USAGE, "--%s: --solver %s does not take it (it is for block)",
+            return cs_fail(CS_ERR_USAGE, "--%s does not apply to --solver %s, only to block",
                            of_block[i], cs_args_text(args, "solver"));
         }
     }
@@ -265,7 +265,8 @@ static cs_status check_choices(const cs_args *args, const cs_spectrum_options *o
         return cs_fail(CS_ERR_USAGE, "--memory 0 leaves the block solver no memory");
     }
     if (cs_args_given(args, "moment-budget") && !(options->certify & CS_CERTIFY_MOMENTS)) {
-        return cs_fail(CS_ERR_USAGE, "--moment-budget: --certify %s takes no moments",
+        return cs_fail(CS_ERR_USAGE,
+                       "--moment-budget does not apply: --certify %s computes no moments",
                        cs_args_text(args, "certify"));
     }
     return CS_OK;
@@ -276,10 +277,10 @@ static void note_choices(const cs_args *args, const cs_spectrum *s)
 {
     for (int i = 0; i < OF_BLOCK; ++i) {
         if (s->solver != CS_SOLVER_BLOCK && cs_args_given(args, of_block[i])) {
-            cs_output_note(args,
-                           "--%s changed nothing: it is for the block solver, which solved nothing "
-                           "here",
-                           of_block[i]);
+            cs_output_note(
+                args,
+                "--%s had no effect: it applies to the block solver, which solved nothing here",
+                of_block[i]);
         }
     }
 }
@@ -302,7 +303,7 @@ static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectr
 {
     const char *given = cs_args_positional(args, 0);
     cs_status status =
-        cs_args_refuse(args, "start after-ones", "works in one process: leave --mpi out");
+        cs_args_refuse(args, "start after-ones", "works in a single process; leave --mpi out");
     if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
@@ -355,7 +356,7 @@ static cs_status read_start(cs_args *args, const cs_kept_rows *rows, const cs_cs
         return CS_OK;
     }
     if (a->gram) {
-        return cs_fail(CS_ERR_USAGE, "--start: of a Gram form there are no left vectors");
+        return cs_fail(CS_ERR_USAGE, "--start: a Gram form has no left vectors");
     }
     cs_status status = read_vectors(args, dir, "u.npy", rows, u);
     status = status ? status : read_vectors(args, dir, "v.npy", &all_cols, v);
@@ -379,7 +380,7 @@ static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *opt
     return cs_fail(CS_ERR_INTERRUPT,
                    "interrupted: %lld of %lld triplets had converged and could be finished, %s",
                    (long long)s->k, (long long)wanted,
-                   s->k == wanted ? "what was not certified yet is not"
+                   s->k == wanted ? "the rest was not certified"
                                   : "larger ones among those missing are possible");
 }
 
@@ -388,9 +389,10 @@ static cs_status check_disk(const cs_args *args, int64_t rows, const cs_csr *a, 
 {
     const double bytes = file_bytes(rows, a, k);
     if (bytes > 1e9)
-        cs_output_note(args,
-                       "u.npy and v.npy take %.3g GB: a row for each of the %lld, empty or not",
-                       bytes / 1e9, (long long)rows);
+        cs_output_note(
+            args,
+            "u.npy and v.npy take %.3g GB: one row for each of the %lld, including empty ones",
+            bytes / 1e9, (long long)rows);
     return cs_disk_check(cs_args_text(args, "output"), bytes, "u.npy and v.npy");
 }
 
@@ -398,7 +400,7 @@ static cs_status run_language(cs_args *args)
 {
     int64_t k = 0;
     cs_status status = cs_args_refuse(args, "after-ones start memory certify mpi",
-                                      "has no meaning of the language (--estimate)");
+                                      "cannot be combined with --estimate");
     if (status == CS_OK && cs_args_given(args, "rank"))
         status =
             cs_parse_int(cs_args_text(args, "rank"), cs_args_said(args, "rank"), 1, INT64_MAX, &k);

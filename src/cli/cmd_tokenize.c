@@ -58,8 +58,7 @@ static cs_status refuse_others(const cs_args *args, const char *verb, const char
         for (const cs_opt *o = tokenize_groups[g]; o->name; ++o) {
             if (o->kind != CS_OPT_HEADING && cs_args_given(args, o->name) &&
                 !cs_listed(takes, o->name)) {
-                return cs_fail(CS_ERR_USAGE, "--%s has no meaning for 'tokenize %s'", o->name,
-                               verb);
+                return cs_fail(CS_ERR_USAGE, "--%s does not apply to 'tokenize %s'", o->name, verb);
             }
         }
     }
@@ -187,7 +186,7 @@ static cs_status train_words(cs_args *args, const char *model, cs_tokenizer **ou
     cs_corpus corpus = {0};
     cs_corpus_options options = {0};
     cs_status status =
-        cs_args_refuse(args, "min-frequency special add-prefix-space split", "is for --model bpe");
+        cs_args_refuse(args, "min-frequency special add-prefix-space split", "needs --model bpe");
     if (status == CS_OK) status = corpus_name(args, &name);
     if (status == CS_OK) status = cs_args_open_corpus(args, name, &options);
     options.vocab_size = cs_args_int(args, "vocab");
@@ -227,12 +226,12 @@ static cs_status run_train(cs_args *args)
         return claimed == CS_OK ? cs_tokenize_train_pictures(args) : claimed;
     }
     cs_status status =
-        cs_args_refuse(args, "patch codes width layers heads steps batch lr", "is for pictures");
+        cs_args_refuse(args, "patch codes width layers heads steps batch lr", "needs pictures");
     if (status == CS_OK) status = cs_output_claim(args, "tokenizer.json train.json train.csv");
     if (status == CS_OK)
         status = strcmp(model, "bpe") == 0 ? train_bpe(args, &t) : train_words(args, model, &t);
     if (status == CS_OK && cs_tokenizer_vocab(t) < cs_args_int(args, "vocab"))
-        cs_output_note(args, "the text gives %lld tokens, fewer than --vocab %lld",
+        cs_output_note(args, "the text yields only %lld tokens, fewer than --vocab %lld",
                        (long long)cs_tokenizer_vocab(t), (long long)cs_args_int(args, "vocab"));
     if (status == CS_OK) status = cs_output_path(args, "tokenizer.json", &path);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);

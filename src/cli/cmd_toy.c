@@ -87,7 +87,7 @@ static cs_status run_sweep(study *s, const cs_sweep *sweep, cs_plan_file *file)
         cs_progress_report(progress, "points", number + 1, sweep->points);
     }
     return s->found > 0 ? CS_OK
-                        : cs_fail(CS_ERR_USAGE, "no point of the sweep exists: %s", s->reason);
+                        : cs_fail(CS_ERR_USAGE, "no point of the sweep is possible: %s", s->reason);
 }
 
 static cs_status run_toy(cs_args *args)

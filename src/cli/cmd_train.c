@@ -97,9 +97,8 @@ static void keep_some(const cs_args *args, cs_corpus *corpus)
         return;
     }
     memset(corpus->held_out, 0, (size_t)corpus->documents);
-    cs_output_note(args,
-                   "no document would be left to train on: nothing is held out, and there is no "
-                   "evaluation");
+    cs_output_note(args, "no document would be left for training, so nothing is held out and there "
+                         "is no evaluation");
 }
 
 /* --corpus by --tokenizer, or by the tokenizer of --init-from. A vocabulary of the corpus's own
@@ -160,10 +159,11 @@ static cs_status open_backend(const cs_args *args, cs_backend **out)
     if (only && !cs_device_is_cuda(cs_args_text(args, "device")))
         return cs_fail(CS_ERR_USAGE, "--%s needs --device cuda", only);
     if (options.search_products && options.f32)
-        return cs_fail(CS_ERR_USAGE, "--search-products is for products in bf16 (--precision)");
+        return cs_fail(CS_ERR_USAGE, "--search-products needs --precision bf16");
     cs_status status = cs_args_backend(args, options, out);
     if (status == CS_OK && !half && !options.f32 && (*out)->activation == CS_REAL_BF16)
-        cs_output_note(args, "activations in bf16 on the GPU (--precision fp32 for float)");
+        cs_output_note(args,
+                       "activations are bf16 on the GPU; give --precision fp32 for 32-bit floats");
     return status;
 }
 
@@ -173,18 +173,19 @@ static cs_status check_kind(const cs_args *args, const cs_train_options *options
 {
     const char *name = cs_args_text(args, "objective");
     const char *lacks = strcmp(name, "mae-lm") == 0 && config->decoder.layers == 0
-                            ? "no decoder (--objective masked goes on without one)"
+                            ? "no decoder; give --objective masked to train without a decoder"
                         : cs_args_ahead(args, options) > 0 && config->offset_heads == 0
-                            ? "no heads of offsets"
+                            ? "no heads for offsets"
                             : NULL;
     if (lacks) {
-        return cs_fail(CS_ERR_USAGE, "--objective %s: the model of --init-from %s has %s", name,
+        return cs_fail(CS_ERR_USAGE,
+                       "--objective %s does not match: the model of --init-from %s has %s", name,
                        from, lacks);
     }
     if (strcmp(name, "linear") == 0 && config->arch != CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE,
-                       "--objective linear: the model of --init-from %s is %s, not "
-                       "linear (--objective masked --loss spectral trains it so)",
+                       "--objective linear: the model of --init-from %s is %s, not linear; give "
+                       "--objective masked --loss spectral",
                        from, cs_arch_name(config->arch));
     }
     return CS_OK;
@@ -213,7 +214,7 @@ static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
 {
     const bool codes = cs_args_is(args, "target", "codes");
     cs_status status =
-        cs_args_refuse(args, "positions untied post-norm", "has no meaning for --arch vit");
+        cs_args_refuse(args, "positions untied post-norm", "does not apply to --arch vit");
     if (status == CS_OK && !codes)
         status = cs_args_refuse(args, "input codes tokenizer", "needs --target codes");
     c->image_height = r->images.height;
@@ -280,10 +281,10 @@ static cs_status read_pictures(cs_args *args, run *r)
 {
     const bool from = cs_args_given(args, "init-from");
     cs_status status =
-        cs_args_refuse(args, "window max-length pack by-length", "has no meaning for vit");
+        cs_args_refuse(args, "window max-length pack by-length", "does not apply to --arch vit");
     if (status == CS_OK && from)
         status = cs_args_refuse(args, "patch codes tokenizer target input order position-table",
-                                "has no meaning with --init-from");
+                                "cannot be combined with --init-from");
     if (status == CS_OK)
         status = cs_args_load_images(args, cs_args_text(args, "corpus"), &r->images);
     if (status == CS_OK && cs_args_is(args, "target", "codes"))
@@ -398,7 +399,8 @@ static cs_status claim(cs_args *args)
     }
     const char *held = last < 0 ? "" : cs_args_format(args, "checkpoint-%lld", (long long)last);
     cs_status status = held ? cs_output_claim(args, held) : CS_ERR_MEMORY;
-    if (status != CS_OK) return cs_blame(status, "--resume goes on from the last checkpoint");
+    if (status != CS_OK)
+        return cs_blame(status, "give --resume to continue from the last checkpoint");
     return cs_output_claim(args, "log.csv model.safetensors codes.safetensors train.json "
                                  "losses.csv config.json tokenizer.json tokenizer_config.json");
 }
@@ -424,7 +426,7 @@ static cs_status prepare(cs_args *args, run *r)
     const int64_t steps = r->options.steps;
     for (int64_t i = 0; i < r->phases.count && status == CS_OK && steps > 0; ++i) {
         if (!cs_phases_reached(&r->phases, steps, i))
-            cs_output_note(args, "phase %lld (%s) of --objective gets none of the %lld steps",
+            cs_output_note(args, "phase %lld (%s) of --objective gets 0 of the %lld steps",
                            (long long)i + 1, cs_objective_name(r->phases.objective[i].kind),
                            (long long)steps);
     }
@@ -532,7 +534,7 @@ static cs_status train(cs_args *args, run *r)
     }
     if (stopped) cs_output_unfinished(args);
     if (status == CS_OK && stopped) {
-        cs_output_note(args, "stopped after step %lld of %lld; --resume goes on",
+        cs_output_note(args, "stopped after step %lld of %lld; give --resume to continue",
                        (long long)stopped->step, (long long)steps);
     }
     cs_status written = write_result(args, r, &result);

@@ -95,7 +95,7 @@ static cs_status choose(cs_verify *v)
     cs_status status = CS_OK;
     names(name ? ", " : "|", text);
     if (!name) {
-        return cs_fail(CS_ERR_USAGE, "one theorem is needed: %s", text);
+        return cs_fail(CS_ERR_USAGE, "give one theorem: %s", text);
     }
     v->all = strcmp(name, "all") == 0;
     for (int i = 0; i < CS_THEOREMS; ++i) {
@@ -111,7 +111,7 @@ static cs_status choose(cs_verify *v)
         if (t->apart && !v->chosen[i]) status = cs_args_refuse(v->args, t->options, why);
     }
     return known ? status
-                 : cs_fail(CS_ERR_USAGE, "theorem '%s' is not one of %s%s", name, text,
+                 : cs_fail(CS_ERR_USAGE, "unknown theorem '%s' (%s)%s", name, text,
                            cs_choice_hint(name, text, &(cs_hint){0}));
 }
 

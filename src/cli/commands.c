@@ -33,7 +33,7 @@ cs_status cs_command_by_name(const char *name, const cs_command **out)
         cs_hint_consider(name, cs_commands[i]->name, &hint);
     }
     return cs_fail(CS_ERR_USAGE, "unknown command '%s'%s", name,
-                   hint.name[0] ? cs_hint_text("", &hint) : "; 'cospec help' lists them");
+                   hint.name[0] ? cs_hint_text("", &hint) : "; 'cospec help' lists the commands");
 }
 
 int cs_exit_code(cs_status status)
@@ -68,11 +68,11 @@ static cs_status apply_common(const cs_args *args)
     const char *device = cs_args_text(args, "device");
     const cs_command *command = cs_args_command(args);
     if (device && cs_device_is_cuda(device) && !command->gpu) {
-        return cs_fail(CS_ERR_DEVICE, "--device %s: %s computes on the CPU only", device,
+        return cs_fail(CS_ERR_DEVICE, "--device %s: %s runs on the CPU only", device,
                        command->name);
     }
     if (cs_args_flag(args, "json") && cs_args_flag(args, "csv")) {
-        return cs_fail(CS_ERR_USAGE, "--json and --csv are given together");
+        return cs_fail(CS_ERR_USAGE, "--json and --csv exclude each other");
     }
     if (cs_args_flag(args, "resume") && !cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "--resume needs -o DIR");
@@ -81,7 +81,7 @@ static cs_status apply_common(const cs_args *args)
     bool gpu = device && cs_device_is_cuda(device);
     if (mpi && mpi->flag &&
         (gpu || cs_args_flag(args, "resume") || cs_args_flag(args, "dry-run"))) {
-        return cs_fail(CS_ERR_USAGE, "%s works in one process: leave --mpi out",
+        return cs_fail(CS_ERR_USAGE, "%s works in a single process; leave --mpi out",
                        gpu                            ? "--device cuda"
                        : cs_args_flag(args, "resume") ? "--resume"
                                                       : "--dry-run");
@@ -112,7 +112,8 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
     }
     cs_interrupt_hold(false);
     if (written == CS_OK && status == CS_OK && cs_interrupted())
-        return cs_fail(CS_ERR_INTERRUPT, "interrupted when all was computed: the result is whole%s",
+        return cs_fail(CS_ERR_INTERRUPT,
+                       "interrupted after everything was computed: the result is complete%s",
                        cs_args_given(args, "output") && !cs_command_without(args->command, "resume")
                            ? ", and --resume keeps it"
                            : "");

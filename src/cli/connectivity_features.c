@@ -74,8 +74,9 @@ static cs_status check_equal(const study *s, int index)
         return CS_OK;
     }
     return cs_fail(CS_ERR_INPUT,
-                   "%s: %" PRId64 " features, %s has %" PRId64 "; the mean of the K most similar "
-                   "pairs grows with n, so it is not compared at unequal n (--force-unequal does)",
+                   "%s: %" PRId64 " features, but %s has %" PRId64
+                   "; the mean of the K most similar pairs grows with n and is compared only at "
+                   "equal n (--force-unequal compares it anyway)",
                    m->name, m->n, first->name, first->n);
 }
 

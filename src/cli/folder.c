@@ -176,7 +176,7 @@ static cs_status check_place(const cs_args *args, const char *file, char *path, 
     if (status != CS_OK || ours) {
         return status;
     }
-    return cs_fail(CS_ERR_USAGE, "%s exists; --force overwrites it", path);
+    return cs_fail(CS_ERR_USAGE, "%s exists; give --force to overwrite it", path);
 }
 
 static cs_status claim_file(cs_args *args, const char *dir, const char *file)
@@ -190,7 +190,7 @@ static cs_status claim_file(cs_args *args, const char *dir, const char *file)
 static cs_status claim_folder(cs_args *args, const char *dir)
 {
     if (cs_path_exists(dir) && !cs_path_is_dir(dir)) {
-        return cs_fail(CS_ERR_USAGE, "-o %s: no directory", dir);
+        return cs_fail(CS_ERR_USAGE, "-o %s: not a directory", dir);
     }
     return cs_args_flag(args, "dry-run") ? CS_OK : open_folder(args, dir);
 }

@@ -181,8 +181,8 @@ static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64
         return CS_OK;
     }
     if (*set & 1U << index) {
-        return cs_fail(CS_ERR_USAGE, "--%s %s: --objective %s says it too", p->name, text,
-                       cs_args_text(args, "objective"));
+        return cs_fail(CS_ERR_USAGE, "--%s %s is also set in --objective %s; give it once", p->name,
+                       text, cs_args_text(args, "objective"));
     }
     *set |= 1U << index;
     if (p->kind == CS_PARAMETER_FILE && cs_objective_takes(objective->kind, p)) {
@@ -196,7 +196,8 @@ void cs_args_note_shares(const cs_args *args, const cs_objective *objective)
     const cs_plan_file *file = objective->kind == CS_OBJ_MIX ? objective->file : NULL;
     const double sum = file && !file->path ? cs_plan_file_sum(file, -1) : 1;
     char *text = fabs(sum - 1) > 1e-9 ? cs_objective_describe(objective) : NULL;
-    if (text) cs_output_note(args, "the shares sum to %.15g and are divided by it: %s", sum, text);
+    if (text)
+        cs_output_note(args, "the shares sum to %.15g and are divided by this sum: %s", sum, text);
     cs_free(text);
 }
 
@@ -384,9 +385,9 @@ cs_status cs_args_compared(const cs_args *args, const char *const *usual, cs_wor
         if (status == CS_OK) status = cs_words_take(out, cs_objective_describe(&objective));
         for (int j = 0; j < i && status == CS_OK; ++j) {
             if (strcmp(out->text[j], out->text[i]) == 0)
-                status =
-                    cs_fail(CS_ERR_USAGE, "--compare %s and --compare %s are one objective, %s",
-                            compared_at(args, usual, j), spec, out->text[i]);
+                status = cs_fail(CS_ERR_USAGE,
+                                 "--compare %s and --compare %s are the same objective, %s",
+                                 compared_at(args, usual, j), spec, out->text[i]);
         }
         cs_plan_file_free(&parts);
     }
@@ -483,8 +484,8 @@ cs_status cs_args_need_counts(const cs_args *args, const char *what)
 {
     return cs_args_flag(args, "normalised")
                ? cs_fail(CS_ERR_USAGE,
-                         "--normalised: %s need the counts or probabilities behind a normalised "
-                         "matrix",
+                         "--normalised: %s need the counts or probabilities, which a normalised "
+                         "matrix does not have",
                          what)
                : CS_OK;
 }
@@ -533,9 +534,9 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, bool sparin
                        "sum sigma^4 costs %.2g multiply-adds before lumping, %s the budget of "
                        "%.2g: %s",
                        *cost, within ? "within" : "above", cs_args_real(args, "moment-budget"),
-                       !within ? "exact if lumping brings it within, else an estimate"
+                       !within ? "exact if lumping reduces it to the budget, otherwise an estimate"
                        : sparing && *cost > CS_MOMENT4_CHEAP
-                           ? "an estimate first, exact where that can prove something"
+                           ? "an estimate first, exact where that can prove a certificate"
                            : "exact");
     }
     return status;
@@ -553,12 +554,12 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out)
     if (status == CS_OK && cs_args_given(args, "max-iterations") &&
         (options.solver == CS_SOLVER_LAPACK || options.solver == CS_SOLVER_CUSOLVER)) {
         return cs_fail(CS_ERR_USAGE,
-                       "--max-iterations: --solver %s does not iterate (it is for arpack, block)",
+                       "--max-iterations does not apply to --solver %s, only to arpack, block",
                        solver);
     }
     if (status == CS_OK && cuda &&
         (options.solver == CS_SOLVER_LAPACK || options.solver == CS_SOLVER_ARPACK)) {
-        return cs_fail(CS_ERR_USAGE, "--solver %s computes on the CPU, --device is %s", solver,
+        return cs_fail(CS_ERR_USAGE, "--solver %s runs on the CPU only, but --device is %s", solver,
                        cs_args_text(args, "device"));
     }
     if (status == CS_OK) *out = options;

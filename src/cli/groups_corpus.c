@@ -106,9 +106,10 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
     CS_ARGS_FIELDS(args, options, min_tokens);
     if (cs_args_tokenizer_file(args)) {
         if (cs_args_given(args, "vocab")) {
-            return cs_fail(CS_ERR_USAGE,
-                           "--vocab %s has no meaning with --tokenizer %s, which has a vocabulary",
-                           vocab, name);
+            return cs_fail(
+                CS_ERR_USAGE,
+                "--vocab %s does not apply to --tokenizer %s, which defines the vocabulary", vocab,
+                name);
         }
         cs_status status = cs_output_input(args, name);
         if (status == CS_OK) status = cs_tokenizer_read(name, encoder);
@@ -160,7 +161,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
         return cs_fail(CS_ERR_USAGE,
-                       "--test-share %g has no meaning with '%s', which has its own split",
+                       "--test-share %g does not apply to '%s', which has its own split",
                        cs_args_real(args, "test-share"), source);
     }
     if (named) {
@@ -222,12 +223,12 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
 {
     note_header(args, source, read);
     if (bytes > 0) {
-        cs_output_note(
-            args, "%s: %lld bad parts of text that is not UTF-8 %s", source, (long long)bytes,
-            cs_args_is(args, "invalid", "latin1") ? "read as Latin-1" : "replaced by U+FFFD");
+        cs_output_note(args, "%s: %lld invalid UTF-8 sequences %s", source, (long long)bytes,
+                       cs_args_is(args, "invalid", "latin1") ? "read as Latin-1"
+                                                             : "replaced by U+FFFD");
     }
     if (documents > 0) {
-        cs_output_note(args, "%s: %lld documents left out, being no UTF-8", source,
+        cs_output_note(args, "%s: %lld documents skipped because they are not valid UTF-8", source,
                        (long long)documents);
     }
 }
@@ -275,11 +276,12 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
 cs_status cs_args_no_pictures(const char *what, const char *source)
 {
     if (cs_corpus_joined(source) && !cs_path_exists(source)) {
-        return cs_fail(CS_ERR_USAGE, "%s one corpus of pictures, and %s are several", what, source);
+        return cs_fail(CS_ERR_USAGE, "%s one corpus of pictures, but %s contains several", what,
+                       source);
     }
     const char *side = NULL;
     return cs_corpus_named(source, &side) || cs_law_named(source) || cs_path_exists(source)
-               ? cs_fail(CS_ERR_USAGE, "%s pictures, and %s has none", what, source)
+               ? cs_fail(CS_ERR_USAGE, "%s pictures, but %s has none", what, source)
                : cs_source_unknown(source);
 }
 
@@ -296,7 +298,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
     cs_images_options options = {.progress = cs_output_progress(args)};
     CS_ARGS_FIELDS(args, &options, test_share, seed, threads);
     if (other)
-        return cs_fail(CS_ERR_USAGE, "--%s has no meaning for the pictures %s", other, source);
+        return cs_fail(CS_ERR_USAGE, "--%s does not apply to the pictures %s", other, source);
     const char *extra = cs_args_given_in(args, "extra") ? cs_args_text(args, "extra") : NULL;
     cs_status status = cs_images_load(source, &options, out);
     if (status == CS_OK && !cs_field_named(source)) status = cs_output_input(args, out->path);
@@ -313,7 +315,7 @@ cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out)
                             cs_args_seed(args), threads, out);
     }
     cs_status status =
-        cs_args_refuse(args, "patch codes", "has no meaning with a tokenizer of pictures");
+        cs_args_refuse(args, "patch codes", "does not apply to a tokenizer of pictures");
     if (status == CS_OK) status = cs_output_input(args, name);
     return status == CS_OK ? cs_codes_read(name, threads, out) : status;
 }
@@ -339,7 +341,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
         return load_codes(args, source, out);
     }
     if (coding) {
-        return cs_fail(CS_ERR_USAGE, "--%s is for pictures, and %s is none", coding, source);
+        return cs_fail(CS_ERR_USAGE, "--%s needs pictures, but %s has none", coding, source);
     }
     cs_corpus_options options = cs_args_corpus_form(args);
     cs_tokenizer *encoder = NULL;
@@ -358,7 +360,7 @@ cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus 
         return loaded ? loaded : cs_cooc_in_plane(out, options);
     }
     if (other) {
-        return cs_fail(CS_ERR_USAGE, "--%s has no meaning with --population", other);
+        return cs_fail(CS_ERR_USAGE, "--%s does not apply to --population", other);
     }
     cs_status status = cs_law_named(source) ? open_source(args, source) : CS_OK;
     return status == CS_OK ? cs_law_population_of(source, options->max_length, options->stride, out)
@@ -418,10 +420,11 @@ cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
     int64_t tokens = 0;
     cs_status status = cs_cooc_uncovered(corpus, options, uncovered, &tokens);
     if (status == CS_OK && *uncovered > 0)
-        cs_output_note(args, "%lld of %lld tokens are in no sequence, and not counted: %s",
-                       (long long)*uncovered, (long long)tokens,
-                       options->stride > 0 ? "no full window reaches them, or theirs is too short "
-                                             "for the objective"
-                                           : "theirs is too short for the objective");
+        cs_output_note(
+            args, "%lld of %lld tokens are in no sequence and not counted: %s",
+            (long long)*uncovered, (long long)tokens,
+            options->stride > 0
+                ? "no full window reaches them, or their sequence is too short for the objective"
+                : "their sequence is too short for the objective");
     return status;
 }

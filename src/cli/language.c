@@ -41,7 +41,7 @@ cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_op
     cs_language l = {0};
     cs_status status = cs_args_refuse(
         args, "normalised solver tol max-iterations no-reduction moment-budget dry-run",
-        "has no meaning of the language (--estimate)");
+        "cannot be combined with --estimate");
     if (status == CS_OK) status = cs_args_store(args, dir, &store);
     const int64_t cols = store.corpus.vocab;
     cs_language_options options = {

@@ -122,7 +122,7 @@ static cs_status check_stack(void)
     struct rlimit limit;
     return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < needed
                ? cs_fail(CS_ERR_MEMORY,
-                         "the stack is limited to %lld KiB (ulimit -s) and %lld KiB are needed",
+                         "the stack is limited to %lld KiB (ulimit -s), but %lld KiB are needed",
                          (long long)(limit.rlim_cur / kib), (long long)(needed / kib))
                : CS_OK;
 }
@@ -131,7 +131,7 @@ static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name) {
-        (void)cs_fail(CS_ERR_USAGE, "no command; 'cospec help' lists them");
+        (void)cs_fail(CS_ERR_USAGE, "no command is given; 'cospec help' lists the commands");
         return 2;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {

@@ -208,12 +208,12 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
     const char *command = json_string_value(json_object_get(manifest, "command"));
     if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0))
-        status =
-            cs_fail(CS_ERR_USAGE, "--resume: %s holds a run of '%s'", dir, command ? command : "?");
+        status = cs_fail(CS_ERR_USAGE, "--resume: %s contains a run of '%s'", dir,
+                         command ? command : "?");
     if (status == CS_OK && !json_equal(position, json_object_get(manifest, "arguments"))) {
         *go_on = cs_listed(args->command->continues, "arguments");
         if (!*go_on)
-            status = cs_fail(CS_ERR_USAGE, "--resume: %s holds a run with other arguments", dir);
+            status = cs_fail(CS_ERR_USAGE, "--resume: %s contains a run with other arguments", dir);
     }
     json_object_foreach(now, key, value)
     {
@@ -226,9 +226,10 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
         if (cs_listed(args->command->continues, key)) {
             *go_on = true;
         } else if (status == CS_OK && !cs_listed(manner, key)) {
-            status = cs_fail(CS_ERR_USAGE,
-                             "--resume: %s holds a run with another --%s; --force starts anew", dir,
-                             key);
+            status = cs_fail(
+                CS_ERR_USAGE,
+                "--resume: %s contains a run with another --%s; give --force to start again", dir,
+                key);
         }
     }
     json_decref(now);
@@ -285,7 +286,7 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
     if (status == CS_OK) cs_output_takes_over(args);
     if (status == CS_OK && *kept) {
         const char *name = json_string_value(json_object_get(manifest, "result"));
-        cs_output_note(args, "%s: finished already; kept", dir);
+        cs_output_note(args, "%s: already finished; kept", dir);
         args->refuted = json_integer_value(json_object_get(manifest, "exit_code")) == 1;
         status = name ? cs_output_again(args, name) : CS_OK;
     }

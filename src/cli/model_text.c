@@ -67,7 +67,7 @@ cs_status cs_args_backend(const cs_args *args, cs_device_options options, cs_bac
     options.threads = cs_args_threads(args);
     cs_status status = cs_device_open(cs_args_text(args, "device"), &options, why, sizeof why, out);
     if (status == CS_OK && why[0] != '\0' && cs_args_given(args, "device"))
-        cs_output_note(args, "on the CPU: %s", why);
+        cs_output_note(args, "running on the CPU: %s", why);
     return status;
 }
 
@@ -78,7 +78,7 @@ cs_status cs_args_note_refused(const cs_args *args, cs_backend *backend)
     for (int64_t i = 0; backend->counted && status == CS_OK && row.what; ++i) {
         status = backend->counted(backend, i, &row);
         if (status == CS_OK && row.what && row.refused)
-            cs_output_note(args, "slow: cuBLASLt refuses %s, a plain kernel does it", row.what);
+            cs_output_note(args, "slow: cuBLASLt refuses %s, so a plain kernel is used", row.what);
     }
     return status;
 }
@@ -99,7 +99,8 @@ cs_status cs_args_named_model(cs_args *args, const char *argument, const char **
     }
     *name = cs_args_format(args, "%.*s", (int)length, start);
     if (*name && ((*name)[0] == '\0' || strchr(*name, ','))) {
-        return cs_fail(CS_ERR_USAGE, "%s: want NAME=MODEL, a name without commas", argument);
+        return cs_fail(CS_ERR_USAGE, "%s: expected NAME=MODEL with a name without commas",
+                       argument);
     }
     return *name ? CS_OK : CS_ERR_MEMORY;
 }
@@ -132,7 +133,7 @@ static void note_long(const cs_args *args, const cs_model_config *config)
     const char *name = cs_args_find(args, "length", 6) ? "length" : "max-length";
     const int64_t made = config->positions > 0 ? 0 : config->longest;
     if (made > 0 && cs_args_find(args, name, strlen(name)) && cs_args_int_or(args, name, 0) > made)
-        cs_output_note(args, "--%s is more than the %lld tokens that the model was made for", name,
+        cs_output_note(args, "--%s exceeds the %lld tokens that the model was trained for", name,
                        (long long)made);
 }
 
@@ -190,8 +191,8 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     if (status == CS_OK) status = cs_model_text_read(dir, out);
     if (status == CS_OK) status = input_record(args, dir, &out->kind);
     if (status == CS_OK && out->model.params.place)
-        cs_output_note(args, "%s: more than half of free memory; read from the file as needed",
-                       dir);
+        cs_output_note(
+            args, "%s: larger than half of the free memory; read from the file as needed", dir);
     if (status == CS_OK) note_long(args, &out->model.config);
     return status == CS_OK ? take_stack(args, out) : status;
 }
@@ -221,7 +222,7 @@ cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2], cs_images
 {
     const int sources = cs_args_positionals(args) - 1;
     cs_status status = cs_args_refuse(args, "pair regression pair-column pair-field tokens special",
-                                      "has no meaning for pictures");
+                                      "does not apply to pictures");
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
         cs_images all = {0};

@@ -243,7 +243,7 @@ static cs_status refuse_option(const cs_args *args, const char *given)
         common = common || strcmp(o->name, name) == 0;
     }
     cs_status status =
-        common ? cs_fail(CS_ERR_USAGE, "--%s has no meaning for '%s'", name, args->command->name)
+        common ? cs_fail(CS_ERR_USAGE, "--%s does not apply to '%s'", name, args->command->name)
                : unknown_option(args, "--", name);
     cs_free(name);
     return status;
@@ -295,7 +295,7 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
                                  !cs_args_find(args, next + 2, strcspn(next + 2, "=")));
             return cs_fail(CS_ERR_USAGE, "%s needs a value: %s%s%s%s%s%s", v->said,
                            v->opt->argument,
-                           dashes ? "; a value that begins with -- is given as --" : "",
+                           dashes ? "; give a value that begins with -- as --" : "",
                            dashes ? v->opt->name : "", dashes ? "='" : "", dashes ? next : "",
                            dashes ? "'" : "");
         }
@@ -390,8 +390,7 @@ static cs_status give_json(cs_opt_value *v, const json_t *value)
     } else if (json_is_boolean(value) && v->opt->kind == CS_OPT_FLAG) {
         text = json_is_true(value) ? "true" : "false";
     } else {
-        return cs_fail(CS_ERR_USAGE, "%s: the value is neither text nor a number nor a flag",
-                       v->said);
+        return cs_fail(CS_ERR_USAGE, "%s: the value is not a string, number or boolean", v->said);
     }
     return give_value(v, text);
 }

@@ -181,8 +181,8 @@ static cs_status print_selection(const cs_args *args, const cs_table *table, FIL
     }
     if (status == CS_OK) status = cs_table_print_text(&brief, out);
     if (status == CS_OK && brief.rows < table->rows && !metric_given(args)) {
-        cs_output_note(args, "%lld of %lld rows; --all shows every one", (long long)brief.rows,
-                       (long long)table->rows);
+        cs_output_note(args, "%lld of %lld rows shown; give --all to show all of them",
+                       (long long)brief.rows, (long long)table->rows);
     }
     cs_free(from);
     CS_FREE_FIELDS(&brief, name, cell);
@@ -395,10 +395,10 @@ cs_status cs_output_again(cs_args *args, const char *name)
     if (status == CS_OK && has_table) status = cs_table_read_csv(csv_path, &table);
     bool as_json = cs_args_flag(args, "json"), as_csv = cs_args_flag(args, "csv");
     if (status == CS_OK && (as_json ? !json : as_csv ? !has_table : !json && !has_table)) {
-        status =
-            cs_fail(CS_ERR_INPUT,
-                    "%s: the finished run has no %s.%s to print; --resume --force runs it anew",
-                    dir, name, as_csv ? "csv" : "json");
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "%s: the finished run has no %s.%s to print; give --resume --force to run it again",
+            dir, name, as_csv ? "csv" : "json");
     }
     if (status == CS_OK)
         status = set_printed(

@@ -85,7 +85,7 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
         return cs_fail(CS_ERR_USAGE, "--folds and --validation-share exclude each other");
     }
     if (fit->balanced && cs_args_flag(args, "regression")) {
-        return cs_fail(CS_ERR_USAGE, "--balanced weighs classes, --regression has none");
+        return cs_fail(CS_ERR_USAGE, "--balanced weights classes, but --regression has none");
     }
     const char *list = cs_args_text(args, "penalties");
     cs_status status =
@@ -93,7 +93,8 @@ cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty)
     for (int64_t i = 0; i < fit->penalties && status == CS_OK; ++i) {
         const double x = (*penalty)[i];
         if (!(x > 0) || (i > 0 && x >= (*penalty)[i - 1]))
-            status = cs_fail(CS_ERR_USAGE, "--penalties: %g: they must be positive and fall", x);
+            status = cs_fail(CS_ERR_USAGE,
+                             "--penalties: %g: penalties must be positive and descending", x);
     }
     fit->penalty = *penalty;
     return status;

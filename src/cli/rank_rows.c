@@ -34,7 +34,7 @@ cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_
     cs_status status = position ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !choice.groups && cs_row_choice_wants_about(&choice))
         status = cs_fail(CS_ERR_USAGE,
-                         "--keep, --drop-special and --drop-position want --groups rows.npy");
+                         "--keep, --drop-special and --drop-position need --groups rows.npy");
     for (int i = 0; i < positions && status == CS_OK; ++i) {
         status = cs_int_parse(cs_args_text_at(args, "drop-position", i), &position[i]);
     }

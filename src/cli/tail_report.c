@@ -21,8 +21,8 @@ void cs_sum4_note(const cs_args *args, const cs_sum4 *sum)
         cs_output_note(args, "sum sigma^4 %.12g, exact", sum->value);
     } else {
         cs_output_note(args,
-                       "sum sigma^4 %.8g in [%.8g, %.8g] at %g%%, estimated from %lld samples with "
-                       "%lld vectors taken out exactly",
+                       "sum sigma^4 %.8g in [%.8g, %.8g] at %g%%, estimated from %lld samples "
+                       "after %lld vectors were deflated exactly",
                        sum->value, sum->low, sum->high, 100 * sum->level, (long long)sum->samples,
                        (long long)sum->known + sum->sketch);
     }

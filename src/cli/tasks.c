@@ -19,7 +19,7 @@ const cs_opt cs_group_tasks[] = {
 
 static cs_status check(const cs_args *args)
 {
-    const char *none = "has no meaning with --tasks", *layer = "layer";
+    const char *none = "cannot be combined with --tasks", *layer = "layer";
     cs_status status = cs_args_refuse(args, "config dry-run against metric", none);
     if (status == CS_OK)
         status = cs_args_refuse(args, "regression label-column text-column baselines", none);
@@ -31,7 +31,7 @@ static cs_status check(const cs_args *args)
         status = cs_fail(CS_ERR_USAGE, "--tasks takes only a MODEL");
     if (status == CS_OK && cs_args_find(args, layer, strlen(layer)) &&
         (strchr(cs_args_text(args, layer), ',') || cs_args_is(args, layer, "all")))
-        status = cs_fail(CS_ERR_USAGE, "--layer with --tasks is one layer");
+        status = cs_fail(CS_ERR_USAGE, "--layer must be a single layer with --tasks");
     return status;
 }
 

@@ -54,9 +54,9 @@ cs_status cs_tokenize_train_pictures(cs_args *args)
     CS_ARGS_FIELDS(args, &o, patch, codes, width, layers, heads, steps, batch, seed, threads);
     o.learning_rate = cs_args_real(args, "lr");
     cs_status status =
-        cs_args_refuse(args, "vocab min-frequency special add-prefix-space split", "is for texts");
+        cs_args_refuse(args, "vocab min-frequency special add-prefix-space split", "needs texts");
     if (status == CS_OK && !vq)
-        status = cs_args_refuse(args, "width layers heads steps batch lr", "is for --model vq");
+        status = cs_args_refuse(args, "width layers heads steps batch lr", "needs --model vq");
     if (status == CS_OK && !source)
         status = cs_fail(CS_ERR_USAGE, "--model %s needs --corpus with pictures",
                          cs_args_text(args, "model"));

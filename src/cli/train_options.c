@@ -241,7 +241,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *ph
                            : cs_args_trained_objective(args, name, file, &task->objective);
     if (status == CS_OK && cs_args_ahead(args, o) > 0)
         status = cs_args_refuse(args, "query-position",
-                                "has no meaning for multi-token, whose heads are of one stream");
+                                "does not apply to multi-token, whose heads use one stream");
     task->two_stream = cs_args_given(args, "query-position");
     CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
     return status;
@@ -264,7 +264,7 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
     cs_status status = set_task(args, file, phases, &o);
     if (status == CS_OK) status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o.schedule);
     if (status == CS_OK && cs_args_given(args, "steps") && cs_args_given(args, "epochs"))
-        status = cs_fail(CS_ERR_USAGE, "--steps and --epochs are given together");
+        status = cs_fail(CS_ERR_USAGE, "--steps and --epochs exclude each other");
     if (status != CS_OK) return status;
     o.loss = loss_of(args);
     if (o.loss != CS_LOSS_SPECTRAL && cs_args_given(args, "spectral-factor")) {
@@ -413,9 +413,10 @@ cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *conf
     }
     for (size_t i = 0; i < sizeof option / sizeof *option; ++i) {
         if (asked[i] > 0 && !(task->delta > 0)) {
-            return cs_fail(CS_ERR_USAGE,
-                           "--%s needs --delta > 0: the encoder reads none of the masked tokens",
-                           option[i]);
+            return cs_fail(
+                CS_ERR_USAGE,
+                "--%s needs --delta > 0, because otherwise the encoder reads no masked tokens",
+                option[i]);
         }
     }
     if (task->decoder_resets && !takes_rows) {
@@ -424,8 +425,8 @@ cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *conf
                        "other decoder's rows start from the encoder's");
     }
     if (task->misaligned && task->delta >= 1) {
-        return cs_fail(CS_ERR_USAGE, "--misaligned needs --delta below 1: the encoder reads every "
-                                     "position, so that none moves");
+        return cs_fail(CS_ERR_USAGE, "--misaligned needs --delta below 1, because otherwise the "
+                                     "encoder reads every position");
     }
     return CS_OK;
 }
@@ -436,8 +437,9 @@ cs_status cs_args_refuse_model(const cs_args *args)
         bool own = o->kind == CS_OPT_HEADING || strcmp(o->name, "init-from") == 0 ||
                    strcmp(o->name, "precision") == 0 || strcmp(o->name, "search-products") == 0;
         if (!own && cs_args_given(args, o->name)) {
-            return cs_fail(CS_ERR_USAGE, "--%s: the model of --init-from %s has its own", o->name,
-                           cs_args_text(args, "init-from"));
+            return cs_fail(CS_ERR_USAGE,
+                           "--%s cannot be changed: the model of --init-from %s defines it",
+                           o->name, cs_args_text(args, "init-from"));
         }
     }
     return CS_OK;

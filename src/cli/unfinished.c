@@ -27,8 +27,9 @@ static cs_status take_over(cs_unfinished *u)
     cs_status status = cs_json_read(u->path, &file);
     const json_t *options = json_object_get(u->kept, "options");
     if (status == CS_OK && !json_equal(json_object_get(file, "options"), options)) {
-        status = cs_fail(CS_ERR_USAGE, "%s holds a run with other options; --force starts anew",
-                         u->path);
+        status =
+            cs_fail(CS_ERR_USAGE,
+                    "%s contains a run with other options; give --force to start again", u->path);
     }
     if (status == CS_OK) {
         json_decref(u->kept);

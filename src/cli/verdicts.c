@@ -11,8 +11,8 @@ cs_status cs_verdicts_report(cs_args *args, const cs_statements *list)
         const cs_statement *s = &list->item[i];
         if (s->form == CS_CORRECTED && s->attained) {
             cs_output_note(args,
-                           "%s on %s is attained: its sides agree to %.1g, and which is the larger "
-                           "is beyond the arithmetic (exit code unaffected)",
+                           "%s on %s is attained: its sides are equal within the rounding error, "
+                           "%.1g (exit code unaffected)",
                            s->id, s->input, s->error);
         }
     }

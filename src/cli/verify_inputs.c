@@ -28,7 +28,8 @@ static cs_status toy_matrix(cs_verify *v, const cs_toy *toy)
     cs_status status = cs_toy_size(toy, &rows, &cols, &nnz);
     if (status == CS_OK && v->all && nnz > CS_THEOREM_TOY_ENTRIES) {
         cs_output_note(
-            v->args, "3.1 and 4.1 are left out: the toy matrix has %.3g x %.3g with %.3g nonzeros",
+            v->args,
+            "3.1 and 4.1 are left out: the toy matrix is too large (%.3g x %.3g, %.3g nonzeros)",
             rows, cols, nnz);
         return CS_OK;
     }
@@ -130,7 +131,7 @@ static cs_status probe(cs_verify *v, const cs_cooc_store *store, const char *nam
 {
     const cs_spectrum *leading = v->input.leading;
     if (!leading->converged) {
-        cs_output_note(v->args, "no held-out probe: it needs all the triplets");
+        cs_output_note(v->args, "no held-out probe: it needs all triplets");
         return CS_OK;
     }
     if (store->options.split != CS_SPLIT_TRAIN) {
@@ -224,14 +225,14 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
     cs_status status = cs_args_refuse(v->args, "objective classes length tokens",
                                       "belongs to the toy model and --matrix replaces it");
     if (status == CS_OK && cs_verify_named(v) && !cs_verify_named(v)->run[CS_ON_MATRIX])
-        status = cs_fail(CS_ERR_USAGE, "%s: it takes no --matrix", cs_verify_named(v)->about);
+        status =
+            cs_fail(CS_ERR_USAGE, "%s: it does not accept --matrix", cs_verify_named(v)->about);
     if (status == CS_OK && cs_args_language(v->args) &&
         !(cs_verify_named(v) && cs_verify_named(v)->run[CS_ON_LANGUAGE]))
         status = cs_fail(CS_ERR_USAGE, "--estimate needs verify 4.1 --matrix DIR");
     if (status == CS_OK && cs_args_is(v->args, "estimate", "cross-fit"))
-        status =
-            cs_fail(CS_ERR_USAGE, "--estimate cross-fit: its tail is below the language's, and "
-                                  "what is below bounds nothing: want distinct-document");
+        status = cs_fail(CS_ERR_USAGE, "--estimate cross-fit gives a tail below that of the "
+                                       "language, which is not a bound; give distinct-document");
     if (status == CS_OK)
         status =
             cs_want(v->args, CS_ERR_INPUT, path,
@@ -288,7 +289,7 @@ cs_status cs_verify_model(cs_verify *v)
     }
     cs_status status =
         cs_args_refuse(args, "matrix objective classes length tokens labels triplets",
-                       "has no meaning with --model");
+                       "cannot be combined with --model");
     if (status == CS_OK && !corpus) status = cs_fail(CS_ERR_USAGE, "--model needs a --corpus");
     if (status == CS_OK) status = masking(args, &o, &given);
     if (status == CS_OK) status = cs_args_model_open(args, cs_args_text(args, "model"), &text);

@@ -87,7 +87,7 @@ static cs_status none_fits(const cs_objective *objective, int32_t shortest, int3
         cs_status status = cs_objective_check_length(objective, longest);
         assert(status != CS_OK); /* or the longest sequence would have been kept */
         (void)status;
-        return cs_blame(CS_ERR_INPUT, "no sequence is long enough, the longest has %d tokens",
+        return cs_blame(CS_ERR_INPUT, "no sequence is long enough; the longest has %d tokens",
                         (int)longest);
     }
     /* A plan file has lengths of its own, not a least one. */
@@ -109,7 +109,7 @@ static cs_status none_fits(const cs_objective *objective, int32_t shortest, int3
     }
     return cs_fail(CS_ERR_INPUT,
                    "%s has plans of length %s, but no sequence has such a length (they have %d to "
-                   "%d tokens): --max-length %lld --stride 1 makes windows of a length",
+                   "%d tokens); give --max-length %lld --stride 1 for windows of a fixed length",
                    file->path, lengths, (int)shortest, (int)longest,
                    (long long)file->plan[0].length);
 }
@@ -307,19 +307,18 @@ cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options)
         bool rows = false;
         const bool within = within_window(corpus, &q, i, &rows);
         if (plane && !(within && rows)) {
+            status = cs_fail(
+                CS_ERR_USAGE,
+                "nearest:%lld uses distance in the plane for pictures, but --max-length %lld with "
+                "--stride %lld does not cut their windows of %lld x %lld patches into whole rows: "
+                "give --max-length %lld alone, or nearest:%lld@1 for distance in the sequence",
+                n, length, stride, window / columns, columns, window, n);
+        } else if (!within) {
             status =
                 cs_fail(CS_ERR_USAGE,
-                        "nearest:%lld of pictures is by distance in the plane, and --max-length "
-                        "%lld with --stride %lld does not cut their windows of %lld x %lld "
-                        "patches into whole rows: give --max-length %lld alone, or nearest:"
-                        "%lld@1 for distance in the sequence",
-                        n, length, stride, window / columns, columns, window, n);
-        } else if (!within) {
-            status = cs_fail(CS_ERR_USAGE,
-                             "--max-length %lld with --stride %lld cuts sequences across windows "
-                             "of %lld x %lld patches, which overlap: give --max-length %lld, or "
-                             "none",
-                             length, stride, window / columns, columns, window);
+                        "--max-length %lld with --stride %lld cuts sequences across overlapping "
+                        "windows of %lld x %lld patches: give --max-length %lld, or leave it out",
+                        length, stride, window / columns, columns, window);
         }
     }
     cs_sequences_free(&q);

@@ -426,12 +426,12 @@ static cs_status save(build *b)
                          (long long)b->done, blocks, b->options->checkpoint)
            : b->kept > 0
                ? cs_fail(CS_ERR_INTERRUPT,
-                         "interrupted after %lld of %lld blocks of sequences, of which %lld are "
-                         "kept in %s: there was no time to write the others",
+                         "interrupted after %lld of %lld blocks of sequences; %lld are kept in %s, "
+                         "and there was no time to write the others",
                          (long long)b->done, blocks, (long long)b->kept, b->options->checkpoint)
                : cs_fail(CS_ERR_INTERRUPT,
-                         "interrupted after %lld of %lld blocks of sequences, which there was no "
-                         "time to write: nothing is kept",
+                         "interrupted after %lld of %lld blocks of sequences; there was no time to "
+                         "write them, and nothing is kept",
                          (long long)b->done, blocks);
 }
 
@@ -447,11 +447,10 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
     cs_status status = cs_build_resources_of(options, &b->may_use);
     if (status == CS_OK && options->by_document &&
         (cs_context_gram(&options->context) || corpus->documents > CS_MOST_DOCUMENTS))
-        status =
-            cs_fail(CS_ERR_INPUT,
-                    "rows by document are for contexts that have rows and at most 2^32 documents, "
-                    "not %lld",
-                    (long long)corpus->documents);
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "rows by document need a context with rows and at most 2^32 documents, not %lld",
+            (long long)corpus->documents);
     if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);
@@ -524,7 +523,7 @@ static cs_status add_up(const build *b, cs_cooc *out)
             b->options->comm->agreed = true; /* all ranks come to this */
         }
         return cs_fail(CS_ERR_INPUT,
-                       "sampled plans weigh far more than expected: the mass passes %g",
+                       "the sampled plans have far more mass than expected: it exceeds %g",
                        (b->exact ? 0x1p53 : 0x1p63) / b->scale);
     }
     return CS_OK;

@@ -33,8 +33,9 @@ static cs_status same_build(const char *path, const json_t *there, json_t *here)
         }
         char *a = other ? json_dumps(other, JSON_ENCODE_ANY) : NULL;
         char *b = json_dumps(value, JSON_ENCODE_ANY);
-        cs_status status = cs_fail(CS_ERR_USAGE, "%s is of another build: its %s is %s, not %s",
-                                   path, key, a ? a : "not given", b ? b : "?");
+        cs_status status =
+            cs_fail(CS_ERR_USAGE, "%s belongs to another build: its %s is %s, not %s", path, key,
+                    a ? a : "not given", b ? b : "?");
         free(a);
         free(b);
         return status;
@@ -47,12 +48,13 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
 {
     const char *format = json_string_value(json_object_get(json, "format"));
     if (!format || strcmp(format, CS_CHECKPOINT_FORMAT) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: is no checkpoint of a build", path);
+        return cs_fail(CS_ERR_INPUT, "%s: not a checkpoint of a build", path);
     }
     json_int_t version = json_integer_value(json_object_get(json, "version"));
     if (version != CS_CHECKPOINT_VERSION) {
-        return cs_fail(CS_ERR_USAGE, "%s is of another build: its format is version %lld, not %d",
-                       path, (long long)version, CS_CHECKPOINT_VERSION);
+        return cs_fail(CS_ERR_USAGE,
+                       "%s belongs to another build: its format is version %lld, not %d", path,
+                       (long long)version, CS_CHECKPOINT_VERSION);
     }
     json_t *build = json_object_get(json, "build");
     const char *records = json_string_value(json_object_get(json, "records"));
@@ -63,7 +65,7 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
     if (!json_is_object(build) || !known || !digest || strlen(digest) != CS_CHECKPOINT_DIGEST - 1 ||
         !json_is_integer(bytes) ||
         json_integer_value(bytes) < (json_int_t)sizeof(cs_checkpoint_header)) {
-        return cs_fail(CS_ERR_INPUT, "%s: is damaged: a field is missing or bad", path);
+        return cs_fail(CS_ERR_INPUT, "%s: is damaged: a field is missing or invalid", path);
     }
     cs_status status = cs_objective_renew(build, "objective");
     if (status == CS_OK) status = same_build(path, build, identity);
@@ -122,7 +124,7 @@ static cs_status refill(source *s)
     if (status != CS_OK) return status;
     int64_t left = s->checkpoint->bytes - s->read, count = cs_least(left, PIECE);
     if (count == 0) {
-        return damaged(s, "it is shorter than it should be");
+        return damaged(s, "it is truncated");
     }
     status = cs_file_read_at(s->fd, s->checkpoint->path, s->read, count, s->buffer);
     s->digest = cs_checkpoint_chain(s->digest, s->buffer, (size_t)count);
@@ -155,7 +157,7 @@ static cs_status get_records(source *s, const cs_checkpoint_state *state, int64_
         const cs_record *r = &s->chunk[i];
         if (r->col < 0 || r->col >= state->vocab || r->label < -1 || r->label >= state->labels ||
             r->units <= 0 || r->sequence < 0 || r->sequence >= state->sequences) {
-            status = damaged(s, "it holds a record that the build cannot have made");
+            status = damaged(s, "it contains a record that the build cannot have written");
         }
         s->units += (uint64_t)r->units;
     }
@@ -238,7 +240,7 @@ static cs_status get_state(source *s, cs_checkpoint_state *state)
         return damaged(s, "its digest is not the recorded one");
     }
     if (s->units != (uint64_t)h.units || h.contributions < 0) {
-        return damaged(s, "its sums are not those of its records");
+        return damaged(s, "its sums do not match its records");
     }
     state->contributions = h.contributions;
     state->units = h.units;

@@ -60,17 +60,18 @@ cs_status cs_context_parse(const char *text, cs_context *out)
                        cs_choice_hint(text, forms, &(cs_hint){0}));
     }
     if (!*numbers[mode] && text[length] != '\0') {
-        return cs_fail(CS_ERR_USAGE, "context '%s': %s takes no number", text,
+        return cs_fail(CS_ERR_USAGE, "context '%s': %s does not accept a number", text,
                        cs_context_names[mode]);
     }
     cs_context c = {.mode = (cs_context_mode)mode, .n = 1, .given = kinds[mode]->given};
     const char *digits = text[length] == ':' ? text + length + 1 : "";
     if (*numbers[mode] && !take_numbers(digits, &c)) {
-        return cs_fail(CS_ERR_USAGE, "context '%s': %s%s wants an integer %s in 1..%d%s", text,
-                       cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST,
-                       strchr(digits, '@') && kinds[mode]->plane
-                           ? ", and with @C behind it the columns C of a plane in the same"
-                           : "");
+        return cs_fail(
+            CS_ERR_USAGE, "context '%s': %s%s needs an integer %s in 1..%d%s", text,
+            cs_context_names[mode], numbers[mode], numbers[mode] + 1, WIDEST,
+            strchr(digits, '@') && kinds[mode]->plane
+                ? ", optionally followed by @C, the columns of a plane, in the same range"
+                : "");
     }
     *out = c;
     return CS_OK;
@@ -114,18 +115,20 @@ bool cs_context_gram(const cs_context *context)
 static cs_status check(const cs_context_options *o)
 {
     if (o->draws < 0) {
-        return cs_fail(CS_ERR_USAGE, "%lld draws: must not be negative", (long long)o->draws);
+        return cs_fail(CS_ERR_USAGE, "the number of draws, %lld, must not be negative",
+                       (long long)o->draws);
     }
     if (o->max_events < 0) {
-        return cs_fail(CS_ERR_USAGE, "at most %lld events: must not be negative",
+        return cs_fail(CS_ERR_USAGE, "the limit of %lld events must not be negative",
                        (long long)o->max_events);
     }
     if (!(o->tail >= 0 && o->tail < 1)) {
-        return cs_fail(CS_ERR_USAGE, "tail %g not in [0, 1)", o->tail);
+        return cs_fail(CS_ERR_USAGE, "tail %g is not in [0, 1)", o->tail);
     }
     const cs_context *c = &o->context;
     if (o->draws > 0 && cs_context_gram(c)) {
-        return cs_fail(CS_ERR_USAGE, "%lld draws: context %s has exact weights at every length",
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld draws cannot be used: context %s has exact weights at every length",
                        (long long)o->draws, cs_context_names[c->mode]);
     }
     if (*numbers[c->mode] && (c->n < 1 || c->n > WIDEST)) {
@@ -134,8 +137,7 @@ static cs_status check(const cs_context_options *o)
     }
     if (c->columns < 0 || c->columns > WIDEST || (c->columns > 0 && !cs_context_plane(c))) {
         return cs_fail(CS_ERR_USAGE,
-                       "context %s in a plane of %lld columns: nearest:N knows one "
-                       "of 1..%d",
+                       "context %s in a plane of %lld columns: nearest:N supports 1..%d columns",
                        cs_context_names[c->mode], (long long)c->columns, WIDEST);
     }
     return cs_objective_check(o->objective);
@@ -216,7 +218,7 @@ static cs_status check_total(const cs_sequences *sequences, cs_context_plan *pla
     cs_status status = cs_context_nearest_table(plan, &smaller);
     cs_free(smaller.pattern);
     cs_pool_free(&smaller.pool);
-    return cs_blame(status, "%.3g contexts in the corpus, more than %.3g", total,
+    return cs_blame(status, "the corpus has %.3g contexts, but at most %.3g are supported", total,
                     MAX_PATTERNS_IN_ALL);
 }
 

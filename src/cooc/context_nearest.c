@@ -134,12 +134,12 @@ static cs_status too_many(const cs_context_plan *plan, int64_t s, double pattern
     if (length > 0 && length < s) {
         (void)snprintf(by_length, sizeof by_length, "--max-length %lld", (long long)length);
     }
-    return cs_fail(CS_ERR_USAGE,
-                   "nearest:%lld under %s at length %lld has more than %.3g contexts a target: "
-                   "give %s%s%s",
-                   (long long)plan->context.n, cs_objective_name(plan->objective.kind),
-                   (long long)s, patterns, by_tail, *by_tail && *by_length ? " or " : "",
-                   *by_tail || *by_length ? by_length : "a smaller N");
+    return cs_fail(
+        CS_ERR_USAGE,
+        "nearest:%lld under %s at length %lld has more than %.3g contexts per target: give %s%s%s",
+        (long long)plan->context.n, cs_objective_name(plan->objective.kind), (long long)s, patterns,
+        by_tail, *by_tail && *by_length ? " or " : "",
+        *by_tail || *by_length ? by_length : "a smaller N");
 }
 
 /* Sets of fewer than n positions, kept whole: their number and weights. */

@@ -27,8 +27,8 @@ cs_status cs_context_plane_check(const cs_context_plan *plan)
     }
     if (plan->longest > LONGEST) {
         return cs_fail(CS_ERR_USAGE,
-                       "nearest:%lld@%lld at length %lld: positions are ordered by distance in the "
-                       "plane up to length %d (--max-length, --window)",
+                       "nearest:%lld@%lld at length %lld: distance in the plane supports lengths "
+                       "up to %d; give a smaller --max-length or --window",
                        (long long)plan->context.n, (long long)plan->context.columns,
                        (long long)plan->longest, LONGEST);
     }

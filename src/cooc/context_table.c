@@ -111,8 +111,8 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
 static cs_status out_of_reach(const cs_context_plan *plan, int64_t s, double events)
 {
     return cs_fail(CS_ERR_USAGE,
-                   "all under %s at length %lld has %.3g contexts, more than %.3g: shorter "
-                   "sequences have fewer, and cospec cooc --draws N takes a sample of them",
+                   "all under %s at length %lld has %.3g contexts, but at most %.3g are supported: "
+                   "give shorter sequences, or sample the plans with cospec cooc --draws N",
                    cs_objective_name(plan->objective.kind), (long long)s, events,
                    (double)plan->max_events);
 }

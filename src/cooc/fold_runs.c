@@ -101,7 +101,7 @@ static cs_status hashed(maker *m, const double *fold, int32_t *out)
     const int64_t at = place_of(m, fold);
     if (m->slot[at] == 0) {
         if (m->r.patterns == INT32_MAX)
-            return cs_fail(CS_ERR_MEMORY, "more than 2^31 different counts of eight folds");
+            return cs_fail(CS_ERR_MEMORY, "more than 2^31 distinct counts of eight folds");
         status = cs_reserve(&m->r.fold, &m->r.pattern_room, (m->r.patterns + 1) * CS_FOLDS,
                             sizeof *m->r.fold);
         if (status != CS_OK) return status;

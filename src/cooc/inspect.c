@@ -44,7 +44,7 @@ cs_status cs_inspect_row(const cs_inspection *in, int64_t row)
 {
     const cs_csr *a = &in->store->cooc.matrix.a;
     if (row < 0 || row >= a->rows) {
-        return cs_fail(CS_ERR_USAGE, "row %lld not in 0..%lld", (long long)row,
+        return cs_fail(CS_ERR_USAGE, "row %lld is not in 0..%lld", (long long)row,
                        (long long)a->rows - 1);
     }
     int64_t count = a->ptr[row + 1] - a->ptr[row];
@@ -137,10 +137,9 @@ cs_status cs_inspect_neighbours(const cs_inspection *in, const cs_spectrum *s, i
         weight += fabs(s->v.data[id + j * s->v.ld]);
     }
     if (weight == 0.0) {
-        return cs_fail(
-            CS_ERR_INPUT,
-            "%s has no part in vectors %lld to %lld: raise --dimensions, or lower --skip", word,
-            (long long)first + 1, (long long)end);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s is zero in vectors %lld to %lld: raise --dimensions or lower --skip",
+                       word, (long long)first + 1, (long long)end);
     }
     cs_scored *list = cs_alloc(n, sizeof *list);
     if (!list) return CS_ERR_MEMORY;

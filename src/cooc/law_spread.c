@@ -156,10 +156,11 @@ static cs_status count_contributions(cs_law_spread *s, const cs_sequences *seque
     }
     cs_law_spreader_free(&counter);
     return status == CS_OK && s->contributions > MOST
-               ? cs_fail(CS_ERR_INPUT,
-                         "%s: %.4g contributions of all words, at most %.2g are counted: give a "
-                         "smaller --max-length with --stride 1, a nearer context or fewer words",
-                         s->corpus->name, s->contributions, MOST)
+               ? cs_fail(
+                     CS_ERR_INPUT,
+                     "%s: %.4g contributions from all words, but at most %.2g are supported: give "
+                     "a smaller --max-length with --stride 1, a nearer context or fewer words",
+                     s->corpus->name, s->contributions, MOST)
                : status;
 }
 
@@ -220,7 +221,8 @@ cs_status cs_law_spread_init(const cs_context_plan *plan, const cs_corpus *corpu
         return CS_OK;
     }
     if (plan->context.mode == CS_CONTEXT_DOCUMENT) {
-        return cs_fail(CS_ERR_USAGE, "%s: a population has no documents to be rows", corpus->name);
+        return cs_fail(CS_ERR_USAGE, "%s: a population has no documents that could be rows",
+                       corpus->name);
     }
     for (int64_t i = 0; i < sequences->count; ++i) {
         s.reach = sequences->length[i] - 1 > s.reach ? sequences->length[i] - 1 : s.reach;

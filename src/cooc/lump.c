@@ -126,7 +126,7 @@ cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance, cs_lump
     cs_csr nonzeros = {0}, sum = {0};
     const cs_csr *by_row = NULL;
     if (a->rows > INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%lld rows: more than 2^31 - 1", (long long)a->rows);
+        return cs_fail(CS_ERR_INPUT, "%lld rows exceed the limit of 2^31 - 1", (long long)a->rows);
     }
     l.lump[CS_LEFT] = cs_alloc(a->rows, sizeof *l.lump[0]);
     l.lump[CS_RIGHT] = cs_alloc(a->cols, sizeof *l.lump[0]);
@@ -146,7 +146,7 @@ cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance, cs_lump
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out)
 {
     if (!(tolerance >= 0) || tolerance >= 1) {
-        return cs_fail(CS_ERR_USAGE, "lumping tolerance %g not in [0, 1)", tolerance);
+        return cs_fail(CS_ERR_USAGE, "lumping tolerance %g is not in [0, 1)", tolerance);
     }
     cs_status status = cs_csr_check(a, true);
     if (status != CS_OK) return status;

@@ -282,11 +282,12 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
     estimate e = {.a = a, .s = s, .held = a->op->cols, .known = s->v ? s->v->cols : 0};
     double part = 0;
     if (s->samples < 2) {
-        return cs_fail(CS_ERR_USAGE, "%lld samples: an estimate with its error needs 2 or more",
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld samples are too few: an estimate with its error needs at least 2",
                        (long long)s->samples);
     }
     if (!(s->level >= 0 && s->level < 1)) {
-        return cs_fail(CS_ERR_USAGE, "level %g not in (0, 1)", s->level);
+        return cs_fail(CS_ERR_USAGE, "confidence level %g is not in (0, 1)", s->level);
     }
     e.q = e.known > 0 ? s->v : NULL;
     int64_t room = s->sketch < a->cols ? s->sketch : a->cols;

@@ -20,7 +20,7 @@
 static cs_status side_init(cs_walk_side *s, int64_t n, const char *what, cs_pool *pool)
 {
     if (n > INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%lld %s: the fourth moment takes 2^31 - 1 or fewer",
+        return cs_fail(CS_ERR_INPUT, "%lld %s exceed 2^31 - 1, the limit of the fourth moment",
                        (long long)n, what);
     }
     *s = (cs_walk_side){.n = n,

@@ -94,8 +94,8 @@ bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s)
     bool room = half <= 0 || bytes <= half; /* rank 0 decides */
     if (!room) {
         cs_certificate_why(&s->cert_inertia, CS_CERT_NOT_RUN,
-                           "the whole matrix and its vectors, which rank 0 alone would hold, take "
-                           "%.3g GB, above half of its free memory, %.3g GB",
+                           "rank 0 would have to store the whole matrix and its vectors, %.3g GB, "
+                           "above half of its free memory, %.3g GB",
                            bytes / 1e9, half / 1e9);
     }
     cs_comm_spread(c, &room, sizeof room);

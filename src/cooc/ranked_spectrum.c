@@ -74,7 +74,8 @@ static cs_status by_parpack(task *t, const cs_svd_options *o)
     grouped.comm = t->r.comm;
     if (!grouped.comm->arpack) {
         grouped.comm->agreed = true;
-        return cs_fail(CS_ERR_DEVICE, "solver arpack: this group's carrier has no PARPACK");
+        return cs_fail(CS_ERR_DEVICE,
+                       "solver arpack: this build has no PARPACK; give another solver");
     }
     cs_status status = cs_svd_arpack(&t->r.op, &grouped, &t->part.svd);
     grouped.comm->agreed = status == CS_ERR_USAGE; /* of the sizes, which all ranks see */
@@ -302,15 +303,16 @@ static cs_status check_options(const cs_shard *shard, const cs_spectrum_options 
 {
     shard->comm->agreed = true; /* all ranks see the same options */
     if (o->k < 0 || o->k > cs_least(shard->rows, shard->cols)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%lld singular triplets wanted, but the matrix (%lld x %lld) has only %lld",
-                       (long long)o->k, (long long)shard->rows, (long long)shard->cols,
-                       (long long)cs_least(shard->rows, shard->cols));
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%lld singular triplets requested, but the matrix (%lld x %lld) has only %lld",
+            (long long)o->k, (long long)shard->rows, (long long)shard->cols,
+            (long long)cs_least(shard->rows, shard->cols));
     }
     if (o->solver != CS_SOLVER_AUTO && o->solver != CS_SOLVER_BLOCK &&
         o->solver != CS_SOLVER_ARPACK) {
         return cs_fail(CS_ERR_USAGE,
-                       "solver %s works in one process: over several, block or arpack",
+                       "solver %s works in a single process; with several give block or arpack",
                        cs_solver_name(o->solver));
     }
     shard->comm->agreed = false;

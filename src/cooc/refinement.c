@@ -217,7 +217,7 @@ static cs_status measure(study *s)
     }
     s->events = s->base[s->sequences->count];
     if (status == CS_OK)
-        status = cs_mem_check(bytes, "--max-length or --limit makes them fewer",
+        status = cs_mem_check(bytes, "give a smaller --max-length or --limit",
                               "the rows of %lld events under %lld contexts take",
                               (long long)s->events, (long long)s->count);
     return status;

@@ -82,10 +82,10 @@ static cs_status walk_witness(writer *w, int64_t row)
         }
     }
     if (status == CS_OK && !w->found)
-        status = cs_fail(CS_ERR_INPUT,
-                         "row %lld: its witness, contribution %lld of sequence %lld, "
-                         "does not lead to its key",
-                         (long long)row, (long long)w->ordinal, (long long)sequence);
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "row %lld: its witness, contribution %lld of sequence %lld, does not produce its key",
+            (long long)row, (long long)w->ordinal, (long long)sequence);
     w->walker = NULL;
     cs_context_walker_free(&walker);
     cs_context_plan_free(&plan);
@@ -95,8 +95,8 @@ static cs_status walk_witness(writer *w, int64_t row)
 cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out)
 {
     if (row < 0 || row >= store->cooc.matrix.a.rows) {
-        return cs_fail(CS_ERR_USAGE, "row %lld of %lld", (long long)row,
-                       (long long)store->cooc.matrix.a.rows);
+        return cs_fail(CS_ERR_USAGE, "row %lld does not exist: the matrix has %lld rows",
+                       (long long)row, (long long)store->cooc.matrix.a.rows);
     }
     char *text = NULL;
     size_t size = 0;

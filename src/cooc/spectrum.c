@@ -51,8 +51,8 @@ cs_status cs_spectrum_require(const cs_spectrum *s)
                       : CS_OK;
     }
     return cs_fail(CS_ERR_CONVERGE,
-                   "the singular values did not converge: only %lld triplets are known, largest "
-                   "residual %.3g",
+                   "the singular values did not converge: only %lld triplets are known, with "
+                   "largest residual %.3g",
                    (long long)s->k, s->cert_residual.value);
 }
 
@@ -60,24 +60,27 @@ static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
 {
     const int64_t rows = cs_spectrum_rows(a, o), most = cs_least(rows, a->cols);
     if (o->k < 0) {
-        return cs_fail(CS_ERR_USAGE, "%lld singular triplets wanted", (long long)o->k);
+        return cs_fail(CS_ERR_USAGE, "the number of singular triplets, %lld, must not be negative",
+                       (long long)o->k);
     }
     if (o->k > most) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%lld singular triplets wanted, but the matrix (%lld x %lld) has only %lld",
-                       (long long)o->k, (long long)rows, (long long)a->cols, (long long)most);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%lld singular triplets requested, but the matrix (%lld x %lld) has only %lld",
+            (long long)o->k, (long long)rows, (long long)a->cols, (long long)most);
     }
     if (!(o->tol >= 0) || o->tol >= 1) {
-        return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", o->tol);
+        return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", o->tol);
     }
     const cs_dense *u = o->start_u, *v = o->start_v;
     if (!u != !v ||
         (u && (u->rows != a->rows || v->rows != a->cols || u->cols < 1 || v->cols < 1))) {
-        return cs_fail(CS_ERR_USAGE,
-                       "start vectors are %lld x %lld and %lld x %lld, the matrix is %lld x %lld",
-                       (long long)(u ? u->rows : 0), (long long)(u ? u->cols : 0),
-                       (long long)(v ? v->rows : 0), (long long)(v ? v->cols : 0),
-                       (long long)a->rows, (long long)a->cols);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "start vectors are %lld x %lld and %lld x %lld, but the matrix is %lld x %lld",
+            (long long)(u ? u->rows : 0), (long long)(u ? u->cols : 0),
+            (long long)(v ? v->rows : 0), (long long)(v ? v->cols : 0), (long long)a->rows,
+            (long long)a->cols);
     }
     if (o->max_iterations < 0) {
         return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
@@ -194,7 +197,7 @@ static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
     return o->values_only
                ? CS_OK
                : cs_mem_check(8 * (double)k * ((double)a->rows + (double)a->cols),
-                              "fewer triplets, or values alone, take less",
+                              "request fewer triplets, or only values",
                               "singular vectors of %lld triplets, %lld and %lld entries each, take",
                               (long long)k, (long long)a->rows, (long long)a->cols);
 }

@@ -61,9 +61,9 @@ static void certify_components(const cs_spectrum_options *options,
     s->cert_components = (cs_certificate){state, (double)ones, (double)s->components, NAN, ""};
     if (!facts->perron) {
         cs_certificate_why(&s->cert_components, CS_CERT_NOT_RUN,
-                           "no theorem ties the multiplicity of 1 to the components here: the "
-                           "matrix came normalised, and was not reduced, has a negative entry, or "
-                           "a component without sigma = 1");
+                           "no theorem relates the multiplicity of 1 to the components here: the "
+                           "matrix was given normalised, and was not reduced, has a negative "
+                           "entry, or a component without sigma = 1");
     } else if (state == CS_CERT_INCONCLUSIVE) {
         cs_certificate_why(&s->cert_components, state,
                            "%lld more within 1e-9 of 1 than components: nearly separate parts",
@@ -129,8 +129,8 @@ static void certify_all(double off, double error, double room, cs_spectrum *s)
                                        off <= error ? reach : NAN, ""};
     if (off <= error && !seen) {
         cs_certificate_why(&s->cert_moments, CS_CERT_INCONCLUSIVE,
-                           "another value of the size of the smallest one, %.3g, would not show: "
-                           "the sums see what is above %.3g",
+                           "a missing value as small as the smallest one, %.3g, would not be "
+                           "detected: the sums detect values above %.3g",
                            ldexp(least_known, s->exponent), ldexp(reach, s->exponent));
     }
 }
@@ -178,10 +178,10 @@ static void certify_moments(const cs_certificate_facts *facts, cs_spectrum *s)
         (cs_certificate){state, value, bound, state == CS_CERT_FAILED ? NAN : reach, ""};
     if (state == CS_CERT_INCONCLUSIVE && value <= bound) {
         cs_certificate_why(&s->cert_moments, state,
-                           "the bound rests on an estimate of sum sigma^4, which is no proof");
+                           "the bound uses an estimate of sum sigma^4, which is not a proof");
     } else if (state == CS_CERT_INCONCLUSIVE) {
         cs_certificate_why(&s->cert_moments, state,
-                           "what the triplets leave of the sums has room for a value of %.3g",
+                           "the sums minus the computed triplets allow another value of %.3g",
                            ldexp(value, s->exponent));
     }
 }
@@ -271,7 +271,7 @@ static const char *no_probe(bool complete, const cs_spectrum *s)
 {
     return complete     ? "all triplets were computed: nothing is left to find"
            : s->k == 0  ? "no triplet was computed"
-           : !s->v.data ? "the vectors do not fit half of the free memory"
+           : !s->v.data ? "the vectors exceed half of the free memory"
                         : NULL;
 }
 
@@ -283,7 +283,7 @@ static void begin(const cs_certificate_facts *facts, cs_spectrum *s)
     for (int i = 0; i < 4; ++i) {
         *certificate[i] = (cs_certificate){.reach = NAN};
         cs_certificate_why(certificate[i], CS_CERT_NOT_RUN,
-                           s->interrupted ? "interrupted" : "not asked for");
+                           s->interrupted ? "interrupted" : "not requested");
     }
     s->perron = facts->perron;
     s->near_ones = 0;
@@ -374,6 +374,6 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
         certify_probe(&facts->probe, s);
     } else if (asked & CS_CERTIFY_PROBE) {
         const char *idle = no_probe(facts->complete, s);
-        cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not at hand");
+        cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not available");
     }
 }

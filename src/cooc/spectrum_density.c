@@ -32,11 +32,12 @@ static cs_status check(const cs_csr *a, const cs_spectrum_density_options *o)
     const int64_t most = rows < a->cols ? rows : a->cols;
     if (k < 0 || k > most) {
         return cs_fail(CS_ERR_USAGE,
-                       "%lld known triplets wanted, but the matrix (%lld x %lld) has 0 to %lld",
+                       "%lld known triplets requested, but the matrix (%lld x %lld) has 0 to %lld",
                        (long long)k, (long long)rows, (long long)a->cols, (long long)most);
     }
     if (o->bins < 1) {
-        return cs_fail(CS_ERR_USAGE, "%lld bins: 1 or more", (long long)o->bins);
+        return cs_fail(CS_ERR_USAGE, "%lld bins requested; at least 1 is needed",
+                       (long long)o->bins);
     }
     return CS_OK;
 }

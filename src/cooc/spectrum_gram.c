@@ -43,8 +43,8 @@ cs_status cs_gram_check(const cs_csr *a)
     cs_free(next);
     return same ? CS_OK
                 : cs_fail(CS_ERR_INPUT,
-                          "a Gram form of %lld x %lld without empty rows and columns is not "
-                          "symmetric",
+                          "a Gram form must be symmetric, but without its empty rows and columns "
+                          "(%lld x %lld) it is not",
                           (long long)a->rows, (long long)a->cols);
 }
 

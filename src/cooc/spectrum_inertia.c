@@ -238,19 +238,20 @@ static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
         if (apart && t.above != j) {
             out->value = (double)t.above;
             out->bound = (double)j;
-            cs_certificate_why(out, CS_CERT_FAILED,
-                               "%lld singular values exceed %.9g, and %lld of those returned",
-                               (long long)t.above, cs_stage_value(s, t.low), (long long)j);
+            cs_certificate_why(
+                out, CS_CERT_FAILED,
+                "%lld singular values exceed %.9g, and %lld of the returned values do",
+                (long long)t.above, cs_stage_value(s, t.low), (long long)j);
             return CS_OK;
         }
         if (apart) {
             out->reach = t.high;
-            cs_certificate_why(out, CS_CERT_INCONCLUSIVE,
-                               "%lld singular values exceed %.9g: the last %lld of the %lld are "
-                               "not all that equal sigma_k, and none above them is missing; "
-                               "ask for %lld",
-                               (long long)below->above, cs_stage_value(s, below->low),
-                               (long long)(s->k - j), (long long)s->k, (long long)below->above);
+            cs_certificate_why(
+                out, CS_CERT_INCONCLUSIVE,
+                "%lld singular values exceed %.9g: the last %lld of the %lld are not all values "
+                "equal to sigma_k, but no larger value is missing; request %lld",
+                (long long)below->above, cs_stage_value(s, below->low), (long long)(s->k - j),
+                (long long)s->k, (long long)below->above);
             return CS_OK;
         }
         error = 2 * fmax(error, t.error);
@@ -295,7 +296,7 @@ static bool fits(counting *c, cs_certificate *out)
     double half = (double)cs_mem_available() / 2;
     if (c->order > CS_INERTIA_ORDER) {
         cs_certificate_why(out, CS_CERT_NOT_RUN,
-                           "a component of %lld x %lld takes a matrix of order %lld (%.3g GB), "
+                           "a component of %lld x %lld needs a matrix of order %lld (%.3g GB), "
                            "above the limit of %d",
                            (long long)cs_block_size(r, CS_LEFT, largest),
                            (long long)cs_block_size(r, CS_RIGHT, largest), (long long)c->order,
@@ -304,15 +305,15 @@ static bool fits(counting *c, cs_certificate *out)
     }
     if (work > CS_INERTIA_WORK) {
         cs_certificate_why(out, CS_CERT_NOT_RUN,
-                           "a count takes %.2g multiply-adds, above the limit of %.2g", work,
+                           "a count needs %.2g multiply-adds, above the limit of %.2g", work,
                            CS_INERTIA_WORK);
         return false;
     }
     if (half > 0 && bytes > half) {
-        cs_certificate_why(out, CS_CERT_NOT_RUN,
-                           "a matrix of order %lld takes %.3g GB, above half of the free memory, "
-                           "%.3g GB",
-                           (long long)c->order, bytes / 1e9, half / 1e9);
+        cs_certificate_why(
+            out, CS_CERT_NOT_RUN,
+            "a matrix of order %lld needs %.3g GB, above half of the free memory, %.3g GB",
+            (long long)c->order, bytes / 1e9, half / 1e9);
         return false;
     }
     return true;
@@ -356,7 +357,7 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
     if (status != CS_OK) return status;
     if (!isfinite(t.high)) {
         cs_certificate_why(out, CS_CERT_INCONCLUSIVE,
-                           "rounding hides what lies below sigma_k = %.3g%s%s",
+                           "rounding hides values below sigma_k = %.3g%s%s",
                            ldexp(s->sigma[s->k - 1], s->exponent),
                            larger.why[0] ? "; without squares: " : "", larger.why);
         return CS_OK;
@@ -394,7 +395,7 @@ static cs_status certify(counting *c, const cs_certificate_facts *facts, cs_spec
         out->value = (double)facts->rank;
         out->reach = 0;
         cs_certificate_why(out, CS_CERT_PASSED,
-                           "no count: the matrix has room for %lld values, and all are here",
+                           "no count: the matrix has only %lld values, and all were computed",
                            (long long)facts->rank);
         return CS_OK;
     }
@@ -413,7 +414,7 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     if (s->k == 0 || !s->u.data || !s->v.data) {
         cs_certificate_why(out, CS_CERT_NOT_RUN, "%s",
                            s->k == 0 ? "no triplet was computed"
-                                     : "the vectors do not fit half of the free memory");
+                                     : "the vectors exceed half of the free memory");
         return CS_OK;
     }
     if (!fits(&c, out)) {

@@ -71,7 +71,7 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
     cs_item_text(root, "matrix", name);
     cs_item_text(root, "definition",
                  s->gram               ? "singular values of A / sqrt(P_C P_G), by its Gram form"
-                 : options->normalised ? "singular values of the matrix as it stands"
+                 : options->normalised ? "singular values of the matrix as given"
                                        : "singular values of A / sqrt(P_C P_G)");
     CS_ITEM_FIELDS(root, s, rows, cols, zero_rows, zero_cols, components, lumped_rows, lumped_cols,
                    k, zeros);

@@ -148,7 +148,9 @@ static cs_status clear_old(const char *dir, char *const *path, bool force)
         return CS_OK;
     }
     if (!force) {
-        return cs_fail(CS_ERR_USAGE, "%s already holds a matrix (matrix.json): use --force", dir);
+        return cs_fail(CS_ERR_USAGE,
+                       "%s already contains a matrix (matrix.json); give --force to overwrite it",
+                       dir);
     }
     for (int i = 0; i < CS_STORE_FILES; ++i) {
         if (unlink(path[i]) != 0 && errno != ENOENT) {

@@ -26,7 +26,7 @@ static cs_status read_members(const char *path, int count, const cs_store_member
         cs_array array = {0};
         status = cs_npz_read(npz, m->name, &array);
         if (status == CS_OK && (array.dtype != m->dtype || array.size != size))
-            status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, wanted %lld of type %d",
+            status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, expected %lld of type %d",
                              m->name, (long long)array.size, (long long)size, (int)m->dtype);
         if (status == CS_OK) {
             *(void **)m->at = array.data;
@@ -66,11 +66,11 @@ static cs_status check_corpus(const cs_corpus *c)
     }
     for (int64_t d = 0; d < c->documents; ++d) {
         if (c->doc_ptr[d + 1] < c->doc_ptr[d]) {
-            return cs_fail(CS_ERR_INPUT, "doc_ptr falls at document %lld", (long long)d);
+            return cs_fail(CS_ERR_INPUT, "doc_ptr descends at document %lld", (long long)d);
         }
         if (c->label[d] < -1 || c->label[d] >= c->labels) {
-            return cs_fail(CS_ERR_INPUT, "document %lld: label %d of %lld", (long long)d,
-                           (int)c->label[d], (long long)c->labels);
+            return cs_fail(CS_ERR_INPUT, "document %lld: label %d is not one of the %lld labels",
+                           (long long)d, (int)c->label[d], (long long)c->labels);
         }
         if (c->held_out[d] > 1) {
             return cs_fail(CS_ERR_INPUT, "document %lld: held_out is %d, not 0 or 1", (long long)d,
@@ -122,7 +122,7 @@ static cs_status read_vocab(const char *path, cs_corpus *c)
     for (int64_t i = 0; i < c->vocab && status == CS_OK; ++i) {
         char *end = memchr(line, '\n', (size_t)(text + size - line));
         if (!end) {
-            status = cs_fail(CS_ERR_INPUT, "%s: %lld lines, wanted %lld", path, (long long)i,
+            status = cs_fail(CS_ERR_INPUT, "%s: %lld lines, expected %lld", path, (long long)i,
                              (long long)c->vocab);
             break;
         }
@@ -144,7 +144,7 @@ static cs_status read_matrix(const char *path, int64_t rows, int64_t cols, bool 
     cs_status status = cs_matrix_read(path, out);
     if (status == CS_OK && (out->rows != rows || out->cols != cols))
         status =
-            cs_fail(CS_ERR_INPUT, "%s is %lld x %lld, wanted %lld x %lld", path,
+            cs_fail(CS_ERR_INPUT, "%s is %lld x %lld, expected %lld x %lld", path,
                     (long long)out->rows, (long long)out->cols, (long long)rows, (long long)cols);
     if (status == CS_OK) status = cs_blame(cs_csr_check(out, true), "%s", path);
     int64_t nnz = status == CS_OK && integers ? cs_csr_nnz(out) : 0;
@@ -183,7 +183,8 @@ static cs_status check_witnesses(const cs_cooc *m, int64_t sequences)
     for (int64_t i = 0; i < m->matrix.a.rows; ++i) {
         if (m->witness_sequence[i] < 0 || m->witness_sequence[i] >= sequences ||
             m->witness_ordinal[i] < 0) {
-            return cs_fail(CS_ERR_INPUT, "row %lld: witness (%lld, %lld) of %lld sequences",
+            return cs_fail(CS_ERR_INPUT,
+                           "row %lld: witness (%lld, %lld) is not in one of the %lld sequences",
                            (long long)i, (long long)m->witness_sequence[i],
                            (long long)m->witness_ordinal[i], (long long)sequences);
         }
@@ -199,7 +200,7 @@ static cs_status recut(const char *path, cs_cooc_store *store)
         cs_cooc_sequences(&store->corpus, &store->options, &store->sequences, &skipped);
     const int64_t cut = cs_cooc_windows(&store->options, &store->sequences);
     if (status == CS_OK && cut != store->cooc.sequences)
-        status = cs_fail(CS_ERR_INPUT, "%lld sequences recorded, the corpus gives %lld",
+        status = cs_fail(CS_ERR_INPUT, "%lld sequences are recorded, but the corpus gives %lld",
                          (long long)store->cooc.sequences, (long long)cut);
     return cs_blame(status, "%s", path);
 }
@@ -215,12 +216,13 @@ static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
                              &s->cooc.matrix.a);
     const bool gram = cs_context_gram(&s->options.context);
     if (status == CS_OK && s->cooc.matrix.a.gram != gram)
-        status = cs_fail(CS_ERR_INPUT, "%s is %s Gram form, as the context of matrix.json is %s",
-                         path[CS_STORE_MATRIX], gram ? "no" : "a", gram ? "unique" : "not unique");
-    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz)
         status =
-            cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, matrix.json says %lld", path[CS_STORE_MATRIX],
-                    (long long)cs_csr_nnz(&s->cooc.matrix.a), (long long)sizes.nnz);
+            cs_fail(CS_ERR_INPUT, "%s is %s Gram form, but the context in matrix.json is %s",
+                    path[CS_STORE_MATRIX], gram ? "not a" : "a", gram ? "unique" : "not unique");
+    if (status == CS_OK && cs_csr_nnz(&s->cooc.matrix.a) != sizes.nnz)
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld nonzeros, but matrix.json says %lld",
+                         path[CS_STORE_MATRIX], (long long)cs_csr_nnz(&s->cooc.matrix.a),
+                         (long long)sizes.nnz);
     if (status == CS_OK)
         status =
             read_labels(path[CS_STORE_ROW_LABELS], path[CS_STORE_COL_LABELS], &sizes, &s->cooc);

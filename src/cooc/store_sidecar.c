@@ -130,7 +130,7 @@ static void take_labels(cs_json_reader *r, cs_corpus *c)
     for (int64_t i = 0; i < c->labels && r->status == CS_OK; ++i) {
         const char *name = json_string_value(json_array_get(labels, (size_t)i));
         if (!name) {
-            cs_json_refuse(r, "labels", "an array of texts");
+            cs_json_refuse(r, "labels", "an array of strings");
         } else if (!(c->label_name[i] = cs_strdup(name))) {
             r->status = CS_ERR_MEMORY;
         }
@@ -219,10 +219,11 @@ cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_stor
     cs_json_reader r = {sidecar, "", CS_OK};
     cs_cooc_options *o = &store->options;
     if (strcmp(cs_json_word(&r, "format"), FORMAT) != 0 && r.status == CS_OK)
-        r.status = cs_fail(CS_ERR_INPUT, "format is not '%s'", FORMAT);
+        r.status = cs_fail(CS_ERR_INPUT, "'format' is not '%s'", FORMAT);
     int64_t version = cs_json_int(&r, "version", 0);
     if (r.status == CS_OK && (version < 1 || version > FORMAT_VERSION))
-        r.status = cs_fail(CS_ERR_INPUT, "format version %lld, this program reads 1 to %d",
+        r.status = cs_fail(CS_ERR_INPUT,
+                           "format version %lld is not supported; this program reads 1 to %d",
                            (long long)version, FORMAT_VERSION);
     static const char *const WEIGHT[] = {"token", "document", NULL};
     store->plan_file = cs_calloc(1, sizeof *store->plan_file);

@@ -167,7 +167,7 @@ cs_status gemm_open(Cuda *c, bool own_only, Gemm **out)
     }
     cs_status status = check(c, g, g->create(&g->handle), "start");
     return status == CS_OK
-               ? cuda_check(c, cudaMalloc(&g->workspace, WORKSPACE), "room for cuBLASLt")
+               ? cuda_check(c, cudaMalloc(&g->workspace, WORKSPACE), "workspace of cuBLASLt")
                : status;
 }
 

@@ -13,10 +13,8 @@
 static cs_status load(const char *path, const cs_carrier **out)
 {
     if (!*path) {
-        return cs_fail(
-            CS_ERR_DEVICE,
-            "--mpi: this build has no MPI (where mpicc is found, make builds it; Debian: "
-            "libopenmpi-dev, libparpack2-dev)");
+        return cs_fail(CS_ERR_DEVICE, "--mpi: this build has no MPI: install mpicc (Debian: "
+                                      "libopenmpi-dev, libparpack2-dev) and run make again");
     }
     /* Global: Open MPI's own components look for its symbols. */
     void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -24,15 +22,16 @@ static cs_status load(const char *path, const cs_carrier **out)
     if (!symbol) {
         const char *why = dlerror();
         return cs_fail(CS_ERR_DEVICE, "--mpi: cannot load %s: %s", path,
-                       why ? why : "it exports no " CS_CARRIER_SYMBOL);
+                       why ? why : "it does not export " CS_CARRIER_SYMBOL);
     }
     cs_carrier_entry entry;
     memcpy(&entry, &symbol, sizeof entry);
     const cs_carrier *found = entry();
     if (found->version != CS_CARRIER_VERSION || found->size != (int32_t)sizeof(cs_comm)) {
         return cs_fail(CS_ERR_DEVICE,
-                       "--mpi: %s was built for another program (version %d, not %d)", path,
-                       (int)found->version, CS_CARRIER_VERSION);
+                       "--mpi: %s was built for another version of this program (%d, not %d); "
+                       "build both together",
+                       path, (int)found->version, CS_CARRIER_VERSION);
     }
     *out = found;
     return CS_OK;
@@ -66,7 +65,8 @@ cs_status cs_comm_check_alike(cs_comm *c, const char *version)
     for (int r = 1; status == CS_OK && r < c->ranks; ++r) {
         if (strcmp(all, all + (ptrdiff_t)r * SIZE) != 0) {
             status =
-                cs_fail(CS_ERR_DEVICE, "ranks compute differently: rank 0 with %s, rank %d with %s",
+                cs_fail(CS_ERR_DEVICE,
+                        "ranks run different builds or BLAS kernels: rank 0 has %s, rank %d has %s",
                         all, r, all + (ptrdiff_t)r * SIZE);
             c->agreed = true;
         }

@@ -88,7 +88,7 @@ static const char *open_group(cs_comm *out)
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
         given < MPI_THREAD_FUNNELED) {
         free(own);
-        return "MPI cannot be initialised beside threads";
+        return "MPI cannot be initialised with thread support";
     }
     *out = (cs_comm){.ctx = own, .swap = swap, .end = end_all, .close = finish, .arpack = &parpack};
     (void)MPI_Comm_dup(MPI_COMM_WORLD, own);

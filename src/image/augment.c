@@ -107,7 +107,7 @@ cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t st
     const cs_images *m = v->images;
     const int64_t patches = m->height / v->patch * (m->width / v->patch);
     if (first % patches != 0 || count != patches) {
-        return cs_fail(CS_ERR_USAGE, "patches %lld .. %lld are not those of one picture of %lld",
+        return cs_fail(CS_ERR_USAGE, "patches %lld .. %lld are not in one picture of %lld patches",
                        (long long)first, (long long)(first + count - 1), (long long)patches);
     }
     const int64_t i = first / patches;

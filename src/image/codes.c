@@ -101,7 +101,8 @@ static cs_status begin(fit *f, uint64_t seed)
             total += f->far[i];
         }
         if (total <= 0 && c + 1 < f->book.codes) {
-            return cs_fail(CS_ERR_INPUT, "%lld codes of patches of which %lld differ",
+            return cs_fail(CS_ERR_INPUT,
+                           "%lld codes requested, but only %lld distinct patches are available",
                            (long long)f->book.codes, (long long)c + 1);
         }
         double left = total * cs_rng_uniform(&rng);
@@ -255,7 +256,7 @@ cs_status cs_codebook_of_images(const cs_images *m, int64_t patch, int64_t codes
         }
     }
     status = count > 0 ? cs_codebook_fit(rows, count, width, codes, seed, threads, out)
-                       : cs_fail(CS_ERR_INPUT, "%s: no picture is for training", m->name);
+                       : cs_fail(CS_ERR_INPUT, "%s: no picture is in the training split", m->name);
     cs_free(rows);
     return status;
 }
@@ -268,8 +269,8 @@ static cs_status find_window(const char *window, int64_t rows, int64_t columns, 
     long long y = rows, x = columns;
     if (window && (sscanf(window, "%lldx%lld%c", &y, &x, &end) != 2 || y < 1 || x < 1 || y > rows ||
                    x > columns)) {
-        return cs_fail(CS_ERR_USAGE, "window \"%s\": wanted RxC within %lld x %lld patches", window,
-                       (long long)rows, (long long)columns);
+        return cs_fail(CS_ERR_USAGE, "window \"%s\": expected RxC within %lld x %lld patches",
+                       window, (long long)rows, (long long)columns);
     }
     *r = y;
     *c = x;

@@ -98,7 +98,8 @@ static cs_status draw_one(painter *p, int64_t i)
     const uint32_t code = p->item[i].code;
     if (FT_Load_Char(p->face, code, FT_LOAD_COLOR) != 0 ||
         p->face->glyph->bitmap.pixel_mode != FT_PIXEL_MODE_BGRA) {
-        return cs_fail(CS_ERR_INPUT, "%s: no colour bitmap of U+%04X", font_path, code);
+        return cs_fail(CS_ERR_INPUT, "%s: the font has no colour bitmap of U+%04X", font_path,
+                       code);
     }
     const FT_Bitmap *from = &p->face->glyph->bitmap;
     const double side = fmax(from->rows, from->width), step = side / SIDE;
@@ -144,18 +145,19 @@ cs_status cs_emoji_draw(cs_images *out, char **packages)
     painter p = {.out = out};
     cs_status status = CS_OK;
     if (!cs_path_exists(font_path)) {
-        return cs_fail(CS_ERR_INPUT, "install fonts-noto-color-emoji (%s is not there)", font_path);
+        return cs_fail(CS_ERR_INPUT, "%s not found: install fonts-noto-color-emoji", font_path);
     }
     if (!cs_path_exists(list_path)) {
-        return cs_fail(CS_ERR_INPUT, "install unicode-data (%s is not there)", list_path);
+        return cs_fail(CS_ERR_INPUT, "%s not found: install unicode-data", list_path);
     }
     *packages = cs_strdup("fonts-noto-color-emoji unicode-data libfreetype6");
     if (!*packages) return CS_ERR_MEMORY;
     if (FT_Init_FreeType(&p.library) != 0) {
-        return cs_fail(CS_ERR_MEMORY, "FreeType does not start");
+        return cs_fail(CS_ERR_MEMORY, "FreeType cannot be initialised");
     }
     if (FT_New_Face(p.library, font_path, 0, &p.face) != 0 || FT_Select_Size(p.face, 0) != 0) {
-        status = cs_fail(CS_ERR_INPUT, "%s: no font with bitmaps that FreeType reads", font_path);
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: not a font with bitmaps that FreeType can read", font_path);
     }
     if (status == CS_OK) status = read_list(&p);
     if (status == CS_OK) status = cs_images_allocate(list_path, p.items, SIDE, SIDE, 3, out);

@@ -79,7 +79,7 @@ static cs_status take_item(void *to, const char *item)
         return key[i].at ? cs_parse_int(value, key[i].name, key[i].low, key[i].high, key[i].at)
                          : cs_parse_real(value, key[i].name, 0, CS_BELOW_1, &s->correlation);
     }
-    return cs_fail(CS_ERR_USAGE, "'%s' is none of side=, correlation=, fields=, seed=", item);
+    return cs_fail(CS_ERR_USAGE, "'%s' is not one of side=, correlation=, fields=, seed=", item);
 }
 
 static cs_status parse(const char *source, spec *out)

@@ -132,12 +132,12 @@ static cs_status add_typeface(painter *p, char *const column[COLUMNS], char **pa
     if (!path) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     if (!cs_path_exists(path)) {
-        status = cs_fail(CS_ERR_INPUT, "install %s (%s is not there)", column[3], path);
+        status = cs_fail(CS_ERR_INPUT, "install %s (%s not found)", column[3], path);
     } else if (p->faces == MOST_FACES) {
-        status = cs_fail(CS_ERR_INPUT, "data/typefaces.tsv: more than %d faces", MOST_FACES);
+        status = cs_fail(CS_ERR_INPUT, "data/typefaces.tsv: more than %d typefaces", MOST_FACES);
     } else if (FT_New_Face(p->library, path, 0, &face) != 0 ||
                FT_Set_Pixel_Sizes(face, 0, EM) != 0) {
-        status = cs_fail(CS_ERR_INPUT, "%s: no font that FreeType reads", path);
+        status = cs_fail(CS_ERR_INPUT, "%s: not a font that FreeType can read", path);
     }
     if (status == CS_OK && has_letters(p, face)) {
         longer = cs_listed(*packages, column[3]) ? cs_strdup(*packages)
@@ -172,12 +172,12 @@ static cs_status open_faces(painter *p, char **packages)
             continue;
         }
         status = split(row, column) ? add_typeface(p, column, packages)
-                                    : cs_fail(CS_ERR_INPUT, "%s:%lld: wanted %d columns", path,
+                                    : cs_fail(CS_ERR_INPUT, "%s:%lld: expected %d columns", path,
                                               (long long)line, COLUMNS);
     }
     if (status == CS_OK && p->faces < 2)
-        status = cs_fail(CS_ERR_INPUT, "%s: %d typefaces have the characters of glyphs-%s", path,
-                         p->faces, p->set->name);
+        status = cs_fail(CS_ERR_INPUT, "%s: only %d typefaces have the characters of glyphs-%s",
+                         path, p->faces, p->set->name);
     cs_free(path);
     cs_free(text);
     return status;
@@ -264,7 +264,7 @@ cs_status cs_glyphs_draw(const char *name, cs_images *out, char **packages)
     *packages = cs_strdup("libfreetype6");
     status = *packages ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && FT_Init_FreeType(&p.library) != 0)
-        status = cs_fail(CS_ERR_MEMORY, "FreeType does not start");
+        status = cs_fail(CS_ERR_MEMORY, "FreeType cannot be initialised");
     if (status != CS_OK) return status;
     status = put_letters(&p);
     if (status == CS_OK) status = open_faces(&p, packages);

@@ -23,8 +23,8 @@ cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, in
     if (count < 1 || height < 1 || width < 1 || height > 65535 || width > 65535 ||
         (channels != 1 && channels != 3)) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: %lld pictures of %lld x %lld with %lld channels (wanted: 1 or more, 1 "
-                       "to 65535 rows and columns, 1 or 3 channels)",
+                       "%s: %lld pictures of %lld x %lld with %lld channels (expected: 1 or more, "
+                       "1 to 65535 rows and columns, 1 or 3 channels)",
                        path, (long long)count, (long long)height, (long long)width,
                        (long long)channels);
     }
@@ -66,7 +66,7 @@ cs_status cs_images_number_classes(const char *path, cs_images *images)
     int32_t most = -1;
     for (int64_t i = 0; i < images->count; ++i) {
         if (images->label[i] >= MOST_CLASSES) {
-            return cs_fail(CS_ERR_INPUT, "%s: label %d of picture %lld (of 0..%d)", path,
+            return cs_fail(CS_ERR_INPUT, "%s: label %d of picture %lld is not in 0..%d", path,
                            images->label[i], (long long)i, MOST_CLASSES - 1);
         }
         most = images->label[i] > most ? images->label[i] : most;
@@ -143,8 +143,8 @@ cs_status cs_images_side(const cs_images *images, int side, int64_t limit, cs_im
         }
     }
     cs_status status = count > 0 ? CS_OK
-                                 : cs_fail(CS_ERR_INPUT, "%s: no picture is %s", images->name,
-                                           side == 1 ? "held out" : "for training");
+                                 : cs_fail(CS_ERR_INPUT, "%s: no picture is in the %s split",
+                                           images->name, side == 1 ? "test" : "training");
     if (status == CS_OK)
         status = cs_images_allocate(images->path, count, images->height, images->width,
                                     images->channels, &part);
@@ -163,7 +163,7 @@ cs_status cs_images_extra(const char *path, cs_images *images)
     cs_rows rows = {0};
     cs_status status = cs_rows_open(path, &rows);
     if (status == CS_OK && rows.rows != images->count)
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld rows for the %lld pictures of %s", path,
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld rows, but %lld pictures in %s", path,
                          (long long)rows.rows, (long long)images->count, images->name);
     if (status == CS_OK)
         status = cs_mem_check(4.0 * (double)rows.rows * (double)rows.cols, NULL, "%s takes", path);
@@ -176,8 +176,8 @@ cs_status cs_images_extra(const char *path, cs_images *images)
     }
     for (int64_t i = 0; status == CS_OK && i < images->count * images->extra_width; ++i) {
         if (!isfinite(images->extra[i]))
-            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %g", path,
-                             (long long)(i / images->extra_width),
+            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld: value %g is not finite",
+                             path, (long long)(i / images->extra_width),
                              (long long)(i % images->extra_width), (double)images->extra[i]);
     }
     cs_rows_close(&rows);
@@ -295,8 +295,8 @@ static cs_status read_kind(kind what, const char *path, const cs_images_options 
     case NO_IMAGES:
         return cs_fail(
             CS_ERR_INPUT,
-            "%s: no pictures (wanted IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, "
-            "or a directory of PNG, JPEG, PGM or PPM files or of a directory a class)",
+            "%s: not pictures (expected IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a "
+            "directory of PNG, JPEG, PGM or PPM files, or of one directory per class)",
             path);
     }
     if (status == CS_OK) cs_images_hold_out(options, out);

@@ -39,11 +39,11 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
                               uint64_t seed, int32_t *order)
 {
     if (rows < 1 || columns < 1 || rows > INT32_MAX / columns) {
-        return cs_fail(CS_ERR_USAGE, "an order of %lld x %lld patches", (long long)rows,
+        return cs_fail(CS_ERR_USAGE, "an order cannot have %lld x %lld patches", (long long)rows,
                        (long long)columns);
     }
     if (kind == CS_ORDER_SQUARES && side < 1) {
-        return cs_fail(CS_ERR_USAGE, "squares of side %lld", (long long)side);
+        return cs_fail(CS_ERR_USAGE, "squares cannot have side %lld", (long long)side);
     }
     const int64_t patches = rows * columns;
     int64_t k = 0, power = 1;
@@ -87,15 +87,15 @@ static cs_status take_patch(const char *in, const char *unit, long long place, c
 {
     int64_t t = -1;
     if (!cs_int_scan(digits, &t)) {
-        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: '%.40s' is not the number of a patch", in, unit,
-                       place, digits);
+        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: '%.40s' is not a patch number", in, unit, place,
+                       digits);
     }
     if (t < 0 || t >= patches) {
-        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: patch %lld is none of 0 to %lld", in, unit,
-                       place, (long long)t, (long long)patches - 1);
+        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: patch %lld is not in 0..%lld", in, unit, place,
+                       (long long)t, (long long)patches - 1);
     }
     if (seen[t] > 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: patch %lld is there twice, at %lld before", in,
+        return cs_fail(CS_ERR_INPUT, "%s: %s %lld: patch %lld is listed twice, first at %lld", in,
                        unit, place, (long long)t, (long long)seen[t]);
     }
     if (at < patches) order[at] = (int32_t)t;
@@ -128,7 +128,7 @@ static cs_status read_list(const char *in, char *text, const char *parting, bool
         }
     }
     if (status == CS_OK && count != patches)
-        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, and there are %lld", in,
+        status = cs_fail(CS_ERR_INPUT, "%s: an order of %lld patches, but pictures have %lld", in,
                          (long long)count, (long long)patches);
     cs_free(seen);
     return status;
@@ -146,11 +146,10 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
     for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
         at += snprintf(name + at, (size_t)(room - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
         if (at >= room)
-            status =
-                cs_fail(CS_ERR_INPUT,
-                        "%s: a model keeps orders of files of about a thousand patches, not of "
-                        "%lld",
-                        path, (long long)patches);
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s: a model can store an order from a file of about a thousand "
+                             "patches, not of %lld",
+                             path, (long long)patches);
     }
     cs_free(order);
     cs_free(text);
@@ -177,14 +176,15 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
         const char *digits = name + sizeof random - 1;
         const unsigned long long own = strtoull(digits, &end, 10);
         status = *end || *digits < '0' || *digits > '9'
-                     ? cs_fail(CS_ERR_USAGE, "order \"%s\": wanted random:SEED", name)
+                     ? cs_fail(CS_ERR_USAGE, "order \"%s\": expected random:SEED", name)
                      : cs_patch_order_make(CS_ORDER_RANDOM, rows, columns, 0, own, made);
     } else if (strncmp(name, squares, sizeof squares - 1) == 0) {
         char *end = NULL;
         const long long side = strtoll(name + sizeof squares - 1, &end, 10);
-        status = *end || side < 1
-                     ? cs_fail(CS_ERR_USAGE, "order \"%s\": wanted squares:S, S from 1", name)
-                     : cs_patch_order_make(CS_ORDER_SQUARES, rows, columns, side, seed, made);
+        status =
+            *end || side < 1
+                ? cs_fail(CS_ERR_USAGE, "order \"%s\": expected squares:S with S at least 1", name)
+                : cs_patch_order_make(CS_ORDER_SQUARES, rows, columns, side, seed, made);
     } else if (*name >= '0' && *name <= '9') {
         char *list = cs_strdup(name);
         status = list ? read_list("order", list, ",", false, rows * columns, made) : CS_ERR_MEMORY;
@@ -253,7 +253,7 @@ cs_status cs_patch_check(const cs_images *images, int64_t patch)
 {
     return patch > 0 && images->height % patch == 0 && images->width % patch == 0
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
+               : cs_fail(CS_ERR_USAGE, "patch size %lld does not divide pictures of %lld x %lld",
                          (long long)patch, (long long)images->height, (long long)images->width);
 }
 

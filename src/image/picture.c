@@ -13,8 +13,8 @@ cs_status cs_picture_check(const char *name, int64_t height, int64_t width, int6
     if (height < 1 || width < 1 || height > MOST_SIDE || width > MOST_SIDE ||
         height * width > MOST_VALUES / channels) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: a picture of %lld x %lld (rows and columns are read from 1 to %d, at "
-                       "most %d values)",
+                       "%s: a picture of %lld x %lld (1 to %d rows and columns and at most %d "
+                       "values are supported)",
                        name, (long long)height, (long long)width, MOST_SIDE, MOST_VALUES);
     }
     return cs_mem_check(4.0 * (double)(height * width * channels), NULL,
@@ -52,8 +52,8 @@ static cs_status next_number(pnm_text *t, const char *what, int64_t *out)
         x = 10 * x + (t->bytes[t->at++] - '0');
     }
     if (t->at == first || x < 1 || x > 65535) {
-        return cs_fail(CS_ERR_INPUT, "%s: byte %lld: the %s is no number from 1 to 65535", t->name,
-                       (long long)first, what);
+        return cs_fail(CS_ERR_INPUT, "%s: byte %lld: the %s is not a number from 1 to 65535",
+                       t->name, (long long)first, what);
     }
     *out = x;
     return CS_OK;
@@ -73,8 +73,8 @@ static cs_status pnm_decode(const char *name, const uint8_t *bytes, int64_t size
     const int64_t values = p.height * p.width * p.channels, width = most > 255 ? 2 : 1;
     t.at += 1; /* one byte of white space, whatever it is */
     if (size - t.at < values * width) {
-        return cs_fail(CS_ERR_INPUT, "%s: %lld bytes of pixels, and %lld x %lld take %lld", name,
-                       (long long)(size > t.at ? size - t.at : 0), (long long)p.height,
+        return cs_fail(CS_ERR_INPUT, "%s: %lld bytes of pixels, but %lld x %lld pixels need %lld",
+                       name, (long long)(size > t.at ? size - t.at : 0), (long long)p.height,
                        (long long)p.width, (long long)(values * width));
     }
     if (sizes_only) {
@@ -87,7 +87,7 @@ static cs_status pnm_decode(const char *name, const uint8_t *bytes, int64_t size
     for (int64_t i = 0; i < values && status == CS_OK; ++i) {
         const int64_t v = width == 1 ? from[i] : from[2 * i] << 8 | from[2 * i + 1];
         if (v > most) {
-            status = cs_fail(CS_ERR_INPUT, "%s: byte %lld: %lld is above the largest value, %lld",
+            status = cs_fail(CS_ERR_INPUT, "%s: byte %lld: value %lld exceeds the maximum, %lld",
                              name, (long long)(t.at + width * i), (long long)v, (long long)most);
         }
         p.pixel[i] = (uint8_t)((2 * 255 * v + most) / (2 * most));
@@ -129,6 +129,6 @@ cs_status cs_picture_decode(const char *name, const void *bytes, int64_t size, b
 {
     const decoder decode = decoder_of(bytes, size);
     return decode ? decode(name, bytes, size, sizes_only, out)
-                  : cs_fail(CS_ERR_INPUT,
-                            "%s: begins as no PNG, JPEG, binary PGM (P5) or PPM (P6) does", name);
+                  : cs_fail(CS_ERR_INPUT, "%s: not a PNG, JPEG, binary PGM (P5) or PPM (P6) file",
+                            name);
 }

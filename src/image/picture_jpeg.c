@@ -134,8 +134,7 @@ static void decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool sizes_
     w->turns = turns_of(orientation(w)); /* the markers go with the last row */
     if (j->jpeg_color_space == JCS_CMYK || j->jpeg_color_space == JCS_YCCK) {
         w->status = cs_fail(CS_ERR_INPUT,
-                            "%s: CMYK colours, whose red, green and blue are in a profile; "
-                            "convert it to RGB first",
+                            "%s: CMYK colours are not supported; convert the picture to RGB first",
                             w->name);
         return;
     }

@@ -45,7 +45,7 @@ static void on_read(png_structp png, png_bytep to, png_size_t count)
 {
     png_work *w = png_get_io_ptr(png);
     if (count > (size_t)(w->size - w->at)) {
-        png_error(png, "the file ends too soon");
+        png_error(png, "the file ends early");
     }
     memcpy(to, w->bytes + w->at, count);
     w->at += (int64_t)count;

@@ -168,12 +168,11 @@ cs_status cs_source_unknown(const char *source)
     for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
         cs_hint_consider(source, laws[i], &hint);
     }
-    cs_status status =
-        all ? cs_fail(CS_ERR_INPUT,
-                      "%s: no such file, and not a corpus known by name (%s) or law (markov:..., "
-                      "hmm:..., grammar:..., field:...)%s",
-                      source, all, cs_path_hint(source, &hint))
-            : CS_ERR_MEMORY;
+    cs_status status = all ? cs_fail(CS_ERR_INPUT,
+                                     "%s: no such file, no named corpus (%s) and no synthetic "
+                                     "corpus (markov:..., hmm:..., grammar:..., field:...)%s",
+                                     source, all, cs_path_hint(source, &hint))
+                           : CS_ERR_MEMORY;
     cs_free(all);
     return status;
 }

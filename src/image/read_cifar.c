@@ -16,8 +16,8 @@ static cs_status take(const char *path, const uint8_t *bytes, int64_t records, i
 {
     for (int64_t r = 0; r < records; ++r, bytes += RECORD) {
         if (bytes[0] >= CLASSES) {
-            return cs_fail(CS_ERR_INPUT, "%s: byte %lld: class %d of picture %lld (of 0..%d)", path,
-                           (long long)(r * RECORD), bytes[0], (long long)r, CLASSES - 1);
+            return cs_fail(CS_ERR_INPUT, "%s: byte %lld: class %d of picture %lld is not in 0..%d",
+                           path, (long long)(r * RECORD), bytes[0], (long long)r, CLASSES - 1);
         }
         uint8_t *to = out->pixel + (first + r) * 3 * PLANE;
         out->label[first + r] = bytes[0];
@@ -33,8 +33,8 @@ static cs_status read_file(const char *path, char **bytes, int64_t *records, cha
     int64_t size = 0;
     cs_status status = cs_file_unpacked(path, bytes, &size, sha256, NULL);
     if (status == CS_OK && (size == 0 || size % RECORD != 0))
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld bytes are no whole number of records of %d", path,
-                         (long long)size, RECORD);
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld bytes are not a multiple of the record size, %d",
+                         path, (long long)size, RECORD);
     *records = size / RECORD;
     return status;
 }
@@ -65,7 +65,7 @@ static cs_status read_names(const char *path, cs_images *out)
     for (char *line = text, *rest = NULL; status == CS_OK && out->labels < CLASSES; line = NULL) {
         const char *name = strtok_r(line, "\r\n", &rest);
         char *copy = name ? cs_strdup(name) : NULL;
-        status = !name  ? cs_fail(CS_ERR_INPUT, "%s: %lld names of %d classes", path,
+        status = !name  ? cs_fail(CS_ERR_INPUT, "%s: %lld names for %d classes", path,
                                   (long long)out->labels, CLASSES)
                  : copy ? CS_OK
                         : CS_ERR_MEMORY;

@@ -51,10 +51,11 @@ static cs_status add_file(listing *l, char *path, char *key, int32_t label)
     if (status == CS_OK) cs_sha256(bytes, (size_t)size, e->sha256);
     cs_free(bytes);
     if (status == CS_OK && l->height && (p.height != l->height || p.width != l->width)) {
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s is %lld x %lld, %s is %lld x %lld: pictures of one size are wanted",
-                         path, (long long)p.height, (long long)p.width, l->file[0].path,
-                         (long long)l->height, (long long)l->width);
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "%s is %lld x %lld, but %s is %lld x %lld: all pictures must have the same size", path,
+            (long long)p.height, (long long)p.width, l->file[0].path, (long long)l->height,
+            (long long)l->width);
     }
     l->height = p.height;
     l->width = p.width;
@@ -68,7 +69,7 @@ static cs_status add_class(listing *l, const char *path, const char *name)
     int64_t files = 0;
     cs_status status = cs_dir_names(path, &file, &files);
     if (status == CS_OK && files == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: a class without pictures", path);
+        status = cs_fail(CS_ERR_INPUT, "%s: this class has no pictures", path);
     for (int64_t i = 0; i < files && status == CS_OK; ++i) {
         status = add_file(l, cs_path_join(path, file[i]), cs_path_join(name, file[i]),
                           (int32_t)l->out->labels);
@@ -98,8 +99,8 @@ static cs_status list(listing *l, const char *path, const cs_progress *progress)
         classes += is_class;
         if (classes != 0 && classes != i + 1) {
             status = cs_fail(CS_ERR_INPUT,
-                             "%s: \"%s\" is a %s and \"%s\" is not: wanted a directory a class, or "
-                             "files alone",
+                             "%s: \"%s\" is a %s and \"%s\" is not: expected one directory per "
+                             "class, or only files",
                              path, name[i], is_class ? "directory" : "file", name[i - 1]);
         } else if (is_class) {
             status = add_class(l, below, name[i]);

@@ -20,8 +20,9 @@ static cs_status header(const char *path, const uint8_t *bytes, int64_t size, in
 {
     const int dimensions = cs_idx_is(bytes, size) ? bytes[3] : 0;
     if (dimensions < low || dimensions > high) {
-        return cs_fail(CS_ERR_INPUT, "%s: byte 0: no IDX of unsigned bytes with %d%s dimensions",
-                       path, low, low == high ? "" : " or 4");
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: byte 0: not an IDX file of unsigned bytes with %d%s dimensions", path,
+                       low, low == high ? "" : " or 4");
     }
     *values = 4 + 4 * dimensions;
     int64_t count = 1;
@@ -33,15 +34,15 @@ static cs_status header(const char *path, const uint8_t *bytes, int64_t size, in
         }
         if (shape[d] < 1 || shape[d] > size / count) { /* a value is a byte of the file */
             return cs_fail(CS_ERR_INPUT,
-                           "%s: byte %d: dimension %d is %lld in a file of %lld bytes", path,
-                           4 + 4 * d, d + 1, (long long)shape[d], (long long)size);
+                           "%s: byte %d: dimension %d is %lld, but the file has only %lld bytes",
+                           path, 4 + 4 * d, d + 1, (long long)shape[d], (long long)size);
         }
         count *= shape[d];
     }
     return count == size - *values
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s: %lld bytes behind the header, which says %lld", path,
-                         (long long)(size > *values ? size - *values : 0), (long long)count);
+               : cs_fail(CS_ERR_INPUT, "%s: %lld bytes follow the header, which announces %lld",
+                         path, (long long)(size > *values ? size - *values : 0), (long long)count);
 }
 
 /* A copy of a path with the first `old` behind its last slash replaced; unchanged where it has none. */
@@ -83,7 +84,7 @@ static cs_status read_labels(const char *path, cs_images *out)
     cs_status status = cs_file_unpacked(path, &bytes, &size, sha256, NULL);
     if (status == CS_OK) status = header(path, (const uint8_t *)bytes, size, 1, 1, shape, &at);
     if (status == CS_OK && shape[0] != out->count)
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld labels of %lld pictures", path,
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld labels for %lld pictures", path,
                          (long long)shape[0], (long long)out->count);
     for (int64_t i = 0; status == CS_OK && i < out->count; ++i) {
         out->label[i] = (uint8_t)bytes[at + i];

@@ -14,7 +14,7 @@ static cs_status take_pixels(const char *path, cs_array *array, cs_images *out)
 {
     if (array->dtype != CS_U8 || (array->ndim != 3 && array->ndim != 4)) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: wanted pictures as uint8 of 3 or 4 dimensions, found %d-D%s", path,
+                       "%s: expected pictures as uint8 of 3 or 4 dimensions, found %d-D%s", path,
                        array->ndim, array->dtype == CS_U8 ? "" : " of another type");
     }
     const int64_t *n = array->shape;
@@ -31,16 +31,18 @@ static cs_status take_numbers(const char *path, const char *what, const cs_array
                               int64_t low, int64_t high, int32_t *to, int64_t count)
 {
     if (array->ndim != 1 || array->size != count) {
-        return cs_fail(CS_ERR_INPUT, "%s: %s: %lld numbers in %d dimensions, of %lld pictures",
-                       path, what, (long long)array->size, array->ndim, (long long)count);
+        return cs_fail(
+            CS_ERR_INPUT,
+            "%s: %s: %lld numbers in %d dimensions, expected one for each of %lld pictures", path,
+            what, (long long)array->size, array->ndim, (long long)count);
     }
     for (int64_t i = 0; i < count; ++i) {
         int64_t x = 0;
         cs_status status = cs_array_i64(array, i, &x);
         if (status != CS_OK) return cs_blame(status, "%s: %s", path, what);
         if (x < low || x > high) {
-            return cs_fail(CS_ERR_INPUT, "%s: %s: %lld of picture %lld is not in %lld..%lld", path,
-                           what, (long long)x, (long long)i, (long long)low, (long long)high);
+            return cs_fail(CS_ERR_INPUT, "%s: %s: value %lld of picture %lld is not in %lld..%lld",
+                           path, what, (long long)x, (long long)i, (long long)low, (long long)high);
         }
         to[i] = (int32_t)x;
     }
@@ -101,8 +103,8 @@ static cs_status take_boxes(const char *path, const cs_array *box, const cs_arra
 {
     if (box->ndim != 2 || box->shape[1] != 5 || ptr->ndim != 1 || ptr->size != out->count + 1) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: box, box_ptr: wanted boxes x 5, and %lld numbers where those of a "
-                       "picture begin",
+                       "%s: box, box_ptr: expected an array of boxes x 5, and %lld numbers that "
+                       "say where the boxes of each picture begin",
                        path, (long long)out->count + 1);
     }
     const int64_t boxes = box->shape[0];
@@ -115,8 +117,10 @@ static cs_status take_boxes(const char *path, const cs_array *box, const cs_arra
         const int64_t at = out->box_ptr[i];
         if (at < (i ? out->box_ptr[i - 1] : 0) || at > boxes || (i == 0 && at != 0) ||
             (i == out->count && at != boxes)) {
-            return cs_fail(CS_ERR_INPUT, "%s: box_ptr: %lld at %lld, of %lld boxes", path,
-                           (long long)at, (long long)i, (long long)boxes);
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: box_ptr: value %lld at index %lld does not ascend within 0..%lld, "
+                           "the number of boxes",
+                           path, (long long)at, (long long)i, (long long)boxes);
         }
     }
     for (int64_t b = 0; b < boxes; ++b) {
@@ -128,10 +132,11 @@ static cs_status take_boxes(const char *path, const cs_array *box, const cs_arra
         if (status != CS_OK) return cs_blame(status, "%s: box", path);
         if (v[0] < 0 || v[0] >= out->labels || v[1] < 0 || v[1] >= v[3] || v[3] > out->height ||
             v[2] < 0 || v[2] >= v[4] || v[4] > out->width) {
-            return cs_fail(CS_ERR_INPUT,
-                           "%s: box %lld: class %lld of %lld, rows %lld..%lld, columns %lld..%lld",
-                           path, (long long)b, (long long)v[0], (long long)out->labels,
-                           (long long)v[1], (long long)v[3], (long long)v[2], (long long)v[4]);
+            return cs_fail(
+                CS_ERR_INPUT,
+                "%s: box %lld is invalid: class %lld of %lld, rows %lld..%lld, columns %lld..%lld",
+                path, (long long)b, (long long)v[0], (long long)out->labels, (long long)v[1],
+                (long long)v[3], (long long)v[2], (long long)v[4]);
         }
         out->box[b] =
             (cs_box){(int32_t)v[0], (int32_t)v[1], (int32_t)v[2], (int32_t)v[3], (int32_t)v[4]};
@@ -144,7 +149,7 @@ static cs_status take_plane(const char *path, const char *what, cs_array *array,
                             int64_t size, void *to)
 {
     if (array->dtype != dtype || array->size != size) {
-        return cs_fail(CS_ERR_INPUT, "%s: %s: %lld numbers, wanted %lld of type %s", path, what,
+        return cs_fail(CS_ERR_INPUT, "%s: %s: %lld numbers, expected %lld of type %s", path, what,
                        (long long)array->size, (long long)size,
                        dtype == CS_U8 ? "uint8" : "float32");
     }
@@ -158,8 +163,9 @@ static cs_status check_mask(const char *path, const cs_images *images)
     const int64_t pixels = images->height * images->width;
     for (int64_t i = 0; i < images->count * pixels; ++i) {
         if (images->mask[i] > images->labels) {
-            return cs_fail(CS_ERR_INPUT, "%s: mask: %d in picture %lld, of %lld classes", path,
-                           images->mask[i], (long long)(i / pixels), (long long)images->labels);
+            return cs_fail(
+                CS_ERR_INPUT, "%s: mask: class %d in picture %lld is not one of the %lld classes",
+                path, images->mask[i], (long long)(i / pixels), (long long)images->labels);
         }
     }
     return CS_OK;
@@ -170,7 +176,7 @@ static cs_status check_value(const char *path, const cs_images *images)
     const int64_t numbers = images->height * images->width * images->channels;
     for (int64_t i = 0; i < images->count * numbers; ++i) {
         if (!isfinite(images->value[i])) {
-            return cs_fail(CS_ERR_INPUT, "%s: value: %g in picture %lld is not finite", path,
+            return cs_fail(CS_ERR_INPUT, "%s: value: number %g in picture %lld is not finite", path,
                            (double)images->value[i], (long long)(i / numbers));
         }
     }
@@ -181,8 +187,8 @@ static cs_status check_mirror(const char *path, const cs_images *images)
 {
     for (int64_t c = 0; c < images->labels; ++c) {
         if (images->mirror[c] > 1) {
-            return cs_fail(CS_ERR_INPUT, "%s: mirror: %d of class %lld is neither 0 nor 1", path,
-                           images->mirror[c], (long long)c);
+            return cs_fail(CS_ERR_INPUT, "%s: mirror: value %d of class %lld is neither 0 nor 1",
+                           path, images->mirror[c], (long long)c);
         }
     }
     return CS_OK;
@@ -207,7 +213,7 @@ static cs_status take_member(const char *path, const char *what, cs_array *array
     }
     if (strcmp(what, "group") == 0) {
         if (out->groups == 0) {
-            return cs_fail(CS_ERR_INPUT, "%s: has a member group.npy, and no group_name.npy", path);
+            return cs_fail(CS_ERR_INPUT, "%s: has a member group.npy, but no group_name.npy", path);
         }
         out->group = cs_alloc(out->count, sizeof *out->group);
         return out->group

@@ -110,7 +110,7 @@ cs_status cs_images_sheet(const cs_images *m, int64_t rows, int64_t columns, uin
 {
     enum { SMALL = 64 }; /* smaller pictures are enlarged to about this */
     if (rows < 1 || columns < 1) {
-        return cs_fail(CS_ERR_USAGE, "a sheet of %lld x %lld pictures", (long long)rows,
+        return cs_fail(CS_ERR_USAGE, "a sheet cannot have %lld x %lld pictures", (long long)rows,
                        (long long)columns);
     }
     sheet s = {.scale = cs_most(1, SMALL / cs_most(m->height, m->width))};

@@ -46,15 +46,14 @@ void cs_generated_free(cs_generated *g)
 cs_status cs_generate_check(cs_kind kind, cs_attention content, cs_reveal order)
 {
     if (kind == CS_KIND_LINEAR || kind == CS_KIND_MAE) {
-        return cs_fail(CS_ERR_USAGE, "no texts are drawn from %s models", cs_kind_name(kind));
+        return cs_fail(CS_ERR_USAGE, "%s models cannot generate text", cs_kind_name(kind));
     }
     const bool left =
         kind == CS_KIND_CAUSAL || (kind == CS_KIND_TWO_STREAM && content == CS_ATTENTION_CAUSAL);
     return !left || order == CS_REVEAL_LEFT
                ? CS_OK
                : cs_fail(CS_ERR_USAGE,
-                         "a %s model whose rows see those up to them draws from left to "
-                         "right",
+                         "a %s model with causal attention generates only from left to right",
                          cs_kind_name(kind));
 }
 
@@ -64,7 +63,7 @@ static cs_status check_model(const drawing *d)
     const cs_model_config *c = &d->model->config;
     const bool masks = !d->causal && o->kind != CS_KIND_TWO_STREAM;
     if (c->patch > 0 || c->real_width > 0 || c->headless || c->classes > 0) {
-        return cs_fail(CS_ERR_USAGE, "the model predicts no tokens of text");
+        return cs_fail(CS_ERR_USAGE, "the model does not predict text tokens");
     }
     if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
@@ -73,16 +72,17 @@ static cs_status check_model(const drawing *d)
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");
     }
     if (o->kind == CS_KIND_TWO_STREAM && d->begins + d->ends > 0) {
-        return cs_fail(CS_ERR_USAGE, "two-stream models take no special tokens around a text");
+        return cs_fail(CS_ERR_USAGE,
+                       "two-stream models do not support special tokens around a text");
     }
     if (o->kind == CS_KIND_TWO_STREAM && c->blind_queries) {
-        return cs_fail(CS_ERR_USAGE, "blind queries do not know which place they fill");
+        return cs_fail(CS_ERR_USAGE, "blind queries do not know the target position");
     }
     if (o->prompt_length + d->begins == 0 && (d->shifts || o->kind == CS_KIND_TWO_STREAM) &&
         !o->from_nothing) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the model was not trained to predict a first token from nothing: "
-                       "it needs a prompt");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the model was not trained to predict the first token without context; give a prompt");
     }
     return CS_OK;
 }
@@ -96,14 +96,15 @@ static cs_status check(const drawing *d)
     if (status != CS_OK) return status;
     if (o->prompt_length > 0 && o->length <= o->prompt_length) {
         return cs_fail(CS_ERR_USAGE,
-                       "a text of %lld tokens behind a prompt of %lld: nothing is left to draw",
+                       "a text of %lld tokens with a prompt of %lld leaves nothing to generate",
                        (long long)o->length, (long long)o->prompt_length);
     }
     if (o->count < 1 || o->batch < 1 || o->length < 1 || o->prompt_length < 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%lld texts of %lld tokens behind a prompt of %lld, %lld a batch",
-                       (long long)o->count, (long long)o->length, (long long)o->prompt_length,
-                       (long long)o->batch);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "out of range: %lld texts of %lld tokens after a prompt of %lld, %lld per batch",
+            (long long)o->count, (long long)o->length, (long long)o->prompt_length,
+            (long long)o->batch);
     }
     if (c->positions > 0 && o->length + d->begins + d->ends > c->positions) {
         return cs_fail(CS_ERR_USAGE, "length %lld%s exceeds the %lld positions of the model",
@@ -114,12 +115,13 @@ static cs_status check(const drawing *d)
                        (long long)c->positions);
     }
     if (!(o->temperature >= 0 && isfinite(o->temperature)) || !(o->top_p > 0 && o->top_p <= 1)) {
-        return cs_fail(CS_ERR_USAGE, "temperature %g or top-p %g out of range", o->temperature,
+        return cs_fail(CS_ERR_USAGE, "temperature %g or top-p %g is out of range", o->temperature,
                        o->top_p);
     }
     for (int64_t i = 0; i < o->prompt_length; ++i) {
         if (o->prompt[i] < 0 || o->prompt[i] >= c->vocab) {
-            return cs_fail(CS_ERR_INPUT, "token %d at place %lld of the prompt is not in 0..%lld",
+            return cs_fail(CS_ERR_INPUT,
+                           "token %d at position %lld of the prompt is not in 0..%lld",
                            o->prompt[i], (long long)i, (long long)c->vocab - 1);
         }
     }
@@ -284,7 +286,7 @@ static cs_status reveal(drawing *d, int64_t text, int64_t count, int64_t j)
         const float *z = d->logits + row * vocab;
         for (int64_t v = 0; v < vocab; ++v) {
             if (!isfinite(z[v])) {
-                return cs_fail(CS_ERR_INPUT, "text %lld, place %lld: a logit is not finite",
+                return cs_fail(CS_ERR_INPUT, "text %lld, position %lld: a logit is not finite",
                                (long long)(text + b), (long long)k);
             }
         }

@@ -17,8 +17,8 @@ cs_status cs_generated_record(const cs_generated *g, const cs_generate_options *
     }
     if (unfilled > 0) {
         cs_item_take(cs_item_array(root, "warnings"), NULL,
-                     cs_format("the prompt has %lld mask tokens, which stay: tokens are drawn "
-                               "behind it",
+                     cs_format("the prompt has %lld mask tokens, which are kept; tokens are "
+                               "generated after the prompt",
                                (long long)unfilled));
     }
     cs_item *texts = cs_item_array(root, "texts");

@@ -91,18 +91,18 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
         return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in [0, 1)", o->mask_ratio);
     }
     if (!(o->mask_keep >= 0 && o->mask_random >= 0 && o->mask_keep + o->mask_random <= 1)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "of the masked tokens, shares %g kept and %g random are not in "
-                       "[0, 1] together",
-                       o->mask_keep, o->mask_random);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the shares of masked tokens kept, %g, and random, %g, are not in [0, 1] together",
+            o->mask_keep, o->mask_random);
     }
     if (o->drop_masked && o->mask_keep + o->mask_random > 0) {
-        return cs_fail(CS_ERR_USAGE, "masked tokens that are dropped are neither kept nor random");
+        return cs_fail(CS_ERR_USAGE, "dropped masked tokens can be neither kept nor random");
     }
     bool needs_mask = o->mask_ratio > 0 && !o->drop_masked && o->mask_keep < 1;
     if (o->decoder && (o->mask_ratio > 0 || o->masks.attention != CS_ATTENTION_BIDIRECTIONAL)) {
-        return cs_fail(CS_ERR_USAGE, "the states of a decoder are taken without masked tokens, the "
-                                     "encoder's rows seeing all");
+        return cs_fail(CS_ERR_USAGE, "hidden states of a decoder need an input without masked "
+                                     "tokens and an encoder with full attention");
     }
     if (needs_mask && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
@@ -124,7 +124,7 @@ static cs_status resolve(const cs_model *model, cs_hidden_options *o)
         return cs_fail(CS_ERR_USAGE, "config.json has no decoder_start_token_id");
     }
     if (o->sources && !o->decoder) {
-        return cs_fail(CS_ERR_USAGE, "sources are what the encoder of two stacks reads");
+        return cs_fail(CS_ERR_USAGE, "sources need a model with an encoder and a decoder");
     }
     cs_status status = check_layers(o, cs_model_config_depth(c, o->decoder));
     if (status == CS_OK) status = check_masking(o, c);
@@ -148,7 +148,9 @@ static cs_status cut(const cs_corpus *corpus, const cs_hidden_options *o, cs_seq
 {
     cs_status status = cs_pieces_of(corpus, o->keep, o->split,
                                     o->max_length - o->around.befores - o->around.afters, s);
-    return status == CS_OK && s->count == 0 ? cs_fail(CS_ERR_INPUT, "no document is left") : status;
+    return status == CS_OK && s->count == 0
+               ? cs_fail(CS_ERR_INPUT, "no document is left to compute hidden states of")
+               : status;
 }
 
 cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,

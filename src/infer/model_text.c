@@ -67,10 +67,10 @@ cs_status cs_model_text_has_tokenizer(const cs_model_text *t)
 {
     return t->tokenizer ? CS_OK
            : t->model.config.patch > 0
-               ? cs_fail(CS_ERR_USAGE, "%s: is a model of pictures, and texts are read", t->dir)
+               ? cs_fail(CS_ERR_USAGE, "%s: this model reads pictures, not texts", t->dir)
                : cs_fail(CS_ERR_INPUT,
-                         "%s/tokenizer.json: not there, and texts need it; of vocab.txt or "
-                         "vocab.json transformers makes it: "
+                         "%s/tokenizer.json: not found, but texts need it; create it from "
+                         "vocab.txt or vocab.json with transformers: "
                          "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
                          t->dir);
 }
@@ -112,7 +112,7 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
     out->seed = seed;
     cs_plan_file_free(&t->plans);
     return cs_blame(cs_model_kind_objective(&t->kind, &t->plans, &t->objective),
-                    "%s (--attention causal and full read it without)", t->dir);
+                    "%s (give --attention causal or full, which do not need it)", t->dir);
 }
 
 cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_around *out)
@@ -138,8 +138,8 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
     }
     *out = cs_tokenizer_around(t->tokenizer);
     if (out->befores + out->afters == 0 && strcmp(special, "yes") == 0) {
-        return cs_fail(CS_ERR_USAGE, "--special yes: %s/tokenizer.json puts none around a text",
-                       t->dir);
+        return cs_fail(CS_ERR_USAGE,
+                       "--special yes: %s/tokenizer.json adds no special tokens to a text", t->dir);
     }
     return CS_OK;
 }

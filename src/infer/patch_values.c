@@ -29,11 +29,10 @@ static cs_status set_task(const cs_model_kind *kind, cs_patch_reader *r)
     return kind->kind != CS_KIND_CAUSAL && kind->kind != CS_KIND_MNTP &&
                    kind->kind != CS_KIND_HYBRID
                ? CS_OK
-               : cs_fail(
-                     CS_ERR_USAGE,
-                     "a %s model predicts the patch behind each row, and hidden ones lie anywhere: "
-                     "masked objectives and two streams fill them",
-                     cs_kind_name(kind->kind));
+               : cs_fail(CS_ERR_USAGE,
+                         "a %s model predicts only the patch after each row and cannot fill hidden "
+                         "patches; use a model of a masked objective or of two streams",
+                         cs_kind_name(kind->kind));
 }
 
 cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64_t batch,
@@ -43,8 +42,8 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
     cs_network_options sizes = {.form = CS_FORM_SINGLE};
     if (c->target == CS_TARGET_IDS && !model->codes) {
         return cs_fail(CS_ERR_USAGE,
-                       "the model (%s) predicts neither values nor codes of patches: those of "
-                       "train --arch vit do",
+                       "the model (%s) predicts neither values nor codes of patches; use a model "
+                       "of train --arch vit",
                        cs_arch_name(c->arch));
     }
     *out = (cs_patch_reader){.model = model,
@@ -207,8 +206,9 @@ cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *r
     const int64_t picture = reader->patches * reader->values;
     room m = {0};
     if (groups > 1 && reader->model->config.target == CS_TARGET_NORMALISED) {
-        return cs_fail(CS_ERR_USAGE, "a model of normalised patches predicts no values that could "
-                                     "be shown to it: one group alone");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "a model of normalised patches cannot read its own predictions; give one group only");
     }
     cs_status status = furnish(reader, &m);
     memcpy(out, real, (size_t)(count * picture) * sizeof *out);

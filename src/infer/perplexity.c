@@ -57,7 +57,7 @@ cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
     }
     return total > 0
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "no document to take a unigram from: all are held out");
+               : cs_fail(CS_ERR_INPUT, "no document for the unigram baseline: all are held out");
 }
 
 static void beside_free(cs_beside *b)
@@ -111,19 +111,20 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     if (o->decoder && (o->kind != CS_KIND_CAUSAL || c->decoder.start < 0)) {
         return cs_fail(CS_ERR_USAGE, "%s",
                        c->decoder.start < 0 ? "config.json has no decoder_start_token_id"
-                                            : "a decoder is asked as a causal model");
+                                            : "a decoder can be evaluated only as a causal model");
     }
     if (c->decoder.stack && !o->decoder) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the encoder of the model (%s) predicts no tokens: ask its decoder",
-                       cs_arch_name(c->arch));
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the encoder of the model (%s) does not predict tokens; evaluate its decoder",
+            cs_arch_name(c->arch));
     }
     if (!known) {
-        return cs_fail(CS_ERR_USAGE, "a %s model cannot be asked by %s", cs_kind_name(o->kind),
+        return cs_fail(CS_ERR_USAGE, "a %s model cannot be evaluated by %s", cs_kind_name(o->kind),
                        cs_ask_name(o->ask));
     }
     if (o->content && o->kind != CS_KIND_TWO_STREAM) {
-        return cs_fail(CS_ERR_USAGE, "masks of the content are for two-stream models");
+        return cs_fail(CS_ERR_USAGE, "content masks need a two-stream model");
     }
     if (!(o->delta >= 0 && o->delta <= 1)) {
         return cs_fail(CS_ERR_USAGE, "share %g of masks in the encoder is not in [0, 1]", o->delta);
@@ -136,7 +137,7 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");
     }
     if (o->kind == CS_KIND_MAE && o->around.befores + o->around.afters > cs_model_config_extra(c)) {
-        return cs_fail(CS_ERR_USAGE, "mae-lm models take no special tokens around a text");
+        return cs_fail(CS_ERR_USAGE, "mae-lm models do not support special tokens around a text");
     }
     return CS_OK;
 }
@@ -164,15 +165,15 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     if (status != CS_OK) return status;
     *length = o->max_length - around - (rows > 0 && o->max_length + more > rows ? more : 0);
     if (*length < 1) {
-        return cs_fail(CS_ERR_USAGE, "a begin token leaves no room in a length of %lld",
+        return cs_fail(CS_ERR_USAGE, "a begin token leaves no space for text in a length of %lld",
                        (long long)o->max_length);
     }
     if (o->fill_length < 0 || o->fill_length > *length) {
-        return cs_fail(CS_ERR_USAGE, "masks up to length %lld, not in 0..%lld",
+        return cs_fail(CS_ERR_USAGE, "the longest length with masks, %lld, is not in 0..%lld",
                        (long long)o->fill_length, (long long)*length);
     }
     if (o->blocks < 1 || o->positions < 0) {
-        return cs_fail(CS_ERR_USAGE, "blocks %lld or positions %lld out of range",
+        return cs_fail(CS_ERR_USAGE, "blocks %lld or positions %lld are out of range",
                        (long long)o->blocks, (long long)o->positions);
     }
     return CS_OK;
@@ -253,7 +254,7 @@ static cs_status add_losses(walk *w)
         const cs_ask_job *job = &w->job[b->example[r]];
         int32_t target = b->place[r];
         if (!isfinite(w->loss[r])) {
-            return cs_fail(CS_ERR_INPUT, "document %lld, place %lld: the log-probability is %s",
+            return cs_fail(CS_ERR_INPUT, "document %lld, position %lld: the log-probability is %s",
                            (long long)job->document, (long long)(job->place + target),
                            isnan(w->loss[r]) ? "not a number" : "infinite");
         }
@@ -462,7 +463,7 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
         (status = prepare(&w)) == CS_OK && (status = run_pieces(&w)) == CS_OK) {
         status = w.documents > 0
                      ? finish(&w, out)
-                     : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece of %d tokens or more",
+                     : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece has at least %d tokens",
                                2 - (int)w.options.from_nothing);
     }
     cs_pool_free(&w.pool);

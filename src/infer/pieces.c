@@ -23,7 +23,8 @@ cs_status cs_pieces_limits(const cs_model_config *config, int64_t specials, int6
     }
     return specials < *max_length
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "%lld special tokens leave no room in a length of %lld",
+               : cs_fail(CS_ERR_USAGE,
+                         "%lld special tokens leave no space for text in a length of %lld",
                          (long long)specials, (long long)*max_length);
 }
 
@@ -55,7 +56,7 @@ cs_status cs_pieces_check(const cs_corpus *corpus, const cs_sequences *pieces, i
         if (token < 0 || token >= vocab) {
             int64_t document = pieces->document[i];
             return cs_fail(CS_ERR_INPUT,
-                           "document %lld: token %d at place %lld is not in 0..%lld, the "
+                           "document %lld: token %d at position %lld is not in 0..%lld, the "
                            "vocabulary of the model",
                            (long long)document, token, (long long)(at - corpus->doc_ptr[document]),
                            (long long)vocab - 1);
@@ -79,8 +80,8 @@ cs_status cs_sources_check(const cs_corpus *sources, const cs_corpus *corpus, in
         (sources->documents != corpus->documents ||
          sources->dropped_documents + corpus->dropped_documents > 0)) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: %lld texts for an encoder, of %lld documents (%lld and %lld dropped): "
-                       "want one for all, or one for each",
+                       "%s: %lld source texts for %lld documents (%lld and %lld dropped): expected "
+                       "one for all, or one for each",
                        sources->name ? sources->name : "sources", (long long)sources->documents,
                        (long long)corpus->documents, (long long)sources->dropped_documents,
                        (long long)corpus->dropped_documents);
@@ -89,14 +90,14 @@ cs_status cs_sources_check(const cs_corpus *sources, const cs_corpus *corpus, in
         const int64_t first = sources->doc_ptr[d], count = sources->doc_ptr[d + 1] - first;
         *longest = cs_most(*longest, count + specials);
         if (count + specials == 0) {
-            return cs_fail(CS_ERR_INPUT, "source %lld has no token: an encoder has nothing to read",
+            return cs_fail(CS_ERR_INPUT, "source %lld has no tokens for the encoder to read",
                            (long long)d);
         }
         for (int64_t i = 0; i < count; ++i) {
             const int32_t token = sources->token[first + i];
             if (token < 0 || token >= vocab) {
                 return cs_fail(CS_ERR_INPUT,
-                               "source %lld: token %d at place %lld is not in 0..%lld, the "
+                               "source %lld: token %d at position %lld is not in 0..%lld, the "
                                "vocabulary of the model",
                                (long long)d, token, (long long)i, (long long)vocab - 1);
             }

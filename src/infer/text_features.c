@@ -26,10 +26,10 @@ static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *
     const int32_t *id = encoder->count > 0 ? encoder->id : &unknown;
     int64_t count = encoder->count > 0 ? encoder->count : 1;
     if (status == CS_OK && *id < 0)
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s: example %lld, \"%.60s\", has no token, and the tokenizer no unknown "
-                         "one",
-                         texts->path, (long long)i, text);
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "%s: example %lld, \"%.60s\", has no tokens, and the tokenizer has no unknown token",
+            texts->path, (long long)i, text);
     if (status == CS_OK)
         status = cs_reserve(&corpus->token, room, corpus->tokens + count, sizeof *corpus->token);
     if (status == CS_OK) {
@@ -99,9 +99,9 @@ static cs_status check_features(const collector *c, const cs_hidden_options *opt
 {
     const double bytes = 4.0 * (double)c->count * (double)c->columns * (double)options->layers;
     if (options->pooling == CS_POOL_NONE || options->pooling == CS_POOL_EACH) {
-        return cs_fail(CS_ERR_USAGE, "features of a text are pooled in one way");
+        return cs_fail(CS_ERR_USAGE, "features of a text need exactly one pooling");
     }
-    return cs_mem_check(bytes, "fewer layers or texts take less",
+    return cs_mem_check(bytes, "give fewer layers or texts",
                         "%lld texts, %lld layers of %lld columns take", (long long)c->count,
                         (long long)options->layers, (long long)c->columns);
 }
@@ -166,7 +166,7 @@ cs_status cs_patch_features(cs_model *model, const cs_corpus *corpus,
     o.max_length = model->config.positions;
     o.keep = NULL;
     cs_status status = cs_mem_check(4.0 * (double)p.rows * (double)p.width * (double)o.layers,
-                                    "fewer layers or pictures take less",
+                                    "give fewer layers or pictures",
                                     "%lld patches, %lld layers of %lld columns take",
                                     (long long)p.rows, (long long)o.layers, (long long)p.width);
     if (status == CS_OK) status = cs_model_order(&model->config, &p.order);
@@ -183,10 +183,10 @@ cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_t
     const int64_t vocab = cs_tokenizer_vocab(tokenizer);
     cs_corpus corpus = {0};
     if (texts->pair) {
-        return cs_fail(CS_ERR_USAGE, "shares of tokens are of single texts, not of pairs");
+        return cs_fail(CS_ERR_USAGE, "a bag of words needs single texts, not pairs");
     }
     cs_status status =
-        cs_mem_check(4.0 * (double)texts->count * (double)vocab, "fewer texts take less",
+        cs_mem_check(4.0 * (double)texts->count * (double)vocab, "give fewer texts",
                      "%lld texts, %lld tokens take", (long long)texts->count, (long long)vocab);
     if (status == CS_OK) status = make_corpus(texts, tokenizer, &corpus);
     float *share = status == CS_OK ? cs_calloc(texts->count * vocab, sizeof *share) : NULL;

@@ -76,8 +76,8 @@ static cs_status read_mask(const check *c, const char *stack, rows_read *rows)
     }
     cs_status status = cs_npz_read(c->reference, name, &mask);
     if (status == CS_OK && (mask.ndim != 2 || mask.shape[0] != c->n || mask.shape[1] != rows->s))
-        status = cs_fail(CS_ERR_INPUT, "%s is not of the shape of %sinput_ids, %lld x %lld", name,
-                         stack, (long long)c->n, (long long)rows->s);
+        status = cs_fail(CS_ERR_INPUT, "%s does not have the shape of %sinput_ids, %lld x %lld",
+                         name, stack, (long long)c->n, (long long)rows->s);
     for (int64_t i = 0; status == CS_OK && i < c->n * rows->s; ++i) {
         double x = cs_array_f64(&mask, i);
         rows->real[i] = rows->real[i] && (x < 0 || x > 0);
@@ -93,14 +93,15 @@ static cs_status take_ids(check *c, const char *name, const cs_array *ids, rows_
         return cs_fail(CS_ERR_INPUT, "%s is not a table of sequences", name);
     }
     if (c->n > 0 && ids->shape[0] != c->n) {
-        return cs_fail(CS_ERR_INPUT, "%s has %lld sequences, and input_ids %lld", name,
+        return cs_fail(CS_ERR_INPUT, "%s has %lld sequences, but input_ids has %lld", name,
                        (long long)ids->shape[0], (long long)c->n);
     }
     c->n = ids->shape[0];
     rows->s = ids->shape[1];
     if (positions > 0 && rows->s > positions) {
-        return cs_fail(CS_ERR_INPUT, "%s: sequences of %lld in a model of %lld positions", name,
-                       (long long)rows->s, (long long)positions);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: sequences of %lld tokens are too long for a model of %lld positions",
+                       name, (long long)rows->s, (long long)positions);
     }
     rows->id = cs_pool_take(&c->pool, ids->size, sizeof *rows->id);
     rows->real = cs_pool_take(&c->pool, ids->size, 1);
@@ -137,8 +138,8 @@ static cs_status shift_right(check *c)
     const rows_read *from = &c->text;
     rows_read *to = &c->decoded;
     if (start < 0) {
-        return cs_fail(CS_ERR_USAGE, "the reference has no decoder_input_ids, and config.json no "
-                                     "decoder_start_token_id");
+        return cs_fail(CS_ERR_USAGE, "the reference has no decoder_input_ids, and config.json has "
+                                     "no decoder_start_token_id");
     }
     to->s = from->s;
     to->id = cs_pool_take(&c->pool, c->n * to->s, sizeof *to->id);
@@ -177,7 +178,8 @@ static cs_status refuse_others(const check *c)
         }
         long long layer = strtoll(name + length, &end, 10);
         if (strcmp(end, suffix) == 0 && (layer < 0 || layer > last_layer(c))) {
-            return cs_fail(CS_ERR_INPUT, "the reference has %.*s, and the model %lld layers",
+            return cs_fail(CS_ERR_INPUT,
+                           "the reference has %.*s, but the model has only %lld layers",
                            (int)(end - name), name, (long long)last_layer(c));
         }
     }
@@ -200,7 +202,7 @@ static cs_status want_layers(check *c)
     }
     if (c->pool.status != CS_OK) return c->pool.status;
     return any ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "the reference has no %shidden_states_L, no %slogits",
+               : cs_fail(CS_ERR_INPUT, "the reference has neither %shidden_states_L nor %slogits",
                          stack_of(c), stack_of(c));
 }
 
@@ -333,7 +335,7 @@ static cs_status check_shape(const check *c, int64_t layer, const char *name, co
         return CS_OK;
     }
     shape_text(a, shape, sizeof shape);
-    return cs_fail(CS_ERR_INPUT, "%s is of shape %s, not %lld x %lld x %lld", name,
+    return cs_fail(CS_ERR_INPUT, "%s has shape %s, not %lld x %lld x %lld", name,
                    a->ndim > 0 ? shape : "()", (long long)c->n, (long long)compared(c)->s,
                    (long long)columns(c, layer));
 }
@@ -346,9 +348,9 @@ static cs_status check_finite(const check *c, int64_t layer, const char *name, c
         const int64_t row = i / d;
         const bool theirs = !isfinite(cs_array_f64(a, i));
         if (compared(c)->real[row] && (theirs || !isfinite(c->ours[layer][i]))) {
-            return cs_fail(CS_ERR_INPUT, "%s%s[%lld,%lld,%lld] is %g", theirs ? "" : "our ", name,
-                           (long long)(row / compared(c)->s), (long long)(row % compared(c)->s),
-                           (long long)(i % d),
+            return cs_fail(CS_ERR_INPUT, "%s%s[%lld,%lld,%lld] is not finite: %g",
+                           theirs ? "" : "our ", name, (long long)(row / compared(c)->s),
+                           (long long)(row % compared(c)->s), (long long)(i % d),
                            theirs ? cs_array_f64(a, i) : (double)c->ours[layer][i]);
         }
     }
@@ -363,7 +365,7 @@ static cs_status compare(const check *c, int64_t layer, cs_state_difference *out
     cs_status status = cs_npz_read(c->reference, name, &theirs);
     if (status == CS_OK) status = check_shape(c, layer, name, &theirs);
     if (status == CS_OK && cs_dtype_size(theirs.dtype) == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s is text", name);
+        status = cs_fail(CS_ERR_INPUT, "%s contains text, not numbers", name);
     if (status == CS_OK && (status = check_finite(c, layer, name, &theirs)) == CS_OK)
         measure(c, layer, &theirs, out);
     cs_array_free(&theirs);

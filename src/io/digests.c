@@ -149,7 +149,7 @@ static cs_status read_record(const char *path, json_t **outputs)
     if (status == CS_OK && !whole)
         status = cs_fail(CS_ERR_INPUT,
                          "%s: was changed or damaged after cospec wrote it, so the files of its "
-                         "result cannot be checked; to read them as they are, take it away",
+                         "result cannot be checked; to read them unchecked, remove it",
                          path);
     json_decref(manifest);
     cs_free(text);
@@ -201,8 +201,8 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
     const char *was = json_string_value(json_object_get(entry, "sha256"));
     cs_status status = CS_OK;
     if (!sha256) {
-        return entry ? cs_fail(CS_ERR_INPUT, "%s/%s: is missing, %s/%s has it", dir, name, dir,
-                               record_in(dir))
+        return entry ? cs_fail(CS_ERR_INPUT, "%s/%s: is missing, but %s/%s lists it", dir, name,
+                               dir, record_in(dir))
                      : CS_OK;
     }
     if (!was && (was = json_string_value(json_object_get(entry, "xxh3")))) {
@@ -217,11 +217,11 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
     const bool checkpoint = record == checkpoint_name;
     return cs_fail(CS_ERR_INPUT,
                    "%s/%s: its %s is %s, but %s says %s: it was changed or damaged after cospec "
-                   "wrote it. %s%s%s; to read it as it is, take %s away",
+                   "wrote it. %s%s%s; to read it unchecked, remove %s",
                    dir, name, kind, now, record, was,
-                   checkpoint ? "Another checkpoint may be whole" : "'cospec rerun ",
-                   checkpoint ? "" : dir, checkpoint ? "" : "/manifest.json -o NEW' makes it again",
-                   record);
+                   checkpoint ? "Another checkpoint may be intact" : "'cospec rerun ",
+                   checkpoint ? "" : dir,
+                   checkpoint ? "" : "/manifest.json -o NEW' creates it again", record);
 }
 
 /* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not

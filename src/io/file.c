@@ -114,7 +114,9 @@ static cs_status create_partial(const char *path, char **partial, int *fd)
             return io_error(path, "cannot write");
         }
     }
-    return cs_fail(CS_ERR_IO, "%s: its folder has %d partial files of it", path, PARTIAL_TRIES);
+    return cs_fail(CS_ERR_IO,
+                   "%s: its folder already has %d partial files of the same name; remove them",
+                   path, PARTIAL_TRIES);
 }
 
 cs_status cs_outfile_open(const char *path, cs_outfile *out)
@@ -329,7 +331,7 @@ cs_status cs_file_open_any(const char *path, int *fd, int64_t *size)
         return io_error(path, "cannot read");
     }
     if (S_ISFIFO(st.st_mode)) {
-        return cs_fail(CS_ERR_IO, "%s: is a pipe, not a file to read", path);
+        return cs_fail(CS_ERR_IO, "%s: is a pipe, but a regular file is needed", path);
     }
     /* a blocking open would wait for a writer for ever */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -347,7 +349,7 @@ cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *siz
     int64_t there = -1;
     FILE *f = NULL;
     if (limit < 0 || limit == INT64_MAX) {
-        return cs_fail(CS_ERR_USAGE, "%s: bad limit of %lld bytes", path, (long long)limit);
+        return cs_fail(CS_ERR_USAGE, "%s: invalid limit of %lld bytes", path, (long long)limit);
     }
     cs_status status = cs_file_open_any(path, &fd, &there);
     if (status == CS_OK && !(f = fdopen(fd, "rb"))) status = io_error(path, "cannot read");
@@ -392,7 +394,7 @@ cs_status cs_file_open(const char *path, int *fd, int64_t *size)
         return io_error(path, "cannot read");
     }
     *size = st.st_size;
-    return S_ISREG(st.st_mode) ? CS_OK : cs_fail(CS_ERR_IO, "%s: is not a regular file", path);
+    return S_ISREG(st.st_mode) ? CS_OK : cs_fail(CS_ERR_IO, "%s: not a regular file", path);
 }
 
 cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size, void *out)
@@ -407,8 +409,8 @@ cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size
             return io_error(path, "cannot read");
         }
         if (got == 0) {
-            return cs_fail(CS_ERR_IO, "%s: ends at byte %lld, cut short since it was opened", path,
-                           (long long)offset);
+            return cs_fail(CS_ERR_IO, "%s: ends at byte %lld; it was truncated after it was opened",
+                           path, (long long)offset);
         }
         at += got;
         offset += got;
@@ -443,7 +445,7 @@ cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
     static const char mark[] = "version https://git-lfs";
     const size_t length = sizeof mark - 1;
     if (size >= (int64_t)length && memcmp(bytes, mark, length) == 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: is a Git LFS pointer, fetch the data with 'git lfs pull'",
+        return cs_fail(CS_ERR_INPUT, "%s: is a Git LFS pointer; fetch the data with 'git lfs pull'",
                        name);
     }
     return CS_OK;
@@ -459,8 +461,8 @@ cs_status cs_disk_check(const char *dir, double bytes, const char *what)
     return bytes <= available
                ? CS_OK
                : cs_fail(CS_ERR_IO,
-                         "%s: %s take %.3g GB, more than the %.3g GB that its file system has free",
-                         dir, what, bytes / 1e9, available / 1e9);
+                         "%s: %s take %.3g GB, but its file system has only %.3g GB free", dir,
+                         what, bytes / 1e9, available / 1e9);
 }
 
 static cs_status make_one(const char *path)

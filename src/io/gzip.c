@@ -19,8 +19,9 @@ static cs_status grow(char **bytes, int64_t *room, const char *path)
 {
     const int64_t most = most_bytes();
     if (*room >= most) {
-        return cs_fail(CS_ERR_INPUT, "%s: unpacks to more than %lld bytes, half of the free memory",
-                       path, (long long)most);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: decompresses to more than %lld bytes, half of the free memory", path,
+                       (long long)most);
     }
     int64_t larger = *room < most / 2 ? 2 * *room : most;
     char *grown = cs_realloc(*bytes, larger + 1, 1);
@@ -54,9 +55,9 @@ static cs_status inflate_all(const char *path, z_stream *z, const char *packed, 
         if (code == Z_MEM_ERROR) return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
         if (code != Z_OK) {
             status = cs_fail(CS_ERR_INPUT, "%s: damaged gzip (%s)", path,
-                             code == Z_BUF_ERROR ? "it ends too soon"
+                             code == Z_BUF_ERROR ? "it ends early"
                              : z->msg            ? z->msg
-                                                 : "no gzip");
+                                                 : "not gzip");
         }
     }
     return status;

@@ -176,7 +176,7 @@ static cs_status take_member(const json_t *object, const char *letter, const cha
     if ((text && !json_is_string(v)) || (truth && !json_is_boolean(v)) ||
         (list && !json_is_array(v)) || (map && !json_is_object(v))) {
         return cs_fail(CS_ERR_INPUT, "\"%s\" is not %s", key,
-                       text    ? "a text"
+                       text    ? "a string"
                        : truth ? "true or false"
                        : list  ? "an array"
                                : "an object");
@@ -247,7 +247,7 @@ bool cs_json_flag(cs_json_reader *r, const char *key)
 const char *cs_json_word(cs_json_reader *r, const char *key)
 {
     const char *text = json_string_value(json_object_get(r->object, key));
-    if (!text) cs_json_refuse(r, key, "a text");
+    if (!text) cs_json_refuse(r, key, "a string");
     return text ? text : "";
 }
 
@@ -259,7 +259,7 @@ int cs_json_name(cs_json_reader *r, const char *key, const char *const *names)
         ++number;
     }
     if (!names[number] && r->status == CS_OK)
-        r->status = cs_fail(CS_ERR_INPUT, "field '%s%s': unknown '%s'", r->path, key, text);
+        r->status = cs_fail(CS_ERR_INPUT, "field '%s%s': unknown value '%s'", r->path, key, text);
     return names[number] ? number : 0;
 }
 
@@ -278,7 +278,7 @@ cs_status cs_json_read(const char *path, json_t **out)
     int64_t size = 0;
     cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
     if (status != CS_OK) return status;
-    status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s:1:0: empty file, no JSON", path)
+    status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s:1:0: the file is empty; JSON was expected", path)
                        : cs_lfs_check(path, text, size);
     if (status == CS_OK) status = cs_json_parse(path, text, size, out);
     cs_free(text);
@@ -298,9 +298,9 @@ cs_status cs_json_print(FILE *stream, const json_t *value)
     if ((failed || fputc('\n', stream) == EOF) && ferror(stream)) {
         return cs_fail(CS_ERR_IO, "cannot write JSON: %s", strerror(errno));
     }
-    return failed
-               ? cs_fail(CS_ERR_MEMORY, "cannot write JSON: out of memory, or a value holds itself")
-               : CS_OK;
+    return failed ? cs_fail(CS_ERR_MEMORY,
+                            "cannot write JSON: out of memory, or a value contains itself")
+                  : CS_OK;
 }
 
 cs_status cs_json_write(const char *path, const json_t *value)

@@ -49,7 +49,10 @@ cs_status cs_dir_lock(const char *dir, bool make, int *out)
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     for (int looks = 0; busy && status == CS_OK; ++looks) {
         if (looks > MOST_SECONDS * LOOKS_PER_SECOND) {
-            status = cs_fail(CS_ERR_IO, "%s: another run is writing there", dir);
+            status = cs_fail(
+                CS_ERR_IO,
+                "%s: another run is writing to this folder; wait for it or choose another folder",
+                dir);
         } else if (looks > 0 && (status = cs_interrupt_check()) == CS_OK) {
             (void)nanosleep(&look, NULL);
         }

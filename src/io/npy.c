@@ -28,9 +28,9 @@ static cs_status read_exactly(const cs_npy_source *s, void *out, int64_t want, i
     int64_t got = 0;
     cs_status status = s->read(s->ctx, out, want, &got);
     if (status == CS_OK && got < want)
-        status =
-            cs_fail(CS_ERR_INPUT, "%s: ends at byte %" PRId64 ", %" PRId64 " more are expected",
-                    s->name, at + got, want - got);
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: ends at byte %" PRId64 ", but %" PRId64 " more bytes are expected",
+                         s->name, at + got, want - got);
     return status;
 }
 
@@ -57,8 +57,8 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
         return not_npy(s, (const char *)p);
     }
     if (p[6] < 1 || p[6] > 3 || p[7] != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: byte 6: NPY version %d.%d is not known", s->name, p[6],
-                       p[7]);
+        return cs_fail(CS_ERR_INPUT, "%s: byte 6: NPY version %d.%d is not supported", s->name,
+                       p[6], p[7]);
     }
     int64_t width = p[6] == 1 ? 2 : 4, length = 0;
     status = read_exactly(s, p + 8, width, 8);
@@ -68,7 +68,8 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
     }
     int64_t base = 8 + width;
     if (length > MAX_HEADER || (s->size >= 0 && length > s->size - base)) {
-        return cs_fail(CS_ERR_INPUT, "%s: byte 8: a header of %" PRId64 " bytes", s->name, length);
+        return cs_fail(CS_ERR_INPUT, "%s: byte 8: invalid header length of %" PRId64 " bytes",
+                       s->name, length);
     }
     char *dictionary = cs_alloc(length, 1);
     if (!dictionary) return CS_ERR_MEMORY;
@@ -84,8 +85,8 @@ cs_status cs_npy_check_size(const cs_npy_source *s, const cs_npy_info *info, int
     return s->size < 0 || s->size - at == info->bytes
                ? CS_OK
                : cs_fail(CS_ERR_INPUT,
-                         "%s: byte %" PRId64 ": the header says %" PRId64 " bytes of data, %" PRId64
-                         " follow",
+                         "%s: byte %" PRId64 ": the header announces %" PRId64
+                         " bytes of data, but %" PRId64 " follow",
                          s->name, at, info->bytes, s->size - at);
 }
 
@@ -139,7 +140,7 @@ static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int6
         status = s->read(s->ctx, &extra, 1, &got);
     }
     if (status == CS_OK && got > 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": more data than the header says",
+        status = cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": more data than the header announces",
                          s->name, at + info->bytes);
     if (status == CS_OK && info->fortran && info->ndim > 1) {
         turned = cs_alloc(info->bytes, 1);
@@ -198,7 +199,7 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
 {
     int64_t size = -1;
     if (limit < 0) {
-        return cs_fail(CS_ERR_USAGE, "%s: limit of %" PRId64 " bytes", path, limit);
+        return cs_fail(CS_ERR_USAGE, "%s: invalid limit of %" PRId64 " bytes", path, limit);
     }
     cs_npy_file file = {path, -1};
     cs_status status = cs_file_open_any(path, &file.fd, &size);

@@ -51,7 +51,7 @@ static cs_status measure(cs_npy_info *info)
     int64_t size = 1, bytes = 0;
     for (int d = 0; d < info->ndim; ++d) {
         if (info->shape[d] < 0) {
-            return cs_fail(CS_ERR_INPUT, "dimension %d is %" PRId64, d, info->shape[d]);
+            return cs_fail(CS_ERR_INPUT, "dimension %d is negative: %" PRId64, d, info->shape[d]);
         }
         if (__builtin_mul_overflow(size, info->shape[d], &size)) {
             return cs_fail(CS_ERR_INPUT, "the shape overflows at dimension %d (%" PRId64 ")", d,
@@ -106,7 +106,7 @@ static cs_status take_shape(const char *name, const json_t *shape, cs_npy_info *
     json_array_foreach(shape, d, length)
     {
         if (!json_is_integer(length)) {
-            return cs_fail(CS_ERR_INPUT, "%s: size %zu in the shape is no integer", name, d);
+            return cs_fail(CS_ERR_INPUT, "%s: size %zu in the shape is not an integer", name, d);
         }
         info->shape[info->ndim++] = json_integer_value(length);
     }
@@ -131,7 +131,7 @@ static cs_status take_dtype(const char *name, const char *descr, cs_npy_info *in
     }
     char kind = descr[1];
     if (kind == 'O') {
-        return bad_dtype(name, descr, "holds Python objects, which are code");
+        return bad_dtype(name, descr, "contains Python objects, which could execute code");
     }
     char *end = NULL;
     errno = 0;

@@ -87,7 +87,8 @@ cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out)
     if (array->dtype == CS_U64) {
         uint64_t x = ITEM(uint64_t, array, index);
         if (x > INT64_MAX) {
-            return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is %" PRIu64 ", beyond int64", index, x);
+            return cs_fail(CS_ERR_INPUT,
+                           "item %" PRId64 " is %" PRIu64 ", out of the range of int64", index, x);
         }
         *out = (int64_t)x;
         return CS_OK;
@@ -98,8 +99,7 @@ cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out)
     /* All other types fit into a double exactly. */
     double x = cs_array_f64(array, index);
     if (!(x >= -0x1p63 && x < 0x1p63) || x != floor(x)) {
-        return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is %.17g, not an integer of 64 bits", index,
-                       x);
+        return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is %.17g, not a 64-bit integer", index, x);
     }
     *out = (int64_t)x;
     return CS_OK;
@@ -141,8 +141,10 @@ cs_status cs_array_text(const cs_array *array, int64_t index, char **out)
         int n = encode(c, put);
         if (n == 0) {
             cs_free(text);
-            return cs_fail(CS_ERR_INPUT, "item %" PRId64 " holds U+%" PRIX32 ", not Unicode", index,
-                           c);
+            return cs_fail(CS_ERR_INPUT,
+                           "item %" PRId64 " contains U+%" PRIX32
+                           ", which is not a Unicode character",
+                           index, c);
         }
         put += n;
     }

@@ -39,8 +39,8 @@ static cs_status write_header(cs_npy_stream *s)
 cs_status cs_npy_stream_open(const char *path, cs_dtype dtype, int64_t columns, cs_npy_stream **out)
 {
     if (columns < 0 || cs_dtype_size(dtype) == 0) {
-        return cs_fail(CS_ERR_USAGE, "%s: rows of %lld columns%s", path, (long long)columns,
-                       cs_dtype_size(dtype) == 0 ? " of text" : "");
+        return cs_fail(CS_ERR_USAGE, "%s: cannot write rows of %lld columns%s", path,
+                       (long long)columns, cs_dtype_size(dtype) == 0 ? " of text" : "");
     }
     cs_npy_stream *s = cs_calloc(1, sizeof *s);
     if (!s) return CS_ERR_MEMORY;
@@ -76,7 +76,8 @@ static cs_status put_halves(cs_npy_stream *s, const float *x, int64_t items)
         for (int64_t i = 0; i < n; ++i) {
             s->half[i] = cs_f16_encode(x[at + i]);
             if ((s->half[i] & 0x7fff) == 0x7c00 && isfinite(x[at + i])) {
-                return cs_fail(CS_ERR_INPUT, "%s: row %lld: %g is beyond the floats of 16 bits",
+                return cs_fail(CS_ERR_INPUT,
+                               "%s: row %lld: %g is out of the range of 16-bit floats",
                                s->file.path, (long long)(s->rows + (at + i) / items_a_row(s)),
                                (double)x[at + i]);
             }
@@ -92,7 +93,8 @@ cs_status cs_npy_stream_floats(cs_npy_stream *s, const float *rows, int64_t coun
         return cs_npy_stream_append(s, rows, count);
     }
     if (s->dtype != CS_F16) {
-        return cs_fail(CS_ERR_USAGE, "%s: floats for an array of another type", s->file.path);
+        return cs_fail(CS_ERR_USAGE, "%s: floats cannot be written to an array of another type",
+                       s->file.path);
     }
     cs_status status = put_halves(s, rows, count * items_a_row(s));
     s->rows += count; /* what is left unfinished has no header to say so in */

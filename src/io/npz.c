@@ -67,7 +67,7 @@ static cs_status open_failure(const char *path, int code)
     zip_error_init_with_code(&error, code);
     cs_status status = code == ZIP_ER_MEMORY ? cs_fail(CS_ERR_MEMORY, "%s: out of memory", path)
                        : code == ZIP_ER_EXISTS
-                           ? cs_fail(CS_ERR_INPUT, "%s: has two members of one name", path)
+                           ? cs_fail(CS_ERR_INPUT, "%s: has two members of the same name", path)
                            : cs_fail(CS_ERR_INPUT, "%s: truncated or damaged archive (%s)", path,
                                      zip_error_strerror(&error));
     zip_error_fini(&error);
@@ -77,7 +77,7 @@ static cs_status open_failure(const char *path, int code)
 cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out)
 {
     if (limit < 0) {
-        return cs_fail(CS_ERR_USAGE, "%s: limit of %" PRId64 " bytes", path, limit);
+        return cs_fail(CS_ERR_USAGE, "%s: invalid limit of %" PRId64 " bytes", path, limit);
     }
     cs_status status = check_start(path);
     if (status != CS_OK) return status;
@@ -140,8 +140,8 @@ static cs_status check_limit(const cs_npz *npz, const char *what, int64_t size)
     return size <= npz->limit - npz->used
                ? CS_OK
                : cs_fail(CS_ERR_INPUT,
-                         "%s: unpacks to %" PRId64 " bytes, of the limit of %" PRId64
-                         " only %" PRId64 " are left",
+                         "%s: decompresses to %" PRId64 " bytes; of the limit of %" PRId64
+                         " bytes only %" PRId64 " are left",
                          what, size, npz->limit, npz->limit - npz->used);
 }
 
@@ -150,7 +150,7 @@ static cs_status check_member(const char *what, const zip_stat_t *st)
     const zip_uint64_t need =
         ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     if ((st->valid & need) != need || st->size > INT64_MAX || st->comp_size > INT64_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%s: has no size", what);
+        return cs_fail(CS_ERR_INPUT, "%s: its size is not recorded", what);
     }
     if (st->encryption_method != ZIP_EM_NONE) {
         return cs_fail(CS_ERR_INPUT, "%s: is encrypted", what);
@@ -162,8 +162,9 @@ static cs_status check_member(const char *what, const zip_stat_t *st)
     bool stored = st->comp_method == ZIP_CM_STORE;
     if (stored ? st->size != st->comp_size : st->size / DEFLATE_RATIO > st->comp_size) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: says it unpacks to %" PRIu64 " bytes, impossible from %" PRIu64, what,
-                       (uint64_t)st->size, (uint64_t)st->comp_size);
+                       "%s: announces %" PRIu64
+                       " decompressed bytes, which is impossible from %" PRIu64,
+                       what, (uint64_t)st->size, (uint64_t)st->comp_size);
     }
     return CS_OK;
 }
@@ -181,7 +182,7 @@ static cs_status read_member(void *ctx, void *out, int64_t want, int64_t *got)
         int64_t step = want - total < MOST_A_READ ? want - total : MOST_A_READ;
         zip_int64_t n = zip_fread(m->file, (char *)out + total, (zip_uint64_t)step);
         if (n < 0) {
-            return cs_fail(CS_ERR_INPUT, "%s: cannot unpack: %s", m->what,
+            return cs_fail(CS_ERR_INPUT, "%s: cannot decompress: %s", m->what,
                            zip_file_strerror(m->file));
         }
         if (n == 0) {
@@ -207,7 +208,7 @@ static cs_status open_member(cs_npz *npz, zip_uint64_t member, const char *what,
     *size = (int64_t)st.size;
     *file = zip_fopen_index(npz->zip, member, 0);
     return *file ? CS_OK
-                 : cs_fail(CS_ERR_INPUT, "%s: cannot unpack: %s", what, zip_strerror(npz->zip));
+                 : cs_fail(CS_ERR_INPUT, "%s: cannot decompress: %s", what, zip_strerror(npz->zip));
 }
 
 static cs_status unpack(cs_npz *npz, zip_uint64_t member, const char *what, cs_array *out)
@@ -272,9 +273,10 @@ cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, i
     }
     if (status == CS_OK && (info.ndim != 1 || cs_dtype_size(info.dtype) == 0))
         status = cs_fail(CS_ERR_INPUT, "%s: %s", items->what,
-                         info.ndim != 1 ? "has not one dimension" : "is not of numbers");
+                         info.ndim != 1 ? "is not one-dimensional" : "is not numeric");
     if (status == CS_OK && info.bytes != size - at)
-        status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes of data, its header says %" PRId64,
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: %" PRId64 " bytes of data, but its header announces %" PRId64,
                          items->what, size - at, info.bytes);
     if (status != CS_OK) {
         cs_npz_items_close(items);

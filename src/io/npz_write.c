@@ -71,8 +71,8 @@ static cs_status check_name(const cs_npz_writer *w, const char *name)
     for (int64_t i = 0; i < w->members; ++i) {
         bad = bad || strcmp(w->member[i].name, name) == 0;
     }
-    return bad ? cs_fail(CS_ERR_USAGE, "%s: member %.80s: its name is %s", w->file.path, name,
-                         strlen(name) > UINT16_MAX ? "too long" : "taken")
+    return bad ? cs_fail(CS_ERR_USAGE, "%s: member %.80s: the name is %s", w->file.path, name,
+                         strlen(name) > UINT16_MAX ? "too long" : "used twice")
                : CS_OK;
 }
 
@@ -358,9 +358,10 @@ cs_status cs_npz_commit(cs_npz_writer **writer)
     cs_npz_writer *w = *writer;
     assert(w);
     const int64_t directory = lay_out(w);
-    cs_status status = w->members > 0
-                           ? CS_OK
-                           : cs_fail(CS_ERR_USAGE, "%s: an archive without members", w->file.path);
+    cs_status status =
+        w->members > 0
+            ? CS_OK
+            : cs_fail(CS_ERR_USAGE, "%s: an archive needs at least one member", w->file.path);
     if (status == CS_OK) status = cs_blame(write_pieces(w), "%s", w->file.path);
     if (status == CS_OK) status = write_headers(w, directory);
     if (status == CS_OK) status = cs_outfile_settle(&w->file, cs_interrupt_check);

@@ -94,7 +94,7 @@ cs_status cs_int_parse(const char *text, int64_t *out)
     errno = 0;
     intmax_t x = strtoimax(text, NULL, 10);
     if (errno == ERANGE || x < INT64_MIN || x > INT64_MAX) {
-        return cs_fail(CS_ERR_INPUT, "'%s' is beyond 64 bits", text);
+        return cs_fail(CS_ERR_INPUT, "'%s' is out of the range of 64-bit integers", text);
     }
     *out = (int64_t)x;
     return CS_OK;

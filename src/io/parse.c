@@ -90,8 +90,9 @@ cs_status cs_parse_size(const char *text, const char *what, int64_t *out)
     char digits[32];
     size_t kept = unit ? length - 1 : length;
     if (kept == 0 || kept >= sizeof digits || strspn(text, "0123456789") != kept) {
-        return cs_fail(CS_ERR_USAGE, "%s: '%s' is not a size in bytes (digits, then K, M or G)",
-                       what, text);
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: '%s' is not a size in bytes (digits, then optionally K, M or G)", what,
+                       text);
     }
     memcpy(digits, text, kept);
     digits[kept] = '\0';

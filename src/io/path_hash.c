@@ -81,11 +81,11 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
         folder here = {in, path, NULL, st.st_dev, st.st_ino};
         for (const folder *f = in; f; f = f->above) {
             if (f->device == st.st_dev && f->inode == st.st_ino)
-                return cs_fail(CS_ERR_INPUT, "%s: a link back to %s, a folder that it is in", path,
-                               f->path);
+                return cs_fail(CS_ERR_INPUT, "%s: is a link back to %s, a folder that contains it",
+                               path, f->path);
         }
         if (depth >= DEEPEST) {
-            return cs_fail(CS_ERR_INPUT, "%s: more than %d folders deep", path, DEEPEST);
+            return cs_fail(CS_ERR_INPUT, "%s: nested more than %d folders deep", path, DEEPEST);
         }
         status = cs_digest_record(path, &here.record);
         if (status == CS_OK) status = list_directory(list, &here, depth, bytes);

@@ -35,7 +35,7 @@ cs_status cs_prepared_path(const char *file, char **out)
     } else if (home) {
         path = cs_format("%s/.cache/cospec/%s", home, file);
     } else {
-        return cs_fail(CS_ERR_USAGE, "no place for corpora: set COSPEC_CACHE or HOME");
+        return cs_fail(CS_ERR_USAGE, "no folder for prepared corpora: set COSPEC_CACHE or HOME");
     }
     if (!path) return CS_ERR_MEMORY;
     *out = path;
@@ -173,8 +173,8 @@ static cs_status check(const char *file, const char *path, const char *packages,
         *note = cs_format("%s: prepared %s%s; SHA-256 %s differs from the one recorded for %s",
                           path, how, from, sha256, recorded->packages);
     } else {
-        return cs_fail(CS_ERR_INPUT, "%s: SHA-256 %s, but %s was recorded for %s", path, sha256,
-                       recorded->sha256, packages);
+        return cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded for %s", path,
+                       sha256, recorded->sha256, packages);
     }
     return *note ? CS_OK : CS_ERR_MEMORY;
 }

@@ -242,9 +242,10 @@ static cs_status members(const cs_item *item, json_t *into)
 static cs_status not_json(const cs_item *item)
 {
     cs_status status = cs_json_check();
-    return status != CS_OK ? status
-                           : cs_fail(CS_ERR_INPUT, "JSON key '%s': a text that is not UTF-8",
-                                     item->key ? item->key : "");
+    return status != CS_OK
+               ? status
+               : cs_fail(CS_ERR_INPUT, "JSON key '%s': a string that is not valid UTF-8",
+                         item->key ? item->key : "");
 }
 
 cs_status cs_item_to_json(const cs_item *item, json_t **out)

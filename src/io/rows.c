@@ -100,19 +100,19 @@ cs_status cs_rows_check_name(const char *text, const char *path)
     return cs_has_suffix(path, ".npy") || holds_many(path)
                ? CS_OK
                : cs_fail(there ? CS_ERR_USAGE : CS_ERR_INPUT,
-                         "%s: %sa matrix is FILE.npy, FILE.npz[:MEMBER] or "
+                         "%s: %sexpected a matrix: FILE.npy, FILE.npz[:MEMBER] or "
                          "FILE.safetensors[:TENSOR]",
-                         text, there ? "" : "there is no such file; ");
+                         text, there ? "" : "no such file; ");
 }
 
 /* Takes shape and kind of what was opened. */
 static cs_status describe(cs_rows *rows, cs_rows_store *s, int ndim, const int64_t *shape)
 {
     if (s->kind == CS_UNICODE || s->kind == CS_BYTES) {
-        return cs_fail(CS_ERR_INPUT, "%s: holds text, not numbers", s->name);
+        return cs_fail(CS_ERR_INPUT, "%s: contains text, not numbers", s->name);
     }
     if (ndim < 2) {
-        return cs_fail(CS_ERR_INPUT, "%s: has %d dimension%s; a matrix of rows has two", s->name,
+        return cs_fail(CS_ERR_INPUT, "%s: has %d dimension%s; a matrix must have two", s->name,
                        ndim, ndim == 1 ? "" : "s");
     }
     rows->rows = 1;
@@ -175,9 +175,9 @@ static void list_name(name_list *list, const char *name, int64_t length)
 static cs_status not_chosen(const char *path, const char *what, const char *name,
                             const name_list *list)
 {
-    return name ? cs_fail(CS_ERR_INPUT, "%s: has no %s '%s'; it has %s", path, what, name,
+    return name ? cs_fail(CS_ERR_INPUT, "%s: has no %s '%s'; available: %s", path, what, name,
                           list->count > 0 ? list->text : "none")
-                : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " %ss%s%s; name one, %s:NAME", path,
+                : cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " %ss%s%s; choose one as %s:NAME", path,
                           list->count, what, list->count > 0 ? ": " : "", list->text, path);
 }
 
@@ -318,7 +318,8 @@ static cs_status read_rows(const cs_rows *rows, int64_t first, int64_t count, cs
                          : rows->f64 ? (const void *)(rows->f64 + at)
                                      : NULL;
     if (first < 0 || count < 0 || first > rows->rows - count) {
-        return cs_fail(CS_ERR_USAGE, "%s: rows %" PRId64 " to %" PRId64 " are wanted of %" PRId64,
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: rows %" PRId64 " to %" PRId64 " requested, but it has only %" PRId64,
                        rows->name ? rows->name : "matrix", first, first + count - 1, rows->rows);
     }
     if (!memory) return read_store(rows, first, count, to);

@@ -32,8 +32,8 @@ static cs_status header_length(const cs_safetensors_file *file, int64_t size, in
     if (status == CS_OK) status = cs_lfs_check(file->path, mark, known);
     if (status != CS_OK) return status;
     if (size < LENGTH_SIZE) {
-        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes are no safetensors file", file->path,
-                       size);
+        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " bytes are too short for a safetensors file",
+                       file->path, size);
     }
     memcpy(&length, mark, LENGTH_SIZE);
     if (length > (uint64_t)CS_SAFETENSORS_MAX_HEADER) {
@@ -151,7 +151,7 @@ static cs_status add_shards(const char *directory, json_t *map, cs_safetensors *
         }
         if (file[0] == '\0' || strchr(file, '/')) {
             return cs_fail(CS_ERR_INPUT,
-                           "weight_map: \"%s\" lies in \"%s\", not a file of this directory",
+                           "weight_map: \"%s\" is in \"%s\", which is not a file of this directory",
                            tensor, file);
         }
         while (i < s->files && strcmp(name_of(s, i), file) != 0) {
@@ -169,12 +169,12 @@ static cs_status check_map(const cs_safetensors *s, json_t *map)
     for (int64_t i = 0; i < s->count; ++i) {
         const cs_safetensors_entry *e = &s->entry[i];
         if (i > 0 && strcmp(e[-1].name, e->name) == 0) {
-            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" stands in %s and in %s", e->name,
+            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is in both %s and %s", e->name,
                            s->file[e[-1].file].path, s->file[e->file].path);
         }
         const char *said = json_string_value(json_object_get(map, e->name));
         if (!said || strcmp(said, name_of(s, e->file)) != 0) {
-            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" stands in %s, weight_map says %s", e->name,
+            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is in %s, but weight_map says %s", e->name,
                            s->file[e->file].path, said ? said : "nothing");
         }
     }
@@ -183,7 +183,7 @@ static cs_status check_map(const cs_safetensors *s, json_t *map)
     json_object_foreach(map, tensor, value)
     {
         if (!cs_safetensors_find(s, tensor)) {
-            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is not in %s, where weight_map has it",
+            return cs_fail(CS_ERR_INPUT, "tensor \"%s\" is not in %s, although weight_map says so",
                            tensor, json_string_value(value));
         }
     }
@@ -219,15 +219,15 @@ cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
     } else if (status == CS_OK && cs_path_exists(index)) {
         status = open_index(directory, index, out);
     } else if (status == CS_OK && cs_path_exists(pickled)) {
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s is not read; in its folder: python3 -c \"import torch, "
-                         "safetensors.torch as s; s.save_file({k: v.clone() for k, v in "
-                         "torch.load('pytorch_model.bin', weights_only=True).items()}, "
-                         "'model.safetensors')\"",
-                         pickled);
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "%s is not supported; convert it in its folder: python3 -c \"import torch, "
+            "safetensors.torch as s; s.save_file({k: v.clone() for k, v in "
+            "torch.load('pytorch_model.bin', weights_only=True).items()}, 'model.safetensors')\"",
+            pickled);
     } else if (status == CS_OK) {
         status = cs_fail(CS_ERR_INPUT,
-                         "%s: holds neither model.safetensors nor model.safetensors.index.json",
+                         "%s: contains neither model.safetensors nor model.safetensors.index.json",
                          directory);
     }
     cs_free(pickled);
@@ -257,8 +257,9 @@ static cs_status check_range(const cs_safetensors_entry *e, int64_t first, int64
 {
     if (first < 0 || count < 0 || first > e->items || count > e->items - first) {
         return cs_fail(CS_ERR_USAGE,
-                       "tensor \"%s\": %" PRId64 " items from %" PRId64 " on, of %" PRId64, e->name,
-                       count, first, e->items);
+                       "tensor \"%s\": %" PRId64 " items from index %" PRId64
+                       " requested, but it has only %" PRId64,
+                       e->name, count, first, e->items);
     }
     return CS_OK;
 }
@@ -311,7 +312,7 @@ static cs_status verify_file(const cs_safetensors_file *file, const char *want, 
         char hex[33];
         cs_hash_hex(cs_hasher_value(&hasher), hex);
         if (strcmp(hex, want) != 0) {
-            status = cs_fail(CS_ERR_INPUT, "%s: the data have hash %s, the header says %s",
+            status = cs_fail(CS_ERR_INPUT, "%s: the data have hash %s, but the header says %s",
                              file->path, hex, want);
         }
     }

@@ -36,7 +36,7 @@ static cs_status parse_dtype(const json_t *value, cs_dtype *out)
 {
     const char *name = json_string_value(value);
     if (!name) {
-        return cs_fail(CS_ERR_INPUT, "\"dtype\" is absent or not a text");
+        return cs_fail(CS_ERR_INPUT, "\"dtype\" is absent or not a string");
     }
     int number = 0;
     if (CS_ROW_NAMED("dtype", name, types, &number) != CS_OK) return CS_ERR_INPUT;
@@ -49,15 +49,15 @@ cs_status cs_safetensors_size(cs_safetensors_entry *entry)
     int64_t size = cs_dtype_size(entry->dtype), items = 1;
     for (int i = 0; i < entry->ndim; ++i) {
         if (entry->shape[i] < 0) {
-            return cs_fail(CS_ERR_INPUT, "shape[%d] is %" PRId64, i, entry->shape[i]);
+            return cs_fail(CS_ERR_INPUT, "shape[%d] is negative: %" PRId64, i, entry->shape[i]);
         }
         if (__builtin_mul_overflow(items, entry->shape[i], &items)) {
-            return cs_fail(CS_ERR_INPUT, "the shape has more items than 63 bits count");
+            return cs_fail(CS_ERR_INPUT, "the number of items in the shape exceeds 63 bits");
         }
     }
     entry->items = items;
     if (__builtin_mul_overflow(items, size, &entry->bytes)) {
-        return cs_fail(CS_ERR_INPUT, "the shape has more bytes than 63 bits count");
+        return cs_fail(CS_ERR_INPUT, "the number of bytes in the shape exceeds 63 bits");
     }
     return CS_OK;
 }
@@ -102,8 +102,8 @@ static cs_status parse_offsets(const json_t *value, int64_t data, cs_safetensors
     }
     if (e - b != entry->bytes) {
         return cs_fail(CS_ERR_INPUT,
-                       "data_offsets span %" PRId64 " bytes, shape and dtype make %" PRId64, e - b,
-                       entry->bytes);
+                       "data_offsets span %" PRId64 " bytes, but shape and dtype require %" PRId64,
+                       e - b, entry->bytes);
     }
     entry->offset = b;
     return CS_OK;
@@ -139,7 +139,7 @@ static cs_status check_metadata(json_t *metadata)
     json_object_foreach(metadata, key, value)
     {
         if (!json_is_string(value)) {
-            return cs_fail(CS_ERR_INPUT, "\"%s\": the value of \"%s\" is not a text",
+            return cs_fail(CS_ERR_INPUT, "\"%s\": the value of \"%s\" is not a string",
                            CS_SAFETENSORS_META, key);
         }
     }
@@ -160,8 +160,8 @@ static cs_status check_cover(cs_safetensors_entry *entry, int64_t count, int64_t
                            "tensor \"%s\" begins at byte %" PRId64 " of the data, %s byte %" PRId64
                            ", the end of %s%s%s",
                            entry[i].name, entry[i].offset,
-                           entry[i].offset < end ? "overlaps what stands before" : "a hole follows",
-                           end, i > 0 ? "\"" : "", i > 0 ? entry[i - 1].name : "the header",
+                           entry[i].offset < end ? "before" : "after a gap from", end,
+                           i > 0 ? "\"" : "", i > 0 ? entry[i - 1].name : "the header",
                            i > 0 ? "\"" : "");
         }
         end += entry[i].bytes;

@@ -48,11 +48,11 @@ static cs_status set_pair(json_t *metadata, const cs_safetensors_pair *pair)
 {
     if (json_object_get(metadata, pair->key)) {
         return cs_fail(CS_ERR_USAGE, "metadata key \"%s\" %s", pair->key,
-                       strcmp(pair->key, CS_SAFETENSORS_HASH) == 0 ? "is the writer's own"
+                       strcmp(pair->key, CS_SAFETENSORS_HASH) == 0 ? "is reserved for the writer"
                                                                    : "is given twice");
     }
     if (!is_utf8(pair->key) || !is_utf8(pair->value)) {
-        return cs_fail(CS_ERR_USAGE, "metadata \"%s\": \"%s\" are not UTF-8", pair->key,
+        return cs_fail(CS_ERR_USAGE, "metadata \"%s\": \"%s\" is not valid UTF-8", pair->key,
                        pair->value);
     }
     return cs_json_set(metadata, pair->key, json_string(pair->value));
@@ -67,7 +67,7 @@ static cs_status set_tensor(json_t *header, const cs_safetensors_entry *given, i
                        strcmp(e.name, CS_SAFETENSORS_META) == 0 ? "is reserved" : "is given twice");
     }
     if (!is_utf8(e.name)) {
-        return cs_fail(CS_ERR_USAGE, "the name is not UTF-8");
+        return cs_fail(CS_ERR_USAGE, "the name is not valid UTF-8");
     }
     if (e.ndim < 0 || e.ndim > CS_SAFETENSORS_MAX_DIM) {
         return cs_fail(CS_ERR_USAGE, "%d dimensions, not in 0..%d", e.ndim, CS_SAFETENSORS_MAX_DIM);
@@ -77,11 +77,11 @@ static cs_status set_tensor(json_t *header, const cs_safetensors_entry *given, i
     if (begin % size != 0) {
         return cs_fail(CS_ERR_USAGE,
                        "would begin at byte %" PRId64 " of the data, not at a multiple of %" PRId64
-                       ": tensors of larger items go first",
+                       ": tensors of larger items must come first",
                        begin, size);
     }
     if (__builtin_add_overflow(begin, e.bytes, end)) {
-        return cs_fail(CS_ERR_USAGE, "the data have more bytes than 63 bits count");
+        return cs_fail(CS_ERR_USAGE, "the number of bytes of the data exceeds 63 bits");
     }
     json_t *shape = json_array(); /* what lacks memory is not written */
     for (int i = 0; i < e.ndim; ++i) {
@@ -175,7 +175,8 @@ cs_status cs_safetensors_writer_put(cs_safetensors_writer *writer, const void *b
     cs_safetensors_writer *w = writer;
     if (size < 0 || size > (w->at ? w->end - w->written : 0)) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: %" PRId64 " bytes for tensor \"%s\", which takes %" PRId64 " more",
+                       "%s: %" PRId64 " bytes for tensor \"%s\", which has space for only %" PRId64
+                       " more",
                        w->file.path, size, w->at ? json_object_iter_key(w->at) : "(none)",
                        w->at ? w->end - w->written : 0);
     }

@@ -30,6 +30,6 @@ cs_status cs_share_path(const char *relative, char **out)
     cs_free(installed);
     return status != CS_ERR_IO
                ? status
-               : cs_fail(status, "%s: not found in $COSPEC_SHARE or %s beside the program",
+               : cs_fail(status, "%s: not found in $COSPEC_SHARE or %s next to the program",
                          relative, beside);
 }

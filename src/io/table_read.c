@@ -120,7 +120,7 @@ static cs_status check_text(const char *path, const char *text, int64_t size)
     cs_status status = cs_lfs_check(path, text, size);
     if (status != CS_OK) return status;
     if (size == 0) {
-        return cs_fail(CS_ERR_INPUT, "%s:1: empty, a table needs a header", path);
+        return cs_fail(CS_ERR_INPUT, "%s:1: the file is empty; a table needs a header", path);
     }
     return cs_text_check(path, text, size);
 }

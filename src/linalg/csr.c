@@ -20,11 +20,12 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
 {
     *a = (cs_csr){0};
     if (rows < 0 || rows == INT64_MAX || cols < 0 || nnz < 0) {
-        return cs_fail(CS_ERR_USAGE, "sparse matrix of %lld x %lld with %lld entries",
+        return cs_fail(CS_ERR_USAGE,
+                       "invalid size of a sparse matrix: %lld x %lld with %lld entries",
                        (long long)rows, (long long)cols, (long long)nnz);
     }
     if (cols > INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%lld columns: more than 2^31 - 1", (long long)cols);
+        return cs_fail(CS_ERR_INPUT, "%lld columns exceed the limit of 2^31 - 1", (long long)cols);
     }
     cs_csr b = {.rows = rows, .cols = cols};
     b.ptr = cs_calloc(rows + 1, sizeof *b.ptr);
@@ -32,7 +33,8 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
     b.val = b.col ? cs_alloc(nnz, sizeof *b.val) : NULL;
     if (!b.val) {
         cs_csr_free(&b);
-        return cs_blame(CS_ERR_MEMORY, "sparse matrix of %lld x %lld with %lld entries",
+        return cs_blame(CS_ERR_MEMORY,
+                        "invalid size of a sparse matrix: %lld x %lld with %lld entries",
                         (long long)rows, (long long)cols, (long long)nnz);
     }
     *a = b;
@@ -240,7 +242,8 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out)
     enum { MOST_PARTS = 16, LEAST_WORK = 1 << 17 };
     cs_csr b;
     if (a->rows > INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%lld rows: more than 2^31 - 1, cannot be transposed",
+        return cs_fail(CS_ERR_INPUT,
+                       "%lld rows exceed 2^31 - 1, so the matrix cannot be transposed",
                        (long long)a->rows);
     }
     int64_t work = cs_csr_nnz(a) / (LEAST_WORK + a->cols);
@@ -336,11 +339,12 @@ static cs_status check_row(const check_job *job, int64_t i)
     for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
         long long row = (long long)cs_kept_rows_at(job->rows, i), col = (long long)a->col[p];
         if (col < 0 || col >= a->cols) {
-            return cs_fail(CS_ERR_INPUT, "row %lld: column %lld not in 0..%lld", row, col,
+            return cs_fail(CS_ERR_INPUT, "row %lld: column %lld is not in 0..%lld", row, col,
                            (long long)a->cols - 1);
         }
         if (p > a->ptr[i] && a->col[p] <= a->col[p - 1]) {
-            return cs_fail(CS_ERR_INPUT, "row %lld: column %lld does not come after column %lld",
+            return cs_fail(CS_ERR_INPUT,
+                           "row %lld: column %lld does not follow column %lld; columns must ascend",
                            row, col, (long long)a->col[p - 1]);
         }
         if (!isfinite(a->val[p])) {

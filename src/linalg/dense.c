@@ -54,7 +54,7 @@ cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
 {
     *a = (cs_dense){0};
     if (rows < 0 || cols < 0) {
-        return cs_fail(CS_ERR_USAGE, "dense matrix of %lld x %lld", (long long)rows,
+        return cs_fail(CS_ERR_USAGE, "invalid size of a dense matrix: %lld x %lld", (long long)rows,
                        (long long)cols);
     }
     if (cols > 0 && rows > INT64_MAX / cols) {
@@ -63,8 +63,8 @@ cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
     }
     double *data = cs_calloc(rows * cols, sizeof *data);
     if (!data) {
-        return cs_blame(CS_ERR_MEMORY, "dense matrix of %lld x %lld", (long long)rows,
-                        (long long)cols);
+        return cs_blame(CS_ERR_MEMORY, "invalid size of a dense matrix: %lld x %lld",
+                        (long long)rows, (long long)cols);
     }
     *a = (cs_dense){.rows = rows, .cols = cols, .ld = cs_most(rows, 1), .data = data};
     return CS_OK;
@@ -173,15 +173,15 @@ static cs_status lapack_status(lapack_int info, const char *routine, int64_t row
         return CS_OK;
     }
     if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) {
-        return cs_fail(CS_ERR_MEMORY, "%s of %lld x %lld: no memory for its workspace", routine,
-                       (long long)rows, (long long)cols);
+        return cs_fail(CS_ERR_MEMORY, "%s of %lld x %lld: not enough memory for its workspace",
+                       routine, (long long)rows, (long long)cols);
     }
     if (info > 0) {
         return cs_fail(CS_ERR_CONVERGE, "%s of %lld x %lld did not converge (info %d)", routine,
                        (long long)rows, (long long)cols, (int)info);
     }
-    return cs_fail(CS_ERR_USAGE, "%s of %lld x %lld: argument %d is bad", routine, (long long)rows,
-                   (long long)cols, (int)-info);
+    return cs_fail(CS_ERR_USAGE, "%s of %lld x %lld: argument %d is invalid", routine,
+                   (long long)rows, (long long)cols, (int)-info);
 }
 
 void cs_dense_copy(const cs_dense *from, cs_dense *to)
@@ -263,14 +263,14 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
 {
     int64_t p = cs_least(a->rows, a->cols);
     if (!u != !vt) {
-        return cs_fail(CS_ERR_USAGE, "left and right singular vectors are wanted together or not");
+        return cs_fail(CS_ERR_USAGE, "left and right singular vectors must be requested together");
     }
     if (u && (u->rows != a->rows || u->cols != p || vt->rows != p || vt->cols != a->cols)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "singular vectors of %lld x %lld are given room as %lld x %lld and "
-                       "%lld x %lld",
-                       (long long)a->rows, (long long)a->cols, (long long)u->rows,
-                       (long long)u->cols, (long long)vt->rows, (long long)vt->cols);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the arrays for singular vectors of %lld x %lld are %lld x %lld and %lld x %lld",
+            (long long)a->rows, (long long)a->cols, (long long)u->rows, (long long)u->cols,
+            (long long)vt->rows, (long long)vt->cols);
     }
     if (p == 0) {
         return CS_OK;

@@ -45,13 +45,14 @@ static cs_status check_known(const cs_linop *a, const cs_density_known *known)
         columns += known->v[b].cols;
         if (known->start[b] < 0 || known->start[b + 1] > a->cols || known->v[b].rows != size) {
             return cs_fail(CS_ERR_USAGE,
-                           "known vectors of block %lld have %lld entries for %lld..%lld of %lld",
+                           "known vectors of block %lld have %lld entries, but columns %lld..%lld "
+                           "of %lld are given",
                            (long long)b, (long long)known->v[b].rows, (long long)known->start[b],
                            (long long)known->start[b + 1] - 1, (long long)a->cols);
         }
     }
     if (known && columns != known->count) {
-        return cs_fail(CS_ERR_USAGE, "%lld known values for %lld known vectors",
+        return cs_fail(CS_ERR_USAGE, "%lld known values do not match %lld known vectors",
                        (long long)known->count, (long long)columns);
     }
     return CS_OK;
@@ -61,15 +62,17 @@ static cs_status check(const cs_linop *a, const cs_density_options *o)
 {
     enum { LEAST_SAMPLES = 2, LEAST_DEGREE = 4 };
     if (o->samples < LEAST_SAMPLES) {
-        return cs_fail(CS_ERR_USAGE, "%lld samples: an interval needs 2 or more",
+        return cs_fail(CS_ERR_USAGE, "%lld samples are too few: an interval needs at least 2",
                        (long long)o->samples);
     }
     if (o->degree < LEAST_DEGREE) {
-        return cs_fail(CS_ERR_USAGE, "degree %lld: 4 Lanczos steps or more", (long long)o->degree);
+        return cs_fail(CS_ERR_USAGE,
+                       "degree %lld is too small: at least 4 Lanczos steps are needed",
+                       (long long)o->degree);
     }
     if (o->gram && a->rows != a->cols) {
-        return cs_fail(CS_ERR_USAGE, "a Gram form of %lld x %lld", (long long)a->rows,
-                       (long long)a->cols);
+        return cs_fail(CS_ERR_USAGE, "a Gram form must be square, not %lld x %lld",
+                       (long long)a->rows, (long long)a->cols);
     }
     if (!(o->top > 0) || !isfinite(o->top)) {
         return cs_fail(CS_ERR_USAGE, "bound %g on the singular values is not positive", o->top);
@@ -78,11 +81,13 @@ static cs_status check(const cs_linop *a, const cs_density_options *o)
         return cs_fail(CS_ERR_USAGE, "smoothing width %g is not positive", o->width);
     }
     if (!(o->level >= 0 && o->level < 1)) {
-        return cs_fail(CS_ERR_USAGE, "level %g not in (0, 1)", o->level);
+        return cs_fail(CS_ERR_USAGE, "confidence level %g is not in (0, 1)", o->level);
     }
     for (int64_t i = 0; i < o->points; ++i) {
         if (!(o->x[i] >= 0) || !isfinite(o->x[i])) {
-            return cs_fail(CS_ERR_USAGE, "point %lld of the curves is %g", (long long)i, o->x[i]);
+            return cs_fail(CS_ERR_USAGE,
+                           "point %lld of the curves must be finite and not negative: %g",
+                           (long long)i, o->x[i]);
         }
     }
     return check_known(a, o->known);

@@ -379,8 +379,9 @@ static cs_status sort_rows(const cs_gram *g, const cs_rows *rows, const int32_t 
     memset(start, 0, (size_t)(g->groups + 1) * sizeof *start);
     for (int64_t k = 0; k < rows->rows; ++k) {
         if (group[k] < -1 || group[k] >= g->groups) {
-            return cs_fail(CS_ERR_INPUT, "row %" PRId64 " is of group %d, of %" PRId64, k, group[k],
-                           g->groups);
+            return cs_fail(CS_ERR_INPUT,
+                           "row %" PRId64 " has group %d, but there are %" PRId64 " groups", k,
+                           group[k], g->groups);
         }
         start[group[k] + 1] += group[k] >= 0;
     }
@@ -464,12 +465,13 @@ cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
                       const cs_gram_options *options)
 {
     if (rows->cols != g->cols) {
-        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " columns, not %" PRId64,
+        return cs_fail(CS_ERR_INPUT, "%s: has %" PRId64 " columns, not %" PRId64,
                        rows->name ? rows->name : "matrix", rows->cols, g->cols);
     }
     if (options->wide != g->wide || options->normalise != g->normalise ||
         options->shift != g->shift) {
-        return cs_fail(CS_ERR_USAGE, "rows are added with options other than those before");
+        return cs_fail(CS_ERR_USAGE,
+                       "rows must be added with the same options as the earlier rows");
     }
     adder a = {0};
     const int threads = options->threads > 0 ? options->threads : cs_threads();

@@ -70,8 +70,9 @@ double cs_gram_floor_without(const cs_gram *g, const cs_gram_all *all, const cs_
 cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *options, cs_gram *out)
 {
     if (cols < 1 || groups < 1 || cols > INT32_MAX || groups > INT32_MAX) {
-        return cs_fail(CS_ERR_USAGE, "Gram matrix of %" PRId64 " columns in %" PRId64 " groups",
-                       cols, groups);
+        return cs_fail(CS_ERR_USAGE,
+                       "invalid Gram matrix: %" PRId64 " columns in %" PRId64 " groups", cols,
+                       groups);
     }
     if (cols * cols > INT64_MAX / 16 / groups) {
         return cs_fail(CS_ERR_MEMORY, "%" PRId64 " Gram blocks of %" PRId64 " columns are too many",
@@ -219,8 +220,8 @@ cs_status cs_gram_merge(cs_gram *into, const cs_gram *from)
         from->normalise != into->normalise || from->shift != into->shift) {
         return cs_fail(CS_ERR_USAGE,
                        "Gram blocks of %" PRId64 " columns in %" PRId64
-                       " groups do not merge with %" PRId64 " in %" PRId64
-                       ", or their options differ",
+                       " groups cannot be merged with %" PRId64 " columns in %" PRId64
+                       " groups, or their options differ",
                        from->cols, from->groups, d, into->groups);
     }
     if (into->total == 0) {
@@ -302,8 +303,8 @@ static cs_status take(cs_npz *npz, const char *path, const member *m)
     cs_status status = cs_npz_read(npz, name, &a);
     if (status == CS_OK && (a.dtype != m->dtype || a.size != size))
         status = cs_fail(CS_ERR_INPUT,
-                         "%s: member %s.npy: %" PRId64 " items, or not of the type of Gram blocks "
-                         "(%" PRId64 " items)",
+                         "%s: member %s.npy: %" PRId64
+                         " items or a wrong type; Gram blocks have %" PRId64 " items",
                          path, name, a.size, size);
     for (int64_t i = 0; status == CS_OK && m->dtype == CS_F64 && i < size; ++i) {
         if (!isfinite(((const double *)a.data)[i])) {
@@ -323,14 +324,15 @@ static cs_status check_counts(const cs_gram *g, const char *path)
     for (int64_t k = 0; k < g->groups; ++k) {
         if (g->rows[k] < 0 || g->rows[k] > g->total - total) {
             return cs_fail(CS_ERR_INPUT,
-                           "%s: group %" PRId64 " has %" PRId64 " rows, all have %" PRId64, path, k,
-                           g->rows[k], g->total);
+                           "%s: group %" PRId64 " has %" PRId64
+                           " rows, but all groups together have %" PRId64,
+                           path, k, g->rows[k], g->total);
         }
         total += g->rows[k];
     }
     if (total != g->total || g->total > g->seen || g->heaviest >= g->seen || g->zeros < 0 ||
         g->vanished < 0 || g->zeros > total - g->vanished || g->slabs < 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: its counts of rows contradict each other", path);
+        return cs_fail(CS_ERR_INPUT, "%s: its numbers of rows contradict each other", path);
     }
     return CS_OK;
 }

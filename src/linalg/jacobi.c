@@ -58,8 +58,8 @@ static cs_status rule_of(int64_t order, double mass, double *d, double *e, doubl
     }
     if (!finite || info != 0) {
         return cs_fail(CS_ERR_CONVERGE,
-                       "the quadrature rule of order %lld did not converge: is a value of the "
-                       "matrix not finite?",
+                       "the quadrature rule of order %lld did not converge; check that all values "
+                       "of the matrix are finite",
                        (long long)order);
     }
     for (int64_t i = 0; i < n; ++i) {

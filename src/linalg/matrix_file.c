@@ -66,7 +66,7 @@ static cs_status read_vector(cs_npz *npz, const char *path, const char *name, cs
     if (status != CS_OK) return status;
     if (a.ndim != 1 || cs_dtype_size(a.dtype) == 0) {
         status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: %s", path, name,
-                         a.ndim != 1 ? "has not one dimension" : "is not of numbers");
+                         a.ndim != 1 ? "is not one-dimensional" : "is not numeric");
         cs_array_free(&a);
         return status;
     }
@@ -96,8 +96,8 @@ static cs_status same_length(const char *path, const char *left, const cs_array 
 {
     return a->size == b->size
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s: member %s.npy has %lld items, %s.npy %lld", path, left,
-                         (long long)a->size, right, (long long)b->size);
+               : cs_fail(CS_ERR_INPUT, "%s: member %s.npy has %lld items, but %s.npy has %lld",
+                         path, left, (long long)a->size, right, (long long)b->size);
 }
 
 /* --- csr: the rows as they stream by ------------------------------------------------------------ */
@@ -234,7 +234,8 @@ cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t s
     cs_array text = {0}, size = {0};
     const cs_index_items items = {path, "shape", &size, 0};
     if (!cs_npz_has(npz, "format")) {
-        return cs_fail(CS_ERR_INPUT, "%s: has no member format.npy: not a scipy.sparse file", path);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: has no member format.npy, so it is not a scipy.sparse file", path);
     }
     cs_status status = cs_npz_read(npz, "format", &text);
     if (status == CS_OK && text.size != 1)
@@ -244,7 +245,7 @@ cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t s
         status = cs_blame(cs_array_text(&text, 0, format), "%s: member format.npy", path);
     status = status ? status : read_vector(npz, path, "shape", &size);
     if (status == CS_OK && size.size != 2)
-        status = cs_fail(CS_ERR_INPUT, "%s: an array of %lld dimensions, not a matrix", path,
+        status = cs_fail(CS_ERR_INPUT, "%s: has %lld dimensions; a matrix has two", path,
                          (long long)size.size);
     for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
         status = cs_index_at(&items, d, 0, INT64_MAX - 1, &shape[d]);
@@ -309,10 +310,9 @@ static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
     int64_t nnz = 0;
     cs_status status = cs_npy_read(path, 0, &array);
     if (status == CS_OK && (array.ndim != 2 || cs_dtype_size(array.dtype) == 0))
-        status = array.ndim != 2
-                     ? cs_fail(CS_ERR_INPUT, "%s: an array of %d dimensions, not a matrix", path,
-                               array.ndim)
-                     : cs_fail(CS_ERR_INPUT, "%s: an array of text, not of numbers", path);
+        status = array.ndim != 2 ? cs_fail(CS_ERR_INPUT, "%s: has %d dimensions; a matrix has two",
+                                           path, array.ndim)
+                                 : cs_fail(CS_ERR_INPUT, "%s: contains text, not numbers", path);
     status = status ? status : count_nonzeros(path, &array, &nnz);
     if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1], 0);
     if (status == CS_OK && nnz == 0) { /* the rows of an array without columns cost nothing */
@@ -349,7 +349,7 @@ cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *ou
     if (cs_has_suffix(path, ".mtx")) {
         return cs_mtx_read(path, rows, out);
     }
-    return cs_fail(CS_ERR_USAGE, "%s: not a .npz, .npy or .mtx file nor a directory", path);
+    return cs_fail(CS_ERR_USAGE, "%s: not a .npz, .npy or .mtx file and not a directory", path);
 }
 
 cs_status cs_matrix_read(const char *path, cs_csr *out)

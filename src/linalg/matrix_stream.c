@@ -27,7 +27,8 @@ typedef struct {
 /* Its rows are no rows of A. */
 static cs_status refuse_gram(const char *path)
 {
-    return cs_fail(CS_ERR_USAGE, "%s is a Gram form, which is not dealt out to processes", path);
+    return cs_fail(CS_ERR_USAGE,
+                   "%s is a Gram form, which cannot be distributed to several processes", path);
 }
 
 static cs_status open_members(stream *s)
@@ -40,8 +41,9 @@ static cs_status open_members(stream *s)
         status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld rows",
                          s->path, (long long)pointers, (long long)s->rows);
     if (status == CS_OK && values != s->entries)
-        status = cs_fail(CS_ERR_INPUT, "%s: member indices.npy has %lld items, data.npy %lld",
-                         s->path, (long long)s->entries, (long long)values);
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: member indices.npy has %lld items, but data.npy has %lld",
+                    s->path, (long long)s->entries, (long long)values);
     s->ptr = status == CS_OK ? cs_alloc(ROWS + 1, sizeof *s->ptr) : NULL;
     return status || s->ptr ? status : CS_ERR_MEMORY;
 }

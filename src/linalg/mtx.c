@@ -84,7 +84,7 @@ static cs_status raw_line(reader *r)
     }
     r->line += 1;
     if (strlen(r->text) != (size_t)length) {
-        return cs_fail(CS_ERR_INPUT, "line %lld: holds a NUL byte", (long long)r->line);
+        return cs_fail(CS_ERR_INPUT, "line %lld: contains a NUL byte", (long long)r->line);
     }
     r->text[strcspn(r->text, "\r\n")] = '\0';
     return r->line % POLL_LINES == 0 ? cs_interrupt_check() : CS_OK;
@@ -194,7 +194,8 @@ static cs_status read_size(reader *r)
         }
     }
     if (r->symmetry != GENERAL && r->rows != r->cols) {
-        return cs_fail(CS_ERR_INPUT, "line %lld: a symmetric matrix of %lld x %lld",
+        return cs_fail(CS_ERR_INPUT,
+                       "line %lld: a symmetric matrix must be square, not %lld x %lld",
                        (long long)r->line, (long long)r->rows, (long long)r->cols);
     }
     return r->array ? count_array(r) : CS_OK;
@@ -204,7 +205,7 @@ static cs_status parse_index(const char *text, int64_t size, const char *what, i
 {
     cs_status status = cs_int_parse(text, out);
     if (status == CS_OK && (*out < 1 || *out > size))
-        return cs_fail(CS_ERR_INPUT, "%s %lld not in 1..%lld", what, (long long)*out,
+        return cs_fail(CS_ERR_INPUT, "%s %lld is not in 1..%lld", what, (long long)*out,
                        (long long)size);
     *out -= 1;
     return status;

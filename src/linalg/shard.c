@@ -70,9 +70,10 @@ static cs_status begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
     s->length = s->transposed ? cols : rows;
     s->width = s->transposed ? rows : cols;
     if (s->width < s->comm->ranks) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s: %lld x %lld: the smaller side is shorter than the %d ranks: take fewer",
-                       r->path, (long long)rows, (long long)cols, s->comm->ranks);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%s: %lld x %lld: the smaller side is less than the %d ranks; use fewer ranks", r->path,
+            (long long)rows, (long long)cols, s->comm->ranks);
     }
     r->ptr_room = 1;
     return s->transposed ? list_own(s) : cs_csr_init(&s->a, 0, cols, 0);

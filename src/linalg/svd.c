@@ -103,7 +103,7 @@ cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, co
 {
     if (k < 0 || u->rows != a->rows || v->rows != a->cols || u->cols < k || v->cols < k) {
         return cs_fail(CS_ERR_USAGE,
-                       "residuals of %lld triplets of %lld x %lld: vectors are %lld x %lld and "
+                       "residuals of %lld triplets of %lld x %lld: the vectors are %lld x %lld and "
                        "%lld x %lld",
                        (long long)k, (long long)a->rows, (long long)a->cols, (long long)u->rows,
                        (long long)u->cols, (long long)v->rows, (long long)v->cols);
@@ -118,11 +118,12 @@ static cs_status check_options(const cs_linop *a, const cs_svd_options *o)
 {
     int64_t p = cs_least(a->rows, a->cols);
     if (o->k < 1 || o->k > p) {
-        return cs_fail(CS_ERR_USAGE, "%lld singular triplets wanted of %lld x %lld: not in 1..%lld",
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld singular triplets of %lld x %lld requested, which is not in 1..%lld",
                        (long long)o->k, (long long)a->rows, (long long)a->cols, (long long)p);
     }
     if (!(o->tol >= 0 && o->tol < 1)) {
-        return cs_fail(CS_ERR_USAGE, "tolerance %g not in [0, 1)", o->tol);
+        return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", o->tol);
     }
     if (o->max_iterations < 0) {
         return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
@@ -143,10 +144,10 @@ static cs_status check_options(const cs_linop *a, const cs_svd_options *o)
     bool cusolver = o->solver == CS_SOLVER_CUSOLVER, block = o->solver == CS_SOLVER_BLOCK;
     if (o->gpu ? !(cusolver || block || o->solver == CS_SOLVER_AUTO) : cusolver) {
         return cs_fail(CS_ERR_USAGE, "solver %s %s", cs_solver_name(o->solver),
-                       o->gpu ? "computes on the CPU: no GPU is of use to it" : "needs a GPU");
+                       o->gpu ? "computes on the CPU only; give --device cpu" : "needs a GPU");
     }
     if (o->gpu && !a->data.a) {
-        return cs_fail(CS_ERR_USAGE, "a GPU needs the matrix, not its products alone");
+        return cs_fail(CS_ERR_USAGE, "a GPU needs the matrix itself, not only its products");
     }
     return CS_OK;
 }

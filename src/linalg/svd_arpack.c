@@ -164,7 +164,7 @@ static cs_status estimate_scale(normal *w)
     }
     cs_dense_free(&x);
     if (status == CS_OK && !isfinite(largest))
-        return cs_fail(CS_ERR_INPUT, "operator of %lld x %lld gives a vector of norm %g",
+        return cs_fail(CS_ERR_INPUT, "the operator of %lld x %lld returns a vector of norm %g",
                        (long long)w->b->rows, (long long)w->b->cols, largest);
     w->scale = largest > 0 ? ldexp(1, ilogb(largest) + 1) : 0;
     return status;
@@ -440,8 +440,8 @@ cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options, cs_svd
     cs_status status = take_sizes(&w, options->comm);
     if (status == CS_OK && options->k >= w.all_cols)
         status = cs_fail(CS_ERR_USAGE,
-                         "ARPACK finds fewer than min(rows, cols) = %lld triplets, %lld are "
-                         "wanted: use the solver %s",
+                         "ARPACK finds fewer than min(rows, cols) = %lld triplets, but %lld are "
+                         "requested: use the solver %s",
                          (long long)w.all_cols, (long long)options->k,
                          options->comm ? "block" : "lapack");
     status = status ? status : solve(&w, out);

@@ -24,7 +24,7 @@ static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, c
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         d[j] = sqrt(g->data[j + j * g->ld]);
         if (!(d[j] > 0)) {
-            status = cs_fail(CS_ERR_CONVERGE, "a singular vector found is mapped to zero");
+            status = cs_fail(CS_ERR_CONVERGE, "a computed singular vector is mapped to zero");
         }
     }
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
@@ -34,7 +34,7 @@ static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, c
     }
     if (status == CS_OK &&
         LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', (int)n, g->data, (int)g->ld) != 0) {
-        status = cs_fail(CS_ERR_CONVERGE, "the singular vectors found are dependent");
+        status = cs_fail(CS_ERR_CONVERGE, "the computed singular vectors are linearly dependent");
     }
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         for (int64_t i = 0; i <= j; ++i) {

@@ -25,12 +25,11 @@ cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, boo
     int64_t most = (columns + B - 1) / B + CS_BLOCK_SPARE, least = (k + B - 1) / B + CS_BLOCK_SPARE;
     /* Blocks that are not full may make more panels than columns of them. */
     if (fit < least) {
-        return cs_fail(CS_ERR_MEMORY,
-                       "a basis for %lld triplets of %lld x %lld takes %lld bytes, the limit is "
-                       "%lld",
-                       (long long)k, (long long)space->rows, (long long)n,
-                       (long long)(least * B * length * (int64_t)sizeof(double)),
-                       (long long)memory);
+        return cs_fail(
+            CS_ERR_MEMORY,
+            "a basis for %lld triplets of %lld x %lld needs %lld bytes, but the limit is %lld",
+            (long long)k, (long long)space->rows, (long long)n,
+            (long long)(least * B * length * (int64_t)sizeof(double)), (long long)memory);
     }
     *capacity = cs_least(most, fit);
     return CS_OK;
@@ -61,7 +60,7 @@ cs_status cs_krylov_find_scale(cs_krylov *k, bool *zero)
         }
     }
     if (status == CS_OK && !isfinite(largest))
-        return cs_fail(CS_ERR_INPUT, "operator of %lld x %lld gives a vector of norm %g",
+        return cs_fail(CS_ERR_INPUT, "the operator of %lld x %lld returns a vector of norm %g",
                        (long long)k->space->rows, (long long)k->space->cols, sqrt(largest));
     *zero = largest == 0;
     double norm = sqrt(largest) / factor;

@@ -65,11 +65,10 @@ static cs_status check_values(const cs_linop *b, const double *sigma)
     }
     double most = 4 * (double)b->rows * DBL_EPSILON * sqrt((double)b->cols) * scale;
     if (!(fabs(sum - norm) <= most)) {
-        return cs_fail(
-            CS_ERR_DEVICE,
-            "cuSOLVER is wrong: the squares of its singular values of %lld x %lld add up "
-            "to %.17g, those of the entries to %.17g",
-            (long long)b->rows, (long long)b->cols, sum, norm);
+        return cs_fail(CS_ERR_DEVICE,
+                       "cuSOLVER's result is wrong: the squares of the singular values of %lld x "
+                       "%lld sum to %.17g, but the squares of the entries sum to %.17g",
+                       (long long)b->rows, (long long)b->cols, sum, norm);
     }
     return CS_OK;
 }
@@ -122,14 +121,14 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_s
     if (status != CS_OK) return status;
     if (need == CS_GPU_REFUSED && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
-                       "cuSOLVER refuses a dense SVD of %lld x %lld, and its smaller side is above "
-                       "%d: --solver block",
+                       "cuSOLVER refuses a dense SVD of %lld x %lld, and the smaller side exceeds "
+                       "%d: give --solver block",
                        (long long)a->rows, (long long)a->cols, CS_SVD_GRAM_LIMIT);
     }
     if (!yes && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
-                       "GPU memory: a dense SVD of %lld x %lld takes %.1f MiB, %.1f MiB are free, "
-                       "and its smaller side is above %d",
+                       "GPU memory: a dense SVD of %lld x %lld needs %.1f MiB, but only %.1f MiB "
+                       "are free, and the smaller side exceeds %d",
                        (long long)a->rows, (long long)a->cols, (double)need / MIB,
                        (double)room / MIB, CS_SVD_GRAM_LIMIT);
     }

@@ -104,8 +104,8 @@ cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options, cs_svd
     bool fits = a->cols == 0 || a->rows <= limit / a->cols;
     if (!fits && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
-                       "a dense copy of %lld x %lld is above the limit of %lld elements, and its "
-                       "smaller side above %d",
+                       "a dense copy of %lld x %lld exceeds the limit of %lld elements, and the "
+                       "smaller side exceeds %d",
                        (long long)a->rows, (long long)a->cols, (long long)limit, CS_SVD_GRAM_LIMIT);
     }
     *out = (cs_svd){.solver = CS_SOLVER_LAPACK, .converged = true};

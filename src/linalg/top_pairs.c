@@ -359,15 +359,16 @@ static cs_status fill_pairs(const finder *f, int threads, cs_top_pairs *out)
 static cs_status check_options(const cs_rows *rows, const cs_top_pairs_options *options)
 {
     if (options->count < 0) {
-        return cs_fail(CS_ERR_USAGE, "%" PRId64 " pairs are wanted", options->count);
+        return cs_fail(CS_ERR_USAGE, "the number of pairs, %" PRId64 ", must not be negative",
+                       options->count);
     }
     for (int i = 0; i < options->quantiles; ++i) {
         if (!(options->quantile[i] >= 0.0 && options->quantile[i] <= 1.0)) {
-            return cs_fail(CS_ERR_USAGE, "quantile %g not in [0, 1]", options->quantile[i]);
+            return cs_fail(CS_ERR_USAGE, "quantile %g is not in [0, 1]", options->quantile[i]);
         }
     }
     if (rows->rows > INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "%s: pairs of %" PRId64 " rows, more than 2^31 - 1",
+        return cs_fail(CS_ERR_INPUT, "%s: the pairs of %" PRId64 " rows exceed 2^31 - 1",
                        rows->name ? rows->name : "matrix", rows->rows);
     }
     return CS_OK;

@@ -64,15 +64,15 @@ cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *
     bool fits = x.ndim == 2 && x.shape[0] == rows->rows && x.shape[1] > 0 &&
                 (x.dtype == CS_F32 || x.dtype == CS_F64);
     if (status == CS_OK && !fits)
-        status = cs_fail(CS_ERR_INPUT, "%s: not vectors of %lld floats, as columns", path,
+        status = cs_fail(CS_ERR_INPUT, "%s: expected vectors of %lld floats, one per column", path,
                          (long long)rows->rows);
     if (status == CS_OK) status = cs_dense_init(&a, rows->count, x.shape[1]);
     for (int64_t e = 0; status == CS_OK && e < a.rows * a.cols; ++e) {
         const int64_t i = e / a.cols, j = e % a.cols, row = cs_kept_rows_at(rows, i);
         const double value = cs_array_f64(&x, row * a.cols + j);
         if (!isfinite(value))
-            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is %g", path, (long long)row,
-                             (long long)j, value);
+            status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is not finite: %g", path,
+                             (long long)row, (long long)j, value);
         a.data[i + j * a.ld] = value;
     }
     cs_array_free(&x);

@@ -36,7 +36,7 @@ bool cs_arch_causal(cs_arch arch)
 cs_status cs_arch_trained(cs_arch arch)
 {
     if (!ROW[arch]->trained) {
-        return cs_fail(CS_ERR_USAGE, "architecture %s is read and fine-tuned, not trained",
+        return cs_fail(CS_ERR_USAGE, "architecture %s can be read and fine-tuned, but not trained",
                        cs_arch_name(arch));
     }
     return CS_OK;

@@ -54,7 +54,7 @@ cs_status cs_places_read(const char *where, const json_t *json, cs_model_config 
         return cs_fail(CS_ERR_INPUT,
                        "%s: 'position_embedding_type' is '%s', not absolute, relative_key or "
                        "relative_key_query",
-                       where, name ? name : "(not a text)");
+                       where, name ? name : "(not a string)");
     }
     config->place_table = config->place_keys = true;
     config->place_queries = both;

@@ -73,7 +73,7 @@ static cs_status deberta_read(const char *where, const json_t *json, cs_model_co
         if (!name || (strcmp(name, "c2p") != 0 && strcmp(name, "p2c") != 0)) {
             return cs_config_way_round(cs_fail(CS_ERR_INPUT,
                                                "%s: 'pos_att_type' has '%s', neither c2p nor p2c",
-                                               where, name ? name : "(not a text)"));
+                                               where, name ? name : "(not a string)"));
         }
     }
     const double terms = 1 + (c->place_keys ? 1 : 0) + (c->place_queries ? 1 : 0);

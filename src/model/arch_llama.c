@@ -149,7 +149,7 @@ cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found
             return cs_fail(CS_ERR_INPUT,
                            "%s: 'layer_types' has '%s', neither full_attention nor "
                            "sliding_attention",
-                           where, type ? type : "(not a text)");
+                           where, type ? type : "(not a string)");
         }
         if (strcmp(type, "sliding_attention") == 0) {
             set_local(config, l);
@@ -189,8 +189,8 @@ static cs_status qwen_read(const char *where, const json_t *json, cs_model_confi
     }
     config->window = use ? window : 0;
     if (status == CS_OK && any_local(config) && config->window == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: 'layer_types' has sliding_attention without a window",
-                         where);
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: 'layer_types' has sliding_attention, but no window is given", where);
     if (!any_local(config)) {
         config->window = 0;
     }

@@ -519,8 +519,8 @@ static cs_status t5_read(const char *where, const json_t *json, cs_model_config 
     if (status == CS_OK &&
         ((gate && json_is_true(gate) != config->gated) ||
          (dense && (!json_is_string(dense) || strcmp(json_string_value(dense), act) != 0))))
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s: 'is_gated_act' and 'dense_act_fn' are not those of '%s'", where, key);
+        status = cs_fail(CS_ERR_INPUT, "%s: 'is_gated_act' and 'dense_act_fn' contradict '%s'",
+                         where, key);
     config->headless = true; /* the encoder */
     return status == CS_OK ? t5_decoder(where, json, config) : status;
 }

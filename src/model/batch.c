@@ -289,11 +289,11 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
                         const double *mass, cs_run_key key, cs_run *run)
 {
     if (batch->form != network->options.form) {
-        return cs_fail(CS_ERR_USAGE, "a batch of form %d for a network of form %d",
+        return cs_fail(CS_ERR_USAGE, "the batch has form %d, but the network has form %d",
                        (int)batch->form, (int)network->options.form);
     }
     if (network->mass != CS_NONE && !mass) {
-        return cs_fail(CS_ERR_USAGE, "the spectral loss needs the masses of the targets");
+        return cs_fail(CS_ERR_USAGE, "the spectral loss needs the probabilities of the targets");
     }
     cs_status status = set_rows(batch, network, run);
     if (status == CS_OK)

@@ -90,8 +90,8 @@ static cs_status take_vectors(const char *path, const cs_safetensors *file, cs_c
     const cs_safetensors_entry *entry = cs_safetensors_find(file, "vector");
     if (!entry || entry->ndim != 4 || entry->items < 1 || entry->shape[1] != entry->shape[2] ||
         entry->shape[0] > INT32_MAX - CS_FIRST_CODE) {
-        return cs_fail(CS_ERR_INPUT, "%s: no tensor 'vector' of codes x patch x patch x channels",
-                       path);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: expected a tensor 'vector' of codes x patch x patch x channels", path);
     }
     codes->patch = entry->shape[1];
     codes->channels = entry->shape[3];
@@ -120,13 +120,14 @@ static cs_status take_network(const char *path, const cs_safetensors *file, int 
     }
     cs_status status = entry->dtype == CS_I64 && entry->items == SIZES
                            ? cs_safetensors_read(file, entry, 0, SIZES, size)
-                           : cs_fail(CS_ERR_INPUT, "%s: 'sizes' are not five int64", path);
+                           : cs_fail(CS_ERR_INPUT, "%s: 'sizes' must be five int64 numbers", path);
     if (status != CS_OK) return status;
     const int64_t p = codes->patch;
     for (int i = 0; i < 2; ++i) {
         if (size[i] < p || size[i] > 1 << 16 || size[i] % p != 0) {
-            return cs_fail(CS_ERR_INPUT, "%s: pictures of %lld x %lld in patches of %lld", path,
-                           (long long)size[0], (long long)size[1], (long long)p);
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: pictures of %lld x %lld are not a multiple of the patch size, %lld",
+                           path, (long long)size[0], (long long)size[1], (long long)p);
         }
     }
     codes->height = size[0];
@@ -199,7 +200,7 @@ cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patch
     for (int64_t i = 0; i < pictures * patches; ++i) {
         const int64_t code = id[i] - CS_FIRST_CODE;
         if (code < 0 || code >= codes->book.codes) {
-            return cs_fail(CS_ERR_INPUT, "picture %lld, patch %lld: id %d is no code",
+            return cs_fail(CS_ERR_INPUT, "picture %lld, patch %lld: id %d is not a code",
                            (long long)(i / patches), (long long)(i % patches), id[i]);
         }
         memcpy(out + i * width, codes->book.centre + code * width, (size_t)width * sizeof *out);
@@ -214,13 +215,13 @@ static cs_status encode(const cs_codes *codes, const cs_images *images, int thre
 {
     cs_status status = cs_patch_check(images, codes->patch);
     if (status == CS_OK && images->channels != codes->channels)
-        status = cs_fail(CS_ERR_USAGE, "%s: pictures of %lld channels, and the codes are of %lld",
+        status = cs_fail(CS_ERR_USAGE, "%s: pictures have %lld channels, but the codes have %lld",
                          images->name, (long long)images->channels, (long long)codes->channels);
     const bool network = codes->vq;
     if (status == CS_OK && network &&
         (images->height != codes->height || images->width != codes->width))
         status =
-            cs_fail(CS_ERR_USAGE, "%s: pictures of %lld x %lld, and the codes are of %lld x %lld",
+            cs_fail(CS_ERR_USAGE, "%s: pictures are %lld x %lld, but the codes are for %lld x %lld",
                     images->name, (long long)images->height, (long long)images->width,
                     (long long)codes->height, (long long)codes->width);
     if (status != CS_OK) return status;
@@ -288,8 +289,8 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
     }
     score.error /= (double)(score.pictures * images->height * images->width * images->channels);
     if (status == CS_OK && score.pictures == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: no picture is %s", images->name,
-                         held_out ? "held out" : "for training");
+        status = cs_fail(CS_ERR_INPUT, "%s: no picture is in the %s split", images->name,
+                         held_out ? "test" : "training");
     cs_corpus_free(&corpus);
     cs_free(made);
     cs_free(row);
@@ -307,10 +308,10 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
         cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
     if (status == CS_OK && c->extra_width != images->extra_width)
         status = cs_fail(CS_ERR_USAGE,
-                         "%s: extra vectors of %lld values, and the model reads %lld (0: none)",
+                         "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
                          images->name, (long long)images->extra_width, (long long)c->extra_width);
     if (status == CS_OK && c->real_width == 0 && !model->codes)
-        status = cs_fail(CS_ERR_USAGE, "the model reads codes, and there is no codes.safetensors");
+        status = cs_fail(CS_ERR_USAGE, "the model reads codes, but it has no codes.safetensors");
     if (status == CS_OK && model->codes) {
         const int64_t patches = images->count * (c->positions - cs_model_config_extra(c));
         status = encode(model->codes, images, threads, &id);

@@ -117,7 +117,7 @@ cs_status cs_model_config_pictures(cs_model_config *config)
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
     if (status != CS_OK) return status;
     if (c->image_height % c->patch != 0 || c->image_width % c->patch != 0) {
-        return cs_fail(CS_ERR_USAGE, "patches of %lld do not divide pictures of %lld x %lld",
+        return cs_fail(CS_ERR_USAGE, "patch size %lld does not divide pictures of %lld x %lld",
                        (long long)c->patch, (long long)c->image_height, (long long)c->image_width);
     }
     c->positions = c->image_height / c->patch * (c->image_width / c->patch) + 1;
@@ -140,8 +140,8 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order)
     return is ? cs_patch_order_named(c->order, c->image_height / c->patch,
                                      c->image_width / c->patch, 0, order)
               : cs_fail(CS_ERR_USAGE,
-                        "order \"%.100s\" of patches: a model has random:SEED, hilbert, squares:S "
-                        "or the numbers of a file",
+                        "order \"%.100s\" of patches is not random:SEED, hilbert, squares:S or the "
+                        "numbers of a file",
                         c->order);
 }
 
@@ -320,12 +320,12 @@ static cs_status ranges(const cs_model_config *c, size_t *at)
     if (status != CS_OK) return status;
     *at = CS_AT(heads);
     if (c->head_width == 0 && c->width % c->heads != 0)
-        status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld", (long long)c->heads,
+        status = cs_fail(CS_ERR_USAGE, "%lld heads do not divide width %lld", (long long)c->heads,
                          (long long)c->width);
     if (status != CS_OK) return status;
     *at = CS_AT(decoder.heads);
     if (decoder && !c->decoder.stack && c->decoder.width % c->decoder.heads != 0)
-        status = cs_fail(CS_ERR_USAGE, "decoder heads %lld do not divide width %lld",
+        status = cs_fail(CS_ERR_USAGE, "%lld decoder heads do not divide width %lld",
                          (long long)c->decoder.heads, (long long)c->decoder.width);
     return status;
 }
@@ -335,14 +335,15 @@ static cs_status relative(const cs_model_config *c, size_t *at)
     int64_t n = c->relative_buckets;
     *at = CS_AT(relative_buckets);
     if (n != 0 && (n < 4 || n > 1 << 16 || n % 2 != 0)) {
-        return cs_fail(CS_ERR_USAGE, "relative buckets %lld not an even number in 4 .. 65536",
+        return cs_fail(CS_ERR_USAGE, "relative buckets %lld are not an even number in 4..65536",
                        (long long)n);
     }
     *at = CS_AT(relative_distance);
     if (n != 0 && (c->relative_distance <= n / 4 || c->relative_distance > 1 << 24)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "relative distance %lld not above the %lld exact distances of %lld buckets",
-                       (long long)c->relative_distance, (long long)(n / 4), (long long)n);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "relative distance %lld does not exceed the %lld exact distances of %lld buckets",
+            (long long)c->relative_distance, (long long)(n / 4), (long long)n);
     }
     return CS_OK;
 }
@@ -354,27 +355,29 @@ static cs_status parts(const cs_model_config *c, size_t *at)
     const cs_rotary *rotary[] = {&c->rotary, &c->local_rotary};
     *at = CS_AT(kv_heads);
     if (c->kv_heads < 0 || c->heads % keys != 0) {
-        return cs_fail(CS_ERR_USAGE, "heads %lld are not shared by %lld heads of keys",
+        return cs_fail(CS_ERR_USAGE, "%lld heads are not a multiple of %lld key-value heads",
                        (long long)c->heads, (long long)c->kv_heads);
     }
     *at = c->embed_width < 0 || c->embed_width > 1 << 16 ? CS_AT(embed_width) : CS_AT(groups);
     if (c->embed_width < 0 || c->embed_width > 1 << 16 || c->groups < 0 || c->groups > c->layers) {
-        return cs_fail(CS_ERR_USAGE, "embeddings of width %lld, %lld groups of %lld layers",
+        return cs_fail(CS_ERR_USAGE,
+                       "invalid: embeddings of width %lld, %lld groups of %lld layers",
                        (long long)c->embed_width, (long long)c->groups, (long long)c->layers);
     }
     *at = CS_AT(place_span);
     if (c->place_span < 0 || c->place_span > 1 << 16 || c->place_buckets < 0 ||
         (c->place_buckets > 0 &&
          (c->place_buckets < 4 || c->place_most <= c->place_buckets / 2 + 1))) {
-        return cs_fail(CS_ERR_USAGE, "relative positions: span %lld, %lld buckets up to %lld",
-                       (long long)c->place_span, (long long)c->place_buckets,
-                       (long long)c->place_most);
+        return cs_fail(
+            CS_ERR_USAGE, "invalid relative positions: span %lld, %lld buckets up to %lld",
+            (long long)c->place_span, (long long)c->place_buckets, (long long)c->place_most);
     }
     const cs_decoder_config *d = &c->decoder;
     if (d->stack && (d->width != c->width || d->heads != c->heads || d->inner != c->inner ||
                      d->attention != CS_DECODER_CAUSAL_CROSS)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the decoder is a stack and has other layers than the encoder");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the decoder is a full stack, but its layers differ from those of the encoder");
     }
     *at = CS_AT(head_width);
     if (c->head_width < 0 || c->head_width > 1 << 16) {
@@ -390,11 +393,10 @@ static cs_status parts(const cs_model_config *c, size_t *at)
         const double columns = floor((double)width * rotary[i]->share);
         if (rotary[i]->theta > 0 && (!(rotary[i]->theta > 1) || columns < 2 ||
                                      columns > (double)width || fmod(columns, 2) > 0)) {
-            return cs_fail(
-                CS_ERR_USAGE,
-                "rotary positions of base %g on %g of %lld columns of a head: not an even "
-                "number of them",
-                rotary[i]->theta, columns, (long long)width);
+            return cs_fail(CS_ERR_USAGE,
+                           "rotary positions of base %g on a fraction %g of the %lld columns of a "
+                           "head: the columns must be even in number",
+                           rotary[i]->theta, columns, (long long)width);
         }
     }
     return CS_OK;
@@ -405,7 +407,8 @@ static cs_status first_position(const cs_model_config *c, size_t *at)
     *at = CS_AT(pad_id);
     const cs_arch_row *row = cs_arch_row_of(c->arch);
     if (row->behind_pad && c->pad_id < 0) {
-        return cs_fail(CS_ERR_USAGE, "%s needs a padding token: its positions start behind it",
+        return cs_fail(CS_ERR_USAGE,
+                       "%s needs a padding token, because its positions start after it",
                        cs_arch_name(c->arch));
     }
     int64_t offset = row->behind_pad ? c->pad_id + 1 : row->plain.position_offset;
@@ -424,20 +427,24 @@ static cs_status pictures(const cs_model_config *c)
     if (!cs_arch_row_of(c->arch)->pictures) {
         return c->target == CS_TARGET_IDS && !c->waves && c->order[0] == '\0' && c->extra_width == 0
                    ? CS_OK
-                   : cs_fail(CS_ERR_USAGE, "architecture %s predicts ids, no values of pictures",
+                   : cs_fail(CS_ERR_USAGE, "architecture %s predicts ids, not pixel values",
                              cs_arch_name(c->arch));
     }
     cs_status status = cs_model_config_pictures(&sizes);
     if (status != CS_OK) return status;
     const bool of_codes = c->real_width == 0 && c->target == CS_TARGET_IDS;
     if (c->positions != sizes.positions || (!of_codes && c->real_width != sizes.real_width)) {
-        return cs_fail(CS_ERR_USAGE, "%lld positions of %lld values for pictures of %lld of %lld",
-                       (long long)c->positions, (long long)c->real_width,
-                       (long long)sizes.positions, (long long)sizes.real_width);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%lld positions of %lld values do not match pictures with %lld patches of %lld values",
+            (long long)c->positions, (long long)c->real_width, (long long)sizes.positions,
+            (long long)sizes.real_width);
     }
     if (c->waves && (c->width % 4 != 0 || decoder % 4 != 0)) {
-        return cs_fail(CS_ERR_USAGE, "sines in the plane need a width that 4 divides, not %lld",
-                       (long long)(c->width % 4 != 0 ? c->width : decoder));
+        return cs_fail(
+            CS_ERR_USAGE,
+            "two-dimensional sine positions need a width that is a multiple of 4, not %lld",
+            (long long)(c->width % 4 != 0 ? c->width : decoder));
     }
     int32_t *order = NULL;
     status = cs_model_order(c, &order);
@@ -445,30 +452,30 @@ static cs_status pictures(const cs_model_config *c)
     if (status != CS_OK) return status;
     if ((c->arch == CS_ARCH_VIT_MAE) != (c->decoder.layers > 0)) {
         return cs_fail(CS_ERR_USAGE, "architecture %s %s a decoder", cs_arch_name(c->arch),
-                       c->arch == CS_ARCH_VIT ? "has not" : "needs");
+                       c->arch == CS_ARCH_VIT ? "cannot have" : "needs");
     }
     return c->target == CS_TARGET_IDS || !c->headless
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "values are predicted, and there is no head");
+               : cs_fail(CS_ERR_USAGE, "the model predicts values, but it has no head");
 }
 
 /* A classifier predicts no tokens. */
 static cs_status classifier(const cs_model_config *c)
 {
     if ((unsigned)c->readout > CS_READ_MEAN) {
-        return cs_fail(CS_ERR_USAGE, "no readout has number %d", (int)c->readout);
+        return cs_fail(CS_ERR_USAGE, "unknown readout number %d", (int)c->readout);
     }
     if (c->spans && (c->classes != 2 || c->cloze || cs_arch_row_of(c->arch)->pictures)) {
-        return cs_fail(CS_ERR_USAGE, "a head of spans has 2 outputs, not %lld, and reads text",
+        return cs_fail(CS_ERR_USAGE, "a span head has 2 outputs, not %lld, and reads text",
                        (long long)c->classes);
     }
     const char *extra = c->classes == 0                  ? NULL
                         : c->head_transform && !c->cloze ? "head transform"
                         : c->head_bias                   ? "bias of the logits"
-                        : !c->tied                       ? "output matrix of its own"
+                        : !c->tied                       ? "separate output matrix"
                         : c->query_vector                ? "query vector"
                         : c->detector                    ? "detector of replaced tokens"
-                        : c->offset_heads > 0            ? "heads of offsets"
+                        : c->offset_heads > 0            ? "heads for offsets"
                         : c->decoder.layers > 0          ? "decoder"
                         : c->target != CS_TARGET_IDS     ? "head that predicts values"
                                                          : NULL;
@@ -497,7 +504,7 @@ static cs_status plain_linear(const cs_model_config *c)
                         : c->classes > 0          ? "classification head"
                         : c->query_vector         ? "query vector"
                         : c->detector             ? "detector of replaced tokens"
-                        : c->offset_heads > 0     ? "heads of offsets"
+                        : c->offset_heads > 0     ? "heads for offsets"
                         : c->decoder.layers > 0   ? "decoder"
                         : c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0
                             ? "dropout"
@@ -509,17 +516,17 @@ cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at)
 {
     *at = CS_AT(arch);
     if ((unsigned)config->arch >= CS_ARCH_COUNT) {
-        return cs_fail(CS_ERR_USAGE, "no architecture has number %d", (int)config->arch);
+        return cs_fail(CS_ERR_USAGE, "unknown architecture number %d", (int)config->arch);
     }
     if ((unsigned)config->act > CS_ACT_SILU) {
-        return cs_fail(CS_ERR_USAGE, "no activation has number %d", (int)config->act);
+        return cs_fail(CS_ERR_USAGE, "unknown activation number %d", (int)config->act);
     }
     if ((unsigned)config->decoder.attention > CS_DECODER_CROSS) {
-        return cs_fail(CS_ERR_USAGE, "no decoder attention has number %d",
+        return cs_fail(CS_ERR_USAGE, "unknown decoder attention number %d",
                        (int)config->decoder.attention);
     }
     if (config->blind_queries && !config->query_vector) {
-        return cs_fail(CS_ERR_USAGE, "blind queries in a model without a query vector");
+        return cs_fail(CS_ERR_USAGE, "blind queries need a model with a query vector");
     }
     cs_status (*of_member[])(const cs_model_config *, size_t *) = {ranges, relative, parts,
                                                                    first_position};
@@ -547,7 +554,7 @@ cs_status cs_model_config_reads(const cs_model_config *config, int64_t real_widt
     return config->real_width == real_width
                ? CS_OK
                : cs_fail(CS_ERR_USAGE,
-                         "rows of %lld real values for a model that reads %lld (0: ids)",
+                         "rows have %lld real values, but the model reads %lld (0: ids)",
                          (long long)real_width, (long long)config->real_width);
 }
 
@@ -556,15 +563,14 @@ cs_status cs_model_config_sees(const cs_model_config *config, const char *name, 
 {
     const cs_model_config *c = config;
     if (!cs_arch_row_of(c->arch)->pictures) {
-        return cs_fail(CS_ERR_USAGE, "%s: pictures, and the model (%s) reads ids", name,
+        return cs_fail(CS_ERR_USAGE, "%s: contains pictures, but the model (%s) reads ids", name,
                        cs_arch_name(c->arch));
     }
     return c->image_height == height && c->image_width == width && c->channels == channels
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE,
-                         "%s: pictures of %lld x %lld x %lld, and the model reads %lld x %lld x "
-                         "%lld",
-                         name, (long long)height, (long long)width, (long long)channels,
-                         (long long)c->image_height, (long long)c->image_width,
-                         (long long)c->channels);
+               : cs_fail(
+                     CS_ERR_USAGE,
+                     "%s: pictures are %lld x %lld x %lld, but the model reads %lld x %lld x %lld",
+                     name, (long long)height, (long long)width, (long long)channels,
+                     (long long)c->image_height, (long long)c->image_width, (long long)c->channels);
 }

@@ -380,13 +380,13 @@ static cs_status read_key(const char *where, const cs_arch_key *f, const json_t 
         break;
     }
     if (!value && isnan(x)) {
-        return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, f->key);
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where, f->key);
     }
     const double before = x;
     cs_status status = value ? cs_config_value(where, f, value, &x) : CS_OK;
     if (status == CS_OK && f->kind == CS_KEY_ALIAS && before > 0 && (x < before || x > before))
-        status = cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, and by its other name %g", where, f->key, x,
-                         before);
+        status = cs_fail(CS_ERR_INPUT, "%s: '%s' is %g, but under its other name %g", where, f->key,
+                         x, before);
     if (status == CS_OK) put(config, f, x);
     return status;
 }
@@ -479,7 +479,7 @@ static cs_status read_pooling(const char *where, const json_t *json, cs_model_co
         (!name || (strcmp(name, names[0]) != 0 && (head || strcmp(name, names[1]) != 0)))) {
         return cs_config_way_round(cs_fail(CS_ERR_INPUT,
                                            "%s: 'classifier_pooling' is '%s', not %s or mean",
-                                           where, name ? name : "(not a text)", names[0]));
+                                           where, name ? name : "(not a string)", names[0]));
     }
     if (mean && head) {
         config->readout = CS_READ_MEAN;
@@ -532,11 +532,12 @@ static cs_status read_arch(const char *where, const json_t *json, const json_t *
     bool own = json_is_string(type) && strcmp(json_string_value(type), "cospec") == 0;
     const json_t *name = own ? json_object_get(ours, "architecture") : type;
     if (!json_is_string(name)) {
-        return cs_fail(CS_ERR_INPUT, "%s: no '%s'", where, own ? "architecture" : "model_type");
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
+                       own ? "architecture" : "model_type");
     }
     cs_status status = cs_arch_by_name(json_string_value(name), out);
     if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
-        status = cs_fail(CS_ERR_INPUT, "'linear' is no model_type");
+        status = cs_fail(CS_ERR_INPUT, "'linear' is not a model_type");
     return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
 }
 
@@ -572,8 +573,8 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
         config.positions -= config.position_offset;
         if (config.positions < 1) {
             return cs_fail(CS_ERR_INPUT,
-                           "%s: 'max_position_embeddings' is %lld: no positions behind the padding "
-                           "token's",
+                           "%s: 'max_position_embeddings' is %lld: no positions are left after the "
+                           "padding token's",
                            where, (long long)(config.positions + config.position_offset));
         }
     }

@@ -17,8 +17,8 @@ cs_status cs_config_way_round(cs_status status)
     (void)snprintf(why, sizeof why, "%s", cs_reason());
     cs_reason_clear();
     return cs_fail(status,
-                   "%s. States of any model that are exported as .npy (rows x width) are taken by "
-                   "cospec rank, connectivity and similarity",
+                   "%s. Export the hidden states as .npy (rows x width): cospec rank, connectivity "
+                   "and similarity read those of any model",
                    why);
 }
 
@@ -48,7 +48,7 @@ cs_status cs_config_value(const char *where, const cs_arch_key *f, const json_t 
                                : !json_is_number(value)) {
         char text[CS_VALUE_TEXT];
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is not a %s: %s", where, f->key,
-                       f->kind == CS_KEY_BOOL ? "truth value"
+                       f->kind == CS_KEY_BOOL ? "boolean (true or false)"
                        : whole                ? "whole number"
                                               : "number",
                        cs_value_text(value, text));

@@ -344,7 +344,7 @@ static cs_status init(const cs_model_config *config, cs_backend *backend, bool t
     cs_status status = cs_model_config_check(config);
     if (status == CS_OK) status = make_table(config, &model.params);
     if (status == CS_OK && backend->basic && !is_basic(config))
-        status = cs_fail(CS_ERR_DEVICE, "architecture %s does not run on %s; take --device cpu",
+        status = cs_fail(CS_ERR_DEVICE, "architecture %s does not run on %s; give --device cpu",
                          cs_arch_name(config->arch), backend->name);
     if (status == CS_OK) status = cs_params_allocate(&model.params, backend, training);
     if (status == CS_OK) status = fill_constants(&model);

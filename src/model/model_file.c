@@ -223,7 +223,7 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
         same = entry->shape[d] == shape[d];
     }
     return same ? CS_OK
-                : cs_fail(CS_ERR_INPUT, "%s: tensor %s has shape %s; config.json wants %s",
+                : cs_fail(CS_ERR_INPUT, "%s: tensor %s has shape %s, but config.json requires %s",
                           cs_safetensors_path(w->file, entry), entry->name,
                           shape_text(entry->ndim, entry->shape, has),
                           shape_text(ndim, shape, wants));
@@ -250,7 +250,7 @@ static cs_status read_part(void *ctx, int64_t item)
     cs_status status = cs_safetensors_read_f32(r->file, r->entry, first, count, out);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         if (!isfinite(out[i])) {
-            status = cs_fail(CS_ERR_INPUT, "%s: item %lld of tensor %s is %g",
+            status = cs_fail(CS_ERR_INPUT, "%s: item %lld of tensor %s is not finite: %g",
                              cs_safetensors_path(r->file, r->entry), (long long)(first + i),
                              r->entry->name, (double)out[i]);
         }
@@ -338,7 +338,7 @@ static cs_status check_left_over(const weights *w, const cs_model_config *config
         const char *prefix = cs_hf_prefix(config->arch);
         const bool head = w->other && strncmp(name, prefix, strlen(prefix)) != 0;
         if (!w->used[i] && !head && !cs_hf_ignored(config, name)) {
-            return cs_fail(CS_ERR_INPUT, "%s: no parameter of this configuration takes tensor %s",
+            return cs_fail(CS_ERR_INPUT, "%s: the model of this configuration has no tensor %s",
                            cs_safetensors_path(w->file, cs_safetensors_at(w->file, i)), name);
         }
     }
@@ -492,8 +492,8 @@ static cs_status read_codes(const char *dir, cs_model *model)
                                 model->codes->book.codes + CS_FIRST_CODE != model->config.vocab))
             status =
                 cs_fail(CS_ERR_INPUT,
-                        "%s: %lld codes of patches of %lld, and the model has %lld ids and "
-                        "patches of %lld",
+                        "%s: %lld codes of patches of side %lld do not match the model, with %lld "
+                        "ids and patches of side %lld",
                         path, (long long)model->codes->book.codes, (long long)model->codes->patch,
                         (long long)model->config.vocab, (long long)model->config.patch);
     }

@@ -368,7 +368,7 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                      o->predictions != 0}};
     for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
         if (size[i].used && size[i].value < 1) {
-            return cs_fail(CS_ERR_USAGE, "%s %lld of a network is not positive", size[i].name,
+            return cs_fail(CS_ERR_USAGE, "the network's %s %lld is not positive", size[i].name,
                            (long long)size[i].value);
         }
     }
@@ -379,11 +379,13 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                        (long long)o->length, c->rotary.original);
     }
     if (c->place_table && o->length > c->place_span) {
-        return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens in a model of %lld distances",
+        return cs_fail(CS_ERR_USAGE,
+                       "sequences of %lld tokens are too long for a model of %lld distances",
                        (long long)o->length, (long long)c->place_span);
     }
     if (c->positions > 0 && o->length > c->positions) {
-        return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens in a model of %lld positions",
+        return cs_fail(CS_ERR_USAGE,
+                       "sequences of %lld tokens are too long for a model of %lld positions",
                        (long long)o->length, (long long)c->positions);
     }
     return CS_OK;
@@ -399,22 +401,23 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
         return cs_fail(CS_ERR_USAGE, "a classification head needs the single form alone");
     }
     if (c->spans && o->loss != CS_LOSS_NONE) { /* over the rows of a text: train/finetune.h */
-        return cs_fail(CS_ERR_USAGE, "a head of spans has no loss by rows");
+        return cs_fail(CS_ERR_USAGE, "a span head has no loss by rows");
     }
     const bool soft = o->loss == CS_LOSS_SOFT_CROSS_ENTROPY && c->classes > 1;
     if (o->loss != CS_LOSS_NONE && o->loss != loss && !soft) {
-        return cs_fail(CS_ERR_USAGE, "a classification head of %lld outputs has another loss",
+        return cs_fail(CS_ERR_USAGE, "a classification head of %lld outputs needs a different loss",
                        (long long)c->classes);
     }
-    return o->predictions == o->batch ? check_sizes(c, o)
-                                      : cs_fail(CS_ERR_USAGE, "%lld loss rows for %lld texts",
-                                                (long long)o->predictions, (long long)o->batch);
+    return o->predictions == o->batch
+               ? check_sizes(c, o)
+               : cs_fail(CS_ERR_USAGE, "%lld loss rows do not match %lld texts",
+                         (long long)o->predictions, (long long)o->batch);
 }
 
 static cs_status check(const cs_model_config *c, const cs_network_options *o)
 {
     if ((c->arch == CS_ARCH_LINEAR) != (o->form == CS_FORM_LINEAR)) {
-        return cs_fail(CS_ERR_USAGE, "architecture %s has no such form of network",
+        return cs_fail(CS_ERR_USAGE, "architecture %s does not support this form of network",
                        cs_arch_name(c->arch));
     }
     if (o->form == CS_FORM_TWO_STREAM || (o->form == CS_FORM_MAE && !c->decoder.stack) ||
@@ -430,7 +433,7 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
         return cs_fail(CS_ERR_USAGE, "the model has no decoder");
     }
     if (c->decoder.stack && o->form == CS_FORM_SINGLE && o->predictions > 0) {
-        return cs_fail(CS_ERR_USAGE, "the encoder of the model (%s) predicts no tokens",
+        return cs_fail(CS_ERR_USAGE, "the encoder of the model (%s) does not predict tokens",
                        cs_arch_name(c->arch));
     }
     if ((o->form == CS_FORM_MAE && c->decoder.stack ? c->decoder.headless : c->headless) &&
@@ -440,30 +443,33 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     }
     if (c->classes > 0 && o->predictions > 0 && !o->classify) {
         return cs_fail(CS_ERR_USAGE,
-                       "the model has a classification head: it predicts classes, no tokens");
+                       "the model has a classification head: it predicts classes, not tokens");
     }
     if (o->classify) {
         return check_classifier(c, o);
     }
     if (o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
-        return cs_fail(CS_ERR_USAGE, "soft targets are for classification heads");
+        return cs_fail(CS_ERR_USAGE, "soft targets need a classification head");
     }
     if (o->detect && (!c->detector || o->form != CS_FORM_SINGLE)) {
         return cs_fail(CS_ERR_USAGE, "the model has no detector of replaced tokens");
     }
     if (o->offsets > 1 && (o->offsets > c->offset_heads || o->form != CS_FORM_SINGLE ||
                            o->keep_hidden || o->detect || o->predictions == 0)) {
-        return cs_fail(CS_ERR_USAGE, "%lld offsets predicted by a model with heads of %lld",
+        return cs_fail(CS_ERR_USAGE, "%lld offsets requested, but the model has heads for %lld",
                        (long long)o->offsets, (long long)c->offset_heads);
     }
     const bool of_values = c->target != CS_TARGET_IDS;
     if (o->loss != CS_LOSS_NONE && (o->loss == CS_LOSS_SQUARED_ERROR) != of_values) {
-        return cs_fail(CS_ERR_USAGE, "%s",
-                       of_values ? "a model that predicts values has the squared error"
-                                 : "the squared error is for classification heads and values");
+        return cs_fail(
+            CS_ERR_USAGE, "%s",
+            of_values
+                ? "a model that predicts values needs the squared error"
+                : "the squared error needs a classification head or a model that predicts values");
     }
     if (o->training && o->keep_hidden) {
-        return cs_fail(CS_ERR_USAGE, "hidden rows are kept in networks without training");
+        return cs_fail(CS_ERR_USAGE,
+                       "hidden rows can be kept only in networks that are not trained");
     }
     if (o->loss == CS_LOSS_SPECTRAL && !(o->spectral_factor > 0)) {
         return cs_fail(CS_ERR_USAGE, "factor %g of the spectral loss is not positive",
@@ -477,7 +483,8 @@ static cs_status check_dropout(const cs_model_config *c, const cs_network *net)
 {
     bool drops = c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0;
     if (net->options.training && drops && net->graph.ops > 1024) {
-        return cs_fail(CS_ERR_USAGE, "dropout in a network of %lld operations, more than 1024",
+        return cs_fail(CS_ERR_USAGE,
+                       "dropout supports at most 1024 operations; the network has %lld",
                        (long long)net->graph.ops);
     }
     return CS_OK;

@@ -137,15 +137,16 @@ static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *
         if (status != CS_OK) return status;
     }
     if (!(r->factor > 0)) {
-        return cs_fail(CS_ERR_INPUT, "%s: rotary scaling '%s' without 'factor'", where,
+        return cs_fail(CS_ERR_INPUT, "%s: rotary scaling '%s' needs 'factor'", where,
                        SCALING[r->scaling]);
     }
     if (llama3 && !(r->high > r->low && r->low > 0)) {
-        return cs_fail(CS_ERR_INPUT, "%s: 'high_freq_factor' %g not above 'low_freq_factor' %g",
-                       where, r->high, r->low);
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: 'high_freq_factor' %g does not exceed 'low_freq_factor' %g", where,
+                       r->high, r->low);
     }
     if (truncate && !json_is_boolean(truncate)) {
-        return cs_fail(CS_ERR_INPUT, "%s: 'truncate' is not a truth value", where);
+        return cs_fail(CS_ERR_INPUT, "%s: 'truncate' is not true or false", where);
     }
     r->whole = !truncate || json_is_true(truncate);
     r->attention = attention > 0 ? attention
@@ -161,11 +162,10 @@ static cs_status check_share(const char *where, const cs_model_config *config, c
 {
     return r->share == 1 || cs_arch_row_of(config->arch)->plain.rotary.share < 1
                ? CS_OK
-               : cs_config_way_round(
-                     cs_fail(CS_ERR_INPUT,
-                             "%s: 'partial_rotary_factor' is %g, and architecture %s does not read "
-                             "it",
-                             where, r->share, cs_arch_name(config->arch)));
+               : cs_config_way_round(cs_fail(
+                     CS_ERR_INPUT,
+                     "%s: 'partial_rotary_factor' is %g, but architecture %s does not support it",
+                     where, r->share, cs_arch_name(config->arch)));
 }
 
 /* One set of parameters; NULL: what `out` holds, unscaled. */
@@ -182,7 +182,7 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
     if (status == CS_OK && !json_is_object(from))
         status = cs_fail(CS_ERR_INPUT, "%s: rotary parameters are not an object", where);
     if (status == CS_OK && type && !name)
-        status = cs_fail(CS_ERR_INPUT, "%s: 'rope_type' is not a text", where);
+        status = cs_fail(CS_ERR_INPUT, "%s: 'rope_type' is not a string", where);
     if (status == CS_OK && name) {
         status = CS_NAME_AMONG("rotary scaling", name, SCALING, &number);
         if (status != CS_OK) status = cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
@@ -230,7 +230,7 @@ static cs_status read_names(const char *where, const json_t *json, cs_model_conf
         if (status == CS_OK) status = real(where, json, name[i].other, &second);
         if (status == CS_OK && (second < *name[i].at || second > *name[i].at))
             status = cs_config_way_round(cs_fail(
-                CS_ERR_INPUT, "%s: '%s' is %g, and architecture %s reads '%s', %g", where,
+                CS_ERR_INPUT, "%s: '%s' is %g, but architecture %s reads '%s', %g", where,
                 name[i].other, second, cs_arch_name(config->arch), name[i].read, *name[i].at));
     }
     return status;
@@ -255,11 +255,12 @@ static cs_status choose(const char *where, const json_t *json, bool layered, jso
                                : by_layer || json_object_size(now) == 0;
     *out = before ? before : now;
     return fits ? CS_OK
-                : cs_config_way_round(cs_fail(
-                      CS_ERR_INPUT, "%s: '%s' is not as architectures want it whose layers %s",
-                      where, before ? "rope_scaling" : "rope_parameters",
-                      layered ? "have rotary positions by their type"
-                              : "share their rotary positions"));
+                : cs_config_way_round(
+                      cs_fail(CS_ERR_INPUT,
+                              "%s: '%s' does not have the form for architectures whose layers %s",
+                              where, before ? "rope_scaling" : "rope_parameters",
+                              layered ? "have rotary positions that depend on their type"
+                                      : "share their rotary positions"));
 }
 
 cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config *config)
@@ -274,8 +275,9 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
            *local = json_object_get(parameters, "sliding_attention");
     const bool nested = full || local;
     if (nested && json_object_size(parameters) > (size_t)(full != NULL) + (local != NULL)) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: rotary parameters of other than full and sliding attention", where);
+        return cs_fail(
+            CS_ERR_INPUT,
+            "%s: rotary parameters for a layer type other than full and sliding attention", where);
     }
     status = read_one(where, nested ? full : parameters, positions, &config->rotary);
     if (status == CS_OK && layered)

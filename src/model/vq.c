@@ -85,7 +85,7 @@ cs_status cs_vq_init(const cs_vq_sizes *sizes, int threads, bool training, cs_vq
     cs_vq made = {.sizes = *sizes};
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
     if (status == CS_OK && sizes->width % sizes->heads != 0)
-        status = cs_fail(CS_ERR_USAGE, "heads %lld do not divide width %lld",
+        status = cs_fail(CS_ERR_USAGE, "%lld heads do not divide width %lld",
                          (long long)sizes->heads, (long long)sizes->width);
     if (status == CS_OK) status = cs_backend_cpu(threads, &made.backend);
     if (status == CS_OK) status = make_table(sizes, &made.params);
@@ -321,7 +321,7 @@ cs_status cs_vq_read(const char *path, const cs_safetensors *file, cs_vq *vq)
         const cs_param *p = &vq->params.param[i];
         const cs_safetensors_entry *e = cs_safetensors_find(file, p->name);
         if (!e || e->ndim != 2 || e->shape[0] != p->rows || e->shape[1] != p->cols) {
-            status = cs_fail(CS_ERR_INPUT, "%s: %s is missing or not of %lld x %lld", path, p->name,
+            status = cs_fail(CS_ERR_INPUT, "%s: %s is missing or not %lld x %lld", path, p->name,
                              (long long)p->rows, (long long)p->cols);
         } else {
             status = cs_safetensors_read_f32(file, e, 0, e->items, value);

@@ -256,9 +256,10 @@ cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64
     row = cs_objective_table(objective->kind);
     status = row->count(objective, length, &count);
     if (status == CS_OK && count > (double)limit)
-        status =
-            cs_fail(CS_ERR_USAGE, "%s at length %" PRId64 " has %.15g plans, more than %" PRId64,
-                    cs_objective_name(objective->kind), length, count, limit);
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s at length %" PRId64 " has %.15g plans, but at most %" PRId64
+                         " can be enumerated",
+                         cs_objective_name(objective->kind), length, count, limit);
     if (status == CS_OK && (status = cs_plan_init(&e.plan, length)) == CS_OK) {
         status =
             objective->target_weight == CS_TARGETS_UNIFORM ? cs_visit_leveled(&e) : row->visit(&e);

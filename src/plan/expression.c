@@ -53,7 +53,7 @@ static cs_status unexpected(const parser *p, const char *wanted)
     if (*p->at) {
         (void)snprintf(here, sizeof here, "\"%c\"", isprint((unsigned char)*p->at) ? *p->at : '?');
     }
-    (void)snprintf(what, sizeof what, "%s where %s should stand", here, wanted);
+    (void)snprintf(what, sizeof what, "%s, but %s was expected", here, wanted);
     return fail(p, what);
 }
 
@@ -94,7 +94,7 @@ static cs_status arguments(parser *p, int name)
     const instruction of_one = {.kind = 'f', .function = FUNCTIONS[name]},
                       of_two = {.kind = name == 0 ? '<' : '>'};
     int count = 0;
-    cs_status status = peek(p) == '(' ? CS_OK : unexpected(p, "( of a function");
+    cs_status status = peek(p) == '(' ? CS_OK : unexpected(p, "( after a function");
     while (status == CS_OK && (count == 0 || (list && peek(p) == ','))) {
         ++p->at;
         status = sum(p);
@@ -102,7 +102,7 @@ static cs_status arguments(parser *p, int name)
         ++count;
     }
     if (status == CS_OK && peek(p) != ')') status = unexpected(p, list ? ", or )" : ")");
-    if (status == CS_OK && list && count < 2) status = fail(p, "min and max take two values");
+    if (status == CS_OK && list && count < 2) status = fail(p, "min and max need two values");
     p->at += status == CS_OK;
     return status;
 }
@@ -173,7 +173,7 @@ static cs_status with_sign(parser *p)
 {
     char c = peek(p);
     if (p->depth == CS_EXPRESSION_DEPTH) {
-        return fail(p, "too deep within parentheses, signs or powers");
+        return fail(p, "nested too deeply in parentheses, signs or powers");
     }
     ++p->depth;
     p->at += c == '-' || c == '+';
@@ -210,8 +210,8 @@ cs_status cs_expression_parse(const char *text, cs_expression **out)
 {
     size_t length = strlen(text);
     if (length > CS_EXPRESSION_TEXT) {
-        return cs_fail(CS_ERR_USAGE, "\"%.40s...\": %zu characters, more than %d", text, length,
-                       CS_EXPRESSION_TEXT);
+        return cs_fail(CS_ERR_USAGE, "\"%.40s...\": %zu characters exceed the limit of %d", text,
+                       length, CS_EXPRESSION_TEXT);
     }
     size_t bytes = sizeof(cs_expression) + (length + 1) * sizeof(instruction);
     parser p = {.text = text, .at = text, .out = cs_calloc(1, bytes)};

@@ -56,7 +56,9 @@ cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
         bool none = part->above >= 0 && share[part->above] == 0;
         share[j] = none ? 0 : cs_expression_at(part->share, (double)s);
         if (!(share[j] >= 0 && isfinite(share[j]))) {
-            return cs_fail(CS_ERR_INPUT, "%s: share \"%s\" is %.15g at length %" PRId64,
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: share \"%s\" is %.15g at length %" PRId64
+                           "; it must be finite and not negative",
                            part->where, cs_expression_text(part->share), share[j], s);
         }
         sum[part->above + 1] += share[j];
@@ -67,7 +69,7 @@ cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
         if (above > 0 && !(whole > 0 && isfinite(whole))) {
             return cs_fail(CS_ERR_INPUT,
                            "%s: share \"%s\" is %.15g at length %" PRId64
-                           ", and shares sum to %.15g",
+                           ", but the shares sum to %.15g",
                            part->where, cs_expression_text(part->share), share[j], s, whole);
         }
         share[j] = share[j] > 0 ? cs_mix_normal(f, share[j], whole) * above : 0;
@@ -154,7 +156,8 @@ static cs_status set_grid(cs_objective *o, int64_t columns, const char **planar)
     }
     if (o->columns > 0 && o->columns != columns) {
         return cs_fail(CS_ERR_USAGE,
-                       "columns %" PRId64 ": a row of the pictures has %" PRId64 " patches",
+                       "columns %" PRId64 ": a row of the pictures has %" PRId64
+                       " patches, and columns must equal it",
                        o->columns, columns);
     }
     *planar = cs_objective_name(o->kind);
@@ -213,8 +216,9 @@ static cs_status check(const cs_objective *o)
     cs_objective part;
     cs_status status = CS_OK;
     if (!o->file || o->file->parts == 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "mix needs two parts or more, as mix:0.5*ar+0.5*masked(mask-ratio=0.15)");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "mix needs at least two parts, for example mix:0.5*ar+0.5*masked(mask-ratio=0.15)");
     }
     for (int64_t j = -1; status == CS_OK && any_part(o, &j, &part);) {
         const cs_mix_part *of = &o->file->part[j];

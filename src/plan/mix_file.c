@@ -38,7 +38,7 @@ static cs_status text_of(const json_t *value, const char *what, char **out)
     char number[CS_REAL_TEXT] = "";
     if (!json_is_number(value) && !json_is_string(value)) {
         return cs_fail(CS_ERR_USAGE, "%s is %s", what,
-                       value ? "neither a number nor a text" : "missing");
+                       value ? "neither a number nor a string" : "missing");
     }
     if (json_is_number(value)) {
         cs_real_shortest(json_number_value(value), number);
@@ -54,7 +54,7 @@ static cs_status add_part(const json_t *share, char *where, place *at)
     char *text = NULL;
     cs_status status = where ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && f->parts == CS_MIX_PARTS)
-        status = cs_fail(CS_ERR_USAGE, "a mixture of more than %d parts", CS_MIX_PARTS);
+        status = cs_fail(CS_ERR_USAGE, "a mixture has at most %d parts", CS_MIX_PARTS);
     if (status == CS_OK) status = cs_reserve(&f->part, &f->room, f->parts + 1, sizeof *f->part);
     if (status != CS_OK) {
         cs_free(where);
@@ -142,7 +142,8 @@ static cs_status choose(cs_objective_kind kind, const json_t *parameters, int i,
         return choose(kind, parameters, i + 1, value, at);
     }
     size_t count = json_array_size(list);
-    cs_status status = count ? CS_OK : cs_fail(CS_ERR_USAGE, "the law of %s is empty", name);
+    cs_status status =
+        count ? CS_OK : cs_fail(CS_ERR_USAGE, "the distribution of %s is empty", name);
     for (size_t n = 0; n < count && status == CS_OK; ++n) {
         json_t *item = json_array_get(list, n), *share = json_object_get(item, "share");
         char *where = cs_format("%s: value %zu of %s", at.where, n + 1, name);
@@ -164,7 +165,7 @@ static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
 {
     for (const source *s = from->outer; s && from->real; s = s->outer) {
         if (s->real && strcmp(s->real, from->real) == 0) {
-            return cs_fail(CS_ERR_INPUT, "plan file %s holds itself", from->path);
+            return cs_fail(CS_ERR_INPUT, "plan file %s includes itself", from->path);
         }
     }
     cs_status status = cs_json_read(from->path, out);
@@ -185,7 +186,7 @@ static cs_status read_file(json_t *part, place at)
     const char *path =
         json_string_value(json_object_get(json_object_get(part, "parameters"), "plan-file"));
     if (!path) {
-        return cs_fail(CS_ERR_USAGE, "file needs plan-file");
+        return cs_fail(CS_ERR_USAGE, "objective file needs plan-file");
     }
     if (json_object_get(part, "plans") || json_object_get(part, "mixture")) {
         return read_content(part, at);
@@ -214,8 +215,8 @@ static cs_status read_objective(json_t *part, place at)
     json_t *chosen[CS_PARAMETERS_ALL] = {NULL};
     cs_objective_kind kind = CS_OBJ_AR;
     int index = 0;
-    cs_status status =
-        name ? cs_objective_by_name(name, &kind) : cs_fail(CS_ERR_USAGE, "objective is not a text");
+    cs_status status = name ? cs_objective_by_name(name, &kind)
+                            : cs_fail(CS_ERR_USAGE, "objective is not a string");
     if (status == CS_OK && kind != CS_OBJ_FILE)
         status = cs_json_known(part, "share, objective, parameters");
     if (status == CS_OK && kind == CS_OBJ_MIX)
@@ -228,8 +229,8 @@ static cs_status read_objective(json_t *part, place at)
         if (status == CS_OK &&
             (index == CS_PARAMETER_ID_EVENT_WEIGHT || index == CS_PARAMETER_ID_TARGET_WEIGHT ||
              index == CS_PARAMETER_ID_EMPTY_PREFIX))
-            status = cs_fail(CS_ERR_USAGE, "event-weight, target-weight and empty-prefix are those "
-                                           "of the mixture");
+            status = cs_fail(CS_ERR_USAGE, "event-weight, target-weight and empty-prefix must be "
+                                           "given for the whole mixture, not for a part");
     }
     if (status != CS_OK) return status;
     return kind == CS_OBJ_FILE ? read_file(part, at) : choose(kind, parameters, 0, chosen, at);

@@ -48,11 +48,10 @@ cs_status cs_objective_by_name(const char *name, cs_objective_kind *out)
         cs_hint_consider(name, name_of[kind], &hint);
     }
     if (cs_listed("mae-lm|linear", name)) {
-        return cs_fail(
-            CS_ERR_USAGE,
-            "objective \"%s\" is masked with a model of its own, for cospec train alone; "
-            "its distribution is that of masked",
-            name);
+        return cs_fail(CS_ERR_USAGE,
+                       "objective \"%s\" is masked training with a different model and works only "
+                       "in cospec train; its distribution equals that of masked",
+                       name);
     }
     return cs_fail(CS_ERR_USAGE, "unknown objective \"%.100s\" (%s)%s", name,
                    &CS_OBJECTIVES(COMMA_NAME)[2], cs_hint_text("", &hint));
@@ -86,8 +85,8 @@ cs_status cs_objective_check(const cs_objective *o)
         (unsigned)o->segmentation > CS_SEGMENT_MIXED ||
         (unsigned)o->permutation > CS_PERMUTE_NONE) {
         return cs_fail(CS_ERR_USAGE,
-                       "objective kind %d, event weight %d, target weight %d, empty prefix %d, "
-                       "offset %d, segmentation %d or permutation %d is unknown",
+                       "unknown objective kind %d, event weight %d, target weight %d, empty prefix "
+                       "%d, offset %d, segmentation %d or permutation %d",
                        (int)o->kind, (int)o->event_weight, (int)o->target_weight,
                        (int)o->empty_prefix, (int)o->offset, (int)o->segmentation,
                        (int)o->permutation);
@@ -149,7 +148,8 @@ cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, i
     cs_status status = cs_objective_check_length(o, s);
     if (status != CS_OK) return status;
     if (!fixes_unmasked(o)) {
-        return cs_fail(CS_ERR_USAGE, "%s has no range of unmasked tokens", name_of[o->kind]);
+        return cs_fail(CS_ERR_USAGE, "%s does not accept a range of unmasked tokens",
+                       name_of[o->kind]);
     }
     bool by_number = o->unmasked_lo >= 0;
     *lo = by_number ? o->unmasked_lo : s - cs_ratio_masked(o->mask_ratio_hi, s);

@@ -68,7 +68,7 @@ static void get_choice(cs_json_reader *r, const char *key, const cs_parameter *p
 {
     const char *text = cs_json_word(r, key);
     if (r->status == CS_OK && cs_parameter_choose(p, text, out) != CS_OK)
-        r->status = cs_fail(CS_ERR_INPUT, "field 'parameters.%s': unknown '%s'", key, text);
+        r->status = cs_fail(CS_ERR_INPUT, "field 'parameters.%s': unknown value '%s'", key, text);
 }
 
 static void get_parameter(const cs_parameter *p, cs_json_reader *r, cs_objective *o)

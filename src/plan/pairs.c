@@ -33,7 +33,7 @@ cs_status cs_pairs_check_room(int64_t s, double bytes)
     if (available > 0 && bytes > available / 2) {
         return cs_fail(CS_ERR_MEMORY,
                        "length %" PRId64 " needs %.4g bytes for its pair distribution, more than "
-                       "half of the %.4g bytes free",
+                       "half of the %.4g bytes of free memory",
                        s, bytes, available);
     }
     return CS_OK;
@@ -57,7 +57,8 @@ void cs_pairs_put_prefixes(cs_pairs *pairs)
 cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events)
 {
     if (events > PREFIX_EVENTS_LIMIT) {
-        return cs_fail(CS_ERR_USAGE, "length %" PRId64 " needs %.3g events, more than %d", s,
+        return cs_fail(CS_ERR_USAGE,
+                       "length %" PRId64 " needs %.3g events, but at most %d are supported", s,
                        events, PREFIX_EVENTS_LIMIT);
     }
     cs_status status = cs_pairs_check_room(s, (events + (double)s) * EVENT_BYTES);

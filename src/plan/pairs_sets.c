@@ -208,7 +208,8 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
     double needed = cs_pairs_expand_count(pairs);
     if (needed > (double)limit) {
         return cs_fail(CS_ERR_USAGE,
-                       "length %" PRId64 " expands to %.15g events, more than %" PRId64,
+                       "length %" PRId64 " expands to %.15g events, but at most %" PRId64
+                       " are supported",
                        pairs->length, needed, limit);
     }
     if (!pairs->q) {
@@ -325,8 +326,8 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     listing list = {0};
     cs_status status = cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list);
     if (status != CS_OK)
-        return cs_blame(status, "exact events are sums over all plans; shorter sequences have "
-                                "fewer of them, and cospec cooc --draws N takes a sample");
+        return cs_blame(status, "exact events sum over all plans; give shorter sequences, or "
+                                "sample the plans with cospec cooc --draws N");
     int32_t *room = cs_alloc(list.rows * s, sizeof *room);
     set_event *event = cs_alloc(list.events, sizeof *event);
     list = (listing){.room = room, .event = event};

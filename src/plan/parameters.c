@@ -136,11 +136,11 @@ static cs_status set_ratios(const char *text, double out[2])
 static cs_status check_offset(cs_offset_kind kind, double value)
 {
     if (kind == CS_OFFSET_UNIFORM && !(value >= 1 && value < 0x1p53 && value == floor(value))) {
-        return cs_fail(CS_ERR_USAGE, "offset uniform:%g: the window is not a whole number >= 1",
+        return cs_fail(CS_ERR_USAGE, "offset uniform:%g: the window must be a whole number >= 1",
                        value);
     }
     if (kind == CS_OFFSET_POWER && !(value >= 0 && isfinite(value))) {
-        return cs_fail(CS_ERR_USAGE, "offset power:%g: the exponent is not a number >= 0", value);
+        return cs_fail(CS_ERR_USAGE, "offset power:%g: the exponent must be a number >= 0", value);
     }
     if (kind == CS_OFFSET_MIX && !(value >= 0 && value <= 1)) {
         return cs_fail(CS_ERR_USAGE, "offset mix:%g: the share of the next token is not in [0, 1]",
@@ -228,7 +228,7 @@ cs_status cs_parameter_set(const cs_parameter *p, const char *value, cs_objectiv
     case CS_PARAMETER_OFFSETS:
         return set_offset(p, value, objective);
     default:
-        return cs_fail(CS_ERR_USAGE, "%s is an option of its own", p->name);
+        return cs_fail(CS_ERR_USAGE, "%s must be given as a separate option", p->name);
     }
 }
 
@@ -377,7 +377,7 @@ char *cs_objective_describe(const cs_objective *o)
 static cs_status lacks(const cs_objective *o, const char *what)
 {
     const char *name = cs_objective_name(o->kind);
-    return cs_fail(CS_ERR_USAGE, "%s needs %s, as %s(%s)", name, what, name,
+    return cs_fail(CS_ERR_USAGE, "%s needs %s, for example %s(%s)", name, what, name,
                    cs_objective_table(o->kind)->trained);
 }
 
@@ -389,7 +389,7 @@ cs_status cs_check_unmasked(const cs_objective *o)
     bool by_ratio = !isnan(o->mask_ratio_lo) || !isnan(o->mask_ratio_hi);
     bool counts = cs_listed(row->takes, "unmasked"), single = !row->range;
     if (by_number && !counts) {
-        return cs_fail(CS_ERR_USAGE, "%s takes a mask ratio, not unmasked %" PRId64, name,
+        return cs_fail(CS_ERR_USAGE, "%s needs a mask ratio, not unmasked %" PRId64, name,
                        o->unmasked_lo);
     }
     if (by_number && by_ratio) {
@@ -404,7 +404,7 @@ cs_status cs_check_unmasked(const cs_objective *o)
     if (by_ratio) {
         cs_status status = check_ratio(o->mask_ratio_lo, o->mask_ratio_hi, false);
         if (status == CS_OK && single && o->mask_ratio_lo != o->mask_ratio_hi)
-            status = cs_fail(CS_ERR_USAGE, "%s takes one mask ratio, got %g:%g", name,
+            status = cs_fail(CS_ERR_USAGE, "%s needs a single mask ratio, got %g:%g", name,
                              o->mask_ratio_lo, o->mask_ratio_hi);
         return status;
     }
@@ -414,8 +414,8 @@ cs_status cs_check_unmasked(const cs_objective *o)
     }
     if (single && o->unmasked_lo != o->unmasked_hi) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s takes one number of unmasked tokens, got %" PRId64 ":%" PRId64
-                       " (variable-masked takes a range)",
+                       "%s needs a single number of unmasked tokens, got %" PRId64 ":%" PRId64
+                       " (variable-masked accepts a range)",
                        name, o->unmasked_lo, o->unmasked_hi);
     }
     if (o->unmasked_lo == 0 && o->empty_prefix == CS_PREFIX_NONE) {

@@ -260,7 +260,7 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs
 {
     const cs_objective_row *row = cs_objective_table(objective->kind);
     if (row->reads == CS_READS_PREFIXES) {
-        return cs_fail(CS_ERR_USAGE, "%s has no plan that holds all prefixes",
+        return cs_fail(CS_ERR_USAGE, "%s has no plan that contains all prefixes",
                        cs_objective_name(objective->kind));
     }
     if (!row->train) {

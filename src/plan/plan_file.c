@@ -105,13 +105,16 @@ static cs_status read_weights(json_t *list, cs_plan *plan)
         }
         if (weight > 0 && plan->group[i] == 0) {
             return cs_fail(CS_ERR_INPUT,
-                           "weight %g of position %" PRId64 " in group 0, which is given", weight,
-                           i + 1);
+                           "weight %g of position %" PRId64
+                           " must be 0: the position is in group 0, which is given",
+                           weight, i + 1);
         }
         plan->weight[i] = weight;
         sum += weight;
     }
-    return sum > 0 && isfinite(sum) ? CS_OK : cs_fail(CS_ERR_INPUT, "weights sum to %g", sum);
+    return sum > 0 && isfinite(sum)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "the weights sum to %g, which is not positive", sum);
 }
 
 static cs_status read_plan(json_t *object, cs_plan *plan, double *probability)
@@ -153,7 +156,9 @@ static cs_status normalise(cs_plan_file *file)
     for (int64_t p = 0; p < file->plans && status == CS_OK; ++p) {
         double total = sum[file->plan[p].length];
         if (!isfinite(total)) {
-            status = cs_fail(CS_ERR_INPUT, "probabilities of length %" PRId64 " sum to %g",
+            status = cs_fail(CS_ERR_INPUT,
+                             "the probabilities of plans of length %" PRId64
+                             " sum to %g, which is not finite",
                              file->plan[p].length, total);
         }
         file->probability[p] /= total;
@@ -207,7 +212,7 @@ cs_status cs_plan_file_digest(const cs_plan_file *file, char hex[65])
 cs_status cs_check_file(const cs_objective *o)
 {
     if (!o->file) {
-        return cs_fail(CS_ERR_USAGE, "file needs a plan file: file(plan-file=FILE)");
+        return cs_fail(CS_ERR_USAGE, "objective file needs a plan file: file(plan-file=FILE)");
     }
     if (o->file->empty_given > 0 && o->empty_prefix == CS_PREFIX_NONE) {
         return cs_fail(CS_ERR_USAGE,

@@ -28,7 +28,7 @@ static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
             append(cs_objective_name((cs_objective_kind)k), sizeof takers, takers);
         }
     }
-    return cs_fail(CS_ERR_USAGE, "--%s: %s does not take it (it is for %s)", p->name,
+    return cs_fail(CS_ERR_USAGE, "--%s does not apply to %s, only to %s", p->name,
                    cs_objective_name(kind), takers);
 }
 
@@ -50,7 +50,7 @@ cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const
             return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
         }
     }
-    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\" (%s takes %s)%s", name,
+    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\" (%s accepts %s)%s", name,
                    cs_objective_name(kind), taken, cs_hint_text("", &hint));
 }
 
@@ -206,8 +206,8 @@ static cs_status part_of(char *text, json_t *part)
     if (status == CS_OK && strcmp(trim(name), "multi-token") == 0)
         status =
             cs_fail(CS_ERR_USAGE,
-                    "multi-token is no part of a mixture, whose plans have a target each: take "
-                    "turns (\"ar for 1, multi-token(t=4) for 1\")");
+                    "multi-token cannot be part of a mixture, because its plans have more than one "
+                    "target: alternate instead (\"ar for 1, multi-token(t=4) for 1\")");
     if (status == CS_OK && (!*text || !*name))
         status = cs_fail(CS_ERR_USAGE, "part \"%s*%s\" is not SHARE*OBJECTIVE: it lacks %s", text,
                          name, *text ? "the objective" : "the share");
@@ -248,7 +248,8 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
     }
     cs_status status =
         strchr(rest, '*')
-            ? cs_fail(CS_ERR_USAGE, "\"%s\" behind a comma: parts are joined by +", trim(rest))
+            ? cs_fail(CS_ERR_USAGE, "\"%s\" after a comma: join the parts of a mixture with +",
+                      trim(rest))
             : parts_of(text, parts);
     bool two = json_array_size(parts) > 1;
     *out = cs_objective_default(CS_OBJ_MIX);
@@ -262,11 +263,11 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file, cs_objective *out)
 {
     if (strstr(spec, " until ") || strstr(spec, " for ")) {
-        return cs_fail(CS_ERR_USAGE,
-                       "\"%s\" is a schedule of objectives, which only training takes: it "
-                       "has no law of its own (its last phase has one, and "
-                       "mix:0.4*ar+0.6*masked draws plans of both)",
-                       spec);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "\"%s\" is a schedule of objectives, which only training accepts, since it has no "
+            "single distribution: give its last phase, or a mixture such as mix:0.4*ar+0.6*masked",
+            spec);
     }
     char *held = cs_strdup(spec), *text = held ? trim(held) : NULL;
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
@@ -275,7 +276,7 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
     } else if (status == CS_OK && file) {
         status = read_mix(text + 4, set, file, out);
     } else if (status == CS_OK) {
-        status = cs_fail(CS_ERR_USAGE, "a mixture cannot stand here");
+        status = cs_fail(CS_ERR_USAGE, "a mixture is not allowed here");
     }
     cs_free(held);
     return status;

@@ -51,7 +51,8 @@ static cs_status check_length(const cs_objective *o, int64_t s)
     const bool alone = s > 1 && o->empty_prefix == CS_PREFIX_NONE && grid_of(o, s).squares == 1;
     return alone ? cs_fail(CS_ERR_USAGE,
                            "square-ar: length %" PRId64 " in rows of %" PRId64
-                           " is one square of %" PRId64 " x %" PRId64 ", and one predicts another",
+                           " is a single square of %" PRId64 " x %" PRId64
+                           ", but at least two squares are needed",
                            s, grid_of(o, s).columns, o->t, o->t)
                  : CS_OK;
 }

@@ -65,15 +65,16 @@ static cs_status read_sweep(const char *what, const char *text, int64_t least, c
     cs_free(copy);
     if (status != CS_OK) return status;
     if (!(part[2] > 0.0)) {
-        return cs_fail(CS_ERR_USAGE, "%s: the step of %s is not above 0", what, text);
+        return cs_fail(CS_ERR_USAGE, "%s: the step of %s must be above 0", what, text);
     }
     if (part[1] < part[0]) {
-        return cs_fail(CS_ERR_USAGE, "%s: the sweep %s runs downwards", what, text);
+        return cs_fail(CS_ERR_USAGE, "%s: the sweep %s descends; it must ascend", what, text);
     }
     /* B belongs to the sweep when the steps reach it up to rounding. */
     double count = floor((part[1] - part[0]) / part[2] + 1e-9) + 1.0;
     if (count > most_points) {
-        return cs_fail(CS_ERR_USAGE, "%s: the sweep %s has %.0f values, at most %.0f", what, text,
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: the sweep %s has %.0f values, but at most %.0f are allowed", what, text,
                        count, most_points);
     }
     axis->text = NULL;
@@ -122,7 +123,8 @@ static cs_status count_points(cs_sweep *sweep)
         int64_t count = sweep->axis[i].count > 0 ? sweep->axis[i].count : 1;
         points *= (double)count;
         if (points > most_points) {
-            return cs_fail(CS_ERR_USAGE, "the sweep has more than %.0f points", most_points);
+            return cs_fail(CS_ERR_USAGE, "the sweep has more than %.0f points, the limit",
+                           most_points);
         }
         sweep->points *= count;
     }

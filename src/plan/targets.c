@@ -60,7 +60,7 @@ cs_status cs_pairs_level(cs_pairs *pairs)
     if (status == CS_OK) cs_pairs_targets(pairs, 1, factor);
     if (status == CS_OK && factors_of(pairs->length, factor)) {
         status = cs_blame(cs_pairs_expand(pairs, MOST_EVENTS),
-                          "target-weight=uniform lists the sets of each part");
+                          "target-weight=uniform must list the sets of each part");
         for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
             pairs->weight[e] *= factor[pairs->target[e]];
         }

@@ -108,13 +108,14 @@ typedef struct {
 
 static cs_status take(const option *o, const json_t *value)
 {
-    static const char *const wanted[] = {"number", "integer", "integer", "truth value", "text"};
+    static const char *const wanted[] = {"number", "integer", "integer", "boolean", "string"};
     const bool fits = o->type == REAL   ? json_is_number(value)
                       : o->type == FLAG ? json_is_boolean(value)
                       : o->type == TEXT ? json_is_string(value)
                                         : json_is_integer(value);
     if (!fits) {
-        return cs_fail(CS_ERR_USAGE, "option '%s' is no %s", o->key, wanted[o->type]);
+        return cs_fail(CS_ERR_USAGE, "option '%s' expects a value of type %s", o->key,
+                       wanted[o->type]);
     }
     switch (o->type) {
     case REAL:
@@ -355,13 +356,14 @@ static cs_status corpus_of_ids(call *c, int64_t documents, int64_t *doc_ptr, int
     int32_t largest = -1;
     for (int64_t d = 0; d < documents; ++d) {
         if (doc_ptr[d] < 0 || doc_ptr[d] > doc_ptr[d + 1]) {
-            return cs_fail(CS_ERR_INPUT, "offset %lld is %lld, after %lld", (long long)d + 1,
-                           (long long)doc_ptr[d + 1], (long long)doc_ptr[d]);
+            return cs_fail(CS_ERR_INPUT,
+                           "offset %lld is %lld, which is below the one before it, %lld",
+                           (long long)d + 1, (long long)doc_ptr[d + 1], (long long)doc_ptr[d]);
         }
     }
     for (int64_t i = 0; i < tokens; ++i) {
         if (token[i] < 0) {
-            return cs_fail(CS_ERR_INPUT, "token %lld is %d", (long long)i, token[i]);
+            return cs_fail(CS_ERR_INPUT, "token %lld is negative: %d", (long long)i, token[i]);
         }
         largest = token[i] > largest ? token[i] : largest;
     }
@@ -430,8 +432,8 @@ call *cospec_cooc(const char *source, int64_t documents, int64_t *doc_ptr, int32
     cs_status status = begin(options, options_known, known, &c);
     const int rule = cs_choice_number("refuse|replace|skip|latin1", invalid);
     if (status == CS_OK && rule < 0)
-        status =
-            cs_fail(CS_ERR_USAGE, "invalid: want refuse, replace, skip or latin1, got %s", invalid);
+        status = cs_fail(CS_ERR_USAGE, "invalid: expected refuse, replace, skip or latin1, got %s",
+                         invalid);
     reading.invalid = (cs_invalid)(rule < 0 ? 0 : rule);
     if (status == CS_OK && source) {
         status = cs_corpus_load(source, &reading, &c->corpus);

@@ -229,11 +229,12 @@ static cs_status check_metric(cs_metric metric, int64_t count, int64_t classes)
         return cs_fail(CS_ERR_USAGE, "no examples to score");
     }
     if (table[metric].classes != (classes > 0)) {
-        return cs_fail(CS_ERR_USAGE, "%s is of %s", table[metric].name,
-                       table[metric].classes ? "classes, not of values" : "values, not of classes");
+        return cs_fail(CS_ERR_USAGE, "%s cannot score %s", table[metric].name,
+                       table[metric].classes ? "values" : "classes");
     }
     if (metric == CS_METRIC_F1 && classes != 2) {
-        return cs_fail(CS_ERR_USAGE, "f1 is of 2 classes, not %lld: f1-macro is of any number",
+        return cs_fail(CS_ERR_USAGE,
+                       "f1 needs 2 classes, not %lld; use f1-macro for any number of classes",
                        (long long)classes);
     }
     return CS_OK;
@@ -247,7 +248,7 @@ static cs_status check_values(const char *what, int64_t count, const double *x, 
                            x[i]);
         }
         if (classes > 0 && (x[i] != floor(x[i]) || x[i] < 0.0 || x[i] >= (double)classes)) {
-            return cs_fail(CS_ERR_INPUT, "%s of example %lld: %g is no class in 0..%lld", what,
+            return cs_fail(CS_ERR_INPUT, "%s of example %lld: %g is not a class in 0..%lld", what,
                            (long long)i, x[i], (long long)classes - 1);
         }
     }
@@ -289,7 +290,8 @@ cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
 cs_status cs_metric_deal(int64_t count, int64_t blocks, uint64_t seed, int32_t *block)
 {
     if (count > INT32_MAX) {
-        return cs_fail(CS_ERR_USAGE, "%lld examples: at most %d", (long long)count, INT32_MAX);
+        return cs_fail(CS_ERR_USAGE, "%lld examples exceed the limit of %d", (long long)count,
+                       INT32_MAX);
     }
     int32_t *order = cs_alloc(count, sizeof *order);
     if (!order) return CS_ERR_MEMORY;
@@ -313,8 +315,9 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
 {
     int64_t count = s->count, wanted = blocks > 0 ? blocks : cs_metric_blocks(count);
     if (blocks < 0 || blocks > count) {
-        return cs_fail(CS_ERR_USAGE, "%lld jackknife blocks of %lld examples", (long long)blocks,
-                       (long long)count);
+        return cs_fail(CS_ERR_USAGE,
+                       "%lld jackknife blocks are not in 0..%lld, the number of examples",
+                       (long long)blocks, (long long)count);
     }
     if (wanted < 2) {
         *se = NAN;
@@ -400,7 +403,7 @@ cs_status cs_mcnemar(int64_t count, const double *truth, const double *a, const 
 cs_status cs_seed_summary_of(int64_t count, const double *value, cs_seed_summary *out)
 {
     if (count < 1) {
-        return cs_fail(CS_ERR_USAGE, "no seeds to sum up");
+        return cs_fail(CS_ERR_USAGE, "no seeds to summarise");
     }
     cs_status status = check_values("score", count, value, 0);
     if (status != CS_OK) return status;

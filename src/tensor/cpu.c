@@ -318,7 +318,7 @@ cs_status cs_cpu_open(int threads, const char *kernels, cs_backend **out)
 {
     const cs_cpu_kernels *found = cs_cpu_kernels_named(kernels);
     if (!found) {
-        return cs_fail(CS_ERR_DEVICE, "this processor has no vector unit of the name %s", kernels);
+        return cs_fail(CS_ERR_DEVICE, "this processor has no vector unit named %s", kernels);
     }
     cs_cpu *cpu = cs_calloc(1, sizeof *cpu);
     if (!cpu) return CS_ERR_MEMORY;

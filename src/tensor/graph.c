@@ -182,7 +182,7 @@ static bool takes(cs_graph *graph, const char *what, int id, cs_tensor_space spa
     const cs_tensor *t = at(graph, id);
     if ((row_set != CS_NONE && t->row_set != row_set) || (rows >= 0 && t->rows != rows) ||
         (cols >= 0 && t->cols != cols)) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: %s is %lld x %lld, wanted %lld x %lld", what,
+        (void)fail(graph, CS_ERR_USAGE, "%s: %s is %lld x %lld, expected %lld x %lld", what,
                    t->name ? t->name : "a tensor", (long long)t->rows, (long long)t->cols,
                    (long long)rows, (long long)cols);
         return false;

@@ -74,7 +74,7 @@ static cs_status check_readers(const dry_run *d)
 {
     const cs_graph *g = d->graph;
     if (d->shared_logits != CS_NONE) {
-        return cs_fail(CS_ERR_USAGE, "the logits of a loss, %lld columns, are read elsewhere too",
+        return cs_fail(CS_ERR_USAGE, "the logits of a loss, %lld columns, have another reader",
                        (long long)g->tensor[d->shared_logits].cols);
     }
     for (int64_t p = 0; p < g->tensors; ++p) {
@@ -98,7 +98,8 @@ static cs_status check_readers(const dry_run *d)
             }
         }
         if (views && (overlap || covered != g->tensor[p].cols || d->written[p])) {
-            return cs_fail(CS_ERR_USAGE, "the views of %s do not cover its %lld columns once",
+            return cs_fail(CS_ERR_USAGE,
+                           "the views of %s do not cover each of its %lld columns once",
                            g->tensor[p].name, (long long)g->tensor[p].cols);
         }
     }

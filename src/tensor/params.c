@@ -247,8 +247,8 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
     void *copy = NULL;
     if (cs_param_streamed(params, number)) {
         return cs_fail(CS_ERR_MEMORY,
-                       "%s: the weights are more than memory holds and are read from their file "
-                       "alone; they cannot be set",
+                       "%s: the weights exceed the memory and are read from their file only; they "
+                       "cannot be set",
                        params->param[number].name);
     }
     if (backend->parameter != host) {

@@ -119,7 +119,7 @@ cs_status cs_run_rows(cs_run *run, int row_set, int64_t batch, int64_t length)
 {
     const cs_row_set *most = &run->graph->row_set[row_set];
     if (batch < 1 || length < 1 || batch > most->batch || length > most->length) {
-        return cs_fail(CS_ERR_USAGE, "%lld x %lld rows where at most %lld x %lld fit",
+        return cs_fail(CS_ERR_USAGE, "%lld x %lld rows exceed the capacity of %lld x %lld",
                        (long long)batch, (long long)length, (long long)most->batch,
                        (long long)most->length);
     }
@@ -322,7 +322,7 @@ cs_status cs_run_forward(cs_run *run)
 cs_status cs_run_backward(cs_run *run)
 {
     if (!run->graph->training) {
-        return cs_fail(CS_ERR_USAGE, "backward through a graph that was not made for training");
+        return cs_fail(CS_ERR_USAGE, "backward needs a graph that was built for training");
     }
     return run->backend->around ? run->backend->around(run->backend, run, 1, walk_backward)
                                 : walk_backward(run);

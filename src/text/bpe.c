@@ -144,7 +144,8 @@ static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
 static cs_status make_room(cs_bpe_scratch *s, int64_t size)
 {
     if (size > 1 << 30) {
-        return cs_fail(CS_ERR_INPUT, "a piece of %lld bytes without a break is above 2^30",
+        return cs_fail(CS_ERR_INPUT,
+                       "a piece of %lld bytes without a break exceeds the limit of 2^30 bytes",
                        (long long)size);
     }
     return size > s->room ? grow(s, size) : CS_OK;

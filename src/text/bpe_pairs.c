@@ -21,10 +21,11 @@ void cs_pair_table_free(cs_pair_table *t)
 
 static cs_status reserve(void *array, int64_t *room, int64_t wanted, size_t size)
 {
-    return wanted < INT32_MAX
-               ? cs_reserve(array, room, wanted, size)
-               : cs_fail(CS_ERR_INPUT, "training text has more than %d pairs or places of pairs",
-                         INT32_MAX - 1);
+    return wanted < INT32_MAX ? cs_reserve(array, room, wanted, size)
+                              : cs_fail(CS_ERR_INPUT,
+                                        "the training text has more than %d pairs or occurrences "
+                                        "of pairs; train on less text",
+                                        INT32_MAX - 1);
 }
 
 /* --- pairs --- */

@@ -58,13 +58,13 @@ static cs_status resolve(const cs_bpe_options *options, cs_bpe_options *out)
     }
     o.specials = o.specials < 0 ? 0 : o.specials;
     if (o.vocab_size < o.specials + 256 || o.vocab_size >= INT32_MAX) {
-        return cs_fail(CS_ERR_USAGE,
-                       "vocabulary size %lld is not in %d..%d (%d special tokens and 256 bytes at "
-                       "least)",
-                       (long long)o.vocab_size, o.specials + 256, INT32_MAX - 1, o.specials);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "vocabulary size %lld is not in %d..%d (at least %d special tokens and 256 bytes)",
+            (long long)o.vocab_size, o.specials + 256, INT32_MAX - 1, o.specials);
     }
     if (o.min_frequency < 1) {
-        return cs_fail(CS_ERR_USAGE, "smallest frequency %lld is not positive",
+        return cs_fail(CS_ERR_USAGE, "minimum frequency %lld is not positive",
                        (long long)o.min_frequency);
     }
     *out = o;
@@ -146,7 +146,7 @@ static cs_status start_pieces(trainer *r)
     for (int64_t w = 0; w < p->words; ++w) {
         int64_t first = p->start[w], end = p->start[w + 1];
         if (end - first > INT32_MAX - 1) {
-            return cs_fail(CS_ERR_INPUT, "a piece of %lld bytes without a break",
+            return cs_fail(CS_ERR_INPUT, "a piece of %lld bytes without a break is too long",
                            (long long)(end - first));
         }
         r->length[w] = (int32_t)(end - first);

@@ -22,8 +22,9 @@ static cs_status take_parts(const uint8_t *bytes, int64_t size, cs_charsmap *out
 {
     const int64_t array = size >= 4 ? little_endian(bytes) : 0;
     if (size < 8 || array < 4 || array % 4 != 0 || array > size - 4) {
-        return cs_fail(CS_ERR_INPUT, "a table of %lld bytes in %lld", (long long)array,
-                       (long long)size);
+        return cs_fail(CS_ERR_INPUT,
+                       "its header announces a table of %lld bytes, but the map has %lld",
+                       (long long)array, (long long)size);
     }
     out->units = array / 4;
     out->size = size - 4 - array;
@@ -48,7 +49,7 @@ cs_status cs_charsmap_read(const char *base64, int64_t size, cs_charsmap *out)
     cs_status status = base64_decode_update(&context, &decoded, bytes, (size_t)size, base64) == 1 &&
                                base64_decode_final(&context) == 1
                            ? take_parts(bytes, (int64_t)decoded, out)
-                           : cs_fail(CS_ERR_INPUT, "not base64");
+                           : cs_fail(CS_ERR_INPUT, "not valid base64");
     cs_free(bytes);
     return status;
 }

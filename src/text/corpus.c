@@ -81,7 +81,7 @@ cs_status cs_corpus_unknown(const char *source)
     cs_hint_consider(source, "hmm:", &hint);
     cs_hint_consider(source, "grammar:", &hint);
     return cs_fail(CS_ERR_INPUT,
-                   "%s: no such file, and not a corpus of text known by name or law%s", source,
+                   "%s: no such file, no named text corpus and no synthetic language%s", source,
                    cs_path_hint(source, &hint));
 }
 
@@ -106,7 +106,7 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
         CS_ERR_INPUT,
         "%s: not a directory, .tsv, .csv, .txt, .jsonl (each also with .gz) or .npy, nor "
         "pictures as IDX of bytes, .bin of CIFAR-10 or .npz; %s",
-        path, packed ? "unpack it first" : "--format says what another file holds");
+        path, packed ? "unpack it first" : "for other file names give --format");
 }
 
 /* The last part of a path, without trailing slashes, in fresh memory. */
@@ -275,7 +275,7 @@ cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count, cs_corp
         there += corpus->held_out[d] == 0;
     }
     if (status == CS_OK && there < count)
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld documents to train on, fewer than %lld",
+        status = cs_fail(CS_ERR_INPUT, "%s: %lld documents to train on, at least %lld are needed",
                          corpus->name, (long long)there, (long long)count);
     if (status == CS_OK) {
         cs_rng rng = cs_rng_at(0, CS_STREAM_FEW, 0);

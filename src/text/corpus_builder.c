@@ -23,11 +23,11 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options, cs_corpus_
                        (long long)o.vocab_size);
     }
     if (o.vocab_size >= INT32_MAX) {
-        return cs_fail(CS_ERR_USAGE, "vocabulary size %lld is above %d", (long long)o.vocab_size,
+        return cs_fail(CS_ERR_USAGE, "vocabulary size %lld exceeds %d", (long long)o.vocab_size,
                        INT32_MAX - 1);
     }
     if (o.min_tokens < 0) {
-        return cs_fail(CS_ERR_USAGE, "smallest number of tokens %lld is negative",
+        return cs_fail(CS_ERR_USAGE, "minimum number of tokens %lld is negative",
                        (long long)o.min_tokens);
     }
     if (o.label_column < -1 || o.text_column < 0 || o.pair_column < CS_PAIR_WANTED) {
@@ -477,11 +477,12 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
     cs_corpus *c = &b->made;
     if (c->documents == 0) {
         return b->rules.documents > 0
-                   ? cs_fail(CS_ERR_INPUT, "no documents: all %lld are left out, being no UTF-8",
+                   ? cs_fail(CS_ERR_INPUT,
+                             "no documents: all %lld were skipped because they are not valid UTF-8",
                              (long long)b->rules.documents)
                : c->dropped_documents == 0
-                   ? cs_fail(CS_ERR_INPUT, "no documents (empty)")
-                   : cs_fail(CS_ERR_INPUT, "none of the %lld documents has %lld tokens or more",
+                   ? cs_fail(CS_ERR_INPUT, "no documents: the input is empty")
+                   : cs_fail(CS_ERR_INPUT, "none of the %lld documents has at least %lld tokens",
                              (long long)c->dropped_documents, (long long)b->options.min_tokens);
     }
     c->invalid_bytes = b->rules.bytes;

@@ -39,7 +39,7 @@ static cs_status add_file(const char *path, const char *label, const char *key, 
         return cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        return cs_fail(CS_ERR_INPUT, "%s: %s where a document was wanted", path,
+        return cs_fail(CS_ERR_INPUT, "%s: %s, but a document was expected", path,
                        S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
     }
     cs_text_file file = {0};
@@ -91,8 +91,8 @@ static cs_status add_entries(const char *path, char **entry, int64_t count, read
         classes += is_class;
         if (classes != 0 && classes != i + 1) {
             status = cs_fail(CS_ERR_INPUT,
-                             "%s: \"%s\" is a %s and \"%s\" is not: wanted a directory per class, "
-                             "or files alone",
+                             "%s: \"%s\" is a %s and \"%s\" is not: expected one directory per "
+                             "class, or only files",
                              path, entry[i], is_class ? "directory" : "file", entry[i - 1]);
         } else if (is_class) {
             status = add_class(below, entry[i], r);

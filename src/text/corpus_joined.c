@@ -39,7 +39,7 @@ cs_status cs_corpus_next_source(const char **at, char **source)
     *source = cs_format("%.*s", (int)length, *at);
     *at += length + ((*at)[length] == ',');
     return !*source           ? CS_ERR_MEMORY
-           : **source == '\0' ? cs_fail(CS_ERR_INPUT, "an empty name in a list of corpora")
+           : **source == '\0' ? cs_fail(CS_ERR_INPUT, "a list of corpora contains an empty name")
                               : CS_OK;
 }
 

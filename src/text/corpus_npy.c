@@ -35,7 +35,8 @@ static cs_status read_row(const char *path, const cs_array *array, int64_t r, in
         }
         if (*length < c) {
             return cs_fail(CS_ERR_INPUT,
-                           "%s: padding -1 at row %lld, column %lld stands before token id %lld",
+                           "%s: padding -1 at row %lld, column %lld precedes token id %lld; "
+                           "padding must come last",
                            path, (long long)r, (long long)*length, (long long)id);
         }
         token[(*length)++] = (int32_t)id;
@@ -55,9 +56,9 @@ static cs_status check_columns(const char *path, const largest_id *largest, int6
         return CS_OK;
     }
     return cs_fail(CS_ERR_INPUT,
-                   "%s: token id %lld at row %lld, column %lld asks for %lld columns, but there "
-                   "are %lld tokens (at most %d columns, or %d a token): renumber the ids, in "
-                   "NumPy by numpy.unique(ids, return_inverse=True)",
+                   "%s: token id %lld at row %lld, column %lld needs %lld columns for only %lld "
+                   "tokens (at most %d columns, or %d per token): renumber the ids, in NumPy by "
+                   "numpy.unique(ids, return_inverse=True)",
                    path, (long long)largest->id, (long long)largest->row,
                    (long long)largest->column, (long long)columns, (long long)tokens, COLUMNS_FREE,
                    COLUMNS_PER_TOKEN);
@@ -115,7 +116,7 @@ static cs_status read_rows(const char *path, const cs_array *array,
         out->doc_ptr[out->documents] = out->tokens;
     }
     if (status == CS_OK && out->documents == 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has %lld tokens or more",
+        status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld documents has at least %lld tokens",
                          path, (long long)rows, (long long)options->min_tokens);
     if (status != CS_OK || options->encoder)
         return status == CS_OK ? take_vocabulary(path, &largest, options->encoder, out) : status;
@@ -126,7 +127,7 @@ static cs_status read_rows(const char *path, const cs_array *array,
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options, cs_corpus *out)
 {
     if (options->take) {
-        return cs_fail(CS_ERR_INPUT, "%s: token ids, and text was wanted", path);
+        return cs_fail(CS_ERR_INPUT, "%s: contains token ids, but text was expected", path);
     }
     cs_array array = {0};
     cs_corpus made = {0};
@@ -134,12 +135,12 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
     if (status != CS_OK) return status;
     if ((array.ndim != 1 && array.ndim != 2) || array.dtype == CS_UNICODE ||
         array.dtype == CS_BYTES) {
-        status = cs_fail(CS_ERR_INPUT, "%s: wanted a 1-D or 2-D array of token ids, found %d-D%s",
+        status = cs_fail(CS_ERR_INPUT, "%s: expected a 1-D or 2-D array of token ids, found %d-D%s",
                          path, array.ndim, array.dtype >= CS_UNICODE ? " of strings" : "");
         goto done;
     }
     if (array.size == 0) {
-        status = cs_fail(CS_ERR_INPUT, "%s: no documents (empty)", path);
+        status = cs_fail(CS_ERR_INPUT, "%s: no documents: the file is empty", path);
         goto done;
     }
     status = read_rows(path, &array, options, &made);

@@ -100,10 +100,10 @@ static cs_status column_of(const reader *r, const char *what, int64_t number, co
             break;
         }
         if (!tab) {
-            return cs_fail(CS_ERR_INPUT, "%lld column%s, wanted %s in column %lld%s", (long long)c,
-                           c == 1 ? "" : "s", what, (long long)number,
+            return cs_fail(CS_ERR_INPUT, "%lld column%s, but %s was expected in column %lld%s",
+                           (long long)c, c == 1 ? "" : "s", what, (long long)number,
                            c == 1 && memchr(r->line, ' ', (size_t)r->size)
-                               ? "; lines of LABEL SPACE TEXT are read with --format space"
+                               ? "; for lines of LABEL SPACE TEXT give --format space"
                                : "");
         }
         at = tab + 1;
@@ -159,7 +159,7 @@ static cs_status spaced_document(reader *r, cs_document *out)
 {
     const char *blank = memchr(r->line, ' ', (size_t)r->size);
     if (!blank || blank == r->line) {
-        return cs_fail(CS_ERR_INPUT, "no label, a blank and a text");
+        return cs_fail(CS_ERR_INPUT, "expected a label, a space and a text");
     }
     out->label = r->line;
     out->label_size = blank - r->line;
@@ -211,8 +211,8 @@ static cs_status admit_escapes(reader *r, bool *keeps)
          at = next_half(r->line, r->size, at + 6)) {
         if (r->rules->rule == CS_INVALID_REFUSE) {
             return cs_fail(CS_ERR_INPUT,
-                           "byte %lld: %.6s is no character; --invalid replace, skip or latin1 "
-                           "reads on",
+                           "byte %lld: %.6s is not a character; give --invalid replace, skip or "
+                           "latin1 to continue",
                            (long long)at + 1, r->line + at);
         }
         if (r->rules->rule == CS_INVALID_SKIP) {
@@ -230,7 +230,7 @@ static cs_status text_of(const reader *r, const char *key, const char **text, in
 {
     const json_t *value = json_object_get(r->object, key);
     if (!json_is_string(value)) {
-        return cs_fail(CS_ERR_INPUT, "no object with a text under \"%s\"", key);
+        return cs_fail(CS_ERR_INPUT, "expected an object with a string under \"%s\"", key);
     }
     *text = json_string_value(value);
     *size = (int64_t)json_string_length(value);
@@ -249,7 +249,7 @@ static cs_status label_of(reader *r, cs_document *out)
         return text_of(r, key, &out->label, &out->label_size);
     }
     if (!json_is_number(label) && !json_is_boolean(label)) {
-        return cs_fail(CS_ERR_INPUT, "\"%s\" is no text, number or truth value", key);
+        return cs_fail(CS_ERR_INPUT, "\"%s\" is not a string, number, true or false", key);
     }
     cs_free(r->label);
     r->label = json_is_boolean(label)   ? cs_strdup(json_is_true(label) ? "true" : "false")

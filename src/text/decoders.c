@@ -185,7 +185,7 @@ static cs_status read_suffix(const json_t *json, const char *field, cs_text_step
 {
     cs_status status = cs_step_text(json, field, "suffix", "</w>", out);
     if (status == CS_OK && out->content_size == 0) {
-        status = cs_fail(CS_ERR_INPUT, "%s.suffix: empty", field);
+        status = cs_fail(CS_ERR_INPUT, "%s.suffix: expected a nonempty string", field);
     }
     return status;
 }
@@ -256,12 +256,12 @@ static cs_status read_strip(const json_t *json, const char *field, cs_text_step 
     if (status != CS_OK) return status;
     if (out->content_size == 0 ||
         cs_char_at((const uint8_t *)out->content, &c) != out->content_size) {
-        return cs_fail(CS_ERR_INPUT, "%s.content: wanted one character", field);
+        return cs_fail(CS_ERR_INPUT, "%s.content: expected one character", field);
     }
     out->start = json_integer_value(start);
     out->stop = json_integer_value(stop);
     if (!json_is_integer(start) || !json_is_integer(stop) || out->start < 0 || out->stop < 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: wanted numbers of characters start and stop", field);
+        return cs_fail(CS_ERR_INPUT, "%s: expected start and stop, numbers of characters", field);
     }
     return CS_OK;
 }

@@ -44,7 +44,7 @@ static cs_status number_of(const char *label, double *out)
 {
     return cs_real_scan(label, out) && isfinite(*out)
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "label \"%.80s\" is no finite number", label);
+               : cs_fail(CS_ERR_INPUT, "label \"%.80s\" is not a finite number", label);
 }
 
 /* The number of a class: its own where they are given, else by first appearance. */
@@ -54,7 +54,7 @@ static cs_status class_of(reader *r, const char *label, int64_t size, double *ou
     cs_status status = cs_word_table_find(&r->labels, label, size, &number);
     if (status != CS_OK) return status;
     if (r->classes_of && number >= r->classes_of->classes) {
-        return cs_fail(CS_ERR_INPUT, "class \"%.*s\" is none of the %lld of %s",
+        return cs_fail(CS_ERR_INPUT, "class \"%.*s\" is not one of the %lld classes of %s",
                        (int)(size < 80 ? size : 80), label, (long long)r->classes_of->classes,
                        r->classes_of->path);
     }
@@ -119,8 +119,8 @@ static cs_status take(void *to, const cs_document *d, bool held_out, bool *enoug
     if (missing) {
         return cs_fail(CS_ERR_INPUT, "no %s%s", missing,
                        d->label ? ""
-                                : "; lines of LABEL SPACE TEXT are read with --format space, "
-                                  "LABEL TAB TEXT with --format tsv");
+                                : "; for lines of LABEL SPACE TEXT give --format space, for LABEL "
+                                  "TAB TEXT --format tsv");
     }
     status = add_label(r, d->label, d->label_size);
     if (status == CS_OK && r->texts)
@@ -233,10 +233,10 @@ static cs_status side_of(const char *source, reader *r, const char **name)
     if (corpus && (!corpus->labelled || o->regression || (pair != 0 && pair != CS_PAIR_IF_NAMED))) {
         return cs_fail(CS_ERR_USAGE, "%s has %s", *name,
                        !corpus->labelled ? "no labels"
-                       : o->regression   ? "classes, no numbers"
-                                         : "single texts, no pairs");
+                       : o->regression   ? "classes, not numbers"
+                                         : "single texts, not pairs");
     }
-    return o->limit >= 0 ? CS_OK : cs_fail(CS_ERR_USAGE, "limit must not be negative");
+    return o->limit >= 0 ? CS_OK : cs_fail(CS_ERR_USAGE, "the limit must not be negative");
 }
 
 static cs_status visit(const char *source, const cs_corpus_options *options, reader *r)
@@ -268,9 +268,11 @@ cs_status cs_labelled_check(const cs_labelled_text *t, int64_t limit)
     return t->classes != 1
                ? CS_OK
                : cs_fail(
-                     CS_ERR_INPUT, "%s: all %lld training rows are of class '%s', two are needed%s",
+                     CS_ERR_INPUT,
+                     "%s: all %lld training rows are of class '%s', but two classes are needed%s",
                      t->path, (long long)t->count, t->class_name[0],
-                     limit > 0 ? "; --limit takes the first lines, --few examples of every class"
+                     limit > 0 ? "; --limit takes the first lines only, --few takes examples of "
+                                 "every class"
                                : "");
 }
 
@@ -313,7 +315,7 @@ static cs_status read_array(const char *path, reader *r)
     cs_status status = cs_npy_read(path, 0, &array);
     r->made.path = cs_strdup(path);
     if (status == CS_OK && (array.ndim < 1 || array.size != array.shape[0] || array.size == 0))
-        status = cs_fail(CS_ERR_INPUT, "%s: want one label a row", path);
+        status = cs_fail(CS_ERR_INPUT, "%s: expected one label per row", path);
     if (status == CS_OK) status = r->made.path ? begin(r) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < array.size && status == CS_OK; ++i) {
         int64_t number = 0;
@@ -343,7 +345,7 @@ cs_status cs_label_file_read(const char *path, bool regression, const cs_labelle
     reader r = {.options = &options, .classes_of = classes_of};
     if (!cs_has_suffix(path, ".npy") && !cs_has_suffix(path, ".txt") &&
         !cs_has_suffix(path, ".tsv")) {
-        return cs_fail(CS_ERR_USAGE, "%s: labels are FILE.npy, .txt or .tsv", path);
+        return cs_fail(CS_ERR_USAGE, "%s: labels must be in a .npy, .txt or .tsv file", path);
     }
     cs_status status =
         cs_has_suffix(path, ".npy") ? read_array(path, &r) : visit(path, &options.corpus, &r);
@@ -364,7 +366,7 @@ static cs_status label_all(const cs_corpus *corpus, const cs_labelled_text *clas
     cs_status status = r.made.path ? begin(&r) : CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         const char *label = cs_corpus_label(corpus, d);
-        status = corpus->label[d] < 0 ? cs_fail(CS_ERR_INPUT, "no label")
+        status = corpus->label[d] < 0 ? cs_fail(CS_ERR_INPUT, "expected a label")
                                       : add_label(&r, label, (int64_t)strlen(label));
         r.made.count += status == CS_OK;
         status = cs_blame(status, "%s: %lld", corpus->name, (long long)d);
@@ -451,9 +453,10 @@ static cs_status draw_class(double share, int64_t number, const cs_labelled_text
         wanted = n < 1 ? n : 1;
     }
     if (wanted > n) {
-        return k < 0 ? cs_fail(CS_ERR_INPUT, "%lld examples wanted of %lld", (long long)wanted,
-                               (long long)n)
-                     : cs_fail(CS_ERR_INPUT, "class \"%.80s\" has %lld examples, %lld are wanted",
+        return k < 0 ? cs_fail(CS_ERR_INPUT, "%lld examples requested, but there are only %lld",
+                               (long long)wanted, (long long)n)
+                     : cs_fail(CS_ERR_INPUT,
+                               "class \"%.80s\" has %lld examples, but %lld are requested",
                                examples->class_name[k], (long long)n, (long long)wanted);
     }
     qsort(lots, (size_t)n, sizeof *lots, by_draw);

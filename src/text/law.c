@@ -177,8 +177,9 @@ static cs_status read_spec(const char *source, spec *s)
     }
     for (int i = 0; i < KEYS && s->file && status == CS_OK; ++i) {
         if (keys[i].drawn && set & 1U << i)
-            status = cs_fail(CS_ERR_USAGE, "%s has no meaning with file=%s, which has the rows",
-                             keys[i].name, s->file);
+            status =
+                cs_fail(CS_ERR_USAGE, "%s cannot be given with file=%s, which defines the rows",
+                        keys[i].name, s->file);
     }
     cs_free(held);
     s->emission = isnan(s->emission) ? s->concentration : s->emission;
@@ -327,9 +328,9 @@ static cs_status stationary(int64_t n, const double *next, double *start)
         }
         if (!(back > 0)) {
             status = cs_fail(CS_ERR_INPUT,
-                             "state %lld never comes to the states before it, and the chain has no "
-                             "stationary start that is sure: a file with \"initial\" says where it "
-                             "starts, or draw with a larger concentration",
+                             "the states before state %lld cannot be reached from it, so the "
+                             "stationary distribution is not certain: give a file with "
+                             "\"initial\", or a larger concentration",
                              (long long)k);
             break;
         }
@@ -365,10 +366,10 @@ static cs_status count_states(const char *source, const spec *s, cs_law *law)
     if (law->states <= MOST_STATES) return CS_OK;
     if (s->kind == GRAMMAR) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s: %lld symbols of depth %lld are more than %d states, S (1 + S)^D",
+                       "%s: %lld symbols of depth %lld need more than %d states, S (1 + S)^D",
                        source, (long long)s->states, (long long)s->depth, MOST_STATES);
     }
-    return cs_fail(CS_ERR_USAGE, "%s: %lld words to the power %lld are more than %d states", source,
+    return cs_fail(CS_ERR_USAGE, "%s: %lld words to the power %lld exceed %d states", source,
                    (long long)s->states, (long long)s->order, MOST_STATES);
 }
 
@@ -378,7 +379,7 @@ static cs_status count_states(const char *source, const spec *s, cs_law *law)
 static cs_status read_row(const json_t *array, int64_t n, double *out)
 {
     if (!json_is_array(array) || (int64_t)json_array_size(array) != n) {
-        return cs_fail(CS_ERR_INPUT, "wanted an array of %lld probabilities", (long long)n);
+        return cs_fail(CS_ERR_INPUT, "expected an array of %lld probabilities", (long long)n);
     }
     for (int64_t i = 0; i < n; ++i) {
         const json_t *x = json_array_get(array, (size_t)i);
@@ -388,17 +389,19 @@ static cs_status read_row(const json_t *array, int64_t n, double *out)
         }
     }
     const double sum = cs_to_one(n, out);
-    return fabs(sum - 1) <= SUM_ERROR ? CS_OK
-                                      : cs_fail(CS_ERR_INPUT, "sums to %.12g, not to 1", sum);
+    return fabs(sum - 1) <= SUM_ERROR
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "the probabilities sum to %.12g, not 1", sum);
 }
 
 static cs_status read_rows(const json_t *array, const char *name, int64_t rows, int64_t n,
                            double *out)
 {
-    cs_status status = json_is_array(array) && (int64_t)json_array_size(array) == rows
-                           ? CS_OK
-                           : cs_fail(CS_ERR_INPUT, "%s: wanted %lld rows, one a state or symbol",
-                                     name, (long long)rows);
+    cs_status status =
+        json_is_array(array) && (int64_t)json_array_size(array) == rows
+            ? CS_OK
+            : cs_fail(CS_ERR_INPUT, "%s: expected %lld rows, one per state or symbol", name,
+                      (long long)rows);
     for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
         status = cs_blame(read_row(json_array_get(array, (size_t)i), n, out + i * n), "%s[%lld]",
                           name, (long long)i);
@@ -454,7 +457,7 @@ static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_la
                                                 : "weight, initial, transition");
     law->weight[c] = weight ? json_number_value(weight) : 1;
     if (status == CS_OK && !(law->weight[c] > 0))
-        status = cs_fail(CS_ERR_INPUT, "weight: wanted a number above 0");
+        status = cs_fail(CS_ERR_INPUT, "weight: expected a number above 0");
     if (status != CS_OK) return status;
     return s->kind == GRAMMAR ? read_grammar(class, s, c, law) : read_chain(class, s, c, law);
 }
@@ -477,10 +480,10 @@ static cs_status read_file(const char *source, spec *s, cs_law *law)
             ? s->states
             : (int64_t)json_array_size(json_array_get(json_object_get(first, "emission"), 0));
     if (s->states < 1 || s->states > MOST_STATES || law->words < 1) {
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s: \"classes\" wants an array of objects with \"%s\"%s, of 1 to "
-                         "%d states",
-                         s->file, rows, s->kind == MARKOV ? "" : " and \"emission\"", MOST_STATES);
+        status =
+            cs_fail(CS_ERR_INPUT,
+                    "%s: \"classes\" must be an array of objects with \"%s\"%s and 1 to %d states",
+                    s->file, rows, s->kind == MARKOV ? "" : " and \"emission\"", MOST_STATES);
         goto done;
     }
     status = count_states(source, s, law);
@@ -501,8 +504,10 @@ static cs_status draw_law(const char *source, const spec *s, cs_law *law)
     law->classes = s->classes;
     law->words = s->words;
     if (s->kind == GRAMMAR && s->classes > s->states) {
-        return cs_fail(CS_ERR_USAGE, "%s: %lld classes, which are roots, of %lld symbols", source,
-                       (long long)s->classes, (long long)s->states);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%s: %lld classes need as many root symbols, but there are only %lld symbols", source,
+            (long long)s->classes, (long long)s->states);
     }
     cs_sha256(source, strlen(source), law->sha256);
     cs_status status = count_states(source, s, law);
@@ -523,7 +528,8 @@ cs_status cs_law_parse(const char *source, cs_law *out)
     cs_status status =
         cs_law_named(source)
             ? read_spec(source, &s)
-            : cs_fail(CS_ERR_USAGE, "%s: wanted a law of text, markov:..., hmm:... or grammar:...",
+            : cs_fail(CS_ERR_USAGE,
+                      "%s: expected a synthetic language: markov:..., hmm:... or grammar:...",
                       source);
     law.length = s.length;
     law.documents = s.documents;

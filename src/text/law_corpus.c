@@ -313,7 +313,8 @@ cs_status cs_law_score_of(const cs_law *law, const cs_corpus *corpus, bool held_
            *further = cs_pool_take(&pool, law->classes * law->states, sizeof *further);
     cs_status status = pool.status;
     if (status == CS_OK && (!cs_law_speaks(law, corpus) || corpus->unknown_tokens > 0))
-        status = cs_fail(CS_ERR_INPUT, "%s: its words are not those of the law", corpus->name);
+        status = cs_fail(CS_ERR_INPUT, "%s: its words are not those of the synthetic language",
+                         corpus->name);
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         if ((corpus->held_out[d] != 0) == held_out) {
             status = score_document(law, corpus, d, a, further, &score);

@@ -292,7 +292,7 @@ static cs_status read_precompiled(const json_t *json, const char *field, cs_text
 {
     const json_t *map = json_object_get(json, "precompiled_charsmap");
     if (!json_is_string(map)) {
-        return cs_fail(CS_ERR_INPUT, "%s.precompiled_charsmap: wanted a text", field);
+        return cs_fail(CS_ERR_INPUT, "%s.precompiled_charsmap: expected a string", field);
     }
     return cs_blame(
         cs_charsmap_read(json_string_value(map), (int64_t)json_string_length(map), &out->charsmap),

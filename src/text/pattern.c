@@ -80,8 +80,7 @@ cs_status cs_pattern_read(const json_t *json, const char *field, cs_pattern *out
     *out = (cs_pattern){0};
     if (json_object_size(json) != 1 || (!text && !expression) || (text && !*text)) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: wanted {\"String\": a text that is not empty} or {\"Regex\": an "
-                       "expression}",
+                       "%s: expected {\"String\": a nonempty string} or {\"Regex\": an expression}",
                        field);
     }
     return text ? cs_pattern_of_text(text, out) : read_regex(expression, field, out);

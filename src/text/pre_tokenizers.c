@@ -89,8 +89,8 @@ static cs_status read_manner(const json_t *json, const char *field, const char *
     if (!given || CS_NAME_AMONG("behavior", given, name, &out->manner) != CS_OK) {
         cs_reason_clear();
         return cs_fail(CS_ERR_INPUT,
-                       "%s.behavior: wanted Removed, Isolated, MergedWithPrevious, MergedWithNext "
-                       "or Contiguous, not \"%s\"",
+                       "%s.behavior: expected Removed, Isolated, MergedWithPrevious, "
+                       "MergedWithNext or Contiguous, found \"%s\"",
                        field, given ? given : "");
     }
     return CS_OK;
@@ -174,7 +174,7 @@ static cs_status read_delimiter(const json_t *json, const char *field, cs_text_s
     cs_status status = cs_step_text(json, field, "delimiter", NULL, out);
     if (status == CS_OK && (out->content_size == 0 ||
                             cs_char_at((const uint8_t *)out->content, &c) != out->content_size)) {
-        status = cs_fail(CS_ERR_INPUT, "%s.delimiter: wanted one character", field);
+        status = cs_fail(CS_ERR_INPUT, "%s.delimiter: expected one character", field);
     }
     out->manner = CS_CUT_REMOVED;
     return status == CS_OK ? cs_pattern_of_text(out->content, &out->pattern) : status;

@@ -190,7 +190,7 @@ static cs_status set(reader *r)
     do {
         const char *at = r->at;
         if (*at == '\0' || strncmp(at, "&&", 2) == 0) {
-            return refuse(r, *at ? "an intersection of sets" : "a set without its ]");
+            return refuse(r, *at ? "an intersection of sets" : "a set without a closing ]");
         }
         if (strncmp(at, "[:", 2) == 0 || (depth > 0 && strncmp(at, "[^", 2) == 0)) {
             return refuse(r, at[1] == ':' ? "a named set" : "a negated set within a set");

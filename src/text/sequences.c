@@ -46,8 +46,8 @@ static cs_status fill(const cs_corpus *corpus, const cut *c, cs_sequences *out)
             int64_t length = piece_at(c, n, i, &start);
             if (length > INT32_MAX) {
                 return cs_fail(CS_ERR_INPUT,
-                               "document %lld has %lld tokens, too many for one sequence: set a "
-                               "largest length",
+                               "document %lld has %lld tokens, too many for one sequence: give a "
+                               "maximum length",
                                (long long)d, (long long)length);
             }
             out->start[at] = first + start;
@@ -62,11 +62,11 @@ cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t s
                           cs_sequences *out)
 {
     if (max_length < 0 || stride < 0) {
-        return cs_fail(CS_ERR_USAGE, "largest length %lld and stride %lld must not be negative",
+        return cs_fail(CS_ERR_USAGE, "maximum length %lld and stride %lld must not be negative",
                        (long long)max_length, (long long)stride);
     }
     if (stride > 0 && max_length == 0) {
-        return cs_fail(CS_ERR_USAGE, "stride %lld needs a window length (largest length is 0)",
+        return cs_fail(CS_ERR_USAGE, "stride %lld needs a maximum length above 0",
                        (long long)stride);
     }
     const cut c = {.max_length = max_length, .stride = stride};

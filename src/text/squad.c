@@ -86,8 +86,8 @@ static cs_status read_question(reading *r, const json_t *json)
     q.answers = (int64_t)json_array_size(answers);
     if (status == CS_OK && json_is_true(impossible) == (q.answers > 0))
         status = cs_fail(CS_ERR_INPUT, "%s: question %s: %s", s->path, q.id,
-                         q.answers > 0 ? "it has answers and is_impossible"
-                                       : "it has no answers and not is_impossible");
+                         q.answers > 0 ? "it has answers, but is_impossible is true"
+                                       : "it has no answers, but is_impossible is not true");
     for (size_t i = 0; i < json_array_size(answers) && status == CS_OK; ++i) {
         status = read_answer(r, &q, json_array_get(answers, i));
     }
@@ -149,7 +149,7 @@ static cs_status check_ids(const cs_squad *s)
     if (id) qsort(id, (size_t)s->questions, sizeof *id, by_id);
     for (int64_t i = 1; i < s->questions && status == CS_OK; ++i) {
         if (strcmp(id[i - 1], id[i]) == 0)
-            status = cs_fail(CS_ERR_INPUT, "%s: two questions have the id %s", s->path, id[i]);
+            status = cs_fail(CS_ERR_INPUT, "%s: two questions have the same id %s", s->path, id[i]);
     }
     cs_free(id);
     return status;

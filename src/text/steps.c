@@ -20,7 +20,7 @@ cs_status cs_step_flag(const json_t *json, const char *field, const char *key, b
 {
     const json_t *v = json_object_get(json, key);
     if (v && !json_is_null(v) && !json_is_boolean(v)) {
-        return cs_fail(CS_ERR_INPUT, "%s.%s: wanted true or false", field, key);
+        return cs_fail(CS_ERR_INPUT, "%s.%s: expected true or false", field, key);
     }
     *out = json_is_boolean(v) ? json_is_true(v) : fallback;
     return CS_OK;
@@ -32,7 +32,7 @@ cs_status cs_step_text(const json_t *json, const char *field, const char *key, c
     const json_t *v = json_object_get(json, key);
     const char *text = v ? json_string_value(v) : fallback;
     if (!text) {
-        return cs_fail(CS_ERR_INPUT, "%s.%s: wanted a text", field, key);
+        return cs_fail(CS_ERR_INPUT, "%s.%s: expected a string", field, key);
     }
     out->content = cs_strdup(text);
     out->content_size = (int64_t)strlen(text);
@@ -59,14 +59,14 @@ cs_status cs_step_read_metaspace(const json_t *json, const char *field, cs_text_
     cs_status status = cs_step_text(json, field, "replacement", NULL, out);
     if (status == CS_OK && (out->content_size == 0 ||
                             cs_char_at((const uint8_t *)out->content, &c) != out->content_size)) {
-        status = cs_fail(CS_ERR_INPUT, "%s.replacement: wanted one character", field);
+        status = cs_fail(CS_ERR_INPUT, "%s.replacement: expected one character", field);
     }
     if (status == CS_OK) status = cs_pattern_of_text(out->content, &out->pattern);
     if (status == CS_OK) status = cs_step_flag(json, field, "split", true, &out->split);
     if (status == CS_OK) status = cs_step_flag(json, field, "add_prefix_space", true, &blank);
     if (status != CS_OK) return status;
     if (v && !json_is_string(v)) {
-        return cs_fail(CS_ERR_INPUT, "%s.prepend_scheme: wanted a text", field);
+        return cs_fail(CS_ERR_INPUT, "%s.prepend_scheme: expected a string", field);
     }
     given = v ? json_string_value(v) : given;
     status = CS_NAME_AMONG("prepend_scheme", given, scheme, &out->prepend);
@@ -174,7 +174,7 @@ static cs_status read_one(const json_t *json, const cs_stage *stage, const char 
     const char *type = json_string_value(json_object_get(json, "type"));
     const cs_step_kind *kind = NULL;
     if (!type) {
-        return cs_fail(CS_ERR_INPUT, "%s.type: wanted a text", field);
+        return cs_fail(CS_ERR_INPUT, "%s.type: expected a string", field);
     }
     for (int i = 0; i < stage->kinds && !kind; ++i) {
         kind = strcmp(stage->kind[i].type, type) == 0 ? &stage->kind[i] : NULL;
@@ -203,7 +203,7 @@ static cs_status read_any(const json_t *json, const cs_stage *stage, const char 
         return read_one(json, stage, field, out);
     }
     if (!json_is_array(list) || json_object_size(json) != 2 || depth == 0) {
-        return cs_fail(CS_ERR_INPUT, "%s.%s: wanted a list, and nothing else", field, stage->list);
+        return cs_fail(CS_ERR_INPUT, "%s.%s: expected a list and no other key", field, stage->list);
     }
     for (size_t i = 0; i < json_array_size(list) && status == CS_OK; ++i) {
         char inner[FIELD];

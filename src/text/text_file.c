@@ -99,7 +99,7 @@ static cs_status gather(cs_refused *refused)
 
 cs_status cs_refused_status(const cs_refused *refused)
 {
-    static const char advice[] = "--invalid replace, skip or latin1 reads on";
+    static const char advice[] = "give --invalid replace, skip or latin1 to continue";
     const int64_t more = refused->files - REPORTED;
     char rest[48] = "";
     if (more > 0) {
@@ -108,7 +108,7 @@ cs_status cs_refused_status(const cs_refused *refused)
     return refused->files == 0 ? CS_OK
            : refused->files == 1
                ? cs_fail(CS_ERR_INPUT, "%s; %s", refused->report, advice)
-               : cs_fail(CS_ERR_INPUT, "%lld files are not UTF-8 text (%s):\n  %s%s",
+               : cs_fail(CS_ERR_INPUT, "%lld files are not valid UTF-8 (%s):\n  %s%s",
                          (long long)refused->files, advice, refused->report, rest);
 }
 
@@ -139,9 +139,10 @@ static cs_status admit(const char *path, cs_text_rules *rules, char **bytes, int
     case CS_INVALID_REFUSE:
         status =
             *size >= 2 && (memcmp(*bytes, "\xFF\xFE", 2) == 0 || memcmp(*bytes, "\xFE\xFF", 2) == 0)
-                ? cs_fail(CS_ERR_INPUT,
-                          "%s:1: byte 1: UTF-16, of which iconv -f UTF-16 -t UTF-8 makes UTF-8",
-                          path)
+                ? cs_fail(
+                      CS_ERR_INPUT,
+                      "%s:1: byte 1: the file is UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+                      path)
                 : cs_utf8_check(path, *bytes, *size);
         *refused = status == CS_ERR_INPUT;
         if (*refused) status = gather(rules->refused);

@@ -96,7 +96,7 @@ static cs_status read_ids(decoder *d, const char *line, int64_t size, int64_t *c
         status = cs_int_parse(word, &id);
         if (status != CS_OK || id < INT32_MIN || id > INT32_MAX) {
             cs_reason_clear();
-            return cs_fail(CS_ERR_INPUT, "\"%s\" at index %lld is no token id", word,
+            return cs_fail(CS_ERR_INPUT, "\"%s\" at index %lld is not a token id", word,
                            (long long)*count);
         }
         d->id[(*count)++] = (int32_t)id;

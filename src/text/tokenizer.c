@@ -50,7 +50,7 @@ cs_status cs_tokenizer_add(cs_tokenizer *t, const char *token, bool in_model)
     cs_status status = cs_word_table_find(&t->table, token, (int64_t)strlen(token), &id);
     if (status != CS_OK) return status;
     if (t->table.words == before) {
-        return cs_fail(CS_ERR_INPUT, "token \"%s\" has the ids %d and %lld", token, id,
+        return cs_fail(CS_ERR_INPUT, "token \"%s\" has two ids, %d and %lld", token, id,
                        (long long)before);
     }
     t->table.count[id] = in_model;
@@ -121,8 +121,8 @@ static cs_status find_by(cs_tokenizer *t, int32_t index, cs_pieces *p)
     cs_status status = cs_pieces_start(p, token, (int64_t)strlen(token), true);
     if (status == CS_OK && a->normalized) status = cs_steps_run(&t->normalizer, p);
     if (status == CS_OK && p->size == 0) {
-        status = cs_fail(CS_ERR_INPUT, "added_tokens: \"%s\": the normalizer leaves nothing of it",
-                         token);
+        status = cs_fail(CS_ERR_INPUT,
+                         "added_tokens: \"%s\": the normalizer removes the whole token", token);
     }
     if (status == CS_OK)
         status = cs_trie_put(&t->find[a->normalized], p->text, p->size, index, &there);

@@ -21,7 +21,7 @@ static cs_status take_text(const json_t *model, const char *key, char **out)
     const json_t *v = json_object_get(model, key);
     const char *text = json_string_value(v);
     if (v && !json_is_null(v) && !text) {
-        return cs_fail(CS_ERR_INPUT, "model.%s: wanted a text", key);
+        return cs_fail(CS_ERR_INPUT, "model.%s: expected a string", key);
     }
     *out = text && *text ? cs_strdup(text) : NULL;
     return text && *text && !*out ? CS_ERR_MEMORY : CS_OK;
@@ -32,7 +32,7 @@ static cs_status take_unknown(const json_t *model, bool needed, cs_tokenizer *t)
     const json_t *v = json_object_get(model, "unk_token");
     const char *unknown = json_string_value(v);
     if (!unknown && (needed || (v && !json_is_null(v)))) {
-        return cs_fail(CS_ERR_INPUT, "model.unk_token: wanted a token");
+        return cs_fail(CS_ERR_INPUT, "model.unk_token: expected a token");
     }
     t->unknown = unknown ? cs_tokenizer_id(t, unknown) : -1;
     if (unknown && t->unknown < 0) {
@@ -70,7 +70,7 @@ static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t in
     }
     if (!left || !right || json_array_size(item) > 2 || strlen(right) < lead) {
         return cs_fail(CS_ERR_INPUT,
-                       "model.merges[%zu]: wanted two tokens, \"a b\" or [\"a\", \"b\"]", index);
+                       "model.merges[%zu]: expected two tokens, \"a b\" or [\"a\", \"b\"]", index);
     }
     cs_status status = id_of(t, index, left, left_size, &out->left);
     if (status == CS_OK) status = id_of(t, index, right, strlen(right), &out->right);
@@ -104,7 +104,7 @@ static cs_status read_merges(const json_t *list, cs_tokenizer *t)
     int64_t merges = (int64_t)json_array_size(list), twice = -1;
     int32_t byte_token[256];
     if (!json_is_array(list) || merges >= INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "model.merges: wanted a list");
+        return cs_fail(CS_ERR_INPUT, "model.merges: expected a list");
     }
     cs_bpe_merge *merge = cs_alloc(merges, sizeof *merge);
     cs_status status = merge ? take_bytes(t, byte_token) : CS_ERR_MEMORY;
@@ -152,7 +152,7 @@ static cs_status take_bpe(const json_t *model, const json_t *given, cs_tokenizer
         return status;
     }
     if (b->byte_fallback && (b->prefix || b->suffix)) {
-        return cs_fail(CS_ERR_INPUT, "model.byte_fallback: not supported beside %s",
+        return cs_fail(CS_ERR_INPUT, "model.byte_fallback: not supported together with %s",
                        b->prefix ? "continuing_subword_prefix" : "end_of_word_suffix");
     }
     b->unknown = t->unknown;
@@ -175,10 +175,10 @@ static cs_status take_wordpiece(const json_t *model, const json_t *given, cs_tok
     (void)given;
     t->wordpiece.max_chars = longest ? json_integer_value(longest) : 100;
     if (t->wordpiece.max_chars < 1 || t->wordpiece.max_chars > 1 << 20) {
-        return cs_fail(CS_ERR_INPUT, "model.max_input_chars_per_word: wanted 1..%d", 1 << 20);
+        return cs_fail(CS_ERR_INPUT, "model.max_input_chars_per_word: expected 1..%d", 1 << 20);
     }
     if (prefix && !json_is_string(prefix)) {
-        return cs_fail(CS_ERR_INPUT, "model.continuing_subword_prefix: wanted a text");
+        return cs_fail(CS_ERR_INPUT, "model.continuing_subword_prefix: expected a string");
     }
     t->wordpiece.prefix = cs_strdup(prefix ? json_string_value(prefix) : "##");
     if (!t->wordpiece.prefix) return CS_ERR_MEMORY;
@@ -194,9 +194,8 @@ static cs_status take_unigram(const json_t *model, const json_t *given, cs_token
     const json_int_t id = json_integer_value(unknown);
     (void)given;
     if (!json_is_integer(unknown) || id < 0 || id >= t->table.words || t->table.count[id] == 0) {
-        return cs_fail(CS_ERR_INPUT,
-                       "model.unk_id: wanted the id of a token of model.vocab, for characters that "
-                       "no token begins with");
+        return cs_fail(CS_ERR_INPUT, "model.unk_id: expected the id of a token of model.vocab, for "
+                                     "characters that no token begins with");
     }
     t->unknown = t->unigram.unknown = (int32_t)id;
     cs_status status = take_flag(model, "byte_fallback", &t->unigram.byte_fallback);

@@ -18,7 +18,7 @@ static cs_status check_id(const cs_tokenizer *t, const char *field, const json_t
 {
     if (!json_is_integer(id) || json_integer_value(id) < 0 ||
         json_integer_value(id) >= t->table.words) {
-        return cs_fail(CS_ERR_INPUT, "post_processor.%s: wanted a token id in 0..%lld", field,
+        return cs_fail(CS_ERR_INPUT, "post_processor.%s: expected a token id in 0..%lld", field,
                        (long long)t->table.words - 1);
     }
     return CS_OK;
@@ -68,12 +68,12 @@ static cs_status take_template(const cs_tokenizer *t, const json_t *post, bool p
             status = put(f, first ? CS_TEXT_FIRST : CS_TEXT_SECOND, pair ? type : 0);
         } else {
             status = cs_fail(CS_ERR_INPUT,
-                             "post_processor.%s[%d]: wanted a SpecialToken, or Sequence A%s", key,
+                             "post_processor.%s[%d]: expected a SpecialToken, or Sequence A%s", key,
                              (int)i, pair ? " or B" : "");
         }
     }
     if (status == CS_OK && (texts[0] != 1 || texts[1] != pair))
-        status = cs_fail(CS_ERR_INPUT, "post_processor.%s: wanted one Sequence A%s", key,
+        status = cs_fail(CS_ERR_INPUT, "post_processor.%s: expected one Sequence A%s", key,
                          pair ? " and one Sequence B" : "");
     return status;
 }
@@ -101,7 +101,7 @@ static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_t
 {
     const char *type = json_string_value(json_object_get(post, "type"));
     if (!type) {
-        return cs_fail(CS_ERR_INPUT, "post_processor.type: wanted a text");
+        return cs_fail(CS_ERR_INPUT, "post_processor.type: expected a string");
     }
     const char *keys =
         strcmp(type, "ByteLevel") == 0 ? "type, add_prefix_space, trim_offsets, use_regex"
@@ -132,7 +132,7 @@ cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
     cs_status status = CS_OK;
     *out = form;
     if (many && (!json_is_array(inner) || json_object_size(t->part[CS_PART_POST_PROCESSOR]) != 2)) {
-        return cs_fail(CS_ERR_INPUT, "post_processor.processors: wanted a list, and nothing else");
+        return cs_fail(CS_ERR_INPUT, "post_processor.processors: expected a list and no other key");
     }
     const size_t count = many ? json_array_size(inner) : t->part[CS_PART_POST_PROCESSOR] != NULL;
     for (size_t i = 0; i < count && status == CS_OK; ++i) {
@@ -143,9 +143,10 @@ cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
             continue; /* it adds no token */
         }
         if (form.count > 0) {
-            status =
-                cs_fail(CS_ERR_INPUT,
-                        "post_processor.processors[%d]: a second one that adds tokens", (int)i);
+            status = cs_fail(CS_ERR_INPUT,
+                             "post_processor.processors[%d]: a second processor that adds tokens; "
+                             "only one is supported",
+                             (int)i);
         } else if (pair) {
             status = take(t, one, true, &form);
         } else {

@@ -21,13 +21,13 @@ static cs_status put_id(id_list *list, const char *field, const char *token, con
 {
     int64_t i = json_is_integer(id) ? json_integer_value(id) : -1;
     if (!json_is_integer(id)) {
-        return cs_fail(CS_ERR_INPUT, "%s: token \"%s\": wanted an integer id", field, token);
+        return cs_fail(CS_ERR_INPUT, "%s: token \"%s\": expected an integer id", field, token);
     }
     if (i < 0 || i >= list->count) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: id %lld of token \"%s\" is not in 0..%lld: %lld tokens without holes",
-                       field, (long long)i, token, (long long)list->count - 1,
-                       (long long)list->count);
+        return cs_fail(
+            CS_ERR_INPUT,
+            "%s: id %lld of token \"%s\" is not in 0..%lld: %lld tokens must have consecutive ids",
+            field, (long long)i, token, (long long)list->count - 1, (long long)list->count);
     }
     if (list->token[i]) {
         return cs_fail(CS_ERR_INPUT, "%s: tokens \"%s\" and \"%s\" have the same id %lld", field,
@@ -63,7 +63,7 @@ static cs_status take_added(const json_t *item, size_t index, const json_t *voca
         field);
     if (status != CS_OK) return status;
     if (!content || !*content) {
-        return cs_fail(CS_ERR_INPUT, "%s.content: wanted a text that is not empty", field);
+        return cs_fail(CS_ERR_INPUT, "%s.content: expected a nonempty string", field);
     }
     if ((status = cs_step_flag(item, field, "single_word", false, &out->single_word)) != CS_OK ||
         (status = cs_step_flag(item, field, "lstrip", false, &out->lstrip)) != CS_OK ||
@@ -121,7 +121,8 @@ static cs_status take_vocabulary(json_t *vocab, const json_t *added, cs_tokenize
         list.count += !content || !json_object_get(vocab, content);
     }
     if (list.count == 0 || list.count >= INT32_MAX) {
-        return cs_fail(CS_ERR_INPUT, "model.vocab: %lld tokens", (long long)list.count);
+        return cs_fail(CS_ERR_INPUT, "model.vocab: %lld tokens, but 1 to 2^31 - 2 are supported",
+                       (long long)list.count);
     }
     list.token = cs_calloc(list.count, sizeof *list.token);
     list.in_model = cs_calloc(list.count, sizeof *list.in_model);
@@ -151,7 +152,7 @@ static cs_status read_scores(const json_t *list, int64_t more, cs_tokenizer *t, 
         const json_t *item = json_array_get(list, i), *score = json_array_get(item, 1);
         const char *token = json_string_value(json_array_get(item, 0));
         if (!token || !json_is_number(score) || json_array_size(item) != 2) {
-            status = cs_fail(CS_ERR_INPUT, "model.vocab[%zu]: wanted [\"token\", score]", i);
+            status = cs_fail(CS_ERR_INPUT, "model.vocab[%zu]: expected [\"token\", score]", i);
         } else if (json_object_get(vocab, token)) {
             status = cs_fail(CS_ERR_INPUT, "model.vocab[%zu]: \"%s\" is given twice", i, token);
         } else {
@@ -170,11 +171,11 @@ static cs_status read_vocabulary(const json_t *root, const json_t *model, cs_tok
     const char *type = json_string_value(json_object_get(t->part[CS_PART_MODEL], "type"));
     const bool scored = type && strcmp(type, "Unigram") == 0;
     if (scored ? !json_is_array(given) : !json_is_object(given)) {
-        return cs_fail(CS_ERR_INPUT, "model.vocab: wanted %s",
+        return cs_fail(CS_ERR_INPUT, "model.vocab: expected %s",
                        scored ? "a list of tokens and scores" : "an object of tokens and ids");
     }
     if (added && !json_is_null(added) && !json_is_array(added)) {
-        return cs_fail(CS_ERR_INPUT, "added_tokens: wanted a list");
+        return cs_fail(CS_ERR_INPUT, "added_tokens: expected a list");
     }
     cs_status status =
         scored ? read_scores(given, (int64_t)json_array_size(added), t, &vocab) : CS_OK;
@@ -213,7 +214,7 @@ static cs_status keep_parts(const json_t *root, cs_tokenizer *t)
         json_t *part = json_object_get(root, key[i]);
         if (part && !json_is_null(part)) {
             status = !json_is_object(part)
-                         ? cs_fail(CS_ERR_INPUT, "%s: wanted an object or null", key[i])
+                         ? cs_fail(CS_ERR_INPUT, "%s: expected an object or null", key[i])
                          : cs_tokenizer_set_part(t, (cs_token_part)i,
                                                  i == CS_PART_MODEL ? json_copy(part)
                                                                     : json_deep_copy(part));
@@ -231,7 +232,7 @@ static cs_status read_root(const json_t *root, cs_tokenizer *t)
 {
     const json_t *model = json_object_get(root, "model");
     if (!json_is_object(model)) {
-        return cs_fail(CS_ERR_INPUT, "model: wanted an object: this is no tokenizer.json");
+        return cs_fail(CS_ERR_INPUT, "model: expected an object; this is not a tokenizer.json");
     }
     cs_status status =
         cs_json_known(root, "version, truncation, padding, added_tokens, normalizer, "

@@ -30,7 +30,7 @@ static cs_status add_edge(cs_trie *t, int32_t node, uint8_t byte, int32_t *to)
 {
     cs_status status = CS_OK;
     if (t->edges >= 1 << 30) {
-        return cs_fail(CS_ERR_INPUT, "more than 2^30 beginnings of tokens");
+        return cs_fail(CS_ERR_INPUT, "more than 2^30 prefixes of tokens");
     }
     if (2 * (t->edges + 1) >= t->slots) {
         status = grow_slots(t);

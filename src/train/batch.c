@@ -413,15 +413,16 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
 {
     const cs_model_config *config = draft->config;
     if (example->row < 0 || example->row >> ROW_BITS > 0) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step not in 0..%d", example->row,
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step is not in 0..%d", example->row,
                        (1 << ROW_BITS) - 1);
     }
     if ((example->real != NULL) != (config->real_width > 0)) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s for a model of %s", example->row,
-                       example->real ? "real vectors" : "ids", example->real ? "ids" : "real rows");
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": contains %s, but the model reads %s",
+                       example->row, example->real ? "real vectors" : "ids",
+                       example->real ? "ids" : "real rows");
     }
     if ((example->extra != NULL) != (config->extra_width > 0)) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": %s extra vector for a model of %s",
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": has %s extra vector, but the model needs %s",
                        example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
     }
     const int64_t most = cs_model_config_positions(config);
@@ -434,8 +435,8 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
     for (int64_t i = 0; i < example->length; ++i) {
         if (example->token[i] < 0 || example->token[i] >= config->vocab) {
             return cs_fail(CS_ERR_INPUT,
-                           "row %" PRId64 ": token %" PRId32 " at place %" PRId64
-                           " not in 0..%" PRId64 ", the vocabulary of the model",
+                           "row %" PRId64 ": token %" PRId32 " at position %" PRId64
+                           " is not in 0..%" PRId64 ", the vocabulary of the model",
                            example->row, example->token[i], i, config->vocab - 1);
         }
     }
@@ -446,8 +447,9 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
 static cs_status take_plan(const cs_plan *given, cs_plan *plan)
 {
     if (given->length != plan->length) {
-        return cs_fail(CS_ERR_USAGE, "a plan of %" PRId64 " places for %" PRId64, given->length,
-                       plan->length);
+        return cs_fail(CS_ERR_USAGE,
+                       "the plan has %" PRId64 " positions, but the text has %" PRId64,
+                       given->length, plan->length);
     }
     plan->groups = given->groups;
     plan->masks = given->masks;
@@ -540,8 +542,9 @@ static cs_status lay_out(cs_draft *draft)
         int64_t room[] = {pad_to->batch, pad_to->length, pad_to->queries, pad_to->decoder_length,
                           pad_to->predictions};
         if (*have[i] > room[i]) {
-            return cs_fail(CS_ERR_USAGE, "a batch needs %" PRId64 " %s where %" PRId64 " fit",
-                           *have[i], name[i], room[i]);
+            return cs_fail(CS_ERR_USAGE,
+                           "the batch needs %" PRId64 " %s, but its capacity is %" PRId64, *have[i],
+                           name[i], room[i]);
         }
         *have[i] = room[i];
     }
@@ -575,7 +578,7 @@ cs_status cs_batch_of_plans(const cs_batch_order *order, const cs_plan *plan,
                       .batch = &batch};
     cs_status status = cs_task_check(task, config);
     if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0))
-        status = cs_fail(CS_ERR_USAGE, "step %" PRId64 " not in 0..2^%d - 1", step, STEP_BITS);
+        status = cs_fail(CS_ERR_USAGE, "step %" PRId64 " is not in 0..2^%d - 1", step, STEP_BITS);
     if (status != CS_OK || (status = draw_plans(&draft)) != CS_OK ||
         (status = lay_out(&draft)) != CS_OK) {
         goto done;

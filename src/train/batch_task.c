@@ -109,8 +109,8 @@ static cs_status check_shares(const cs_task *task, cs_form form)
     }
     if (!hides(task, form) && task->keep + task->random > 0) {
         return cs_fail(CS_ERR_USAGE,
-                       "shares of masked tokens kept %g and replaced %g: %s reads no masked token "
-                       "in this model",
+                       "shares of masked tokens kept %g and replaced %g have no effect: %s reads "
+                       "no masked token in this model",
                        task->keep, task->random, name);
     }
     if (form != CS_FORM_MAE && (task->delta > 0 || task->decoder_resets || task->misaligned)) {
@@ -147,7 +147,7 @@ static cs_status check_tokens(const cs_task *task, const cs_model_config *config
     if (status == CS_OK && shows_begin) status = check_token("begin", config->bos_id, config);
     int32_t special[CS_SPECIALS];
     if (status == CS_OK && task->random > 0 && config->vocab <= cs_task_specials(config, special))
-        status = cs_fail(CS_ERR_USAGE, "a vocabulary of %" PRId64 " has none but special tokens",
+        status = cs_fail(CS_ERR_USAGE, "a vocabulary of %" PRId64 " contains only special tokens",
                          config->vocab);
     return status;
 }
@@ -159,27 +159,28 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
     cs_status status = cs_objective_check(o);
     if (status != CS_OK) return status;
     if (o->empty_prefix == CS_PREFIX_CLASS) {
-        return cs_fail(CS_ERR_USAGE, "an empty prefix of the class is for the toy model: a text "
-                                     "that a model is trained on has no class");
+        return cs_fail(CS_ERR_USAGE, "an empty prefix of the class works only in the toy model: "
+                                     "texts for training have no class");
     }
     if (config->decoder.layers > 0 && (form == CS_FORM_LINEAR || !cs_task_masks(task))) {
-        return cs_fail(
-            CS_ERR_USAGE, "a model with a decoder is trained by masked objectives, not %s%s",
-            cs_objective_name(o->kind), form == CS_FORM_LINEAR ? " with linear attention" : "");
+        return cs_fail(CS_ERR_USAGE, "a model with a decoder needs a masked objective, not %s%s",
+                       cs_objective_name(o->kind),
+                       form == CS_FORM_LINEAR ? " with linear attention" : "");
     }
     if (config->real_width > 0 && config->decoder.layers > 0 &&
         config->decoder.attention == CS_DECODER_CAUSAL_CROSS) {
-        return cs_fail(CS_ERR_USAGE, "a causal decoder reads ids, and the model reads real rows");
+        return cs_fail(CS_ERR_USAGE, "a causal decoder reads ids, but the model reads real rows");
     }
     if (task->two_stream && form != CS_FORM_TWO_STREAM) {
-        return cs_fail(CS_ERR_USAGE, "%s is no model of two streams: %s",
+        return cs_fail(CS_ERR_USAGE, "%s cannot be used as a two-stream model: %s",
                        form == CS_FORM_MAE ? "a model with a decoder" : "linear attention",
-                       form == CS_FORM_MAE ? "its decoder knows the positions that it fills"
+                       form == CS_FORM_MAE ? "its decoder knows the target positions"
                                            : "its queries have no position");
     }
     if (cs_task_offsets(task, config) > config->offset_heads) {
         return cs_fail(CS_ERR_USAGE,
-                       "diverse-ar with t %" PRId64 " in a model with heads of %" PRId64 " offsets",
+                       "diverse-ar has t = %" PRId64 ", but the model has heads for %" PRId64
+                       " offsets",
                        o->t, config->offset_heads);
     }
     status = check_shares(task, form);
@@ -192,8 +193,8 @@ cs_status cs_task_pictures(const cs_model_config *config, cs_task *task)
     cs_status status =
         cs_objective_grid(&task->objective, config->image_width / config->patch, &planar);
     return status == CS_OK && planar && config->order[0] != '\0'
-               ? cs_fail(CS_ERR_USAGE, "%s has patches along rows, not in the order %.40s", planar,
-                         config->order)
+               ? cs_fail(CS_ERR_USAGE, "%s needs patches in raster order, not in the order %.40s",
+                         planar, config->order)
                : status;
 }
 
@@ -226,7 +227,8 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     if (status != CS_OK) return status;
     if (batch < 1 || length < 1 || batch > INT32_MAX / length) {
         return cs_fail(CS_ERR_USAGE,
-                       "a batch of %" PRId64 " sequences of %" PRId64 " tokens: not 1 to %d tokens",
+                       "a batch of %" PRId64 " sequences of %" PRId64
+                       " tokens must have 1 to %d tokens in all",
                        batch, length, INT32_MAX);
     }
     const int64_t extra = cs_model_config_extra(config) + cs_task_begins(task, config);

@@ -31,28 +31,29 @@ int64_t cs_train_budget_steps(const cs_train_options *options, int64_t count,
 static cs_status check(const cs_train_options *o, int64_t count, const cs_train_budget *budget)
 {
     if (count > 0 && (o->schedule != CS_SCHEDULE_CONSTANT || !(o->cool_down > 0) || !o->dir)) {
-        return cs_fail(CS_ERR_USAGE, "budgets need a directory and a constant schedule with a "
-                                     "cool-down: before it the rate does not depend on the steps");
+        return cs_fail(CS_ERR_USAGE,
+                       "budgets need a directory and a constant schedule with a cool-down, so that "
+                       "the learning rate before the cool-down does not depend on the steps");
     }
     if (count > 0 && o->phases && o->phases->steps[0] == 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "budgets: a share of the steps ends a phase, and is another step "
-                       "in a shorter run (\"for N\" is the same)");
+        return cs_fail(CS_ERR_USAGE, "budgets: a phase ends at a share of the steps, which is a "
+                                     "different step in a shorter run; give \"for N\" instead");
     }
     for (int64_t i = 0; i < count; ++i) {
         long long steps = budget[i].steps;
         if (steps < 1 || steps > o->steps) {
-            return cs_fail(CS_ERR_USAGE, "budget %lld not in 1..%lld, the steps of the run", steps,
-                           (long long)o->steps);
+            return cs_fail(CS_ERR_USAGE, "budget %lld is not in 1..%lld, the steps of the run",
+                           steps, (long long)o->steps);
         }
         if (shared(o, budget[i].steps) < 1) {
-            return cs_fail(CS_ERR_USAGE, "budget %lld is all cool-down (%g of it)", steps,
+            return cs_fail(CS_ERR_USAGE, "budget %lld consists of cool-down only (share %g)", steps,
                            o->cool_down);
         }
     }
     for (int64_t i = 0; i < o->keep.count; ++i) {
         if (o->keep.step[i] > o->steps) {
-            return cs_fail(CS_ERR_USAGE, "no checkpoint to keep at step %lld of a run of %lld",
+            return cs_fail(CS_ERR_USAGE,
+                           "cannot keep a checkpoint at step %lld of a run of %lld steps",
                            (long long)o->keep.step[i], (long long)o->steps);
         }
     }

@@ -99,8 +99,9 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
         if (!index) {
             status = CS_ERR_MEMORY;
         } else if (!cs_path_exists(index)) {
-            status = cs_fail(CS_ERR_INPUT, "%s is missing: %s is no checkpoint; remove the folder",
-                             index, folder);
+            status =
+                cs_fail(CS_ERR_INPUT, "%s is missing: %s is not a checkpoint; remove the folder",
+                        index, folder);
         }
         cs_free(index);
         cs_free(folder);
@@ -166,7 +167,7 @@ static cs_status check_own(const char *folder)
     char *index = cs_path_join(folder, INDEX);
     cs_status status = index ? CS_OK : CS_ERR_MEMORY;
     if (index && !cs_path_exists(index) && rmdir(folder) != 0 && errno != ENOENT)
-        status = cs_fail(CS_ERR_USAGE, "%s is no checkpoint, and not empty; remove it", folder);
+        status = cs_fail(CS_ERR_USAGE, "%s is not empty and not a checkpoint; remove it", folder);
     cs_free(index);
     return status;
 }
@@ -225,12 +226,15 @@ cs_status cs_train_finite(const cs_params *params, int64_t step)
             if (isfinite(buffer[k])) {
                 continue;
             }
-            status = step > 0
-                         ? cs_fail(CS_ERR_CONVERGE, "after step %lld parameter %s has the value %g",
-                                   (long long)step, p->name, (double)buffer[k])
-                         : cs_fail(CS_ERR_INPUT,
-                                   "parameter %s of the model to be trained has the value %g",
-                                   p->name, (double)buffer[k]);
+            status =
+                step > 0
+                    ? cs_fail(CS_ERR_CONVERGE,
+                              "after step %lld parameter %s has the value %g, which is not finite",
+                              (long long)step, p->name, (double)buffer[k])
+                    : cs_fail(CS_ERR_INPUT,
+                              "parameter %s of the model to be trained has the value %g, which is "
+                              "not finite",
+                              p->name, (double)buffer[k]);
         }
     }
     cs_free(buffer);
@@ -374,16 +378,16 @@ static cs_status check_digest(const char *path, json_t *index)
     const char *recorded = json_string_value(json_object_get(index, "sha256"));
     const char *format = json_string_value(json_object_get(index, "format"));
     if (!recorded || !format || strcmp(format, FORMAT) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: not of a training checkpoint", path);
+        return cs_fail(CS_ERR_INPUT, "%s: not part of a training checkpoint", path);
     }
     if (json_integer_value(json_object_get(index, "version")) != VERSION) {
-        return cs_fail(CS_ERR_INPUT, "%s: version %lld, this program reads %d", path,
+        return cs_fail(CS_ERR_INPUT, "%s: version %lld, but this program reads version %d", path,
                        (long long)json_integer_value(json_object_get(index, "version")), VERSION);
     }
     cs_status status = cs_digest_json(index, hex);
     if (status == CS_OK && strcmp(hex, recorded) != 0)
-        status =
-            cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, recorded is %s", path, hex, recorded);
+        status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
+                         recorded);
     return status;
 }
 
@@ -406,7 +410,7 @@ static cs_status check_files(const char *folder, const json_t *files)
             status = cs_sha256_file(path, hex);
         }
         if (status == CS_OK && (!recorded || strcmp(hex, recorded) != 0))
-            status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, recorded is %s", path, hex,
+            status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
                              recorded ? recorded : "none");
         cs_free(path);
     }
@@ -428,10 +432,10 @@ static cs_status advise(cs_status damage, const char *dir, int64_t step)
     if (before >= 0 && last == step) {
         return cs_fail(damage,
                        "%s. Remove %s/checkpoint-%lld to resume from checkpoint-%lld (%lld steps "
-                       "are trained again)",
+                       "must be repeated)",
                        reason, dir, (long long)step, (long long)before, (long long)(step - before));
     }
-    return cs_fail(damage, "%s. There is no checkpoint before it", reason);
+    return cs_fail(damage, "%s. There is no earlier checkpoint", reason);
 }
 
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, json_t **run)
@@ -475,8 +479,8 @@ cs_status cs_train_match(const char *where, const char *what, const json_t *was,
         }
         char *a = before ? json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
         char *b = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        cs_status status = cs_fail(CS_ERR_USAGE, "%s is of a %s%s %s, not %s", where, what, key,
-                                   a ? a : "unset", b ? b : "?");
+        cs_status status = cs_fail(CS_ERR_USAGE, "%s belongs to a %s%s %s, not %s", where, what,
+                                   key, a ? a : "unset", b ? b : "?");
         free(a);
         free(b);
         return status;
@@ -515,8 +519,8 @@ static cs_status read_moment(const cs_safetensors *file, const char *path, cs_pa
     const cs_safetensors_entry *entry = cs_safetensors_find(file, name);
     cs_status status = CS_OK;
     if (!entry || entry->items != p->rows * p->cols) {
-        status = cs_fail(CS_ERR_INPUT, "%s: %s is missing or not of %lld x %lld items", path, name,
-                         (long long)p->rows, (long long)p->cols);
+        status = cs_fail(CS_ERR_INPUT, "%s: %s is missing or does not have %lld x %lld items", path,
+                         name, (long long)p->rows, (long long)p->cols);
     } else {
         status = cs_safetensors_read_f32(file, entry, 0, entry->items, buffer);
     }

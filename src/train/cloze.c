@@ -76,14 +76,15 @@ static cs_status read_template(work *w, const char *pattern, bool pair, int32_t 
     for (int m = 0; m < MARKS && status == CS_OK; ++m) {
         const int want = m != 1 || pair;
         if (found[m] != want)
-            status = cs_fail(CS_ERR_USAGE, "--template '%s' has %s %d times, and %s wants it %s",
+            status = cs_fail(CS_ERR_USAGE,
+                             "--template '%s' contains %s %d times; for %s it must contain it %s",
                              pattern, MARK[m], found[m], pair ? "a pair" : "a single text",
                              want ? "once" : "not at all");
     }
     const size_t length = strlen(pattern), gap = strlen(MARK[GAP]);
     if (status == CS_OK && mask < 0 && strcmp(pattern + length - gap, MARK[GAP]) != 0)
-        status =
-            cs_fail(CS_ERR_USAGE, "--template '%s': of a causal model {mask} is the end", pattern);
+        status = cs_fail(CS_ERR_USAGE, "--template '%s': for a causal model {mask} must come last",
+                         pattern);
     return status;
 }
 
@@ -99,7 +100,7 @@ static cs_status take_word(work *w, const char *item, size_t length, const cs_la
         ++c;
     }
     if (!equals || c == text->classes) {
-        return cs_fail(CS_ERR_USAGE, "--verbalisers: '%.*s' is not CLASS=WORD of a class of %s",
+        return cs_fail(CS_ERR_USAGE, "--verbalisers: '%.*s' is not CLASS=WORD with a class of %s",
                        (int)length, item, text->path);
     }
     const char *word = equals + 1;
@@ -107,8 +108,10 @@ static cs_status take_word(work *w, const char *item, size_t length, const cs_la
     cs_status status = cs_encoder_encode(&w->encoder, word, size, false);
     if (status != CS_OK) return status;
     if (size == 0 || w->encoder.count != 1) {
-        return cs_fail(CS_ERR_USAGE, "--verbalisers: '%.*s' is %lld tokens of the model, not one",
-                       (int)size, word, (long long)(size == 0 ? 0 : w->encoder.count));
+        return cs_fail(
+            CS_ERR_USAGE,
+            "--verbalisers: '%.*s' has %lld tokens in this model, but a word must be one token",
+            (int)size, word, (long long)(size == 0 ? 0 : w->encoder.count));
     }
     if (w->encoder.id[0] == w->unknown) {
         return cs_fail(CS_ERR_USAGE, "--verbalisers: the model has no token '%.*s'", (int)size,
@@ -116,8 +119,8 @@ static cs_status take_word(work *w, const char *item, size_t length, const cs_la
     }
     for (int64_t i = 0; i < text->classes; ++i) {
         if (w->cloze->token[i] == w->encoder.id[0]) {
-            return cs_fail(CS_ERR_USAGE, "--verbalisers: '%.*s' is the token of %s too", (int)size,
-                           word, text->class_name[i]);
+            return cs_fail(CS_ERR_USAGE, "--verbalisers: '%.*s' has the same token as %s",
+                           (int)size, word, text->class_name[i]);
         }
     }
     if (w->cloze->token[c] >= 0) {
@@ -145,8 +148,8 @@ static cs_status read_verbalisers(work *w, const char *list, const cs_labelled_t
     }
     for (int64_t c = 0; c < text->classes && status == CS_OK; ++c) {
         if (w->cloze->token[c] < 0)
-            status =
-                cs_fail(CS_ERR_USAGE, "--verbalisers: class %s has no word", text->class_name[c]);
+            status = cs_fail(CS_ERR_USAGE, "--verbalisers: no word is given for class %s",
+                             text->class_name[c]);
     }
     return status;
 }

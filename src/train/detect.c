@@ -14,7 +14,7 @@ cs_status cs_detector_open(cs_model *model, const cs_network_options *masked, do
     cs_network_options sizes = *masked;
     const int64_t most = sizes.predictions;
     if (model->params.backend->asynchronous) {
-        return cs_fail(CS_ERR_USAGE, "replaced tokens are drawn on the CPU: take --device cpu");
+        return cs_fail(CS_ERR_USAGE, "replaced tokens are drawn on the CPU; give --device cpu");
     }
     sizes.detect = true;
     sizes.predictions = sizes.batch * sizes.length;

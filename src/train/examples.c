@@ -90,7 +90,9 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
         return cs_fail(CS_ERR_USAGE, "packing needs a tokenizer with an end token");
     }
     if (corpus->real) {
-        return cs_fail(CS_ERR_USAGE, "real rows cannot be packed: an end token lies between texts");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "real rows cannot be packed, because packing puts an end token between texts");
     }
     int64_t tokens = 0;
     e->joined = cs_pool_take(&e->pool, corpus->tokens + corpus->documents, sizeof *e->joined);
@@ -116,7 +118,8 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
                          cs_examples *out)
 {
     if (options->length < 1) {
-        return cs_fail(CS_ERR_USAGE, "sequences of %lld tokens", (long long)options->length);
+        return cs_fail(CS_ERR_USAGE, "sequences cannot have %lld tokens",
+                       (long long)options->length);
     }
     cs_examples e = {.seed = options->seed, .group = options->group, .epoch = -1};
     lengths l = {.options = options, .known = cs_calloc(options->length + 1, 1)};

@@ -36,13 +36,12 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
     if (status == CS_OK) status = cs_model_config_reads(config, texts->real_width);
     if (status != CS_OK) return status;
     if (texts->classes == 1) {
-        return cs_fail(CS_ERR_USAGE, "one class alone leaves nothing to learn");
+        return cs_fail(CS_ERR_USAGE, "at least two classes are needed");
     }
     *out = cs_model_config_classifier(config, texts->classes > 0 ? texts->classes : 1, readout);
     if (texts->place) {
         if (config->headless || config->classes > 0) {
-            return cs_fail(CS_ERR_USAGE,
-                           "a model without the head of a language model fills no gap");
+            return cs_fail(CS_ERR_USAGE, "a template needs a model with a language-model head");
         }
         out->cloze = true;
         out->head_transform = config->head_transform;
@@ -75,7 +74,7 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
 {
     int64_t outputs = texts->classes > 0 ? texts->classes : 1;
     if (model->config.classes != outputs || model->config.spans != (texts->span != NULL)) {
-        return cs_fail(CS_ERR_USAGE, "a model of %lld outputs for a task of %lld",
+        return cs_fail(CS_ERR_USAGE, "the model has %lld outputs, but the task needs %lld",
                        (long long)model->config.classes, (long long)outputs);
     }
     if (count < 1) {

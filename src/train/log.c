@@ -28,7 +28,7 @@ static cs_status kept(const char *path, const char *text, int64_t step, int64_t 
 {
     const char *line = text + strlen(HEADER), *end = NULL;
     if (strncmp(text, HEADER, strlen(HEADER)) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: the header is not that of a training log", path);
+        return cs_fail(CS_ERR_INPUT, "%s: not a training log (unexpected header)", path);
     }
     while ((end = strchr(line, '\n')) && strtoll(line, NULL, 10) <= step) {
         line = end + 1;

@@ -151,7 +151,7 @@ cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
 {
     cs_objective_kind of = CS_OBJ_AR;
     if (!kind->spec) {
-        return cs_fail(CS_ERR_USAGE, "the model does not say on which plans it was trained");
+        return cs_fail(CS_ERR_USAGE, "the model does not record the plans it was trained on");
     }
     cs_status status = kind_name_of(kind->spec, &of);
     if (status == CS_OK && (of == CS_OBJ_FILE || kind->mixture)) return of_file(kind, file, out);
@@ -217,7 +217,7 @@ static cs_status take_record(const json_t *record, const json_t *options,
     cs_task task = {.delta = number(options, "delta", 0),
                     .decoder_resets = json_is_true(json_object_get(options, "decoder-resets"))};
     if (!objective) {
-        return cs_fail(CS_ERR_INPUT, "no 'objective'");
+        return cs_fail(CS_ERR_INPUT, "'objective' is missing");
     }
     cs_status status = kind_name_of(objective, &task.objective.kind);
     if (status != CS_OK) {

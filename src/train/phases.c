@@ -64,7 +64,8 @@ static cs_status read_phase(char *text, int64_t i, cs_phases *p)
     }
     if (!fine) {
         return cs_fail(CS_ERR_USAGE, "\"%s\": %s", (until ? until : turn) + 1,
-                       until ? "no share of the steps between 0 and 1" : "no number of steps");
+                       until ? "not a share of the steps between 0 and 1"
+                             : "not a number of steps");
     }
     return read_objective(text, i, p);
 }
@@ -76,23 +77,24 @@ static cs_status check(const cs_phases *p)
         const bool last = i + 1 == p->count;
         if ((p->steps[i] > 0) != (p->steps[0] > 0)) {
             return cs_fail(CS_ERR_USAGE,
-                           "phase %lld: \"until\" and \"for\" do not go together, and "
-                           "turns are all \"for\" some steps",
+                           "phase %lld: \"until\" and \"for\" cannot be combined; alternating "
+                           "phases all need \"for\"",
                            (long long)i + 1);
         }
         if (p->steps[0] == 0 && (p->until[i] < 1) == last) {
             return cs_fail(CS_ERR_USAGE, "phase %lld: %s", (long long)i + 1,
-                           last ? "the last one lasts to the end, without \"until\""
-                                : "it needs \"until SHARE\", as a phase follows it");
+                           last ? "the last phase lasts to the end; leave \"until\" out"
+                                : "it needs \"until SHARE\", because another phase follows");
         }
         if (p->ahead > 0 && p->heads[i] == 0 && p->objective[i].kind == CS_OBJ_DIVERSE_AR) {
-            return cs_fail(CS_ERR_USAGE,
-                           "phase %lld: diverse-ar beside multi-token, which is the same by a head "
-                           "an offset: one network has the one or the other",
-                           (long long)i + 1);
+            return cs_fail(
+                CS_ERR_USAGE,
+                "phase %lld: diverse-ar and multi-token cannot be combined in one network",
+                (long long)i + 1);
         }
         if (i > 0 && p->steps[0] == 0 && !(p->until[i] > p->until[i - 1])) {
-            return cs_fail(CS_ERR_USAGE, "phase %lld: until %g, where the one before it ends at %g",
+            return cs_fail(CS_ERR_USAGE,
+                           "phase %lld: until %g is not after the end of the phase before it, %g",
                            (long long)i + 1, p->until[i], p->until[i - 1]);
         }
     }
@@ -222,8 +224,8 @@ cs_status cs_phases_sizes(const cs_phases *p, const cs_task *task, const cs_mode
         if (status != CS_OK) return status;
         if (i > 0 && sizes.form != out->form) {
             return cs_fail(CS_ERR_USAGE,
-                           "phase %lld: %s is read in %s, the phases before in %s: "
-                           "--query-position gives all of them two streams",
+                           "phase %lld: %s is read in %s, but the phases before it in %s; give "
+                           "--query-position, so that all have two streams",
                            (long long)i + 1, cs_objective_name(phase.objective.kind),
                            FORM[sizes.form], FORM[out->form]);
         }
@@ -240,7 +242,7 @@ cs_status cs_phases_sizes(const cs_phases *p, const cs_task *task, const cs_mode
     }
     return hides ? CS_OK
                  : cs_fail(CS_ERR_USAGE,
-                           "shares of masked tokens kept %g and replaced %g: no phase "
-                           "reads a masked token",
+                           "shares of masked tokens kept %g and replaced %g have no effect: no "
+                           "phase reads a masked token",
                            task->keep, task->random);
 }

@@ -219,11 +219,10 @@ static cs_status add_question(work *w, const cs_squad *squad, int64_t i)
     }
     const int64_t room = w->options->max_length - specials - w->questions;
     if (room < 1) {
-        return cs_fail(CS_ERR_USAGE,
-                       "a length of %lld leaves no room beside %lld special tokens and %lld of a "
-                       "question",
-                       (long long)w->options->max_length, (long long)specials,
-                       (long long)w->questions);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "length %lld is too short for %lld special tokens, %lld question tokens and a context",
+            (long long)w->options->max_length, (long long)specials, (long long)w->questions);
     }
     const int64_t step = cs_least(w->options->stride, room);
     for (int64_t at = start[0]; status == CS_OK; at += step) {
@@ -244,7 +243,7 @@ static cs_status choose_form(work *w)
     cs_text_form *f = &w->form;
     if (status != CS_OK || !o->causal || f->piece[f->count - 1].token >= 0) return status;
     if (eos < 0 || f->count == CS_TEXT_PIECES) {
-        return cs_fail(CS_ERR_USAGE, "the tokenizer has no end token to stand behind a context");
+        return cs_fail(CS_ERR_USAGE, "the tokenizer has no end token, which a context needs");
     }
     f->piece[f->count++] = (cs_text_piece){eos, f->piece[f->count - 1].type};
     return CS_OK;
@@ -263,7 +262,7 @@ cs_status cs_spans_encode(const cs_squad *squad, const cs_tokenizer *tokenizer,
         status = encode_context(&w, squad->context[c], s.start[c], &count);
         s.start[c + 1] = s.start[c] + count;
         if (status == CS_OK && count == 0)
-            status = cs_fail(CS_ERR_INPUT, "a context without a token");
+            status = cs_fail(CS_ERR_INPUT, "the context has no tokens");
         if (status != CS_OK)
             status = cs_blame(status, "%s: context %lld", squad->path, (long long)c + 1);
     }

@@ -95,14 +95,13 @@ cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a, const cs_
         const char *x = cs_tokenizer_token(a, id), *y = cs_tokenizer_token(b, id);
         if (strcmp(x, y) != 0) {
             return cs_fail(CS_ERR_INPUT,
-                           "%s: the tokenizer does not match: token %d is '%s' there and '%s' here",
-                           where, id, x, y);
+                           "%s: the tokenizers differ: token %d is '%s' there and '%s' here", where,
+                           id, x, y);
         }
     }
     if (n != m) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: the tokenizer does not match: %lld tokens there and %lld here", where,
-                       (long long)n, (long long)m);
+        return cs_fail(CS_ERR_INPUT, "%s: the tokenizers differ: %lld tokens there and %lld here",
+                       where, (long long)n, (long long)m);
     }
     return CS_OK;
 }

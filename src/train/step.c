@@ -50,8 +50,8 @@ static cs_status check_options(const cs_train_options *o)
     };
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
     if (status == CS_OK && o->phases && o->loss == CS_LOSS_SPECTRAL)
-        status = cs_fail(CS_ERR_USAGE, "the spectral loss is of one distribution of targets, and a "
-                                       "schedule of objectives has one a phase");
+        status = cs_fail(CS_ERR_USAGE, "the spectral loss needs one distribution of targets, but a "
+                                       "schedule of objectives has one per phase");
     if (status == CS_OK && o->cool_down > 0 && o->schedule != CS_SCHEDULE_CONSTANT)
         status = cs_fail(CS_ERR_USAGE, "a cool-down needs a constant schedule, not %s",
                          cs_schedule_name(o->schedule));
@@ -101,9 +101,8 @@ static cs_status open_detector(const cs_trainer *t, cs_detector *out)
     if (o->phases || o->loss != CS_LOSS_CROSS_ENTROPY || !cs_task_masks(&t->task) ||
         cs_task_reads(&t->task) == CS_READS_NEXT || t->step.sizes.form != CS_FORM_SINGLE ||
         t->model->config.real_width > 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "replaced tokens are those of one masked objective of text, in "
-                       "one stream and under the cross-entropy");
+        return cs_fail(CS_ERR_USAGE, "replaced tokens need a single masked objective on text, one "
+                                     "stream and the cross-entropy");
     }
     return cs_detector_open(t->model, &t->step.sizes, o->replaced_token, out);
 }
@@ -117,8 +116,8 @@ static cs_status nothing(const cs_corpus *corpus, const cs_examples *train, int6
     }
     if (held == corpus->documents) {
         return cs_fail(CS_ERR_INPUT,
-                       "nothing to train on: all documents (%lld) are held out: --test-share 0 "
-                       "holds none out, unless the corpus has a split of its own",
+                       "nothing to train on: all %lld documents are held out; give --test-share 0, "
+                       "unless the corpus defines its own split",
                        (long long)held);
     }
     return cs_fail(CS_ERR_INPUT,
@@ -184,7 +183,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     cs_trainer_phase(&t, 1);
     cs_status status = check_options(&t.options);
     if (status == CS_OK && tokenizer && cs_tokenizer_vocab(tokenizer) > model->config.vocab)
-        status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, the model %lld",
+        status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, but the model has %lld",
                          (long long)cs_tokenizer_vocab(tokenizer), (long long)model->config.vocab);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     *out = t;

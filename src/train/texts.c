@@ -12,10 +12,11 @@ static cs_status plain_form(const cs_tokenizer *t, bool begin, bool pair, cs_tex
     int32_t bos = cs_tokenizer_special(t, CS_TOKEN_BOS),
             eos = cs_tokenizer_special(t, CS_TOKEN_EOS);
     if (begin && bos < 0) {
-        return cs_fail(CS_ERR_USAGE, "the tokenizer has no begin token to read a text from");
+        return cs_fail(CS_ERR_USAGE, "the tokenizer has no begin token, which a text needs");
     }
     if (pair && eos < 0) {
-        return cs_fail(CS_ERR_USAGE, "the tokenizer has no end token to part the texts of a pair");
+        return cs_fail(CS_ERR_USAGE,
+                       "the tokenizer has no end token to separate the texts of a pair");
     }
     if (begin) f->piece[f->count++] = (cs_text_piece){bos, 0};
     f->piece[f->count++] = (cs_text_piece){CS_TEXT_FIRST, 0};
@@ -74,7 +75,8 @@ static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, b
     }
     int64_t least = w->specials + (pair ? 2 : 1);
     return status == CS_OK && o->max_length < least
-               ? cs_fail(CS_ERR_USAGE, "a length of %lld leaves no room beside %lld special tokens",
+               ? cs_fail(CS_ERR_USAGE,
+                         "length %lld is too short for %lld special tokens and a text",
                          (long long)o->max_length, (long long)w->specials)
                : status;
 }
@@ -108,7 +110,7 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
     const int64_t behind = a;
     if (status == CS_OK && text->pair) status = encode_one(w, text->pair[i], behind, &b);
     if (status == CS_OK && a + b + w->specials == 0)
-        status = cs_fail(CS_ERR_INPUT, "a text without a token");
+        status = cs_fail(CS_ERR_INPUT, "the text has no tokens");
     if (status != CS_OK) return cs_blame(status, "%s, example %lld", text->path, (long long)i + 1);
     if (a + b > o->max_length - w->specials) {
         cut(o->max_length - w->specials, &a, &b);
@@ -130,8 +132,9 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
     }
     if (out->place && w->gap == w->pieces) out->place[i] = (int32_t)(at - out->start[i]) - 1;
     if (out->place && o->cloze->shifts && --out->place[i] < 0)
-        return cs_fail(CS_ERR_USAGE, "%s, example %lld: no token stands before the gap to tell it",
-                       text->path, (long long)i + 1);
+        return cs_fail(CS_ERR_USAGE,
+                       "%s, example %lld: no token precedes the gap to predict it from", text->path,
+                       (long long)i + 1);
     out->start[i + 1] = at;
     out->longest = cs_most(out->longest, at - out->start[i]);
     return CS_OK;

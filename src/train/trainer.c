@@ -170,9 +170,9 @@ static cs_status match_steps(const char *where, json_t *recorded, const json_t *
     }
     return was == is ? CS_OK
                      : cs_fail(CS_ERR_USAGE,
-                               "%s is of a run with --steps %lld, not %lld: the learning rate of "
-                               "every step depends on it, and phases \"until\" a share (under "
-                               "--schedule constant steps may be added, before a cool-down)",
+                               "%s belongs to a run with --steps %lld, not %lld: learning rates "
+                               "and phases \"until\" a share depend on it (with --schedule "
+                               "constant, steps may be added before the cool-down)",
                                where, (long long)was, (long long)is);
 }
 
@@ -194,8 +194,8 @@ static cs_status match_input(const char *where, const json_t *recorded, const js
     const json_t *was = json_object_get(recorded, key), *is = json_object_get(now, key);
     return json_equal(was, is)
                ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s is of a run %s have XXH3 %s, these %s", where, what,
-                         was ? json_string_value(was) : "none", json_string_value(is));
+               : cs_fail(CS_ERR_INPUT, "%s belongs to a run %s have XXH3 %s, but here %s", where,
+                         what, was ? json_string_value(was) : "none", json_string_value(is));
 }
 
 /* CS_ERR_USAGE names the option that is not as recorded. CS_ERR_INPUT: another corpus, other weights
@@ -240,8 +240,8 @@ static cs_status resume(session *s)
         status = folder ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK && last > o->steps)
-        status = cs_fail(CS_ERR_USAGE, "%s is already at step %lld: --steps %lld has passed",
-                         folder, (long long)last, (long long)o->steps);
+        status = cs_fail(CS_ERR_USAGE, "%s is already at step %lld, beyond --steps %lld", folder,
+                         (long long)last, (long long)o->steps);
     if (status == CS_OK) status = match_record(folder, recorded, s->record, last);
     if (status == CS_OK) status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
     s->saved = dir == o->dir ? last : -1;
@@ -272,7 +272,7 @@ static cs_status begin(session *s, const cs_corpus *corpus)
 {
     const cs_train_options *o = &s->t.options;
     if (!o->dir) {
-        return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume from: no directory") : CS_OK;
+        return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume: give a directory") : CS_OK;
     }
     cs_status status = make_record(&s->t, corpus, &s->record);
     if (status == CS_OK && (o->resume || o->trunk)) status = resume(s);
@@ -430,7 +430,7 @@ static cs_status stopped(const session *s, cs_status status)
     if (s->saved < 0) {
         return cs_fail(status, "%s; no checkpoint was written", reason);
     }
-    return cs_fail(status, "%s; %s/checkpoint-%lld is kept: --resume goes on from there", reason,
+    return cs_fail(status, "%s; %s/checkpoint-%lld is kept, and --resume continues from it", reason,
                    s->t.options.dir, (long long)s->saved);
 }
 

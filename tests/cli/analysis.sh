@@ -65,7 +65,7 @@ test_connectivity_estimates() {
         ! grep -q 'no curve' e/verdicts.csv && [ "$(awk -F, 'NR > 1 { print $NF }' e/connectivity-blocks.csv | sort -u | wc -l)" = 1 ] || { fail "$(cat e/verdicts.csv)"; return 1; }
     # of contexts that are all different there is the matrix alone
     exits 0 "$COSPEC" connectivity --corpus c.tsv --context unique --max-length 3 --stride 1 --jackknife 3 -k 2 --compare ar --csv && ! grep -q distinct-document out && grep -q ',sum_sigma4,plug-in,' out || return 1
-    refuses 2 "--null is for --corpus" "$COSPEC" connectivity d --null 2 && refuses 2 "--curve is for co-occurrence matrices" "$COSPEC" connectivity d --pairs 3 --curve 2 &&
+    refuses 2 "--null needs --corpus; a matrix that is already" "$COSPEC" connectivity d --null 2 && refuses 2 "--curve is for co-occurrence matrices" "$COSPEC" connectivity d --pairs 3 --curve 2 &&
         refuses 2 "1 jackknife blocks" "$COSPEC" connectivity --corpus c.tsv --compare ar --jackknife 1
 }
 
@@ -83,7 +83,7 @@ test_language_of_a_folder() {
     # below everything are all eigenvalues, one a word: an estimate, for what is left of a vector of signs without the known directions has the right square on average
     awk -F, -v words="$(wc -l < m/vocab.txt)" 'NR == 2 { exit !($6 <= words && words <= $7 + 1e-6 && $5 > .95 * words && $5 < 1.05 * words) }' out || { fail "$(sed -n 2p out)"; return 1; }
     exits 0 "$COSPEC" svd m -k 3 --estimate cross-fit --jackknife 4 -o q && near "$(sed -n 3p q/svd.csv | cut -d, -f2)" "$(awk -F, '$1 == "ar" && $2 == "blind" && $4 == "sigma_2" && $5 == "cross-fit" { print $(NF - 6); exit }' c/connectivity.csv)" 1e-7 && grep -q '"estimate": "cross-fit"' q/svd.json || { fail "${why:-$(cat q/svd.csv)}"; return 1; }
-    refuses 2 "--solver has no meaning of the language" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
+    refuses 2 "--solver cannot be combined with --estimate" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
         refuses 2 "--jackknife needs --estimate cross-fit or distinct-document" "$COSPEC" svd m --jackknife 3 &&
         refuses 3 "m/matrix.npz" "$COSPEC" density m/matrix.npz --estimate distinct-document
 }
@@ -92,8 +92,8 @@ test_language_of_a_folder() {
 test_objectives_have_one_form() {
     small_corpus c.tsv
     for command in "tradeoff --length 4" "connectivity --corpus c.tsv"; do
-        refuses 2 "--compare ar and --compare gpt are one objective, ar" "$COSPEC" $command --compare ar --compare gpt &&
-            refuses 2 "are one objective, masked(unmasked=2)" "$COSPEC" $command --compare masked:unmasked=2 --compare 'mlm(unmasked=2,event-weight=token)' || return 1
+        refuses 2 "--compare ar and --compare gpt are the same objective, ar" "$COSPEC" $command --compare ar --compare gpt &&
+            refuses 2 "are the same objective, masked(unmasked=2)" "$COSPEC" $command --compare masked:unmasked=2 --compare 'mlm(unmasked=2,event-weight=token)' || return 1
     done
     exits 0 "$COSPEC" kernel ' mlm( mask-ratio = 0.5 )' --length 4 --json && grep -q '"objective": "masked(mask-ratio=0.5)"' out &&
         exits 0 "$COSPEC" tradeoff --length 4 --compare gpt --json && grep -q '"objective": "ar"' out && grep -q '"objective": "masked(unmasked=1)"' out &&
@@ -123,7 +123,7 @@ test_connectivity_interrupted_without_a_folder() {
     until grep -qs 'target position' err || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
     kill -INT $pid 2> /dev/null
     wait $pid; code=$?
-    [ $code = 130 ] && [ ! -s out ] && says "interrupted after 0 of 2 matrices; without -o DIR nothing is kept" || fail "exits with $code: $(cat err)"
+    [ $code = 130 ] && [ ! -s out ] && says "interrupted after 0 of 2 matrices; nothing is kept without -o DIR" || fail "exits with $code: $(cat err)"
 }
 
 # Ctrl-C keeps the finished records; --resume gives the files of an uninterrupted run, byte for byte.
@@ -139,7 +139,7 @@ test_connectivity_resumes() {
     wait $pid; code=$?
     [ $code = 130 ] || { fail "interrupted run exits with $code"; return 1; }
     [ -f part/unfinished.json ] && [ ! -f part/connectivity.csv ] || { fail "no record was kept"; return 1; }
-    grep -q 'interrupted after [1-9][0-9]* of 14 matrices, kept in part/unfinished.json; the same command with --resume goes on' err || { fail "$(cat err)"; return 1; }
+    grep -q 'interrupted after [1-9][0-9]* of 14 matrices, kept in part/unfinished.json; run the same command with --resume to continue' err || { fail "$(cat err)"; return 1; }
     # kept records are of these data
     cp c.tsv same.tsv && sed 1d same.tsv > c.tsv
     refuses 2 "part/unfinished.json: matrix 1 was measured on other data" "$COSPEC" connectivity "$@" -o part --resume || return 1
@@ -162,8 +162,8 @@ test_neighbours_leave_out_the_ones() {
     printf 'x\ta b a a b b a\n' > two.tsv
     exits 0 "$COSPEC" cooc --corpus two.tsv --objective ar --context nearest:1 --max-length 7 -o two &&
         exits 0 "$COSPEC" inspect two --neighbours a --csv && near "$(awk -F, '$4 == "b" { print $5 }' out)" -1 1e-12 || { fail "${why:-$(cat out)}"; return 1; }
-    refuses 2 "behind 1 vectors of sigma = 1 and --skip 3 the matrix" "$COSPEC" inspect two --neighbours a --skip 3 &&
-        exits 0 "$COSPEC" inspect two --neighbours a --dimensions 9 && says "--dimensions 9: behind 1 vectors" &&
+    refuses 2 "after 1 vectors of sigma = 1 and --skip 3 the matrix" "$COSPEC" inspect two --neighbours a --skip 3 &&
+        exits 0 "$COSPEC" inspect two --neighbours a --dimensions 9 && says "--dimensions 9: after 1 vectors" &&
         refuses 2 "--skip needs --neighbours" "$COSPEC" inspect two --vector 1 --skip 1 || return 1
     # One dimension: the signs are those of the first vector behind what was left out, whatever --vector asks for.
     built ar m "" && exits 0 "$COSPEC" svd m -k 1 --json && ones=$(number multiplicity_of_one out) &&
@@ -198,7 +198,7 @@ test_what_would_be_ignored_is_refused() {
     refuses 2 "--dimensions needs --neighbours" "$COSPEC" inspect m --vector 1 --dimensions 3 &&
         refuses 2 "--tol needs --vector or --neighbours" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
         refuses 2 "--certify needs --vector or --neighbours" "$COSPEC" inspect m --certify probe &&
-        refuses 2 "--max-iterations: --solver lapack does not iterate" "$COSPEC" angles m m -k 1 --solver lapack --max-iterations 9 &&
+        refuses 2 "--max-iterations does not apply to --solver lapack" "$COSPEC" angles m m -k 1 --solver lapack --max-iterations 9 &&
         refuses 2 "--solver needs -k" "$COSPEC" density m --solver block &&
         exits 0 "$COSPEC" density m -k 2 --solver block && exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --tol 1e-9
 }
@@ -224,8 +224,8 @@ test_tradeoff() {
 test_plot_runs_nothing_of_a_table() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o t || return 1
     sed '1s/$/,`touch ran`/; 2,$s/$/,1/' t/toy.csv > column.csv
-    refuses 3 "column \`touch ran\` holds a quote, backquote" "$COSPEC" plot toy-spectra column.csv -o f || return 1
-    refuses 3 "--where sigma:\`touch ran\` holds a quote, backquote" "$COSPEC" plot toy-spectra t/toy.csv --where 'sigma:`touch ran`' -o f || return 1
+    refuses 3 "column \`touch ran\` contains a quote, backquote" "$COSPEC" plot toy-spectra column.csv -o f || return 1
+    refuses 3 "--where sigma:\`touch ran\` contains a quote, backquote" "$COSPEC" plot toy-spectra t/toy.csv --where 'sigma:`touch ran`' -o f || return 1
     [ -z "$(find . -name ran)" ] || fail "it ran"
 }
 
@@ -237,22 +237,22 @@ test_plot() {
     # a legend says an objective in words, or what it is told to
     printf 'series,next_token_weight,tail\nar,1,9\ndiverse-ar(t=4),.3,4\n"masked(mask-ratio=0.15:0.3,event-weight=mask)",.1,1\nmine (own),.1,1\nmix:0.5*ar+0.5*masked(unmasked=2),.2,2\n' > o.csv
     exits 0 "$COSPEC" plot heavy-tails o.csv --label 'diverse-ar(t=4)=four, at,most' -o words && [ "$(sed -n 's/^LABEL.*= //p' words/heavy-tails.gp | tr '\n' ' ')" = '"autoregressive" "four at most" "masked, 15 to 30 %, event-weight mask" "mine (own)" "mix:0.5*ar+0.5*masked, 2 shown" ' ] || { fail "$(cat err; grep LABEL words/heavy-tails.gp)"; return 1; }
-    refuses 3 "label \`x\` holds a quote, backquote" "$COSPEC" plot heavy-tails o.csv --label 'ar=`x`' -o worse || return 1
+    refuses 3 "label \`x\` contains a quote, backquote" "$COSPEC" plot heavy-tails o.csv --label 'ar=`x`' -o worse || return 1
     printf 'series,index,sigma\nar,1,1\nar,2,much\n' > words.csv
-    refuses 3 "spectra draws column sigma: 'much' in row 2 is no number" "$COSPEC" plot spectra words.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
-    refuses 3 "spectra draws spectrum.csv of cospec connectivity: there is no column index in what was given" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
-    refuses 2 "no figure no-such; there are: toy-spectra, " "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "--where: lenght:6: want COLUMN:VALUE with a column of t/toy.csv; did you mean length?" "$COSPEC" plot toy-spectra t/toy.csv --where lenght:6 -o g &&
-        refuses 2 "--where: length: want COLUMN:VALUE" "$COSPEC" plot toy-spectra t/toy.csv --where length -o g &&
-        refuses 3 "toy-spectra: no row to draw fits" "$COSPEC" plot toy-spectra t/toy.csv --where index:-1 -o g &&
+    refuses 3 "spectra draws column sigma, but 'much' in row 2 is not a number" "$COSPEC" plot spectra words.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
+    refuses 3 "spectra draws spectrum.csv of cospec connectivity, but the given tables have no column index" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
+    refuses 2 "unknown figure no-such; available: toy-spectra," "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "--where: lenght:6: expected COLUMN:VALUE with a column of t/toy.csv; did you mean length?" "$COSPEC" plot toy-spectra t/toy.csv --where lenght:6 -o g &&
+        refuses 2 "--where: length: expected COLUMN:VALUE" "$COSPEC" plot toy-spectra t/toy.csv --where length -o g &&
+        refuses 3 "toy-spectra: the table has no rows that match --where" "$COSPEC" plot toy-spectra t/toy.csv --where index:-1 -o g &&
         refuses 2 "exists" "$COSPEC" plot toy-spectra t/toy.csv -o f
 }
 
 # The list of figures is the folder's.
 test_figures_are_listed() {
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
-    [ -d "$root/plots" ] || { skip figures_are_listed "no plots folder beside the program"; return 0; }
+    [ -d "$root/plots" ] || { skip figures_are_listed "no plots folder next to the program"; return 0; }
     exits 2 "$COSPEC" plot style x.csv -o f || return 1
-    sed -n 's/.*there are: //p' err | tr -d ' ' | tr , '\n' | sort > listed
+    sed -n 's/.*available: //p' err | tr -d ' ' | tr , '\n' | sort > listed
     (cd "$root/plots" && ls ./*.gp) | sed 's|^\./||; s/\.gp$//; /^style$/d' | sort > scripts
     printf 'a,b\n' > x.csv && : > m.npz
     refuses 2 "(the figure comes first, then its tables)" "$COSPEC" plot ar=x.csv toy-spectra -o f && refuses 2 "m.npz: figures are drawn from tables (.csv)" "$COSPEC" plot toy-spectra m.npz -o f || return 1

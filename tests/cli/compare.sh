@@ -118,19 +118,19 @@ test_bad_input() {
         refuses 3 "nowhere: " "$COSPEC" compare ar nowhere c.tsv -o d &&
         refuses 2 "ar (ar) is given twice; NAME=MODEL distinguishes models" "$COSPEC" compare ar ar c.tsv -o d &&
         refuses 2 "(ar) is given twice" "$COSPEC" compare a=ar b=ar c.tsv -o d &&
-        refuses 2 "one model: compare takes two or more" "$COSPEC" compare ar c.tsv -o d &&
+        refuses 2 "one model is given; compare needs two or more" "$COSPEC" compare ar c.tsv -o d &&
         refuses 2 "an argument is missing" "$COSPEC" compare ar -o d &&
         refuses 2 "--max-length 500 exceeds the 16 positions of ar" "$COSPEC" compare ar masked c.tsv --max-length 500 -o d && [ ! -e d ] &&
         refuses 2 "compare needs -o DIR" "$COSPEC" compare ar masked c.tsv &&
         COSPEC_CACHE=$PWD refuses 3 "wordnet has not been prepared" "$COSPEC" compare ar masked wordnet --dry-run &&
-        refuses 2 "a b: want NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
+        refuses 2 "a b: expected NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
         refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1
     printf 'one\ntwo\n' > plain.txt
     refuses 3 "--tasks: plain.txt" "$COSPEC" compare ar masked c.tsv --tasks plain.txt -o d || return 1
     # mistaken options of the steps are found before the first runs
     refuses 3 "--limt" "$COSPEC" compare ar masked c.tsv --read="--limt 3" -o d && [ ! -e d/ar.states ] || { fail "${why:-a step ran}"; return 1; }
     mkdir locked && chmod a-w locked
-    if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: no directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
+    if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: not a directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
 }
 
 # Models with and without a begin token predict the same tokens, though the former could predict the first; and its row, the same for every text, is probed as the shares of the classes.

@@ -27,8 +27,8 @@ test_closed_forms() {
     # Leaving out one row of four equal ones changes nothing; without their mean nothing is left.
     f32 1 2  1 2  1 2  1 2 | npy same.npy '<f4' '(4, 2)'
     exits 0 "$COSPEC" connectivity same.npy --pairs 2 --json && near "$(metric mean)" 1 1e-6 && near "$(error_of mean)" 0 1e-6 &&
-        says "same.npy: the mean of the rows holds 100.0% of the sum of squares" && says "--center" || return 1
-    exits 0 "$COSPEC" connectivity same.npy --pairs 2 --center --json && says "same.npy: 4 rows are 0" && ! grep -q 'holds 100' err || fail "${why:-$(cat err)}"
+        says "same.npy: the mean of the rows has 100.0% of the sum of squares" && says "--center" || return 1
+    exits 0 "$COSPEC" connectivity same.npy --pairs 2 --center --json && says "same.npy: 4 rows are 0" && ! grep -q 'has 100' err || fail "${why:-$(cat err)}"
 }
 
 test_tables() {
@@ -58,7 +58,7 @@ test_rows() {
     # Without a group all pairs of the other are 1, twice.
     exits 0 "$COSPEC" connectivity two.npy --pairs 4 --groups g.npy --json && [ "$(number blocks out)" = 2 ] && near "$(error_of mean)" 0 1e-6 || return 1
     i64 7 7 7 7 7 | npy one.npy '<i8' '(5,)'
-    refuses 3 "one block of the jackknife would hold all 5 rows" "$COSPEC" connectivity two.npy --pairs 4 --groups one.npy
+    refuses 3 "one block of the jackknife would contain all 5 rows" "$COSPEC" connectivity two.npy --pairs 4 --groups one.npy
 }
 
 # The command's own table as the truth: identical rows claim perfect connectivity, orthogonal ones none.
@@ -77,7 +77,7 @@ test_truth() {
     exits 0 "$COSPEC" connectivity ar=alike.npy masked:unmasked=1=eye.npy --pairs 4 --truth t/connectivity.csv && grep -q '^all  *tau_b  *top_mean  *sum_sigma4  *blind  *-1 ' out || { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=eye.npy --pairs 4 --truth t/connectivity.csv --json && [ "$(number cannot_tell out)" = 1 ] &&
         [ "$(number tau_b out)" = "" ] && grep -q '"tau_b": null' out || { fail "${why:-$(tail -30 out)}"; return 1; }
-    refuses 3 "t/connectivity.csv: 0 of the 2 NAMEs is a series of it, a ranking wants two; it has ar, masked(unmasked=1)" \
+    refuses 3 "t/connectivity.csv: contains 0 of the 2 NAMEs, but a ranking needs two; available series: ar, masked(unmasked=1)" \
         "$COSPEC" connectivity a=eye.npy b=alike.npy --pairs 4 --truth t/connectivity.csv || return 1
     refuses 3 "spectrum.csv: no column metric" "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=alike.npy --pairs 4 --truth t/spectrum.csv || return 1
     refuses 3 "nowhere.csv" "$COSPEC" connectivity ar=eye.npy masked:unmasked=1=alike.npy --pairs 4 --truth nowhere.csv
@@ -85,13 +85,13 @@ test_truth() {
 
 test_bad_input() {
     clusters; identity
-    refuses 3 "eye.npy: 4 features, two.npy has 5" "$COSPEC" connectivity two.npy eye.npy --pairs 4 || return 1
+    refuses 3 "eye.npy: 4 features, but two.npy has 5" "$COSPEC" connectivity two.npy eye.npy --pairs 4 || return 1
     exits 0 "$COSPEC" connectivity two.npy eye.npy --pairs 4 --force-unequal --json || return 1
     refuses 2 "--pairs" "$COSPEC" connectivity two.npy --pairs 0 || return 1
-    refuses 2 "--pairs wants matrices of features" "$COSPEC" connectivity --pairs 4 || return 1
+    refuses 2 "--pairs needs matrices of features" "$COSPEC" connectivity --pairs 4 || return 1
     refuses 2 "--corpus is for co-occurrence matrices" "$COSPEC" connectivity two.npy --pairs 4 --corpus c.tsv || return 1
     refuses 2 "--compare is for co-occurrence matrices" "$COSPEC" connectivity two.npy --pairs 4 --compare ar || return 1
-    refuses 2 "--center is for features: it wants --pairs" "$COSPEC" connectivity two.npy --center || return 1
+    refuses 2 "--center is for features and needs --pairs" "$COSPEC" connectivity two.npy --center || return 1
     refuses 2 "--truth is for features" "$COSPEC" connectivity two.npy --truth x.csv || return 1
     refuses 2 "1 jackknife blocks" "$COSPEC" connectivity two.npy --pairs 4 --jackknife 1 || return 1
     refuses 2 "x is given twice" "$COSPEC" connectivity x=two.npy x=eye.npy --pairs 4 || return 1
@@ -100,7 +100,7 @@ test_bad_input() {
     f32 1 0 | npy cut.npy '<f4' '(2, 3)'; refuses 3 "cut.npy" "$COSPEC" connectivity cut.npy --pairs 1 || return 1
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' > lfs.npy; refuses 3 "Git LFS" "$COSPEC" connectivity a=lfs.npy --pairs 1 || return 1
     refuses 3 "nowhere.npy" "$COSPEC" connectivity a=nowhere.npy --pairs 1 || return 1
-    cp two.npy two.txt; refuses 2 "a matrix is FILE.npy" "$COSPEC" connectivity a=two.txt --pairs 1
+    cp two.npy two.txt; refuses 2 "expected a matrix: FILE.npy" "$COSPEC" connectivity a=two.txt --pairs 1
 }
 
 # Without --pairs an .npy file is a co-occurrence matrix, as before: of the identity, four components.

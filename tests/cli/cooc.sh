@@ -139,7 +139,7 @@ test_plan_files() {
     printf 'a b c d\n' > c.txt
     exits 0 cooc --corpus c.txt --objective file --plan-file p.json --json -o d && near "$(number mass out)" 2.8333333333333335 1e-12 && [ "$(number nonzeros out)" = 5 ] || { fail "$(tr -d '\n ' < out)"; return 1; }
     printf 'a b c d e\na b\n' > c.txt
-    refuses 3 "p.json has plans of length 4, 3, but no sequence has such a length (they have 2 to 5 tokens): --max-length 4 --stride 1" "$COSPEC" cooc --corpus c.txt --objective file --plan-file p.json -o e
+    refuses 3 "p.json has plans of length 4, 3, but no sequence has such a length (they have 2 to 5 tokens); give --max-length 4 --stride 1" "$COSPEC" cooc --corpus c.txt --objective file --plan-file p.json -o e
 }
 
 test_bad_corpora() {
@@ -166,7 +166,7 @@ test_bad_options() {
         refuses 2 "--memory 5K is below 1M" "$COSPEC" cooc --corpus c.tsv --objective ar --memory 5K -o d &&
         refuses 2 "--stride 1 needs --max-length" "$COSPEC" cooc --corpus c.tsv --objective ar --stride 1 -o d &&
         refuses 2 "--vocab" "$COSPEC" cooc --corpus c.tsv --objective ar --vocab 0 -o d &&
-        refuses 2 "--t: ar does not take it" "$COSPEC" cooc --corpus c.tsv --objective ar --t 3 -o d &&
+        refuses 2 "--t does not apply to ar" "$COSPEC" cooc --corpus c.tsv --objective ar --t 3 -o d &&
         refuses 2 "1:3:1" "$COSPEC" cooc --corpus c.tsv --objective diverse-ar --t 1:3:1 -o d
 }
 
@@ -174,7 +174,7 @@ test_never_overwrites() {
     small_corpus c.tsv
     exits 0 cooc --corpus c.tsv --objective ar --context nearest:1 -o d || return 1
     sha256sum < d/matrix.npz > before
-    refuses 2 "matrix.json exists; --force overwrites it" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o d || return 1
+    refuses 2 "matrix.json exists; give --force to overwrite it" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o d || return 1
     sha256sum < d/matrix.npz | cmp -s - before || fail "the matrix changed"
 }
 
@@ -196,9 +196,9 @@ test_no_permission() {
 test_lacking_memory() {
     awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
     build="--corpus c.txt --tokenizer whitespace --objective ar --context each:4"
-    exits 0 "$COSPEC" cooc $build --memory 1M -o less && need=$(sed -n 's/.*counted by sorted records; with --memory \([0-9]*M\) row by row.*/\1/p' err) && [ -n "$need" ] || { fail "${why:-no note: $(cat err)}"; return 1; }
+    exits 0 "$COSPEC" cooc $build --memory 1M -o less && need=$(sed -n 's/.*counting by sorted records; --memory \([0-9]*M\) would allow counting row by row.*/\1/p' err) && [ -n "$need" ] || { fail "${why:-no note: $(cat err)}"; return 1; }
     exits 0 "$COSPEC" cooc $build --memory "$need" -o enough && ! says "sorted records" || { fail "${why:-$need is not enough}"; return 1; }
-    exits 0 "$COSPEC" cooc $build --memory "$((${need%M} - 1))M" -o short && says "with --memory $need row by row" || { fail "${why:-less than $need is enough}"; return 1; }
+    exits 0 "$COSPEC" cooc $build --memory "$((${need%M} - 1))M" -o short && says "; --memory $need would allow" || { fail "${why:-less than $need is enough}"; return 1; }
     cmp -s less/matrix.npz enough/matrix.npz || fail "other matrices"
 }
 
@@ -221,7 +221,7 @@ test_interrupt() {
     args="--corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 -o d"
     # shellcheck disable=SC2086
     {
-        refuses 2 "--resume goes on" "$COSPEC" cooc $args --context each:10 || return 1
+        refuses 2 "--resume to continue" "$COSPEC" cooc $args --context each:10 || return 1
         refuses 2 "its context_size is 10, not 9" "$COSPEC" cooc $args --context each:9 --resume || return 1
         # the form of an objective in checkpoints of before
         sed -i 's/"masked(mask-ratio=0.5)"/"masked mask-ratio=0.5 event-weight=token"/' d/checkpoint/*.json && grep -q "event-weight=token" d/checkpoint/*.json || { fail "no objective in the checkpoint"; return 1; }
@@ -295,7 +295,7 @@ test_data() {
     mkdir -p dir/a dir/b && echo "one two" > dir/a/1.txt && echo "three four five" > dir/b/1.txt
     exits 0 "$COSPEC" data stats dir --json && [ "$(number documents out)" = 2 ] && [ "$(number tokens out)" = 5 ] || return 1
     refuses 2 "unknown action 'show' (list, prepare, stats)" "$COSPEC" data show && refuses 2 "one NAME" "$COSPEC" data stats &&
-        refuses 2 "--vocab has no meaning" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
+        refuses 2 "--vocab does not apply" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked rounded_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \

@@ -31,7 +31,7 @@ test_closed_form() {
         between "$(cell d/density.csv above_low 2)" 120 "$(cell d/density.csv above_high 2)" &&
         between "$(cell d/density.csv fourth_below_low 4)" 3.75 "$(cell d/density.csv fourth_below_high 4)" || return 1
     for f in density.json density.csv tail.csv manifest.json; do [ -f d/$f ] || { fail "$f is missing"; return 1; }; done
-    refuses 2 "exists; --force overwrites it" "$COSPEC" density blocks.mtx -o d
+    refuses 2 "exists; give --force to overwrite it" "$COSPEC" density blocks.mtx -o d
 }
 
 # A terminal shows the large values, which the question is about.

@@ -27,14 +27,14 @@ test_a_corpus() {
         exits 0 "$COSPEC" cooc --corpus closed.txt --objective file --plan-file "d-$family/plan.json" --context unique --max-length 6 --stride 1 -o "m-$family" &&
             exits 0 "$COSPEC" svd "m-$family" -k 1 --json && near "$(number sum_sigma4 out)" "$(awk "BEGIN { printf \"%.15g\", $value + 1 }")" 1e-9 || return 1
     done
-    refuses 3 "fewer than the length" "$COSPEC" design --length 900 --corpus open.txt
+    refuses 3 "fewer than the sequence length" "$COSPEC" design --length 900 --corpus open.txt
 }
 
 test_refusals() {
-    refuses 2 "not convex" "$COSPEC" design --fixed none && refuses 2 "kinks" "$COSPEC" design --sum sigma2 &&
-        refuses 2 "laws of this family have 0.1 at most" "$COSPEC" design 'masked(unmasked=3)' --length 5 --next-token 0.5 &&
+    refuses 2 "not convex" "$COSPEC" design --fixed none && refuses 2 "is not smooth" "$COSPEC" design --sum sigma2 &&
+        refuses 2 "distributions of this family have at most 0.1" "$COSPEC" design 'masked(unmasked=3)' --length 5 --next-token 0.5 &&
         refuses 2 "offsets" "$COSPEC" design offsets:16 --length 16 && refuses 2 "objective nothing" "$COSPEC" design nothing &&
-        refuses 2 "offsets:D has one a distance, mix:SHARE*OBJECTIVE+... one a part: length 1000 expands to 499500 events, more than 262144" "$COSPEC" design --length 1000 &&
+        refuses 2 "offsets:D has one a distance, mix:SHARE*OBJECTIVE+... one a part: length 1000 expands to 499500 events, but at most 262144" "$COSPEC" design --length 1000 &&
         exits 0 "$COSPEC" design offsets:4 --length 1000 --next-token 0.5 && exits 0 "$COSPEC" design 'mix:1*ar+1*diverse-ar(t=4)' --length 1000 &&
         refuses 2 "one of parts of one kind does not: length 30 expands to" "$COSPEC" design 'mix:1*ar+1*masked(unmasked=10)' --length 30 &&
         refuses 2 "--vocab needs --corpus" "$COSPEC" design --vocab 3 && refuses 2 "--compare needs --frontier" "$COSPEC" design --compare ar &&
@@ -54,7 +54,7 @@ test_interrupted() {
     exits 0 "$COSPEC" design "$@" -o whole || return 1
     "$COSPEC" design "$@" -o part > out 2> err & pid=$!
     sleep 0.3; kill -INT $pid 2> /dev/null; wait $pid; code=$?
-    [ $code = 130 ] && [ -f part/unfinished.json ] && [ ! -f part/plan.json ] && says "steps, kept in part/unfinished.json; the same command" || { fail "exits with $code: $(cat err)"; return 1; }
+    [ $code = 130 ] && [ -f part/unfinished.json ] && [ ! -f part/plan.json ] && says "steps, kept in part/unfinished.json; run the same command" || { fail "exits with $code: $(cat err)"; return 1; }
     refuses 2 "other options" "$COSPEC" design "$@" --fixed targets -o part --resume &&
         exits 0 "$COSPEC" design "$@" -o part --resume && cmp -s whole/design.csv part/design.csv && cmp -s whole/plan.json part/plan.json && [ ! -f part/unfinished.json ] || { fail "${why:-the resumed run differs}"; return 1; }
     set -- --length 16 --frontier 8 --gap 1e-9 --quiet --compare ar

@@ -73,7 +73,7 @@ test_child_that_fails() {
 # A manifest that is a pipe is no manifest of this program, and nobody waits for its writer.
 test_pipe_is_no_manifest() {
     mkdir -p o && mkfifo o/manifest.json
-    refuses 2 "o/manifest.json exists; --force overwrites it" timeout -k 2 10 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o o
+    refuses 2 "o/manifest.json exists; give --force to overwrite it" timeout -k 2 10 "$COSPEC" toy --objective ar --classes 2 --length 4 --tokens 2 -o o
     refuses 3 "o/manifest.json" timeout -k 2 10 "$COSPEC" svd o/manifest.json -k 1 || refuses 2 "o/manifest.json" timeout -k 2 10 "$COSPEC" svd o/manifest.json -k 1
 }
 
@@ -109,7 +109,7 @@ test_signal_twice() {
     "$COSPEC" train --corpus c.tsv --objective ar --steps 100 --width 384 --layers 4 --heads 4 --batch 64 --log-every 1 -o d > out 2> err & pid=$!
     until grep -q '^1,' d/log.csv 2> /dev/null || ! kill -0 $pid; do sleep 0.05; done
     kill -TERM $pid; sleep 0.02; kill -TERM $pid; wait $pid; got=$?
-    [ $got = 130 ] && says "is kept: --resume goes on from there" || fail "exit $got: $(head -c 200 err)"
+    [ $got = 130 ] && says "is kept, and --resume continues from it" || fail "exit $got: $(head -c 200 err)"
 }
 
 # A closed terminal and the end of processor time are interrupts too; with nohup the first is not.
@@ -151,17 +151,17 @@ matrix() {
 
 test_little_address_space() {
     matrix m.mtx
-    (ulimit -v 100000; exits 3 timeout -s KILL 60 "$COSPEC" svd m.mtx -k 3 && says "the address space is limited to 97 MiB" && ! grep -q makes err) || fail "$(cat err)"
+    (ulimit -v 100000; exits 3 timeout -s KILL 60 "$COSPEC" svd m.mtx -k 3 && says "the address space is limited to 97 MiB" && ! grep -q "give --threads" err) || fail "$(cat err)"
     # a limit that one thread fits in: what makes it one is said, and not what is so already
     (ulimit -v 300000; OPENBLAS_NUM_THREADS=1 exits 0 "$COSPEC" svd m.mtx -k 3 --threads 1 &&
-        OPENBLAS_NUM_THREADS=1 exits 3 "$COSPEC" svd m.mtx -k 3 --threads 2 && says "needs 536 MiB; --threads 1 makes it one thread" &&
-        OPENBLAS_NUM_THREADS=2 exits 3 timeout -s KILL 60 "$COSPEC" svd m.mtx -k 3 --threads 1 && says "336 MiB; OPENBLAS_NUM_THREADS=1 with --threads 1 makes") || fail "$(cat err)"
+        OPENBLAS_NUM_THREADS=1 exits 3 "$COSPEC" svd m.mtx -k 3 --threads 2 && says "needs 536 MiB; give --threads 1" &&
+        OPENBLAS_NUM_THREADS=2 exits 3 timeout -s KILL 60 "$COSPEC" svd m.mtx -k 3 --threads 1 && says "336 MiB; set OPENBLAS_NUM_THREADS=1 and give --threads 1") || fail "$(cat err)"
 }
 
 test_little_stack() {
     small_corpus c.tsv
     for kib in 64 256; do
-        (ulimit -s $kib; refuses 3 "the stack is limited to $kib KiB (ulimit -s) and 512 KiB are needed" "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar) || return 1
+        (ulimit -s $kib; refuses 3 "the stack is limited to $kib KiB (ulimit -s), but 512 KiB are needed" "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar) || return 1
     done
     (ulimit -s 512; exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar) || fail "$(cat err)"
 }

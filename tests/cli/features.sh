@@ -96,7 +96,7 @@ test_verify_model() {
     ids texts.npy 2 4 5 6 7 8 9 10 11 12 && exits 0 "$COSPEC" features "$golden/t5-untied" texts.npy --stack decoder --pooling none --json -o stack || return 1
     [ -s stack/layer-3.npy ] && [ "$(number rows out)" = 8 ] || { fail "states of a decoder: $(ls stack; cat out)"; return 1; }
     refuses 2 "the model (t5) has no second stack" "$COSPEC" features "$golden/t5" texts.npy --stack decoder -o none || return 1
-    refuses 2 "predicts no tokens: ask its decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy || return 1
+    refuses 2 "does not predict tokens; evaluate its decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy || return 1
     exits 0 "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --json && [ "$(number tokens out)" = 8 ] || { fail "perplexity of a decoder: $(cat out)"; return 1; }
     refuses 2 "--source needs --stack decoder" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --source x && refuses 2 "second stack" "$COSPEC" perplexity "$golden/gpt2" texts.npy --stack decoder || return 1
     refuses 3 "tokenizer.json" "$COSPEC" perplexity "$golden/t5-untied" texts.npy --stack decoder --source x || return 1
@@ -113,10 +113,10 @@ test_sources_of_a_decoder() {
     states() { exits 0 "$COSPEC" features t5 c.tsv --stack decoder --layers last "$@"; }
     states -o own && states --sources c.txt -o each && states --no-source -o none || return 1
     cmp -s own/layer-3.npy each/layer-3.npy && ! cmp -s own/layer-3.npy none/layer-3.npy || { fail states; return 1; }
-    refuses 3 "few.txt: 7 texts for an encoder, of 120 documents" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources few.txt &&
+    refuses 3 "few.txt: 7 source texts for 120 documents" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources few.txt &&
         refuses 2 "exclude each other" "$COSPEC" perplexity t5 c.tsv --stack decoder --sources c.txt --no-source &&
         refuses 2 "--no-source needs --stack decoder" "$COSPEC" features t5 c.tsv --no-source -o d &&
-        refuses 3 "an encoder has nothing to read" "$COSPEC" perplexity t5 c.tsv --stack decoder --no-source --special no
+        refuses 3 "for the encoder to read" "$COSPEC" perplexity t5 c.tsv --stack decoder --no-source --special no
 }
 
 test_wrong_shapes_of_a_reference() {
@@ -146,7 +146,7 @@ test_special_tokens() {
     want=0; rows model c.tsv && rows causal c.tsv --special no && want=1 && rows causal c.tsv && want=2 && rows ended c.tsv || return 1
     # behind its begin token the first one is predicted too
     want=$((tokens - 80)); asks model c.tsv && asks causal c.tsv --special no && asks causal c.tsv --first no && want=$tokens && asks causal c.tsv && asks ended c.tsv || return 1
-    refuses 2 "it needs a prompt" "$COSPEC" generate model && refuses 2 "it needs a prompt" "$COSPEC" generate causal --special no &&
+    refuses 2 "give a prompt" "$COSPEC" generate model && refuses 2 "give a prompt" "$COSPEC" generate causal --special no &&
         exits 0 "$COSPEC" generate ended --length 4 --temperature 0 && mv out ended.txt && exits 0 "$COSPEC" generate causal --length 4 --temperature 0 && cmp -s out ended.txt || { fail "${why:-an end token goes before what is drawn}"; return 1; }
     exits 0 "$COSPEC" probe causal c.tsv c.tsv --csv && mv out with && exits 0 "$COSPEC" probe causal c.tsv c.tsv --special yes --csv && cmp -s out with || { fail "${why:-probe}"; return 1; }
     rm -r model && trained model masked --arch bert && published masked "<s>" "</s>" && want=2 && rows masked c.tsv &&
@@ -206,7 +206,7 @@ test_two_stream_content() {
     done
     [ "$(sort -u nll | wc -l)" = 3 ] || { fail "perplexities: $(cat nll)"; return 1; }
     grep -q '"attention": "plan"' ft-auto/runs/lr-*/config.json && grep -q '"attention": "causal"' ft-causal/runs/lr-*/config.json || { fail "what fine-tuning leaves"; return 1; }
-    trained ar ar && refuses 2 "--attention full: a causal model is asked under its own masks" "$COSPEC" perplexity ar c.tsv --attention full || return 1
+    trained ar ar && refuses 2 "--attention full does not apply: a causal model is evaluated with its own masks" "$COSPEC" perplexity ar c.tsv --attention full || return 1
     # plans of a file are where they were
     edited gvp && sed -i 's/"objective": "gvp[^"]*"/"objective": "file"/; s/"plan_file": null/"plan_file": "gone.json"/' gvp/config.json && refuses 3 "gone.json" "$COSPEC" features gvp c.tsv -o g && exits 0 "$COSPEC" features gvp c.tsv --attention full -o g
 }
@@ -228,11 +228,11 @@ test_query_position() {
     [ "$(sort -u nll | wc -l)" = 4 ] || { fail "likelihoods: $(tr '\n' ' ' < nll)"; return 1; }
     grep -q '"blind_queries": true' masked-off/config.json && ! grep -q blind_queries masked-on/config.json || { fail "$(cat masked-off/config.json)"; return 1; }
     # another query position is another run; --init-from keeps the model's, or takes the one that is asked for
-    refuses 2 "masked-off holds a run with another --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
+    refuses 2 "masked-off contains a run with another --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
     from() { exits 0 "$COSPEC" train --corpus c.tsv --max-length 16 --steps 1 --init-from "$@" --force -o next; }
     from masked-off --objective gvp && grep -q '"query_position": "off"' next/config.json && from masked-off --objective gvp --query-position on && grep -q '"query_position": "on"' next/config.json &&
         from masked-off --objective masked && grep -q '"query_position": null' next/config.json || { fail "init-from: ${why:-$(cat next/config.json)}"; return 1; }
-    refuses 2 "its decoder knows the positions" "$COSPEC" train --corpus c.tsv --objective mae-lm --query-position off -o no && refuses 2 "linear attention is no model of two streams" "$COSPEC" train --corpus c.tsv --objective linear --query-position on -o no &&
+    refuses 2 "its decoder knows the target positions" "$COSPEC" train --corpus c.tsv --objective mae-lm --query-position off -o no && refuses 2 "linear attention cannot be used as a two-stream model" "$COSPEC" train --corpus c.tsv --objective linear --query-position on -o no &&
         refuses 2 "reads no masked token" "$COSPEC" train --corpus c.tsv --objective masked --keep 0.1 --query-position off -o no
 }
 
@@ -260,7 +260,7 @@ test_bad_models() {
     sed -i 's/"transformer.h.1.mlp.c_fc.bias"/"transformer.h.7.mlp.c_fc.bias"/' missing/model.safetensors
     refuses 3 "transformer.h.1.mlp.c_fc.bias is missing" "$COSPEC" features missing c.npy -o d || return 1
     cp -r "$golden/gpt2" shape && sed -i 's/"n_inner": 14/"n_inner": 15/' shape/config.json
-    refuses 3 "config.json wants" "$COSPEC" features shape c.npy -o d || return 1
+    refuses 3 "config.json requires" "$COSPEC" features shape c.npy -o d || return 1
     cp -r "$golden/gpt2" unknown && sed -i 's/"model_type": "gpt2"/"model_type": "llama"/' unknown/config.json
     refuses 3 "llama" "$COSPEC" features unknown c.npy -o d || return 1
     cp -r "$golden/gpt2" nan
@@ -272,10 +272,10 @@ test_bad_models() {
 
 test_bad_texts() {
     small_corpus c.tsv
-    refuses 3 "tokenizer.json: not there, and texts need it; of vocab.txt or vocab.json transformers makes it" "$COSPEC" features "$golden/gpt2" c.tsv -o d || return 1
+    refuses 3 "tokenizer.json: not found, but texts need it; create it from vocab.txt or vocab.json with transformers" "$COSPEC" features "$golden/gpt2" c.tsv -o d || return 1
     ids c.npy 2 3 3 4 5 6 7 19
-    refuses 3 "document 1: token 19 at place 2 is not in 0..18" "$COSPEC" features "$golden/gpt2" c.npy -o d &&
-        refuses 3 "document 1: token 19 at place 2 is not in 0..18" "$COSPEC" perplexity "$golden/gpt2" c.npy || return 1
+    refuses 3 "document 1: token 19 at position 2 is not in 0..18" "$COSPEC" features "$golden/gpt2" c.npy -o d &&
+        refuses 3 "document 1: token 19 at position 2 is not in 0..18" "$COSPEC" perplexity "$golden/gpt2" c.npy || return 1
     ids c.npy 1 14 1 2 3 4 5 6 7 8 9 10 11 12 13 14
     refuses 2 "length 13 is not in 1..12, the positions of the model" "$COSPEC" features "$golden/gpt2" c.npy --max-length 13 -o d || return 1
     # beyond the positions: cut, by default
@@ -350,7 +350,7 @@ test_perplexity_refuses() {
     small_corpus c.tsv
     trained model ar || return 1
     refuses 2 "an argument is missing" "$COSPEC" perplexity model &&
-        refuses 2 "--ask append has no meaning for a causal model" "$COSPEC" perplexity model c.tsv --ask append &&
+        refuses 2 "--ask append does not apply to a causal model" "$COSPEC" perplexity model c.tsv --ask append &&
         refuses 2 "query vector" "$COSPEC" perplexity model c.tsv --kind two-stream &&
         refuses 3 "no document in --split test" "$COSPEC" perplexity model c.tsv --split test --test-share 0 &&
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv

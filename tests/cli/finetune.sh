@@ -83,10 +83,10 @@ test_against() {
     [ "$(grep -c ',difference$' out)" = 3 ] && ! grep -q mcnemar out && grep ',mse,.*,difference$' out | grep -q '",0,,,,,0,80,' || { fail "values: $(cat out)"; return 1; }
     # other examples are refused before any run
     sed 3d b/predictions.csv > short.csv
-    refuses 3 "short.csv: 79 predictions of layer all for 80 test examples" "$COSPEC" $fine --epochs 100000 --against short.csv || return 1
+    refuses 3 "short.csv: 79 predictions of layer all, but 80 test examples" "$COSPEC" $fine --epochs 100000 --against short.csv || return 1
     sed '2s/animal/plant/g' b/predictions.csv > other.csv
-    refuses 3 "other.csv:2: example 0 of truth plant is not example 0 of this run" "$COSPEC" $fine --epochs 100000 --against other.csv || return 1
-    refuses 3 "c.tsv: is no predictions.csv" "$COSPEC" $fine --epochs 100000 --against c.tsv || return 1
+    refuses 3 "other.csv:2: example 0 with truth plant is not example 0 of this run" "$COSPEC" $fine --epochs 100000 --against other.csv || return 1
+    refuses 3 "c.tsv: not a predictions.csv" "$COSPEC" $fine --epochs 100000 --against c.tsv || return 1
     refuses 3 "nowhere.csv" "$COSPEC" $fine --epochs 100000 --against nowhere.csv
 }
 
@@ -122,7 +122,7 @@ test_resume() {
     cmp -s whole/finetune.json part/finetune.json && cmp -s whole/predictions.csv part/predictions.csv || { fail "other numbers"; return 1; }
     [ "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" = "" ] || { fail "a finished run was made again"; return 1; }
     # finished: printed again; another recipe: refused; other texts: every run is made anew
-    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json && says "finished already" && cmp -s out whole/finetune.json || { fail "${why:-kept}"; return 1; }
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json && says "already finished" && cmp -s out whole/finetune.json || { fail "${why:-kept}"; return 1; }
     refuses 2 "another --epochs" "$COSPEC" finetune model c.tsv c.tsv $quick --seeds 3 --epochs 7 -o part --resume || return 1
     refuses 2 "--force" "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part || return 1
     sed -i 's/mat/log/' c.tsv
@@ -170,7 +170,7 @@ test_kept_models() {
     kept=d/runs/lr-0.01-seed-0
     for f in model.safetensors config.json tokenizer.json tokenizer_config.json; do [ -s $kept/$f ] || { fail "$f"; return 1; }; done
     grep -q '"RobertaPreLayerNormForSequenceClassification"' $kept/config.json && grep -q '"animal": 0' $kept/config.json && grep -q '"1": "plant"' $kept/config.json || { fail "$(cat $kept/config.json)"; return 1; }
-    refuses 2 "predicts classes, no tokens" "$COSPEC" perplexity $kept c.tsv || return 1
+    refuses 2 "predicts classes, not tokens" "$COSPEC" perplexity $kept c.tsv || return 1
     exits 0 "$COSPEC" finetune $kept c.tsv c.tsv $quick --epochs 2 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || fail "${why:-$(cat out)}"
 }
 
@@ -205,17 +205,17 @@ test_refusals() {
     refuses 2 "finetune MODEL TRAIN [TEST]" "$COSPEC" finetune model || return 1
     refuses 3 "nowhere: not a model directory" "$COSPEC" finetune nowhere c.tsv c.tsv || return 1
     grep animal c.tsv > one.tsv
-    refuses 3 "one.tsv: all 40 training rows are of class 'animal', two are needed" "$COSPEC" finetune model one.tsv c.tsv || return 1
+    refuses 3 "one.tsv: all 40 training rows are of class 'animal', but two classes are needed" "$COSPEC" finetune model one.tsv c.tsv || return 1
     { cat c.tsv; printf 'stone\tthe rock\n'; } > more.tsv
     refuses 3 "more.tsv:81" "$COSPEC" finetune model c.tsv more.tsv || return 1
     refuses 2 "--pooling first: the first token of a causal model" "$COSPEC" finetune causal c.tsv c.tsv --pooling first || return 1
-    refuses 2 "--max-length 200: model has 16 positions" "$COSPEC" finetune model c.tsv c.tsv --max-length 200 || return 1
-    refuses 2 "--metric pearson is for regression" "$COSPEC" finetune model c.tsv c.tsv --metric pearson || return 1
+    refuses 2 "--max-length 200 exceeds the positions of the model: model has 16" "$COSPEC" finetune model c.tsv c.tsv --max-length 200 || return 1
+    refuses 2 "--metric pearson needs regression" "$COSPEC" finetune model c.tsv c.tsv --metric pearson || return 1
     refuses 2 "names accuracy twice" "$COSPEC" finetune model c.tsv c.tsv --metric accuracy,accuracy || return 1
     refuses 2 "lr" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,x || return 1
-    refuses 2 "--lr names 0.001 twice" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,1e-3 || return 1
+    refuses 2 "--lr contains 0.001 twice" "$COSPEC" finetune model c.tsv c.tsv --lr 1e-3,1e-3 || return 1
     refuses 2 "--save-model needs -o DIR" "$COSPEC" finetune model c.tsv c.tsv --save-model || return 1
-    refuses 3 'class "animal" has 40 examples, 41 are wanted' "$COSPEC" finetune model c.tsv c.tsv --few 41 || return 1
+    refuses 3 'class "animal" has 40 examples, but 41 are requested' "$COSPEC" finetune model c.tsv c.tsv --few 41 || return 1
     exits 0 "$COSPEC" train --corpus c.tsv --objective linear --steps 2 --width 8 --batch 4 -o flat || return 1
     refuses 2 "flat: architecture linear has no encoder" "$COSPEC" finetune flat c.tsv c.tsv || return 1
     # a weight that is no number is named before any step
@@ -223,9 +223,9 @@ test_refusals() {
     head -c $((size - size / 2)) /dev/zero | tr '\0' '\377' | dd of=broken/model.safetensors bs=4096 seek=$((size / 2)) oflag=seek_bytes iflag=fullblock conv=notrunc 2> /dev/null
     refuses 3 "broken/model.safetensors: item " "$COSPEC" finetune broken c.tsv c.tsv --seeds 1 --epochs 1 && says nan || return 1
     cp -r model bare && rm bare/tokenizer.json
-    refuses 3 "bare/tokenizer.json: not there" "$COSPEC" finetune bare c.tsv c.tsv || return 1
+    refuses 3 "bare/tokenizer.json: not found" "$COSPEC" finetune bare c.tsv c.tsv || return 1
     # texts that are too long are cut, and that is said
-    exits 0 "$COSPEC" finetune model c.tsv c.tsv --max-length 5 --epochs 1 --seeds 1 --json && says "80 of 80 texts are cut to 5 tokens" && [ "$(number truncated_test out)" = 80 ] || fail "${why:-$(cat err)}"
+    exits 0 "$COSPEC" finetune model c.tsv c.tsv --max-length 5 --epochs 1 --seeds 1 --json && says "80 of 80 texts are truncated to 5 tokens" && [ "$(number truncated_test out)" = 80 ] || fail "${why:-$(cat err)}"
 }
 
 # A gap and a word for each class: asked as they are, models of both kinds answer without a step; taught by few, they learn.
@@ -243,14 +243,14 @@ test_cloze() {
         grep -q '"cloze": true' $kept/config.json && grep -q '"model_type": "cospec"' $kept/config.json && exits 0 "$COSPEC" features $kept c.tsv --limit 5 --force -o f || { fail "${why:-$dir: $(cat $kept/config.json)}"; return 1; }
     done
     exits 0 "$COSPEC" finetune model pairs.tsv pairs.tsv --pair-column 3 --template "{1} a {mask} {2}" --verbalisers $words $quick --epochs 6 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
-    refuses 2 "--template and --verbalisers go together" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" &&
+    refuses 2 "--template and --verbalisers must be given together" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" &&
         refuses 2 "--epochs 0 needs --template" "$COSPEC" finetune model c.tsv c.tsv --epochs 0 &&
-        refuses 2 "--pooling has no meaning with --template" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers $words --pooling mean &&
-        refuses 2 "two (two-stream) has no mask token to be filled" "$COSPEC" finetune two c.tsv c.tsv --template "{1} {mask}" --verbalisers $words &&
-        refuses 2 "no token stands before the gap" "$COSPEC" finetune mntp c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
+        refuses 2 "--pooling cannot be combined with --template" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers $words --pooling mean &&
+        refuses 2 "two (two-stream) has no mask token to fill" "$COSPEC" finetune two c.tsv c.tsv --template "{1} {mask}" --verbalisers $words &&
+        refuses 2 "no token precedes the gap" "$COSPEC" finetune mntp c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
         refuses 2 "the model has no token 'unheard'" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers animal=cat,plant=unheard &&
-        refuses 2 "of a causal model {mask} is the end" "$COSPEC" finetune causal c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
-        refuses 2 "--regression has no meaning with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words
+        refuses 2 "for a causal model {mask} must come last" "$COSPEC" finetune causal c.tsv c.tsv --template "{mask} {1}" --verbalisers $words &&
+        refuses 2 "--regression cannot be combined with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words
 }
 
 # squad FILE: 36 questions which number stands in a context; every third context has none.
@@ -291,15 +291,15 @@ test_spans() {
     sed 's/"answer_start": 11/"answer_start": 12/' s.json > off.json
     sed 's/"id": "q1"/"id": "q0"/' s.json > twice.json
     refuses 3 "off.json: question q0: its answer 'one' is not at character 12 of the context" "$COSPEC" finetune m-ar s.json off.json --head spans &&
-        refuses 3 "twice.json: two questions have the id q0" "$COSPEC" finetune m-ar twice.json s.json --head spans &&
+        refuses 3 "twice.json: two questions have the same id q0" "$COSPEC" finetune m-ar twice.json s.json --head spans &&
         refuses 3 "c.tsv" "$COSPEC" finetune m-ar c.tsv s.json --head spans &&
-        refuses 2 "--head spans takes MODEL TRAIN.json TEST.json" "$COSPEC" finetune m-ar s.json --head spans &&
-        refuses 2 "has no head of spans" "$COSPEC" finetune m-ar s.json s.json --head spans --epochs 0 --max-length 12 &&
-        refuses 2 "leaves no room beside" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 4 &&
-        refuses 2 "--head spans takes one --lr" "$COSPEC" finetune m-ar s.json s.json --head spans --lr 1e-3,1e-4 &&
-        refuses 2 "--template has no meaning with --head spans" "$COSPEC" finetune m-ar s.json s.json --head spans --template '{1}{mask}' &&
+        refuses 2 "--head spans needs the arguments MODEL TRAIN.json TEST.json" "$COSPEC" finetune m-ar s.json --head spans &&
+        refuses 2 "has no span head" "$COSPEC" finetune m-ar s.json s.json --head spans --epochs 0 --max-length 12 &&
+        refuses 2 "is too short for" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 4 &&
+        refuses 2 "--head spans needs a single --lr" "$COSPEC" finetune m-ar s.json s.json --head spans --lr 1e-3,1e-4 &&
+        refuses 2 "--template cannot be combined with --head spans" "$COSPEC" finetune m-ar s.json s.json --head spans --template '{1}{mask}' &&
         refuses 2 "--stride needs --head spans" "$COSPEC" finetune m-ar c.tsv c.tsv --stride 3 &&
-        refuses 2 "--max-length 40: m-ar has 16 positions" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
+        refuses 2 "--max-length 40 exceeds the positions of the model: m-ar has 16" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
 }
 
 for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume damaged_runs interrupt kept_models plugin spans_on_a_device refusals; do check $t; done

@@ -13,7 +13,7 @@ test_files_of_others_are_refused() {
         "train.json|tokenize train --corpus c.tsv --vocab 300" "manifest.json|data list"; do
         file=${case%%|*}
         mkdir d && echo mine > "d/$file"
-        refuses 2 "d/$file exists; --force overwrites it" "$COSPEC" ${case#*|} -o d && [ "$(cat "d/$file")" = mine ] && [ "$(ls -A d)" = "$file" ] || { fail "$case: $why $(ls -A d)"; return 1; }
+        refuses 2 "d/$file exists; give --force to overwrite it" "$COSPEC" ${case#*|} -o d && [ "$(cat "d/$file")" = mine ] && [ "$(ls -A d)" = "$file" ] || { fail "$case: $why $(ls -A d)"; return 1; }
         rm -r d
     done
     exits 0 "$COSPEC" $toy -o d && exits 0 "$COSPEC" tradeoff --length 8 -o d && grep -q '"tradeoff"' d/manifest.json
@@ -22,7 +22,7 @@ test_files_of_others_are_refused() {
 # shellcheck disable=SC2086
 test_resume_takes_over_its_own_run_only() {
     mkdir d && echo mine > d/toy.csv
-    refuses 2 "d/toy.csv exists; --force overwrites it" "$COSPEC" $toy --resume -o d && [ "$(cat d/toy.csv)" = mine ]
+    refuses 2 "d/toy.csv exists; give --force to overwrite it" "$COSPEC" $toy --resume -o d && [ "$(cat d/toy.csv)" = mine ]
 }
 
 # shellcheck disable=SC2086
@@ -40,7 +40,7 @@ toy.csv
 toy.json" ] || { fail "left: $(ls -A d)"; return 1; }
     command -v flock > /dev/null || { skip one_run_at_a_time "no flock"; return 0; }
     flock d/.cospec.lock sh -c "'$COSPEC' $toy -o d --force" > out 2> err
-    [ $? = 3 ] && says "d: another run is writing there" && exits 0 "$COSPEC" $toy -o d --force
+    [ $? = 3 ] && says "d: another run is writing to this folder; wait for it or choose another folder" && exits 0 "$COSPEC" $toy -o d --force
 }
 
 # What a killed run has begun, as its lock file says, is the next one's to replace; what it has not, is not.
@@ -53,10 +53,10 @@ test_a_killed_run_is_repeated_without_force() {
     kill -9 $pid; wait $pid 2> /dev/null
     [ -s d/.cospec.lock ] && [ ! -e d/manifest.json ] || { fail "it was not killed in time: $(ls -A d)"; return 1; }
     echo killed > d/layer-0.npy && echo mine > d/features.csv # as if it had come so far; that it had not begun
-    refuses 2 "d/features.csv exists; --force overwrites it" "$COSPEC" features m c.tsv -o d && [ -s d/.cospec.lock ] || return 1
+    refuses 2 "d/features.csv exists; give --force to overwrite it" "$COSPEC" features m c.tsv -o d && [ -s d/.cospec.lock ] || return 1
     rm d/features.csv
     exits 0 "$COSPEC" features m c.tsv -o d && [ -s d/manifest.json ] && [ ! -e d/.cospec.lock ] && [ "$(wc -c < d/layer-0.npy)" -gt 1000 ] &&
-        refuses 2 "exists; --force" "$COSPEC" features m c.tsv -o d
+        refuses 2 "exists; give --force" "$COSPEC" features m c.tsv -o d
 }
 
 # shellcheck disable=SC2086
@@ -70,7 +70,7 @@ test_folders_within() {
     mkdir other steps && echo keep > other/model.safetensors && mkdir link && ln -s ../other link/checkpoint-5
     refuses 2 "link/checkpoint-5 is a symbolic link" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o link || return 1
     mkdir -p own/checkpoint-5 && echo keep > own/checkpoint-5/model.safetensors
-    refuses 2 "own/checkpoint-5 is no checkpoint" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o own || return 1
+    refuses 2 "own/checkpoint-5 is not empty and not a checkpoint" "$COSPEC" train --corpus my.tsv --objective ar --steps 5 --layers 1 --width 16 --heads 2 --batch 2 -o own || return 1
     [ "$(ls link own)" = "$(printf 'link:\ncheckpoint-5\n\nown:\ncheckpoint-5')" ] || { fail "something was written: $(ls link own)"; return 1; }
     mkdir -p draws/draws-2 && echo keep > draws/draws-2/matrix.npz && mkdir linked && ln -s ../other linked/draws-2
     set -- cooc --corpus my.tsv --objective masked --mask-ratio 0.5 --context all --max-length 4 --draws 2,4
@@ -81,7 +81,7 @@ test_folders_within() {
     refuses 2 "kept/unfinished.json exists" "$COSPEC" connectivity --corpus my.tsv --context all --max-length 4 --stride 1 --jackknife 0 --compare ar -o kept || return 1
     printf '{"steps": [{"about": "x", "run": {"one": "toy --objective ar --classes 2 --length 3 --tokens 2"}}]}' > s.json && echo '<p>' > t.html
     mkdir -p study/one far && echo keep > study/one/toy.csv && mkdir study2 && ln -s ../far study2/one
-    refuses 2 "study/one holds files that no study has written" "$COSPEC" reproduce --steps s.json --template t.html -o study -q || return 1
+    refuses 2 "study/one contains files that were not written by a study; choose another folder" "$COSPEC" reproduce --steps s.json --template t.html -o study -q || return 1
     refuses 2 "study2/one is a symbolic link" "$COSPEC" reproduce --steps s.json --template t.html -o study2 -q || return 1
     [ "$(cat other/* own/checkpoint-5/* draws/draws-2/* kept/* study/one/*)" = "$(printf 'keep\nkeep\nkeep\nkeep\nkeep\nkeep')" ] && [ -z "$(ls far)" ] || fail "something was replaced"
 }

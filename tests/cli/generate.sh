@@ -30,17 +30,17 @@ test_prompts_and_greedy() {
 # A mask token of the prompt is read and stays.
 test_a_mask_in_the_prompt_is_noted() {
     small_corpus c.tsv
-    trained masked masked && exits 0 "$COSPEC" generate masked --prompt 'a<mask>' --length 6 && says "the prompt has 1 mask tokens, which stay" && exits 0 "$COSPEC" generate masked --prompt a --length 6 && ! grep -q 'mask tokens' err || fail "${why:-$(cat err)}"
+    trained masked masked && exits 0 "$COSPEC" generate masked --prompt 'a<mask>' --length 6 && says "the prompt has 1 mask tokens, which are kept;" && exits 0 "$COSPEC" generate masked --prompt a --length 6 && ! grep -q 'mask tokens' err || fail "${why:-$(cat err)}"
 }
 
 test_bad_input() {
     small_corpus c.tsv
     trained ar ar && exits 0 "$COSPEC" train --corpus c.tsv --width 16 --batch 8 --max-length 16 --steps 4 --objective linear -o spectral || return 1
-    refuses 2 "it needs a prompt" "$COSPEC" generate ar &&
-        refuses 2 "--order random: a causal model whose rows see those up to them draws from left to right" "$COSPEC" generate ar --prompt a --order random &&
+    refuses 2 "give a prompt" "$COSPEC" generate ar &&
+        refuses 2 "--order random: a causal model with causal attention generates only from left to right" "$COSPEC" generate ar --prompt a --order random &&
         refuses 2 "length 17 exceeds the 16 positions" "$COSPEC" generate ar --prompt a --length 17 &&
-        refuses 2 "a text of 1 tokens behind a prompt of 1: nothing is left to draw" "$COSPEC" generate ar --prompt a --length 1 &&
-        refuses 2 "its outputs are no probabilities" "$COSPEC" generate spectral --prompt a &&
+        refuses 2 "a text of 1 tokens with a prompt of 1 leaves nothing to generate" "$COSPEC" generate ar --prompt a --length 1 &&
+        refuses 2 "its outputs are not probabilities" "$COSPEC" generate spectral --prompt a &&
         refuses 2 "--top-p" "$COSPEC" generate ar --prompt a --top-p 1.5 &&
         refuses 2 "--temperature" "$COSPEC" generate ar --prompt a --temperature -1 &&
         refuses 3 "nowhere" "$COSPEC" generate nowhere
@@ -49,9 +49,9 @@ test_bad_input() {
 # Rotary positions have no end; a length beyond the one that the model was made for is noted, once.
 test_lengths_beyond_are_noted() {
     small_corpus c.tsv
-    trained ar ar --arch llama && exits 0 "$COSPEC" generate ar --prompt a --length 16 && ! grep -q "was made for" err &&
-        exits 0 "$COSPEC" generate ar --prompt a --length 18 && [ "$(grep -c -- "--length is more than the 16 tokens that the model was made for" err)" = 1 ] &&
-        exits 0 "$COSPEC" features ar c.tsv --max-length 20 --limit 3 -o f && [ "$(grep -c -- "--max-length is more than the 16 tokens" err)" = 1 ] || fail "${why:-$(cat err)}"
+    trained ar ar --arch llama && exits 0 "$COSPEC" generate ar --prompt a --length 16 && ! grep -q "was trained for" err &&
+        exits 0 "$COSPEC" generate ar --prompt a --length 18 && [ "$(grep -c -- "--length exceeds the 16 tokens that the model was trained for" err)" = 1 ] &&
+        exits 0 "$COSPEC" features ar c.tsv --max-length 20 --limit 3 -o f && [ "$(grep -c -- "--max-length exceeds the 16 tokens" err)" = 1 ] || fail "${why:-$(cat err)}"
 }
 
 for t in texts_of_every_kind prompts_and_greedy a_mask_in_the_prompt_is_noted bad_input lengths_beyond_are_noted; do check "$t"; done

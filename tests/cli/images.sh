@@ -18,30 +18,30 @@ test_stats_and_contact_sheet() {
     [ "$(number images out)" = 6 ] && [ "$(number height out)" = 2 ] && [ "$(number labels out)" = 2 ] && near "$(number pixel_mean out)" 128 0 || { fail "$(tr -d '\n ' < out)"; return 1; }
     [ "$(head -c 4 s/contact.png | tail -c 3)" = PNG ] && grep -q '"path": "p"' s/manifest.json || { fail "no sheet, or p is no input"; return 1; }
     exits 0 data stats p -o t --threads 2 && cmp s/contact.png t/contact.png || { fail "${why:-the sheet depends on the threads}"; return 1; }
-    refuses 2 "--vocab has no meaning for the pictures p" data stats p --vocab 9 &&
-        refuses 2 "--test-share has no meaning for the pictures field" data stats field --test-share 0.1
+    refuses 2 "--vocab does not apply to the pictures p" data stats p --vocab 9 &&
+        refuses 2 "--test-share does not apply to the pictures field" data stats field --test-share 0.1
 }
 
 test_bad_pictures() {
     pictures
     printf 'P5 2 2 255\n\001' > p/light/4.pgm
-    refuses 3 "p/light/4.pgm: 1 bytes of pixels, and 2 x 2 take 4" data stats p || return 1
+    refuses 3 "p/light/4.pgm: 1 bytes of pixels, but 2 x 2 pixels need 4" data stats p || return 1
     printf 'P5 1 1 255\n\001' > p/light/4.pgm
-    refuses 3 "p/light/4.pgm is 1 x 1, p/dark/1.pgm is 2 x 2" data stats p || return 1
+    refuses 3 "p/light/4.pgm is 1 x 1, but p/dark/1.pgm is 2 x 2" data stats p || return 1
     mkdir q && printf 'P3 1 1 255 1 1 1\n' > q/0.PPM && cp p/dark/1.pgm q/
-    refuses 3 "q/0.PPM: begins as no PNG, JPEG, binary PGM (P5) or PPM (P6) does" data stats q || return 1
+    refuses 3 "q/0.PPM: not a PNG, JPEG, binary PGM (P5) or PPM (P6) file" data stats q || return 1
     printf '\000\000\010\003\377\377\377\377\000\000\000\001\000\000\000\001x' > idx
     refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx || return 1
     # nobody waits for the writer of a pipe
     mkdir -p f/a && mkfifo f/a/y.png f.npy f-images-idx3-ubyte f.txt || return 1
-    refuses 3 "f/a/y.png: is a pipe, not a file to read" timeout -k 2 10 "$COSPEC" data stats f || return 1
+    refuses 3 "f/a/y.png: is a pipe, but a regular file is needed" timeout -k 2 10 "$COSPEC" data stats f || return 1
     for name in f.npy f-images-idx3-ubyte f.txt; do
-        refuses 3 "$name: is not a regular file" timeout -k 2 10 "$COSPEC" data stats $name || return 1
+        refuses 3 "$name: not a regular file" timeout -k 2 10 "$COSPEC" data stats $name || return 1
     done
     # what is not there is said to be so, by name or path
-    refuses 3 "glyhs: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field)" \
+    refuses 3 "glyhs: no such file, no named corpus (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field)" \
         "$COSPEC" train --corpus glyhs --objective masked --arch vit -o t && grep -q 'did you mean glyphs?' err && refuses 2 "unknown corpus 'glyhs'" data prepare glyhs &&
-        refuses 2 "--arch vit reads one corpus of pictures, and p,q are several" "$COSPEC" train --corpus p,q --objective masked --arch vit -o t
+        refuses 2 "--arch vit reads one corpus of pictures, but p,q contains several" "$COSPEC" train --corpus p,q --objective masked --arch vit -o t
 }
 
 # Pictures of noise: codes are tokens, a document a picture, read by every command of text.
@@ -59,7 +59,7 @@ test_codes_are_tokens() {
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --mask-ratio 0.5 --threads 2 -o d && cmp c/matrix.npz d/matrix.npz || return 1
     # a window is a sequence, and no sequence lies across windows
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --objective masked --mask-ratio 0.5 -o g && cmp c/matrix.npz g/matrix.npz || { fail "${why:-windows are no sequences}"; return 1; }
-    refuses 2 "--max-length 8 with --stride 0 cuts sequences across windows of 2 x 2 patches, which overlap: give --max-length 4, or none" \
+    refuses 2 "--max-length 8 with --stride 0 cuts sequences across overlapping windows of 2 x 2 patches: give --max-length 4, or leave it out" \
         "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 8 --objective ar -o e || return 1
     # the nearest patch is one of the plane, in records, texts of rows and every command
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 4 --objective masked --unmasked 1 --context nearest:1 -o p &&
@@ -71,9 +71,9 @@ test_codes_are_tokens() {
     exits 0 "$COSPEC" cooc --corpus n --patch 2 --codes 5 --objective masked --mask-ratio 0.5 --context nearest:2 -o w && grep -q '"context": "nearest:2@4"' w/matrix.json &&
         exits 0 "$COSPEC" connectivity --corpus n --patch 2 --codes 5 --compare masked:mask-ratio=0.5 --context nearest:2 --json && grep -q 'nearest:2@4' out || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 "does not cut their windows of 2 x 2 patches into whole rows: give --max-length 4 alone, or nearest:1@1" "$COSPEC" cooc --corpus n --patch 2 --codes 5 --window 2x2 --max-length 3 --objective ar --context nearest:1 -o e || return 1
-    refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" cooc --corpus n --patch 3 --objective ar -o e || return 1
+    refuses 2 "patch size 3 does not divide pictures of 8 x 8" "$COSPEC" cooc --corpus n --patch 3 --objective ar -o e || return 1
     printf 'a b c\n' > t.txt
-    refuses 2 "--codes is for pictures, and t.txt is none" "$COSPEC" cooc --corpus t.txt --codes 5 --objective ar -o e
+    refuses 2 "--codes needs pictures, but t.txt has none" "$COSPEC" cooc --corpus t.txt --codes 5 --objective ar -o e
 }
 
 check codes_are_tokens

@@ -34,8 +34,8 @@ test_truth_stands_beside_estimates() {
     exits 0 cooc --corpus markov:states=5,length=8 --population --max-length 3 --stride 1 --objective ar -o p && exits 0 "$COSPEC" connectivity p --csv || return 1
     near "$(row sum_sigma4 population c.csv)" "$(row sum_sigma4 plug-in out)" 1e-12 || return 1
     exits 0 "$COSPEC" connectivity --corpus markov:states=40,length=30,documents=40 --compare ar --jackknife 0 -k 4 --csv &&
-        grep -qF "no rows of the population: markov:states=40,length=30,documents=40: 1.182e+48 contributions of all words" err || { fail "${why:-$(cat err)}"; return 1; }
-    [ -z "$(row sum_sigma4 population out)" ] || fail "rows of the population"
+        grep -qF "population values are not available: markov:states=40,length=30,documents=40: 1.182e+48 contributions from all words" err || { fail "${why:-$(cat err)}"; return 1; }
+    [ -z "$(row sum_sigma4 population out)" ] || fail "values are not available"
 }
 
 # Both children are the symbol itself with probability .9, else both the other one; leaves are their symbols.
@@ -66,13 +66,13 @@ test_models_learn_it() {
 test_refusals() {
     refuses 2 "markov has no 'sates'; did you mean states?" cooc --corpus markov:sates=3 --objective ar -o d &&
         refuses 2 "length: 0 is not in 1..2147483647" "$COSPEC" data stats hmm:length=0 &&
-        refuses 2 "c.tsv: wanted a law of text" cooc --corpus c.tsv --population --objective ar -o d &&
-        refuses 2 "--vocab has no meaning with --population" cooc --corpus markov:states=3 --population --vocab 2 --objective ar -o d &&
-        refuses 3 "1.182e+48 contributions of all words" cooc --corpus markov:states=40,length=30 --population --objective ar -o d &&
-        refuses 2 "a population has no documents to be rows" cooc --corpus markov:states=3,length=5 --population --max-length 3 --context document --objective ar -o d &&
+        refuses 2 "c.tsv: expected a synthetic language:" cooc --corpus c.tsv --population --objective ar -o d &&
+        refuses 2 "--vocab does not apply to --population" cooc --corpus markov:states=3 --population --vocab 2 --objective ar -o d &&
+        refuses 3 "1.182e+48 contributions from all words" cooc --corpus markov:states=40,length=30 --population --objective ar -o d &&
+        refuses 2 "a population has no documents that could be rows" cooc --corpus markov:states=3,length=5 --population --max-length 3 --context document --objective ar -o d &&
         refuses 3 "absent.json" cooc --corpus markov:file=absent.json --objective ar -o d || return 1
     printf '{"classes": [{"transition": [[0.9, 0.2], [0.1, 0.9]]}]}\n' > bad.json
-    refuses 3 "bad.json: classes[0]: transition[0]: sums to 1.1, not to 1" "$COSPEC" data stats markov:file=bad.json
+    refuses 3 "bad.json: classes[0]: transition[0]: the probabilities sum to 1.1, not 1" "$COSPEC" data stats markov:file=bad.json
 }
 
 # Where the estimates of the language contradict what is known, the corpus is said to be too small, and which would do; where they do not,

@@ -25,7 +25,7 @@ test_rerun() {
         exits 0 "$COSPEC" rerun b/manifest.json && cmp -s out first || { fail "${why:-results differ}"; return 1; }
     # of other words it is another run
     sed -i 's/"classes": "4"/"classes": "5"/' b/manifest.json
-    refuses 3 "b/manifest.json: was changed or damaged after cospec wrote it; --force repeats it as it is" "$COSPEC" rerun b/manifest.json && exits 0 "$COSPEC" rerun b/manifest.json --force && ! cmp -s out first
+    refuses 3 "b/manifest.json: was changed or damaged after cospec wrote it; give --force to repeat it as it is" "$COSPEC" rerun b/manifest.json && exits 0 "$COSPEC" rerun b/manifest.json --force && ! cmp -s out first
 }
 
 test_rerun_of_config() {
@@ -41,7 +41,7 @@ test_rerun_of_a_build() {
     refuses 3 "an input has changed since the run: c.tsv: its SHA-256 was " "$COSPEC" rerun a/manifest.json -o c &&
         says "and is $(sha256sum < c.tsv | cut -d' ' -f1)" && exits 0 "$COSPEC" rerun a/manifest.json -o c --force || return 1
     rm c.tsv
-    refuses 3 "which was made in" "$COSPEC" rerun a/manifest.json -o e
+    refuses 3 "which was created in" "$COSPEC" rerun a/manifest.json -o e
 }
 
 test_rerun_of_something_else() {
@@ -74,7 +74,7 @@ test_changed_sidecar() {
         echo '{}' > m/matrix.json
         refuses 3 "m/matrix.json: its SHA-256" "$COSPEC" $command && refuses 3 "m/matrix.json: its SHA-256" "$COSPEC" rerun d || return 1
         rm m/matrix.json
-        refuses 3 "m/matrix.json: is missing, m/manifest.json has it" "$COSPEC" $command || return 1
+        refuses 3 "m/matrix.json: is missing, but m/manifest.json lists it" "$COSPEC" $command || return 1
         cp whole m/matrix.json
     done
 }
@@ -83,10 +83,10 @@ test_changed_sidecar() {
 # shellcheck disable=SC2086
 test_resume_without_results() {
     exits 0 "$COSPEC" toy $toy -o d && rm d/toy.csv || return 1
-    exits 0 "$COSPEC" toy $toy --resume --csv -o d && says "d/toy.csv: is missing, d/manifest.json has it" && cmp -s out d/toy.csv || { fail "${why:-not run anew}"; return 1; }
+    exits 0 "$COSPEC" toy $toy --resume --csv -o d && says "d/toy.csv: is missing, but d/manifest.json lists it" && cmp -s out d/toy.csv || { fail "${why:-not run anew}"; return 1; }
     # recorded by nobody, as before there were digests
     edited d; rm d/toy.csv
-    refuses 3 "d: the finished run has no toy.csv to print; --resume --force runs it anew" "$COSPEC" toy $toy --resume --csv -o d || return 1
+    refuses 3 "d: the finished run has no toy.csv to print; give --resume --force to run it again" "$COSPEC" toy $toy --resume --csv -o d || return 1
     exits 0 "$COSPEC" toy $toy --resume -o d && cmp -s out d/toy.json || { fail "${why:-JSON differs}"; return 1; }
     rm d/toy.json
     refuses 3 "has no toy.json" "$COSPEC" toy $toy --resume -o d || return 1
@@ -101,7 +101,7 @@ test_changed_results() {
     done
     echo word >> m/vocab.txt
     refuses 3 "m/vocab.txt: its SHA-256 is $(sha256sum < m/vocab.txt | cut -d' ' -f1), but manifest.json says $(sha256sum < whole/vocab.txt | cut -d' ' -f1)" "$COSPEC" inspect m &&
-        says "'cospec rerun m/manifest.json -o NEW' makes it again; to read it as it is, take manifest.json away" && exits 0 "$COSPEC" svd m -k 1 || return 1
+        says "'cospec rerun m/manifest.json -o NEW' creates it again; to read it unchecked, remove manifest.json" && exits 0 "$COSPEC" svd m -k 1 || return 1
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m --resume && says "it was changed or damaged" && cmp -s m/vocab.txt whole/vocab.txt || { fail "${why:-not made again}"; return 1; }
     exits 0 "$COSPEC" inspect m --row 0 || return 1
     # another command's files in the same folder stay recorded

@@ -121,8 +121,8 @@ test_rare_tokens() {
     printf 'x\tthe cat sat\n' > other.tsv
     exits 0 "$COSPEC" mask-rank ar c.tsv --rare 0 --rare-in other.tsv --csv && n=$(awk -F, '$2 == 0 && $3 == "others" && $4 == "stable_rank" { print $(NF - 1) }' out)
     [ "$n" = "$(cut -f2 c.tsv | tr ' ' '\n' | grep -cx 'the\|cat\|sat')" ] || { fail "others: ${why:-$n}"; return 1; }
-    refuses 3 "no row is of a rare token" "$COSPEC" mask-rank ar c.tsv --rare 1 && refuses 3 "every row is of a rare token" "$COSPEC" mask-rank ar c.tsv --rare 100000 &&
-        refuses 2 "--mask-ratio has no meaning with --rare" "$COSPEC" mask-rank ar c.tsv --rare 3 --mask-ratio 0.2 && refuses 2 "--rare-in needs --rare" "$COSPEC" mask-rank mlm c.tsv --rare-in c.tsv &&
+    refuses 3 "no row belongs to a rare token" "$COSPEC" mask-rank ar c.tsv --rare 1 && refuses 3 "every row belongs to a rare token" "$COSPEC" mask-rank ar c.tsv --rare 100000 &&
+        refuses 2 "--mask-ratio cannot be combined with --rare" "$COSPEC" mask-rank ar c.tsv --rare 3 --mask-ratio 0.2 && refuses 2 "--rare-in needs --rare" "$COSPEC" mask-rank mlm c.tsv --rare-in c.tsv &&
         refuses 3 "gone.tsv" "$COSPEC" mask-rank ar c.tsv --rare 3 --rare-in gone.tsv
 }
 
@@ -147,18 +147,18 @@ test_hugging_face_models() {
 test_refusals() {
     small_corpus c.tsv
     trained mlm masked && trained ar ar && trained two diverse-ar || return 1
-    refuses 2 "ar: a causal model; mask-rank is of masked and mae-lm models" "$COSPEC" mask-rank ar c.tsv &&
+    refuses 2 "ar: a causal model; mask-rank needs a masked or mae-lm model" "$COSPEC" mask-rank ar c.tsv &&
         refuses 2 "two: a two-stream model" "$COSPEC" mask-rank MLM=mlm two c.tsv &&
         refuses 2 "--mask-ratio: 0 is not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 0 &&
         refuses 2 "--mask-ratio: 1 is not in (0, 1)" "$COSPEC" mask-rank mlm c.tsv --mask-ratio 1 &&
         refuses 2 "--tau: 0 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 0 &&
         refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" mask-rank mlm c.tsv --tau 1.5 &&
         refuses 2 "an argument is missing: cospec mask-rank [NAME=]MODEL... CORPUS" "$COSPEC" mask-rank mlm &&
-        refuses 2 "=mlm: want NAME=MODEL" "$COSPEC" mask-rank =mlm c.tsv &&
+        refuses 2 "=mlm: expected NAME=MODEL" "$COSPEC" mask-rank =mlm c.tsv &&
         refuses 3 "none: not a model directory" "$COSPEC" mask-rank X=none c.tsv &&
         refuses 2 "--layers" "$COSPEC" mask-rank mlm c.tsv --layers 0,7 &&
-        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 90 --json && says "mlm: 80 documents, and so as many blocks" && [ "$(number blocks out)" = 80 ] &&
-        exits 0 "$COSPEC" mask-rank mlm c.tsv --limit 1 --json && says "mlm: 1 document, and so no standard errors" && ! grep -q '"se": [0-9]' out || { fail "${why:-blocks of few documents}"; return 1; }
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 90 --json && says "mlm: 80 documents, therefore that number of blocks" && [ "$(number blocks out)" = 80 ] &&
+        exits 0 "$COSPEC" mask-rank mlm c.tsv --limit 1 --json && says "mlm: 1 document, therefore no standard errors" && ! grep -q '"se": [0-9]' out || { fail "${why:-blocks of few documents}"; return 1; }
     # no mask token: neither config.json nor tokenizer.json names one
     cp -r mlm nomask && edited nomask && sed -i 's/"mask_id": [0-9]*/"mask_id": -1/' nomask/config.json && sed -i 's/\[MASK\]/[NONE]/g; s/<mask>/<none>/g' nomask/tokenizer.json
     refuses 2 "nomask: the model has no mask token" "$COSPEC" mask-rank nomask c.tsv || return 1
@@ -175,12 +175,12 @@ test_verify() {
     done
     grep '^2.2-u1,' out | grep -q '^2.2-u1,printed,FAIL,0\.0352[0-9]*,<=,0\.0226' || { fail "$(grep '^2.2-u1' out)"; return 1; }
     exits 0 "$COSPEC" verify all --csv && grep -q '^2.2-u1,' out &&
-        refuses 2 "Theorem 2.2 is about attention layers: it takes no --matrix" "$COSPEC" verify 2.2 --matrix x.npy
+        refuses 2 "Theorem 2.2 is about attention layers: it does not accept --matrix" "$COSPEC" verify 2.2 --matrix x.npy
 }
 
 # A decoder reads no [MASK]; of rare tokens its states are studied as any model's: as many rows as features gives, over its three layers.
 test_decoder() {
-    two_stacks "$golden" t5 && refuses 2 "t5: a causal model; mask-rank is of masked and mae-lm models" "$COSPEC" mask-rank t5 c.tsv --stack decoder && refuses 2 "t5: the model has no mask token" "$COSPEC" mask-rank t5 c.tsv || return 1
+    two_stacks "$golden" t5 && refuses 2 "t5: a causal model; mask-rank needs a masked or mae-lm model" "$COSPEC" mask-rank t5 c.tsv --stack decoder && refuses 2 "t5: the model has no mask token" "$COSPEC" mask-rank t5 c.tsv || return 1
     exits 0 "$COSPEC" mask-rank t5 c.tsv --stack decoder --rare 90 --blocks 4 -o d && exits 0 "$COSPEC" mask-rank t5 c.tsv --rare 90 --blocks 4 -o e && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --pooling none --json -o f || return 1
     [ "$(number rows d/mask_rank.json)" = "$(number rows out)" ] && [ "$(cut -d, -f2 d/gap.csv | sort -u | tr '\n' ' ')" = "0 1 2 3 layer " ] && [ "$(cut -d, -f2 e/gap.csv | sort -u | tr '\n' ' ')" = "0 1 2 layer " ] || fail "$(cat d/gap.csv)"
 }

@@ -92,7 +92,7 @@ test_files() {
     done
     [ "$(head -1 d/svd.csv)" = "$(head -1 one/svd.csv)" ] && [ "$(wc -l < d/svd.csv)" = "$(wc -l < one/svd.csv)" ] || { fail "svd.csv: $(head -1 d/svd.csv)"; return 1; }
     same_values d/svd.json one/svd.json || { fail "svd.json: $(paste a b)"; return 1; }
-    exits 2 ranks 2 svd m --mpi -k 5 -o d && says "--force overwrites it"
+    exits 2 ranks 2 svd m --mpi -k 5 -o d && says "--force to overwrite it"
 }
 
 test_cooc_is_that_of_one_process() {
@@ -119,7 +119,7 @@ test_bad_input() {
         [ "$(grep -c "$line" err)" = 1 ] || { fail "'$line' $(grep -c "$line" err) times: $(cat err)"; return 1; }
     done
     matrix || return 1
-    exits 2 ranks 2 svd m --mpi --solver lapack && says "works in one process" || return 1
+    exits 2 ranks 2 svd m --mpi --solver lapack && says "works in a single process" || return 1
     exits 2 ranks 2 svd m --mpi --dry-run && says "leave --mpi out" || return 1
     exits 2 ranks 2 svd m --mpi --device cuda && says "leave --mpi out" || return 1
     exits 2 ranks 2 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4 --mpi -o l && says "leave --mpi out"

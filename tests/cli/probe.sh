@@ -71,15 +71,15 @@ test_texts() {
         [ "$(number seeds out)" = 5 ] || { fail "${why:-d $(number d out), n $(number n out)}"; return 1; }
     # Shares of tokens have a column a token; the untrained network is a model like any.
     exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --penalties 0.1 --json && [ "$(number d out)" = "$(number vocab_size small/config.json)" ] && grep -q '"layer": "tokens"' out || { fail "${why:-d $(number d out)}"; return 1; }
-    refuses 2 "--layer has no meaning with --tokens" "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --layer 1 || return 1
+    refuses 2 "--layer cannot be combined with --tokens" "$COSPEC" probe small labelled.tsv labelled.tsv --tokens --layer 1 || return 1
     refuses 2 "single texts" "$COSPEC" probe small pairs.tsv pairs.tsv --pair --tokens || return 1
     exits 0 "$COSPEC" train --corpus labelled.tsv --objective ar --width 16 --layers 1 --heads 1 --steps 0 -o zero && exits 0 "$COSPEC" probe zero labelled.tsv labelled.tsv --few 10% || return 1
     refuses 2 "texts hold their own" "$COSPEC" probe small labelled.tsv labelled.tsv --labels x.npy || return 1
     printf 'fungus\ta mushroom\n' > odd.tsv
-    refuses 3 'odd.tsv:1: class "fungus" is none of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
+    refuses 3 'odd.tsv:1: class "fungus" is not one of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
     printf 'animal\ta\nanimal\tb\n' > one.tsv
     refuses 3 "all 2 training rows are of class 'animal'" "$COSPEC" probe small one.tsv one.tsv || return 1
-    refuses 3 'class "animal" has 40 examples, 41 are wanted' "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
+    refuses 3 'class "animal" has 40 examples, but 41 are requested' "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
     refuses 2 "--layer" "$COSPEC" probe small labelled.tsv labelled.tsv --layer 3
 }
 
@@ -104,21 +104,21 @@ test_forms() {
     refuses 2 "--test-share needs one source" "$COSPEC" probe small labelled.tsv labelled.tsv --test-share 0.3 || return 1
     # text that is not UTF-8: every such file is named, or met as asked
     printf 'caf\351' > l/animal/00 && printf '\351' > l/plant/00
-    refuses 3 "2 files are not UTF-8" "$COSPEC" probe small l && says "l/animal/00:1: byte 4" && says "l/plant/00:1: byte 1" || return 1
+    refuses 3 "2 files are not valid UTF-8" "$COSPEC" probe small l && says "l/animal/00:1: byte 4" && says "l/plant/00:1: byte 1" || return 1
     printf 'animal\tcat\nplant\ttr\351e\n' > bad.tsv && printf 'animal\tcat\nplant\t\377\n' > worse.tsv
     for command in "probe small" "finetune small"; do
         # shellcheck disable=SC2086
-        refuses 3 "3 files are not UTF-8 text (--invalid replace, skip or latin1 reads on)" "$COSPEC" $command bad.tsv l && says "bad.tsv:2: byte 9" && says "l/plant/00:1: byte 1" || return 1
+        refuses 3 "3 files are not valid UTF-8 (give --invalid replace, skip or latin1 to continue)" "$COSPEC" $command bad.tsv l && says "bad.tsv:2: byte 9" && says "l/plant/00:1: byte 1" || return 1
         # shellcheck disable=SC2086
-        refuses 3 "2 files are not UTF-8 text" "$COSPEC" $command labelled.tsv l && refuses 3 "2 files are" "$COSPEC" $command bad.tsv worse.tsv && says "worse.tsv:2: byte 7" || return 1
+        refuses 3 "2 files are not valid UTF-8" "$COSPEC" $command labelled.tsv l && refuses 3 "2 files are" "$COSPEC" $command bad.tsv worse.tsv && says "worse.tsv:2: byte 7" || return 1
         # shellcheck disable=SC2086
-        refuses 3 "bad.tsv:2: byte 9: invalid UTF-8 (0xE9 0x65); --invalid replace, skip or latin1 reads on" "$COSPEC" $command bad.tsv labelled.tsv && refuses 3 "bad.tsv:2: byte 9" "$COSPEC" $command bad.tsv bad.tsv || return 1
+        refuses 3 "bad.tsv:2: byte 9: invalid UTF-8 (0xE9 0x65); give --invalid replace, skip or latin1 to continue" "$COSPEC" $command bad.tsv labelled.tsv && refuses 3 "bad.tsv:2: byte 9" "$COSPEC" $command bad.tsv bad.tsv || return 1
     done
-    exits 0 "$COSPEC" finetune small l l --invalid latin1 --seeds 1 --epochs 1 --json && says "l: 2 bad parts of text that is not UTF-8 read as Latin-1" && [ "$(number n out)" = 82 ] || { fail "${why:-$(cat err)}"; return 1; }
-    exits 0 "$COSPEC" probe small l --invalid skip && says "l: 2 documents left out, being no UTF-8" || return 1
+    exits 0 "$COSPEC" finetune small l l --invalid latin1 --seeds 1 --epochs 1 --json && says "l: 2 invalid UTF-8 sequences read as Latin-1" && [ "$(number n out)" = 82 ] || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" probe small l --invalid skip && says "l: 2 documents skipped because they are not valid UTF-8" || return 1
     printf '{"class": 1, "body": "a\\ud800"}\n' >> l.jsonl
-    refuses 3 'l.jsonl:81: byte 24: \ud800 is no character' "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c &&
-        exits 0 "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c --invalid replace && says "l.jsonl: 1 bad parts of text that is not UTF-8 replaced"
+    refuses 3 'l.jsonl:81: byte 24: \ud800 is not a character' "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c &&
+        exits 0 "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c --invalid replace && says "l.jsonl: 1 invalid UTF-8 sequences replaced"
 }
 
 test_against() {
@@ -136,13 +136,13 @@ test_against() {
     grep ',difference,mcnemar_p,' out | grep -q '",0.5,,,,,1,10,10,' || { fail "$(grep mcnemar out)"; return 1; }
     grep ',difference,accuracy,' out | grep -q '",0.2[0-9]*,[0-9.]*,,,,1,10,10,' || { fail "$(grep difference out)"; return 1; }
     i64 1 1 0 1 0 1 0 1 1 0 | npy z.npy '<i8' '(10,)'
-    refuses 3 "a/predictions.csv:2: example 0 of truth 0 is not example 0" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels z.npy \
+    refuses 3 "a/predictions.csv:2: example 0 with truth 0 is not example 0" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels z.npy \
         --against a/predictions.csv || return 1
     sed 3d a/predictions.csv > short.csv
-    refuses 3 "short.csv: 9 predictions of layer - for 10 test examples" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy \
+    refuses 3 "short.csv: 9 predictions of layer -, but 10 test examples" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy \
         --against short.csv || return 1
     printf 'a,b\n1,2\n' > no.csv
-    refuses 3 "no.csv: is no predictions.csv" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --against no.csv
+    refuses 3 "no.csv: not a predictions.csv" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --against no.csv
 }
 
 # The result is printed, the exit code tells.
@@ -161,31 +161,31 @@ test_notes() {
     refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy --labels y.npy --test-labels y.npy --few 100 || return 1
     small_corpus c.tsv; sort c.tsv > sorted.tsv
     exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 1 --heads 2 --batch 8 --max-length 16 --steps 2 --objective ar -o model &&
-        refuses 3 "all 9 training rows are of class 'animal', two are needed; --limit takes the first lines, --few examples of every class" "$COSPEC" probe model sorted.tsv c.tsv --limit 9
+        refuses 3 "all 9 training rows are of class 'animal', but two classes are needed; --limit takes the first lines only, --few takes examples of every class" "$COSPEC" probe model sorted.tsv c.tsv --limit 9
 }
 
 test_bad_input() {
     toy
     l="--labels y.npy --test-labels y.npy"
-    refuses 2 "--labels FILE is missing: the labels of x.npy" "$COSPEC" probe x.npy x.npy || return 1
+    refuses 2 "--labels FILE is missing: give the labels of x.npy" "$COSPEC" probe x.npy x.npy || return 1
     refuses 2 "--test-labels FILE is missing" "$COSPEC" probe x.npy x.npy --labels y.npy || return 1
     i64 0 1 0 | npy short.npy '<i8' '(3,)'
-    refuses 3 "short.npy: 3 labels for the 10 rows of x.npy" "$COSPEC" probe x.npy x.npy --labels short.npy --test-labels y.npy || return 1
+    refuses 3 "short.npy: 3 labels, but 10 rows in x.npy" "$COSPEC" probe x.npy x.npy --labels short.npy --test-labels y.npy || return 1
     i64 0 1 0 1 0 5 0 1 1 0 | npy five.npy '<i8' '(10,)'
-    refuses 3 'class "5" is none of the 2' "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels five.npy || return 1
+    refuses 3 'class "5" is not one of the 2' "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels five.npy || return 1
     i64 3 3 3 3 3 3 3 3 3 3 | npy same.npy '<i8' '(10,)'
-    refuses 3 "', two are needed" "$COSPEC" probe x.npy x.npy --labels same.npy --test-labels same.npy || return 1
+    refuses 3 "', but two classes are needed" "$COSPEC" probe x.npy x.npy --labels same.npy --test-labels same.npy || return 1
     f32 1 2 1  0 1 2 | npy wide.npy '<f4' '(2, 3)'; i64 0 1 | npy two.npy '<i8' '(2,)'
-    refuses 3 "wide.npy: 3 columns, x.npy has 2" "$COSPEC" probe x.npy wide.npy --labels y.npy --test-labels two.npy || return 1
+    refuses 3 "wide.npy has 3 columns, but x.npy has 2" "$COSPEC" probe x.npy wide.npy --labels y.npy --test-labels two.npy || return 1
     f32 -1 2  1 2  -1 2  1 nan  -1 2  1 2  -1 2  1 2  -1 2  1 2 | npy nan.npy '<f4' '(10, 2)'
     # shellcheck disable=SC2086 # several options
     {
         refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe nan.npy x.npy $l || return 1
         refuses 3 "nan.npy: row 3, column 1: value nan is not finite" "$COSPEC" probe x.npy nan.npy $l || return 1
         refuses 2 "--metric: unknown metric 'recall'" "$COSPEC" probe x.npy x.npy $l --metric recall || return 1
-        refuses 2 "--metric pearson is for regression" "$COSPEC" probe x.npy x.npy $l --metric accuracy,pearson || return 1
-        refuses 2 "--metric f1 is for classification" "$COSPEC" probe x.npy x.npy $l --regression --metric f1 || return 1
-        refuses 2 "they must be positive and fall" "$COSPEC" probe x.npy x.npy $l --penalties 0.1,1 || return 1
+        refuses 2 "--metric pearson needs regression" "$COSPEC" probe x.npy x.npy $l --metric accuracy,pearson || return 1
+        refuses 2 "--metric f1 needs classification" "$COSPEC" probe x.npy x.npy $l --regression --metric f1 || return 1
+        refuses 2 "penalties must be positive and descending" "$COSPEC" probe x.npy x.npy $l --penalties 0.1,1 || return 1
         refuses 2 "--penalties" "$COSPEC" probe x.npy x.npy $l --penalties x || return 1
         refuses 2 "--few: \"lots\" is not all" "$COSPEC" probe x.npy x.npy $l --few lots || return 1
         refuses 2 "exclude each other" "$COSPEC" probe x.npy x.npy $l --folds 3 --validation-share 0.5 || return 1
@@ -193,7 +193,7 @@ test_bad_input() {
         refuses 5 "--device cuda needs a MODEL" "$COSPEC" probe x.npy x.npy $l --device cuda || return 1
         refuses 3 "none: not a model directory" "$COSPEC" probe none x.npy x.npy $l || return 1
         cp x.npy x.dat
-        refuses 2 "a matrix is FILE.npy" "$COSPEC" probe x.dat x.npy $l || return 1
+        refuses 2 "expected a matrix: FILE.npy" "$COSPEC" probe x.dat x.npy $l || return 1
         refuses 3 "nowhere.npy" "$COSPEC" probe nowhere.npy x.npy $l || return 1
         exits 0 "$COSPEC" probe x.npy x.npy $l --dry-run --json && [ "$(number fits out)" = 42 ] || fail "${why:-$(cat out)}"
     }
@@ -207,7 +207,7 @@ test_decoder() {
     of() { awk -F, '$4 == "linear" && $5 == "accuracy" { print $7, $17 }' "$1/probe.csv"; }
     gradient() { number gradient_norm "$1/probe.json"; }
     [ -n "$(of p)" ] && [ "$(of p)" = "$(of files)" ] && [ "$(gradient p)" = "$(gradient files)" ] && [ "$(gradient p)" != "$(gradient encoder)" ] || { fail "$(of p), $(of files); $(gradient p) $(gradient files) $(gradient encoder)"; return 1; }
-    refuses 2 "layer" "$COSPEC" probe t5 c.tsv --layer 3 && refuses 2 "--stack has no meaning with --tokens" "$COSPEC" probe t5 c.tsv --stack decoder --tokens &&
+    refuses 2 "layer" "$COSPEC" probe t5 c.tsv --layer 3 && refuses 2 "--stack cannot be combined with --tokens" "$COSPEC" probe t5 c.tsv --stack decoder --tokens &&
         refuses 2 "--stack needs a MODEL and texts" "$COSPEC" probe a/layer-3.npy b/layer-3.npy --labels a/labels.npy --test-labels b/labels.npy --stack decoder &&
         exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --batch 8 -o ar && refuses 2 "the model (gpt2) has no second stack" "$COSPEC" probe ar c.tsv --stack decoder
 }

@@ -54,14 +54,14 @@ test_table_for_the_eye() {
 test_more_dimensions() {
     cube
     f32 1 0 0  0 1 0  0 0 1  -1 0 0  0 -1 0  0 0 -1 | npy deep.npy '<f4' '(2, 3, 3)'
-    exits 0 "$COSPEC" rank deep.npy --blocks 2 --json && says "deep.npy: an array of 3 dimensions, taken as 6 rows of its last" && [ "$(number n out)" = 6 ] &&
+    exits 0 "$COSPEC" rank deep.npy --blocks 2 --json && says "deep.npy: an array of 3 dimensions, read as 6 rows along its last" && [ "$(number n out)" = 6 ] &&
         exits 0 "$COSPEC" rank cube.npy --blocks 2 --json && ! grep -q dimensions err || fail "${why:-$(cat err)}"
 }
 
 # A warning names the row and its share; without the row it is gone.
 test_outliers() {
     f32 1 0 0  0 1 0  0 0 big  0 0 1 | npy heavy.npy '<f4' '(4, 3)'
-    exits 0 "$COSPEC" rank heavy.npy --blocks 1 --json && says "row 2 holds 100.0%" && says "one direction holds 100.0%" || return 1
+    exits 0 "$COSPEC" rank heavy.npy --blocks 1 --json && says "row 2 has 100.0%" && says "one direction has 100.0%" || return 1
     [ "$(metric rank_tau)" = 1.0 ] || { fail "rank_tau $(metric rank_tau)"; return 1; }
     echo 2 > drop.txt
     f32 | npy none.npy '|b1' '(0,)'
@@ -70,13 +70,13 @@ test_outliers() {
     for drop in drop.txt mask.npy list.npy; do
         exits 0 "$COSPEC" rank heavy.npy --blocks 1 --drop-rows $drop --json && [ "$(metric rank_tau)" = 3.0 ] && [ "$(number n out)" = 3 ] ||
             { fail "${why:-$drop: $(metric rank_tau)}"; return 1; }
-        ! grep -q holds err || { fail "$(cat err)"; return 1; }
+        ! grep -q "of the sum of squares" err || { fail "$(cat err)"; return 1; }
     done
     exits 0 "$COSPEC" rank heavy.npy --blocks 1 --row-norm --json && ! grep -q 'row 2' err || { fail "$(cat err)"; return 1; }
     refuses 3 "none.npy: 0 booleans for 4 rows" "$COSPEC" rank heavy.npy --drop-rows none.npy || return 1
-    printf '1\n7\n' > far.txt; refuses 3 "far.txt:2: far.txt: row 7 of 4" "$COSPEC" rank heavy.npy --drop-rows far.txt || return 1
+    printf '1\n7\n' > far.txt; refuses 3 "far.txt:2: far.txt: row 7 does not exist: there are 4" "$COSPEC" rank heavy.npy --drop-rows far.txt || return 1
     echo x > far.txt; refuses 3 "far.txt:1" "$COSPEC" rank heavy.npy --drop-rows far.txt || return 1
-    exits 0 "$COSPEC" rank heavy.npy --blocks 4 --csv && says ", which no population of 3 columns has: taken as 0.9" && awk -F, '$2 == "rank_tau_corrected" { x = $(NF - 3) } END { exit x != 0.9 }' out || { fail "$(cat out err)"; return 1; }
+    exits 0 "$COSPEC" rank heavy.npy --blocks 4 --csv && says ", which is impossible for 3 columns, and is set to 0.9" && awk -F, '$2 == "rank_tau_corrected" { x = $(NF - 3) } END { exit x != 0.9 }' out || { fail "$(cat out err)"; return 1; }
 }
 
 test_groups() {
@@ -95,9 +95,9 @@ test_groups() {
         exits 0 "$COSPEC" rank cube.npy --groups about.npy ${o%:*} --json && [ "$(number n out)" = "${o#*:}" ] ||
             { fail "${why:-$o: $(number n out) rows}"; return 1; }
     done
-    refuses 2 "want --groups rows.npy" "$COSPEC" rank cube.npy --keep masked || return 1
-    refuses 3 "g.npy: is no rows.npy" "$COSPEC" rank cube.npy --groups g.npy --drop-special || return 1
-    refuses 3 "none of 6 rows is left" "$COSPEC" rank cube.npy --groups about.npy --keep masked --drop-position 1
+    refuses 2 "need --groups rows.npy" "$COSPEC" rank cube.npy --keep masked || return 1
+    refuses 3 "g.npy: not a rows.npy" "$COSPEC" rank cube.npy --groups g.npy --drop-special || return 1
+    refuses 3 "none of the 6 rows is left" "$COSPEC" rank cube.npy --groups about.npy --keep masked --drop-position 1
 }
 
 # Shards give the bits of the whole; stored blocks give them again.
@@ -132,8 +132,8 @@ test_hash_beside() {
 test_unequal_n() {
     cube
     f32 1 0 0  0 1 0 | npy two.npy '<f4' '(2, 3)'
-    refuses 3 "two.npy: 2 rows, cube.npy has 6" "$COSPEC" rank cube.npy two.npy || return 1
-    exits 0 "$COSPEC" rank cube.npy two.npy --force-unequal --json && says "2 rows of 3: ranks are at most the rows" &&
+    refuses 3 "two.npy: 2 rows, but cube.npy has 6" "$COSPEC" rank cube.npy two.npy || return 1
+    exits 0 "$COSPEC" rank cube.npy two.npy --force-unequal --json && says "2 rows of 3 columns, and ranks cannot exceed the number of rows" &&
         [ "$(grep -c '"file"' out)" = 2 ] || fail "${why:-$(head -c 200 out)}"
 }
 
@@ -147,7 +147,7 @@ test_bad_input() {
     refuses 3 "Git LFS" "$COSPEC" rank lfs.npy || return 1
     cp lfs.npy lfs.safetensors; refuses 3 "Git LFS" "$COSPEC" rank lfs.safetensors:x || return 1
     refuses 3 "nowhere.npy" "$COSPEC" rank nowhere.npy || return 1
-    cp nan.npy nan.npy.txt; refuses 2 "a matrix is FILE.npy" "$COSPEC" rank nan.npy.txt || return 1
+    cp nan.npy nan.npy.txt; refuses 2 "expected a matrix: FILE.npy" "$COSPEC" rank nan.npy.txt || return 1
     cube
     refuses 2 "--tau: 0 is not in (0, 1]" "$COSPEC" rank cube.npy --tau 0 || return 1
     refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" rank cube.npy --tau 1.5 || return 1
@@ -179,8 +179,8 @@ test_similarity() {
     exits 0 "$COSPEC" similarity cube.npy --dimension --json && near "$(metric mean_cosine)" -0.2 1e-12 || return 1
     near "$(metric partition_isotropy)" 1 1e-12 || return 1
     f32 1 0 0  0 1 0 | npy two.npy '<f4' '(2, 3)'
-    refuses 3 "cube.npy has 6 rows, two.npy 2" "$COSPEC" similarity cube.npy two.npy || return 1
-    refuses 2 "wants two matrices" "$COSPEC" similarity cube.npy || return 1
+    refuses 3 "cube.npy has 6 rows, but two.npy has 2" "$COSPEC" similarity cube.npy two.npy || return 1
+    refuses 2 "needs two matrices" "$COSPEC" similarity cube.npy || return 1
     f32 1 0 0  0 nan 0 | npy nan.npy '<f4' '(2, 3)'
     refuses 3 "nan.npy: row 1" "$COSPEC" similarity nan.npy --dimension && ! grep -q 'nan.npy: nan.npy' err || { fail "${why:-$(cat err)}"; return 1; }
     exits 0 "$COSPEC" similarity cube.npy turned.npy --csv && [ "$(head -1 out)" = of,with,metric,definition,value,se,n ] || return 1
@@ -203,10 +203,10 @@ test_shape_blocks() {
 test_inputs_that_do_not_end() {
     mkfifo pipe.npy
     ln -s /dev/zero zero.npy
-    refuses 3 "pipe.npy: is not a regular file" timeout -s KILL 20 "$COSPEC" rank pipe.npy &&
-        refuses 3 "zero.npy: is not a regular file" timeout -s KILL 20 "$COSPEC" rank zero.npy &&
-        refuses 2 "/dev/zero: a matrix is FILE.npy" timeout -s KILL 20 "$COSPEC" rank /dev/zero &&
-        refuses 3 "pipe.npy: is not a regular file" timeout -s KILL 20 "$COSPEC" plot bound pipe.npy -o f || return 1
+    refuses 3 "pipe.npy: not a regular file" timeout -s KILL 20 "$COSPEC" rank pipe.npy &&
+        refuses 3 "zero.npy: not a regular file" timeout -s KILL 20 "$COSPEC" rank zero.npy &&
+        refuses 2 "/dev/zero: expected a matrix: FILE.npy" timeout -s KILL 20 "$COSPEC" rank /dev/zero &&
+        refuses 3 "pipe.npy: not a regular file" timeout -s KILL 20 "$COSPEC" plot bound pipe.npy -o f || return 1
     truncate -s 16G large.npy || { fail "no sparse file"; return 1; }
     "$COSPEC" rank large.npy > out 2> err &
     pid=$!

@@ -16,7 +16,7 @@ test_reproduce() {
         refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
     # what was killed has no report; its finished steps are not run again without a word
     rm -r r/report.html r/f
-    refuses 2 "--resume keeps finished steps: r/whole/step.json exists; --force overwrites it" "$COSPEC" reproduce --steps s.json --template t.html -o r &&
+    refuses 2 "--resume keeps finished steps: r/whole/step.json exists; give --force to overwrite it" "$COSPEC" reproduce --steps s.json --template t.html -o r &&
         exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] || return 1
     # a finished step of other words is run anew, though its folder (unpacked, say) has no manifest
     sed -i 's/--length 4/--length 5/' s.json && cp r/t/toy.csv before.csv && rm r/t/manifest.json
@@ -30,7 +30,7 @@ test_reproduce() {
         refuses 3 "late.json: step z: ${step#*|}" "$COSPEC" reproduce --steps late.json --template steps.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
     refuses 3 "report.html:" "$COSPEC" reproduce --steps s.json -o late && says "without --template the report has the template of the shared study: " && says "the study has no step" && [ ! -e late ] || return 1
-    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|want STEP/FILE, got "tt"' '{{claim hole}}|the study has no claim hole' '{{value t/toy.csv}}|want {{value STEP' "{{text $(seq -s ' ' 63)}}|want less than 64 words"; do
+    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|expected STEP/FILE, got "tt"' '{{claim hole}}|the study has no claim hole' '{{value t/toy.csv}}|expected {{value STEP' "{{text $(seq -s ' ' 63)}}|expected fewer than 64 words"; do
         printf 'one\n%s\n' "${mistake%|*}" > bad.html
         refuses 3 "bad.html:2: ${mistake#*|}" "$COSPEC" reproduce --steps s.json --template bad.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
@@ -39,13 +39,13 @@ test_reproduce() {
     exits 3 "$COSPEC" reproduce --steps twice.json --template t.html -o b && says twice.json:2 || return 1
     for o in '-o x' '-ox' '--output x' '--output=x'; do
         study own.json "\"a\": \"toy --objective ar $o\""
-        refuses 3 "own.json: step a: leave ${o% x} out, -o @a is added to the step" "$COSPEC" reproduce --steps own.json --template t.html -o b || return 1
+        refuses 3 "own.json: step a: leave ${o% x} out; -o @a is added to the step" "$COSPEC" reproduce --steps own.json --template t.html -o b || return 1
     done
     # quotes hold a word together; its end is asked for
     study quoted.json '"a": "train --corpus wordnet --vocab 50 --width 4 --layers 1 --heads 1 --steps 2 --objective '"'ar until 0.5, masked'"' --seed 3"'
     exits 0 "$COSPEC" reproduce --steps quoted.json --template steps.html -o q && grep -q '"objective": "masked' q/a/config.json && grep -q "ar until 0.5, masked" q/a/train.json || { fail "quotes: $(cat err)"; return 1; }
     study quoted.json '"a": "toy --objective '"'ar --length 4"'"'
-    refuses 3 "quoted.json: step a: a ' without its end: ar --length 4" "$COSPEC" reproduce --steps quoted.json --template steps.html -o late || return 1
+    refuses 3 "quoted.json: step a: a ' is not closed: ar --length 4" "$COSPEC" reproduce --steps quoted.json --template steps.html -o late || return 1
     printf 'line\n{{value t/toy.csv no_column}}\n' > bad.html
     exits 3 "$COSPEC" reproduce --steps s.json --template bad.html -o r --force && says bad.html:2
 }
@@ -94,7 +94,7 @@ test_killed_within_a_record() {
     done
     for name in step.json.partial toy.csv.$dead-0.partial .mine; do
         mkdir -p k/a && touch k/a/step.json.$dead-0.partial "k/a/$name"
-        refuses 2 "k/a holds files that no study has written" "$COSPEC" reproduce --steps s.json --template t.html -o k --resume && [ -e "k/a/$name" ] && rm -r k || return 1
+        refuses 2 "k/a contains files that were not written by a study; choose another folder" "$COSPEC" reproduce --steps s.json --template t.html -o k --resume && [ -e "k/a/$name" ] && rm -r k || return 1
     done
 }
 
@@ -140,7 +140,7 @@ test_scales_and_claims() {
     printf '<p>{{scale}} {{text length $length}} {{tally}}{{claims}}\n' > t.html
     run="reproduce --steps s.json --template t.html"
     all='"a": {"source": "S", "says": "more than 5", "left": '$ones', "want": ">", "right": 5, "scope": "exact"},
-         "b": {"source": "S", "says": "less than 5", "left": '$ones', "want": "<", "right": 5, "scope": "exact", "not_at": "small"},
+         "b": {"source": "S", "says": "fewer than 5", "left": '$ones', "want": "<", "right": 5, "scope": "exact", "not_at": "small"},
          "wide": {"source": "S", "says": "6 within 1.96 of 5", "left": {"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": 5, "scope": "-"},
          "printed": {"source": "S", "says": "3.1 as printed", "statement": "whole 3.1 printed", "scope": "-"}'
     study s.json "$steps" "$scaled, \"claims\": {$all}"
@@ -201,20 +201,20 @@ test_scales_and_claims() {
         grep -q '<td data-label="claim">ones of ar above 5 .*<td data-label="metric">ones, all</td><td data-label="paper">9 against 5</td><td data-label="ours"><a class="value" href="ar/toy.csv">6</a> against 5</td><td data-label="difference (95 % interval)">1 (1 to 1)</td><td data-label="verdict"><b class="v reproduced">' links/report.html || { fail "${why:-$(cat links/report.html)}"; return 1; }
     mv kept.html t.html
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 5, \"matters\": 0, \"scope\": \"-\"}}"
-    refuses 3 'claim a: matters: want a number above 0' "$COSPEC" $run -o r --resume --force || return 1
+    refuses 3 'claim a: matters: expected a number above 0' "$COSPEC" $run -o r --resume --force || return 1
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [$met, \"or\": true}]}}"
-    refuses 3 'claim a: needs: "or" joins a need to the one before it' "$COSPEC" $run -o r --resume --force || return 1
+    refuses 3 'claim a: needs: "or" must follow another need' "$COSPEC" $run -o r --resume --force || return 1
     again="$run -o r --force"
-    refuses 2 'no scale large; there are: ["small", "cpu"]' "$COSPEC" $run --scale large -o x &&
-        sed 's/index:1"/index:99"/' good > s.json && refuses 3 "claim a: r/ar/toy.csv: no row that fits" "$COSPEC" $again &&
-        sed 's/"want": ">"/"want": "="/' good > s.json && refuses 3 'claim a: want > or <, got "="' "$COSPEC" $again &&
+    refuses 2 'unknown scale large; available: ["small", "cpu"]' "$COSPEC" $run --scale large -o x &&
+        sed 's/index:1"/index:99"/' good > s.json && refuses 3 "claim a: r/ar/toy.csv: no row matches" "$COSPEC" $again &&
+        sed 's/"want": ">"/"want": "="/' good > s.json && refuses 3 'claim a: expected > or <, got "="' "$COSPEC" $again &&
         sed 's/"scope"/"scoop"/' good > s.json && refuses 3 's.json: claim a: unknown key "scoop" (known: source, says, ' "$COSPEC" $again && says 'did you mean scope?' &&
         sed 's/"scope": "exact"}/"says": "-"}/; s/"says": "[^"]*", //' good > s.json && refuses 3 's.json: claim a: "scope" is missing' "$COSPEC" $again &&
         sed 's/"scope": "exact"}/"scope": "exact", "scoop": 1}/' good > s.json && refuses 3 'scoop' "$COSPEC" $again &&
-        sed 's|"ar/toy.csv"|"../x.csv"|' good > s.json && refuses 3 's.json: claim a: left: want STEP/FILE, got "../x.csv"' "$COSPEC" $again &&
+        sed 's|"ar/toy.csv"|"../x.csv"|' good > s.json && refuses 3 's.json: claim a: left: expected STEP/FILE, got "../x.csv"' "$COSPEC" $again &&
         sed 's|"ar/toy.csv"|"arr/toy.csv"|' good > s.json && refuses 3 's.json: claim a: left: the study has no step arr; did you mean ar?' "$COSPEC" $again &&
         study s.json '"a": "toy --length $nothing"' && refuses 3 's.json: run: a: no variable $nothing' "$COSPEC" $run -o x &&
-        study s.json '"a": "toy"' '"scales": ["a", "cpu", "c"], "variables": {"x": ["1", "2"]}' && refuses 3 's.json: variables: x has 2 values for 3 scales' "$COSPEC" $run -o x &&
+        study s.json '"a": "toy"' '"scales": ["a", "cpu", "c"], "variables": {"x": ["1", "2"]}' && refuses 3 's.json: variables: x has 2 values, but there are 3 scales' "$COSPEC" $run -o x &&
         study s.json '"a": "toy --objective ar"' && refuses 2 "no scales" "$COSPEC" $run --scale cpu -o x
 }
 
@@ -239,7 +239,7 @@ test_seeds_and_blocks() {
     # a section of three of four seeds: the mean is over those
     study s.json "$steps" "\"variables\": {\"seeds\": \"2 3 4 5\"}, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1)}" && sed 's/{"run"/{"seeds": "3", "run"/' s.json > w.json
     exits 0 "$COSPEC" reproduce --steps w.json --template t.html -o three && [ -f three/t-4/toy.csv ] && [ ! -e three/t-5 ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,reproduced,' three/claims.csv || { fail "${why:-$(cat err three/claims.csv)}"; return 1; }
-    sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: want N of 0 to 4, or A-B of 1 to 4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
+    sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: expected N in 0..4 or A-B in 1..4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     # a row of a table has seeds of its own
     cat > rows.json << 'END'
 {"variables": {"seeds": "2 3 4", "few": "1"}, "tables": {"rows": [{"name": "ar", "seeds": "$few"}, {"name": "prefix-lm", "seeds": "3"}]},
@@ -248,7 +248,7 @@ END
     echo '<p>' > plain.html
     exits 0 "$COSPEC" reproduce --steps rows.json --template plain.html -o rows && [ "$(echo $(ls -d rows/t-*))" = "rows/t-ar-2 rows/t-prefix-lm-2 rows/t-prefix-lm-3 rows/t-prefix-lm-4" ] || { fail "${why:-$(cat err; ls rows)}"; return 1; }
     sed 's/{seeds}/{sees}/' rows.json > w.json && refuses 3 'w.json: steps 1: seeds: no field {sees}' "$COSPEC" reproduce --steps w.json --template t.html -o x &&
-        sed 's/"3"}/"4"}/' rows.json > w.json && refuses 3 'w.json: seeds: want N of 0 to 3, or A-B of 1 to 3, got 4' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
+        sed 's/"3"}/"4"}/' rows.json > w.json && refuses 3 'w.json: seeds: expected N in 0..3 or A-B in 1..3, got 4' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     sed 's/"few": "1"/"few": "0"/; s/"3"}/"2-3"}/' rows.json > w.json && exits 0 "$COSPEC" reproduce --steps w.json --template plain.html -o some && [ "$(echo $(ls -d some/t-*))" = "some/t-prefix-lm-3 some/t-prefix-lm-4" ] || { fail "${why:-$(ls some)}"; return 1; }
     # pairs of the seeds that both have: 9, 12 and 15 ones less 12, 16 and 20: mean -4, standard deviation 1, margin 4.30265 / sqrt 3 = 2.4842, p .0202
     cat > pairs.json << END
@@ -256,12 +256,12 @@ END
  "claims": {"p": {"source": "S", "says": "-", "left": $(side 't-#' '"exact": true'), "want": ">", "right": $(side 'u-#' '"exact": true'), "paired": true, "scope": "-"}}}
 END
     exits 0 "$COSPEC" reproduce --steps pairs.json --template t.html -o pairs && grep -q '^p,.*,12,0,>,l,16,0,3,-4,-6\.484[0-9]*,-1\.515[0-9]*,95 % of this comparison alone: documents and pairs of seeds,S,1,0\.0202[0-9]*,.*,opposite at this scale,' pairs/claims.csv || { fail "$(cat err pairs/claims.csv)"; return 1; }
-    sed 's/"u-#\/toy/"u-3\/toy/' pairs.json > w.json && refuses 3 "claim p: paired: both sides want seeds, a '#' in their file" "$COSPEC" reproduce --steps w.json --template t.html -o x &&
+    sed 's/"u-#\/toy/"u-3\/toy/' pairs.json > w.json && refuses 3 "claim p: paired: both sides need seeds, a '#' in their file" "$COSPEC" reproduce --steps w.json --template t.html -o x &&
         sed 's/"seeds": "2-4"/"seeds": "4-4"/; s/{"run": {"t/{"seeds": "2", "run": {"t/' pairs.json > w.json && refuses 3 'claim p: t-#/toy.csv and u-#/toy.csv have no seed in common' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
     # a claim about a trained model, or what was made with one, wants baselines or a reason
     trained='"m": "train --corpus c.txt --objective ar --steps 1", "p": "perplexity @m c.txt"' ppl='{"label": "l", "file": "p/perplexity.csv", "value": "value where=metric:nll"}'
     study s.json "$trained" "\"claims\": {$(claim a "$ppl" 1)}" && refuses 3 "claim a: a claim about trained models needs baselines" "$COSPEC" $run -o x || return 1
-    study s.json "$steps" && refuses 3 "step t-#: no variable seeds for the #" "$COSPEC" $run -o x
+    study s.json "$steps" && refuses 3 "step t-#: no variable seeds is defined for the #" "$COSPEC" $run -o x
 }
 
 # A claim at each of its budgets: reproduced, opposite, undetermined, not tested; both signs; a curve as table and figure, of two budgets a table alone.
@@ -300,10 +300,10 @@ test_claims_over_budgets() {
     study s.json "$steps" "$scaled, \"claims\": {\"tau\": {\"source\": \"S\", \"says\": \"-\", \"left\": $exact, \"want\": \">\", \"right\": 0, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^tau,.*,0\.9[0-9]*,,>,0,0,0,3,0\.9[0-9]*,,,,S,1,0\.04[0-9]*,0\.04[0-9]*,,,,,,reproduced,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     cp r/claims.csv whole && sed -i 's/chance where=index:1/chance/' s.json && exits 0 "$COSPEC" $run -o r --resume --force && cmp whole r/claims.csv || { fail "p of the same row: $(cat err)"; return 1; }
-    sed 's/"want": ">", "right": 0/"want": ">", "right": 1/' s.json > w.json && refuses 3 'w.json: claim tau: p is that of a number against 0' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
-    study w.json "$steps" "$scaled, \"claims\": {$(over a '4 2' '>' 8)}" && refuses 3 'claim a: budgets: want numbers from small to large, got "4 2"' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
+    sed 's/"want": ">", "right": 0/"want": ">", "right": 1/' s.json > w.json && refuses 3 'w.json: claim tau: p tests a number against 0' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
+    study w.json "$steps" "$scaled, \"claims\": {$(over a '4 2' '>' 8)}" && refuses 3 'claim a: budgets: expected ascending numbers, got "4 2"' "$COSPEC" reproduce --steps w.json --template t.html -o w || return 1
     study w.json "$steps" "$scaled, \"claims\": {$(over a '2 5' '>' 8)}" && refuses 3 'claim a: left: the study has no step t-2-5' "$COSPEC" reproduce --steps w.json --template t.html -o w && [ ! -e w ] || return 1
-    study w.json '"t-%": "toy"' && refuses 3 "step t-%: no variable budgets for the %" "$COSPEC" reproduce --steps w.json --template t.html -o w
+    study w.json '"t-%": "toy"' && refuses 3 "step t-%: no variable budgets is defined for the %" "$COSPEC" reproduce --steps w.json --template t.html -o w
 }
 
 # Budget by budget, seed by seed, in the order of the file; what is added to the file later does not undo what is done.
@@ -352,11 +352,11 @@ test_names_are_restricted() {
     printf 'x\n' > t.html
     for name in ../esc ../../esc: .hidden a/b '' 'a b' '<b>' "$(printf '%0101d' 0)"; do
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
-        refuses 3 "want a name of letters" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/esc ] && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
+        refuses 3 "expected a name of letters" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/esc ] && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
     for name in report.html claims.csv claims-budgets.csv curves differences.csv differences manifest.json; do
         study s.json "\"$name\": \"toy --objective ar --classes 2 --length 4 --tokens 2\""
-        refuses 3 "step $name: a file of the study has that name" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
+        refuses 3 "step $name: a file of the study has the same name" "$COSPEC" reproduce --steps s.json --template t.html -o d/r && [ ! -e d/r ] || { fail "$name: $why"; return 1; }
     done
 }
 
@@ -400,7 +400,7 @@ test_order() {
     study s.json '"f": "plot toy-spectra ar=@t-ar/toy.csv m=@t-permuted-ar/toy.csv", "t-permuted-ar": "toy --objective permuted-ar --classes 2 --length 4 --tokens 2", "t-ar": "toy --objective ar --classes 2 --length 4 --tokens 2"'
     exits 0 "$COSPEC" reproduce --jobs 1 --steps s.json --template t.html -o r && [ "$(sed -n 's/.*\] \([a-z-]*\): .*/\1/p' err | tr '\n' ' ')" = 't-permuted-ar t-ar f ' ] || { fail "$(cat err)"; return 1; }
     study circle.json '"a": "plot toy-spectra b=@b/toy.csv", "b": "plot toy-spectra c=@c/toy.csv", "c": "plot toy-spectra b=@b/toy.csv"'
-    refuses 3 "step a and one that it reads wait for each other" "$COSPEC" reproduce --steps circle.json --template t.html -o c && [ ! -e c ] || return 1
+    refuses 3 "step a and a step that it reads depend on each other" "$COSPEC" reproduce --steps circle.json --template t.html -o c && [ ! -e c ] || return 1
     study itself.json '"a": "plot toy-spectra a=@a/toy.csv"'
     refuses 3 "step a reads itself" "$COSPEC" reproduce --steps itself.json --template t.html -o c
 }
@@ -418,8 +418,8 @@ END
     printf '{{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ -e r/t-prefix-lm/toy.csv ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim claim-A claim-B ' ] &&
         grep -q '^claim-A,ar permuted-ar prefix-lm,next token before any order,.*,reproduced,' r/claims.csv && grep -q '^claim-B.*,opposite at this scale,' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
-    for change in 's/"each": "models"/"each": "model"/|steps 1: each: no table model' 's/"two"},/"three"},/g|steps 1: where: no row of models is so' 's/{models\[left\].label}/{models[left].lable}/|claims: claim-{name}: says: no field {models[left].lable}' \
-        's/"t-{left}/"t-{lift}/|claims: claim-{name}: left: file: no field {lift}' 's/claim-{name}/claim/|claims: claim: claim is there twice' 's/{"name": "ar", /{/|tables: models: row 1 has no "name"' 's/"tables"/"variables": {"pairs": "x"}, "tables"/|tables: pairs: a variable has that name' 's/{name}"/{name"/|steps 1: t-{name: no field {name'; do
+    for change in 's/"each": "models"/"each": "model"/|steps 1: each: unknown table model' 's/"two"},/"three"},/g|steps 1: where: no row of models matches' 's/{models\[left\].label}/{models[left].lable}/|claims: claim-{name}: says: no field {models[left].lable}' \
+        's/"t-{left}/"t-{lift}/|claims: claim-{name}: left: file: no field {lift}' 's/claim-{name}/claim/|claims: claim: claim is given twice' 's/{"name": "ar", /{/|tables: models: row 1 has no "name"' 's/"tables"/"variables": {"pairs": "x"}, "tables"/|tables: pairs: a variable has the same name' 's/{name}"/{name"/|steps 1: t-{name: no field {name'; do
         sed "${change%|*}" s.json > bad.json
         refuses 3 "bad.json: ${change##*|}" "$COSPEC" reproduce --steps bad.json --template t.html -o b && [ ! -e b ] || { fail "$change: $(cat err)"; return 1; }
     done
@@ -428,11 +428,11 @@ END
 # Every study of the program is whole at each of its scales: names that no claim has are refused after all is read.
 test_shared_studies() {
     for scale in reproduce:smoke reproduce:cpu reproduce:gpu long:smoke long:long long:gpu atlas:smoke atlas:long repeat:smoke repeat:long repeat:gpu images:smoke images:cpu images:long images:gpu; do
-        refuses 2 "no claim has a name that begins with nothing-" "$COSPEC" reproduce --steps "$root/plots/${scale%:*}.json" --scale "${scale#*:}" --claims nothing- -o n || return 1
+        refuses 2 "no claim has a name that starts with nothing-" "$COSPEC" reproduce --steps "$root/plots/${scale%:*}.json" --scale "${scale#*:}" --claims nothing- -o n || return 1
     done
     printf 'x\n' > t.html
     study s.json '"a": "toy --objective ar --length 4 --tokens 2 --classes 2", "b": "cooc --corpus worndet --objective ar"'
-    refuses 3 "step b: --corpus worndet: no such file, and not a corpus known by name" "$COSPEC" reproduce --steps s.json --template t.html -o n && [ ! -e n ] || return 1
+    refuses 3 "step b: --corpus worndet: no such file and no named corpus" "$COSPEC" reproduce --steps s.json --template t.html -o n && [ ! -e n ] || return 1
 }
 
 # --claims: those claims and the steps that they read, of themselves or by others; no other step runs.
@@ -444,7 +444,7 @@ test_only_some_claims() {
     exits 0 "$COSPEC" reproduce --steps s.json --claims B-,C -o b && [ -e b/v ] && [ ! -e b/t ] && grep -q 'Claims of a study' b/report.html || { fail "$(cat err)"; return 1; }
     # Another part, or all, goes on in the same folder.
     exits 0 "$COSPEC" reproduce --steps s.json --claims A,B -o r --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = v ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 B-1 ' ] || { fail "${why:-$(cat err)}"; return 1; }
-    refuses 2 "no claim has a name that begins with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ] || return 1
+    refuses 2 "no claim has a name that starts with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ] || return 1
     # A scale may have claims of its own, in the variable of that name; --claims chooses others, and an empty one is all.
     sed 's/^{/{"scales": ["some", "all"], "variables": {"claims": ["B-", ""]}, /' s.json > scales.json
     printf '{{claims}}{{if u}}toy{{end}}{{if v}}audit{{end}}\n' > t.html
@@ -457,7 +457,7 @@ test_only_some_claims() {
 test_depth_is_limited() {
     printf '{{command again}}\n' > t.html
     study s.json "\"again\": \"reproduce --steps $PWD/s.json --template $PWD/t.html\""
-    exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies run studies 4 deep" r/again/again/again/again/stderr.txt
+    exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies are nested 4 deep" r/again/again/again/again/stderr.txt
 }
 
 # A variable of all rows of a table, sections that may be made for none, what a template has only then, and who is first.
@@ -474,7 +474,7 @@ EOF
         grep -q '^drawn .*data:image' r/report.html && grep -q 'Spectra all' r/report.html && ! grep -q 'not ' r/report.html && grep -q 'Nothing of this kind' r/report.html || { fail "${why:-$(cut -c1-200 r/report.html)}"; return 1; }
     [ "$(grep -c 'number of ones' r/report.html)" = 1 ] && grep -q '<th class="n">a</th><th class="n">b</th><th class="n">c</th>' r/report.html || { fail "$(grep standings r/report.html)"; return 1; }
     sed 's/none?/none/' s.json > bad.json
-    refuses 3 "where: no row of none is so" "$COSPEC" reproduce --steps bad.json --template t.html -o b
+    refuses 3 "where: no row of none matches" "$COSPEC" reproduce --steps bad.json --template t.html -o b
 }
 
 # A number is rounded to two digits of the error that its row has: se, an interval, or a deviation; a legend's words.
@@ -514,7 +514,7 @@ test_inputs_replaced_while_it_runs() {
     while kill -0 $pid 2> /dev/null && [ ! -e r/slow/stdout.txt ]; do sleep 0.05; done
     echo 'a bird sang' > new.txt && cat c.txt >> new.txt && mv new.txt c.txt
     wait $pid; got=$?
-    [ $got = 3 ] && says "c.txt changed while the study ran; with --resume" && [ ! -e r/report.html ] || { fail "$got: $(cat err)"; return 1; }
+    [ $got = 3 ] && says "c.txt changed while the study ran; run again with --resume" && [ ! -e r/report.html ] || { fail "$got: $(cat err)"; return 1; }
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --jobs 1 && grep -q 'a: cospec cooc' err && ! grep -q 'b: cospec cooc' err || fail "$(cat err)"
 }
 

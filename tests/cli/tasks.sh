@@ -62,8 +62,8 @@ test_refusals() {
     mkdir empty; mkdir -p twice/own; cp g/own.train.tsv twice/own/train.tsv; mkdir bare; printf 'label\tid\tbody\na\t1\tx\nb\t2\ty\n' > bare/t.train.tsv
     refuses 2 "--tasks needs -o DIR" "$COSPEC" probe model --tasks g &&
         refuses 2 "--tasks takes only a MODEL" "$COSPEC" probe model c.tsv --tasks g -o x &&
-        refuses 2 "--metric has no meaning with --tasks" "$COSPEC" finetune model --tasks g --metric f1 -o x &&
-        refuses 2 "one layer" "$COSPEC" probe model --tasks g --layer all -o x &&
+        refuses 2 "--metric cannot be combined with --tasks" "$COSPEC" finetune model --tasks g --metric f1 -o x &&
+        refuses 2 "single layer" "$COSPEC" probe model --tasks g --layer all -o x &&
         refuses 2 "gcide has no labels" "$COSPEC" probe model --tasks gcide -o x &&
         refuses 2 "two tasks are called own" "$COSPEC" probe model --tasks g,twice -o x &&
         refuses 3 "--tasks: nowhere: no such file" "$COSPEC" probe model --tasks nowhere -o x &&
@@ -72,7 +72,7 @@ test_refusals() {
         refuses 2 "finetune MODEL TRAIN [TEST], or MODEL --tasks LIST" "$COSPEC" finetune model || return 1
     # What a run of a task refuses is told by it, with the file; nothing is left that looks like a result.
     printf 'a\tx\nb\n' >> g/own.train.tsv
-    refuses 3 "task own: exit code 3" "$COSPEC" probe model --tasks g --penalties 0.1 -o x && grep -q "g/own.train.tsv:42" err && [ ! -e x/tasks.csv ] || fail "${why:-$(cat err)}"
+    refuses 3 "task own ended with exit code 3" "$COSPEC" probe model --tasks g --penalties 0.1 -o x && grep -q "g/own.train.tsv:42" err && [ ! -e x/tasks.csv ] || fail "${why:-$(cat err)}"
 }
 
 for t in layouts finetune_and_resume refusals; do

@@ -82,11 +82,11 @@ test_bad_input() {
     trained || return 1
     t=bpe/tokenizer.json
     echo '5 x 7' > ids
-    refuses 3 'ids:1: "x" at index 1 is no token id' "$COSPEC" tokenize decode $t ids || return 1
+    refuses 3 'ids:1: "x" at index 1 is not a token id' "$COSPEC" tokenize decode $t ids || return 1
     printf '5\n4 3000\n' > ids
     refuses 3 'ids:2: token id 3000 at index 1 is not in 0..299' "$COSPEC" tokenize decode $t ids || return 1
     echo '5 99999999999999999999' > ids
-    refuses 3 'no token id' "$COSPEC" tokenize decode $t ids || return 1
+    refuses 3 'not a token id' "$COSPEC" tokenize decode $t ids || return 1
     printf 'ok\na\377b\n' > text
     refuses 3 'cospec tokenize: text:2: byte 2: invalid UTF-8 (0xFF' "$COSPEC" tokenize encode $t text &&
         { "$COSPEC" tokenize encode $t < text 2>&1 | grep -q '^cospec tokenize: standard input:2: byte 2: invalid UTF-8 (0xFF' || { fail "standard input: $("$COSPEC" tokenize encode $t < text 2>&1)"; return 1; }; } || return 1
@@ -95,7 +95,7 @@ test_bad_input() {
     refuses 3 'text:2: a NUL byte' "$COSPEC" tokenize encode $t text && refuses 3 'ids:2: a NUL byte' "$COSPEC" tokenize decode $t ids &&
         { "$COSPEC" tokenize decode $t < ids 2>&1 | grep -q 'standard input:2: a NUL byte' || { fail "standard input: $("$COSPEC" tokenize decode $t < ids 2>&1)"; return 1; }; } || return 1
     : > empty.json
-    refuses 3 'empty.json:1:0: empty file' "$COSPEC" tokenize encode empty.json text || return 1
+    refuses 3 'empty.json:1:0: the file is empty' "$COSPEC" tokenize encode empty.json text || return 1
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' > lfs.json
     refuses 3 'Git LFS' "$COSPEC" tokenize encode lfs.json text || return 1
     head -c 1000 $t > cut.json
@@ -112,13 +112,13 @@ test_usage() {
     refuses 2 "tokenize train needs -o DIR" "$COSPEC" tokenize train --corpus verses.txt &&
         refuses 2 "tokenize train needs --corpus" "$COSPEC" tokenize train -o n &&
         refuses 2 "vocabulary size 200 is not in 261.." "$COSPEC" tokenize train --corpus verses.txt --vocab 200 -o n &&
-        refuses 2 "--special is for --model bpe" "$COSPEC" tokenize train --corpus verses.txt --model char --special x -o n &&
-        refuses 2 "--skip-special has no meaning for 'tokenize encode'" "$COSPEC" tokenize encode bpe/tokenizer.json --skip-special &&
-        refuses 2 "--vocab has no meaning for 'tokenize stats'" "$COSPEC" tokenize stats bpe/tokenizer.json --vocab 9 --corpus verses.txt &&
+        refuses 2 "--special needs --model bpe" "$COSPEC" tokenize train --corpus verses.txt --model char --special x -o n &&
+        refuses 2 "--skip-special does not apply to 'tokenize encode'" "$COSPEC" tokenize encode bpe/tokenizer.json --skip-special &&
+        refuses 2 "--vocab does not apply to 'tokenize stats'" "$COSPEC" tokenize stats bpe/tokenizer.json --vocab 9 --corpus verses.txt &&
         refuses 2 "tokenize encode takes a tokenizer.json and at most one FILE" "$COSPEC" tokenize encode &&
         refuses 2 "unknown action 'split' (train, encode, decode, stats)" "$COSPEC" tokenize split &&
         refuses 2 "exists" "$COSPEC" tokenize train --corpus verses.txt --vocab 300 -o bpe &&
-        refuses 2 "--vocab 9 has no meaning with --tokenizer bpe/tokenizer.json" "$COSPEC" cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --vocab 9 --objective ar -o m &&
+        refuses 2 "--vocab 9 does not apply to --tokenizer bpe/tokenizer.json" "$COSPEC" cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --vocab 9 --objective ar -o m &&
         refuses 2 "is not word, whitespace, char or a FILE.json" "$COSPEC" cooc --corpus verses.txt --tokenizer words --objective ar -o m
 }
 

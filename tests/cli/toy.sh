@@ -74,7 +74,7 @@ test_sweep_json() {
 test_sweep_leaves_out_what_does_not_exist() {
     exits 0 toy --objective masked --unmasked 1:5:1 --classes 2 --length 4 --tokens 2 --csv || return 1
     says "left out classes=2 length=4 tokens=2 unmasked=4" && ! grep -q 'unmasked=4' out || return 1
-    refuses 2 "no point of the sweep exists" "$COSPEC" toy --objective masked --unmasked 7:9:1 --classes 2 --length 4 --tokens 2 -q
+    refuses 2 "no point of the sweep is possible" "$COSPEC" toy --objective masked --unmasked 7:9:1 --classes 2 --length 4 --tokens 2 -q
 }
 
 # What no other option makes valid is refused in a sweep as it is alone.
@@ -104,7 +104,7 @@ test_bad_numbers() {
         refuses 2 "1e400" "$COSPEC" toy --objective masked --mask-ratio 1e400 $base &&
         refuses 2 "--mask-ratio: '15%' is not a number; did you mean 0.15?" "$COSPEC" toy --objective masked --mask-ratio 15% $base &&
         refuses 2 "--mask-ratio: 15 is not in (0, 1); did you mean 0.15?" "$COSPEC" mask-rank none --mask-ratio 15 &&
-        refuses 2 "\"mae-lm\" is masked with a model of its own, for cospec train alone" "$COSPEC" toy --objective mae-lm $base &&
+        refuses 2 "\"mae-lm\" is masked training with a different model and works only in cospec train" "$COSPEC" toy --objective mae-lm $base &&
         refuses 2 "mask ratio 1.2 not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 1.2 $base &&
         refuses 2 "mask ratio 0 not in (0, 1)" "$COSPEC" toy --objective masked --mask-ratio 0 $base &&
         refuses 2 "nan" "$COSPEC" toy --objective masked --mask-ratio nan $base &&
@@ -115,14 +115,14 @@ test_bad_numbers() {
 
 # shellcheck disable=SC2086
 test_nothing_is_ignored() {
-    refuses 2 "--t: masked does not take it (it is for diverse-ar, group-ar" "$COSPEC" toy --objective masked --unmasked 2 --t 3 $base &&
-        refuses 2 "--unmasked: ar does not take it" "$COSPEC" toy --objective ar --unmasked 2 $base &&
-        refuses 2 "--mask-ratio: ar does not take it" "$COSPEC" toy --objective ar --mask-ratio 0.1:0.9:0.1 $base &&
-        refuses 2 "--groups: ar does not take it (it is for gvp)" "$COSPEC" toy --objective ar --groups 2 $base &&
-        refuses 2 "--segmentation: ar" "$COSPEC" toy --objective ar --segmentation fixed $base &&
-        refuses 2 "--offset-weights: ar" "$COSPEC" toy --objective ar --offset-weights mix:0.5 $base &&
-        refuses 2 "--plan-file: ar" "$COSPEC" toy --objective ar --plan-file p.json $base &&
-        refuses 2 "--event-weight: diverse-ar" "$COSPEC" toy --objective diverse-ar --t 2 --event-weight mask $base &&
+    refuses 2 "--t does not apply to masked" "$COSPEC" toy --objective masked --unmasked 2 --t 3 $base &&
+        refuses 2 "--unmasked does not apply to ar" "$COSPEC" toy --objective ar --unmasked 2 $base &&
+        refuses 2 "--mask-ratio does not apply to ar" "$COSPEC" toy --objective ar --mask-ratio 0.1:0.9:0.1 $base &&
+        refuses 2 "--groups does not apply to ar, only to gvp" "$COSPEC" toy --objective ar --groups 2 $base &&
+        refuses 2 "--segmentation does not apply to ar" "$COSPEC" toy --objective ar --segmentation fixed $base &&
+        refuses 2 "--offset-weights does not apply to ar" "$COSPEC" toy --objective ar --offset-weights mix:0.5 $base &&
+        refuses 2 "--plan-file does not apply to ar" "$COSPEC" toy --objective ar --plan-file p.json $base &&
+        refuses 2 "--event-weight does not apply to diverse-ar" "$COSPEC" toy --objective diverse-ar --t 2 --event-weight mask $base &&
         exits 0 "$COSPEC" toy --objective diverse-ar --t 2 --event-weight token $base &&
         refuses 2 "both" "$COSPEC" toy --objective masked --unmasked 2 --mask-ratio 0.5 $base
 }

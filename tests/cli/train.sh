@@ -26,9 +26,9 @@ small_plan() { printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]}, {"
 # A phase that no step is of is told before the first step; one that has some is not.
 test_phases_without_steps() {
     small_corpus c.tsv
-    exits 0 train --objective "ar until 0.001, masked" --steps 10 -o a && says "phase 1 (ar) of --objective gets none of the 10 steps" && ! grep -q "phase 2" err &&
-        exits 0 train --objective "ar for 99999999999, masked for 1" --steps 3 -o b && says "phase 2 (masked) of --objective gets none of the 3 steps" &&
-        exits 0 train --objective "ar for 1, masked for 1" --steps 3 -o c && ! grep -q "gets none" err || fail "${why:-$(cat err)}"
+    exits 0 train --objective "ar until 0.001, masked" --steps 10 -o a && says "phase 1 (ar) of --objective gets 0 of the 10 steps" && ! grep -q "phase 2" err &&
+        exits 0 train --objective "ar for 99999999999, masked for 1" --steps 3 -o b && says "phase 2 (masked) of --objective gets 0 of the 3 steps" &&
+        exits 0 train --objective "ar for 1, masked for 1" --steps 3 -o c && ! grep -q "gets 0" err || fail "${why:-$(cat err)}"
 }
 
 test_every_objective() {
@@ -104,8 +104,8 @@ test_rotary() {
         refuses 2 "--kv-heads needs --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --kv-heads 1 -o g &&
         refuses 2 "--rope-theta needs --arch llama" "$COSPEC" train --corpus c.tsv $size --objective ar --rope-theta 100 -o g &&
         refuses 2 "--local-attention needs --arch modernbert" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --local-attention 8 -o g &&
-        refuses 2 "heads 2 are not shared by 3 heads of keys" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --kv-heads 3 -o g &&
-        refuses 2 "rotary positions of base 10000 on 5 of 5 columns" "$COSPEC" train --corpus c.tsv --layers 2 --width 10 --heads 2 --arch llama --objective ar -o g &&
+        refuses 2 "2 heads are not a multiple of 3 key-value heads" "$COSPEC" train --corpus c.tsv $size --arch llama --objective ar --kv-heads 3 -o g &&
+        refuses 2 "rotary positions of base 10000 on a fraction 5 of the 5 columns" "$COSPEC" train --corpus c.tsv --layers 2 --width 10 --heads 2 --arch llama --objective ar -o g &&
         refuses 2 "exceeds the 8 positions" "$COSPEC" train --corpus c.tsv $size --arch llama --positions 8 --objective mae-lm -o g
 }
 
@@ -116,9 +116,9 @@ test_replaced_tokens() {
     exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 -o r && grep -q '"detect_loss": 0' r/train.json || return 1
     cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
     exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
-    refuses 2 "r holds a run with another --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
+    refuses 2 "r contains a run with another --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
     exits 0 "$COSPEC" train --corpus c.tsv --init-from r --objective masked --batch 8 --max-length 16 --steps 1 -o on && exits 0 "$COSPEC" features r c.tsv --layers last -o s || return 1
-    refuses 2 "replaced tokens are those of one masked objective of text" "$COSPEC" train --corpus c.tsv $size --objective ar --replaced-token 5 --steps 1 -o b
+    refuses 2 "replaced tokens need a single masked objective on text" "$COSPEC" train --corpus c.tsv $size --objective ar --replaced-token 5 --steps 1 -o b
 }
 
 # A last layer for each of the next tokens: kept in the model, whose first head other commands read as any causal model's.
@@ -128,7 +128,7 @@ test_multi_token() {
     exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 -o r && grep -q '"offset_heads": *3' r/config.json && grep -q '"model_type": *"gpt2"' r/config.json || return 1
     cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
     exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 --threads 2 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
-    refuses 2 "r holds a run with another --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
+    refuses 2 "r contains a run with another --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
     exits 0 "$COSPEC" features r c.tsv --layers last -o s && exits 0 "$COSPEC" perplexity r c.tsv --json && grep -q '"kind": *"causal"' out && exits 0 "$COSPEC" generate r --prompt a --n 1 --length 3 || return 1
     for next in "multi-token --t 2" ar; do
         # shellcheck disable=SC2086
@@ -144,16 +144,16 @@ test_multi_token() {
     cp -r to cut && rm -r cut/checkpoint-6 cut/model.safetensors cut/train.json cut/losses.csv cut/manifest.json
     exits 0 train --objective "ar until 0.5, multi-token(t=3)" --steps 6 --save-every 3 --threads 2 --resume -o cut && cmp to/model.safetensors cut/model.safetensors || { fail "a phase resumed to other bytes"; return 1; }
     exits 0 train --objective "ar for 1, multi-token(t=2) for 2" --steps 4 -o turns && grep -q '"offset_heads": *2' turns/config.json && exits 0 train --objective "multi-token(t=3)" --steps 6 --save-every 3 -o one && cmp one/model.safetensors r/model.safetensors || return 1
-    refuses 2 "multi-token is no part of a mixture" "$COSPEC" train --corpus c.tsv --objective "mix:0.5*ar+0.5*multi-token(t=3)" --steps 1 -o b &&
-        refuses 2 "phase 1: diverse-ar beside multi-token" "$COSPEC" train --corpus c.tsv --objective "diverse-ar until 0.5, multi-token(t=3)" --steps 1 -o b &&
-        refuses 2 "--query-position has no meaning for multi-token" "$COSPEC" train --corpus c.tsv --objective "ar until 0.5, multi-token(t=3)" --query-position on --steps 1 -o b &&
-        refuses 2 "the model of --init-from alone has no heads of offsets" "$COSPEC" train --corpus c.tsv --init-from alone --objective "ar until 0.5, multi-token(t=3)" --batch 8 --max-length 16 --steps 2 -o b &&
-        refuses 2 "phase 2: diverse-ar with t 4 in a model with heads of 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective "ar until 0.5, multi-token(t=4)" --batch 8 --max-length 16 --steps 2 -o b || return 1
+    refuses 2 "multi-token cannot be part of a mixture" "$COSPEC" train --corpus c.tsv --objective "mix:0.5*ar+0.5*multi-token(t=3)" --steps 1 -o b &&
+        refuses 2 "phase 1: diverse-ar and multi-token" "$COSPEC" train --corpus c.tsv --objective "diverse-ar until 0.5, multi-token(t=3)" --steps 1 -o b &&
+        refuses 2 "--query-position does not apply to multi-token" "$COSPEC" train --corpus c.tsv --objective "ar until 0.5, multi-token(t=3)" --query-position on --steps 1 -o b &&
+        refuses 2 "the model of --init-from alone has no heads for offsets" "$COSPEC" train --corpus c.tsv --init-from alone --objective "ar until 0.5, multi-token(t=3)" --batch 8 --max-length 16 --steps 2 -o b &&
+        refuses 2 "phase 2: diverse-ar has t = 4, but the model has heads for 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective "ar until 0.5, multi-token(t=4)" --batch 8 --max-length 16 --steps 2 -o b || return 1
     # shellcheck disable=SC2086
-    exits 0 train --objective ar --steps 1 -o plain && refuses 2 "the model of --init-from plain has no heads of offsets" "$COSPEC" train --corpus c.tsv --init-from plain --objective multi-token --batch 8 --max-length 16 --steps 1 -o b &&
-        refuses 2 "diverse-ar with t 4 in a model with heads of 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective multi-token --t 4 --batch 8 --max-length 16 --steps 1 -o b &&
+    exits 0 train --objective ar --steps 1 -o plain && refuses 2 "the model of --init-from plain has no heads for offsets" "$COSPEC" train --corpus c.tsv --init-from plain --objective multi-token --batch 8 --max-length 16 --steps 1 -o b &&
+        refuses 2 "diverse-ar has t = 4, but the model has heads for 3 offsets" "$COSPEC" train --corpus c.tsv --init-from r --objective multi-token --t 4 --batch 8 --max-length 16 --steps 1 -o b &&
         refuses 2 "offset heads 17 is not in" "$COSPEC" train --corpus c.tsv $size --objective multi-token --t 17 --steps 1 -o b &&
-        refuses 2 "--query-position has no meaning for multi-token" "$COSPEC" train --corpus c.tsv $size --objective multi-token --query-position on --steps 1 -o b
+        refuses 2 "--query-position does not apply to multi-token" "$COSPEC" train --corpus c.tsv $size --objective multi-token --query-position on --steps 1 -o b
 }
 
 # An interrupt ends the step and leaves a checkpoint; resumed with other threads, the bytes are those of a run
@@ -173,13 +173,13 @@ test_interrupt_and_resume() {
         got=$?
         # On a very fast machine it may have ended by itself: then there is nothing to interrupt.
         if [ $got = 130 ]; then
-            says "interrupted after step" && says "--resume goes on from there" || return 1
+            says "interrupted after step" && says "--resume continues from it" || return 1
             [ ! -e torn/model.safetensors ] && grep -q '"finished": false' torn/manifest.json && [ ! -e torn/train.json ] || { fail "an interrupted run left a result"; return 1; }
-            mv torn/log.csv held && refuses 2 "--resume goes on from the last checkpoint: torn/checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn && mv held torn/log.csv && says "exists; --force overwrites it" || return 1
-            refuses 2 "torn holds a run with another --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
+            mv torn/log.csv held && refuses 2 "give --resume to continue from the last checkpoint: torn/checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn && mv held torn/log.csv && says "exists; give --force to overwrite it" || return 1
+            refuses 2 "torn contains a run with another --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
             refuses 2 "--steps 400, not 500" "$COSPEC" train --corpus c.tsv $size $args --steps 500 --resume -o torn || return 1
-            refuses 2 "torn holds a run with another --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
-            refuses 2 "torn holds a run with another --vocab" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
+            refuses 2 "torn contains a run with another --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
+            refuses 2 "torn contains a run with another --vocab" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
         else
             [ $got = 0 ] || { fail "exit $got: $(cat err)"; return 1; }
         fi
@@ -191,7 +191,7 @@ test_interrupt_and_resume() {
     cut -d, -f1-5,8,9 whole/log.csv > a && cut -d, -f1-5,8,9 torn/log.csv > b && cmp -s a b || { fail "the logs differ"; return 1; }
     # A finished run is kept, and printed again.
     # shellcheck disable=SC2086
-    exits 0 train $args --steps 400 --resume -o torn && says "finished already" && [ "$(number step out)" = 400 ]
+    exits 0 train $args --steps 400 --resume -o torn && says "already finished" && [ "$(number step out)" = 400 ]
 }
 
 # A run begun anew over a finished one, interrupted: --resume goes on with the new one.
@@ -215,7 +215,7 @@ test_force_and_resume() {
 
 test_time_limit() {
     small_corpus c.tsv
-    exits 0 train --objective ar --steps 30 --time-limit 0.000001 -o d && says "stopped after step 1 of 30; --resume goes on" || return 1
+    exits 0 train --objective ar --steps 30 --time-limit 0.000001 -o d && says "stopped after step 1 of 30; give --resume to continue" || return 1
     grep -q '"finished": false' out && [ ! -e d/model.safetensors ] || { fail "$(cat out)"; return 1; }
     exits 0 train --objective ar --steps 30 --resume -o d && [ "$(number step out)" = 30 ] && [ -s d/model.safetensors ] || return 1
     exits 0 train --objective ar --steps 30 -o e && cmp -s d/model.safetensors e/model.safetensors || fail "not the same model"
@@ -226,7 +226,7 @@ test_more_steps() {
     exits 0 train --objective ar --schedule constant --steps 6 -o d && exits 0 train --objective ar --schedule constant --steps 12 --resume -o d && [ "$(number step out)" = 12 ] &&
         exits 0 train --objective ar --schedule constant --steps 12 -o e && cmp -s d/model.safetensors e/model.safetensors || { fail "${why:-not the longer run}"; return 1; }
     exits 0 train --objective ar --steps 6 -o f && exits 0 train --objective ar --schedule constant --warmup 600 --steps 0 -o u || return 1
-    refuses 2 "under --schedule constant steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
+    refuses 2 "with --schedule constant, steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
 }
 
 # Budgets are the runs of so many steps, also taken up after an interrupt; kept checkpoints are models.
@@ -243,9 +243,9 @@ test_budgets() {
         done
         for n in 2 9; do exits 0 "$COSPEC" features d/checkpoint-$n c.tsv --limit 3 --force -o f || return 1; done
         mkdir -p g/budget-4 && refuses 2 "g/budget-4 exists" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 4 -o g &&
-            refuses 2 "budget 17 not in 1..16" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 17 -o h && refuses 2 "budgets need" "$COSPEC" train --corpus c.tsv $size --objective ar --budgets 4 --steps 16 -o h &&
+            refuses 2 "budget 17 is not in 1..16" "$COSPEC" train --corpus c.tsv $size $args --steps 16 --budgets 17 -o h && refuses 2 "budgets need" "$COSPEC" train --corpus c.tsv $size --objective ar --budgets 4 --steps 16 -o h &&
             refuses 2 "constant schedule, not one-cycle" "$COSPEC" train --corpus c.tsv $size --objective ar --cool-down 0.2 --steps 16 -o h && refuses 2 "keep-at" "$COSPEC" train --corpus c.tsv $size --objective ar --keep-at 0,4 -o h &&
-            refuses 2 "no checkpoint to keep at step 17 of a run of 16" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 16 --keep-at 4,17 -o h
+            refuses 2 "cannot keep a checkpoint at step 17 of a run of 16" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 16 --keep-at 4,17 -o h
     }
 }
 
@@ -256,12 +256,12 @@ test_damaged_checkpoint() {
     printf x | dd of=d/checkpoint-6/optimizer.safetensors bs=1 seek=3000 conv=notrunc 2> /dev/null
     # shellcheck disable=SC2086
     refuses 3 "d/checkpoint-6/optimizer.safetensors: its SHA-256 is" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 6 --save-every 3 --resume -o d &&
-        says "recorded is" && says "Remove d/checkpoint-6 to resume from checkpoint-3 (3 steps are trained again)" || return 1
+        says "was recorded" && says "Remove d/checkpoint-6 to resume from checkpoint-3 (3 steps must be repeated)" || return 1
     rm -r d/checkpoint-6
     exits 0 train --objective ar --steps 6 --save-every 3 --resume -o d && [ "$(number step out)" = 6 ] || return 1
     # what reads a checkpoint holds its files against trainer.json
     exits 0 "$COSPEC" perplexity d/checkpoint-6 c.tsv && echo >> d/checkpoint-6/config.json
-    refuses 3 "d/checkpoint-6/config.json: its SHA-256 is" "$COSPEC" perplexity d/checkpoint-6 c.tsv && says "but trainer.json says" && says "to read it as it is, take trainer.json away"
+    refuses 3 "d/checkpoint-6/config.json: its SHA-256 is" "$COSPEC" perplexity d/checkpoint-6 c.tsv && says "but trainer.json says" && says "to read it unchecked, remove trainer.json"
 }
 
 test_divergence() {
@@ -277,8 +277,8 @@ test_init_from() {
     exits 0 train --objective ar --steps 20 --lr 0.01 -o d || return 1
     exits 0 "$COSPEC" train --corpus c.tsv --init-from d --objective ar --batch 8 --max-length 16 --steps 1 --lr 0 -o e || return 1
     cmp -s d/model.safetensors e/model.safetensors && cmp -s d/config.json e/config.json && cmp -s d/tokenizer.json e/tokenizer.json || { fail "a rate of 0 changed the model"; return 1; }
-    refuses 3 "the tokenizer does not match" "$COSPEC" train --corpus c.tsv --tokenizer whitespace --vocab 7 --init-from d --objective ar --max-length 16 -o f &&
-        refuses 2 "--width: the model of --init-from d has its own" "$COSPEC" train --corpus c.tsv --init-from d --width 32 --objective ar -o f &&
+    refuses 3 "the tokenizers differ" "$COSPEC" train --corpus c.tsv --tokenizer whitespace --vocab 7 --init-from d --objective ar --max-length 16 -o f &&
+        refuses 2 "--width cannot be changed: the model of --init-from d defines it" "$COSPEC" train --corpus c.tsv --init-from d --width 32 --objective ar -o f &&
         refuses 3 "nowhere/tokenizer.json" "$COSPEC" train --corpus c.tsv --init-from nowhere --objective ar -o f &&
         refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
 }
@@ -298,11 +298,11 @@ test_init_from_changed() {
     for f in config.json model.safetensors tokenizer.json; do grep -q "\"path\": \"m/$f\"" e/manifest.json || { fail "$f is no input"; return 1; }; done
     rm -r m && cp -r other m && cp e/model.safetensors before
     refuses 3 "an input has changed since the run: m/model.safetensors: its SHA-256 was " "$COSPEC" rerun e/manifest.json -o f &&
-        refuses 3 "e/checkpoint-3 is of a run from another model (--init-from): its weights have XXH3 " next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
+        refuses 3 "e/checkpoint-3 belongs to a run from another model (--init-from): its weights have XXH3" next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
     # stopped before its end: its checkpoints are of the first model too
     rm -r m && cp -r d m && exits 0 next --init-from m --time-limit 1e-9 -o g && [ -e g/checkpoint-1 ] && rm -r m && cp -r other m &&
         refuses 3 "from another model (--init-from)" next --init-from m -o g --resume || return 1
-    rm -r m && cp -r d m && exits 0 next --init-from m -o e --resume && says "finished already; kept" && exits 0 next --init-from m -o g --resume && cmp g/model.safetensors e/model.safetensors || { fail "${why:-not the same}"; return 1; }
+    rm -r m && cp -r d m && exits 0 next --init-from m -o e --resume && says "already finished; kept" && exits 0 next --init-from m -o g --resume && cmp g/model.safetensors e/model.safetensors || { fail "${why:-not the same}"; return 1; }
     exits 0 "$COSPEC" rerun e/manifest.json -o f && cmp f/model.safetensors e/model.safetensors || fail "${why:-rerun}"
 }
 
@@ -367,8 +367,8 @@ test_token_ids() {
 # The hash of document 0 is below the default share.
 test_one_document() {
     printf 'one two three four five six\n' > c.txt
-    exits 0 "$COSPEC" train --corpus c.txt --width 16 --layers 1 --heads 2 --batch 2 --objective ar --steps 2 --json -o d && says "no document would be left to train on: nothing is held out" && grep -q '"eval_loss": null' out || { fail "${why:-$(cat out)}"; return 1; }
-    refuses 3 "all documents (1) are held out: --test-share 0 holds none out" "$COSPEC" train --corpus c.txt --test-share 0.2 --objective ar --steps 2 -o e
+    exits 0 "$COSPEC" train --corpus c.txt --width 16 --layers 1 --heads 2 --batch 2 --objective ar --steps 2 --json -o d && says "no document would be left for training, so nothing is held out" && grep -q '"eval_loss": null' out || { fail "${why:-$(cat out)}"; return 1; }
+    refuses 3 "all 1 documents are held out; give --test-share 0" "$COSPEC" train --corpus c.txt --test-share 0.2 --objective ar --steps 2 -o e
 }
 
 test_nothing_to_train_on() {
@@ -387,9 +387,9 @@ test_bad_options() {
     refuses 2 "train needs -o DIR" "$COSPEC" train --corpus c.tsv --objective ar &&
         refuses 2 "train needs --corpus" "$COSPEC" train --objective ar -o d &&
         refuses 2 "train needs --objective" "$COSPEC" train --corpus c.tsv -o d &&
-        refuses 2 "heads 3 do not divide width 16" "$COSPEC" train --corpus c.tsv --objective ar --width 16 --heads 3 -o d &&
+        refuses 2 "3 heads do not divide width 16" "$COSPEC" train --corpus c.tsv --objective ar --width 16 --heads 3 -o d &&
         refuses 2 "mask" "$COSPEC" train --corpus c.tsv --objective masked --mask-ratio 1.2 -o d &&
-        refuses 2 "--t: ar does not take it" "$COSPEC" train --corpus c.tsv --objective ar --t 3 -o d &&
+        refuses 2 "--t does not apply to ar" "$COSPEC" train --corpus c.tsv --objective ar --t 3 -o d &&
         refuses 2 "--decoder-width needs" "$COSPEC" train --corpus c.tsv --objective masked --decoder-width 8 -o d &&
         refuses 2 "not ar" "$COSPEC" train --corpus c.tsv $size --objective ar --decoder-layers 1 -o d &&
         refuses 2 "delta" "$COSPEC" train --corpus c.tsv $size --objective masked --delta 0.5 -o d &&
@@ -401,7 +401,7 @@ test_bad_options() {
         refuses 2 "--inner: --arch linear" "$COSPEC" train --corpus c.tsv --objective linear --inner 8 -o d &&
         refuses 2 "--relative-distance needs" "$COSPEC" train --corpus c.tsv --objective ar --relative-distance 8 -o d &&
         refuses 2 "has no norms" "$COSPEC" train --corpus c.tsv --objective linear --post-norm -o d &&
-        refuses 2 "-o c.tsv: no directory" "$COSPEC" train --corpus c.tsv --objective ar -o c.tsv &&
+        refuses 2 "-o c.tsv: not a directory" "$COSPEC" train --corpus c.tsv --objective ar -o c.tsv &&
         refuses 2 "--spectral-factor needs" "$COSPEC" train --corpus c.tsv --objective ar --spectral-factor 1 -o d &&
         refuses 2 "warmup 50 is not in [0, 10]" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 10 --warmup 50 -o d &&
         refuses 2 "--steps and --epochs" "$COSPEC" train --corpus c.tsv --objective ar --steps 3 --epochs 2 -o d &&
@@ -470,8 +470,8 @@ test_words_stand_bare() {
 
 # A share is refused where the corpus has a split of its own.
 test_own_split() {
-    refuses 2 "--test-share 0.5 has no meaning with 'wordnet', which has its own split" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
-        refuses 2 "--test-share 0.3 has no meaning with 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
+    refuses 2 "--test-share 0.5 does not apply to 'wordnet', which has its own split" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
+        refuses 2 "--test-share 0.3 does not apply to 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3
 }
 
 for t in table every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_changed init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \

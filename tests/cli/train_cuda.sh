@@ -25,7 +25,7 @@ test_every_form() {
         case $objective in linear) more="--layers 1 --heads 1" ;; *) more="--layers 2 --heads 2 --dropout 0.1" ;; esac
         # shellcheck disable=SC2086
         on_cpu --objective $objective $more -o cpu && on_cuda --objective $objective $more --precision fp32 -o f32 && ! grep -q bf16 err && same_losses cpu f32 2e-4 &&
-            on_cuda --objective $objective $more -o bf16 && grep -q 'activations in bf16 on the GPU' err && same_losses cpu bf16 0.06 || { fail "$objective: $why"; return 1; }
+            on_cuda --objective $objective $more -o bf16 && grep -q 'activations are bf16 on the GPU' err && same_losses cpu bf16 0.06 || { fail "$objective: $why"; return 1; }
     done
     number parameters out > /dev/null && grep -q '"device": "cuda (bf16)"' bf16/*.json || fail "the result does not name the device: $(head -c 300 bf16/train.json)"
 }
@@ -51,8 +51,8 @@ test_search_products() {
     grep -q '"search-products": true' d/manifest.json && grep -q '"search-products": true' d/checkpoint-5/trainer.json && grep -q '"search-products": false' first/checkpoint-5/trainer.json ||
         { fail "not recorded"; return 1; }
     # shellcheck disable=SC2086
-    refuses 2 "d holds a run with another --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
-        refuses 2 "--search-products is for products in bf16" env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $form --device cuda --precision fp32 --search-products -o e &&
+    refuses 2 "d contains a run with another --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
+        refuses 2 "--search-products needs --precision bf16" env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $form --device cuda --precision fp32 --search-products -o e &&
         refuses 2 "--search-products needs --device cuda" "$COSPEC" train $small $form --device auto --search-products -o e &&
         exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --search-products --resume -o d
 }

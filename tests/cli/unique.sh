@@ -21,7 +21,7 @@ test_by_hand() {
 
 test_left_vectors_are_not_at_hand() {
     two_documents && exits 0 "$COSPEC" svd m -k 2 --vectors -o s && says "no u.npy" && [ -f s/v.npy ] && [ ! -e s/u.npy ] &&
-        refuses 2 "there are no left vectors" "$COSPEC" svd m -k 1 --solver block --start s &&
+        refuses 2 "has no left vectors" "$COSPEC" svd m -k 1 --solver block --start s &&
         exits 0 "$COSPEC" inspect m --vector 2 && says "no contexts are listed" && grep -q 'token' out && ! grep -q 'context ' out &&
         refuses 2 "m is a Gram form" "$COSPEC" verify 4.1 --matrix m && exits 0 "$COSPEC" angles m m -k 2
 }
@@ -37,10 +37,10 @@ test_given() {
 
 test_bad_input() {
     printf 'x\ta b a\ny\ta b\n' > c.tsv
-    refuses 2 "3 draws: context unique has exact weights" "$COSPEC" cooc --corpus c.tsv --objective permuted-ar --context unique --draws 3 -o d &&
-        refuses 2 "unique takes no number" "$COSPEC" cooc --corpus c.tsv --objective ar --context unique:2 -o d &&
+    refuses 2 "3 draws cannot be used: context unique has exact weights" "$COSPEC" cooc --corpus c.tsv --objective permuted-ar --context unique --draws 3 -o d &&
+        refuses 2 "unique does not accept a number" "$COSPEC" cooc --corpus c.tsv --objective ar --context unique:2 -o d &&
         two_documents && cp -r m n && edited n && exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 1 --context each:2 -o e &&
-        cp e/matrix.npz n/matrix.npz && refuses 3 "is no Gram form" "$COSPEC" inspect n
+        cp e/matrix.npz n/matrix.npz && refuses 3 "is not a Gram form" "$COSPEC" inspect n
 }
 
 check by_hand

@@ -176,24 +176,24 @@ EOF
     refuses 2 "'gpu' is not one of cpu|cuda|cuda:N|auto; did you mean cuda?" "$COSPEC" train --device gpu || return 1
     exits 0 "$COSPEC" mask_rank --help_all && exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --empty_prefix shared --event_weight=mask || return 1
     mkdir model && echo '{}' > model/config.json && echo 'a b' > c.txt || return 1
-    exits 2 "$COSPEC" compare a b c.txt --read --tasks x && says "--read needs a value: OPTIONS; a value that begins with -- is given as --read='--tasks'" || return 1
+    exits 2 "$COSPEC" compare a b c.txt --read --tasks x && says "--read needs a value: OPTIONS; give a value that begins with -- as --read='--tasks'" || return 1
     exits 3 "$COSPEC" compare model gone c.txt --read '--split all' --finetune '--epochs 1' -o d && ! grep -q 'needs a value' err || fail "${why:-$(cat err)}"
 }
 
 test_device() {
-    refuses 5 "toy computes on the CPU only" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device cuda &&
+    refuses 5 "toy runs on the CPU only" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device cuda &&
         exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --device auto
 }
 
-test_json_and_csv() { refuses 2 "together" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json --csv; }
+test_json_and_csv() { refuses 2 "exclude each other" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json --csv; }
 
-test_option_without_meaning() { refuses 2 "no meaning for 'help'" "$COSPEC" help --seed 3; }
+test_option_without_meaning() { refuses 2 "not apply to 'help'" "$COSPEC" help --seed 3; }
 
 # What stands in another's place, or is nearly a name.
 test_mistaken() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 -o toy || return 1
     mkdir model && echo '{}' > model/config.json
-    refuses 3 "wordnt: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) or law (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
+    refuses 3 "wordnt: no such file, no named corpus (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) and no synthetic corpus (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
         "$COSPEC" cooc --corpus wordnt --objective ar -o c &&
         refuses 2 "wordnet is a corpus and model is a model: swap them" "$COSPEC" features wordnet model -o f &&
         refuses 3 "wordnet: not a model directory, but a corpus" "$COSPEC" features wordnet wordnet -o f &&
@@ -207,7 +207,7 @@ test_mistaken() {
         # shellcheck disable=SC2086
         refuses 2 " and model is a model: swap them" "$COSPEC" probe $words || return 1
     done
-    refuses 2 "--labels x.npy: a matrix of 2 columns, but labels have one per row" "$COSPEC" probe y.npy y.npy --labels x.npy --test-labels x.npy &&
+    refuses 2 "--labels x.npy: a matrix of 2 columns, but labels are one per row" "$COSPEC" probe y.npy y.npy --labels x.npy --test-labels x.npy &&
         refuses 2 "--test-labels x.npy: a matrix of 2 columns" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels x.npy || return 1
     # what is no matrix is named as it was given, not by the files looked for in it
     mkdir other
@@ -228,22 +228,22 @@ test_mistaken() {
 # Values are suggested as options are: names of every list, and files beside the one that is not there.
 test_suggestions() {
     printf 'a\tb c\n' > d.tsv && mkdir model && echo '{}' > model/config.json || return 1
-    refuses 3 "w0rd: no such file, and not a corpus known by name (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) or law (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
+    refuses 3 "w0rd: no such file, no named corpus (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) and no synthetic corpus (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
         "$COSPEC" cooc --corpus w0rd --objective ar -o c &&
         refuses 3 "did you mean d.tsv?" "$COSPEC" cooc --corpus d.tvs --objective ar -o c &&
         refuses 3 "did you mean model/../d.tsv?" "$COSPEC" data stats model/../d.tvs &&
         refuses 3 "mdoel: not a model directory: no such file or directory; did you mean model?" "$COSPEC" features mdoel d.tsv -o f &&
         refuses 3 "no such file or directory; did you mean model?" "$COSPEC" verify 4.1 --matrix modle &&
         refuses 3 "f.npy: No such file or directory" "$COSPEC" rank f.npy &&
-        refuses 3 "mdoel: there is no such file; a matrix is" "$COSPEC" rank mdoel && refuses 3 "mdoel: not a model directory" "$COSPEC" probe mdoel d.tsv d.tsv &&
+        refuses 3 "mdoel: no such file; expected a matrix:" "$COSPEC" rank mdoel && refuses 3 "mdoel: not a model directory" "$COSPEC" probe mdoel d.tsv d.tsv &&
         refuses 3 "config.jsn: cannot read: No such file or directory; did you mean model/config.json?" "$COSPEC" toy --config model/config.jsn || return 1
     ln -s loop.txt loop.txt && ln -s gone.npz link.npz || return 1
     refuses 3 "; the symbolic link is there: Too many levels of symbolic links" "$COSPEC" cooc --corpus loop.txt --objective ar -o c &&
-        mkdir -p folder/in && ln -s .. folder/in/back && refuses 3 "folder/in/back: a link back to folder, a folder that it is in" "$COSPEC" data stats folder &&
+        mkdir -p folder/in && ln -s .. folder/in/back && refuses 3 "folder/in/back: is a link back to folder, a folder that contains it" "$COSPEC" data stats folder &&
         refuses 3 "; the symbolic link is there: No such file or directory" "$COSPEC" svd link.npz && ! grep -q 'did you mean' err || return 1
     refuses 2 "unknown certificate 'momets' (none, components, moments, probe, inertia); did you mean moments?" "$COSPEC" svd d.tsv --certify components,momets &&
         refuses 2 "did you mean uniform:2?" "$COSPEC" toy --objective offset-ar --offset-weights unform:2 --classes 2 --length 3 --tokens 2 &&
-        refuses 2 "no scale smok;" "$COSPEC" reproduce --scale smok -o r && says "did you mean smoke?" &&
+        refuses 2 "unknown scale smok;" "$COSPEC" reproduce --scale smok -o r && says "did you mean smoke?" &&
         refuses 2 "did you mean spectra?" "$COSPEC" plot spectr d.tsv -o p &&
         refuses 2 "did you mean ar?" "$COSPEC" toy --objective gpt3 --classes 2 &&
         refuses 2 "unknown action 'trian' (train, encode, decode, stats); did you mean train?" "$COSPEC" tokenize trian &&
@@ -264,7 +264,7 @@ test_suggestions() {
     exits 0 "$COSPEC" cooc --corpus d.tsv --objective ar -q -o wordnet && [ -s wordnet/matrix.npz ] || return 1
     for option in "--context each:2" "--jackknife 3" "--compare ar" "--vocab 5"; do
         # shellcheck disable=SC2086
-        refuses 2 "--$(echo "${option#--}" | cut -d' ' -f1) is for --corpus: matrices are as they were built" "$COSPEC" connectivity wordnet $option || return 1
+        refuses 2 "--$(echo "${option#--}" | cut -d' ' -f1) needs --corpus; a matrix that is already built" "$COSPEC" connectivity wordnet $option || return 1
     done
     # a folder has the name of a corpus: it is what is in it, but where a corpus is wanted
     exits 0 "$COSPEC" svd wordnet -k 1 -q && exits 0 "$COSPEC" rerun wordnet -o again -q && cmp -s wordnet/matrix.npz again/matrix.npz || fail "${why:-rerun of a folder}"
@@ -288,10 +288,10 @@ test_selection() {
 test_metrics() {
     f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)'
     refuses 2 "--metric: unknown metric 'rank_tua' (rank_tau," "$COSPEC" rank gone.npy --metric rank_tua && says "did you mean rank_tau?" || return 1
-    refuses 2 "--metric has no meaning for 'train'" "$COSPEC" train --corpus gone.txt --objective ar --metric typo -o t || return 1
+    refuses 2 "--metric does not apply to 'train'" "$COSPEC" train --corpus gone.txt --objective ar --metric typo -o t || return 1
     refuses 2 "--metric: unknown metric 'acuracy'" "$COSPEC" probe gone.npy gone.npy --metric acuracy && says "did you mean accuracy?" || return 1
     refuses 2 "did you mean matthews?" "$COSPEC" finetune gone gone gone --metric mathews || return 1
-    refuses 2 "--metric pearson is for regression" "$COSPEC" finetune gone gone gone --metric pearson || return 1
+    refuses 2 "--metric pearson needs regression" "$COSPEC" finetune gone gone gone --metric pearson || return 1
     exits 0 "$COSPEC" similarity x.npy x.npy --metric mean_cosine -o s && says "--metric mean_cosine: the result has no such metric" && [ -s s/similarity.csv ]
 }
 

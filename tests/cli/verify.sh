@@ -105,10 +105,10 @@ test_matrix_bad_input() {
     printf 'x\ny\n' > short.txt
     printf -- '-\n-\n-\n-\n' > none.txt
     refuses 2 'needs labels' verify 4.1 --matrix a.mtx &&
-        refuses 3 'short.txt: 2 labels for 4 rows' verify 4.1 --matrix a.mtx --labels short.txt &&
+        refuses 3 'short.txt: 2 labels, but 4 rows' verify 4.1 --matrix a.mtx --labels short.txt &&
         refuses 3 'none.txt: no row has a label' verify 4.1 --matrix a.mtx --labels none.txt &&
         refuses 3 nowhere.mtx verify 3.1 --matrix nowhere.mtx &&
-        refuses 2 'takes no --matrix' verify 4.2 --matrix a.mtx &&
+        refuses 2 'does not accept --matrix' verify 4.2 --matrix a.mtx &&
         refuses 2 'belongs to the toy model' verify 3.1 --matrix a.mtx --classes 3 &&
         refuses 2 'needs --matrix' verify 4.1 --labels l.txt &&
         refuses 2 '9 singular triplets' verify 4.1 --matrix a.mtx --labels l.txt -k 9
@@ -175,7 +175,7 @@ test_refinement() {
     exits 0 verify refinement --corpus ties.txt --objective gvp:groups=2 --max-length 4 -o ties --csv && none_corrected_is FAIL && none_corrected_is INCONCLUSIVE || { fail "${why:-$(cat out)}"; return 1; }
     refuses 2 '--stride 1 needs --max-length' verify refinement --corpus r.txt --objective ar --stride 1 &&
         refuses 2 '--max-length' verify refinement --max-length 3 && refuses 2 'needs verify refinement' verify 4.2 --stride 2 &&
-        refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it takes no --matrix' verify refinement --matrix r
+        refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it does not accept --matrix' verify refinement --matrix r
 }
 
 # The language's bound from the folder of a law of text: its class told by its words, the bound below the trivial one.
@@ -186,7 +186,7 @@ test_language() {
     exits 4 verify 4.1 --matrix law --estimate distinct-document -k 3 --jackknife 0 --csv && grep -q '4.1-language,corrected,INCONCLUSIVE' out || { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" cooc --corpus markov:states=4,length=4 --population --objective ar -o all && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document &&
         refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 2 --estimate distinct-document --jackknife 500 && refuses 2 "the matrix of the population itself" "$COSPEC" svd all -k 99 --estimate distinct-document || return 1
-    refuses 2 "--estimate needs verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate needs --matrix" verify 4.1 --estimate distinct-document && refuses 2 "what is below bounds nothing" verify 4.1 --matrix law --estimate cross-fit &&
+    refuses 2 "--estimate needs verify 4.1" verify 3.1 --matrix law --estimate distinct-document && refuses 2 "--estimate needs --matrix" verify 4.1 --estimate distinct-document && refuses 2 "which is not a bound" verify 4.1 --matrix law --estimate cross-fit &&
         refuses 2 "--jackknife needs" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
 

@@ -67,11 +67,11 @@ test_bad_input() {
         refuses 3 'nowhere' "$COSPEC" verify 4.3 --model nowhere --corpus c.tsv &&
         refuses 2 'trained under ar' "$COSPEC" verify 4.3 --model ar --corpus c.tsv &&
         refuses 2 'not a range' "$COSPEC" verify 4.3 --model wide --corpus c.tsv &&
-        refuses 2 'other losses' "$COSPEC" verify 4.3 --model linear --against entropy --corpus c.tsv &&
-        refuses 2 '--max-length 11: the model has 10 positions' "$COSPEC" verify 4.3 --model linear --corpus c.tsv --max-length 11 &&
-        refuses 2 '--classes has no meaning with --model' "$COSPEC" verify 4.3 --model linear --corpus c.tsv --classes 2 &&
-        refuses 2 'it takes no --matrix' "$COSPEC" verify 4.3 --matrix c.mtx &&
-        refuses 3 'no sequence of 2 tokens' "$COSPEC" verify 4.3 --model linear --corpus one.txt &&
+        refuses 2 'different losses' "$COSPEC" verify 4.3 --model linear --against entropy --corpus c.tsv &&
+        refuses 2 '--max-length 11 exceeds the 10 positions of the model' "$COSPEC" verify 4.3 --model linear --corpus c.tsv --max-length 11 &&
+        refuses 2 '--classes cannot be combined with --model' "$COSPEC" verify 4.3 --model linear --corpus c.tsv --classes 2 &&
+        refuses 2 'it does not accept --matrix' "$COSPEC" verify 4.3 --matrix c.mtx &&
+        refuses 3 'no sequence has at least 2 tokens' "$COSPEC" verify 4.3 --model linear --corpus one.txt &&
         exits 0 "$COSPEC" verify 4.3 --model entropy --corpus c.tsv --limit 5 --csv && sound
 }
 

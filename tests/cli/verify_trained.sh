@@ -38,7 +38,7 @@ test_usage() {
         refuses 2 '--width 99' trained --objective ar --width 99 &&
         refuses 2 'blind' trained --objective ar --target-position given &&
         refuses 2 'empty prefixes' trained --objective ar --empty-prefix class &&
-        refuses 3 'more than 32768' "$COSPEC" verify trained --objective masked --unmasked 4 --classes 9 --length 9 --tokens 9
+        refuses 3 'the limit is 32768' "$COSPEC" verify trained --objective masked --unmasked 4 --classes 9 --length 9 --tokens 9
 }
 
 for t in masked ar out_of_reach short_training usage; do check $t; done

@@ -54,10 +54,10 @@ test_reconstruction() {
     awk -F, 'NR == FNR { if ($1 == "model" && $2 == "l2") se = $5 ; next } $1 == "model" && $2 == "l2" { n++; s += $4; q += $4 * $4 } END { v = (n - 1) / n * (q - s * s / n); exit !(n > 1 && v > 0 && v < 1.000001 * se * se && v > 0.999999 * se * se) }' r/reconstruct.csv r/reconstruct-blocks.csv || { fail "blocks: $(head -3 r/reconstruct-blocks.csv)"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --threads 2 -o s && cmp r/scores.csv s/scores.csv && cmp r/reconstruction.png s/reconstruction.png || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode token --limit 2 --json && [ "$(number pictures out)" = 2 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
-    refuses 2 "--decode is once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
-    refuses 2 "9 groups of 8 hidden patches" "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode groups:9 || return 1
+    refuses 2 "--decode must be once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
+    refuses 2 "9 groups are not possible with 8 hidden patches" "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode groups:9 || return 1
     exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --patch 2 --layers 1 --width 8 --heads 2 --steps 2 -o b || return 1
-    refuses 2 "a causal model predicts the patch behind each row" "$COSPEC" reconstruct b p
+    refuses 2 "a causal model predicts only the patch after each row" "$COSPEC" reconstruct b p
 }
 
 # The least error under ar of patches of one: 1 - r^2 along the first row and column but their first, (1 - r^2)^2 elsewhere.
@@ -68,7 +68,7 @@ test_optimum() {
     exits 0 "$COSPEC" train $of_fields --objective ar --target normalised -o b --json && ! grep -q optimum out || { fail "${why:-normalised values have an optimum}"; return 1; }
     exits 0 "$COSPEC" train $of_fields --objective gvp --query-position off -o c --json && ! grep -q optimum out || { fail "${why:-blind queries have an optimum}"; return 1; }
     exits 0 "$COSPEC" train $of_fields --objective "masked(mask-ratio=0.5) until 0.5, bernoulli-masked" -o d --json && ! grep -q optimum out || { fail "${why:-a schedule has an optimum}"; return 1; }
-    refuses 2 "'rho=1' is none of side=" "$COSPEC" train --corpus field:rho=1 --objective ar --arch vit -o e
+    refuses 2 "'rho=1' is not one of side=" "$COSPEC" train --corpus field:rho=1 --objective ar --arch vit -o e
 }
 
 # Block masks have the grid of the pictures, 4 x 4 patches here.
@@ -78,15 +78,15 @@ test_blocks() {
     exits 0 "$COSPEC" train $of_blocks $of_two --steps 5 -o a && grep -q 'block-masked(mask-ratio=0.4,columns=4)' a/config.json || { fail "${why:-$(grep -o 'block-masked[^"]*' a/config.json)}"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 -o uniform && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.4 --masks blocks --decode groups:2 -o blocks --json && [ "$(number hidden out)" = 6 ] && grep -q '"masks": "blocks"' out && ! cmp -s uniform/scores.csv blocks/scores.csv || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "columns 8: a row of the pictures has 4 patches" "$COSPEC" train $of_blocks $of_two --columns 8 --steps 5 -o b &&
-        refuses 2 "block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_blocks $of_two --order hilbert --steps 5 -o b || return 1
+        refuses 2 "block-masked needs patches in raster order, not in the order hilbert" "$COSPEC" train $of_blocks $of_two --order hilbert --steps 5 -o b || return 1
     exits 0 "$COSPEC" train --corpus p --objective randsac --t 2 --arch vit --layers 1 --heads 2 --batch 8 $of_two --steps 5 -o q && grep -q 'square-ar(t=2,columns=4)' q/config.json || { fail "${why:-$(grep -o 'square-ar[^"]*' q/config.json)}"; return 1; }
-    refuses 2 "square-ar has patches along rows, not in the order squares:2" "$COSPEC" train --corpus p --objective square-ar --t 2 --arch vit --order squares:2 --steps 5 -o b || return 1
+    refuses 2 "square-ar needs patches in raster order, not in the order squares:2" "$COSPEC" train --corpus p --objective square-ar --t 2 --arch vit --order squares:2 --steps 5 -o b || return 1
     of_parts="--corpus p --arch vit --layers 1 --heads 2 --batch 8 $of_two --steps 6"
     mixed='mix:0.5*masked(mask-ratio=0.5)+0.5*block-masked(mask-ratio=0.4)' phases='block-masked(mask-ratio=0.4) until 0.5, masked(mask-ratio=0.5)'
     exits 0 "$COSPEC" train $of_parts --objective "$mixed" -o m && grep -q 'block-masked(mask-ratio=0.4,columns=4)' m/config.json || { fail "${why:-$(grep -o 'mix:[^"]*' m/config.json)}"; return 1; }
     exits 0 "$COSPEC" train $of_parts --objective "$phases" -o s --json && grep -q 'block-masked(mask-ratio=0.4,columns=4) until 0.5' out || { fail "${why:-$(grep objective out)}"; return 1; }
     refuses 2 "not in the order hilbert" "$COSPEC" train $of_parts --objective "$mixed" --order hilbert -o b &&
-        refuses 2 "phase 1: block-masked has patches along rows, not in the order hilbert" "$COSPEC" train $of_parts --objective "$phases" --order hilbert -o b
+        refuses 2 "phase 1: block-masked needs patches in raster order, not in the order hilbert" "$COSPEC" train $of_parts --objective "$phases" --order hilbert -o b
 }
 
 # What a model that predicts codes says of held-out pictures one by one is what its evaluation says, and so is the unigram.
@@ -109,9 +109,9 @@ test_codes() {
     done
     refuses 2 "--codes needs --target codes" "$COSPEC" train $small $of_two --codes 6 -o d &&
         refuses 2 "--flip needs pixel targets" "$COSPEC" train $small $of_two --target codes --codes 6 --flip -o d &&
-        refuses 3 "500 codes of patches of which" "$COSPEC" train $small $of_two --target codes --codes 500 -o d || return 1
+        refuses 3 "500 codes requested, but only" "$COSPEC" train $small $of_two --target codes --codes 500 -o d || return 1
     rm codes/codes.safetensors
-    refuses 2 "there is no codes.safetensors" "$COSPEC" perplexity codes p
+    refuses 2 "it has no codes.safetensors" "$COSPEC" perplexity codes p
 }
 
 # What follows what in a picture: the model keeps it, and commands read pictures by it.
@@ -134,12 +134,12 @@ test_orders() {
     model=$(number eval_loss out)
     exits 0 "$COSPEC" perplexity f p --split test --json && near "$(number nll out)" "$model" 1e-6 && grep -q '"order": "5,3,1,0,2,4,15,14,13,12,6,7,8,9,10,11"' f/config.json && grep -q order.txt f/manifest.json || { fail "${why:-$(cat f/config.json)}"; return 1; }
     with="train $small $of_two --steps 5 -o b --order"
-    sed '4s/.*/5/' order.txt > twice.txt && refuses 3 "twice.txt: line 4: patch 5 is there twice, at 1 before" "$COSPEC" $with twice.txt || return 1
-    sed '7s/.*/16/' order.txt > far.txt && refuses 3 "far.txt: line 7: patch 16 is none of 0 to 15" "$COSPEC" $with far.txt || return 1
-    sed '2s/.*/3x/' order.txt > no.txt && refuses 3 "no.txt: line 2: '3x' is not the number of a patch" "$COSPEC" $with no.txt || return 1
-    head -15 order.txt > few.txt && refuses 3 "an order of 15 patches, and there are 16" "$COSPEC" $with few.txt || return 1
+    sed '4s/.*/5/' order.txt > twice.txt && refuses 3 "twice.txt: line 4: patch 5 is listed twice, first at 1" "$COSPEC" $with twice.txt || return 1
+    sed '7s/.*/16/' order.txt > far.txt && refuses 3 "far.txt: line 7: patch 16 is not in 0..15" "$COSPEC" $with far.txt || return 1
+    sed '2s/.*/3x/' order.txt > no.txt && refuses 3 "no.txt: line 2: '3x' is not a patch" "$COSPEC" $with no.txt || return 1
+    head -15 order.txt > few.txt && refuses 3 "an order of 15 patches, but pictures have 16" "$COSPEC" $with few.txt || return 1
     refuses 2 'order "spiral" of patches' "$COSPEC" train $small $of_two --order spiral -o b &&
-        refuses 2 "wanted squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
+        refuses 2 "expected squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
         refuses 2 "--order needs images and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
 }
 
@@ -166,10 +166,10 @@ test_tokenizer() {
     exits 0 "$COSPEC" cooc --corpus p --tokenizer k/codes.safetensors --window 2x2 --objective ar --max-length 4 -o c &&
         exits 0 "$COSPEC" cooc --corpus p --patch 2 --codes 6 --window 2x2 --objective ar --max-length 4 -o d && cmp c/matrix.npz d/matrix.npz || { fail "${why:-$(ls c)}"; return 1; }
     exits 0 "$COSPEC" train --corpus p --objective ar --arch gpt2 --width 8 --heads 2 --layers 1 --tokenizer q/codes.safetensors --steps 2 --batch 4 -o g || return 1
-    refuses 2 "--codes has no meaning with a tokenizer of pictures" "$COSPEC" train $small --target codes --tokenizer q/codes.safetensors --codes 6 -o d &&
-        refuses 2 "--steps is for --model vq" "$COSPEC" tokenize train --model kmeans --corpus p --steps 5 -o d &&
-        refuses 2 "--codes is for pictures" "$COSPEC" tokenize train --corpus t.txt --codes 5 -o d &&
-        refuses 2 "--tokenizer has no meaning for the pictures p" "$COSPEC" cooc --corpus p --tokenizer char --objective ar -o e &&
+    refuses 2 "--codes does not apply to a tokenizer of pictures" "$COSPEC" train $small --target codes --tokenizer q/codes.safetensors --codes 6 -o d &&
+        refuses 2 "--steps needs --model vq" "$COSPEC" tokenize train --model kmeans --corpus p --steps 5 -o d &&
+        refuses 2 "--codes needs pictures" "$COSPEC" tokenize train --corpus t.txt --codes 5 -o d &&
+        refuses 2 "--tokenizer does not apply to the pictures p" "$COSPEC" cooc --corpus p --tokenizer char --objective ar -o e &&
         refuses 3 "k/tokenizer.safetensors" "$COSPEC" cooc --corpus p --tokenizer k/tokenizer.safetensors --objective ar -o e
 }
 
@@ -187,11 +187,11 @@ test_classes() {
     [ "$(number classes out)" = 2 ] && [ ! -e f/runs/*/tokenizer.json ] && grep -q ViTForImageClassification f/runs/*/config.json || { fail "$(tr -d '\n ' < out)"; return 1; }
     exits 0 "$COSPEC" finetune a p p --epochs 1 --seeds 1 --init random --json || return 1
     exits 0 "$COSPEC" finetune a p --epochs 2 --seeds 1 --mixup 0.8 --label-smoothing 0.1 --json || return 1
-    refuses 2 "--pair has no meaning for pictures" "$COSPEC" probe a p --pair || return 1
-    refuses 2 "a was trained with the squared-error loss: its outputs are no probabilities" "$COSPEC" perplexity a p || return 1
+    refuses 2 "--pair does not apply to pictures" "$COSPEC" probe a p --pair || return 1
+    refuses 2 "a was trained with the squared-error loss, so its outputs are not probabilities" "$COSPEC" perplexity a p || return 1
     exits 0 "$COSPEC" features a p -o s && exits 0 "$COSPEC" rank s/layer-2.npy || return 1
     printf 'P5 4 4 255\n0123456789abcdef' > q.pgm && mkdir q && mv q.pgm q
-    refuses 2 "pictures of 4 x 4 x 1, and the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
+    refuses 2 "pictures are 4 x 4 x 1, but the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
 }
 
 # A distance in the features of a classifier that was fine-tuned here, for every predictor; none without it.
@@ -203,7 +203,7 @@ test_perceptual() {
     awk -F, 'NR > 1 && !($7 > 0 && $7 < 4) { bad = 1 } END { exit bad || NR < 7 }' r/scores.csv && grep -q "$model" r/manifest.json || { fail "$(cat r/scores.csv)"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --perceptual "$model" --threads 2 -o s && cmp r/scores.csv s/scores.csv || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --json && ! grep -q '"name": "perceptual"' out || { fail "${why:-perceptual without a classifier}"; return 1; }
-    refuses 2 "a classifies no pictures: wanted a model of cospec finetune --save-model" "$COSPEC" reconstruct a p --perceptual a
+    refuses 2 "a does not classify pictures; give a model of cospec finetune --save-model" "$COSPEC" reconstruct a p --perceptual a
 }
 
 # Vectors of another model's states, read with the class token by every command that reads the pictures.
@@ -223,9 +223,9 @@ test_extra() {
         model=$(number eval_loss out)
         exits 0 "$COSPEC" perplexity ar-$input p $with --split test --json && near "$(number nll out)" "$model" 1e-6 || { fail "$input: $(number nll out), in training $model"; return 1; }
     done
-    refuses 2 "p: extra vectors of 0 values, and the model reads 16 (0: none)" "$COSPEC" probe e p &&
-        refuses 2 "p: extra vectors of 0 values, and the model reads 16 (0: none)" "$COSPEC" reconstruct e p &&
-        refuses 2 "p: extra vectors of 16 values, and the model reads 0 (0: none)" "$COSPEC" features a p $with -o v || return 1
+    refuses 2 "p: extra vectors have 0 values, but the model reads 16 (0: none)" "$COSPEC" probe e p &&
+        refuses 2 "p: extra vectors have 0 values, but the model reads 16 (0: none)" "$COSPEC" reconstruct e p &&
+        refuses 2 "p: extra vectors have 16 values, but the model reads 0 (0: none)" "$COSPEC" features a p $with -o v || return 1
     printf 'a\tb c\nd\te f\n' > t.tsv
     refuses 2 "--extra needs images, and t.tsv has none" "$COSPEC" probe a t.tsv t.tsv $with &&
         refuses 2 "--extra needs images and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 $with -o v
@@ -253,9 +253,9 @@ test_heads() {
     exits 0 "$COSPEC" probe a scenes --head detection --limit 60 --dry-run --json && [ "$(number classes out)/$(number n out)" = 9/3840 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 2 -o b || return 1
-    refuses 3 "p: its pictures have no masks of pixels" "$COSPEC" probe b p --head segmentation &&
-        refuses 2 "--metric has no meaning with --head" "$COSPEC" probe a scenes --head detection --metric accuracy &&
-        refuses 3 "scenes: 70 examples wanted of 60" "$COSPEC" probe a scenes --head detection --limit 60 --few 70 || return 1
+    refuses 3 "p: the pictures have no pixel masks" "$COSPEC" probe b p --head segmentation &&
+        refuses 2 "--metric cannot be combined with --head" "$COSPEC" probe a scenes --head detection --metric accuracy &&
+        refuses 3 "scenes: 70 examples requested, but there are only 60" "$COSPEC" probe a scenes --head detection --limit 60 --few 70 || return 1
     printf 'a\tb c\nd\te f\n' > t.tsv
     refuses 2 "--head needs images" "$COSPEC" probe a t.tsv t.tsv --head detection
 }
@@ -304,13 +304,13 @@ test_cuda() {
 
 test_refusals() {
     pictures
-    refuses 2 "--max-length has no meaning for vit" "$COSPEC" train $small $of_two --max-length 9 -o a &&
-        refuses 2 "patches of 3 do not divide pictures of 8 x 8" "$COSPEC" train $small --patch 3 -o a &&
-        refuses 2 "a model that predicts values has the squared error" "$COSPEC" train $small $of_two --loss spectral -o a &&
-        refuses 2 "width that 4 divides, not 18" "$COSPEC" train $small --patch 2 --width 18 --position-table sines -o a || return 1
+    refuses 2 "--max-length does not apply to --arch vit" "$COSPEC" train $small $of_two --max-length 9 -o a &&
+        refuses 2 "patch size 3 does not divide pictures of 8 x 8" "$COSPEC" train $small --patch 3 -o a &&
+        refuses 2 "a model that predicts values needs the squared error" "$COSPEC" train $small $of_two --loss spectral -o a &&
+        refuses 2 "width that is a multiple of 4, not 18" "$COSPEC" train $small --patch 2 --width 18 --position-table sines -o a || return 1
     printf 'a b c\n' > t.txt
     refuses 2 "--keep needs tokens; patches are not tokens" "$COSPEC" train --corpus field:side=8,fields=40 --objective masked --arch vit --keep 0.1 -o a || return 1
-    refuses 2 "--arch vit reads pictures, and t.txt has none" "$COSPEC" train --corpus t.txt --objective ar --arch vit -o a
+    refuses 2 "--arch vit reads pictures, but t.txt has none" "$COSPEC" train --corpus t.txt --objective ar --arch vit -o a
 }
 
 check training

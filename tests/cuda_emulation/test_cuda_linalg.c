@@ -277,7 +277,7 @@ TEST(too_little_memory)
                  "GPU memory: a sparse matrix of 400 x 230");
     emulate_memory(cs_gpu_sparse_bytes(400, 230, cs_csr_nnz(&w.a)) + 60000);
     assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_MEMORY,
-                 "a basis for 5 triplets of 400 x 230 takes");
+                 "a basis for 5 triplets of 400 x 230 needs");
     emulate_memory(0);
     cs_svd_world_close(&w);
     cs_gpu_close(&gpu);
@@ -326,7 +326,7 @@ TEST(silently_wrong_values)
             cs_svd_options o = {.k = 2, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
             emulate_wrong_values(true);
             assert_fails(cs_svd_compute(&w.op, &o, &s), CS_ERR_DEVICE,
-                         "cuSOLVER is wrong: the squares of its singular values");
+                         "cuSOLVER's result is wrong: the squares of the singular values");
             emulate_wrong_values(false);
             cs_svd_world_close(&w);
         }
@@ -362,7 +362,7 @@ TEST(foreign_plugins)
     for (int i = 0; i < CS_GPU_SIZES; ++i) {
         table.size[i] += 8;
         assert_fails(cs_gpu_table_open(&table, 0, &gpu), CS_ERR_DEVICE,
-                     "built for another program");
+                     "built for another version of this program");
         table.size[i] -= 8;
     }
     assert_fails(cs_gpu_table_open(NULL, 0, &gpu), CS_ERR_DEVICE, "version -1");

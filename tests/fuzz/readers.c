@@ -29,7 +29,7 @@ static void check(cs_status status)
 {
     const bool may = status == CS_OK || status == CS_ERR_USAGE || status == CS_ERR_INPUT ||
                      status == CS_ERR_IO ||
-                     (status == CS_ERR_MEMORY && strstr(cs_reason(), "GB of free memory"));
+                     (status == CS_ERR_MEMORY && strstr(cs_reason(), "GB of memory are free"));
     if (!may || (status != CS_OK && !*cs_reason())) {
         (void)fprintf(stderr, "status %d: '%s'\n", (int)status, cs_reason());
         abort();

@@ -65,7 +65,7 @@ with open("bad.txt", "wb") as bad:
     bad.write(b"one two one \xff two\n" * 3)
 fails("invalid UTF-8", cospec.cooc, "bad.txt", context="nearest:1")
 assert cospec.cooc("bad.txt", context="nearest:1", invalid="latin1")["cols"] > 0
-fails("invalid: want refuse, replace, skip or latin1, got x", cospec.cooc, "bad.txt", invalid="x")
+fails("invalid: expected refuse, replace, skip or latin1, got x", cospec.cooc, "bad.txt", invalid="x")
 fails("gram=False does not fit", cospec.svd, form, gram=False, kind=ValueError)
 near(s["sigma"] ** 2, lam, 1e-13)
 near([s["sum_sigma2"], s["sum_sigma4"]], [lam.sum(), np.sum(lam ** 2)], 1e-12)
