@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Checks what people read: the pages (Markdown, the generated page of all --help texts among them) and their links.
+"""Checks what people read: the pages (Markdown, the generated page of all --help texts among them), their links, and the
+texts of the program.
 
-usage: prose.py [FILE...]      without files: README.md and every other Markdown page of the repository
+usage: prose.py [FILE...]      without files: README.md, every other Markdown page and every C source of the program
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
 for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics and
-addresses are not prose. Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
+addresses are not prose. In C sources it searches the string literals for the retired words: messages, help, texts of records.
+Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
 """
 import os
 import re
@@ -24,6 +26,9 @@ README_PARAGRAPH = 80
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.|[a-z]\.) ")
+SOURCE = (".c", ".h", ".cu", ".cuh")
+# A comment, a character, or adjacent string literals, with macros of formats between them (group 1).
+C_TEXT = re.compile(r"""/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])+'|((?:"(?:\\.|[^"\\\n])*"(?:\s|PRI\w+)*)+)""", re.S)
 FENCE = re.compile(r"^([ ]*)```.*?^\1```[ ]*$", re.S | re.M)
 
 
@@ -110,6 +115,15 @@ def retired_words(text, words):
                 yield f"retired '{m.group(0)}' (use: {instead}): ...{text[max(0, m.start() - 30):m.end() + 30]}..."
 
 
+def literals(text):
+    """(line, text) of each string literal of a C source that holds more than one word, without the commands of examples."""
+    for m in C_TEXT.finditer(text):
+        joined = "".join(re.findall(r'"((?:\\.|[^"\\\n])*)"', m.group(1) or ""))
+        prose = "\n".join(line for line in joined.split("\\n") if not line.startswith("cospec "))
+        if " " in prose.strip():
+            yield text.count("\n", 0, m.start()) + 1, prose
+
+
 def anchors(text):
     """The anchors of a page's headings, as GitHub makes them."""
     seen, result = {}, set()
@@ -140,13 +154,18 @@ def broken_links(name, text, pages):
 
 
 def main():
-    names = sys.argv[1:] or subprocess.check_output(["git", "ls-files", "*.md"], cwd=ROOT, text=True).split()
+    kinds = ["*.md", *(f"{folder}/*{kind}" for folder in ("src", "analysis", "toy") for kind in SOURCE)]
+    names = sys.argv[1:] or subprocess.check_output(["git", "ls-files", *kinds], cwd=ROOT, text=True).split()
     words, pages, faults = word_list(), {}, 0
     for name in names:
         name = os.path.relpath(os.path.abspath(name), ROOT) if sys.argv[1:] else name
         with open(os.path.join(ROOT, name), encoding="utf8") as file:
             text = file.read()
-        for fault in [*measure(name, text), *retired_words(text, words), *broken_links(name, text, pages)]:
+        if name.endswith(SOURCE):
+            found = (f"line {line}: {fault}" for line, prose in literals(text) for fault in retired_words(prose, words))
+        else:
+            found = [*measure(name, text), *retired_words(text, words), *broken_links(name, text, pages)]
+        for fault in found:
             print(f"{name}: {fault}")
             faults += 1
     return faults > 0
