@@ -8,8 +8,8 @@
 set -u
 : "${BUILD:?}" "${COSPEC:?}"
 export COSPEC BUILD
-slow="cli/examples cli/features cli/study cli/train test_model_parity"
-alone="cli/endings"
+slow="test_claims cli/examples cli/study cli/train cli/features test_cuda_emulation test_builder_large test_cuda_linalg"
+alone="cli/endings test_checkpoint_resume"
 
 count() { grep -c "$1" "$2" || true; }
 
