@@ -44,13 +44,13 @@ test_objects_of_one_matrix_are_one() {
 
 test_what_is_missing_is_named() {
     atlas
-    exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,value,metric:kappa" --outcome "$score" && says "kappa of a.blind: k-a/k.csv: rows that fit differ in value" &&
-        exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,value,metric:none" --outcome "$score" && says "no row fits" &&
+    exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,value,metric:kappa" --outcome "$score" && says "kappa of a.blind: k-a/k.csv: the matching rows differ in value" &&
+        exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,value,metric:none" --outcome "$score" && says "no row matches" &&
         exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,size" --outcome "$score" && says "no column size" &&
-        exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*3/k.csv,value" --outcome "$score" && says "object a.blind has no part 3" &&
+        exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*3/k.csv,value" --outcome "$score" && says "object a.blind has no part for 3" &&
         exits 3 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv,metric,position:given" --outcome "$score" && says "kappa" &&
-        exits 2 "$COSPEC" correlate $objects --predict "k-*1/k.csv,value" --outcome "$score" && says "want NAME=FILE,COLUMN" &&
-        exits 2 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv" --outcome "$score" && says "want NAME=FILE,COLUMN" &&
+        exits 2 "$COSPEC" correlate $objects --predict "k-*1/k.csv,value" --outcome "$score" && says "expected NAME=FILE,COLUMN" &&
+        exits 2 "$COSPEC" correlate $objects --predict "kappa=k-*1/k.csv" --outcome "$score" && says "expected NAME=FILE,COLUMN" &&
         exits 2 "$COSPEC" correlate a.blind b.blind --predict "$kappa" --outcome "$score" && says "2 objects" &&
         exits 2 "$COSPEC" correlate a.blind a.blind b.blind --predict "$kappa" --outcome "$score" && says "object a.blind is given twice" &&
         exits 2 "$COSPEC" correlate a.blind b.blind c.blind --budgets 10,20 --runs 1,1 --predict "$kappa" --outcome "$score" && says "run 1 is given twice"

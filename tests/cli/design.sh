@@ -34,11 +34,11 @@ test_refusals() {
     refuses 2 "not convex" "$COSPEC" design --fixed none && refuses 2 "is not smooth" "$COSPEC" design --sum sigma2 &&
         refuses 2 "distributions of this family have at most 0.1" "$COSPEC" design 'masked(unmasked=3)' --length 5 --next-token 0.5 &&
         refuses 2 "offsets" "$COSPEC" design offsets:16 --length 16 && refuses 2 "objective nothing" "$COSPEC" design nothing &&
-        refuses 2 "offsets:D has one a distance, mix:SHARE*OBJECTIVE+... one a part: length 1000 expands to 499500 events, but at most 262144" "$COSPEC" design --length 1000 &&
+        refuses 2 "use offsets:D (one per distance) or mix:SHARE*OBJECTIVE+... (one per part): length 1000 expands to 499500 events, but at most 262144" "$COSPEC" design --length 1000 &&
         exits 0 "$COSPEC" design offsets:4 --length 1000 --next-token 0.5 && exits 0 "$COSPEC" design 'mix:1*ar+1*diverse-ar(t=4)' --length 1000 &&
-        refuses 2 "one of parts of one kind does not: length 30 expands to" "$COSPEC" design 'mix:1*ar+1*masked(unmasked=10)' --length 30 &&
+        refuses 2 "use parts of one kind: length 30 expands to" "$COSPEC" design 'mix:1*ar+1*masked(unmasked=10)' --length 30 &&
         refuses 2 "--vocab needs --corpus" "$COSPEC" design --vocab 3 && refuses 2 "--compare needs --frontier" "$COSPEC" design --compare ar &&
-        refuses 2 "two matrices" "$COSPEC" design --kernel --corpus "$work/c.tsv" && refuses 2 "--next-token" "$COSPEC" design --frontier 3 --next-token 0.5
+        refuses 2 "exclude each other" "$COSPEC" design --kernel --corpus "$work/c.tsv" && refuses 2 "--next-token" "$COSPEC" design --frontier 3 --next-token 0.5
 }
 
 test_gap_not_reached() {

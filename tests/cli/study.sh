@@ -103,7 +103,7 @@ test_edited_tables_are_made_again() {
     printf '{{value t/toy.csv sigma where=index:1}} {{steps}}\n' > t.html
     study s.json '"t": "toy --objective ar --classes 2 --length 4 --tokens 2", "u": "toy --objective ar --classes 2 --length 3 --tokens 2"'
     run() { exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o "$1" --resume --jobs 1 && ran=$(sed -n 's/.*\] \([a-z]*\): .*/\1/p' err | tr '\n' ' '); }
-    run r && cp r/t/toy.csv toy.csv && cp r/report.html report.html && run r && [ -z "$ran" ] && says "r: finished already; kept" || { fail "${why:-$ran}"; return 1; }
+    run r && cp r/t/toy.csv toy.csv && cp r/report.html report.html && run r && [ -z "$ran" ] && says "r: already finished; kept" || { fail "${why:-$ran}"; return 1; }
     echo ,9 >> r/t/toy.csv && run r && [ "$ran" = 't ' ] && says "r/t/toy.csv: its SHA-256 is" && cmp r/t/toy.csv toy.csv || { fail "${why:-$ran}"; return 1; }
     rm r/t/toy.csv && run r && [ "$ran" = 't ' ] && says "r/t/toy.csv: is missing" && cmp r/t/toy.csv toy.csv && run r && [ -z "$ran" ] || { fail "${why:-$ran}"; return 1; }
     sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && run moved && [ -z "$ran" ] && run moved && [ -z "$ran" ] && says "moved: finished already; kept" || fail "${why:-$ran}"
