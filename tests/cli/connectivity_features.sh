@@ -33,7 +33,7 @@ test_closed_forms() {
 
 test_tables() {
     clusters; identity
-    exits 0 "$COSPEC" connectivity a=two.npy b=eye.npy --pairs 4 --features 4 -o d --json && [ "$(sed '/^  "schema": {/,$d' out | grep -c '"series"')" = 2 ] || { fail "${why:-$(head -5 out)}"; return 1; }
+    exits 0 "$COSPEC" connectivity a=two.npy b=eye.npy --pairs 4 --features 4 -o d --json && [ "$(members '"series"' out)" = 2 ] || { fail "${why:-$(head -5 out)}"; return 1; }
     [ "$(head -1 d/features.csv)" = series,metric,surrogate,truth,target_position,definition,value,se,n,d,pairs,seed ] &&
         [ "$(wc -l < d/features.csv)" = 25 ] && [ "$(head -1 d/similarity.csv)" = series,similarity,rank,value ] && [ "$(grep -c '^b,' d/similarity.csv)" = 4 ] &&
         [ -f d/manifest.json ] || { fail "$(cat d/similarity.csv)"; return 1; }

@@ -13,7 +13,7 @@ test_texts_of_every_kind() {
     for model in ar masked any diffusion hybrid; do
         exits 0 "$COSPEC" generate $model --n 3 --length 7 --seed 5 --threads 1 --json && mv out one && exits 0 "$COSPEC" generate $model --n 3 --length 7 --seed 5 --threads 2 --json &&
             cmp -s one out || { fail "$model: ${why:-two threads draw others}"; return 1; }
-        [ "$(grep -c '"text":' out)" = 3 ] && [ "$(grep -c '"nll":' out)" = 3 ] || { fail "$(head -c 300 out)"; return 1; }
+        [ "$(members '"text":' out)" = 3 ] && [ "$(members '"nll":' out)" = 3 ] || { fail "$(head -c 300 out)"; return 1; }
     done
     exits 0 "$COSPEC" generate diffusion --n 2 --length 7 --order confidence --temperature 0 --top-p 0.9 -o drawn &&
         [ "$(head -1 drawn/generate.csv)" = number,text,nll ] && [ "$(wc -l < drawn/generate.csv)" = 3 ] || fail "${why:-$(cat drawn/generate.csv)}"

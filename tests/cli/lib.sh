@@ -46,6 +46,9 @@ edited() { sed -i 's/"outputs"/"outputs before"/; s/^  "sha256"/  "sha256 before
 # number KEY FILE: the number that follows "KEY": in a JSON file.
 number() { sed -n "s/^ *\"$1\": *\([-+0-9.eE]*\),\{0,1\}\$/\1/p" "$2" | head -1; }
 
+# members PATTERN FILE: how many lines of a JSON match, but for those of its table ("schema" and "data").
+members() { sed '/^  "schema": {$/,$d' "$2" | grep -c "$1"; }
+
 # near A B TOLERANCE
 near() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= t) }' || fail "$1 is not $2 within $3"; }
 

@@ -29,7 +29,7 @@ test_svd_is_that_of_one_process() {
         for solver in block arpack; do
             exits 0 ranks $r svd m --mpi -k 12 --solver $solver --json || return 1
             same_values one out || { fail "$r ranks, $solver: $(paste a b | head -20)"; return 1; }
-            [ "$(grep -c '"sigma":' out)" = 1 ] || { fail "$r ranks print $(grep -c '"sigma":' out) results"; return 1; }
+            [ "$(members '"sigma":' out)" = 1 ] || { fail "$r ranks print $(members '"sigma":' out) results"; return 1; }
             for key in rows cols nonzeros zero_rows components multiplicity_of_one k; do
                 [ "$(number $key one)" = "$(number $key out)" ] || { fail "$r ranks, $solver: $key $(number $key out)"; return 1; }
             done

@@ -56,7 +56,7 @@ test_texts() {
     cut -f2 labelled.tsv > plain.txt
     exits 0 "$COSPEC" train --corpus plain.txt --objective masked --steps 3 --width 16 --layers 2 --heads 2 --batch 4 -o small || return 1
     exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --layer all --json -o d || return 1
-    [ "$(grep -c '"layer":' out)" = 3 ] && [ "$(number d out)" = 16 ] && near "$(metric accuracy)" 1 0 || { fail "${why:-$(head -c 300 out)}"; return 1; }
+    [ "$(members '"layer":' out)" = 3 ] && [ "$(number d out)" = 16 ] && near "$(metric accuracy)" 1 0 || { fail "${why:-$(head -c 300 out)}"; return 1; }
     [ "$(head -1 d/predictions.csv)" = layer,example,truth,seed_1 ] && [ "$(sed -n 2p d/predictions.csv)" = 0,0,animal,animal ] &&
         [ "$(wc -l < d/predictions.csv)" = 241 ] && [ -s d/manifest.json ] || { fail "$(head -2 d/predictions.csv)"; return 1; }
     # The same from states in files.

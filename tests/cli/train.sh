@@ -236,7 +236,7 @@ test_budgets() {
     # shellcheck disable=SC2086
     {
         exits 0 train $args --steps 16 --budgets 4,8 --keep-at 2,9 --time-limit 0.000001 --json -o d && grep -q '"finished": false' out && says "stopped after step 1 of 16" || return 1
-        exits 0 train $args --steps 16 --budgets 4,8 --keep-at 2,9 --resume --json -o d && [ "$(sed '/"schema": {/,$d' out | grep -c '"finished": true')" = 3 ] || { fail "${why:-$(cat out)}"; return 1; }
+        exits 0 train $args --steps 16 --budgets 4,8 --keep-at 2,9 --resume --json -o d && [ "$(members '"finished": true' out)" = 3 ] || { fail "${why:-$(cat out)}"; return 1; }
         for n in 4 8 16; do
             [ $n = 16 ] && own=d || own=d/budget-$n
             exits 0 train $args --steps $n -o e$n && cmp -s e$n/model.safetensors $own/model.safetensors && cmp -s e$n/checkpoint-$n/trainer.json $own/checkpoint-$n/trainer.json && exits 0 "$COSPEC" features $own c.tsv --limit 3 --force -o f || { fail "budget $n: ${why:-another model}"; return 1; }

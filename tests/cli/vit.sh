@@ -158,7 +158,7 @@ test_few_and_transfer() {
 test_tokenizer() {
     pictures
     exits 0 "$COSPEC" tokenize train --model vq --corpus p --patch 2 --codes 6 --width 8 --layers 1 --heads 2 --steps 20 --batch 4 -o q --json || return 1
-    [ "$(grep -c '"test_error"' out)" = 2 ] && [ -f q/codes.safetensors ] || { fail "$(tr -d '\n ' < out)"; return 1; }
+    [ "$(members '"test_error"' out)" = 2 ] && [ -f q/codes.safetensors ] || { fail "$(tr -d '\n ' < out)"; return 1; }
     exits 0 "$COSPEC" tokenize train --model vq --corpus p --patch 2 --codes 6 --width 8 --layers 1 --heads 2 --steps 20 --batch 4 --threads 2 -o r && cmp q/codes.safetensors r/codes.safetensors || { fail "${why:-bits depend on threads}"; return 1; }
     exits 0 "$COSPEC" tokenize train --model kmeans --corpus p --patch 2 --codes 6 -o k || return 1
     exits 0 "$COSPEC" train $small --width 16 --target codes --tokenizer q/codes.safetensors --steps 5 -o m --json && [ "$(number vocabulary out)" = 8 ] && cmp q/codes.safetensors m/codes.safetensors || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
