@@ -29,13 +29,13 @@ static const struct {
      "-o DIR/masked"},
     {"Compute the largest singular values of A / sqrt(P_C P_G), each with its residual, which "
      "certifies it.",
-     "svd DIR/ar -k 64 -o DIR/ar-spectrum"},
-    {"Do the same for masked pretraining.", "svd DIR/masked -k 64 -o DIR/masked-spectrum"},
+     "svd DIR/ar -k 12 -o DIR/ar-spectrum"},
+    {"Do the same for masked pretraining.", "svd DIR/masked -k 12 -o DIR/masked-spectrum"},
     {"Draw both spectra: the lower curve belongs to the better connected contexts.",
      "plot spectra ar=DIR/ar-spectrum/svd.csv masked=DIR/masked-spectrum/svd.csv -o DIR/figure"},
-    {"Check Theorem 4.1, a bound on the classification error by the singular values; VACUOUS means "
-     "true, but no better than "
-     "the trivial bound.",
+    {"Check Theorem 4.1, a bound on the classification error by the singular values: as printed "
+     "one form fails on a small example; as corrected it holds, but a VACUOUS bound is no better "
+     "than the trivial one.",
      "verify 4.1 --matrix DIR/masked -o DIR/theorem"},
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };
@@ -90,6 +90,11 @@ static cs_status run_step(cs_args *args, int step, const char *corpus, const cha
     }
     cs_words_free(&words);
     if (refuted) cs_output_refuted(args);
+    if (status == CS_ERR_INTERRUPT) {
+        cs_reason_clear();
+        return cs_fail(status, "interrupted in step %d; 'cospec demo --force' starts again",
+                       step + 1);
+    }
     return cs_blame(status, "step %d", step + 1);
 }
 
@@ -121,18 +126,19 @@ static cs_status run(cs_args *args)
     args->delegated = true; /* each step wrote its manifest */
     (void)printf(
         "\nThe figure is %s/figure/spectra.svg. A smaller sum of sigma^4 means better connected "
-        "contexts, which the paper\n"
-        "links to a lower classification error.\n\n"
+        "contexts, which the paper\nlinks to a lower classification error.\n\n"
         "What to try next:\n"
-        "  cospec connectivity --corpus %s --vocab 2000 --max-length 4 --stride 1   both "
-        "objectives with intervals\n"
-        "  cospec cooc --corpus FILE.txt --objective ar -o mine                 a corpus of your "
-        "own\n"
-        "  cospec verify --list                                                 the theorems that "
-        "can be checked\n"
-        "  cospec features MODEL FILE.txt -o states                             hidden states of a "
-        "Hugging Face model\n"
-        "  cospec help                                                          all commands\n",
+        "  # both objectives of a language, with intervals; about a minute\n"
+        "  cospec connectivity --corpus %s --vocab 2000 --max-length 4 --stride 1 --compare ar "
+        "--compare masked:unmasked=2\n"
+        "  # a corpus of your own\n"
+        "  cospec cooc --corpus FILE.txt --objective ar --max-length 4 --stride 1 -o mine\n"
+        "  # the theorems that can be checked\n"
+        "  cospec verify --list\n"
+        "  # hidden states of a model from Hugging Face\n"
+        "  cospec features MODEL FILE.txt -o states\n"
+        "  # all commands\n"
+        "  cospec help\n",
         dir, corpus);
     return CS_OK;
 }

@@ -205,7 +205,7 @@ static void explain(const digest *d, FILE *out)
                 "Shown is the worst case.\n",
                 out);
     if (part)
-        (void)fputs("FAIL 2/5: 2 of the 5 cases fail; the verdict is that of the "
+        (void)fputs("FAIL m/n: m of the n cases fail; the verdict is that of the "
                     "worst case.\n",
                     out);
     if (d->entry[theorem_of("3.1")][CS_PRINTED].cases > 0)

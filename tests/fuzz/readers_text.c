@@ -140,12 +140,12 @@ cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_csv(const char *path, const char *bytes, int64_t size)
 {
     cs_table table = {0};
+    fuzz_also(fuzz_corpus(path, bytes, size));
     const cs_status status = cs_table_read_csv(path, &table);
     for (int64_t i = 0; status == CS_OK && i < table.rows * table.columns; ++i) {
         fuzz_touch(table.cell[i], (int64_t)strlen(table.cell[i]));
     }
     cs_table_free(&table);
-    fuzz_also(fuzz_corpus(path, bytes, size));
     return status;
 }
 
