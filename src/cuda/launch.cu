@@ -19,13 +19,14 @@ cs_status cuda_memory(const Device *c, int64_t bytes, void **out)
     if (status != CS_OK) return status;
     const double mib = 1024.0 * 1024.0;
     if (bytes < 0 || (uint64_t)bytes > free_bytes) {
-        return c->fail(CS_ERR_MEMORY, "GPU memory: %.1f MiB asked, %.1f MiB of %.1f MiB free",
+        return c->fail(CS_ERR_MEMORY,
+                       "GPU memory: %.1f MiB requested, but only %.1f MiB of %.1f MiB are free",
                        (double)bytes / mib, (double)free_bytes / mib, (double)all / mib);
     }
     if (cudaMalloc(out, bytes > 0 ? (size_t)bytes : 1) != cudaSuccess) {
         (void)cudaGetLastError(); /* told here */
         return c->fail(CS_ERR_MEMORY,
-                       "GPU memory: %.1f MiB asked, %.1f MiB free but not in one piece",
+                       "GPU memory: %.1f MiB requested; %.1f MiB are free, but not contiguous",
                        (double)bytes / mib, (double)free_bytes / mib);
     }
     return CS_OK;
@@ -46,15 +47,15 @@ cs_status cuda_choose(Device *c, int number, char *name, size_t room)
                                            : "the driver reports no device");
     }
     if (number < 0 || number >= count) {
-        return c->fail(CS_ERR_DEVICE, "no GPU of number %d: there are %d", number, count);
+        return c->fail(CS_ERR_DEVICE, "no GPU has number %d; GPUs found: %d", number, count);
     }
     cudaDeviceProp about;
     cs_status status = cuda_check(c, cudaGetDeviceProperties(&about, number), "device query");
     if (status != CS_OK) return status;
     if (about.major < 9) {
         return c->fail(CS_ERR_DEVICE,
-                       "no GPU in use: %s has compute capability %d.%d, 9.0 is needed", about.name,
-                       about.major, about.minor);
+                       "no GPU in use: %s has compute capability %d.%d, but 9.0 is needed",
+                       about.name, about.major, about.minor);
     }
     (void)snprintf(name, room, "%s", about.name);
     c->shared_limit = (int64_t)about.sharedMemPerBlockOptin;

@@ -74,7 +74,7 @@ test_words() {
     blocks
     exits 0 svd blocks.mtx -k 3 --device cuda:0 --json && refuses 2 "'gpu' is not one of" svd blocks.mtx --device gpu &&
         refuses 2 "'cuda:' is not one of" svd blocks.mtx --device cuda: && refuses 2 "'cuda:x'" svd blocks.mtx --device cuda:x &&
-        refuses 5 "no GPU of number 99" svd blocks.mtx --device cuda:99 &&
+        refuses 5 "no GPU has number 99" svd blocks.mtx --device cuda:99 &&
         refuses 2 "--solver lapack runs on the CPU" svd blocks.mtx --solver lapack --device cuda &&
         refuses 2 "--device cuda works in a single process; leave --mpi out" svd blocks.mtx --mpi --device cuda:0 &&
         refuses 5 "--device cuda:0: angles runs on the CPU only" "$COSPEC" angles x y --device cuda:0

@@ -348,7 +348,7 @@ TEST(missing_libraries)
                  "libcusparse.so.12 has no cusparseSpMM");
     emulate_without("");
     assert_fails(cs_gpu_table_open(cs_cuda_linalg(), 1, &gpu), CS_ERR_DEVICE,
-                 "no GPU of number 1: there are 1");
+                 "no GPU has number 1; GPUs found: 1");
     assert_null(gpu);
 }
 
