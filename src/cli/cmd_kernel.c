@@ -32,6 +32,7 @@ static cs_status run(cs_args *args)
     cs_status status = cs_args_objective_text(args, spec, &parts, &objective);
     if (status == CS_OK) status = cs_kernel_spectrum_of(&objective, s, &spectrum);
     if (status != CS_OK) goto done;
+    cs_args_note_share_of_length(args, &objective, s);
     cs_item_take(root, "objective", cs_objective_describe(&objective));
     cs_item_int(root, "length", s);
     cs_item_real(root, "kappa", spectrum.kappa);

@@ -18,7 +18,6 @@
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/parameter.h"
-#include "plan/ratio.h"
 #include "plan/spec.h"
 
 /* Parameters of objectives as options, by their kind: choices go with --objective, numbers in a
@@ -421,13 +420,7 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
     if (status == CS_OK) status = toy_number(args, sweep, point, "tokens", "T", &toy.tokens);
     if (status == CS_OK) status = cs_toy_check(&toy);
     if (status == CS_OK) {
-        const cs_objective *o = &toy.objective;
-        if (cs_objective_has_ratio(o) && sweep->points == 1) {
-            const double n = (double)toy.length;
-            const double share[2] = {(double)cs_ratio_masked(o->mask_ratio_lo, toy.length) / n,
-                                     (double)cs_ratio_masked(o->mask_ratio_hi, toy.length) / n};
-            cs_args_note_share(args, o, share);
-        }
+        if (sweep->points == 1) cs_args_note_share_of_length(args, &toy.objective, toy.length);
         *out = toy;
     }
     return status;

@@ -172,9 +172,12 @@ cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK
 cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
 
 /* Says on stderr which share of the tokens is masked (for the lower and the higher end of the mask
- * ratio), where rounding to whole tokens makes it another than the ratio. The second computes it for
- * a build, and says how many sequences are too short for the ratio (cs_objective_clamps). */
+ * ratio), where rounding to whole tokens makes it another than the ratio. The second is for
+ * one length of sequences; the third is for a build, and says how many sequences are too short for
+ * the ratio (cs_objective_clamps). */
 void cs_args_note_share(const cs_args *args, const cs_objective *objective, const double share[2]);
+void cs_args_note_share_of_length(const cs_args *args, const cs_objective *objective,
+                                  int64_t length);
 void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
                          const cs_cooc_options *options);
 

@@ -6,6 +6,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
+#include "plan/ratio.h"
 
 void cs_args_note_share(const cs_args *args, const cs_objective *o, const double share[2])
 {
@@ -27,6 +28,14 @@ void cs_args_note_share(const cs_args *args, const cs_objective *o, const double
                        "tokens of each sequence",
                        name, text[0], text[1]);
     cs_free(name);
+}
+
+void cs_args_note_share_of_length(const cs_args *args, const cs_objective *o, int64_t length)
+{
+    if (!cs_objective_has_ratio(o)) return;
+    const double share[2] = {(double)cs_ratio_masked(o->mask_ratio_lo, length) / (double)length,
+                             (double)cs_ratio_masked(o->mask_ratio_hi, length) / (double)length};
+    cs_args_note_share(args, o, share);
 }
 
 /* As deep as mixtures of mixtures. NOLINTNEXTLINE(misc-no-recursion) */

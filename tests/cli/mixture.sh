@@ -90,6 +90,7 @@ test_training_completes_parts() {
     echo '{"mixture": [{"share": 1, "objective": "ar"}, {"share": 1, "objective": "masked"}]}' > part.json
     filled='masked(mask-ratio=0.15): parameters that were not given are the defaults of train'
     exits 0 "$COSPEC" toy --objective masked --classes 2 --length 4 --tokens 2 && says "$filled" && says "25 % of the tokens are masked, not 15 %" &&
+        exits 0 "$COSPEC" kernel masked --length 4 && says "25 % of the tokens are masked, not 15 %" &&
         exits 0 "$COSPEC" toy --objective 'mix:1*ar+1*masked' --classes 2 --length 4 --tokens 2 && says "0.5*$filled" &&
         exits 0 "$COSPEC" cooc --corpus c.txt --objective file --plan-file part.json -o d --force && cp d/matrix.npz part.npz &&
         exits 0 "$COSPEC" cooc --corpus c.txt --objective 'mix:1*ar+1*masked(mask-ratio=0.15)' -o d --force && cmp -s d/matrix.npz part.npz || return 1
