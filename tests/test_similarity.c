@@ -308,7 +308,7 @@ TEST(two_nn_finds_the_dimension)
     OK(cs_two_nn_of(&same, 0.1, 1, &out));
     assert_true(isnan(out.dimension) && out.duplicates == 3);
     assert_fails(cs_two_nn_of(&two, 0.1, 1, &out), CS_ERR_INPUT,
-                 "2 rows; two neighbours need at least 3");
+                 "2 rows; the intrinsic dimension needs at least 3 rows");
     assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 is not in");
 }
 

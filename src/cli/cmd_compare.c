@@ -15,6 +15,9 @@
 #include "io/file.h"
 #include "io/json.h"
 
+/* Documents that the steps need: the intrinsic dimension needs three when the jackknife leaves one out. */
+enum { FEWEST = 4 };
+
 typedef struct {
     cs_args *args;
     int64_t models, room, tasks, decoders;
@@ -25,6 +28,20 @@ typedef struct {
     const char *sources;
     char *written; /* study.json */
 } job;
+
+/* A shell splits --read --limit 40 without quotes: 40 becomes an argument. "" where no option ends thus. */
+static const char *quoting_hint(const job *j, const char *word)
+{
+    static const char *const option[] = {"read", "probe", "finetune"};
+    const char *hint = "";
+    for (size_t i = 0; i < sizeof option / sizeof *option && hint && !*hint; ++i) {
+        const char *text = cs_args_text(j->args, option[i]);
+        if (cs_args_given(j->args, option[i]) && text[0] == '-' && !text[strcspn(text, " =")])
+            hint =
+                cs_args_format(j->args, "; quote the value: --%s '%s %s'", option[i], text, word);
+    }
+    return hint ? hint : "";
+}
 
 /* A word of a command of the study. */
 static cs_status check_word(const char *text)
@@ -137,7 +154,9 @@ static cs_status add_argument(job *j, const char *text)
     }
     const char *config = m.path && m.name ? cs_args_join(j->args, m.path, "config.json") : NULL;
     if (!config) return CS_ERR_MEMORY;
-    if (!cs_path_is_dir(m.path)) return cs_fail(CS_ERR_INPUT, "%s: not a model directory", m.path);
+    if (!cs_path_is_dir(m.path))
+        return cs_fail(CS_ERR_INPUT, "%s: not a model directory%s", m.path,
+                       quoting_hint(j, m.path));
     return cs_path_exists(config) ? add_model(j, m) : add_series(j, &m);
 }
 
@@ -174,6 +193,24 @@ static bool has_one_seed(const cs_args *args)
     return *value && strtol(value, NULL, 10) == 1;
 }
 
+/* The text of the unigram baseline, whose held-out documents are not counted: of NAME:test all would be held
+ * out, so it is NAME:train. */
+static const char *unigram_source(cs_args *args, const char *corpus)
+{
+    if (cs_path_exists(corpus)) return corpus;
+    char *text = cs_strdup(""), *source = NULL;
+    while (cs_corpus_next_source(&corpus, &source) == CS_OK && source) {
+        const char *side = NULL;
+        const cs_corpus_source *named = cs_corpus_named(source, &side);
+        const bool test = named && side && strcmp(side, "test") == 0;
+        cs_append(&text, "%s%s%s", text && *text ? "," : "", test ? named->name : source,
+                  test ? ":train" : "");
+        cs_free(source);
+    }
+    cs_free(source); /* an empty name, which the steps refuse */
+    return cs_args_keep(args, text);
+}
+
 static cs_status make_study(job *j, const char *corpus, json_t *json)
 {
     static const char *const option[] = {"read", "probe", "finetune", "tasks"};
@@ -182,7 +219,10 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     json_t *variables = json_object_get(json, "variables");
     const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
     const char *one_seed = has_one_seed(j->args) ? ONE_SEED : "";
-    cs_status status = cs_json_set(variables, "corpus", json_string(corpus));
+    const char *unigram = unigram_source(j->args, corpus);
+    cs_status status =
+        unigram ? cs_json_set(variables, "corpus", json_string(corpus)) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_json_set(variables, "unigram", json_string(unigram));
     if (status == CS_OK) status = cs_json_set(variables, "one_seed", json_string(one_seed));
     if (status == CS_OK)
         status = cs_json_set(
@@ -216,12 +256,54 @@ static cs_status begin(cs_args *args, void *ctx)
     return status == CS_OK ? cs_compare_models_write(&c, models) : status;
 }
 
+static cs_status refuse_few(cs_args *args, const char *corpus, int64_t chosen, int64_t all)
+{
+    const char *read = cs_args_text(args, "read");
+    return chosen == all
+               ? cs_fail(CS_ERR_INPUT, "compare needs at least %d documents; %s has %" PRId64,
+                         FEWEST, corpus, all)
+               : cs_fail(CS_ERR_INPUT,
+                         "compare needs at least %d documents; %s has %" PRId64
+                         ", and --read '%s' selects %" PRId64 "%s",
+                         FEWEST, corpus, all, read, chosen,
+                         all < FEWEST ? "" : " (--read '--split all' reads all)");
+}
+
+/* The documents that the first step reads. */
+static cs_status check_documents(cs_args *args, const cs_study *study, void *ctx)
+{
+    const job *j = ctx;
+    const cs_step *states = &study->step[0];
+    const char *corpus = cs_args_positional(args, cs_args_positionals(args) - 1);
+    char *argv[CS_STEP_WORDS + 1];
+    int n = 0;
+    cs_args *own = NULL;
+    cs_model_text t = {0};
+    for (; n + 1 < states->words; ++n)
+        argv[n] = states->word[n + 1];
+    argv[n++] = (char *)(uintptr_t) "--quiet";
+    cs_status status = cs_args_flag(args, "dry-run") ? cs_compare_prepared(args) : CS_OK;
+    if (status == CS_OK) status = cs_args_parse(&cs_cmd_features, n, argv, &own);
+    if (status == CS_OK) status = cs_args_model_open(own, j->model[0].path, &t);
+    if (status == CS_OK) status = cs_args_encode_corpus(own, corpus, &t, &t.corpus);
+    if (status == CS_OK) {
+        status = cs_model_text_choose(&t, cs_args_text(own, "split"),
+                                      cs_args_int_or(own, "limit", INT64_MAX),
+                                      cs_args_int_or(own, "limit-tokens", INT64_MAX));
+        if (t.keep && t.documents < FEWEST)
+            status = refuse_few(args, corpus, t.documents, t.corpus.documents);
+    }
+    cs_model_text_free(&t);
+    cs_args_free(&own);
+    return status;
+}
+
 /* --dry-run */
 static cs_status times(cs_args *args, const cs_study *study, void *ctx)
 {
     const job *j = ctx;
     const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
-    return cs_compare_times(args, &c, study, (int)cs_args_int(args, "jobs"));
+    return cs_compare_times(&c, study, (int)cs_args_int(args, "jobs"));
 }
 
 static cs_status compare(job *j, cs_study_job *s)
@@ -235,7 +317,8 @@ static cs_status compare(job *j, cs_study_job *s)
                            ? check_word(corpus)
                            : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
     if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
-        status = cs_fail(CS_ERR_INPUT, "%s: no such file and no corpus of this name", corpus);
+        status = cs_fail(CS_ERR_INPUT, "%s: no such file and no corpus of this name%s", corpus,
+                         quoting_hint(j, corpus));
     if (status == CS_OK && cs_path_exists(corpus)) status = cs_output_input(args, corpus);
     if (status == CS_OK && j->sources) status = check_word(j->sources);
     for (int i = 0; i < models && status == CS_OK; ++i) {
@@ -264,7 +347,8 @@ static cs_status compare(job *j, cs_study_job *s)
 static cs_status run(cs_args *args)
 {
     job j = {.args = args, .positions = 128, .sources = cs_args_text(args, "sources")};
-    cs_study_job s = {.compares = true, .begin = begin, .times = times, .ctx = &j};
+    cs_study_job s = {
+        .compares = true, .begin = begin, .check = check_documents, .times = times, .ctx = &j};
     cs_status status = compare(&j, &s);
     cs_study_job_free(&s);
     cs_tasks_free(&j.list);

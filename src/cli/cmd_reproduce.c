@@ -167,7 +167,7 @@ static cs_status check(cs_args *args, cs_study_job *j)
         !cs_args_given(args, "template") && !cs_args_given(args, "claims"))
         status =
             cs_blame(status, "without --template the report has the template of the shared study");
-    return status;
+    return status == CS_OK && j->check ? j->check(args, &j->study, j->ctx) : status;
 }
 
 static cs_status prepare(cs_args *args, cs_study_job *j)

@@ -517,17 +517,20 @@ static cs_status check_prepared(const char *sources)
     return status;
 }
 
-cs_status cs_compare_times(cs_args *args, const cs_model_comparison *models, const cs_study *study,
-                           int jobs)
+cs_status cs_compare_prepared(cs_args *args)
 {
-    estimate e = {.of = models, .study = study};
-    const int at_once = cs_study_jobs(jobs, &e.threads);
     const char *corpus = cs_args_positional(args, cs_args_positionals(args) - 1),
                *tasks = cs_args_text(args, "tasks");
     cs_status status = cs_path_exists(corpus) ? CS_OK : check_prepared(corpus);
-    if (status == CS_OK && tasks) status = check_prepared(tasks);
+    return status == CS_OK && tasks ? check_prepared(tasks) : status;
+}
+
+cs_status cs_compare_times(const cs_model_comparison *models, const cs_study *study, int jobs)
+{
+    estimate e = {.of = models, .study = study};
+    const int at_once = cs_study_jobs(jobs, &e.threads);
     e.model = cs_pool_take(&e.pool, models->models, sizeof *e.model);
-    if (status == CS_OK) status = e.pool.status;
+    cs_status status = e.pool.status;
     if (status == CS_OK) status = time_start(&e);
     if (status == CS_OK) status = time_cube(&e);
     for (int64_t i = 0; i < models->models && status == CS_OK; ++i) {

@@ -14,6 +14,8 @@ typedef struct {
     bool compares, series;        /* models: scores.csv; checkpoints: their figure */
     cs_status (*begin)(cs_args *args,
                        void *ctx); /* what goes into the folder first; NULL: nothing */
+    /* what else is wrong, before the first step and --dry-run; NULL: nothing is checked */
+    cs_status (*check)(cs_args *args, const cs_study *study, void *ctx);
     /* --dry-run: what takes the place of the run; NULL: the command has none */
     cs_status (*times)(cs_args *args, const cs_study *study, void *ctx);
     void *ctx;

@@ -125,7 +125,8 @@ static cs_status search_panel(void *ctx, int64_t p, int worker)
 cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double *second)
 {
     if (rows->rows < 3) {
-        return cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " rows; two neighbours need at least 3",
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: %" PRId64 " rows; the intrinsic dimension needs at least 3 rows",
                        rows->name ? rows->name : "matrix", rows->rows);
     }
     for (int64_t i = 0; i < rows->rows; ++i) {

@@ -125,12 +125,35 @@ test_bad_input() {
         COSPEC_CACHE=$PWD refuses 3 "wordnet has not been prepared" "$COSPEC" compare ar masked wordnet --dry-run &&
         refuses 2 "a b: expected NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
         refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1
+    # options of a step without quotes
+    refuses 3 "40: no such file and no corpus of this name; quote the value: --read '--limit 40'" "$COSPEC" compare ar masked c.tsv --read --limit 40 -o d &&
+        refuses 3 "3: not a model directory; quote the value: --finetune '--seeds 3'" "$COSPEC" compare --finetune --seeds 3 ar masked c.tsv -o d || return 1
     printf 'one\ntwo\n' > plain.txt
     refuses 3 "--tasks: plain.txt" "$COSPEC" compare ar masked c.tsv --tasks plain.txt -o d || return 1
     # mistaken options of the steps are found before the first runs
     refuses 3 "--limt" "$COSPEC" compare ar masked c.tsv --read="--limt 3" -o d && [ ! -e d/ar.states ] || { fail "${why:-a step ran}"; return 1; }
     mkdir locked && chmod a-w locked
     if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: not a directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
+}
+
+# Too few documents are refused before the first step; as many as the message says are enough.
+test_few_documents() {
+    models 1 || return 1
+    for n in 3 4 20; do head -$n c.tsv > $n.tsv; done
+    for o in -o\ d --dry-run; do
+        refuses 3 "compare needs at least 4 documents; 3.tsv has 3" "$COSPEC" compare ar masked 3.tsv --read "--split all" $o &&
+            refuses 3 "compare needs at least 4 documents; 20.tsv has 20, and --read '--split test --limit 400' selects 2 (--read '--split all' reads all)" "$COSPEC" compare ar masked 20.tsv $o &&
+            refuses 3 "3.tsv has 3, and --read '--split test --limit 400' selects 1" "$COSPEC" compare ar masked 3.tsv $o && ! grep -q 'reads all' err && [ ! -e d ] || { fail "${why:-$(ls; cat err)}"; return 1; }
+    done
+    exits 0 "$COSPEC" compare ar masked 4.tsv --read "--split all" -o d
+}
+
+# The unigram baseline of the test side of a named corpus is counted on its training side.
+test_test_side() {
+    models 1 || return 1
+    mkdir cache && awk -F '\t' -v OFS='\t' '{ print NR, $1, (NR > 80 ? "test" : "train"), $2 }' c.tsv > cache/wordnet.tsv
+    COSPEC_CACHE=$PWD/cache exits 0 "$COSPEC" compare ar masked wordnet:test --read "--limit 20" --pairs 40 -o d || return 1
+    grep -q -- '--unigram wordnet:train ' d/ar.perplexity/step.json && grep -q 'unigram_nll' d/ar.perplexity/perplexity.csv || fail "$(cat d/ar.perplexity/step.json)"
 }
 
 # Models with and without a begin token predict the same tokens, though the former could predict the first; and its row, the same for every text, is probed as the shares of the classes.
@@ -144,6 +167,6 @@ test_begin_tokens() {
     [ "${n##*,}" = "${m##*,}" ] && grep -q '^kind,' d/shared.probe-first/tasks.csv || fail "$n $m $(cat d/shared.probe-first/tasks.csv)"
 }
 
-for t in two_models words begin_tokens two_stacks resume series bad_input; do
+for t in two_models words few_documents test_side begin_tokens two_stacks resume series bad_input; do
     check $t
 done
