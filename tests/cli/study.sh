@@ -106,7 +106,7 @@ test_edited_tables_are_made_again() {
     run r && cp r/t/toy.csv toy.csv && cp r/report.html report.html && run r && [ -z "$ran" ] && says "r: already finished; kept" || { fail "${why:-$ran}"; return 1; }
     echo ,9 >> r/t/toy.csv && run r && [ "$ran" = 't ' ] && says "r/t/toy.csv: its SHA-256 is" && cmp r/t/toy.csv toy.csv || { fail "${why:-$ran}"; return 1; }
     rm r/t/toy.csv && run r && [ "$ran" = 't ' ] && says "r/t/toy.csv: is missing" && cmp r/t/toy.csv toy.csv && run r && [ -z "$ran" ] || { fail "${why:-$ran}"; return 1; }
-    sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && run moved && [ -z "$ran" ] && run moved && [ -z "$ran" ] && says "moved: finished already; kept" || fail "${why:-$ran}"
+    sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && run moved && [ -z "$ran" ] && run moved && [ -z "$ran" ] && says "moved: already finished; kept" || fail "${why:-$ran}"
 }
 
 # The disk is full before a step can say what is wrong: the study says it.
