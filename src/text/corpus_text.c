@@ -424,7 +424,7 @@ static cs_status csv_field(const cs_csv *csv, const char *what, int64_t number, 
 {
     if (number == 0) return CS_OK;
     if (number > csv->fields) {
-        return cs_fail(CS_ERR_INPUT, "%d column%s, wanted %s in column %lld", csv->fields,
+        return cs_fail(CS_ERR_INPUT, "%d column%s, but %s was expected in column %lld", csv->fields,
                        csv->fields == 1 ? "" : "s", what, (long long)number);
     }
     *text = csv->field[number - 1];
