@@ -385,6 +385,18 @@ TEST_IN_DIR(numbers_ignore_the_locale)
     assert_content(path, "[\n  0.5\n]\n");
 }
 
+/* Keys by their length: the text goes on, and other keys begin alike. */
+TEST(json_member_of_length)
+{
+    json_t *object = json_pack("{s:i, s:i, s:n}", "ab", 1, "abc", 2, "");
+    assert_int_equal(json_integer_value(cs_json_member(object, "abcd", 2)), 1);
+    assert_int_equal(json_integer_value(cs_json_member(object, "abcd", 3)), 2);
+    assert_true(json_is_null(cs_json_member(object, "abcd", 0)));
+    assert_null(cs_json_member(object, "abcd", 4));
+    assert_null(cs_json_member(NULL, "abcd", 2));
+    json_decref(object);
+}
+
 TEST_IN_DIR(json_round_trip)
 {
     const char *path = in_dir(state, "r.json");

@@ -55,13 +55,13 @@ const json_t *cs_study_row(const json_t *rows, const char *name)
 static const char *field(const place *at, const char *name, size_t length)
 {
     const size_t table = strcspn(name, "[}"), inner = strcspn(name, "]}");
-    if (table >= length) return json_string_value(json_object_getn(at->row, name, length));
+    if (table >= length) return json_string_value(cs_json_member(at->row, name, length));
     const char *key = name + table + 1;
-    const json_t *rows = json_object_getn(at->tables, name, table);
-    const char *of = json_string_value(json_object_getn(at->row, key, inner - table - 1));
+    const json_t *rows = cs_json_member(at->tables, name, table);
+    const char *of = json_string_value(cs_json_member(at->row, key, inner - table - 1));
     const json_t *row =
         of && inner + 1 < length && name[inner + 1] == '.' ? cs_study_row(rows, of) : NULL;
-    return json_string_value(json_object_getn(row, name + inner + 2, length - inner - 2));
+    return json_string_value(cs_json_member(row, name + inner + 2, length - inner - 2));
 }
 
 /* `text` with fields in place of their names in braces. */
@@ -106,7 +106,7 @@ static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
     const json_t *each = json_object_get(of, "each"), *where = json_object_get(of, "where");
     const char *name = json_string_value(each), *key = NULL;
     const size_t length = name ? strcspn(name, "?") : 0;
-    const json_t *rows = name ? json_object_getn(tables, name, length) : NULL;
+    const json_t *rows = name ? cs_json_member(tables, name, length) : NULL;
     json_t *row = NULL, *wanted = NULL;
     size_t i = 0;
     *out = NULL;

@@ -56,7 +56,7 @@ cs_status cs_study_substitute(const cs_study *study, const char *text, char **ou
         const char *name = text + plain + 1, *value = "";
         if (text[plain]) {
             length = name_length(name);
-            value = json_string_value(json_object_getn(variables, name, length));
+            value = json_string_value(cs_json_member(variables, name, length));
         }
         if (!value) {
             cs_free(done);

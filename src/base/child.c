@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,26 @@ static void reset_signals(void)
     }
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* fork(2) without the fork handlers of libraries: OpenBLAS ends its threads there. glibc has it as
+ * _Fork, but only since 2.34. */
+static pid_t fork_plainly(void)
+{
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+/* Closes every file, as closefrom(3) of glibc 2.34. Linux before 5.9 lacks close_range(2): there the
+ * files below `most` are closed one by one, since a limit of a thousand million is common. */
+static void close_all(void)
+{
+    const int most = 1 << 16;
+    if (syscall(__NR_close_range, 0U, ~0U, 0U) == 0) {
+        return;
+    }
+    for (int fd = 0; fd < most; ++fd) {
+        (void)close(fd);
+    }
 }
 
 /* Binds a new process to its parent, in a process group of its own. */
@@ -115,7 +136,7 @@ _Noreturn static void guard(const cs_child *child, pid_t parent, int report)
     pid_t program = -1;
     if (attach(parent) && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 &&
         prctl(PR_SET_NAME, "child guard") == 0) {
-        program = _Fork();
+        program = fork_plainly();
     }
     if (program == 0) {
         become(child, self);
@@ -124,7 +145,7 @@ _Noreturn static void guard(const cs_child *child, pid_t parent, int report)
         not_started(report);
     }
     (void)setpgid(program, program); /* whichever of the two is first */
-    closefrom(0);
+    close_all();
     _exit(watch(program, parent));
 }
 
@@ -134,8 +155,7 @@ static pid_t start(const cs_child *child, int report)
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid =
-        _Fork(); /* without the fork handlers of libraries: OpenBLAS ends its threads there */
+    pid_t pid = fork_plainly();
     if (pid == 0) {
         guard(child, parent, report);
     }

@@ -1,5 +1,7 @@
-/* Waits for the thread by pthread_clockjoin_np (glibc), which returns at once when it ends, and looks
- * for the interrupt in between. Where the system gives no thread, fn is computed here, to its end. */
+/* Waits for the thread by pthread_timedjoin_np (glibc), which returns at once when it ends, and looks
+ * for the interrupt in between. Where the system gives no thread, fn is computed here, to its end.
+ *
+ * Limit: a clock that is set back delays an interrupt; waiting by another clock needs glibc 2.31. */
 #include "base/leavable.h"
 
 #include <errno.h>
@@ -29,10 +31,10 @@ static cs_status wait_for(pthread_t thread)
     const long look = 20 * 1000 * 1000, second = 1000 * 1000 * 1000;
     for (;;) {
         struct timespec until;
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        (void)clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += (until.tv_nsec + look) / second;
         until.tv_nsec = (until.tv_nsec + look) % second;
-        if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
+        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT) {
             return CS_OK;
         }
         cs_status status = cs_interrupt_check();

@@ -1,4 +1,4 @@
-/* JSON by Jansson (2.14), which keeps the order of keys and names the place of a parse error.
+/* JSON by Jansson (2.13 or later), which keeps the order of keys and names the place of a parse error.
  *
  * Jansson allocates through base/mem.h: a failure has its reason and is counted, and what misses a
  * value for want of memory is not written.
@@ -39,6 +39,17 @@ static void *allocate(size_t size)
 __attribute__((constructor)) static void use_allocator(void)
 {
     json_set_alloc_funcs(allocate, cs_free);
+}
+
+const json_t *cs_json_member(const json_t *object, const char *key, size_t length)
+{
+    const char *name = NULL;
+    json_t *value = NULL, *searched = (json_t *)(uintptr_t)object; /* iterators are not const */
+    json_object_foreach(searched, name, value)
+    {
+        if (strlen(name) == length && memcmp(name, key, length) == 0) return value;
+    }
+    return NULL;
 }
 
 cs_status cs_json_check(void)

@@ -25,6 +25,10 @@ json_t *cs_json_text(const char *text);
 /* As json_decref, for CS_DELIVER. */
 void cs_json_free(json_t **value);
 
+/* The value of the key of `length` bytes at `key`, borrowed; NULL: none. As json_object_getn of
+ * Jansson 2.14, in time linear in the number of keys. */
+const json_t *cs_json_member(const json_t *object, const char *key, size_t length);
+
 /* Sets object[key] = value, stealing the value (as json_object_set_new); CS_ERR_MEMORY when value
  * is NULL. */
 cs_status cs_json_set(json_t *object, const char *key, json_t *value) CS_MUST_CHECK;

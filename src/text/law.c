@@ -184,7 +184,7 @@ static cs_status read_spec(const char *source, spec *s)
     cs_free(held);
     s->emission = isnan(s->emission) ? s->concentration : s->emission;
     s->words = s->kind == MARKOV ? s->states : s->words;
-    s->length = s->length > 0 ? s->length : s->kind == GRAMMAR ? 1LL << s->depth : 16;
+    s->length = s->length > 0 ? s->length : s->kind == GRAMMAR ? (int64_t)1 << s->depth : 16;
     return cs_blame(status, "%s", source);
 }
 

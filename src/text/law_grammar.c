@@ -43,7 +43,8 @@ cs_status cs_grammar_chain(int64_t symbols, int64_t depth, int64_t words, const 
                            const double *rule, const double *word, double *start, double *next,
                            double *emit)
 {
-    const int64_t s = symbols, leaves = 1LL << depth, all = cs_grammar_states(s, depth, INT32_MAX);
+    const int64_t s = symbols, leaves = (int64_t)1 << depth,
+                  all = cs_grammar_states(s, depth, INT32_MAX);
     double *below[32] = {NULL}; /* by levels */
     int64_t width[32] = {s};    /* S^(1 + levels) */
     cs_pool pool = {0};
