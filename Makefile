@@ -84,7 +84,7 @@ endif
 FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c tests/fuzz/*.h tests/torture/*.c)
 HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install python install-python uninstall uninstall-python reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install python install-python wheel uninstall uninstall-python reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -92,7 +92,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install install-python uninstall uninstall-python bench gpu-bundle train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install install-python wheel uninstall uninstall-python bench gpu-bundle train-demo clean"
 
 deps:
 	@sh tests/deps.sh
@@ -130,8 +130,8 @@ $(B)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-# Version and commit for manifests; rewritten only when they change.
-COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty)
+# Version and commit for manifests; rewritten only when they change. COMMIT names the commit of sources without their repository.
+COMMIT := $(or $(COMMIT),$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty))
 ARPACK_VERSION := $(or $(shell pkg-config --modversion arpack 2>/dev/null),unknown)
 $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
@@ -331,15 +331,22 @@ SYSTEM_PREFIXES := /usr /usr/local
 # Where the shells look for completion.
 COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
 
-# Stripped: debugging information names the folder of the build.
+# The plug-ins that were built go to $(1)/lib/cospec, what the program reads at run time to $(1)/share/cospec. Stripped: debugging
+# information names the folder of the build.
+define INSTALL_PARTS
+for p in cuda mpi; do [ ! -f $(B)/cospec-$$p.so ] || install -D -s -m 755 $(B)/cospec-$$p.so $(1)/lib/cospec/cospec-$$p.so || exit 1; done
+install -d $(1)/share/cospec/data $(1)/share/cospec/plots
+install -m 755 data/*.sh $(1)/share/cospec/data/
+install -m 644 data/*.tsv data/*.md $(1)/share/cospec/data/
+install -m 644 plots/* $(1)/share/cospec/plots/
+endef
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%) $(DESTDIR)$(PREFIX)/share/cospec/data $(DESTDIR)$(PREFIX)/share/cospec/plots
+	  $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
 	install -s -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
 	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
 	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
-	if [ -f $(B)/cospec-cuda.so ]; then install -D -s -m 755 $(B)/cospec-cuda.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-cuda.so; fi
-	if [ -f $(B)/cospec-mpi.so ]; then install -D -s -m 755 $(B)/cospec-mpi.so $(DESTDIR)$(PREFIX)/lib/cospec/cospec-mpi.so; fi
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	strip -g $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	rm -rf $(DESTDIR)$(PREFIX)/include/cospec
@@ -351,22 +358,28 @@ install: all
 	$(B)/cospec help --completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cospec
 	$(B)/cospec help --completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cospec
 	$(B)/cospec help --completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cospec.fish
-	install -m 755 data/*.sh $(DESTDIR)$(PREFIX)/share/cospec/data/
-	install -m 644 data/*.tsv data/*.md $(DESTDIR)$(PREFIX)/share/cospec/data/
-	install -m 644 plots/* $(DESTDIR)$(PREFIX)/share/cospec/plots/
+	$(call INSTALL_PARTS,$(DESTDIR)$(PREFIX))
 	$(if $(DESTDIR),,$(if $(filter $(SYSTEM_PREFIXES),$(PREFIX)),if [ "$$(id -u)" = 0 ]; then ldconfig; fi))
 
-# The Python module: numpy and scipy are its only needs, and nothing else here needs it. Into the site of $(PYTHON), or PYTHON_SITE.
+# The Python package: the module, its shared object in lib/, the program in bin/ and what both read in share/. numpy and scipy are its only
+# needs, and nothing else here needs it. Into the site of $(PYTHON), or PYTHON_SITE.
 PYTHON_SITE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 $(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
 
 python: $(B)/cospec-python.so
 
-install-python: python
-	install -d $(DESTDIR)$(PYTHON_SITE)/cospec
-	install -m 644 src/python/cospec/__init__.py $(DESTDIR)$(PYTHON_SITE)/cospec/
-	install -s -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/
+install-python: all python
+	rm -rf $(DESTDIR)$(PYTHON_SITE)/cospec
+	install -d $(DESTDIR)$(PYTHON_SITE)/cospec/bin $(DESTDIR)$(PYTHON_SITE)/cospec/lib
+	install -m 644 $(wildcard src/python/cospec/*.*) $(DESTDIR)$(PYTHON_SITE)/cospec/
+	install -s -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/lib/
+	install -s -m 755 $(B)/cospec $(DESTDIR)$(PYTHON_SITE)/cospec/bin/
+	$(call INSTALL_PARTS,$(DESTDIR)$(PYTHON_SITE)/cospec)
+
+# A wheel for older systems too, in build/wheel; as root (src/python/wheel.sh).
+wheel:
+	@sh src/python/wheel.sh
 
 uninstall-python:
 	rm -rf $(DESTDIR)$(PYTHON_SITE)/cospec

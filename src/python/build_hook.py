@@ -1,6 +1,7 @@
-"""Builds the shared object of the Python module with make while pip builds the wheel (pyproject.toml)."""
+"""Has make build and install the Python package while pip builds the wheel (pyproject.toml)."""
 import os
 import subprocess
+import sysconfig
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -8,14 +9,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class CustomBuildHook(BuildHookInterface):
     def initialize(self, version, build_data):
         del version
-        subprocess.run(["make", "-s", f"-j{os.cpu_count() or 1}", "python"], cwd=self.root, check=True)
+        subprocess.run(["make", "-s", f"-j{os.cpu_count() or 1}", "install-python", "DESTDIR=",
+                        "PYTHON_SITE=build/package"], cwd=self.root, check=True)
+        build_data["force_include"]["build/package/cospec"] = "cospec"
         build_data["pure_python"] = False
-        build_data["infer_tag"] = False
-        build_data["tag"] = f"py3-none-{_platform()}"
-        build_data["force_include"]["build/release/cospec-python.so"] = "cospec/cospec-python.so"
-
-
-def _platform():
-    """The platform tag of this machine: ctypes loads the shared object, so any Python 3 will do."""
-    import sysconfig
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        # ctypes loads the shared object, so any Python 3 will do.
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["tag"] = f"py3-none-{platform}"

@@ -44,7 +44,7 @@ def _library():
     global _loaded
     if _loaded is None:
         path = os.environ.get("COSPEC_PYTHON_LIBRARY") or os.path.join(
-            os.path.dirname(os.path.abspath(__file__)), "cospec-python.so")
+            os.path.dirname(os.path.abspath(__file__)), "lib", "cospec-python.so")
         lib = ctypes.CDLL(path)
         pointer, text = ctypes.c_void_p, ctypes.c_char_p
         size = ctypes.c_int64
