@@ -21,5 +21,12 @@ test_generated() {
     WORDNET_DIR=$PWD/none COSPEC_CACHE=$PWD/cache exits 2 "$COSPEC" demo -o first --quiet && says 'step 1' && says '--force'
 }
 
+# gnuplot is a separate program: without it there is no figure, and the other steps run.
+test_no_gnuplot() {
+    PATH=$PWD WORDNET_DIR=$PWD/none COSPEC_CACHE=$PWD/cache exits 0 "$COSPEC" demo --quiet || return 1
+    grep -q '^No figure: step 5: .*gnuplot-nox' out && grep -q '^Step 6' out && ! grep -q '^The figure is' out || fail "$(grep -v '^ ' out | tail -20)"
+}
+
 check wordnet
 check generated
+check no_gnuplot
