@@ -186,7 +186,7 @@ static cs_status add_estimable(cs_population_rows *rows, int64_t documents)
          .value = e.all},
         {.metric = "documents_needed",
          .estimate = distinct,
-         .definition = "documents at which it would be estimable, at least",
+         .definition = "a lower limit of the documents at which it would be estimable",
          .value = e.documents}};
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {

@@ -52,6 +52,7 @@ typedef struct {
     int64_t blind; /* contexts with the target position blind, each of which is divided where it is
                          given: as many are the same, and so are the matrices but for the order of
                          rows. 0: not known */
+    int64_t blind_population; /* the same of the population of a synthetic corpus; 0: not known */
     uint64_t seed;
 } cs_population_plan;
 

@@ -35,7 +35,9 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
         cs_corpus_free(&texts);
         return *why ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK)
+    const bool compared = status == CS_OK && rows->as_blind;
+    if (compared) rows->as_blind = cooc.matrix.a.rows == plan->blind_population;
+    if (status == CS_OK && !compared)
         status = cs_population_rows_of_matrix(&cooc.matrix.a, &plan->spectrum, &truth);
     if (status == CS_OK)
         status = cs_reserve(&rows->row, &rows->room, rows->count + truth.count, sizeof *rows->row);

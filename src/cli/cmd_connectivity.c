@@ -137,37 +137,43 @@ static cs_status keep_record(study *t, const char *series, const char *position,
     return status;
 }
 
-/* A bias-corrected number may leave the number as it is outside its interval: one note for all. */
-static cs_status note_outside(const cs_args *args, const cs_population_rows *rows)
-{
-    char *outside = cs_strdup("");
-    for (int64_t i = 0; i < rows->count; ++i) {
-        const cs_population_row *row = &rows->row[i];
-        if (row->value < row->low || row->value > row->high) {
-            cs_append(&outside, "%s%s %s", outside && *outside ? ", " : "", row->estimate,
-                      row->metric);
-        }
-    }
-    if (outside && *outside) {
-        cs_output_note(args,
-                       "these values are not bias-corrected and lie outside their intervals, "
-                       "which belong to the bias-corrected values: %s",
-                       outside);
-    }
-    const cs_status status = outside ? CS_OK : CS_ERR_MEMORY;
-    cs_free(outside);
-    return status;
-}
-
-/* The record of the objective at hand with the target position blind, where the next is of the same
- * numbers with it given: the population of a law has numbers of its own. */
-static const json_t *blind_of(const study *t, const cs_corpus *corpus, bool given, bool null)
+/* The record of the objective with the target position blind, if the next one has it given. */
+static const json_t *blind_of(const study *t, bool given, bool null)
 {
     const size_t each = t->plan.shuffles > 0 ? 2 : 1;
-    return given && !null && !cs_context_given(&t->plan.build.context) &&
-                   !cs_law_named(corpus->name)
+    return given && !null && !cs_context_given(&t->plan.build.context)
                ? json_array_get(t->records, t->next - each)
                : NULL;
+}
+
+/* Contexts of the population of a record; 0: not known. */
+static int64_t population_contexts(const json_t *record)
+{
+    const json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(record, "numbers"), i, row)
+    {
+        const char *metric = json_string_value(json_object_get(row, "metric")),
+                   *estimate = json_string_value(json_object_get(row, "estimate"));
+        if (metric && estimate && strcmp(metric, "rows") == 0 &&
+            strcmp(estimate, "population") == 0) {
+            return (int64_t)json_number_value(json_object_get(row, "value"));
+        }
+    }
+    return 0;
+}
+
+/* The rows of a corpus and of its population. */
+static cs_status measure(const cs_corpus *corpus, cs_population_plan *plan,
+                         cs_population_rows *rows, char **why)
+{
+    cs_status status = cs_population_rows_of(corpus, plan, rows);
+    const bool as_blind = status == CS_OK && rows->as_blind;
+    if (status == CS_OK) status = cs_population_truth(corpus, plan, rows, why);
+    if (status != CS_OK || rows->as_blind == as_blind) return status;
+    plan->blind = 0; /* only the corpus cannot distinguish the positions */
+    cs_population_rows_free(rows);
+    return measure(corpus, plan, rows, why);
 }
 
 /* One objective on the corpus at one target position; null: on the shuffled corpus. */
@@ -186,18 +192,17 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
     t->objective = spec;
     status = cs_objective_parse_held(spec, &parts, &plan.build.objective);
     plan.build.context.given = given;
-    const json_t *blind = blind_of(t, corpus, given, null);
+    const json_t *blind = blind_of(t, given, null);
     plan.blind =
         (int64_t)json_number_value(json_object_get(json_object_get(blind, "rows"), "value"));
+    plan.blind_population = population_contexts(blind);
     cs_output_note(args, "%s, target position %s", series, position);
     if (status == CS_OK && !null)
         status = cs_args_note_uncovered(args, corpus, &plan.build, &t->uncovered);
     if (status == CS_OK)
-        status = null ? cs_population_null(corpus, &plan, &rows)
-                      : cs_population_rows_of(corpus, &plan, &rows);
-    if (status == CS_OK && !null) status = cs_population_truth(corpus, &plan, &rows, &why);
+        status =
+            null ? cs_population_null(corpus, &plan, &rows) : measure(corpus, &plan, &rows, &why);
     if (why) cs_output_note(args, "population values are not available: %s", why);
-    if (status == CS_OK) status = note_outside(args, &rows);
     cs_free(why);
     if (rows.as_blind)
         cs_output_note(
@@ -299,7 +304,7 @@ static cs_status report(cs_args *args, const study *t)
 {
     static const cs_view numbers = {"rows[]",
                                     "series target_position context metric estimate definition "
-                                    "value se low high documents blocks seed"},
+                                    "note value se low high documents blocks seed"},
                          blocks = {"rows[].~left_out[]",
                                    "series=^series target_position=^target_position "
                                    "context=^context metric=^metric estimate=^estimate "
@@ -433,8 +438,9 @@ const cs_command cs_cmd_connectivity = {
         "documents; mass_seen is the share of such contexts). They cover sum_sigma2, sum_sigma4, "
         "sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4.\n\n"
         "The bias-corrected sum_sigma4 comes first. If known facts contradict it by a factor of "
-        "two, it is not estimable from this corpus, and the output says how many documents would "
-        "do (row documents_needed).\n\n"
+        "two, it is not estimable from this corpus. The row documents_needed is then a lower limit "
+        "of the documents that would do. Intervals exclude bias from contexts that no two "
+        "documents share.\n\n"
         "A claim about the language needs the distinct-document estimate, a --null interval that "
         "contains 1, and --curve lines that do not cross. The file verdicts.csv compares each "
         "series with the first, and blind with given: more or less connected, in the corpus and "
@@ -455,7 +461,8 @@ const cs_command cs_cmd_connectivity = {
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
                                       cs_group_corpus, cs_group_cooc, cs_group_solver,
                                       cs_group_moments, NULL},
-    .shown = "series target_position metric estimate documents surrogate truth value se low high",
+    .shown =
+        "series target_position metric estimate documents surrogate truth value se low high note",
     .metrics = "components,gap,sum_sigma4,sum_sigma4_corrected,mass_seen,sum_sigma4_extrapolated,"
                "top_mean,mean,tau_b",
     .more_metrics =

@@ -60,8 +60,40 @@ static void why(const cs_estimable_input *in, const cs_estimable *e, FILE *out)
                       in->cross_fit, in->plug_in);
 }
 
+/* The row of the same series whose target position is `position`; -1: none. */
+static int64_t at_position(const table *t, int64_t of, const char *position)
+{
+    for (int64_t r = 0; r < t->rows->rows; ++r) {
+        if (strcmp(cell(t, r, t->metric), "estimable") == 0 &&
+            strcmp(cell(t, r, t->position), position) == 0 &&
+            strcmp(cell(t, r, t->series), cell(t, of, t->series)) == 0) {
+            return r;
+        }
+    }
+    return -1;
+}
+
+/* Whether both rows are of equal estimates, which then get one line. */
+static bool same_estimates(const table *t, int64_t a, int64_t b)
+{
+    static const char *const metric[] = {"sum_sigma4_corrected", "mass_seen", "sum_sigma4"};
+    for (int i = 0; i < 3 && a >= 0 && b >= 0; ++i) {
+        const int64_t x = find(t, a, metric[i], DISTINCT), y = find(t, b, metric[i], DISTINCT);
+        if ((x < 0) != (y < 0) ||
+            (x >= 0 && strcmp(cell(t, x, t->value), cell(t, y, t->value)) != 0)) {
+            return false;
+        }
+    }
+    return a >= 0 && b >= 0;
+}
+
 static void print_series(const table *t, int64_t of, FILE *out)
 {
+    const int64_t given = at_position(t, of, "given"), blind = at_position(t, of, "blind");
+    const bool same = same_estimates(t, blind, given);
+    if (same && of == given) {
+        return;
+    }
     const int64_t corrected = find(t, of, "sum_sigma4_corrected", DISTINCT);
     const cs_estimable_input in = {
         .documents = real_at(t, of, t->documents),
@@ -73,7 +105,8 @@ static void print_series(const table *t, int64_t of, FILE *out)
         .cross_fit = real_at(t, find(t, of, "sum_sigma4", "cross-fit"), t->value),
         .plug_in = real_at(t, find(t, of, "sum_sigma4", "plug-in"), t->value)};
     const cs_estimable e = cs_estimable_of(&in);
-    (void)fprintf(out, "  %s, %s: ", cell(t, of, t->series), cell(t, of, t->position));
+    (void)fprintf(out, "  %s, %s: ", cell(t, of, t->series),
+                  same ? "blind and given" : cell(t, of, t->position));
     if (e.all && corrected >= 0) {
         (void)fprintf(out, "%.4g, 95 %% interval %.4g to %.4g\n", real_at(t, corrected, t->value),
                       in.low, in.high);
@@ -115,6 +148,10 @@ cs_status cs_connectivity_digest(const cs_table *rows, FILE *out, bool *printed)
             print_series(&t, r, out);
         }
     }
-    if (any) (void)fputc('\n', out);
+    if (any)
+        (void)fputs(
+            "The intervals exclude bias from contexts that no two documents share. A number of "
+            "documents\nthat would do is a lower limit.\n\n",
+            out);
     return CS_OK;
 }

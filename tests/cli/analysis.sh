@@ -37,7 +37,7 @@ test_connectivity_estimates() {
     small_corpus c.tsv
     set -- --corpus c.tsv --context all --max-length 3 --stride 1 --jackknife 4 -k 3
     exits 0 "$COSPEC" connectivity "$@" --compare ar --null 3 --curve 1 --csv && cp out rows.csv || return 1
-    [ "$(sed -n 1p rows.csv)" = series,target_position,context,metric,estimate,definition,value,se,low,high,documents,blocks,seed ] || { fail "$(sed -n 1p rows.csv)"; return 1; }
+    [ "$(sed -n 1p rows.csv)" = series,target_position,context,metric,estimate,definition,note,value,se,low,high,documents,blocks,seed ] || { fail "$(sed -n 1p rows.csv)"; return 1; }
     for series in ar "ar shuffled"; do
         for estimate in plug-in cross-fit distinct-document; do
             for metric in sum_sigma2 sum_sigma4; do
