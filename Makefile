@@ -322,8 +322,10 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # --- docs and install ------------------------------------------------------------------------------------------
+# The page of all commands, and the HTML site of all pages.
 docs: all
 	$(B)/cospec help --markdown > docs/reference/cli.md
+	@sh docs/site.sh build/docs $(VERSION) && echo "docs: open build/docs/html/index.html"
 
 # Where the loader looks by itself: elsewhere a program built with the .pc file carries the library's path.
 SYSTEM_PREFIXES := /usr /usr/local

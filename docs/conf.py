@@ -1,0 +1,211 @@
+"""Sphinx configuration of the HTML site. docs/site.sh calls it on a copy of the pages; `make docs` does both.
+
+The pages are Markdown (MyST). MathJax is copied into the site, so that equations are drawn without a network. The C reference
+comes from the public headers: their comments are written for readers, so this file marks a copy of them for Doxygen, and
+Breathe turns Doxygen's XML into one page for each module.
+"""
+import os
+import re
+import shutil
+import subprocess
+
+REPOSITORY = os.environ["COSPEC_ROOT"]
+BUILD = os.environ["COSPEC_SITE"]          # build/docs
+
+project = "cospec"
+author = "the cospec authors"
+version = release = os.environ["COSPEC_VERSION"]
+copyright = "the cospec authors, MIT licence"
+
+extensions = ["myst_parser", "sphinx.ext.mathjax", "breathe"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+root_doc = "docs/index"
+exclude_patterns = ["docs/ISSUE_TEMPLATE"]
+nitpicky = True
+# Types of C, of other libraries and of private headers have no page.
+nitpick_ignore_regex = [("c:identifier", ".*")]
+language = "en"
+smartquotes = False
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 6                   # the anchors of GitHub
+myst_dmath_double_inline = True
+myst_update_mathjax = False
+
+html_theme = "sphinx_rtd_theme"
+html_theme_options = {"navigation_depth": 3, "collapse_navigation": True}
+html_title = f"cospec {version}"
+html_static_path = [os.path.join(BUILD, "static")]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+# A browser does not let a page on disk read its neighbours, so results are titles without excerpts.
+html_show_search_summary = False
+# SVG needs no web fonts, which some browsers refuse from disk.
+mathjax_path = "mathjax/MathJax.js?config=TeX-AMS_SVG"
+mathjax_options = {}
+mathjax2_config = {
+    "tex2jax": {"inlineMath": [["\\(", "\\)"]], "displayMath": [["\\[", "\\]"]], "processClass": "math", "ignoreClass": "document"},
+    "SVG": {"linebreaks": {"automatic": True}},
+    "showMathMenu": False,
+    "messageStyle": "none",
+}
+highlight_language = "none"
+
+breathe_projects = {"cospec": os.path.join(BUILD, "doxygen", "xml")}
+breathe_default_project = "cospec"
+breathe_domain_by_extension = {"h": "c"}
+breathe_show_include = False
+
+STYLE = """
+.wy-nav-content { max-width: 62rem; }
+.wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; min-width: 4.5rem; }
+.rst-content div.math svg, .rst-content .mjx-svg-math, .MathJax_SVG_Display { max-width: 100%; overflow-x: auto; overflow-y: hidden; }
+.rst-content code.literal { overflow-wrap: anywhere; white-space: normal; }
+.rst-content img { max-width: 100%; height: auto; }
+.rst-content dl.c dt { white-space: normal; overflow-wrap: anywhere; }
+"""
+
+MODULES = {
+    "base": "status, memory, random numbers, threads, hashes",
+    "io": "arrays, tables, JSON, records",
+    "stats": "intervals, tests, rankings",
+    "dist": "groups of processes",
+    "plan": "objectives as distributions over plans",
+    "text": "corpora, tokenizers, sequences",
+    "image": "images and their corpora",
+    "tensor": "graphs, backends, parameters",
+    "linalg": "matrices, operators, solvers",
+    "cooc": "co-occurrence matrices and certified spectra",
+    "model": "Transformers, configurations, checkpoints",
+    "train": "batches, training, fine-tuning",
+    "infer": "hidden states, perplexity, generation",
+    "cuda": "the GPU plug-in",
+    "toy": "the toy model",
+    "analysis/measures": "ranks, connectivity, probes, similarity",
+    "analysis/theorems": "theorems, one file for each",
+    "analysis/design": "designed objectives",
+    "analysis/trained": "trained models against theory",
+    "analysis/study": "steps, claims and reports of studies",
+}
+
+
+def doxygen_text(body, member):
+    """A plain comment as Doxygen reads it: paragraphs with its special characters escaped, indented lines as they are set."""
+    lines = [re.sub(r"^\s*\*( |$)", "", line).rstrip() for line in body.strip("\n").split("\n")]
+    lines[0] = lines[0].strip()
+    if member:
+        return re.sub(r'([\\@<>#%&$"])', r"\\\1", " ".join(line.strip() for line in lines).strip())
+    out, verbatim = [], False
+    for i, line in enumerate(lines):
+        indented = line.startswith("  ") or (verbatim and not line and any(l.startswith("  ") for l in lines[i + 1:i + 2]))
+        if indented != verbatim:
+            out.append("\\verbatim" if indented else "\\endverbatim")
+            verbatim = indented
+        out.append(line if verbatim else re.sub(r'([\\@<>#%&$"])', r"\\\1", line))
+    if verbatim:
+        out.append("\\endverbatim")
+    return "\n".join(out)
+
+
+def marked(text):
+    """The header with its comments marked: the first is of the file, others of the declaration that follows or precedes."""
+    first = True
+
+    def mark(m):
+        nonlocal first
+        before = text[text.rfind("\n", 0, m.start()) + 1:m.start()]
+        after = text[m.end():m.end() + 2]
+        body = m.group(1)
+        if first and not before.strip():
+            first = False
+            return "/** \\file\n" + doxygen_text(body, False) + "\n*/"
+        if not after.startswith("\n"):
+            return m.group(0)
+        if before.strip():
+            if before.rstrip().endswith(("{", "\\")) or before.lstrip().startswith(("#include", "}")):
+                return m.group(0)
+            return "/**< " + doxygen_text(body, True) + " */"
+        if after == "\n\n":
+            return m.group(0)
+        return "/** " + doxygen_text(body, False) + "\n*/"
+
+    return re.sub(r"/\*(?!\*)(.*?)\*/", mark, text, flags=re.S)
+
+
+def public_headers(module):
+    folder = module if module == "toy" or module.startswith("analysis/") else "src/" + module
+    names = sorted(os.listdir(os.path.join(REPOSITORY, folder)))
+    return [(folder, name) for name in names if name.endswith(".h") and not name.endswith("_private.h")]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if not os.path.exists(path) or open(path, encoding="utf8").read() != text:
+        with open(path, "w", encoding="utf8") as file:
+            file.write(text)
+
+
+def c_reference(source):
+    """Marked headers, Doxygen's XML of them, and one page for each module with one section for each header."""
+    headers = os.path.join(BUILD, "headers")
+    shutil.rmtree(headers, ignore_errors=True)
+    for module, holds in MODULES.items():
+        page = [f"{module}: {holds}", "=" * (len(module) + len(holds) + 2), "",
+                "How to call these functions is in :doc:`the C library <../c-api>`.", ""]
+        found = public_headers(module)
+        for folder, name in found:
+            path = f"{module}/{name}"
+            with open(os.path.join(REPOSITORY, folder, name), encoding="utf8") as file:
+                write(os.path.join(headers, path), marked(file.read()))
+            title = f"cospec/{path}"
+            page += [title, "-" * len(title), "", f".. doxygenfile:: {path}", "   :project: cospec", ""]
+        if found:
+            write(os.path.join(source, "docs", "reference", "c", module.replace("/", "-") + ".rst"), "\n".join(page))
+    settings = {
+        "INPUT": headers, "RECURSIVE": "YES", "OUTPUT_DIRECTORY": os.path.join(BUILD, "doxygen"), "GENERATE_HTML": "NO",
+        "GENERATE_LATEX": "NO", "GENERATE_XML": "YES", "XML_PROGRAMLISTING": "NO", "MARKDOWN_SUPPORT": "NO", "JAVADOC_AUTOBRIEF": "NO",
+        "OPTIMIZE_OUTPUT_FOR_C": "YES", "TYPEDEF_HIDES_STRUCT": "YES", "EXTRACT_ALL": "YES", "EXTRACT_STATIC": "YES",
+        "FULL_PATH_NAMES": "YES", "STRIP_FROM_PATH": headers, "MACRO_EXPANSION": "YES", "EXPAND_ONLY_PREDEF": "YES", "AUTOLINK_SUPPORT": "NO",
+        "PREDEFINED": '"CS_MUST_CHECK=" "CS_PRINTF(a,b)=" "XXH_INLINE_ALL=" "CS_HOST_DEVICE="', "QUIET": "YES", "WARN_AS_ERROR": "FAIL_ON_WARNINGS",
+        "WARN_IF_UNDOCUMENTED": "NO", "SEARCH_INCLUDES": "YES", "INCLUDE_PATH": headers, 
+        # lists of names that are written once, in the enumerations made of them
+        "EXPAND_AS_DEFINED": "CS_OBJECTIVES CS_OBJECTIVE_KIND CS_CONTEXT_MODES CS_CONTEXT_MODE CS_ARCHITECTURES CS_ARCH_NUMBER "
+                             "CS_PARAMETERS CS_PARAMETER_ID CS_EACH_OP CS_OP_KIND",
+        "HAVE_DOT": "NO", "INCLUDE_GRAPH": "NO", "INCLUDED_BY_GRAPH": "NO",
+    }
+    os.makedirs(settings["OUTPUT_DIRECTORY"], exist_ok=True)
+    subprocess.run(["doxygen", "-"], input="\n".join(f"{k} = {v}" for k, v in settings.items()), text=True, check=True)
+
+
+def static_files():
+    """The style, and what MathJax needs to turn TeX into SVG."""
+    static = os.path.join(BUILD, "static")
+    write(os.path.join(static, "site.css"), STYLE)
+    mathjax = "/usr/share/javascript/mathjax"
+    for part in ("MathJax.js", "config/TeX-AMS_SVG.js", "extensions", "jax/element", "jax/input/TeX", "jax/output/SVG/jax.js",
+                 "jax/output/SVG/config.js", "jax/output/SVG/autoload", "jax/output/SVG/fonts/TeX"):
+        origin, copy = os.path.join(mathjax, part), os.path.join(static, "mathjax", part)
+        if os.path.isdir(origin):
+            shutil.copytree(origin, copy, dirs_exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy(origin, copy)
+
+
+def add_contents(app, name, text):
+    """The contents at the left of the site, from the links of docs/index.md: one part for each of its headings."""
+    if name == root_doc:
+        for part in re.split(r"^## ", text[0], flags=re.M)[1:]:
+            title = part.split("\n")[0].split(":")[0]
+            pages = dict.fromkeys(re.findall(r"\]\(([^)#]+)\.md\)", part))
+            text[0] += "\n```{toctree}\n:hidden:\n:caption: " + title + "\n\n" + "\n".join(pages) + "\n```\n"
+    elif name == "docs/reference/c-api":
+        text[0] += "\n## Reference of all functions\n\n```{toctree}\n:glob:\n\nc/*\n```\n"
+
+
+def setup(app):
+    static_files()
+    c_reference(app.srcdir)
+    app.connect("source-read", add_contents)
