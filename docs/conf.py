@@ -62,7 +62,7 @@ STYLE = """
 .wy-nav-content { max-width: 62rem; }
 .wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; min-width: 4.5rem; }
 .rst-content div.math svg, .rst-content .mjx-svg-math, .MathJax_SVG_Display { max-width: 100%; overflow-x: auto; overflow-y: hidden; }
-.rst-content code.literal { overflow-wrap: anywhere; white-space: normal; }
+.rst-content code.literal { overflow-wrap: break-word; white-space: normal; }
 .rst-content img { max-width: 100%; height: auto; }
 .rst-content dl.c dt { white-space: normal; overflow-wrap: anywhere; }
 """
