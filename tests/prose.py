@@ -2,13 +2,16 @@
 """Checks what people read: the pages (Markdown, the generated page of all --help texts among them), their links, and the
 texts of the program.
 
-usage: prose.py [FILE...]      without files: README.md, every other Markdown page and every C source of the program
+usage: prose.py [FILE...]      without files: every Markdown page, every C source of the program, every report, template and study
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
 for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics and
-addresses are not prose. In C sources it searches the string literals for the retired words: messages, help, texts of records.
+addresses are not prose. In C sources it searches the string literals for the retired words: messages, help, texts of records. In reports and templates of
+reports (HTML) it searches the visible text, in studies (JSON) the texts that their reports show.
 Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
 """
+import html
+import json
 import os
 import re
 import subprocess
@@ -124,6 +127,26 @@ def literals(text):
             yield text.count("\n", 0, m.start()) + 1, prose
 
 
+# The keys of a study whose texts its report shows.
+SHOWN = {"source", "says", "scope", "label", "about", "title", "metric", "part", "numbers", "remark", "as", "on", "of", "short",
+         "tuned_on", "detail", "untested", "no_need", "family", "tables_here", "left_out"}
+
+
+def visible(text):
+    """The text of an HTML page that a reader sees, without code and the directives of templates."""
+    text = re.sub(r"<(style|script|code|svg)\b.*?</\1>|\{\{.*?\}\}", " X ", text, flags=re.S)
+    return html.unescape(re.sub(r"<[^>]*>", " ", text))
+
+
+def shown(value, key=""):
+    """The texts of a study that its report shows."""
+    if isinstance(value, dict):
+        return [text for k, v in value.items() for text in shown(v, k)]
+    if isinstance(value, list):
+        return [text for v in value for text in shown(v, key)]
+    return [value] if isinstance(value, str) and key in SHOWN and not value.startswith("--") else []
+
+
 def anchors(text):
     """The anchors of a page's headings, as GitHub makes them."""
     seen, result = {}, set()
@@ -154,7 +177,7 @@ def broken_links(name, text, pages):
 
 
 def main():
-    kinds = ["*.md", *(f"{folder}/*{kind}" for folder in ("src", "analysis", "toy") for kind in SOURCE)]
+    kinds = ["*.md", "docs/results/*/*/report.html", "plots/*.html", "plots/*.json", *(f"{folder}/*{kind}" for folder in ("src", "analysis", "toy") for kind in SOURCE)]
     names = sys.argv[1:] or subprocess.check_output(["git", "ls-files", *kinds], cwd=ROOT, text=True).split()
     words, pages, faults = word_list(), {}, 0
     for name in names:
@@ -163,6 +186,10 @@ def main():
             text = file.read()
         if name.endswith(SOURCE):
             found = (f"line {line}: {fault}" for line, prose in literals(text) for fault in retired_words(prose, words))
+        elif name.endswith(".html"):
+            found = retired_words(visible(text), words)
+        elif name.endswith(".json"):
+            found = [fault for prose in shown(json.loads(text)) for fault in retired_words(prose, words)]
         else:
             found = [*measure(name, text), *retired_words(text, words), *broken_links(name, text, pages)]
         for fault in found:

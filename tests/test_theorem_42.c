@@ -63,7 +63,7 @@ TEST(the_default_toy)
     expect(&list, "4.2-sets-ar", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-sets-masked", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-masked-given", CS_PRINTED, CS_FAIL);
-    expect(&list, "4.2-own-told", CS_CORRECTED, CS_PASS);
+    expect(&list, "4.2-own-known", CS_CORRECTED, CS_PASS);
     expect(&list, "4.2-diffusion", CS_CORRECTED, CS_PASS);
     expect(&list, "4.2-own-floor", CS_CORRECTED, CS_PASS); /* 4 / 2 = 2, met by masks */
     assert_int_equal(statement_of(&list, "4.2-own-floor", CS_CORRECTED)->relation,

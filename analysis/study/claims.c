@@ -20,6 +20,13 @@ const cs_claim_point *cs_claim_last(const cs_study_claim *claim)
     return claim->points > 0 ? &claim->point[claim->points - 1] : NULL;
 }
 
+const cs_claim_point *cs_claim_shown(const cs_study_claim *claim)
+{
+    for (int64_t i = claim->points - 1; claim->verdict == CS_CLAIM_NOT_REPRODUCED && i >= 0; --i)
+        if (claim->point[i].verdict == CS_CLAIM_OPPOSITE) return &claim->point[i];
+    return cs_claim_last(claim);
+}
+
 /* --- errors --- */
 
 /* Over the seeds: of the left number less the right one. */
@@ -277,12 +284,22 @@ static void take_verdict(const json_t *s, cs_study_claim *c)
         c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
     bool printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
-    c->verdict = pass && (c->assumed || !printed)        ? CS_CLAIM_REPRODUCED
-                 : strcmp(c->found, "FAIL") == 0         ? CS_CLAIM_NOT_REPRODUCED
-                 : strcmp(c->found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDETERMINED
-                                                         : CS_CLAIM_NOT_TESTED;
-    c->why = pass && printed && !c->assumed ? "it holds where its assumptions do not"
-                                            : "the verdict of the audit";
+    c->why = "the verdict of cospec verify";
+    if (pass && printed && !c->assumed) {
+        c->verdict = CS_CLAIM_NOT_TESTED;
+        c->why = "it holds where its assumptions do not";
+    } else if (pass) {
+        c->verdict = CS_CLAIM_HOLDS;
+    } else if (strcmp(c->found, "VACUOUS") == 0) {
+        c->verdict = CS_CLAIM_VACUOUS;
+    } else if (strcmp(c->found, "FAIL") == 0) {
+        c->verdict = printed ? CS_CLAIM_FALSE_AS_PRINTED : CS_CLAIM_FALSE;
+    } else if (strcmp(c->found, "INCONCLUSIVE") == 0) {
+        c->verdict = CS_CLAIM_UNDETERMINED;
+    } else {
+        c->verdict = CS_CLAIM_NOT_TESTED;
+        c->why = "the paper does not state its constants";
+    }
 }
 
 static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
@@ -296,7 +313,9 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
     if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
     if (status == CS_OK) {
         c->found = cs_strdup(cs_study_text(s, "verdict"));
-        status = c->found ? CS_OK : CS_ERR_MEMORY;
+        c->audited =
+            cs_format("as %s: %s", cs_study_text(s, "form"), cs_study_text(s, "statement"));
+        status = c->found && c->audited ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) take_verdict(s, c);
     json_decref(json);

@@ -45,19 +45,20 @@
  * and M is the margin of them all. Of a comparison:
  *
  *   reproduced              d has the sign wanted and is significant at .05 among the comparisons of
- *                           its family (Holm, all budgets of all its claims, untested ones too); PASS
+ *                           its family (Holm, all budgets of all its claims, untested ones too)
  *   opposite at this scale  d is significant with the other sign
  *   equivalent within M     d is not significant, and |d| >= M ("matters") is ruled out at .05 among
  *                           the comparisons of the family
- *   undetermined            otherwise; also where a side that is not `exact` has no error; INCONCLUSIVE
- *   not tested              nothing here could decide it: VACUOUS, UNSPECIFIED, the PASS of a printed
- *                           statement one of whose assumptions fails; or a `needs` is not met: its
- *                           difference has the wrong sign or lies within the margin of its two sides, so
- *                           a model does not beat its baseline
+ *   undetermined            otherwise; also where a side that is not `exact` has no error
+ *   not tested              a `needs` is not met: its difference has the wrong sign or lies within the
+ *                           margin of its two sides, so a model does not beat its baseline
+ *
+ * Of a statement, as `cospec verify` reports it: holds (PASS), holds, but vacuous (VACUOUS), false as
+ * printed (FAIL), undetermined (INCONCLUSIVE), and not tested (UNSPECIFIED, or the PASS of a printed
+ * statement one of whose assumptions fails).
  *
  * A claim over budgets is reproduced or opposite where it is so at one budget or more; where it is
- * reproduced at one and opposite at another it is `not reproduced at this scale`, and so is a statement
- * whose audit is FAIL. It is equivalent where every tested budget is, not tested where no budget is
+ * reproduced at one and opposite at another it is `not reproduced at this scale`. It is equivalent where every tested budget is, not tested where no budget is
  * tested, and otherwise undetermined. All decisions of a family are right together with probability .95,
  * so a claim whose differences have one sign is called both with probability .05 at most.
  *
@@ -118,10 +119,15 @@ typedef struct {
 typedef enum {
     CS_CLAIM_REPRODUCED,
     CS_CLAIM_OPPOSITE,
-    CS_CLAIM_NOT_REPRODUCED, /* of a claim over budgets, or a statement */
+    CS_CLAIM_NOT_REPRODUCED, /* of a claim over budgets */
     CS_CLAIM_EQUIVALENT,
     CS_CLAIM_UNDETERMINED,
-    CS_CLAIM_NOT_TESTED
+    CS_CLAIM_NOT_TESTED,
+    /* of a statement */
+    CS_CLAIM_HOLDS,
+    CS_CLAIM_VACUOUS,
+    CS_CLAIM_FALSE_AS_PRINTED,
+    CS_CLAIM_FALSE /* of another form */
 } cs_claim_verdict;
 
 enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either side */
@@ -164,6 +170,7 @@ typedef struct {
     /* measured */
     int64_t family_size; /* comparisons of its family that have a p */
     char *found;         /* of a statement: its verdict */
+    char *audited;       /* of a statement: what was checked, in words */
     bool assumed;        /* of a statement: its assumptions hold */
     bool underpowered;   /* the scale is not_at */
     char *course;        /* over budgets: which says what; NULL: without budgets */
@@ -188,6 +195,9 @@ void cs_claims_free(cs_claims *claims);
 
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
 const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
+
+/* The comparison that a reader sees: the last, or where the sign changes the last one that is opposite. */
+const cs_claim_point *cs_claim_shown(const cs_study_claim *claim);
 
 /* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
  * row that is missing, or rows of which more than one fits. */

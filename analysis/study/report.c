@@ -299,11 +299,17 @@ static cs_status put_claims(cs_report *r)
     return cs_html_claims(r, r->words > 1 ? r->word[1] : "");
 }
 
-/* {{text WORD...}}: variables of the study in prose */
+static bool is_count(const char *word)
+{
+    return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+/* {{text WORD...}}: variables of the study in prose; commas separate numbers. */
 static cs_status put_prose(cs_report *r)
 {
     for (int i = 1; i < r->words; ++i) {
-        cs_html_put(r->out, i > 1 ? " %" : "%", r->word[i]);
+        const bool list = i > 1 && is_count(r->word[i - 1]) && is_count(r->word[i]);
+        cs_html_put(r->out, list ? ", %" : i > 1 ? " %" : "%", r->word[i]);
     }
     return CS_OK;
 }

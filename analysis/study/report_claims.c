@@ -8,13 +8,14 @@
 #include "analysis/study/report_private.h"
 #include "base/mem.h"
 
-enum { VERDICTS = CS_CLAIM_NOT_TESTED + 1 };
+enum { VERDICTS = CS_CLAIM_FALSE + 1 };
 
 /* In the order of enum cs_claim_verdict: the class of a badge, and its mark, that of the figures. */
-static const char *const badge[] = {"reproduced", "opposite",     "mixed",
-                                    "equivalent", "undetermined", "untested"};
-static const char *const mark[] = {"&#9679;", "&#9632;", "&#9660;",
-                                   "&#9670;", "&#9675;", "&#10005;"};
+static const char *const badge[] = {"reproduced",   "opposite", "mixed", "equivalent",
+                                    "undetermined", "untested", "PASS",  "VACUOUS",
+                                    "FAIL",         "FAIL"};
+static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",  "&#9675;",
+                                   "&#10005;", "&#10003;", "&#10003;", "&#10007;", "&#10007;"};
 
 /* The text of `source` before the first comma or blank: the paper; "this project" is two words. */
 static const char *paper_of(const cs_study_claim *c, int *length)
@@ -64,11 +65,16 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
                   (long long)all, (long long)every, (long long)last);
 }
 
+/* A column for each verdict that some claim has. */
 void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
 {
+    bool used[VERDICTS] = {false};
+    for (int64_t i = 0; i < claims->count; ++i)
+        used[claims->claim[i].verdict] = true;
     cs_html_put(out, "<table class=\"tally\"><tr><th>%</th><th>claims</th>",
                 sources ? "source" : "paper");
     for (int v = 0; v < VERDICTS; ++v) {
+        if (!used[v]) continue;
         cs_html_put(out, "<th>");
         put_badge(out, (cs_claim_verdict)v,
                   cs_claim_verdict_name((cs_claim_verdict)v, claims->exploratory));
@@ -96,7 +102,7 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
             cs_html_text(out, (char[]){paper[k], 0});
         (void)fprintf(out, "</td><td class=\"n\">%lld</td>", (long long)all);
         for (int v = 0; v < VERDICTS; ++v)
-            (void)fprintf(out, "<td class=\"n\">%lld</td>", (long long)count[v]);
+            if (used[v]) (void)fprintf(out, "<td class=\"n\">%lld</td>", (long long)count[v]);
         cs_html_put(out, "</tr>\n");
     }
     cs_html_put(out, "</table>\n");
@@ -110,7 +116,7 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
 /* The verdict, and for a claim over budgets at which of them. */
 static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
 {
-    const cs_claim_point *last = cs_claim_last(c);
+    const cs_claim_point *last = cs_claim_shown(c);
     char text[CS_VERDICT_TEXT], *reproduced = NULL, *opposite = NULL;
     cs_claim_verdict_text(c->verdict, last ? last->matters : 0, r->claims->exploratory, text);
     put_badge(r->out, c->verdict, text);
@@ -168,10 +174,11 @@ static cs_status put_sides(const cs_report *r, const cs_claim_point *p, bool nam
     return status == CS_OK ? put_side(r, &p->sides.right, error, named) : status;
 }
 
-/* "0.031 (0.012 to 0.05)" */
+/* "0.031 (0.012 to 0.05)"; a number with an exact test is no difference: "value -0.05 (exact p 1)". */
 static void put_difference(FILE *out, const cs_claim_point *p)
 {
     const double error = p->margin / 1.96;
+    if (p->sides.left.chance && is_alone(p)) (void)fputs("value ", out);
     cs_html_number(out, p->difference, error, 3);
     if (!isnan(p->margin)) {
         (void)fputs(" (", out);
@@ -189,7 +196,7 @@ cs_status cs_put_claim(cs_report *r)
 {
     for (int64_t i = 0; i < r->claims->count; ++i) {
         const cs_study_claim *c = &r->claims->claim[i];
-        const cs_claim_point *last = cs_claim_last(c);
+        const cs_claim_point *last = cs_claim_shown(c);
         if (strcmp(c->name, r->word[1]) != 0) {
             continue;
         }
@@ -197,11 +204,15 @@ cs_status cs_put_claim(cs_report *r)
         if (last) {
             cs_html_put(r->out, last->budget ? " (at %: " : " (", last->budget);
             if (status == CS_OK) status = put_sides(r, last, true);
-            (void)fputs("; difference ", r->out);
-            put_difference(r->out, last);
+            if (last->sides.left.chance && is_alone(last)) {
+                (void)fprintf(r->out, "; exact p %.2g", last->p);
+            } else {
+                (void)fputs("; difference ", r->out);
+                put_difference(r->out, last);
+            }
             if (last->sides.left.chance)
-                (void)fprintf(r->out, ", %.2g among %lld", last->adjusted,
-                              (long long)c->family_size);
+                (void)fprintf(r->out, ", after Holm's correction over %lld comparisons %.2g",
+                              (long long)c->family_size, last->adjusted);
             cs_html_put(r->out, ")");
         }
         return status;
@@ -215,7 +226,7 @@ cs_status cs_put_claim(cs_report *r)
 typedef struct {
     const char *prefix;
     const cs_study_claim *first;
-    bool metric, paper;
+    bool metric, paper, compared;
 } table;
 
 static bool has_prefix(const cs_study_claim *c, const char *prefix)
@@ -291,7 +302,7 @@ static void put_reason(FILE *out, const cs_study_claim *c)
 
 static cs_status put_row(const cs_report *r, const table *t, const cs_study_claim *c)
 {
-    const cs_claim_point *last = cs_claim_last(c);
+    const cs_claim_point *last = cs_claim_shown(c);
     cs_status status = CS_OK;
     cs_html_put(r->out, "<tr class=\"claim\"><td>");
     put_compared(r, t, c);
@@ -302,11 +313,13 @@ static cs_status put_row(const cs_report *r, const table *t, const cs_study_clai
     if (last) {
         status = put_sides(r, last, !c->paper);
     } else {
-        cs_html_put(r->out, "<code>%</code>: %", c->statement, c->found);
+        cs_html_put(r->out, "%. <code>cospec verify</code>: %", c->audited, c->found);
     }
     cs_html_put(r->out, "</td><td>");
-    put_differences(r, c);
-    cs_html_put(r->out, "</td><td>");
+    if (t->compared) {
+        put_differences(r, c);
+        cs_html_put(r->out, "</td><td>");
+    }
     if (status == CS_OK) status = put_verdict(r, c);
     put_reason(r->out, c);
     cs_html_put(r->out, "</td></tr>\n");
@@ -318,20 +331,20 @@ static cs_status put_source(const cs_report *r, const char *prefix, const cs_stu
 {
     const cs_claims *claims = r->claims;
     table t = {.prefix = prefix, .first = first};
-    bool compared = false;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
         if (!is_in(&t, c)) continue;
         t.metric = t.metric || c->metric;
         t.paper = t.paper || c->paper;
-        compared = compared || c->points > 0;
+        t.compared = t.compared || c->points > 0;
     }
     cs_html_put(r->out, "<h3>%</h3>\n<table class=\"results\"><tr><th>claim</th>", first->source);
     if (t.metric) cs_html_put(r->out, "<th>metric</th>");
     if (t.paper) cs_html_put(r->out, "<th>paper</th>");
-    cs_html_put(r->out, "<th>%</th><th>%</th><th>verdict</th></tr>\n", compared ? "ours" : "audit",
-                "difference (95 % interval)");
+    cs_html_put(r->out, "<th>%</th>", t.compared ? "ours" : "audit");
+    if (t.compared) cs_html_put(r->out, "<th>%</th>", "difference (95 % interval)");
+    cs_html_put(r->out, "<th>verdict</th></tr>\n");
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         if (is_in(&t, &claims->claim[i])) status = put_row(r, &t, &claims->claim[i]);
     }

@@ -100,7 +100,7 @@ static cs_status told(const cs_toy *toy, const char *name, const cs_objective *o
     model.given = model.literal = false;
     model.told = theta;
     cs_42_case c = {0};
-    (void)snprintf(id, sizeof id, "4.2-%s-told", name);
+    (void)snprintf(id, sizeof id, "4.2-%s-known", name);
     cs_status status = cs_42_case_of(&model, &c);
     if (status == CS_OK && c.has[CS_42_REDUCE]) {
         const cs_toy_spectrum *s = c.best, *by = &c.by[CS_42_REDUCE];

@@ -9,6 +9,9 @@ correlation. It compares them with claims.csv, claims-budgets.csv and correlatio
 them. For each table it prints the rows and numbers compared and the largest relative difference. It exits
 with 1 where a text differs, or a number by more than one part in 10^9.
 
+Verdicts on theorems are not computed again: values.csv has what `cospec verify` reported (PASS, VACUOUS, FAIL,
+INCONCLUSIVE or UNSPECIFIED), and the script translates it.
+
     --print    prints the claims as computed, a line each, and compares nothing
     --seed N   the --seed of `cospec correlate`, for the error over runs (default 0)
 
@@ -30,6 +33,8 @@ NAN, INF = math.nan, math.inf
 # The words that tables have for verdicts.
 REPRODUCED, OPPOSITE, NOT_REPRODUCED, EQUIVALENT, UNDETERMINED, NOT_TESTED = WORDS = (
     "reproduced", "opposite at this scale", "not reproduced at this scale", "equivalent", "undetermined", "not tested")
+# The words for statements of theorems.
+HOLDS, VACUOUS, FALSE_AS_PRINTED, FALSE = "holds", "holds, but vacuous", "false as printed", "false"
 # The words of studies that compare what nobody has made a claim about (cospec compare).
 EXPLORATORY = {"significant": REPRODUCED, "significant the other way": OPPOSITE}
 
@@ -505,11 +510,11 @@ class Claim:
         return NOT_TESTED if not tested else EQUIVALENT if verdicts.count(EQUIVALENT) == tested else UNDETERMINED
 
     def of_audit(self, row):
-        """The verdict on a statement of a theorem."""
+        """The verdict on a statement of a theorem: that of `cospec verify`, in words."""
         printed, assumed = row["label"].split()[2] == "printed", row["value"] == "1"
         self.audit = row["audit"]
-        self.verdict = {"FAIL": NOT_REPRODUCED, "INCONCLUSIVE": UNDETERMINED,
-                        "PASS": REPRODUCED if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_TESTED)
+        self.verdict = {"FAIL": FALSE_AS_PRINTED if printed else FALSE, "INCONCLUSIVE": UNDETERMINED, "VACUOUS": VACUOUS,
+                        "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_TESTED)
 
     def at(self, verdict):
         decided = self.verdict in (REPRODUCED, OPPOSITE, NOT_REPRODUCED)
