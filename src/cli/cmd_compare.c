@@ -37,8 +37,8 @@ static const char *quoting_hint(const job *j, const char *word)
     for (size_t i = 0; i < sizeof option / sizeof *option && hint && !*hint; ++i) {
         const char *text = cs_args_text(j->args, option[i]);
         if (cs_args_given(j->args, option[i]) && text[0] == '-' && !text[strcspn(text, " =")])
-            hint =
-                cs_args_format(j->args, "; quote the value: --%s '%s %s'", option[i], text, word);
+            hint = cs_args_format(j->args, "; if it belongs to --%s, quote the value: --%s '%s %s'",
+                                  option[i], option[i], text, word);
     }
     return hint ? hint : "";
 }
@@ -256,6 +256,24 @@ static cs_status begin(cs_args *args, void *ctx)
     return status == CS_OK ? cs_compare_models_write(&c, models) : status;
 }
 
+/* Whether the documents that are kept (keep NULL: all) have the same tokens. */
+static bool all_equal(const cs_corpus *c, const uint8_t *keep)
+{
+    int64_t first = -1;
+    for (int64_t d = 0; d < c->documents; ++d) {
+        const int64_t from = c->doc_ptr[d], length = c->doc_ptr[d + 1] - from;
+        if (keep && !keep[d]) continue;
+        if (first < 0) {
+            first = d;
+        } else if (length != c->doc_ptr[first + 1] - c->doc_ptr[first] || !c->token ||
+                   memcmp(c->token + from, c->token + c->doc_ptr[first],
+                          (size_t)length * sizeof *c->token) != 0) {
+            return false;
+        }
+    }
+    return first >= 0;
+}
+
 static cs_status refuse_few(cs_args *args, const char *corpus, int64_t chosen, int64_t all)
 {
     const char *read = cs_args_text(args, "read");
@@ -292,6 +310,11 @@ static cs_status check_documents(cs_args *args, const cs_study *study, void *ctx
                                       cs_args_int_or(own, "limit-tokens", INT64_MAX));
         if (t.keep && t.documents < FEWEST)
             status = refuse_few(args, corpus, t.documents, t.corpus.documents);
+        else if (status == CS_OK && all_equal(&t.corpus, t.keep))
+            status = cs_fail(CS_ERR_INPUT,
+                             "%s: all documents that the steps read are equal, so models cannot be "
+                             "compared on them; give a corpus with different documents",
+                             corpus);
     }
     cs_model_text_free(&t);
     cs_args_free(&own);

@@ -36,6 +36,13 @@ static cs_status dimensions(const study *r, const matrix *m)
     cs_shape_options o = {0};
     cs_shape s = {0};
     CS_ARGS_FIELDS(r->args, &o, discard, sample, blocks, threads);
+    const int64_t sampled = m->rows.rows < o.sample ? m->rows.rows : o.sample,
+                  left = o.blocks > 1 ? sampled - (sampled + o.blocks - 1) / o.blocks : sampled;
+    if (sampled >= 3 && o.blocks <= sampled && left < 3)
+        return cs_fail(CS_ERR_INPUT,
+                       "%lld rows in %lld blocks: without one block %lld rows remain, but the "
+                       "intrinsic dimension needs at least 3",
+                       (long long)sampled, (long long)o.blocks, (long long)left);
     cs_status status = cs_shape_of(&m->rows, &o, &s);
     if (status == CS_OK) cs_shape_record(&s, &o, m->name, r->metrics);
     if (status == CS_OK && s.duplicates > 0)

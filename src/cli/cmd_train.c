@@ -405,6 +405,24 @@ static cs_status claim(cs_args *args)
                                  "losses.csv config.json tokenizer.json tokenizer_config.json");
 }
 
+/* The effective mask ratios of the training side. */
+static void note_masked(const cs_args *args, const run *r)
+{
+    const cs_train_options *o = &r->options;
+    const int64_t phases = r->phases.count;
+    for (int64_t i = 0; i < (phases > 0 ? phases : 1); ++i) {
+        const cs_cooc_options build = {.objective =
+                                           phases > 0 ? r->phases.objective[i] : o->task.objective,
+                                       .max_length = o->length,
+                                       .split = CS_SPLIT_TRAIN};
+        if (o->pack) {
+            cs_args_note_share_of_length(args, &build.objective, o->length);
+        } else {
+            cs_args_note_masked(args, &r->corpus, &build);
+        }
+    }
+}
+
 static cs_status prepare(cs_args *args, run *r)
 {
     cs_status status = cs_args_is(args, "arch", "vit") ? cs_args_picture_recipe(args) : CS_OK;
@@ -423,6 +441,7 @@ static cs_status prepare(cs_args *args, run *r)
         (status = count_steps(args, r)) == CS_OK) {
         status = make_model(args, r);
     }
+    if (status == CS_OK) note_masked(args, r);
     const int64_t steps = r->options.steps;
     for (int64_t i = 0; i < r->phases.count && status == CS_OK && steps > 0; ++i) {
         if (!cs_phases_reached(&r->phases, steps, i))

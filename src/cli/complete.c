@@ -19,6 +19,7 @@ typedef struct {
     const char *word;   /* candidates begin with this */
     const char *prefix; /* what goes before each candidate: "--option=" */
     int prefix_length;
+    size_t skip;         /* characters of a candidate that bash has as words of their own */
     bool files, corpora; /* whether file names, corpora are candidates */
 } completion;
 
@@ -27,7 +28,8 @@ static void candidate(const completion *c, const char *text, size_t length, cons
 {
     const size_t typed = strlen(c->word);
     if (typed > length || memcmp(c->word, text, typed) != 0) return;
-    (void)fprintf(c->out, "%.*s%.*s", c->prefix_length, c->prefix, (int)length, text);
+    (void)fprintf(c->out, "%.*s%.*s", c->prefix_length, c->prefix, (int)(length - c->skip),
+                  text + c->skip);
     if (description) {
         const char *end = strstr(description, ". ");
         (void)fprintf(c->out, "\t%.*s", (int)(end ? end + 1 - description : 200), description);
@@ -54,7 +56,16 @@ static void corpora(completion *c)
 {
     const cs_corpus_source *source = NULL;
     for (int i = 0; !c->corpora && (source = cs_source_at(i)); ++i) {
-        one(c, source->name, source->summary);
+        const size_t length = strlen(source->name);
+        if (strncmp(c->word, source->name, length) == 0 && c->word[length] == ':') {
+            char side[64];
+            (void)snprintf(side, sizeof side, "%s:train", source->name);
+            one(c, side, "its training documents");
+            (void)snprintf(side, sizeof side, "%s:test", source->name);
+            one(c, side, "its held-out documents");
+        } else {
+            one(c, source->name, source->summary);
+        }
     }
     c->files = c->corpora = true;
 }
@@ -112,7 +123,7 @@ static void argument(completion *c, const char *text, size_t length)
 
 static void value(completion *c, const cs_opt *o)
 {
-    if (strcmp(o->name, "corpus") == 0) {
+    if (cs_listed("corpus tasks", o->name)) {
         corpora(c);
     } else if (strcmp(o->name, "objective") == 0) {
         objectives(c);
@@ -154,17 +165,19 @@ static const cs_opt *waits(const cs_command *command, const char *word)
     return s.found && s.found->kind != CS_OPT_FLAG ? s.found : NULL;
 }
 
-/* The word of the synopsis at the place of an argument; the last one may repeat. */
+/* The word of the synopsis at the place of an argument. After one that may repeat, the next words are
+ * possible at every place. */
 static void positional(completion *c, int place)
 {
     const char *pattern = c->command->positional ? c->command->positional : "";
+    bool repeated = false;
     for (const char *p = pattern; *p; --place) {
         const size_t word = strcspn(p, " ");
-        const bool repeats = memmem(p, word, "...", 3) != NULL;
-        if (place == 0 || (repeats && p[word] == '\0')) {
+        repeated = repeated || memmem(p, word, "...", 3) != NULL;
+        if (place <= 0 || repeated) {
             argument(c, p, word);
             if (memmem(p, word, "NAME|FILE", 9)) corpora(c);
-            return;
+            if (!repeated) return;
         }
         p += word;
         p += strspn(p, " ");
@@ -198,15 +211,23 @@ static void complete(completion *c, int words, char **word)
     if (c->word[0] == '-' || bare) (void)cs_opt_each(c->command, option, c);
 }
 
-/* bash passes "--option", "=" and its value, and what is around a colon, as words: the sign leaves the
- * list, and after a colon nothing is known. */
-static int without_signs(int words, char **word)
+/* bash passes "--option", "=" and its value, and what is around a colon, as words. The sign = leaves
+ * the list; words around colons become one, which takes the place of `joined`. *skip: what of the last
+ * word is before its last colon, with it. */
+static int without_signs(int words, char **word, char joined[256], size_t *skip)
 {
     static char empty[] = "";
     int kept = 0;
     for (int i = 0; i < words; ++i) {
-        if (strcmp(word[i], ":") == 0) return 0;
-        if (strcmp(word[i], "=") != 0) {
+        if (strcmp(word[i], ":") == 0 && kept > 0) {
+            char *next = i + 1 < words ? word[++i] : empty;
+            const bool last = i + 1 >= words;
+            if (last) {
+                *skip = strlen(word[kept - 1]) + 1;
+                (void)snprintf(joined, 256, "%s:%s", word[kept - 1], next);
+                word[kept - 1] = joined;
+            }
+        } else if (strcmp(word[i], "=") != 0) {
             word[kept++] = word[i];
         } else if (i + 1 == words) {
             word[kept++] = empty;
@@ -217,8 +238,9 @@ static int without_signs(int words, char **word)
 
 void cs_complete(int words, char **word, FILE *out)
 {
-    words = without_signs(words, word);
+    char joined[256];
     completion c = {.out = out, .prefix = ""};
+    words = without_signs(words, word, joined, &c.skip);
     if (words < 1) return;
     c.word = word[words - 1];
     if (words == 1) {

@@ -107,6 +107,9 @@ static cs_status check_value(cs_opt_value *v, const char *text)
                    : cs_fail(CS_ERR_USAGE, "%s: '%s' is not one of %s%s", what, text, o->argument,
                              strcmp(text, "gpu") == 0 && in_choices(o->argument, "cuda")
                                  ? "; did you mean cuda?"
+                             : cs_listed("mps metal rocm xpu tpu", text) &&
+                                     in_choices(o->argument, "cuda")
+                                 ? "; only CPUs and NVIDIA GPUs are supported"
                                  : cs_choice_hint(text, o->argument, &(cs_hint){0}));
     case CS_OPT_FLAG:
         v->flag = strcmp(text, "true") == 0;
@@ -195,6 +198,8 @@ static const char *other_name(const cs_args *args, const char *name)
         {"max-samples max-documents max-train-samples max-eval-samples n-samples", "limit"},
         {"cv n-splits num-folds", "folds"},
         {"metrics metric-name", "metric"},
+        {"n-components num-components n-singular-values", "k"},
+        {"model architecture model-type", "arch"},
         {"objective", "compare"},
         {"gpu cuda no-cuda use-gpu use-cuda", "device"},
         {"n-jobs num-workers num-threads nthreads workers jobs dataloader-num-workers", "threads"},
@@ -207,6 +212,25 @@ static const char *other_name(const cs_args *args, const char *name)
         const char *known = names[i].known;
         if (cs_listed(names[i].others, name) && cs_args_find(args, known, strlen(known))) {
             return known;
+        }
+    }
+    return NULL;
+}
+
+/* Names of other programs for which no option is needed; NULL: none. */
+static const char *no_option(const char *name)
+{
+    static const struct {
+        const char *names, *why;
+    } known[] = {
+        {"optimizer optim", "training uses AdamW; see --lr, --beta1, --beta2 and --weight-decay"},
+        {"verbose debug log-level", "progress is printed unless --quiet is given"},
+        {"n-components num-components",
+         "all dimensions are written; 'cospec svd MATRIX -k K' computes K components"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        if (cs_listed(known[i].names, name)) {
+            return known[i].why;
         }
     }
     return NULL;
@@ -226,6 +250,10 @@ static cs_status unknown_option(const cs_args *args, const char *place, const ch
         if (!known) cs_hint_consider(name, o->name, &hint);
     }
     if (known) (void)snprintf(hint.name, sizeof hint.name, "%s", known);
+    if (!known && no_option(name)) {
+        return cs_fail(CS_ERR_USAGE, "unknown option %s%s for %s: %s", place, name,
+                       args->command->name, no_option(name));
+    }
     return cs_fail(CS_ERR_USAGE, "unknown option %s%s for %s%s", place, name, args->command->name,
                    cs_hint_text(place, &hint));
 }

@@ -20,6 +20,7 @@ const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
         const size_t length = strlen(known[i].name);
         if (strncmp(source, known[i].name, length) == 0 &&
             (source[length] == '\0' || (side && source[length] == ':'))) {
+            if (strchr(source + length, ',') && cs_corpus_joined(source)) return NULL;
             if (side) {
                 *side = source[length] ? source + length + 1 : NULL;
             }

@@ -105,6 +105,22 @@ static cs_status add_entries(const char *path, char **entry, int64_t count, read
     return status;
 }
 
+/* Which file makes the directory a task with two sides; NULL: none. */
+static const char *task_file(char **entry, int64_t count)
+{
+    static const char *const name[] = {"train.tsv", "train.csv", "train.jsonl"};
+    for (int64_t i = 0; i < count; ++i) {
+        for (size_t k = 0; k < sizeof name / sizeof *name; ++k) {
+            const size_t length = strlen(name[k]);
+            if (strncmp(entry[i], name[k], length) == 0 &&
+                (!entry[i][length] || strcmp(entry[i] + length, ".gz") == 0)) {
+                return entry[i];
+            }
+        }
+    }
+    return NULL;
+}
+
 cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
                                    cs_corpus *out)
 {
@@ -112,6 +128,16 @@ cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *op
     int64_t count = 0;
     cs_status status = cs_dir_names(path, &entry, &count);
     if (status != CS_OK) return status;
+    const char *task = task_file(entry, count);
+    if (task) {
+        status =
+            cs_fail(CS_ERR_INPUT,
+                    "%s contains %s, so it is a task, not a folder with one document per file; "
+                    "give its files, such as %s/%s, or --tasks %s in probe, finetune or compare",
+                    path, task, path, task, path);
+        cs_text_list_free(entry, count);
+        return status;
+    }
     reader r = {0};
     cs_corpus made = {0};
     cs_corpus_builder_init(&r.builder, options);

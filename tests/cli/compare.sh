@@ -126,8 +126,10 @@ test_bad_input() {
         refuses 2 "a b: expected NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
         refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1
     # options of a step without quotes
-    refuses 3 "40: no such file and no corpus of this name; quote the value: --read '--limit 40'" "$COSPEC" compare ar masked c.tsv --read --limit 40 -o d &&
-        refuses 3 "3: not a model directory; quote the value: --finetune '--seeds 3'" "$COSPEC" compare --finetune --seeds 3 ar masked c.tsv -o d || return 1
+    refuses 3 "40: no such file and no corpus of this name; if it belongs to --read, quote the value: --read '--limit 40'" "$COSPEC" compare ar masked c.tsv --read --limit 40 -o d &&
+        refuses 3 "3: not a model directory; if it belongs to --finetune, quote the value: --finetune '--seeds 3'" "$COSPEC" compare --finetune --seeds 3 ar masked c.tsv -o d || return 1
+    for i in 1 2 3 4 5 6; do echo "the cat sat on the mat"; done > equal.txt
+    refuses 3 "equal.txt: all documents that the steps read are equal" "$COSPEC" compare ar masked equal.txt -o d || return 1
     printf 'one\ntwo\n' > plain.txt
     refuses 3 "--tasks: plain.txt" "$COSPEC" compare ar masked c.tsv --tasks plain.txt -o d || return 1
     # mistaken options of the steps are found before the first runs

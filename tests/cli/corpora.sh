@@ -51,7 +51,12 @@ test_joined() {
     "$COSPEC" data stats a.tsv > alone && "$COSPEC" data stats a.tsv,b.tsv > both
     [ "$(awk '$1 == "animal" || $1 == "plant" { n += $4 } END { print n }' alone)" = "$(awk '$1 == "a.tsv" { print $4 }' both)" ] || { fail "$(cat alone both)"; return 1; }
     refuses 3 "a list of corpora" "$COSPEC" data stats a.tsv,,b.tsv && refuses 3 "c.tsv: no such file" "$COSPEC" data stats a.tsv,c.tsv &&
-        cp b.tsv 'a.tsv,b.tsv' && exits 0 "$COSPEC" data stats a.tsv,b.tsv && says '2 documents, '
+        cp b.tsv 'a.tsv,b.tsv' && exits 0 "$COSPEC" data stats a.tsv,b.tsv && says '2 documents, ' || return 1
+    # a side of a named corpus may come first
+    mkdir cache && awk -F'\t' '{ print NR "\t" $1 "\t" (NR % 3 ? "train" : "test") "\t" $2 }' a.tsv > cache/foldoc.tsv && echo one two > c.txt && COSPEC_CACHE=$PWD/cache exits 0 "$COSPEC" data stats foldoc:test,c.txt || return 1
+    # a folder with train.tsv is a task, not a folder of documents
+    mkdir task && cp a.tsv task/train.tsv && refuses 3 "task contains train.tsv, so it is a task" "$COSPEC" data stats task &&
+        refuses 3 "give its files, such as task/train.tsv" "$COSPEC" cooc --corpus task --objective ar -o t
 }
 
 for t in split_sides joined; do

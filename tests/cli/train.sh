@@ -17,6 +17,8 @@ test_table() {
     exits 0 "$COSPEC" train --corpus c.tsv $size --objective ar --steps 2 -o d && head -1 out | grep -q '^field  *value$' && grep -q '^finished  *true$' out &&
         grep -q "^eval_loss  *$(printf '%.5g' "$(number eval_loss d/train.json)" | cut -c1-5)" out && ! grep -q '[{}"]' out || { fail "$(cat out)"; return 1; }
     # shellcheck disable=SC2086
+    exits 0 "$COSPEC" train --corpus c.tsv $size --objective masked --dry-run && says "of the tokens are masked, not 15 %: the ratio is rounded" || return 1
+    # shellcheck disable=SC2086
     exits 0 "$COSPEC" train --corpus c.tsv $size --objective ar --dry-run && grep -q '^parameters  *[0-9][0-9]*$' out || { fail "$(cat out)"; return 1; }
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --dry-run && grep -q '^contributions  *[0-9]' out || fail "$(cat out)"
 }

@@ -48,6 +48,8 @@ test_completion() {
         completes 'wordnet :files ' cooc --corpus = wo && completes 'masked mntp mix ' toy --objective m && completes 'masked mntp mix ' kernel m &&
         completes 'masked mntp mix ' connectivity --compare m && completes 'bound budgets by-layer ' plot b && completes 'all nearest: each: document unique ' cooc --context '' &&
         completes 'rank_tau rank_tau_corrected rank_tau_interpolated ' rank --metric rank_ && completes 'bash zsh fish ' help --completion '' && completes '' toyy '' || return 1
+    completes 'wordnet :files ' compare m1 m2 wo && completes 'wordnet :files ' compare --tasks wo && completes 'wordnet:train wordnet:test :files ' cooc --corpus wordnet: &&
+        completes 'test :files ' cooc --corpus wordnet : te && completes '--corpus=wordnet:train :files ' cooc --corpus=wordnet:tr && completes '--corpus ' cooc --context nearest : 3 --corpus || return 1
     printf 'stats\nwordnet\tglosses of 14 noun classes, 2,000 synsets each\n' > want
     { "$COSPEC" --complete data sta; "$COSPEC" --complete features model word | head -1; } > words && cmp -s words want || fail "$(cat words)"
 }
@@ -152,12 +154,15 @@ test_help_of_many_options() {
 }
 
 test_names_of_options() {
+    refuses 2 "training uses AdamW; see --lr" "$COSPEC" train --optimizer adam && refuses 2 "progress is printed unless --quiet is given" "$COSPEC" svd m --verbose &&
+        refuses 2 "all dimensions are written" "$COSPEC" features m c --n-components 2 && refuses 2 "only CPUs and NVIDIA GPUs are supported" "$COSPEC" train --device mps || return 1
     refuses 2 "cospec svd: unknown option --k for svd; did you mean -k?" "$COSPEC" svd m --k 3 || return 1
     while read -r command given meant; do
         # shellcheck disable=SC2086
         refuses 2 "did you mean --$meant?" "$COSPEC" $command --"$given" 1 || return 1
     done <<'EOF'
 train learning-rate lr
+train model arch
 train batch_size batch
 train max-steps steps
 train num-train-epochs epochs
