@@ -104,6 +104,9 @@ typedef struct {
 /* Steps that run at a time where `wanted` are (0: as many as threads, at most 8), and the threads of each. */
 int cs_study_jobs(int wanted, int *threads);
 
+/* Sets `kept` of the steps that a run with options->resume would keep, and runs nothing. */
+cs_status cs_study_find_kept(cs_study *study, const cs_study_run_options *options) CS_MUST_CHECK;
+
 /* Runs the steps, each as soon as there is a place for it and those that it reads have
  * ended. Exit codes 0, 1 (a corrected statement failed) and 4 (inconclusive) are outcomes and go on
  * to the report; any other ends the study with that step's last message, once the steps beside it

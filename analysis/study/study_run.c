@@ -532,6 +532,16 @@ int cs_study_jobs(int wanted, int *threads)
     return jobs;
 }
 
+cs_status cs_study_find_kept(cs_study *study, const cs_study_run_options *options)
+{
+    schedule s = {
+        .study = study, .options = options, .was = cs_calloc(study->steps, sizeof *s.was)};
+    cs_status status = s.was ? decide_kept(&s) : CS_ERR_MEMORY;
+    cs_free(s.was);
+    cs_free(s.known.input);
+    return status;
+}
+
 cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
 {
     int threads = 1;

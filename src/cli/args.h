@@ -64,6 +64,7 @@ struct cs_args {
     bool unfinished; /* stopped before its end: --resume goes on */
     bool resumes;    /* DIR holds an earlier run of the same, whose files are this one's too */
     bool started;    /* a manifest is written already, and stays when the run fails */
+    bool part;       /* a step of another command, which says itself how to continue */
     bool delegated;  /* another command ran in its place and wrote the manifest */
 };
 

@@ -326,7 +326,7 @@ static cs_status times(cs_args *args, const cs_study *study, void *ctx)
 {
     const job *j = ctx;
     const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
-    return cs_compare_times(&c, study, (int)cs_args_int(args, "jobs"));
+    return cs_compare_times(args, &c, study);
 }
 
 static cs_status compare(job *j, cs_study_job *s)
@@ -339,6 +339,8 @@ static cs_status compare(job *j, cs_study_job *s)
     cs_status status = cs_args_given(args, "output") || cs_args_flag(args, "dry-run")
                            ? check_word(corpus)
                            : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
+    if (status == CS_OK && !cs_args_flag(args, "dry-run"))
+        status = cs_args_refuse(args, "json csv", "needs --dry-run; tables are files of -o DIR");
     if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
         status = cs_fail(CS_ERR_INPUT, "%s: no such file and no corpus of this name%s", corpus,
                          quoting_hint(j, corpus));
@@ -440,7 +442,7 @@ const cs_command cs_cmd_compare = {
         "cospec compare ar masked verses.txt --read '--split all --limit 40' --pairs 20 -o "
         "compared",
     .run = run,
-    .without = "seed csv json all",
+    .without = "seed all",
     .continues = "arguments max-length tasks read sources pairs positions probe finetune "
                  "any-version jobs",
     .whole = cs_study_check_tables,

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -133,7 +134,7 @@ static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_coo
     const char *checkpoint = cs_args_join(args, dir, "checkpoint");
     cs_status status =
         checkpoint ? build_and_store(args, corpus, options, dir, checkpoint, cooc) : CS_ERR_MEMORY;
-    if (status == CS_ERR_INTERRUPT && cs_path_exists(checkpoint))
+    if (status == CS_ERR_INTERRUPT && !args->part && cs_path_exists(checkpoint))
         cs_output_note(args, "%s: give --resume to continue from here", checkpoint);
     if (status == CS_OK) note_built(args, dir, cooc);
     return status;

@@ -85,14 +85,14 @@ static cs_status run_step(cs_args *args, int step, const char *corpus, const cha
                 (void)printf(" %s", words.text[i]);
         (void)printf("\n");
         (void)fflush(stdout);
-        status = cs_command_execute(command, words.count - 1, words.text + 1, &refuted);
+        status = cs_command_execute(command, words.count - 1, words.text + 1, true, &refuted);
         (void)fflush(stdout);
     }
     cs_words_free(&words);
     if (refuted) cs_output_refuted(args);
     if (status == CS_ERR_INTERRUPT) {
         cs_reason_clear();
-        return cs_fail(status, "interrupted in step %d; 'cospec demo --force' starts again",
+        return cs_fail(status, "interrupted in step %d; run 'cospec demo --force' to start again",
                        step + 1);
     }
     return cs_blame(status, "step %d", step + 1);

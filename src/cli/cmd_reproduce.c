@@ -206,14 +206,16 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     }
     j->self[length] = '\0';
     j->args = args;
-    if (j->times && cs_args_flag(args, "dry-run")) {
-        cs_status checked = check(args, j);
-        return checked == CS_OK ? j->times(args, &j->study, j->ctx) : checked;
-    }
-    cs_status status = prepare(args, j);
     cs_study_run_options options = {
         .program = j->self, .announce = announce, .note = note, .ctx = j};
     CS_ARGS_FIELDS(args, &options, resume, jobs);
+    if (j->times && cs_args_flag(args, "dry-run")) {
+        cs_status checked = check(args, j);
+        if (checked == CS_OK && options.resume && cs_args_given(args, "output"))
+            checked = cs_study_find_kept(&j->study, &options);
+        return checked == CS_OK ? j->times(args, &j->study, j->ctx) : checked;
+    }
+    cs_status status = prepare(args, j);
     if (status == CS_OK && j->begin) status = j->begin(args, j->ctx);
     if (status == CS_OK) status = cs_study_run(&j->study, &options);
     if (status == CS_OK) status = record_steps(j);

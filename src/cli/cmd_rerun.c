@@ -141,7 +141,7 @@ static cs_status run_rerun(cs_args *args)
     if (status == CS_OK) {
         note_differences(args, manifest);
         args->delegated = true;
-        status = cs_command_execute(command, w.count, w.text, &refuted);
+        status = cs_command_execute(command, w.count, w.text, false, &refuted);
     }
     if (refuted) {
         cs_output_refuted(args);

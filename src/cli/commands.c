@@ -147,7 +147,8 @@ static cs_status run(const cs_command *command, cs_args *args)
     return finish(args, status, cs_seconds() - start);
 }
 
-cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool *refuted)
+cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
+                             bool *refuted)
 {
     cs_args *args = NULL;
     *refuted = false;
@@ -157,6 +158,7 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
     } else if (status == CS_OK && cs_args_flag(args, "help")) {
         status = cs_show(cs_opt_help, &command);
     } else if (status == CS_OK) {
+        args->part = part;
         status = run(command, args);
         *refuted = args->refuted;
         cs_output_release(args);
@@ -168,6 +170,6 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
 int cs_command_run(const cs_command *command, int argc, char **argv)
 {
     bool refuted = false;
-    cs_status status = cs_command_execute(command, argc, argv, &refuted);
+    cs_status status = cs_command_execute(command, argc, argv, false, &refuted);
     return status == CS_OK && refuted ? 1 : cs_exit_code(status);
 }

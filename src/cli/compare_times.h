@@ -5,10 +5,10 @@
 #include "analysis/study/study.h"
 #include "cli/opt.h"
 
-/* Prints the steps with estimated seconds, and the time of all. Models and texts are read and one batch of
+/* The result of the command: the steps that are not kept, with estimated seconds, and the time of all. Models and texts are read and one batch of
  * each model is run; nothing is prepared or written. CS_ERR_INPUT as the steps would have it. */
-cs_status cs_compare_times(const cs_model_comparison *models, const cs_study *study,
-                           int jobs) CS_MUST_CHECK;
+cs_status cs_compare_times(cs_args *args, const cs_model_comparison *models,
+                           const cs_study *study) CS_MUST_CHECK;
 
 /* CS_ERR_INPUT: the corpus or a task is known by name and has not been prepared, which a first run does and
  * --dry-run does not. */

@@ -26,6 +26,9 @@ test_two_models() {
     exits 0 compare ar masked c.tsv --tasks tasks -o d && [ "$(cat out)" = d/report.html ] || { fail "${why:-$(tail -3 err)}"; return 1; }
     [ "$(sed '1d; $d' times | cut -d' ' -f1 | sort)" = "$(for s in d/*/step.json; do basename "${s%/step.json}"; done | sort)" ] || { fail "other steps: $(cat times)"; return 1; }
     awk -v from="$begun" -v to="$(date +%s.%N)" '$1 == "total" { x = $2 / (to - from); exit !(x > 0.2 && x < 5) }' times || { fail "$(tail -1 times), $begun to $(date +%s.%N)"; return 1; }
+    # the estimates have the forms of every table
+    exits 0 compare ar masked c.tsv --tasks tasks --dry-run --csv && head -1 out | grep -q '^step,seconds,command$' && exits 0 compare ar masked c.tsv --dry-run --json && grep -q '"schema"' out &&
+        says 'a single step within a factor of five' && refuses 2 "--json needs --dry-run" "$COSPEC" compare ar masked c.tsv --json -o e || return 1
     # how long the rest takes is told once a step of each command that is left has ended, not before
     ! sed '/: cospec finetune/q' err | grep -q ' left\]' || { fail "$(grep ' left\]' err | head -1)"; return 1; }
     for f in scores.csv claims.csv models.csv study.json manifest.json fig-alike-cka/alike.svg fig-length/length.svg fig-mask/mask-rank.svg fig-probe-kind/by-layer.svg; do
@@ -71,10 +74,12 @@ test_resume() {
     [ $code = 130 ] && [ ! -e d/report.html ] || { fail "exit code $code: $(tail -2 err)"; return 1; }
     before=$(stat -c %Y.%i d/ar.states/step.json)
     exits 0 compare ar masked c.tsv -o d --resume && [ "$(stat -c %Y.%i d/ar.states/step.json)" = "$before" ] && ! grep -q ' ar.states:' err || { fail "${why:-$(tail -3 err)}"; return 1; }
-    # a third model: of the first two nothing is run again
+    # a third model: of the first two nothing is run again, nor listed by --dry-run
     exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o third &&
-        exits 0 compare ar masked third c.tsv -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
+        exits 0 compare ar masked third c.tsv -o d --resume --dry-run && cp out times && exits 0 compare ar masked third c.tsv -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
     sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
+    ! grep -q '^ar.states' times && grep -q '^total .* of [0-9]* steps' times || { fail "$(cat times)"; return 1; }
+    [ "$(sed '1d; $d' times | cut -d' ' -f1 | sort)" = "$(sort ran)" ] || { fail "other steps: $(cat times)"; return 1; }
     grep -q '^third.states$' ran && grep -q '^ar.third.alike$' ran && ! grep -v '^fig-\|third' ran || { fail "ran again: $(grep -v '^fig-\|third' ran | tr '\n' ' ')"; return 1; }
     [ "$(grep -c '^shape.entropy,' d/scores.csv)" = 3 ] || { fail "$(cat d/scores.csv)"; return 1; }
     # other weights under the same name: what was measured of them is measured again, and of the others nothing
@@ -128,7 +133,7 @@ test_bad_input() {
     # options of a step without quotes
     refuses 3 "40: no such file and no corpus of this name; if it belongs to --read, quote the value: --read '--limit 40'" "$COSPEC" compare ar masked c.tsv --read --limit 40 -o d &&
         refuses 3 "3: not a model directory; if it belongs to --finetune, quote the value: --finetune '--seeds 3'" "$COSPEC" compare --finetune --seeds 3 ar masked c.tsv -o d || return 1
-    for i in 1 2 3 4 5 6; do echo "the cat sat on the mat"; done > equal.txt
+    i=0; while [ $i -lt 60 ]; do echo "the cat sat on the mat"; i=$((i + 1)); done > equal.txt
     refuses 3 "equal.txt: all documents that the steps read are equal" "$COSPEC" compare ar masked equal.txt -o d || return 1
     printf 'one\ntwo\n' > plain.txt
     refuses 3 "--tasks: plain.txt" "$COSPEC" compare ar masked c.tsv --tasks plain.txt -o d || return 1

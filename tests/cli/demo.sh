@@ -27,6 +27,17 @@ test_no_gnuplot() {
     grep -q '^No figure: step 5: .*gnuplot-nox' out && grep -q '^Step 6' out && ! grep -q '^The figure is' out || fail "$(grep -v '^ ' out | tail -20)"
 }
 
+# An interrupt in a step: one advice, that of the demo.
+test_interrupt() {
+    WORDNET_DIR=$PWD/none COSPEC_CACHE=$PWD/cache "$COSPEC" demo > out 2> err & pid=$!
+    n=0
+    until grep -qs '^Step 1' out || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
+    kill -INT $pid 2> /dev/null
+    wait $pid; code=$?
+    [ $code = 130 ] && says "run 'cospec demo --force' to start again" && ! grep -q -e --resume err || fail "exits with $code: $(cat err)"
+}
+
+check interrupt
 check wordnet
 check generated
 check no_gnuplot
