@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the suites named (unit, cli, layers, prose), prints each program's line, and closes with "N passed, N failed, N skipped".
-# Programs run side by side, TEST_JOBS at a time (default: the number of processors). Those that measure time, or need much
+# Programs run side by side, TEST_JOBS at a time (default: the number of processors, but one for each 400 MB of free memory). Those that measure time, or need much
 # memory, run alone at the end.
 #   unit   the cmocka programs of $BUILD/tests; one that dies counts as one failure
 #   cli, rotating  tests/cli/*.sh and tests/rotating/*.sh, which print "ok NAME", "not ok NAME: why" or "skip NAME: why" lines (tests/cli/lib.sh)
@@ -61,11 +61,13 @@ export RUN
 trap 'rm -rf "$RUN"' EXIT
 trap 'exit 130' INT TERM
 all=$(names "$@")
+# The programs that need the most memory take some 400 MB where 1 GB is free.
+jobs=$(awk -v most="$(nproc)" '/^MemAvailable:/ { n = int($2 / 400000) } END { print n < 1 ? 1 : n < most ? n : most }' /proc/meminfo)
 listed() { echo " $1 " | grep -q " $2 "; }
 {
     for name in $slow; do listed "$(echo $all)" "$name" && echo "$name"; done
     for name in $all; do listed "$slow $alone" "$name" || echo "$name"; done
-} | xargs -P "${TEST_JOBS:-$(nproc)}" -n 1 sh "$0" --one
+} | xargs -P "${TEST_JOBS:-$jobs}" -n 1 sh "$0" --one
 for name in $alone; do if listed "$(echo $all)" "$name"; then run_one "$name"; fi; done
 cat "$RUN"/*.failed 2> /dev/null
 cat "$RUN"/*.count | awk '{ ok += $1; bad += $2; skip += $3 } END { print ok + 0 " passed, " bad + 0 " failed, " skip + 0 " skipped"; exit bad > 0 || ok + skip == 0 }'
