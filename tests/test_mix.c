@@ -262,7 +262,8 @@ TEST(bad_mixtures_are_named)
         {"mix:1*ar+1*mix", "part \"\" is not SHARE*OBJECTIVE"},
         {"mix:1*ar+1*mix(1*ar+0*masked)", "share \"0\""},
         {"mix:1*ar+1*mix(1*ar+1*masked(event-weight=mask))",
-         "part 2 of the mixture: part 2: event-weight, target-weight and empty-prefix must be "
+         "part 2 of the mixture: part 2: event-weight, target-weight, empty-prefix and share must "
+         "be "
          "given for the whole mixture"},
         {"mix:1*ar+1*mix(1*ar", "parenthesis"},
         {"mix:1*ar+1*file", "file needs plan-file"},

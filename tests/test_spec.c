@@ -59,8 +59,8 @@ TEST(bad_specifications_name_what_is_wrong)
         {"masked(mask-ratio=15%)", "\"15%\" is not RHO or LO:HI; did you mean 0.15?"},
         {"masked(maskratio=0.5)",
          "unknown objective parameter \"maskratio\" (masked accepts event-weight, target-weight, "
-         "empty-prefix, unmasked, mask-ratio); did you mean mask-ratio?"},
-        {"ar:colour=3", "(ar accepts event-weight, target-weight, empty-prefix)"},
+         "empty-prefix, share, unmasked, mask-ratio); did you mean mask-ratio?"},
+        {"ar:colour=3", "(ar accepts event-weight, target-weight, empty-prefix, share)"},
         {"span-masked",
          "or a mask ratio (mask-ratio), for example span-masked(mask-ratio=0.15,t=3)"},
         {"bernoulli-masked",

@@ -38,6 +38,7 @@ typedef enum {
     CS_STREAM_RUNS,     /* runs of a model drawn again */
     CS_STREAM_DETECT,   /* tokens that replace masked ones, for the detector */
     CS_STREAM_CHOICE,   /* pictures by which a probe chooses its states */
+    CS_STREAM_SHARE,    /* predicted tokens that an objective with a share keeps */
 } cs_stream;
 
 typedef struct cs_rng {

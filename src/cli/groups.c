@@ -29,6 +29,8 @@
 #define PLAN_NUMBER(name, argument, fallback, help)
 #define PLAN_NUMBERS(name, argument, fallback, help)
 #define PLAN_RATIOS(name, argument, fallback, help)
+#define PLAN_SHARE(name, argument, fallback, help) CS_TEXT(name, argument, fallback, help),
+#define NUMBERS_SHARE(name, argument, fallback, help)
 #define NUMBERS_CHOICE(name, argument, fallback, help)
 #define NUMBERS_OFFSETS(name, argument, fallback, help)
 #define NUMBERS_FILE(name, argument, fallback, help)

@@ -510,14 +510,15 @@ static void markdown_command(FILE *out, const cs_command *c)
 /* The list of plan/objectives.h. */
 static void markdown_objectives(FILE *out)
 {
-    (void)fputs("\n## Objectives\n\nThe values of `--objective`, with their plans "
-                "([docs/explanation/objectives.md](../explanation/objectives.md)) and options. All "
-                "of them also take "
-                "`--event-weight`, `--target-weight` and `--empty-prefix`. The fifth column has "
-                "the default values.\n\n"
-                "| objective | also | plans | options | defaults | source |\n"
-                "|---|---|---|---|---|---|\n",
-                out);
+    (void)fputs(
+        "\n## Objectives\n\nThe values of `--objective`, with their plans "
+        "([docs/explanation/objectives.md](../explanation/objectives.md)) and options. All "
+        "of them also take "
+        "`--event-weight`, `--target-weight`, `--empty-prefix` and `--share`. The fifth column has "
+        "the default values.\n\n"
+        "| objective | also | plans | options | defaults | source |\n"
+        "|---|---|---|---|---|---|\n",
+        out);
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
         const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);
         const char *cell[] = {row->aliases, row->plans, row->takes, row->trained, row->source};

@@ -60,6 +60,9 @@ static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
     if (o->permutation != CS_PERMUTE_UNIFORM) {
         h = cs_checkpoint_chain(h, &o->permutation, sizeof o->permutation);
     }
+    if (o->share != 1) {
+        h = cs_checkpoint_chain(h, &o->share, sizeof o->share);
+    }
     for (int64_t i = 0; o->file && i < o->file->plans; ++i) {
         const cs_plan *p = &o->file->plan[i];
         h = cs_checkpoint_chain(h, &o->file->probability[i], sizeof(double));

@@ -19,6 +19,7 @@ typedef struct cs_enumeration {
 
 /* parameters.c, plan_file.c, gvp.c: parameters and lengths. */
 cs_status cs_check_unmasked(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_share(double share);
 cs_status cs_check_t(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_offset(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_gvp(const cs_objective *objective) CS_MUST_CHECK;

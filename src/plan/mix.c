@@ -26,6 +26,7 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
     part.event_weight = o->event_weight;
     part.target_weight = CS_TARGETS_PLAN;
     part.empty_prefix = o->empty_prefix;
+    part.share = 1; /* the whole mixture is thinned once */
     return part;
 }
 

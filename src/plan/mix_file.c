@@ -228,9 +228,10 @@ static cs_status read_objective(json_t *part, place at)
         if (status == CS_OK) status = cs_objective_parameter(kind, key, "", &index);
         if (status == CS_OK &&
             (index == CS_PARAMETER_ID_EVENT_WEIGHT || index == CS_PARAMETER_ID_TARGET_WEIGHT ||
-             index == CS_PARAMETER_ID_EMPTY_PREFIX))
-            status = cs_fail(CS_ERR_USAGE, "event-weight, target-weight and empty-prefix must be "
-                                           "given for the whole mixture, not for a part");
+             index == CS_PARAMETER_ID_EMPTY_PREFIX || index == CS_PARAMETER_ID_SHARE))
+            status =
+                cs_fail(CS_ERR_USAGE, "event-weight, target-weight, empty-prefix and share must be "
+                                      "given for the whole mixture, not for a part");
     }
     if (status != CS_OK) return status;
     return kind == CS_OBJ_FILE ? read_file(part, at) : choose(kind, parameters, 0, chosen, at);

@@ -62,6 +62,7 @@ cs_objective cs_objective_default(cs_objective_kind kind)
     return (cs_objective){.kind = kind,
                           .event_weight = CS_EVENT_TOKEN,
                           .empty_prefix = CS_PREFIX_NONE,
+                          .share = 1,
                           .unmasked_lo = -1,
                           .unmasked_hi = -1,
                           .mask_ratio_lo = NAN,
@@ -91,7 +92,13 @@ cs_status cs_objective_check(const cs_objective *o)
                        (int)o->empty_prefix, (int)o->offset, (int)o->segmentation,
                        (int)o->permutation);
     }
-    return table[o->kind]->check ? table[o->kind]->check(o) : CS_OK;
+    cs_status status = cs_check_share(o->share);
+    if (status == CS_OK && o->share < 1 && o->event_weight == CS_EVENT_MASK)
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s: share %g needs event-weight=token: with mask weights, dropping "
+                         "predictions changes the weights of the others, and so the matrix",
+                         name_of[o->kind], o->share);
+    return status == CS_OK && table[o->kind]->check ? table[o->kind]->check(o) : status;
 }
 
 cs_status cs_objective_check_length(const cs_objective *o, int64_t s)

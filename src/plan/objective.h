@@ -62,6 +62,7 @@ typedef struct {
     cs_event_weight event_weight;
     cs_target_weight target_weight; /* uniform: every target position counts alike (targets.c) */
     cs_empty_prefix empty_prefix;   /* none: events with an empty conditioning set do not exist */
+    double share; /* of the predicted tokens of a plan that are kept, in (0, 1] (plan.h) */
     /* masked, variable-masked: number of unmasked tokens; -1: use mask_ratio. */
     int64_t unmasked_lo, unmasked_hi;
     /* Resolved per length s: unmasked = s - cs_ratio_masked(rho, s) (ratio.h). */
@@ -190,5 +191,5 @@ cs_status cs_objective_grid(cs_objective *objective, int64_t columns,
 double cs_objective_speaks(const cs_objective *objective, int64_t s);
 
 /* "masked(unmasked=2)", as spec.h reads it, in fresh memory: all parameters, and of event-weight,
- * target-weight, empty-prefix and permutation those that are not the default. */
+ * target-weight, empty-prefix, permutation and share those that are not the default. */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;

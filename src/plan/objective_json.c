@@ -36,6 +36,9 @@ static void put_parameter(cs_status *status, const cs_parameter *p, const cs_obj
         cs_json_put(status, object, key[0], cs_json_number(ratio[0]));
         cs_json_put(status, object, key[1], cs_json_number(ratio[1]));
         return;
+    case CS_PARAMETER_SHARE: /* left out where all are kept */
+        if (*ratio != 1) cs_json_put(status, object, key[0], cs_json_number(*ratio));
+        return;
     case CS_PARAMETER_FILE:
         if (o->file && o->file->path) {
             cs_json_put(status, object, "source_file", cs_json_text(o->file->path));
@@ -99,6 +102,9 @@ static void get_parameter(const cs_parameter *p, cs_json_reader *r, cs_objective
     case CS_PARAMETER_OFFSETS:
         get_choice(r, key[0], p, member);
         o->offset_value = cs_json_real(r, key[1], true);
+        return;
+    case CS_PARAMETER_SHARE:
+        *ratio = json_object_get(r->object, key[0]) ? cs_json_real(r, key[0], false) : 1;
         return;
     default:
         return;

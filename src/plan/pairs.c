@@ -211,16 +211,16 @@ cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, doubl
     cs_status status = cs_objective_check_length(objective, s);
     if (status != CS_OK) return status;
     if (row->predicted) {
-        return row->predicted(objective, s, out);
-    }
-    if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) {
+        status = row->predicted(objective, s, out);
+    } else if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) {
         *out = (double)(s - lo);
-        return CS_OK;
+    } else {
+        cs_pairs pairs = {0};
+        status = cs_pairs_of(objective, s, &pairs);
+        *out = pairs.predicted;
+        cs_pairs_free(&pairs);
     }
-    cs_pairs pairs = {0};
-    status = cs_pairs_of(objective, s, &pairs);
-    *out = pairs.predicted;
-    cs_pairs_free(&pairs);
+    if (status == CS_OK) *out *= objective->share;
     return status;
 }
 

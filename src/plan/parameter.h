@@ -12,6 +12,7 @@ typedef enum {
     CS_PARAMETER_NUMBERS, /* int64_t[2], LO:HI */
     CS_PARAMETER_RATIOS,  /* double[2], LO:HI; NaN: unset */
     CS_PARAMETER_OFFSETS, /* the law of offset-ar: an enum and a double */
+    CS_PARAMETER_SHARE,   /* double in (0, 1], 1 by default */
     CS_PARAMETER_FILE     /* a plan file */
 } cs_parameter_kind;
 

@@ -17,6 +17,7 @@
 #define OFFSET_CHOICE(member) offsetof(cs_objective, member)
 #define OFFSET_OFFSETS(member) offsetof(cs_objective, member)
 #define OFFSET_FILE(member) offsetof(cs_objective, member)
+#define OFFSET_SHARE(member) offsetof(cs_objective, member)
 #define OFFSET_NUMBER(member) offsetof(cs_objective, member)
 #define OFFSET_NUMBERS(member) offsetof(cs_objective, member##_lo)
 #define OFFSET_RATIOS(member) offsetof(cs_objective, member##_lo)
@@ -26,6 +27,7 @@
 #define CHOICES_NUMBERS(argument) NULL
 #define CHOICES_RATIOS(argument) NULL
 #define CHOICES_FILE(argument) NULL
+#define CHOICES_SHARE(argument) NULL
 #define ROW(id, name, kind, member, argument, fallback, help)                                      \
     {name, CS_PARAMETER_##kind, #member, OFFSET_##kind(member), CHOICES_##kind(argument)},
 static const cs_parameter table[CS_PARAMETERS_ALL] = {CS_PARAMETERS(ROW)};
@@ -43,6 +45,7 @@ bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *p)
         return row->weighting != CS_WEIGHTS_ONE; /* both event weights are one */
     }
     return p->offset == offsetof(cs_objective, target_weight) ||
+           p->offset == offsetof(cs_objective, share) ||
            p->offset == offsetof(cs_objective, empty_prefix) || cs_listed(row->takes, p->name);
 }
 
@@ -130,6 +133,24 @@ static cs_status set_ratios(const char *text, double out[2])
         out[0] = lo;
         out[1] = hi;
     }
+    return status;
+}
+
+cs_status cs_check_share(double share)
+{
+    return share > 0 && share <= 1
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "share %g of the predicted tokens is not in (0, 1]", share);
+}
+
+static cs_status set_share(const char *text, double *out)
+{
+    double share = 0;
+    if (!cs_real_scan(text, &share)) {
+        return cs_fail(CS_ERR_USAGE, "share \"%s\" is not a number in (0, 1]", text);
+    }
+    cs_status status = cs_check_share(share);
+    if (status == CS_OK) *out = share;
     return status;
 }
 
@@ -227,6 +248,8 @@ cs_status cs_parameter_set(const cs_parameter *p, const char *value, cs_objectiv
         return set_ratios(value, member);
     case CS_PARAMETER_OFFSETS:
         return set_offset(p, value, objective);
+    case CS_PARAMETER_SHARE:
+        return set_share(value, member);
     default:
         return cs_fail(CS_ERR_USAGE, "%s must be given as a separate option", p->name);
     }
@@ -351,11 +374,15 @@ char *cs_objective_describe(const cs_objective *o)
 {
     static const int weights[] = {CS_PARAMETER_ID_EVENT_WEIGHT, CS_PARAMETER_ID_TARGET_WEIGHT,
                                   CS_PARAMETER_ID_EMPTY_PREFIX};
-    char chosen[16];
+    char chosen[CS_REAL_TEXT];
     const bool file = o->file && o->file->path, mix = o->kind == CS_OBJ_MIX && o->file && !file;
     char *name =
         mix ? describe_mix(o->file) : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
     char *list = file ? cs_format(",plan-file=%s", o->file->path) : parameters_of(o, NULL);
+    if (list && o->share != 1) {
+        cs_real_shortest(o->share, chosen);
+        cs_append(&list, ",share=%s", chosen);
+    }
     for (size_t i = 0; i < sizeof weights / sizeof *weights && list; ++i) {
         const cs_parameter *p = &table[weights[i]];
         if (*(const int *)cs_parameter_member(p, o) > 0) { /* not the first choice, the default */

@@ -17,6 +17,10 @@
     PARAMETER(EMPTY_PREFIX, "empty-prefix", CHOICE, empty_prefix, "none|shared|class", "none",     \
               "Predict a token from an empty context: never, from one empty text, or (toy model) " \
               "from one empty text per class.")                                                    \
+    PARAMETER(                                                                                     \
+        SHARE, "share", SHARE, share, "SHARE", "1",                                                \
+        "Share of the predicted tokens of a plan that are kept, drawn at random. The matrix "      \
+        "stays the same; the number of predictions in training falls.")                            \
     PARAMETER(UNMASKED, "unmasked", NUMBERS, unmasked, "M|LO:HI", NULL,                            \
               "masked, variable-masked: number of unmasked tokens, or its inclusive range.")       \
     PARAMETER(                                                                                     \

@@ -237,13 +237,21 @@ static void level(const cs_objective *objective, cs_plan *plan)
     }
 }
 
+/* Predictions that the share drops have the weight 0 and stay in their groups: no context changes. */
+static void thin(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    for (int64_t i = 0; objective->share < 1 && i < plan->length; ++i) {
+        if (!(cs_rng_uniform(rng) < objective->share)) plan->weight[i] = 0;
+    }
+}
+
 static cs_status check(const cs_objective *objective, const cs_plan *plan)
 {
     cs_status status = cs_objective_check(objective);
     return status == CS_OK ? cs_objective_check_length(objective, plan->length) : status;
 }
 
-cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+static cs_status draw(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     cs_status status = check(objective, plan);
     if (status != CS_OK) return status;
@@ -256,6 +264,13 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
     return status;
 }
 
+cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    cs_status status = draw(objective, rng, plan);
+    if (status == CS_OK) thin(objective, rng, plan);
+    return status;
+}
+
 cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     const cs_objective_row *row = cs_objective_table(objective->kind);
@@ -264,7 +279,7 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs
                        cs_objective_name(objective->kind));
     }
     if (!row->train) {
-        return cs_plan_sample(objective, rng, plan);
+        return draw(objective, rng, plan);
     }
     cs_status status = check(objective, plan);
     if (status == CS_OK) status = row->train(objective, rng, plan);

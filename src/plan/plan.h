@@ -32,13 +32,15 @@ void cs_plan_free(cs_plan *plan);
  * sum to 1; one-token-a-prefix objectives (diverse-ar, offset-ar) draw the prefix uniformly and one
  * target by its weight. A plan that predicts nothing (a first group of the whole sequence in
  * group-ar, a Bernoulli mask of nothing, or of everything without an empty prefix) has weights 0.
+ * With a share below 1, each weight is set to 0 with probability 1 - share, independently.
  * The expected weight of each (S, k), normalised, is cs_pairs_of(). O(s), no allocation. */
 cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
 
 /* The same for training, where one plan should hold as many events as it can: diverse-ar draws a
  * plan of groups of t that serves every t-th prefix at once (plan_weights.h); other objectives are
  * as above. Expected weights of the events (S, k) are cs_pairs_of() times the expected number of
- * predicted tokens (cs_pairs.predicted) under `token` weights. CS_ERR_USAGE for offset-ar, whose
+ * predicted tokens (cs_pairs.predicted) under `token` weights. The share is not applied here: a batch
+ * must know all masked tokens, and drops predictions itself. CS_ERR_USAGE for offset-ar, whose
  * events are of no such plan: see offsets.h. O(s), no allocation. */
 cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng,
                                   cs_plan *plan) CS_MUST_CHECK;

@@ -35,6 +35,7 @@ typedef struct {
     int64_t ahead;        /* cs_task_offsets */
     int64_t longest;
     double **factor;  /* longest + 1: of uniform target weights at the lengths that occurred */
+    bool *kept;       /* count x longest: predictions that the objective's share keeps; NULL: all */
     int32_t *scratch; /* longest + 2: rows of groups (linear) */
     int32_t special[CS_SPECIALS]; /* rising, distinct */
     int specials;
@@ -54,6 +55,14 @@ static cs_rng draft_rng(const cs_draft *draft, cs_stream stream, int64_t b)
 static bool draft_predicts(const cs_draft *draft, int64_t b, int64_t i)
 {
     return draft->plan[b].weight[i] > 0;
+}
+
+/* Whether the loss scores prediction i of sequence b: its share keeps it. Predictions are numbered by
+ * the predicted place, in offset-ar by the length of the prefix. A dropped prediction changes nothing
+ * that the network reads. */
+static bool draft_scores(const cs_draft *draft, int64_t b, int64_t i)
+{
+    return !draft->kept || draft->kept[b * draft->longest + i];
 }
 
 static int64_t draft_predicted(const cs_draft *draft, int64_t b)
@@ -145,13 +154,24 @@ static void draft_extra(cs_draft *draft, int64_t b)
 
 /* --- single: one stream --- */
 
+/* How many places from k on the row before k predicts: with heads of offsets one for each. */
+static int64_t row_predicts(const cs_draft *draft, int64_t b, int64_t k)
+{
+    return cs_most(cs_least(draft->ahead, draft->plan[b].length - k), 1);
+}
+
 static rows_taken single_rows(const cs_draft *draft, int64_t b)
 {
     const cs_plan *plan = &draft->plan[b];
     const bool begins = plan->masks && draft_first(draft) == 0;
-    const int64_t n = draft_predicted(draft, b), t = cs_least(cs_most(draft->ahead, 1), n);
-    return (rows_taken){.length = plan->length + begins,
-                        .predictions = t * (t - 1) / 2 + (n - t + 1) * t};
+    rows_taken rows = {.length = plan->length + begins};
+    for (int64_t k = 0; k < plan->length; ++k) {
+        const int64_t t = draft_predicts(draft, b, k) ? row_predicts(draft, b, k) : 0;
+        for (int64_t d = 0; d < t; ++d) {
+            rows.predictions += draft_scores(draft, b, k + d);
+        }
+    }
+    return rows;
 }
 
 /* What row `row` of sequence b predicts, place k or, with heads of offsets, the next ones from k on:
@@ -159,11 +179,13 @@ static rows_taken single_rows(const cs_draft *draft, int64_t b)
 static void predict_next(cs_draft *draft, int64_t b, int64_t row, int64_t k)
 {
     const cs_plan *plan = &draft->plan[b];
-    const int64_t t = cs_least(draft->ahead, plan->length - k);
-    for (int64_t d = 0; d < cs_most(t, 1); ++d) {
+    const int64_t t = row_predicts(draft, b, k);
+    for (int64_t d = 0; d < t; ++d) {
+        if (!draft_scores(draft, b, k + d)) continue;
         draft->batch->head[draft->batch->events] = (int32_t)d;
         draft_predict(draft, b, row, k + d,
-                      t > 0 ? draft_prefix_weight(draft, b, k + d) / (double)t : plan->weight[k]);
+                      draft->ahead > 0 ? draft_prefix_weight(draft, b, k + d) / (double)t
+                                       : plan->weight[k]);
     }
 }
 
@@ -202,7 +224,9 @@ static void fill_masked(cs_draft *draft, int64_t b)
     for (int64_t i = 0; i < plan->length; ++i) {
         int32_t token = draft->example[b].token[i];
         if (draft_predicts(draft, b, i)) {
-            draft_predict(draft, b, draft_row(draft, b, i), i, plan->weight[i]);
+            if (draft_scores(draft, b, i)) {
+                draft_predict(draft, b, draft_row(draft, b, i), i, plan->weight[i]);
+            }
             token = draft_replace(draft, &rng, token);
         }
         draft_read(draft, b, i, i, token, i, 0);
@@ -269,10 +293,14 @@ static rows_taken query_rows(const cs_draft *draft, int64_t b)
     bool offset = cs_task_reads(draft->task) == CS_READS_PREFIXES;
     int64_t events = offset ? length - draft_first(draft) : draft_predicted(draft, b);
     int64_t queries = offset || placed(draft) ? events : number_groups(draft, b, draft->scratch);
+    int64_t scored = 0;
+    for (int64_t i = offset ? draft_first(draft) : 0; i < length; ++i) {
+        scored += (offset || draft_predicts(draft, b, i)) && draft_scores(draft, b, i);
+    }
     for (int64_t i = 0; leaves_out(draft) && i < draft->plan[b].length; ++i) {
         length -= draft->plan[b].group[i] > 0;
     }
-    return (rows_taken){.length = length, .queries = queries, .predictions = events};
+    return (rows_taken){.length = length, .queries = queries, .predictions = scored};
 }
 
 /* offset-ar: causal content, and a query a prefix, which sees the prefix and predicts a token drawn
@@ -289,7 +317,9 @@ static void fill_offsets(cs_draft *draft, int64_t b)
         int64_t k = i - 1 + cs_offsets_draw(&draft->offsets, length - i, &rng);
         cs_batch_query(draft->batch, row, placed(draft) ? place_of(draft, k) : -1,
                        (int32_t)(i - 1));
-        draft_predict(draft, b, row, k, draft_prefix_weight(draft, b, k));
+        if (draft_scores(draft, b, i)) {
+            draft_predict(draft, b, row, k, draft_prefix_weight(draft, b, k));
+        }
     }
 }
 
@@ -311,7 +341,7 @@ static void query_fill(cs_draft *draft, int64_t b)
         if (draft_predicts(draft, b, i)) {
             int64_t top = b * draft->batch->queries + (placed(draft) ? q++ : draft->scratch[group]);
             cs_batch_query(draft->batch, top, placed(draft) ? place_of(draft, i) : -1, group - 1);
-            draft_predict(draft, b, top, i, plan->weight[i]);
+            if (draft_scores(draft, b, i)) draft_predict(draft, b, top, i, plan->weight[i]);
         }
     }
 }
@@ -335,12 +365,13 @@ static rows_taken mae_rows(const cs_draft *draft, int64_t b)
 {
     int64_t length = draft->plan[b].length, masked = draft_predicted(draft, b);
     rows_taken rows = {.length = length - masked + cs_task_kept(draft->task, masked),
-                       .decoder_length = length,
-                       .predictions = masked};
+                       .decoder_length = length};
+    const bool all = draft->config->decoder.attention == CS_DECODER_CAUSAL_CROSS && masked > 0;
+    for (int64_t k = 0; k < length; ++k) {
+        rows.predictions += (all || draft_predicts(draft, b, k)) && draft_scores(draft, b, k);
+    }
     if (draft->config->decoder.attention == CS_DECODER_CROSS) {
         rows.decoder_length = masked;
-    } else if (draft->config->decoder.attention == CS_DECODER_CAUSAL_CROSS) {
-        rows.predictions = masked > 0 ? length : 0;
     }
     return rows;
 }
@@ -385,13 +416,13 @@ static void mae_fill(cs_draft *draft, int64_t b)
         }
         if (attention == CS_DECODER_CAUSAL_CROSS) {
             int64_t row = add_row(draft, b, decoded++, k, -1);
-            if (masked > 0) {
+            if (masked > 0 && draft_scores(draft, b, k)) {
                 draft_predict(draft, b, row, k, share);
             }
         } else if (target || attention != CS_DECODER_CROSS) {
             int64_t row =
                 add_row(draft, b, decoded++, k, attention == CS_DECODER_CROSS ? -1 : from);
-            if (target) {
+            if (target && draft_scores(draft, b, k)) {
                 draft_predict(draft, b, row, k, plan->weight[k]);
             }
         }
@@ -491,6 +522,20 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
                : status;
 }
 
+static cs_status draw_kept(cs_draft *draft)
+{
+    const double share = draft->task->objective.share;
+    if (share == 1) return CS_OK;
+    draft->kept = cs_calloc(draft->count * draft->longest, sizeof *draft->kept);
+    for (int64_t b = 0; draft->kept && b < draft->count; ++b) {
+        cs_rng rng = draft_rng(draft, CS_STREAM_SHARE, b);
+        for (int64_t i = 0; i < draft->plan[b].length; ++i) {
+            draft->kept[b * draft->longest + i] = cs_rng_uniform(&rng) < share;
+        }
+    }
+    return draft->kept ? CS_OK : CS_ERR_MEMORY;
+}
+
 static cs_status draw_plans(cs_draft *draft)
 {
     cs_status status = CS_OK;
@@ -512,7 +557,7 @@ static cs_status draw_plans(cs_draft *draft)
     for (int64_t b = 0; b < draft->count && status == CS_OK; ++b) {
         status = draw_plan(draft, b);
     }
-    return status;
+    return status == CS_OK && !draft->given ? draw_kept(draft) : status;
 }
 
 /* Padding of the largest rows, at least one of each kind that the form has; or of pad_to. */
@@ -597,7 +642,7 @@ done:
     for (int64_t l = 0; l <= draft.longest && draft.factor; ++l) {
         cs_free(draft.factor[l]);
     }
-    CS_FREE_FIELDS(&draft, plan, factor, scratch);
+    CS_FREE_FIELDS(&draft, plan, factor, scratch, kept);
     cs_offsets_free(&draft.offsets);
     return CS_DELIVER(status, out, batch, cs_batch_free);
 }

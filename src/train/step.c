@@ -104,6 +104,10 @@ static cs_status open_detector(const cs_trainer *t, cs_detector *out)
         return cs_fail(CS_ERR_USAGE, "replaced tokens need a single masked objective on text, one "
                                      "stream and the cross-entropy");
     }
+    if (t->task.objective.share < 1) {
+        return cs_fail(CS_ERR_USAGE, "replaced tokens need share 1: the generator fills every "
+                                     "masked token");
+    }
     return cs_detector_open(t->model, &t->step.sizes, o->replaced_token, out);
 }
 
@@ -250,7 +254,10 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
             if (status != CS_OK) return status;
         }
     }
-    return cs_batch_build(&(cs_batch_order){&t->task, &t->model->config, t->options.seed, part.step,
+    cs_task whole = t->task; /* held-out losses score every prediction */
+    whole.objective.share = 1;
+    const cs_task *task = examples == &t->train ? &t->task : &whole;
+    return cs_batch_build(&(cs_batch_order){task, &t->model->config, t->options.seed, part.step,
                                             pass->fixed ? &pass->sizes : NULL},
                           t->example, part.count, out);
 }
