@@ -155,13 +155,26 @@ static bool put_rounded(FILE *out, const cs_pick *pick, int64_t row, int column,
     return true;
 }
 
+/* A whole number with a comma before each three digits: 2,069,587. */
+static void put_whole(FILE *out, double x)
+{
+    char digits[32];
+    const int length = snprintf(digits, sizeof digits, "%.0f", fabs(x));
+    (void)fputs(x < 0 ? "-" : "", out);
+    for (int i = 0; i < length; ++i)
+        (void)fprintf(out, i > 0 && (length - i) % 3 == 0 ? ",%c" : "%c", digits[i]);
+}
+
 static cs_status put_cell(FILE *out, const cs_pick *pick, int64_t row, int column)
 {
     const char *cell = cs_pick_cell(pick, row, column);
     double x;
     if (cs_real_scan(cell, &x)) {
         cs_html_put(out, "<td class=\"n\">");
-        (void)put_rounded(out, pick, row, column, 6);
+        if (x == floor(x) && fabs(x) >= 10000 && fabs(x) < 1e15)
+            put_whole(out, x);
+        else
+            (void)put_rounded(out, pick, row, column, 6);
         cs_html_put(out, "</td>");
         return CS_OK;
     }
@@ -190,9 +203,23 @@ static cs_status choose_columns(const cs_pick *pick, int *count, int *column)
     return status;
 }
 
-static cs_status put_rows(FILE *out, const cs_pick *pick, int count, const int *column)
+/* Leaves out the columns that are empty in every row that the table takes. */
+static void drop_empty_columns(const cs_pick *pick, int *count, int *column)
+{
+    int kept = 0;
+    for (int c = 0; c < *count; ++c) {
+        bool empty = true;
+        for (int64_t row = 0; row < pick->table.rows && empty; ++row)
+            empty = !cs_pick_takes(pick, row) || !*cs_pick_cell(pick, row, column[c]);
+        if (!empty) column[kept++] = column[c];
+    }
+    if (kept > 0) *count = kept;
+}
+
+static cs_status put_rows(FILE *out, const cs_pick *pick, int count, int *column)
 {
     cs_status status = CS_OK;
+    drop_empty_columns(pick, &count, column);
     cs_html_put(out, "<table><tr>");
     for (int c = 0; c < count; ++c)
         cs_html_put(out, "<th>%</th>", pick->table.name[column[c]]);

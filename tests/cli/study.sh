@@ -481,21 +481,23 @@ EOF
     refuses 3 "where: no row of none matches" "$COSPEC" reproduce --steps bad.json --template t.html -o b
 }
 
-# A number is rounded to two digits of the error that its row has: se, an interval, or a deviation; a legend's words.
+# A number is rounded to two digits of the error that its row has: se, an interval, or a deviation; a legend's words. Large whole
+# numbers have separators, and empty columns are left out.
 test_rounding() {
     study s.json '"t": "toy --objective ar --classes 2 --length 4 --tokens 2"'
     printf '{{steps}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
-    rm r/t/manifest.json && printf 'series,value,se,n\nmasked(unmasked=2),1.23456789,0.01234,72510\noffset-ar(offset-weights=mix:0.5),123.456,34.5,3\nar,0.123456789,,4\n' > r/t/a.csv
+    rm r/t/manifest.json && printf 'series,value,se,note,n\nmasked(unmasked=2),1.23456789,0.01234,,2072510\noffset-ar(offset-weights=mix:0.5),123.456,34.5,,3\nar,0.123456789,,,4\n' > r/t/a.csv
     printf 'tau,p,low,high\n-0.353219,0.012345,-0.6012,-0.0513\n' > r/t/b.csv
     printf '{{table t/a.csv}}{{value t/a.csv value where=n:4}}{{table t/b.csv}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force || return 1
     n='<td class="n">'
     sed -i 's/ data-label="[^"]*"//g' r/report.html
-    for row in "<td>masked, 2 shown</td>${n}1.235</td>${n}0.012</td>${n}72510</td>" "<td>offset, mix 0.5</td>${n}123</td>${n}35</td>${n}3</td>|<td>offset, mix 0.5</td>${n}123</td>${n}34</td>${n}3</td>" \
+    for row in "<td>masked, 2 shown</td>${n}1.235</td>${n}0.012</td>${n}2,072,510</td>" "<td>offset, mix 0.5</td>${n}123</td>${n}35</td>${n}3</td>|<td>offset, mix 0.5</td>${n}123</td>${n}34</td>${n}3</td>" \
         "<td>autoregressive</td>${n}0.123457</td><td></td>${n}4</td>" "${n}-0.35</td>${n}0.012</td>${n}-0.60</td>${n}-0.05</td>" '>0.1235</a>'; do
         grep -q "${row%|*}" r/report.html || grep -q "${row#*|}" r/report.html || { fail "$row: $(cat r/report.html)"; return 1; }
     done
+    ! grep -q '<th>note</th>' r/report.html || fail "an empty column: $(cat r/report.html)"
 }
 
 # A finished step is kept while what it has read is the same: its inputs by content, and the steps before it.
