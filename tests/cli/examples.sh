@@ -29,7 +29,7 @@ for command in $commands; do
     cp -r "$golden/models/gpt2" gpt2-tiny
     # The plan files that docs/reference/plan-files.md shows, in their order.
     awk '/^```/{file = /json/ ? ++n : 0; next}
-        file{print > (n == 1 ? "plans.json" : n == 2 ? "mix.json" : "laws.json")}' "$plan_files"
+        file{print > (n == 1 ? "plans.json" : n == 2 ? "mix.json" : "varied.json")}' "$plan_files"
     if ! test_one; then echo "not ok examples of $command: $why"
     elif [ -n "$missing" ]; then skip "examples of $command" "a Debian package is missing for '$missing'"
     else echo "ok examples of $command"; fi
