@@ -223,7 +223,8 @@ gpu-bundle: all $(GPU_TESTS)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- tests ---------------------------------------------------------------------------------------------------
-test: deps
+test:
+	@sh tests/deps.sh python3-numpy python3-scipy
 	$(MAKE) all unit-programs
 	@COSPEC=$(CURDIR)/$(B)/cospec BUILD=$(B) sh tests/run.sh unit cli layers prose
 
@@ -369,12 +370,18 @@ PYTHON_SITE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("
 $(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
 
-python: $(B)/cospec-python.so
+# A function for each command, from the option tables.
+$(B)/generated/_commands.py: $(B)/cospec src/python/generate.py
+	@mkdir -p $(@D)
+	$(B)/cospec help --tables > $@.tables
+	$(PYTHON) src/python/generate.py < $@.tables > $@
+
+python: $(B)/cospec-python.so $(B)/generated/_commands.py
 
 install-python: all python
 	rm -rf $(DESTDIR)$(PYTHON_SITE)/cospec
 	install -d $(DESTDIR)$(PYTHON_SITE)/cospec/bin $(DESTDIR)$(PYTHON_SITE)/cospec/lib
-	install -m 644 $(wildcard src/python/cospec/*.*) $(DESTDIR)$(PYTHON_SITE)/cospec/
+	install -m 644 $(wildcard src/python/cospec/*.*) $(B)/generated/_commands.py $(DESTDIR)$(PYTHON_SITE)/cospec/
 	install -s -m 755 $(B)/cospec-python.so $(DESTDIR)$(PYTHON_SITE)/cospec/lib/
 	install -s -m 755 $(B)/cospec $(DESTDIR)$(PYTHON_SITE)/cospec/bin/
 	$(call INSTALL_PARTS,$(DESTDIR)$(PYTHON_SITE)/cospec)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
@@ -13,8 +14,11 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
+enum { RUNNING, LEFT_BEHIND, DONE };
+
 typedef struct {
     void (*fn)(void *problem);
+    atomic_int state;
     _Alignas(max_align_t) char problem[];
 } work;
 
@@ -22,11 +26,12 @@ static void *compute(void *ctx)
 {
     work *w = ctx;
     w->fn(w->problem);
+    if (atomic_exchange(&w->state, DONE) == LEFT_BEHIND) cs_mem_release();
     return NULL;
 }
 
 /* CS_ERR_INTERRUPT: left behind. */
-static cs_status wait_for(pthread_t thread)
+static cs_status wait_for(pthread_t thread, work *w)
 {
     const long look = 20 * 1000 * 1000, second = 1000 * 1000 * 1000;
     for (;;) {
@@ -40,6 +45,7 @@ static cs_status wait_for(pthread_t thread)
         cs_status status = cs_interrupt_check();
         if (status != CS_OK) {
             cs_mem_keep();
+            if (atomic_exchange(&w->state, LEFT_BEHIND) == DONE) cs_mem_release();
             (void)pthread_detach(thread);
             return status;
         }
@@ -54,9 +60,10 @@ cs_status cs_leavable(void (*fn)(void *), void *problem, size_t size)
     if (status == CS_OK && !(w = cs_alloc(1, sizeof *w + size))) status = CS_ERR_MEMORY;
     if (status != CS_OK) return status;
     w->fn = fn;
+    atomic_init(&w->state, RUNNING);
     memcpy(w->problem, problem, size);
     if (cs_thread_start(&thread, compute, w)) {
-        status = wait_for(thread);
+        status = wait_for(thread, w);
     } else {
         (void)compute(w);
     }

@@ -1,6 +1,7 @@
 /* malloc with overflow checks, a failure counter for tests, and the machine's free memory. */
 #include "base/mem.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +15,15 @@
 
 static _Atomic int64_t made;
 static _Atomic int64_t fail_at;
-static atomic_bool kept;
+
+/* While computations that were left behind run, what cs_free is given waits here. */
+typedef struct waiting {
+    struct waiting *next;
+    void *p;
+} waiting;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int kept;
+static waiting *to_free;
 
 /* True when this request may proceed. Allocations are numbered from the last cs_mem_fail_at(). */
 static bool admitted(int64_t count, size_t size)
@@ -239,17 +248,50 @@ void cs_append(char **text, const char *format, ...)
 
 void cs_mem_keep(void)
 {
-    atomic_store(&kept, true);
+    (void)pthread_mutex_lock(&kept_lock);
+    atomic_fetch_add(&kept, 1);
+    (void)pthread_mutex_unlock(&kept_lock);
+}
+
+void cs_mem_release(void)
+{
+    waiting *list = NULL;
+    (void)pthread_mutex_lock(&kept_lock);
+    if (atomic_fetch_sub(&kept, 1) == 1) {
+        list = to_free;
+        to_free = NULL;
+    }
+    (void)pthread_mutex_unlock(&kept_lock);
+    while (list) {
+        waiting *next = list->next;
+        free(list->p);
+        free(list);
+        list = next;
+    }
 }
 
 bool cs_mem_kept(void)
 {
-    return atomic_load(&kept);
+    return atomic_load(&kept) > 0;
+}
+
+/* Whether p has to wait; without memory for its place in the list it is never freed. */
+static bool waits(void *p)
+{
+    (void)pthread_mutex_lock(&kept_lock);
+    const bool wait = cs_mem_kept();
+    waiting *w = wait ? malloc(sizeof *w) : NULL;
+    if (w) {
+        *w = (waiting){to_free, p};
+        to_free = w;
+    }
+    (void)pthread_mutex_unlock(&kept_lock);
+    return wait;
 }
 
 void cs_free(void *p)
 {
-    if (!cs_mem_kept()) {
+    if (p && (!cs_mem_kept() || !waits(p))) {
         free(p);
     }
 }

@@ -79,9 +79,10 @@ void cs_mem_populate(void *p, int64_t bytes);
 void cs_free(void *p);
 void cs_drop(void *held);
 
-/* From now on cs_free frees nothing: a computation that was left behind uses it, and the program is
- * to end (base/leavable.h). */
+/* From cs_mem_keep on cs_free frees nothing, because a computation that was left behind may use it
+ * (base/leavable.h). The last cs_mem_release frees all of it. */
 void cs_mem_keep(void);
+void cs_mem_release(void);
 bool cs_mem_kept(void);
 
 /* Members of the struct at `of`: CS_FREE_FIELDS(matrix, row, column, value) */

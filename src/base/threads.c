@@ -451,6 +451,11 @@ void cs_interrupt_set(void)
     }
 }
 
+void cs_interrupt_clear(void)
+{
+    atomic_store(&interrupted_at, 0.0);
+}
+
 bool cs_interrupted(void)
 {
     return atomic_load(&interrupted_at) > 0;

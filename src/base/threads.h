@@ -58,6 +58,7 @@ void cs_threads_blas_broken(void);
 /* The interrupt flag: set from a signal handler, polled by long loops, which then return
  * CS_ERR_INTERRUPT. */
 void cs_interrupt_set(void);
+void cs_interrupt_clear(void); /* for a host that goes on after an interrupted call */
 bool cs_interrupted(void);
 
 /* CS_OK, or CS_ERR_INTERRUPT with its reason. */

@@ -6,6 +6,7 @@ static const cs_opt help_options[] = {
     CS_FLAG("man", "Print the man page (roff)."),
     CS_CHOICE("completion", "bash|zsh|fish", NULL, "Print the completion script of a shell."),
     CS_FLAG("markdown", "Print docs/reference/cli.md."),
+    CS_FLAG("tables", "Print the option tables of all commands as JSON."),
     {0},
 };
 static const cs_opt *const help_groups[] = {help_options, NULL};
@@ -17,9 +18,10 @@ static cs_status run_help(cs_args *args)
 {
     const bool topic = cs_args_positionals(args) > 0, man = cs_args_flag(args, "man"),
                shell = cs_args_given(args, "completion"), markdown = cs_args_flag(args, "markdown"),
-               all = cs_args_flag(args, "all");
-    if (topic + man + shell + markdown > 1) {
-        return cs_fail(CS_ERR_USAGE, "give only one of COMMAND, --man, --completion, --markdown");
+               tables = cs_args_flag(args, "tables"), all = cs_args_flag(args, "all");
+    if (topic + man + shell + markdown + tables > 1) {
+        return cs_fail(CS_ERR_USAGE, "give only one of COMMAND, --man, --completion, --markdown, "
+                                     "--tables");
     }
     if (all && !topic) {
         return cs_fail(CS_ERR_USAGE, "--all needs a COMMAND");
@@ -27,6 +29,7 @@ static cs_status run_help(cs_args *args)
     const cs_command *command = NULL;
     cs_opt_writer *write = man        ? cs_opt_man
                            : markdown ? cs_opt_markdown
+                           : tables   ? cs_opt_json
                            : shell    ? completions[cs_args_choice(args, "completion")]
                            : all      ? cs_opt_help_all
                            : topic    ? cs_opt_help
@@ -38,8 +41,10 @@ static cs_status run_help(cs_args *args)
 const cs_command cs_cmd_help = {
     .name = "help",
     .summary = "Show the commands, or one command's options and examples",
-    .description = "Without an argument, help lists the commands. The man page, the completion "
-                   "scripts and docs/reference/cli.md come from the same option tables.",
+    .description =
+        "Without an argument, help lists the commands. The man page, the completion "
+        "scripts, docs/reference/cli.md and the functions of the Python module come from "
+        "the same option tables.",
     .positional = "[COMMAND]",
     .groups = help_groups,
     .examples = "# options of the toy model\n"

@@ -199,6 +199,7 @@ cs_opt_writer cs_opt_help_all; /* --help-all of the first command */
 cs_opt_writer cs_opt_overview; /* the program's own help */
 cs_opt_writer cs_opt_man;      /* cospec.1, roff */
 cs_opt_writer cs_opt_markdown; /* docs/reference/cli.md */
+cs_opt_writer cs_opt_json;     /* the tables themselves */
 
 /* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
  * --resume --force --quiet --help --help-all. */

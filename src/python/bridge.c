@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "analysis/measures/connectivity.h"
+#include "analysis/measures/dimension.h"
 #include "analysis/measures/effective_rank.h"
+#include "analysis/measures/similarity.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_record.h"
@@ -19,12 +22,11 @@
 #include "linalg/gram.h"
 #include "plan/spec.h"
 #include "text/corpus.h"
-#include "toy/toy.h"
 #include "version.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { ARRAYS = 8 };
+enum { ARRAYS = 8, MOST_THREADS = 256 };
 
 typedef enum { F64, I64, I32 } item_type;
 
@@ -47,7 +49,8 @@ typedef struct {
     cs_spectrum spectrum;
     cs_cooc cooc;
     cs_corpus corpus;
-    cs_toy_spectrum toy;
+    cs_similarity similarity;
+    cs_shape shape;
     cs_effective_rank rank;
     cs_connectivity connectivity;
     cs_plan_file mixture; /* the parts of an objective */
@@ -64,12 +67,45 @@ EXPORT call *cospec_svd(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col, 
 EXPORT call *cospec_connectivity(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col,
                                  double *val, const char *options);
 EXPORT call *cospec_rank(int64_t rows, int64_t cols, const void *data, int wide,
-                         const char *options);
-EXPORT call *cospec_toy(const char *options);
-EXPORT call *cospec_cooc(const char *source, int64_t documents, int64_t *doc_ptr, int32_t *token,
-                         const char *options);
+                         const int32_t *block, const char *options);
+EXPORT call *cospec_similarity(int64_t rows, int64_t cols, const void *data, int wide,
+                               int64_t other_rows, int64_t other_cols, const void *other,
+                               int other_wide, const char *options);
+EXPORT call *cospec_dimension(int64_t rows, int64_t cols, const void *data, int wide,
+                              const char *options);
+EXPORT call *cospec_cooc(int64_t documents, int64_t *doc_ptr, int32_t *token, const char *options);
+EXPORT void cospec_progress(void (*report)(const char *stage, int64_t done, int64_t total));
+EXPORT void cospec_interrupt(int set);
+EXPORT int cospec_busy(void);
 
 static _Thread_local cs_status failure;
+
+/* One call runs at a time: Python sees to that. */
+static void (*reporter)(const char *stage, int64_t done, int64_t total);
+
+static void report(void *ctx, const char *stage, int64_t done, int64_t total)
+{
+    (void)ctx;
+    if (reporter) reporter(stage, done, total);
+}
+static const cs_progress progress = {report, NULL};
+
+void cospec_progress(void (*to)(const char *stage, int64_t done, int64_t total))
+{
+    reporter = to;
+}
+
+/* 1: the running call ends with CS_ERR_INTERRUPT; 0: before the next one. */
+void cospec_interrupt(int set)
+{
+    set ? cs_interrupt_set() : cs_interrupt_clear();
+}
+
+/* Whether a computation that an interrupt left behind still runs. */
+int cospec_busy(void)
+{
+    return cs_mem_kept();
+}
 
 static void end(call *c)
 {
@@ -79,7 +115,8 @@ static void end(call *c)
     cs_spectrum_free(&c->spectrum);
     cs_cooc_free(&c->cooc);
     cs_corpus_free(&c->corpus);
-    cs_toy_spectrum_free(&c->toy);
+    cs_similarity_free(&c->similarity);
+    cs_shape_free(&c->shape);
     cs_effective_rank_free(&c->rank);
     cs_connectivity_free(&c->connectivity);
     cs_plan_file_free(&c->mixture);
@@ -99,7 +136,7 @@ static void add_dense(call *c, const char *name, cs_dense *a)
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 /* An option, and where it goes if it is given. */
-typedef enum { REAL, INTEGER, SMALL, FLAG, TEXT } option_type;
+typedef enum { REAL, INTEGER, THREADS, FLAG, TEXT } option_type;
 typedef struct {
     const char *key;
     option_type type;
@@ -124,7 +161,11 @@ static cs_status take(const option *o, const json_t *value)
     case INTEGER:
         *(int64_t *)o->to = json_integer_value(value);
         break;
-    case SMALL:
+    case THREADS:
+        if (json_integer_value(value) < 1 || json_integer_value(value) > MOST_THREADS) {
+            return cs_fail(CS_ERR_USAGE, "%s: %lld is not in 1..%d", o->key,
+                           (long long)json_integer_value(value), MOST_THREADS);
+        }
         *(int *)o->to = (int)json_integer_value(value);
         break;
     case FLAG:
@@ -210,6 +251,9 @@ void cospec_free(call *c)
     end(c);
 }
 
+/* The default of --moment-budget. */
+static const double MOMENT_BUDGET = 2e10;
+
 /* --- the functions ---------------------------------------------------------------------------- */
 
 call *cospec_svd(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col, double *val,
@@ -217,14 +261,21 @@ call *cospec_svd(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col, double 
 {
     call *c = NULL;
     cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
-    cs_spectrum_options o = {.moment4 = true, .certify = CS_CERTIFY_USUAL};
-    bool vectors = true;
-    const option known[] = {{"k", INTEGER, &o.k},          {"normalised", FLAG, &o.normalised},
-                            {"vectors", FLAG, &vectors},   {"tol", REAL, &o.tol},
-                            {"seed", INTEGER, &o.seed},    {"threads", SMALL, &o.threads},
-                            {"moment4", FLAG, &o.moment4}, {"gram", FLAG, &a.gram}};
+    cs_spectrum_options o = {.moment4 = true,
+                             .moment4_budget = MOMENT_BUDGET,
+                             .moment4_sparing = true,
+                             .certify = CS_CERTIFY_USUAL,
+                             .progress = &progress};
+    bool vectors = false;
+    const option known[] = {{"k", INTEGER, &o.k},        {"normalised", FLAG, &o.normalised},
+                            {"vectors", FLAG, &vectors}, {"tol", REAL, &o.tol},
+                            {"seed", INTEGER, &o.seed},  {"threads", THREADS, &o.threads},
+                            {"gram", FLAG, &a.gram}};
     cs_status status = BEGIN(options, known, &c);
     o.values_only = !vectors;
+    if (status == CS_OK && o.k < 1)
+        status = cs_fail(CS_ERR_USAGE, "k: %lld is below 1; k=\"all\" computes all of them",
+                         (long long)o.k);
     if (status == CS_OK) status = cs_csr_check(&a, !o.normalised);
     if (status == CS_OK) status = cs_spectrum_of(&a, &o, &c->spectrum);
     if (status == CS_OK) {
@@ -249,11 +300,11 @@ call *cospec_connectivity(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col
 {
     call *c = NULL;
     cs_csr a = {.rows = rows, .cols = cols, .ptr = ptr, .col = col, .val = val};
-    cs_connectivity_options o = {0};
+    cs_connectivity_options o = {.k = 32, .moment4_budget = MOMENT_BUDGET, .progress = &progress};
     const option known[] = {{"k", INTEGER, &o.k},
                             {"tol", REAL, &o.tol},
                             {"seed", INTEGER, &o.seed},
-                            {"threads", SMALL, &o.threads},
+                            {"threads", THREADS, &o.threads},
                             {"gram", FLAG, &a.gram}};
     cs_status status = BEGIN(options, known, &c);
     if (status == CS_OK) status = cs_csr_check(&a, true);
@@ -276,11 +327,11 @@ call *cospec_connectivity(int64_t rows, int64_t cols, int64_t *ptr, int32_t *col
 }
 
 static cs_status rank_of(call *c, const cs_rows *rows, const cs_gram_options *gram,
-                         const cs_rank_options *o, int64_t blocks)
+                         const cs_rank_options *o, int64_t blocks, const int32_t *block)
 {
     cs_gram g = {0};
     cs_status status = cs_gram_init(rows->cols, blocks, gram, &g);
-    if (status == CS_OK) status = cs_gram_add(&g, rows, NULL, gram);
+    if (status == CS_OK) status = cs_gram_add(&g, rows, block, gram);
     if (status == CS_OK) status = cs_effective_rank_of(&g, o, &c->rank);
     for (int m = 0; m < CS_RANK_MEASURES && status == CS_OK; ++m) {
         char *definition = cs_rank_definition((cs_rank_measure)m, o, &g, &c->rank);
@@ -296,55 +347,70 @@ static cs_status rank_of(call *c, const cs_rows *rows, const cs_gram_options *gr
 }
 
 /* Rows of float (wide: double), row-major without gaps. */
-call *cospec_rank(int64_t rows, int64_t cols, const void *data, int wide, const char *options)
+static cs_rows rows_of(int64_t rows, int64_t cols, const void *data, int wide, const char *name)
+{
+    return wide ? cs_rows_of_f64(rows, cols, data, name) : cs_rows_of_f32(rows, cols, data, name);
+}
+
+/* block: of each row, for the jackknife; NULL: consecutive rows. */
+call *cospec_rank(int64_t rows, int64_t cols, const void *data, int wide, const int32_t *block,
+                  const char *options)
 {
     call *c = NULL;
     int64_t blocks = rows < 20 ? rows : 20;
-    cs_gram_options gram = {.wide = true};
-    cs_rank_options o = {.tau = 0.9, .eps = -1};
-    const option known[] = {{"center", FLAG, &o.centred},        {"threads", SMALL, &o.threads},
+    cs_gram_options gram = {.wide = true, .progress = &progress};
+    cs_rank_options o = {.tau = 0.9, .eps = 1e-7};
+    const option known[] = {{"center", FLAG, &o.centred},        {"threads", THREADS, &o.threads},
                             {"blocks", INTEGER, &blocks},        {"double_sums", FLAG, &gram.wide},
                             {"row_norm", FLAG, &gram.normalise}, {"tau", REAL, &o.tau}};
     cs_status status = BEGIN(options, known, &c);
     gram.shift = o.centred;
     gram.threads = o.threads;
+    const cs_rows given = rows_of(rows, cols, data, wide, "rows");
+    if (status == CS_OK && (blocks < 1 || blocks > 10000))
+        status = cs_fail(CS_ERR_USAGE, "blocks: %lld is not in 1..10000", (long long)blocks);
+    blocks = blocks < rows ? blocks : rows;
     o.jackknife = blocks > 1;
-    const cs_rows given =
-        wide ? cs_rows_of_f64(rows, cols, data, "rows") : cs_rows_of_f32(rows, cols, data, "rows");
-    if (status == CS_OK) status = rank_of(c, &given, &gram, &o, blocks);
+    if (status == CS_OK) status = rank_of(c, &given, &gram, &o, blocks, block);
     if (status == CS_OK) add(c, "eigenvalues", F64, c->rank.count, c->rank.lambda);
     return finish(c, status);
 }
 
-call *cospec_toy(const char *options)
+call *cospec_similarity(int64_t rows, int64_t cols, const void *data, int wide, int64_t other_rows,
+                        int64_t other_cols, const void *other, int other_wide, const char *options)
 {
     call *c = NULL;
-    const char *text = "ar", *how = "reduce";
-    cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
-    const option known[] = {{"objective", TEXT, &text},         {"method", TEXT, &how},
-                            {"classes", INTEGER, &toy.classes}, {"length", INTEGER, &toy.length},
-                            {"tokens", INTEGER, &toy.tokens},   {"given", FLAG, &toy.given},
-                            {"literal", FLAG, &toy.literal}};
+    cs_similarity_options o = {.angles = 10, .blocks = 1};
+    const option known[] = {{"k", INTEGER, &o.angles},
+                            {"blocks", INTEGER, &o.blocks},
+                            {"threads", THREADS, &o.threads}};
     cs_status status = BEGIN(options, known, &c);
-    if (status == CS_OK) status = cs_objective_parse_held(text, &c->mixture, &toy.objective);
-    if (status == CS_OK && strcmp(how, "enumerate") == 0) {
-        status = cs_toy_enumerate(&toy, 0, &c->toy);
-    } else if (status == CS_OK && strcmp(how, "closed") == 0) {
-        status = cs_toy_closed(&toy, &c->toy);
-    } else if (status == CS_OK && strcmp(how, "reduce") == 0) {
-        status = cs_toy_reduce(&toy, &c->toy);
-    } else if (status == CS_OK) {
-        status = cs_fail(CS_ERR_USAGE, "method '%s' is not reduce, enumerate or closed", how);
-    }
+    const cs_rows a = rows_of(rows, cols, data, wide, "a"),
+                  b = rows_of(other_rows, other_cols, other, other_wide, "b");
+    if (status == CS_OK) status = cs_similarity_of(&a, &b, &o, &c->similarity);
     if (status == CS_OK) {
-        cs_item_real(c->root, "sum_sigma2", c->toy.sum_sigma2);
-        cs_item_real(c->root, "sum_sigma4", c->toy.sum_sigma4);
-        cs_item_int(c->root, "rank", c->toy.rank);
-        cs_item_real(c->root, "residual", c->toy.residual);
-        cs_item_text(c->root, "source", c->toy.source);
-        add(c, "sigma", F64, c->toy.values, c->toy.sigma);
-        add(c, "multiplicity", I64, c->toy.values, c->toy.multiplicity);
+        cs_similarity_record(&c->similarity, "a", "b", cs_item_array(c->root, "metrics"));
+        add(c, "angles", F64, c->similarity.angles, c->similarity.angle);
     }
+    return finish(c, status);
+}
+
+call *cospec_dimension(int64_t rows, int64_t cols, const void *data, int wide, const char *options)
+{
+    call *c = NULL;
+    cs_shape_options o = {.discard = 0.1, .sample = 10000, .blocks = 1};
+    const option known[] = {{"discard", REAL, &o.discard},
+                            {"sample", INTEGER, &o.sample},
+                            {"blocks", INTEGER, &o.blocks},
+                            {"threads", THREADS, &o.threads}};
+    cs_status status = BEGIN(options, known, &c);
+    const cs_rows given = rows_of(rows, cols, data, wide, "rows");
+    if (status == CS_OK && !(o.discard >= 0 && o.discard <= 0.99))
+        status = cs_fail(CS_ERR_USAGE, "discard: %g is not in 0..0.99", o.discard);
+    if (status == CS_OK && (o.sample < 3 || o.blocks < 1))
+        status = cs_fail(CS_ERR_USAGE, "sample is at least 3 and blocks at least 1");
+    if (status == CS_OK) status = cs_shape_of(&given, &o, &c->shape);
+    if (status == CS_OK) cs_shape_record(&c->shape, &o, "rows", cs_item_array(c->root, "metrics"));
     return finish(c, status);
 }
 
@@ -362,8 +428,9 @@ static cs_status corpus_of_ids(call *c, int64_t documents, int64_t *doc_ptr, int
         }
     }
     for (int64_t i = 0; i < tokens; ++i) {
-        if (token[i] < 0) {
-            return cs_fail(CS_ERR_INPUT, "token %lld is negative: %d", (long long)i, token[i]);
+        if (token[i] < 0 || token[i] == INT32_MAX) {
+            return cs_fail(CS_ERR_INPUT, "token %lld is %d, not an id from 0 to %d", (long long)i,
+                           token[i], INT32_MAX - 1);
         }
         largest = token[i] > largest ? token[i] : largest;
     }
@@ -383,7 +450,7 @@ static cs_status corpus_of_ids(call *c, int64_t documents, int64_t *doc_ptr, int
     return CS_OK;
 }
 
-static void add_cooc(call *c, const cs_corpus *corpus)
+static void add_cooc(call *c)
 {
     cs_cooc *m = &c->cooc;
     cs_csr *a = &m->matrix.a;
@@ -396,56 +463,37 @@ static void add_cooc(call *c, const cs_corpus *corpus)
     cs_item_real(c->root, "dropped_mass", m->dropped_mass);
     cs_item_int(c->root, "sequences", m->sequences);
     cs_item_int(c->root, "skipped_sequences", m->skipped_sequences);
-    cs_item *words = corpus->word ? cs_item_array(c->root, "words") : NULL;
-    for (int64_t v = 0; words && v < corpus->vocab; ++v) {
-        cs_item_text(words, NULL, corpus->word[v]);
-    }
     add(c, "indptr", I64, a->rows + 1, a->ptr);
     add(c, "indices", I32, nonzeros, a->col);
     add(c, "data", F64, nonzeros, a->val);
 }
 
-/* source: a name, file or folder, or NULL for ids that the caller holds. */
-call *cospec_cooc(const char *source, int64_t documents, int64_t *doc_ptr, int32_t *token,
-                  const char *options)
+/* Of ids that the caller holds. */
+call *cospec_cooc(int64_t documents, int64_t *doc_ptr, int32_t *token, const char *options)
 {
     call *c = NULL;
-    cs_corpus ids = {0};
-    const cs_corpus *corpus = source ? NULL : &ids;
-    cs_corpus_options reading = {.vocab_size = 8000, .test_share = -1};
-    const char *objective = "ar", *mode = "all";
-    const char *invalid = "refuse";
+    cs_corpus corpus = {0};
+    const char *objective = "", *mode = "all";
     bool given = false;
-    cs_cooc_options o = {.max_length = 64};
+    cs_cooc_options o = {.progress = &progress};
     const option known[] = {{"objective", TEXT, &objective},
                             {"context", TEXT, &mode},
                             {"max_length", INTEGER, &o.max_length},
                             {"stride", INTEGER, &o.stride},
                             {"draws", INTEGER, &o.draws},
                             {"seed", INTEGER, &o.seed},
-                            {"threads", SMALL, &o.threads},
+                            {"threads", THREADS, &o.threads},
                             {"weight_by_document", FLAG, &o.weight_by_document},
-                            {"given", FLAG, &given},
-                            {"vocab", INTEGER, &reading.vocab_size}, /* of a source, as the next */
-                            {"invalid", TEXT, &invalid}};
-    const size_t options_known = sizeof known / sizeof *known - (source ? 0 : 2);
-    cs_status status = begin(options, options_known, known, &c);
-    const int rule = cs_choice_number("refuse|replace|skip|latin1", invalid);
-    if (status == CS_OK && rule < 0)
-        status = cs_fail(CS_ERR_USAGE, "invalid: expected refuse, replace, skip or latin1, got %s",
-                         invalid);
-    reading.invalid = (cs_invalid)(rule < 0 ? 0 : rule);
-    if (status == CS_OK && source) {
-        status = cs_corpus_load(source, &reading, &c->corpus);
-        corpus = &c->corpus;
-    } else if (status == CS_OK) {
-        status = corpus_of_ids(c, documents, doc_ptr, token, &ids);
-    }
+                            {"given", FLAG, &given}};
+    cs_status status = BEGIN(options, known, &c);
+    if (status == CS_OK && o.stride > 0 && o.max_length == 0)
+        status = cs_fail(CS_ERR_USAGE, "stride %lld needs max_length", (long long)o.stride);
+    if (status == CS_OK) status = corpus_of_ids(c, documents, doc_ptr, token, &corpus);
     if (status == CS_OK) status = cs_objective_parse_held(objective, &c->mixture, &o.objective);
     if (status == CS_OK) status = cs_context_parse(mode, &o.context);
-    o.context.given = given;
-    o.memory_budget = INT64_MAX / 4; /* arrays that Python is to hold lie in memory */
-    if (status == CS_OK) status = cs_cooc_build(corpus, &o, &c->cooc);
-    if (status == CS_OK) add_cooc(c, corpus);
+    o.context.given |= given;
+    o.memory_budget = INT64_MAX / 4; /* arrays that Python is to hold are in memory */
+    if (status == CS_OK) status = cs_cooc_build(&corpus, &o, &c->cooc);
+    if (status == CS_OK) add_cooc(c);
     return finish(c, status);
 }

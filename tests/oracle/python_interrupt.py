@@ -1,0 +1,36 @@
+"""Ctrl-C ends functions of arrays and of commands within two seconds. usage: python_interrupt.py"""
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+import cospec
+
+
+def interrupted(function, *arguments, after=1.0, **options):
+    threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    try:
+        function(*arguments, **options)
+    except KeyboardInterrupt:
+        spent = time.monotonic() - begun - after
+        assert spent < 2, (function.__name__, spent)
+        return
+    raise AssertionError("%s ended before the interrupt" % function.__name__)
+
+
+rng = np.random.default_rng(1)
+dense = rng.random((2500, 2500))
+interrupted(cospec.svd, dense, k="all", progress=False)
+rows = rng.standard_normal((8000, 1500))
+interrupted(cospec.rank, rows, blocks=200, progress=False)
+interrupted(cospec.similarity, rows, rows, progress=False, after=0.3)
+interrupted(cospec.dimension, rng.standard_normal((60000, 50)), sample=60000, progress=False)
+interrupted(cospec.connectivity, dense, progress=False, after=0.5)
+np.save("dense.npy", dense)
+interrupted(cospec.svd, "dense.npy", k="all", progress=False)
+assert np.allclose(cospec.svd(np.eye(5), progress=False)["sigma"], 1)  # the next call computes
+print("ok")
