@@ -139,7 +139,7 @@ TEST_IN_DIR(nothing_to_read_is_said)
     const int64_t one[2] = {1, 1};
     cs_corpus corpus = small_corpus(2, one, 5, 0, 1), empty = {0};
     cs_cooc_options o = options_of("ar", 0);
-    refused(&corpus, &o, "no sequence is long enough; the longest has 1 tokens");
+    refused(&corpus, &o, "no sequence is long enough; the longest has 1 token");
     refused(&empty, &o, "corpus given has no documents");
     o.split = CS_SPLIT_TEST; /* the fifth document would be of it */
     refused(&corpus, &o, "corpus small has no documents in the test split");

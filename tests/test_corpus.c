@@ -544,7 +544,7 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
         cs_corpus_free(&part);
     }
     assert_fails(cs_corpus_select_train(&c, c.documents - held + 1, &part), CS_ERR_INPUT,
-                 "documents to train on, at least");
+                 "to train on, but at least");
     cs_corpus_free(&c);
 }
 

@@ -286,7 +286,7 @@ TEST(definitions_say_what_was_done)
     g = blocks_of(x, 1, 3, 1, &options);
     o.tolerance = 0;
     assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_INPUT,
-                 "1 rows are too few for an effective rank");
+                 "1 row: too few for an effective rank");
     cs_gram_free(&g);
 }
 

@@ -183,7 +183,7 @@ TEST_IN_DIR(bad_lines)
                  "unpack it first");
     assert_fails(cs_labelled_text_read("gcide", &plain, NULL, &t), CS_ERR_USAGE, "no labels");
     assert_fails(cs_labelled_text_read("wordnet:dev", &plain, NULL, &t), CS_ERR_USAGE,
-                 "wordnet:dev: want wordnet:train or wordnet:test");
+                 "wordnet:dev: expected wordnet:train or wordnet:test");
     assert_fails(cs_labelled_text_read("wordnet", &pair, NULL, &t), CS_ERR_USAGE, "not pairs");
 }
 

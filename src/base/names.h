@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -30,6 +31,12 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
         return CS_NAME_AMONG(what, name, array, out);                                              \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
+
+/* The ending of a noun after a number: "%lld row%s" with n and cs_plural(n). */
+static inline const char *cs_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 /* Whether a name is in a list of names parted by bars, blanks or commas; NULL: an empty one. */
 bool cs_listed(const char *list, const char *name);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/commands.h"
@@ -123,8 +124,8 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
                    (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a),
                    (long long)cooc->sequences, merged);
     if (cooc->skipped_sequences > 0) {
-        cs_output_note(args, "%lld sequences were too short for the objective",
-                       (long long)cooc->skipped_sequences);
+        cs_output_note(args, "left out %lld sequence%s too short for the objective",
+                       (long long)cooc->skipped_sequences, cs_plural(cooc->skipped_sequences));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -40,9 +41,9 @@ static cs_status dimensions(const study *r, const matrix *m)
                   left = o.blocks > 1 ? sampled - (sampled + o.blocks - 1) / o.blocks : sampled;
     if (sampled >= 3 && o.blocks <= sampled && left < 3)
         return cs_fail(CS_ERR_INPUT,
-                       "%lld rows in %lld blocks: without one block %lld rows remain, but the "
+                       "%lld rows in %lld blocks: leaving out one block leaves %lld row%s, but the "
                        "intrinsic dimension needs at least 3",
-                       (long long)sampled, (long long)o.blocks, (long long)left);
+                       (long long)sampled, (long long)o.blocks, (long long)left, cs_plural(left));
     cs_status status = cs_shape_of(&m->rows, &o, &s);
     if (status == CS_OK) cs_shape_record(&s, &o, m->name, r->metrics);
     if (status == CS_OK && s.duplicates > 0)

@@ -43,8 +43,11 @@ static void why(const cs_estimable_input *in, const cs_estimable *e, FILE *out)
 {
     const char *between = "";
     if (!e->seen) {
-        (void)fprintf(out, "contexts that two documents share hold %.2g %% of the mass (want 50)",
-                      100 * in->seen);
+        (void)fprintf(
+            out,
+            "contexts that two documents share hold %.2g %% of the mass (at least 50 %% is "
+            "needed)",
+            100 * in->seen);
         between = "; ";
     }
     if (!e->leading) {

@@ -223,13 +223,14 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
 {
     note_header(args, source, read);
     if (bytes > 0) {
-        cs_output_note(args, "%s: %lld invalid UTF-8 sequences %s", source, (long long)bytes,
+        cs_output_note(args, "%s: %lld invalid UTF-8 sequence%s %s", source, (long long)bytes,
+                       cs_plural(bytes),
                        cs_args_is(args, "invalid", "latin1") ? "read as Latin-1"
                                                              : "replaced by U+FFFD");
     }
     if (documents > 0) {
-        cs_output_note(args, "%s: %lld documents skipped because they are not valid UTF-8", source,
-                       (long long)documents);
+        cs_output_note(args, "%s: %lld document%s skipped, because of invalid UTF-8", source,
+                       (long long)documents, cs_plural(documents));
     }
 }
 
@@ -421,10 +422,10 @@ cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
     cs_status status = cs_cooc_uncovered(corpus, options, uncovered, &tokens);
     if (status == CS_OK && *uncovered > 0)
         cs_output_note(
-            args, "%lld of %lld tokens are in no sequence and not counted: %s",
-            (long long)*uncovered, (long long)tokens,
+            args, "%lld of %lld tokens are not counted: %s", (long long)*uncovered,
+            (long long)tokens,
             options->stride > 0
-                ? "no full window reaches them, or their sequence is too short for the objective"
-                : "their sequence is too short for the objective");
+                ? "no full window contains them, or their document is too short for the objective"
+                : "their document or piece is too short for the objective");
     return status;
 }

@@ -172,9 +172,9 @@ static cs_status on_matrix(cs_verify *v, const cs_labelled *m, const char *name,
 {
     cs_status status = CS_OK;
     if (m->a.gram) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s is a Gram form has no contexts, and the theorems are about contexts",
-                       name);
+        return cs_fail(
+            CS_ERR_USAGE,
+            "%s is a Gram form, which has no contexts, but the theorems are about contexts", name);
     }
     v->input.matrix = m;
     v->input.name = name;

@@ -111,9 +111,10 @@ static cs_status other_column(const line *l, int64_t label, int64_t *text)
         *text = 3 - label;
         return CS_OK;
     }
-    return cs_fail(CS_ERR_INPUT,
-                   "the first line names a label but no text: want a column named text, sentence "
-                   "or question, or --text-column N");
+    return cs_fail(
+        CS_ERR_INPUT,
+        "the first line names a label but no text: expected a column named text, sentence "
+        "or question, or --text-column N");
 }
 
 cs_status cs_columns_find(const cs_corpus_options *o, bool csv, const cs_cell *cell, int64_t cells,

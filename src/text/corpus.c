@@ -38,7 +38,7 @@ cs_status cs_corpus_side(const char *source, const char *name, const char *side,
                                         : CS_DOCUMENT_TEST;
     return !side || *out == CS_DOCUMENT_TRAIN || strcmp(side, "test") == 0
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "%s: want %s:train or %s:test", source, name, name);
+               : cs_fail(CS_ERR_USAGE, "%s: expected %s:train or %s:test", source, name, name);
 }
 
 /* Where it is, prepared now when it is not there; *path is the caller's, whatever happens. */
@@ -276,8 +276,9 @@ cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count, cs_corp
         there += corpus->held_out[d] == 0;
     }
     if (status == CS_OK && there < count)
-        status = cs_fail(CS_ERR_INPUT, "%s: %lld documents to train on, at least %lld are needed",
-                         corpus->name, (long long)there, (long long)count);
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: %lld document%s to train on, but at least %lld are needed",
+                    corpus->name, (long long)there, cs_plural(there), (long long)count);
     if (status == CS_OK) {
         cs_rng rng = cs_rng_at(0, CS_STREAM_FEW, 0);
         cs_rng_shuffle(&rng, there, document);

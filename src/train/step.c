@@ -119,16 +119,18 @@ static cs_status nothing(const cs_corpus *corpus, const cs_examples *train, int6
         held += corpus->held_out[d] != 0;
     }
     if (held == corpus->documents) {
-        return cs_fail(CS_ERR_INPUT,
-                       "nothing to train on: all %lld documents are held out; give --test-share 0, "
-                       "unless the corpus defines its own split",
-                       (long long)held);
+        return cs_fail(
+            CS_ERR_INPUT,
+            "nothing to train on: every document (%lld) is held out; give --test-share 0, "
+            "unless the corpus defines its own split",
+            (long long)held);
     }
-    return cs_fail(CS_ERR_INPUT,
-                   "nothing to train on: the objective predicts nothing in any of %lld sequences "
-                   "of at most %lld tokens (%lld of %lld documents are held out: --test-share)",
-                   (long long)train->too_short, (long long)length, (long long)held,
-                   (long long)corpus->documents);
+    return cs_fail(
+        CS_ERR_INPUT,
+        "nothing to train on: the objective predicts nothing in any sequence (%lld, of at "
+        "most %lld tokens; --test-share holds out %lld of %lld documents)",
+        (long long)train->too_short, (long long)length, (long long)held,
+        (long long)corpus->documents);
 }
 
 static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,

@@ -66,13 +66,13 @@ test_uncovered_tokens_are_told() {
         # shellcheck disable=SC2086
         set -- $what
         exits 0 cooc --corpus c.txt --objective ar --context nearest:1 --max-length $1 --stride $2 --force --json -o d &&
-            [ "$(number uncovered_tokens out)" = $3 ] && [ "$(grep -c "^$3 of 6 tokens are in no sequence" err)" = $(($3 > 0)) ] || { fail "$what: $(cat err)"; return 1; }
+            [ "$(number uncovered_tokens out)" = $3 ] && [ "$(grep -c "^$3 of 6 tokens are not counted" err)" = $(($3 > 0)) ] || { fail "$what: $(cat err)"; return 1; }
         exits 0 "$COSPEC" cooc --corpus c.txt --objective ar --context nearest:1 --max-length $1 --stride $2 --dry-run --json &&
             [ "$(number uncovered_tokens out)" = $3 ] || { fail "$what, dry run"; return 1; }
     done
     small_corpus l.tsv
     exits 0 "$COSPEC" connectivity --corpus l.tsv --context all --max-length 5 --stride 5 --compare ar --jackknife 0 -k 2 --json &&
-        [ "$(number uncovered_tokens out)" = "$(grep -o '[0-9]* of [0-9]* tokens are in no sequence' err | head -1 | cut -d' ' -f1)" ] &&
+        [ "$(number uncovered_tokens out)" = "$(grep -o '[0-9]* of [0-9]* tokens are not counted' err | head -1 | cut -d' ' -f1)" ] &&
         [ "$(number uncovered_tokens out)" -gt 0 ] || fail "connectivity: ${why:-$(cat err)}"
 }
 

@@ -70,7 +70,7 @@ test_sides() {
     forms && exits 0 "$COSPEC" data stats wordnet:test && says '12 documents' && exits 0 "$COSPEC" data stats wordnet:train && says '48 documents' || return 1
     exits 0 "$COSPEC" train --corpus wordnet:train --objective ar --steps 2 --width 16 --batch 8 --max-length 16 -o ar -q && exits 0 "$COSPEC" perplexity ar wordnet:test --csv && cut -d, -f2-4 out > side &&
         exits 0 "$COSPEC" perplexity ar wordnet --split test --csv && cut -d, -f2-4 out | cmp - side || return 1
-    refuses 2 "wordnet:dev: want wordnet:train or wordnet:test" "$COSPEC" data stats wordnet:dev
+    refuses 2 "wordnet:dev: expected wordnet:train or wordnet:test" "$COSPEC" data stats wordnet:dev
 }
 
 # Tasks are labelled corpora of any kind, a folder that is one, and folders of them.

@@ -39,7 +39,7 @@ test_bad_input() {
     refuses 2 "give a prompt" "$COSPEC" generate ar &&
         refuses 2 "--order random: a causal model with causal attention generates only from left to right" "$COSPEC" generate ar --prompt a --order random &&
         refuses 2 "length 17 exceeds the 16 positions" "$COSPEC" generate ar --prompt a --length 17 &&
-        refuses 2 "a text of 1 tokens with a prompt of 1 leaves nothing to generate" "$COSPEC" generate ar --prompt a --length 1 &&
+        refuses 2 "a text of 1 token with a prompt of 1 leaves nothing to generate" "$COSPEC" generate ar --prompt a --length 1 &&
         refuses 2 "its outputs are not probabilities" "$COSPEC" generate spectral --prompt a &&
         refuses 2 "--top-p" "$COSPEC" generate ar --prompt a --top-p 1.5 &&
         refuses 2 "--temperature" "$COSPEC" generate ar --prompt a --temperature -1 &&

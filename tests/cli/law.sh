@@ -81,7 +81,7 @@ test_estimable() {
     language='markov:states=20,concentration=0.3,length=5' options='--compare masked --context all -k 4 -q'
     # shellcheck disable=SC2086
     exits 0 "$COSPEC" connectivity --corpus "$language,documents=400" $options -o few && head -1 out | grep -q '^sum sigma^4 of the language, bias-corrected:$' &&
-        sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind and given: not estimable from this corpus: contexts that two documents share hold 34 % of the mass (want 50)\. At least about 960 documents would do; there are 400$' ||
+        sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind and given: not estimable from this corpus: contexts that two documents share hold 34 % of the mass (at least 50 % is needed)\. At least about 960 documents would do; there are 400$' ||
         { fail "${why:-$(head -3 out)}"; return 1; }
     cp out page
     # shellcheck disable=SC2086

@@ -197,7 +197,7 @@ test_shape_blocks() {
         [ "$(awk -F, -v m=$m '$2 == m && $3 == 1 { print $4 }' d/similarity-blocks.csv)" = "$(grep ",$m," out | awk -F, '{ print $(NF - 2) }')" ] || { fail "$m: $(grep $m out d/similarity-blocks.csv)"; return 1; }
         near "$(blocks d/similarity value "x,$m,")" "$(grep ",$m," d/similarity.csv | awk -F, '{ print $(NF - 1) }')" 1e-10 || return 1
     done
-    f32 0 1 2 -1 0.5 1 | npy three.npy '<f4' '(3, 2)' && refuses 3 "3 rows in 3 blocks: without one block 2 rows remain" "$COSPEC" similarity three.npy --dimension --blocks 3
+    f32 0 1 2 -1 0.5 1 | npy three.npy '<f4' '(3, 2)' && refuses 3 "3 rows in 3 blocks: leaving out one block leaves 2 rows" "$COSPEC" similarity three.npy --dimension --blocks 3
 }
 
 # What is no regular file is refused before it is read, and a signal ends the hashing of a large one.

@@ -370,7 +370,7 @@ test_token_ids() {
 test_one_document() {
     printf 'one two three four five six\n' > c.txt
     exits 0 "$COSPEC" train --corpus c.txt --width 16 --layers 1 --heads 2 --batch 2 --objective ar --steps 2 --json -o d && says "no document would be left for training, so nothing is held out" && grep -q '"eval_loss": null' out || { fail "${why:-$(cat out)}"; return 1; }
-    refuses 3 "all 1 documents are held out; give --test-share 0" "$COSPEC" train --corpus c.txt --test-share 0.2 --objective ar --steps 2 -o e
+    refuses 3 "every document (1) is held out; give --test-share 0" "$COSPEC" train --corpus c.txt --test-share 0.2 --objective ar --steps 2 -o e
 }
 
 test_nothing_to_train_on() {
@@ -378,7 +378,7 @@ test_nothing_to_train_on() {
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --objective ar -o d && [ ! -e d/log.csv ] || return 1
     printf 'a\tone two three\n' > c.tsv
     refuses 2 "test share 1 is not below 1" "$COSPEC" train --corpus c.tsv --test-share 1 --objective ar -o d || return 1
-    refuses 3 "of 1 documents are held out: --test-share" "$COSPEC" train --corpus c.tsv --test-share 0 --objective ar --max-length 1 -o d || return 1
+    refuses 3 "--test-share holds out 0 of 1 documents" "$COSPEC" train --corpus c.tsv --test-share 0 --objective ar --max-length 1 -o d || return 1
     small_plan
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --test-share 0 --objective file --plan-file p.json -o d
 }
