@@ -78,22 +78,22 @@ test_refusals() {
 # Where the estimates of the language contradict what is known, the corpus is said to be too small, and which would do; where they do not,
 # the bias-corrected value comes first and is right within a factor of two: the population is known.
 test_estimable() {
-    language='markov:states=20,concentration=0.3,length=5' options='--compare masked --context all -k 4 -q'
+    language='markov:states=14,concentration=0.3,length=5' options='--compare masked --context all -k 4 -q'
     # shellcheck disable=SC2086
-    exits 0 "$COSPEC" connectivity --corpus "$language,documents=400" $options -o few && head -1 out | grep -q '^sum sigma^4 of the language, bias-corrected:$' &&
-        sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind and given: not estimable from this corpus: contexts that two documents share hold 34 % of the mass (at least 50 % is needed)\. At least about 960 documents would do; there are 400$' ||
+    exits 0 "$COSPEC" connectivity --corpus "$language,documents=800" $options -o few && head -1 out | grep -q '^sum sigma^4 of the language, bias-corrected:$' &&
+        sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind and given: not estimable from this corpus: contexts that two documents share hold 38 % of the mass (at least 50 % is needed)\. At least about 1300 documents would do; there are 800$' ||
         { fail "${why:-$(head -3 out)}"; return 1; }
     cp out page
     # shellcheck disable=SC2086
-    exits 0 "$COSPEC" connectivity --corpus "$language,documents=400" $options -o few --resume && cmp -s out page && exits 0 "$COSPEC" connectivity --corpus "$language,documents=1600" $options -o enough || return 1
-    sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind and given: 1\.[0-9]*, 95 % interval ' && grep -q '"metric": "estimable"' enough/connectivity.json || { fail "$(head -3 out)"; return 1; }
+    exits 0 "$COSPEC" connectivity --corpus "$language,documents=800" $options -o few --resume && cmp -s out page && exits 0 "$COSPEC" connectivity --corpus "$language,documents=2400" $options -o enough || return 1
+    sed -n 2p out | grep -q '^  masked(mask-ratio=0.15), blind and given: 2\.[0-9]*, 95 % interval ' && grep -q '"metric": "estimable"' enough/connectivity.json || { fail "$(head -3 out)"; return 1; }
     awk '$2 == "blind" && $3 == "sum_sigma4_corrected" { x = $5 } $2 == "blind" && $3 == "sum_sigma4" && $4 == "population" { t = $5 } END { exit !(t > 0 && x > t / 2 && x < 2 * t) }' out || { fail "$(cat out)"; return 1; }
     grep -q 'A number of documents$' out && grep -q '^that would do is a lower limit' out &&
         ! grep -q 'lie outside their intervals' err || { fail "$(head -6 out) $(cat err)"; return 1; }
     # the corrected value is above the uncorrected one, whose interval is the corrected one's
     [ "$(grep -n 'blind *sum_sigma4_corrected' out | cut -d: -f1)" -lt "$(grep -n 'blind *sum_sigma4 *distinct' out | cut -d: -f1)" ] || { fail "$(cat out)"; return 1; }
     # values that are not bias-corrected say so in their own row
-    exits 0 "$COSPEC" connectivity --corpus "$language,documents=400" --compare masked --context all -k 4 --metric sum_sigma4 --metric sigma_1 -q &&
+    exits 0 "$COSPEC" connectivity --corpus "$language,documents=800" --compare masked --context all -k 4 --metric sum_sigma4 --metric sigma_1 -q &&
         grep -q 'sum_sigma4 *distinct-document .* not bias-corrected' out && grep -q 'sigma_1 *distinct-document .* not bias-corrected; outside the interval' out || fail "${why:-$(cat out)}"
 }
 
