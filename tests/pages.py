@@ -14,7 +14,7 @@ A comment before a block says what else the reader of this test should know; bro
     <!-- slow: reason -->       the next block runs with --slow alone (tests/rotating)
     <!-- not run: reason -->    the next block never runs; on the first line of a page, none of its blocks does
 
---update writes what is printed today into the page. Output: one line a page, and one for each block that did not run.
+--update writes what is printed today into the page. Output: one line a page that has run, and one for each block that has not.
 """
 import os
 import re
@@ -113,8 +113,6 @@ def console(lines, first, end, share, update):
 
 
 def python(text):
-    if not os.environ.get("PYTHON"):
-        return
     with open("block.py", "w", encoding="utf8") as file:
         file.write(f"'''\n{text}\n'''\n" if ">>>" in text else text)
     run(f"$PYTHON {'-m doctest' if '>>>' in text else ''} block.py")
@@ -133,6 +131,9 @@ def page(path, slow, update):
             continue
         if mark and (mark[0] == "not run" or not slow):
             left.append(f"line {first + 1}: {mark[0]}: {mark[1]}")
+            continue
+        if kind == "python" and not os.environ.get("PYTHON"):
+            left.append(f"line {first + 1}: no PYTHON with the module")
             continue
         ran += 1
         if kind == "console":
@@ -154,15 +155,16 @@ def main():
     bad, home = 0, os.getcwd()
     for path in (a for a in sys.argv[1:] if not a.startswith("--")):
         path = os.path.abspath(os.path.join(home, path))
-        name = re.sub(r"^.*/(?=docs/|data/|[A-Z]+\.md$)", "", path)
+        name = os.path.relpath(path, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         folder = re.sub(r"\W", "-", name)
         os.makedirs(folder)
         os.chdir(folder)
         try:
             ran, left = page(path, "--slow" in options, "--update" in options)
-            print(f"ok {name}: {ran} blocks", flush=True)
+            if ran:
+                print(f"ok {name}", flush=True)
             for line in left:
-                print(f"# {name}, {line}")
+                print(f"skip {name}: {line}")
         except Fault as fault:
             print(f"not ok {name}: {fault}", flush=True)
             bad = 1
