@@ -7,3 +7,26 @@ cd "$root" && pages=$(git ls-files '*.md' 2> /dev/null | grep -v '^docs/referenc
 [ -n "$pages" ] || pages="README.md docs/tutorial/corpus-to-probe.md"
 # shellcheck disable=SC2086 # names have no blanks
 (cd "$work" && for page in $pages; do echo "$root/$page"; done | xargs /usr/bin/python3 "$root/tests/pages.py")
+
+# The commands of README's table "I have ..." run, on small inputs in the place of the reader's.
+test_readme_table() {
+    small_corpus c.tsv
+    sed -n 's/^| [a-z].*| `\(cospec [^`]*\)` |.*/\1/p' "$root/README.md" > commands
+    [ "$(wc -l < commands)" -ge 6 ] || { fail "the table has $(wc -l < commands) commands"; return 1; }
+    for seed in 1 2; do
+        exits 0 "$COSPEC" train --corpus c.tsv --objective masked --layers 1 --width 16 --steps 3 --seed $seed -o model-$seed || return 1
+    done
+    while read -r line; do
+        small=
+        case $line in
+        *' demo'*) continue ;; # tests/cli/demo.sh
+        *' compare '*) small='--dry-run' line=${line#cospec compare MODEL MODEL} line="cospec compare model-1 model-2$line" ;;
+        *' train '*) small='--patch 4 --layers 1 --width 16 --steps 2' line=${line%%FOLDER*}field:side=8,fields=200${line#*FOLDER} ;;
+        esac
+        line=$(echo "$line $small" | sed 's/ MODEL / model-1 /; s/ CORPUS/ c.tsv/; s/ FILE / c.tsv /')
+        # shellcheck disable=SC2086 # words of a command
+        exits 0 "$COSPEC" ${line#cospec} || return 1
+    done < commands
+}
+
+check readme_table
