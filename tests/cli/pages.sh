@@ -30,3 +30,15 @@ test_readme_table() {
 }
 
 check readme_table
+
+# docs/reference/statements.md has every row of `verify --list`.
+test_statements() {
+    exits 0 "$COSPEC" verify --list || return 1
+    tail -n +2 out | while read -r line; do
+        row="| $(echo "$line" | sed 's/   */ | /g; s/^\([^ ]*\) \(printed\|corrected\)/\1 | \2/; s/\(printed\|corrected\) \([^|]\)/\1 | \2/') |"
+        grep -qxF "$row" "$root/docs/reference/statements.md" || { echo "$row"; break; }
+    done > missing
+    [ ! -s missing ] || fail "docs/reference/statements.md lacks $(cat missing)"
+}
+
+check statements
