@@ -27,6 +27,7 @@ static void rare_plan(const char *path, int rare, cs_plan_file *file, cs_objecti
                    "\"groups\": [0, 1, 1, 1], \"weights\": [0, 1, 1, 1]}]}",
                    1 - 1.0 / rare, 1.0 / rare);
     plan_write(path, text);
+    *objective = cs_objective_default(CS_OBJ_FILE);
     OK(cs_objective_of_file(path, file, objective));
 }
 

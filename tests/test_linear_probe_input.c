@@ -28,7 +28,7 @@ TEST(bad_input)
     o = (cs_linear_probe_options){.share = 1};
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "share 1");
     o = (cs_linear_probe_options){0};
-    assert_fails(FIT(1, NULL, s.y, K), CS_ERR_INPUT, "1 training rows");
+    assert_fails(FIT(1, NULL, s.y, K), CS_ERR_INPUT, "1 training row,");
     assert_fails(FIT(2, far, s.y, K), CS_ERR_INPUT, "row 300 does not exist: there are 300");
     double y[N] = {0};
     assert_fails(FIT(N, NULL, y, 2), CS_ERR_INPUT, "all 300 training rows have class 0");

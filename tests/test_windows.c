@@ -357,6 +357,7 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     build_job job = {&corpus, {.threads = 2}, &by_record};
     char reason[1][1024];
     cs_status status[1];
+    job.options.objective = cs_objective_default(CS_OBJ_FILE);
     OK(cs_objective_of_file(path, &file, &job.options.objective));
     OK(cs_context_parse("unique", &job.options.context));
     OK(cs_cooc_build(&corpus, &job.options, &by_row));

@@ -283,7 +283,8 @@ static cs_status take(json_t *root, const source *from, cs_plan_file *f)
 {
     bool constant = true;
     double share[CS_MIX_PARTS];
-    cs_objective o = {.kind = CS_OBJ_MIX, .file = f};
+    cs_objective o = cs_objective_default(CS_OBJ_MIX);
+    o.file = f;
     f->source = json_incref(root);
     f->path = from->path ? cs_strdup(from->path) : NULL;
     place top = {f, from, -1, from->path};
