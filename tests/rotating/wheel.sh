@@ -39,8 +39,8 @@ tail -1 demo.txt
 venv/bin/python -m doctest /README.md
 venv/bin/pip show -f cospec
 END
-    # The loader finds the libraries of a program through /proc.
-    unshare --mount --pid --fork sh -c 'mount -t proc proc old/proc && chroot old sh /try' > out 2> err || { fail "$(tail -3 out) $(tail -3 err)"; return 1; }
+    # The loader finds the libraries of a program through /proc. No variable names the program of this build.
+    env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 unshare --mount --pid --fork sh -c 'mount -t proc proc old/proc && chroot old sh /try' > out 2> err || { fail "$(tail -3 out) $(tail -3 err)"; return 1; }
     for line in "$("$COSPEC" --version)" '  cospec help' 'Name: cospec' '  cospec/bin/cospec' '  cospec/share/cospec/plots/head.html'; do
         grep -qxF -- "$line" out || { fail "lacks '$line': $(head -30 out)"; return 1; }
     done
