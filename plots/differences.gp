@@ -1,4 +1,4 @@
-# Claims at one budget, a panel for each family: the difference of the two sides with its 95 % interval, right of 0 as claimed. Panels of one unit share one scale; grey: below the threshold.
+# Claims at one budget, a panel for each family and unit: the difference of the two sides with its 95 % interval, right of 0 as claimed. Panels of one unit share one scale; grey: below the threshold.
 # input: differences.csv of cospec reproduce (columns series, label, place, wanted, difference, low, high, verdict, matters, unit)
 ROW = 34; HEAD = 84.0; TOP = 60.0 # heights in pixels of the screen
 array COUNT[|S|]

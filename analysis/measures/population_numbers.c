@@ -305,6 +305,7 @@ bool cs_population_describe(int i, cs_population_taken what, cs_population_row *
     row->definition = number >= CS_POP_TAIL
                           ? tail_definition
                           : definition_of[estimate][number < CS_POP_SIGMA ? number : 2];
+    row->corrected_interval = estimate == CS_POP_DISTINCT && number < CS_POP_SIGMA;
     return estimate == CS_POP_PLUG_IN ? (number >= CS_POP_SIGMA) == (what >= CS_POP_SPECTRA)
                                       : number < CS_POP_SIGMA || what != CS_POP_SUMS;
 }

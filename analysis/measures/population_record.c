@@ -2,7 +2,6 @@
 #include "analysis/measures/population_record.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "io/json.h"
@@ -15,12 +14,11 @@ static void put_row(const cs_population_source *s, const cs_population_row *row,
     CS_ITEM_FIELDS(item, row, metric, estimate, definition, value, se, low, high, blocks);
     cs_item_count(item, "documents", row->documents > 0 ? row->documents : -1);
     cs_item_int(item, "seed", (int64_t)s->seed);
+    const bool outside = row->value < row->low || row->value > row->high;
     cs_item_text(item, "note",
-                 row->value < row->low || row->value > row->high
-                     ? "not bias-corrected; outside the interval"
-                 : row->definition && strstr(row->definition, "interval is bias-corrected")
-                     ? "not bias-corrected"
-                     : "");
+                 outside                   ? "not bias-corrected; outside the interval"
+                 : row->corrected_interval ? "not bias-corrected"
+                                           : "");
     cs_item_reals(item, "left_out", row->left_out ? row->blocks : 0, row->left_out);
 }
 

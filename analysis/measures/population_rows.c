@@ -66,6 +66,7 @@ static cs_status add_corrected(cs_population_rows *rows, const cs_population_row
     if (!left_out) return CS_ERR_MEMORY;
     corrected.metric = basis == CS_POP_CORRECTED2 ? "sum_sigma2_corrected" : "sum_sigma4_corrected";
     corrected.definition = "middle of its interval, on a logarithmic scale";
+    corrected.corrected_interval = false;
     corrected.value = cs_jackknife_corrected(blocks, all[basis], all + CS_POP_VALUES + basis,
                                              CS_POP_VALUES, true, left_out);
     cs_status status = add_jackknifed(rows, corrected, blocks, left_out, 1);

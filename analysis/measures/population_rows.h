@@ -22,6 +22,7 @@ typedef struct {
     const char *metric, *estimate, *definition;
     double value, se, low, high; /* NaN: none */
     int64_t documents, blocks;   /* 0: not known; no jackknife */
+    bool corrected_interval;     /* the interval is of the bias-corrected value, the value is not */
     double *left_out;            /* the number without each block; NULL: no jackknife */
 } cs_population_row;
 

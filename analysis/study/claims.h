@@ -58,9 +58,10 @@
  * statement one of whose assumptions fails).
  *
  * A claim over budgets is reproduced or opposite where it is so at one budget or more; where it is
- * reproduced at one and opposite at another it is `not reproduced at this scale`. It is equivalent where every tested budget is, not tested where no budget is
- * tested, and otherwise undetermined. All decisions of a family are right together with probability .95,
- * so a claim whose differences have one sign is called both with probability .05 at most.
+ * reproduced at one and opposite at another it is `not reproduced at this scale`. It is equivalent where
+ * every tested budget is, not tested where no budget is tested, and otherwise undetermined. All decisions
+ * of a family are right together with probability .95, so a claim whose differences have one sign is
+ * called both with probability .05 at most.
  *
  * A study with "exploratory": true compares what nobody has made a claim about (cospec compare): its
  * first two verdicts read `significant` and `significant the other way`.

@@ -221,15 +221,29 @@ static bool has_interval(const cs_study_claim *c)
            isfinite(c->point->margin);
 }
 
-/* How many claims of its family with an interval stand before one, itself too. */
-static int64_t place_in_family(const cs_claims *claims, int64_t of)
+static bool same_unit(const cs_study_claim *a, const cs_study_claim *b)
 {
-    int64_t place = 0;
-    for (int64_t i = 0; i <= of; ++i) {
+    const int length = unit_length(a);
+    return length == unit_length(b) &&
+           (length == 0 || memcmp(a->metric, b->metric, (size_t)length) == 0);
+}
+
+/* A panel has the claims of one family and unit, since they share an axis: "FAMILY", or "FAMILY (UNIT)" of
+ * a family with several units. *place: of the claim in it, from 1. */
+static char *panel_of(const cs_claims *claims, int64_t of, int64_t *place)
+{
+    const cs_study_claim *own = &claims->claim[of];
+    const int length = unit_length(own);
+    bool several = false;
+    *place = 0;
+    for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
-        place += has_interval(c) && strcmp(c->family, claims->claim[of].family) == 0;
+        if (!has_interval(c) || strcmp(c->family, own->family) != 0) continue;
+        several = several || !same_unit(c, own);
+        *place += i <= of && same_unit(c, own);
     }
-    return place;
+    return several && length > 0 ? cs_format("%s (%.*s)", own->family, length, own->metric)
+                                 : cs_strdup(own->family);
 }
 
 cs_status cs_claims_write_differences(const cs_claims *claims, const char *path, int64_t *count)
@@ -243,9 +257,10 @@ cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
         const cs_study_claim *c = &claims->claim[i];
         if (!has_interval(c)) continue;
         cs_item *row = cs_item_object(rows, NULL);
-        cs_item_text(row, "series", c->family);
+        int64_t place = 0;
+        cs_item_take(row, "series", panel_of(claims, i, &place));
         cs_item_text(row, "claim", c->name);
-        cs_item_int(row, "place", place_in_family(claims, i));
+        cs_item_int(row, "place", place);
         record_drawn(row, "label", c, &c->point->sides, false, detail_of(claims, c));
         record_test(row, c->point);
         record_verdict(row, c->verdict, c->point, claims->exploratory);

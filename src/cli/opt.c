@@ -163,8 +163,8 @@ static const char *other_name(const cs_args *args, const char *name)
         {"n-components num-components components top-k", "k"},
         {"n-components num-components components", "dimensions"},
         {"tolerance", "tol"},
-        {"window-size context-size context-window window-length", "context"},
-        {"window-size window", "max-length"},
+        {"window-size window window-length", "max-length"},
+        {"context-size context-window", "context"},
         {"max-seq-length max-seq-len max-sequence-length seq-length seq-len sequence-length "
          "block-size context-length model-max-length max-position-embeddings",
          "max-length"},

@@ -64,6 +64,7 @@ void cs_class_colour(int number, uint8_t rgb[3])
 {
     static const int step[3] = {67, 131, 29};
     for (int c = 0; c < 3; ++c) {
-        rgb[c] = number == 0 ? 0 : (uint8_t)(64 + (number * step[c]) % 192);
+        const int level = number == 0 ? 0 : 64 + (number * step[c]) % 192;
+        rgb[c] = (uint8_t)level;
     }
 }

@@ -174,7 +174,7 @@ train random-state seed
 train n-jobs threads
 train output_dir output
 svd n-components rank
-cooc window-size context
+cooc window-size max-length
 finetune num_train_epochs epochs
 perplexity max-samples limit
 EOF

@@ -1,22 +1,7 @@
 # The HTML site of `make docs` in a browser, from disk, at two widths: a search finds its page first, equations are drawn, and
 # nothing reaches beyond the page.
-. tests/cli/lib.sh
-root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
-
-# in_frame WIDTH PAGE CODE: what CODE, JavaScript that has the frame's document d, yields once the page has settled.
-in_frame() {
-    cat > frame.html <<HTML
-<body style="margin:0"><iframe id="f" src="file://$root/build/docs/html/$2" style="width:$1px;height:900px;border:0"></iframe>
-<script>
-setTimeout(function () {
-    var d = document.getElementById("f").contentDocument;
-    document.body.insertAdjacentText("beforeend", "FOUND " + ($3) + " END");
-}, 15000);
-</script></body>
-HTML
-    chromium --headless --no-sandbox --disable-gpu --allow-file-access-from-files --virtual-time-budget=25000 --dump-dom "file://$PWD/frame.html" 2> err |
-        sed -n 's/.*FOUND \(.*\) END.*/\1/p' | tail -1
-}
+. tests/rotating/lib.sh
+site=$root/build/docs/html
 
 test_build() {
     sh "$root/docs/site.sh" "$root/build/docs" "$("$COSPEC" --version | cut -d' ' -f2)" > log 2>&1 || fail "$(tail -3 log)"
@@ -25,7 +10,7 @@ test_build() {
 test_search() {
     command -v chromium > /dev/null || { skip search "no chromium"; return 0; }
     for width in 1200 400; do
-        found=$(in_frame $width 'search.html?q=effective+rank' 'd.querySelector("#search-results li a").getAttribute("href").split("?")[0]')
+        found=$(in_frame $width "$site/search.html?q=effective+rank" 'd.querySelector("#search-results li a").getAttribute("href").split("?")[0]')
         case $found in
         docs/explanation/effective-rank.html*) ;;
         *) fail "$width pixels: the first result is '$found': $(tail -1 err)"; return 1 ;;
@@ -38,7 +23,7 @@ test_nothing_is_cut() {
     command -v chromium > /dev/null || { skip nothing_is_cut "no chromium"; return 0; }
     for page in docs/index README docs/explanation/effective-rank docs/explanation/theorem-4-2 docs/reference/cli docs/reference/metrics docs/reference/statements docs/reference/c/linalg; do
         for width in 1200 400; do
-            set -- $(in_frame $width $page.html 'd.documentElement.scrollWidth + " " + d.querySelectorAll(".math").length + " " + d.querySelectorAll(".math svg").length + " " + d.querySelectorAll(".merror, .MathJax_Error").length')
+            set -- $(in_frame $width "$site/$page.html" 'd.documentElement.scrollWidth + " " + d.querySelectorAll(".math").length + " " + d.querySelectorAll(".math svg").length + " " + d.querySelectorAll(".merror, .MathJax_Error").length')
             [ "$#" = 4 ] || { fail "$page: no measure: $(tail -1 err)"; return 1; }
             [ "$1" -le $width ] || { fail "$page is $1 pixels wide in $width"; return 1; }
             [ "$3" -ge "$2" ] && [ "$4" = 0 ] || { fail "$page draws $3 of $2 equations, with $4 errors"; return 1; }
