@@ -66,6 +66,7 @@ struct cs_args {
     bool started;    /* a manifest is written already, and stays when the run fails */
     bool part;       /* a step of another command, which says itself how to continue */
     bool delegated;  /* another command ran in its place and wrote the manifest */
+    bool follows;    /* another process prints the result or the reason, and has the exit code */
 };
 
 /* The value of an option by the first `length` bytes of its name ('_' is '-'), NULL when there is

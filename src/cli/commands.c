@@ -161,6 +161,8 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
         args->part = part;
         status = run(command, args);
         *refuted = args->refuted;
+        /* mpirun kills all ranks when one ends with a code, and rank 0 may not have printed yet. */
+        if (args->follows) status = CS_OK;
         cs_output_release(args);
     }
     cs_args_free(&args);

@@ -421,6 +421,7 @@ void cs_output_unfinished(cs_args *args)
 void cs_output_elsewhere(cs_args *args)
 {
     args->delegated = true;
+    args->follows = true;
     cs_progress_stop();
     cs_args_find(args, "quiet", strlen("quiet"))->flag = true;
 }

@@ -84,8 +84,8 @@ void cs_output_refuted(cs_args *args);
  * rather than keep its result. With CS_ERR_INTERRUPT: what was written stays and is printed. */
 void cs_output_unfinished(cs_args *args);
 
-/* Another process writes and prints what the run leaves: nothing of it happens here, notes neither.
- */
+/* Another process writes and prints the result, notes and reason of the run and ends with its exit
+ * code. This one prints nothing and ends with 0. */
 void cs_output_elsewhere(cs_args *args);
 
 /* DIR/<file>, claimed, which args hold (out NULL: it is not wanted yet); CS_ERR_USAGE when -o is

@@ -69,8 +69,5 @@ cs_status cs_ranks_leave(cs_comm *comm, cs_status status)
         cs_reason_clear(); /* rank 0 says it */
     }
     comm->close(comm);
-    if (comm->rank > 0 && status == CS_ERR_CONVERGE) {
-        return CS_OK; /* rank 0 has results to print, and mpirun would end it meanwhile */
-    }
     return status;
 }
