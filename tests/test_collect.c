@@ -201,3 +201,22 @@ TEST(collectors_take_what_they_are_given)
         cs_runs_free(&runs);
     }
 }
+
+/* From the share of the blocks that have begun, and twice when a pass over the runs writes them again. */
+TEST(runs_that_will_not_fit_on_the_disk_are_refused)
+{
+    enum { MANY = 1 << 10 };
+    cs_record record[MANY];
+    for (int64_t i = 0; i < MANY; ++i) {
+        record[i] = record_of(i, 0, 1);
+    }
+    cs_runs runs;
+    cs_runs_init(&runs, NULL);
+    OK(cs_runs_append(&runs, record, MANY));
+    cs_runs_expect(&runs, INT64_C(1) << 40, 1, 1 << 20);
+    assert_fails(cs_runs_append(&runs, record, MANY), CS_ERR_IO, "further sorted runs take ");
+    assert_int_equal(runs.count, 1);
+    cs_runs_expect(&runs, 4, 5, 1 << 20);
+    OK(cs_runs_append(&runs, record, MANY));
+    cs_runs_free(&runs);
+}

@@ -419,8 +419,8 @@ TEST(vectors_are_refused_beforehand)
 
 TEST(a_file_larger_than_the_disk_is_refused)
 {
-    OK(cs_disk_check(".", 1, "u.npy"));
-    assert_fails(cs_disk_check(".", 1e30, "u.npy"), CS_ERR_IO, ".: u.npy take 1e+21 GB, but");
+    OK(cs_disk_check(".", 1, NULL, "u.npy"));
+    assert_fails(cs_disk_check(".", 1e30, NULL, "u.npy"), CS_ERR_IO, ".: u.npy take 1e+21 GB, but");
 }
 
 static cs_status read_filled(const char *path)

@@ -319,7 +319,7 @@ static void last_message(const char *folder, char *buffer, size_t room)
         }
     }
     cs_reason_clear();
-    if (!buffer[0] && cs_disk_check(folder, MESSAGE_BYTES, "its messages") != CS_OK) {
+    if (!buffer[0] && cs_disk_check(folder, MESSAGE_BYTES, NULL, "its messages") != CS_OK) {
         (void)snprintf(buffer, room, "no space is left on its disk");
         cs_reason_clear();
     }

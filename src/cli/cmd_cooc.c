@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/scratch.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/commands.h"
@@ -259,6 +260,13 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
     cs_item_int(root, "uncovered_tokens", uncovered);
     cs_item_real(root, "nonzeros", size.entries);
     status = cs_output_record(args, "cooc", NULL);
+    const char *scratch = cs_scratch_dir(options->scratch);
+    if (size.scratch > cs_disk_free(scratch)) {
+        cs_output_note(args,
+                       "scratch files may take up to %.3g GB, but %s has only %.3g GB free; a "
+                       "larger --memory needs fewer of them",
+                       size.scratch / 1e9, scratch, cs_disk_free(scratch) / 1e9);
+    }
     return status ? status : note_tail(args, corpus, options, &size);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "infer/hidden_states.h"
+#include "io/file.h"
 #include "io/npy_stream.h"
 
 typedef struct {
@@ -142,18 +143,37 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     }
 }
 
+/* Of the states that `rows` rows have. */
+static int64_t state_bytes(const cs_args *args, const run *r, int64_t rows)
+{
+    return rows * r->files * r->text.model.config.width *
+           (cs_args_is(args, "dtype", "float16") ? 2 : 4);
+}
+
 static cs_status estimate(const cs_args *args, run *r, cs_item *root)
 {
     cs_status status = cs_hidden_rows(&r->text.model, &r->text.corpus, &r->options, &r->count);
-    int64_t size = cs_args_is(args, "dtype", "float16") ? 2 : 4;
     describe(args, r, root);
-    cs_item_int(root, "bytes", r->count * r->files * r->text.model.config.width * size);
+    cs_item_int(root, "bytes", state_bytes(args, r, r->count));
     return status;
+}
+
+static cs_status check_disk(const cs_args *args, const run *r)
+{
+    int64_t rows = 0;
+    cs_status status = cs_hidden_rows(&r->text.model, &r->text.corpus, &r->options, &rows);
+    return status ? status
+                  : cs_disk_check(cs_args_text(args, "output"),
+                                  (double)state_bytes(args, r, rows),
+                                  "give -o DIR on a larger disk, fewer --layers, --dtype float16 "
+                                  "or a --pooling",
+                                  "hidden states");
 }
 
 static cs_status write_states(cs_args *args, run *r, cs_item *root)
 {
-    cs_status status = open_files(args, r);
+    cs_status status = check_disk(args, r);
+    if (status == CS_OK) status = open_files(args, r);
     if (status == CS_OK)
         status = cs_hidden_states(&r->text.model, &r->text.corpus, &r->options, take_block, r);
     if (status == CS_OK) status = close_files(r);

@@ -393,7 +393,9 @@ static cs_status check_disk(const cs_args *args, int64_t rows, const cs_csr *a, 
             args,
             "u.npy and v.npy take %.3g GB: one row for each of the %lld, including empty ones",
             bytes / 1e9, (long long)rows);
-    return cs_disk_check(cs_args_text(args, "output"), bytes, "u.npy and v.npy");
+    return cs_disk_check(cs_args_text(args, "output"), bytes,
+                         "give -o DIR on a larger disk, a smaller -k, or leave out --vectors",
+                         "u.npy and v.npy");
 }
 
 static cs_status run_language(cs_args *args)

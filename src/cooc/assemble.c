@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "cooc/assemble_private.h"
+#include "io/file.h"
 
 static void free_files(struct cs_cooc_files *f)
 {
@@ -31,6 +32,15 @@ void cs_cooc_free(cs_cooc *cooc)
         CS_FREE_FIELDS(cooc, key, witness_sequence, witness_ordinal);
     }
     memset(cooc, 0, sizeof *cooc);
+}
+
+static double bytes_in(const struct cs_cooc_files *f)
+{
+    double bytes = 0;
+    for (int i = 0; f && i < CS_COOC_ARRAYS; ++i) {
+        bytes += (double)f->array[i].bytes;
+    }
+    return bytes;
 }
 
 static void growing_free(cs_growing *g)
@@ -327,7 +337,13 @@ cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler_size *more, 
         bytes += (double)(list[i].first + list[i].count) * (double)list[i].size;
     }
     cs_status status = CS_OK;
-    if (!whole->files && whole->limit > 0 && bytes > whole->limit) {
+    const bool moves = !whole->files && whole->limit > 0 && bytes > whole->limit;
+    if (moves || whole->files) {
+        status = cs_disk_check(cs_scratch_dir(whole->scratch), bytes - bytes_in(whole->files),
+                               "give --scratch DIR on a larger disk, or a larger --memory or --tail",
+                               "the arrays of the matrix");
+    }
+    if (status == CS_OK && moves) {
         status = move_to_files(whole);
     }
     for (int i = 0; i < CS_COOC_ARRAYS && status == CS_OK; ++i) {

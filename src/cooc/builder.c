@@ -73,6 +73,7 @@ typedef struct {
     cs_build_resources may_use;
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
+    int64_t elsewhere; /* blocks that other ranks count, which are among those done */
     bool whole;   /* every block is wholly in the sums, or not at all */
     double due;   /* cs_seconds of the next checkpoint, for which blocks that have not begun wait */
     int64_t kept; /* blocks of the last one */
@@ -137,6 +138,7 @@ static void deal_blocks(build *b)
         b->block[i].done = i % c->ranks != c->rank;
         b->done += b->block[i].done;
     }
+    b->elsewhere = b->done;
 }
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -197,6 +199,13 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
     return status;
 }
 
+/* Every worker may have begun a block that is not done. Called with the lock held. */
+static void expect_runs(build *b)
+{
+    cs_runs_expect(&b->runs, b->blocks - b->elsewhere,
+                   b->done - b->elsewhere + b->may_use.workers, b->may_use.budget);
+}
+
 static cs_status run_block(void *ctx, int64_t item, int number)
 {
     build *b = ctx;
@@ -218,6 +227,7 @@ static cs_status run_block(void *ctx, int64_t item, int number)
     b->whole = b->whole && k->done;
     if (k->done) {
         cs_progress_report(b->options->progress, "blocks of sequences", ++b->done, b->blocks);
+        expect_runs(b);
     }
     (void)pthread_mutex_unlock(&b->lock);
     return status;
@@ -534,6 +544,7 @@ static cs_status collect(build *b)
     const double every = b->options->checkpoint_every;
     cs_status status = CS_OK;
     b->whole = b->collects = true;
+    expect_runs(b);
     b->due = !b->options->checkpoint ? INFINITY
                                      : cs_seconds() + (every > 0 ? every : CS_CHECKPOINT_EVERY);
     while (b->done < b->blocks && status == CS_OK) {

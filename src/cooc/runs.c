@@ -44,10 +44,50 @@ static void count_records(cs_run *run, const cs_record *record, int64_t count)
     run->count += count;
 }
 
+void cs_runs_expect(cs_runs *runs, int64_t blocks, int64_t done, int64_t budget)
+{
+    (void)pthread_mutex_lock(&runs->lock);
+    runs->blocks = blocks;
+    runs->done = cs_least(done, blocks);
+    runs->budget = budget;
+    (void)pthread_mutex_unlock(&runs->lock);
+}
+
+static int64_t fan_of(int64_t budget)
+{
+    return cs_most(budget / (int64_t)sizeof(cs_record) / BUFFER, 2);
+}
+
+static const char *const SCRATCH_ADVICE =
+    "give --scratch DIR on a larger disk, a larger --memory or --tail, or a smaller corpus";
+
+/* Blocks are about equally large, so the runs of some of them foretell those of all, and a pass over
+ * too many runs writes them a second time. Before a quarter of the blocks, whose texts may be unlike
+ * the others, only twice the free space is too much. */
+static cs_status foresee(const cs_runs *runs, const cs_run *run)
+{
+    if (runs->blocks == 0) {
+        return CS_OK;
+    }
+    const double share = (double)runs->done / (double)runs->blocks;
+    const double size = sizeof(cs_record), written = size * (double)runs->end;
+    double all = (written + size * (double)run->count) / share;
+    if ((double)(runs->count + 1) / share > (double)fan_of(runs->budget)) {
+        all *= 2;
+    }
+    return (share < 0.25 ? all / 2 : all) - written <= cs_disk_free(runs->dir)
+               ? CS_OK
+               : cs_disk_check(runs->dir, all - written, SCRATCH_ADVICE,
+                               written > 0 ? "further sorted runs" : "sorted runs");
+}
+
 /* Puts a run into the list and reserves its place in the file; called with the lock held. */
 static cs_status reserve(cs_runs *runs, cs_run *run)
 {
-    cs_status status = runs->fd < 0 ? cs_scratch_open(runs->dir, &runs->fd) : CS_OK;
+    cs_status status = foresee(runs, run);
+    if (status == CS_OK && runs->fd < 0) {
+        status = cs_scratch_open(runs->dir, &runs->fd);
+    }
     if (status == CS_OK)
         status = cs_reserve(&runs->run, &runs->room, runs->count + 1, sizeof *runs->run);
     if (status == CS_OK) {
@@ -305,11 +345,12 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
 
 cs_status cs_runs_shorten(cs_runs *runs, int64_t budget)
 {
-    int64_t records = budget / (int64_t)sizeof(cs_record);
-    int64_t fan = cs_most(records / BUFFER, 2);
+    const int64_t fan = fan_of(budget);
     cs_status status = CS_OK;
     while (runs->count > fan && status == CS_OK) {
-        status = shorten(runs, fan);
+        status = cs_disk_check(runs->dir, (double)runs->end * sizeof(cs_record), SCRATCH_ADVICE,
+                               "merged runs");
+        status = status ? status : shorten(runs, fan);
     }
     return status;
 }

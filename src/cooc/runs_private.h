@@ -18,13 +18,20 @@ typedef struct {
     cs_run *run;
     int64_t count, room;
     pthread_mutex_t lock;
+    int64_t blocks, done; /* of a build (0: unknown), and how many have begun at most */
+    int64_t budget;       /* of its merge */
 } cs_runs;
 
 /* dir: NULL for $TMPDIR, or /tmp. */
 void cs_runs_init(cs_runs *runs, const char *dir);
 void cs_runs_free(cs_runs *runs);
 
-/* Writes a sorted run; thread-safe. */
+/* The runs are those of `blocks` blocks of about equally many records, merged within `budget` bytes;
+ * `done` of the blocks have begun at most. cs_runs_append then refuses what will not fit on the disk
+ * long before the disk is full. Thread-safe. */
+void cs_runs_expect(cs_runs *runs, int64_t blocks, int64_t done, int64_t budget);
+
+/* Writes a sorted run; thread-safe. CS_ERR_IO also where all runs together would not fit. */
 cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
 
 /* The same piece by piece, by one thread: begins an empty run; adds to the last one. */

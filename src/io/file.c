@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -451,18 +452,21 @@ cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
     return CS_OK;
 }
 
-cs_status cs_disk_check(const char *dir, double bytes, const char *what)
+double cs_disk_free(const char *dir)
 {
     struct statvfs disk;
-    if (statvfs(dir, &disk) != 0) {
-        return CS_OK;
-    }
-    const double available = (double)disk.f_bavail * (double)disk.f_frsize;
+    return statvfs(dir, &disk) == 0 ? (double)disk.f_bavail * (double)disk.f_frsize : INFINITY;
+}
+
+cs_status cs_disk_check(const char *dir, double bytes, const char *advice, const char *what)
+{
+    const double available = cs_disk_free(dir);
     return bytes <= available
                ? CS_OK
                : cs_fail(CS_ERR_IO,
-                         "%s: %s take %.3g GB, but its file system has only %.3g GB free", dir,
-                         what, bytes / 1e9, available / 1e9);
+                         "%s: %s take %.3g GB, but its file system has only %.3g GB free%s%s", dir,
+                         what, bytes / 1e9, available / 1e9, advice ? "; " : "",
+                         advice ? advice : "");
 }
 
 static cs_status make_one(const char *path)

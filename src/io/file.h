@@ -86,9 +86,13 @@ int64_t cs_file_head(const char *path, void *head, int64_t most);
 cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size,
                           void *out) CS_MUST_CHECK;
 
-/* Before files are written into `dir`: CS_ERR_IO "DIR: <what> take 16 GB, more than the 2 GB that its
- * file system has free" when these are more bytes. CS_OK where that is not known. */
-cs_status cs_disk_check(const char *dir, double bytes, const char *what) CS_MUST_CHECK;
+/* Bytes that the file system of `dir` has free; infinity where that is not known. */
+double cs_disk_free(const char *dir);
+
+/* Before files are written into `dir`: CS_ERR_IO "DIR: <what> take 16 GB, but its file system has
+ * only 2 GB free; <advice>" when these are more bytes; advice may be NULL. */
+cs_status cs_disk_check(const char *dir, double bytes, const char *advice,
+                        const char *what) CS_MUST_CHECK;
 
 /* mkdir -p. CS_ERR_IO names the first directory that cannot be made. */
 cs_status cs_dir_make(const char *path) CS_MUST_CHECK;

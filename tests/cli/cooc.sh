@@ -187,6 +187,20 @@ test_full_disk() {
     says "File too large"
 }
 
+# Runs that will not fit on the scratch disk are refused before it is full, with what to do.
+test_small_scratch_disk() {
+    awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
+    mkdir scratch
+    build="--corpus c.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 1M --scratch scratch"
+    mount -t tmpfs -o size=4M none scratch 2> /dev/null || { skip small_scratch_disk "no tmpfs can be mounted"; return 0; }
+    # shellcheck disable=SC2086
+    refuses 3 "GB, but its file system has only 0.00419 GB free; give --scratch DIR on a larger disk" "$COSPEC" cooc $build -o d || { umount scratch; return 1; }
+    exits 0 cooc $build --dry-run && says "GB, but scratch has only 0.00419 GB free; a larger --memory needs fewer of them" || { umount scratch; fail "${why:-$(cat err)}"; return 1; }
+    umount scratch
+    # shellcheck disable=SC2086
+    exits 0 cooc $build -o d
+}
+
 test_no_permission() {
     small_corpus c.tsv
     refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
@@ -299,6 +313,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked rounded_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
-    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk small_scratch_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
     check $t
 done
